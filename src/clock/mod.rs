@@ -1,0 +1,15 @@
+//! The only caller of the system clock.
+
+use crate::value::Timestamp;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// Now, in wall time; for events and people.
+pub fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(since.as_millis() as i64)
+}
+
+/// Now, in monotonic time; for measuring and deadlines.
+pub fn instant() -> Instant {
+    Instant::now()
+}

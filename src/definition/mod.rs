@@ -1,0 +1,15 @@
+//! What people wrote, checked: playbooks, workflows, specialists, settings, scripts.
+//!
+//! Pure. `syntax` reads text into trees with positions, `check` holds one rule a file, `model` is
+//! what the rest of the house sees. Only [`load`] makes a [`Catalog`]; nothing in a catalog needs a
+//! second look. A file with errors is left out of the catalog and never hides the good ones.
+
+mod check;
+mod load;
+pub mod model;
+mod schema;
+mod syntax;
+
+pub use load::{FileRole, InputFile, load};
+pub use model::*;
+pub use schema::{Schema, Violation};

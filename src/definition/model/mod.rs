@@ -1,0 +1,25 @@
+//! The checked forms. Fields are public to read; only `definition::load` makes these values.
+
+mod catalog;
+mod duration_policy;
+mod gate;
+mod playbook;
+mod script;
+mod settings;
+mod specialist;
+mod step;
+
+pub use catalog::Catalog;
+pub use duration_policy::{Backoff, RetryPolicy, Timeout};
+pub use gate::{Check, ClaimPolicy, FailurePolicy, FileCount, InconclusivePolicy, Verify};
+pub use playbook::{DefinitionForm, Limits, NotYet, Order, Param, ParamType, Playbook};
+pub use script::{Script, ScriptCall, ScriptError, ScriptTurn};
+pub use settings::{
+    ApprovalLevel, EscalationLimits, ModelPrice, SecretSource, Settings, SyncMode, TierSettings,
+    ToolSecurity,
+};
+pub use specialist::{Example, LoopLimits, ModelChoice, Specialist};
+pub use step::{
+    EvidenceMode, ForEach, HttpStep, OnError, OutputParse, RunCommand, RunIf, Step, StepKind,
+    StepPhase, TaskText, WorkspaceMode,
+};

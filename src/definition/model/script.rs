@@ -1,0 +1,47 @@
+use crate::expression::ValueTemplate;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A model whose answers are written down (LANGUAGE §11).
+#[derive(Debug, Clone, Default)]
+pub struct Script {
+    /// Turns by step id, instance (`review[a.rs]`) or attempt (`implement#2`).
+    pub steps: BTreeMap<String, Vec<ScriptTurn>>,
+}
+
+/// One answer.
+#[derive(Debug, Clone, Default)]
+pub struct ScriptTurn {
+    /// Text.
+    pub say: Option<String>,
+    /// Tool calls.
+    pub calls: Vec<ScriptCall>,
+    /// The final output, handed in through `submit_output`.
+    pub output: Option<ValueTemplate>,
+    /// Prompt and completion tokens.
+    pub usage: Option<(u64, u64)>,
+    /// How long the model takes.
+    pub delay: Option<Duration>,
+    /// Fails instead.
+    pub error: Option<ScriptError>,
+}
+
+/// One tool call of a turn.
+#[derive(Debug, Clone)]
+pub struct ScriptCall {
+    /// The tool's name; not checked, so that scripts can call what is not there.
+    pub tool: String,
+    /// Its arguments; may hold placeholders over `params`.
+    pub args: ValueTemplate,
+}
+
+/// A failing answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScriptError {
+    /// HTTP status; 0 is a cut stream.
+    pub status: u16,
+    /// What the provider asks for.
+    pub retry_after: Option<Duration>,
+    /// Its words.
+    pub message: Option<String>,
+}

@@ -1,0 +1,121 @@
+use crate::value::{Tier, ToolName};
+use std::collections::BTreeMap;
+
+/// `.kb/kb.config.json` or `.yml` (LANGUAGE §8); everything is optional.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Settings {
+    /// `llm.tiers`.
+    pub tiers: BTreeMap<Tier, TierSettings>,
+    /// `llm.prices`: dollars a million tokens by model name, before the built-in table.
+    pub prices: BTreeMap<String, ModelPrice>,
+    /// `orchestrator.escalation` (000 §12.5).
+    pub escalation: EscalationLimits,
+    /// `verifier.inconclusivePolicy.action` (000 §18.6).
+    pub inconclusive: Option<super::InconclusivePolicy>,
+    /// `tools.security` (003 §4.5, §12.3), by tool.
+    pub tool_security: BTreeMap<ToolName, ToolSecurity>,
+    /// `tools.security.allowed_tools`: nothing else may be called.
+    pub allowed_tools: Option<Vec<ToolName>>,
+    /// `tools.http.allowPrivate`: hosts (with port) that requests may reach although they are private.
+    pub allowed_hosts: Vec<String>,
+    /// `secrets`.
+    pub secrets: BTreeMap<String, SecretSource>,
+    /// `env.pass`: variables that shells get from `kb`'s own environment.
+    pub env_pass: Vec<String>,
+    /// `sandbox.require`: refuse to run below this level.
+    pub sandbox_require: Option<ApprovalLevel>,
+    /// `sandbox.criticalUnapprovedAt`; kernel unless said.
+    pub critical_unapproved_at: Option<ApprovalLevel>,
+    /// `journal.sync`.
+    pub sync: SyncMode,
+    /// `limits.maxParallel`, for playbooks that say none.
+    pub max_parallel: Option<u32>,
+    /// `testCommands`: texts that count as running the tests.
+    pub test_commands: Vec<String>,
+}
+
+/// One tier's model.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TierSettings {
+    /// `anthropic`, `openai`, `gemini`, `ollama`, `openai-compatible`, … or absent with an endpoint.
+    pub provider: Option<String>,
+    /// The model's name at its provider.
+    pub model: String,
+    /// Base URL, such as `http://127.0.0.1:11434/v1`.
+    pub endpoint: Option<String>,
+    /// The environment variable that holds the key.
+    pub api_key_env: Option<String>,
+    /// Dollars a million tokens.
+    pub price: Option<ModelPrice>,
+}
+
+/// Dollars a million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct ModelPrice {
+    /// Read.
+    pub input: f64,
+    /// Written.
+    pub output: f64,
+    /// Read from the provider's cache; as `input` where absent.
+    pub cached_input: Option<f64>,
+}
+
+/// `orchestrator.escalation`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct EscalationLimits {
+    /// `maxEscalationsPerSpecialist`.
+    pub per_specialist: Option<u32>,
+    /// `maxLargeTierUsesPerRun`.
+    pub large_uses: Option<u32>,
+    /// `maxCostUsdPerRun`.
+    pub max_cost_usd: Option<f64>,
+    /// `warnCostUsdThreshold`.
+    pub warn_cost_usd: Option<f64>,
+    /// `defaultLadder`, by specialist id.
+    pub ladders: BTreeMap<String, Vec<Tier>>,
+}
+
+/// What a tool may touch; only ever narrows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ToolSecurity {
+    /// `enabled: false` switches it off.
+    pub enabled: Option<bool>,
+    /// `requires_approval`.
+    pub requires_approval: Option<bool>,
+    /// Globs; where given, nothing else may be touched.
+    pub allowed_paths: Option<Vec<String>>,
+    /// Globs that may never be touched.
+    pub denied_paths: Vec<String>,
+}
+
+/// Where a secret's value is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SecretSource {
+    /// `env:NAME`.
+    Env(String),
+    /// `file:PATH`.
+    File(String),
+    /// `command: [argv]`.
+    Command(Vec<String>),
+}
+
+/// How far a process is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ApprovalLevel {
+    /// Not at all.
+    None,
+    /// Its processes end with the step.
+    Process,
+    /// The kernel holds its writes.
+    Kernel,
+}
+
+/// `journal.sync`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SyncMode {
+    /// Durable events are synced first, ordered ones within 50 ms.
+    #[default]
+    Normal,
+    /// Everything is synced first.
+    Full,
+}

@@ -1,0 +1,4 @@
+pages! { TABLE;
+    JOURNAL_UNUSABLE = "KB0801", "the journal cannot be used",
+        "To be written.";
+}

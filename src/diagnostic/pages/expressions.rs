@@ -1,0 +1,4 @@
+pages! { TABLE;
+    BAD_EXPRESSION = "KB0301", "not a valid expression",
+        "To be written.";
+}

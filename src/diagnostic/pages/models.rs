@@ -1,0 +1,4 @@
+pages! { TABLE;
+    NO_MODEL = "KB0701", "no model",
+        "To be written.";
+}

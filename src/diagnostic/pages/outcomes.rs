@@ -1,0 +1,4 @@
+pages! { TABLE;
+    ATTEMPT_FAILED = "KB0501", "an attempt failed",
+        "To be written.";
+}

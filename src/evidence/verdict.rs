@@ -1,0 +1,80 @@
+use crate::value::Json;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What a gate says (000 §18.4). Better an honest `inconclusive` than a false `passed`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Proof was found for everything that was asked.
+    Passed,
+    /// Evidence is missing or cannot be had.
+    Inconclusive,
+    /// Proof contradicts.
+    Failed,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Verdict::Passed => "passed",
+            Verdict::Inconclusive => "inconclusive",
+            Verdict::Failed => "failed",
+        })
+    }
+}
+
+/// How good the proof is: `high` re-checked on disk, `medium` a receipt, `low` somebody's word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    /// Somebody's word.
+    Low,
+    /// A receipt.
+    Medium,
+    /// Seen on disk.
+    High,
+}
+
+/// One check of a gate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckDetail {
+    /// What was checked, such as `file src/**/*.rs` or `claim created src/a.rs`.
+    pub check: String,
+    /// What came out.
+    pub verdict: Verdict,
+    /// Why; a fragment for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What was observed, for programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Json>,
+}
+
+/// What a gate found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Verification {
+    /// The worst of its checks.
+    pub verdict: Verdict,
+    /// The weakest of the proofs.
+    pub confidence: Confidence,
+    /// The first reason that is not `passed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Each check, in order.
+    pub checks: Vec<CheckDetail>,
+}
+
+impl Verification {
+    /// The verdict over these checks: `failed` outweighs `inconclusive` outweighs `passed`.
+    pub fn of(confidence: Confidence, checks: Vec<CheckDetail>) -> Self {
+        let verdict = checks.iter().map(|c| c.verdict).max().unwrap_or(Verdict::Passed);
+        let reason = checks
+            .iter()
+            .find(|c| c.verdict == verdict && verdict != Verdict::Passed)
+            .map(|c| c.reason.clone().unwrap_or_else(|| c.check.clone()));
+        Verification { verdict, confidence, reason, checks }
+    }
+}

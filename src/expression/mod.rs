@@ -1,0 +1,15 @@
+//! The one expression language (LANGUAGE §4): placeholders, references with strengths, typed values.
+//!
+//! Pure. Parse once at load against the known [`Names`]; evaluate any number of times against a
+//! [`Scope`]. Values are never pasted into source; evaluation is total, bounded and deterministic.
+//! The engine below is `minijinja`, and no type of it leaves this room.
+
+mod evaluate;
+mod parse;
+mod reference;
+mod template;
+
+pub use evaluate::{EvalError, Scope};
+pub use parse::{Expression, Names, Style};
+pub use reference::{Reference, Root, Strength};
+pub use template::{Template, ValueTemplate};

@@ -1,0 +1,39 @@
+use super::{EvalError, Reference, Root, Scope};
+use crate::diagnostic::{Diagnostic, Span};
+use crate::value::Json;
+
+/// The names that a text may refer to; placeholders are resolved against them at load.
+#[derive(Debug, Clone, Default)]
+pub struct Names {
+    /// Step ids of the definition.
+    pub steps: std::collections::BTreeSet<String>,
+    /// Parameter names.
+    pub params: std::collections::BTreeSet<String>,
+    /// Declared environment names.
+    pub env: std::collections::BTreeSet<String>,
+    /// Names of `secrets` in the settings.
+    pub secrets: std::collections::BTreeSet<String>,
+    /// What an item of the present `forEach` is called, inside one.
+    pub item: Option<String>,
+    /// For workflows: the declared output keys of each step, so that `{research.findings}` reads
+    /// `research.output.findings`.
+    pub outputs: std::collections::BTreeMap<String, Vec<String>>,
+}
+
+/// Which placeholders are on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Style {
+    /// `{{ e }}` and `<< ref >>`.
+    #[default]
+    Playbook,
+    /// `{name}` and `{step.key}` too.
+    Workflow,
+}
+
+/// A condition or other expression, parsed and resolved.
+#[derive(Debug, Clone)]
+pub struct Expression {
+    source: String,
+    span: Span,
+    references: Vec<Reference>,
+}

@@ -1,0 +1,71 @@
+use super::event::InstanceIx;
+use crate::evidence::Verification;
+use crate::value::{Digest, Failure, Timestamp};
+use std::sync::Arc;
+
+/// Names an effect, so that a second home can drop repeats: a hash of instance, iteration and
+/// ordinal.
+pub type EffectId = Digest;
+
+/// What is to be done once the events of the same decision are stored.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Evaluate the condition and, where it holds, the `forEach` list. Answer:
+    /// [`Input::Evaluated`](super::Input::Evaluated).
+    Evaluate {
+        /// Whose.
+        instance: InstanceIx,
+    },
+    /// Do the work. Answers: `Recorded`…, then `AttemptEnded`.
+    Execute {
+        /// Which.
+        instance: InstanceIx,
+        /// From 1 in each iteration.
+        attempt: u32,
+        /// From 1; `retry` of a run starts the next.
+        iteration: u32,
+        /// Whether the same attempt was under way when a holder died.
+        resumed: bool,
+        /// What failed before, for a rework.
+        feedback: Option<Arc<Feedback>>,
+    },
+    /// Let the gate look. Answer: `Judged`.
+    Verify {
+        /// Which.
+        instance: InstanceIx,
+        /// Which attempt.
+        attempt: u32,
+        /// In which iteration.
+        iteration: u32,
+    },
+    /// Tell the heart when this moment has come.
+    Timer {
+        /// Whose.
+        instance: InstanceIx,
+        /// When.
+        due: Timestamp,
+    },
+    /// Gather the items' outputs into one. Answer: `Gathered`.
+    Gather {
+        /// The `forEach` step.
+        instance: InstanceIx,
+    },
+    /// Stop what this instance is doing; its `AttemptEnded` or `Judged` still comes.
+    Cancel {
+        /// Which.
+        instance: InstanceIx,
+    },
+    /// Evaluate the run's outputs. Answer: `Concluded`.
+    Conclude,
+    /// The holder can leave: the run ended, waits for people alone, or has drained.
+    Leave,
+}
+
+/// Why an attempt was not good enough.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Feedback {
+    /// What the executor said.
+    pub failure: Option<Failure>,
+    /// What the gate said.
+    pub verification: Option<Verification>,
+}

@@ -1,0 +1,141 @@
+use super::event::InstanceIx;
+use super::record::{Payload, Record};
+use crate::evidence::Verification;
+use crate::value::{Digest, Failure, Json, OutcomeKind, Timestamp, Usage};
+
+/// One input with its place in the run's history. `at` is the only time that the heart knows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Envelope {
+    /// When it was taken in.
+    pub at: Timestamp,
+    /// The holder's epoch.
+    pub epoch: u64,
+    /// What happened.
+    pub input: Input,
+}
+
+/// What the heart can be told.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Input {
+    /// A new run.
+    Started {
+        /// Digest over everything that is frozen.
+        digest: Digest,
+        /// Parameters with secrets as references.
+        params: Json,
+        /// What is known of the place.
+        environment: Json,
+    },
+    /// A new holder folded the journal; what was in flight goes on.
+    Recovered,
+    /// An [`Effect::Evaluate`](super::Effect::Evaluate) has its answer.
+    Evaluated {
+        /// Whose.
+        instance: InstanceIx,
+        /// What was found.
+        found: Result<Found, Failure>,
+    },
+    /// An attempt recorded something.
+    Recorded {
+        /// Which.
+        instance: InstanceIx,
+        /// Its attempt.
+        attempt: u32,
+        /// What.
+        record: Record,
+    },
+    /// An attempt ended.
+    AttemptEnded {
+        /// Which.
+        instance: InstanceIx,
+        /// Which attempt; others than the present one are dropped.
+        attempt: u32,
+        /// How.
+        report: AttemptReport,
+    },
+    /// A gate spoke.
+    Judged {
+        /// Which.
+        instance: InstanceIx,
+        /// Which attempt.
+        attempt: u32,
+        /// What it found.
+        verification: Verification,
+    },
+    /// A moment that was asked for has come.
+    TimerDue {
+        /// Whose.
+        instance: InstanceIx,
+    },
+    /// A `forEach` step's item outputs were gathered.
+    Gathered {
+        /// The step.
+        instance: InstanceIx,
+        /// Its output.
+        output: Payload,
+    },
+    /// A person answered.
+    Answered {
+        /// Which.
+        instance: InstanceIx,
+        /// Whether it goes on.
+        approved: bool,
+        /// Who, for people.
+        by: String,
+    },
+    /// Stop for good.
+    CancelRequested {
+        /// Who or what, for people.
+        by: String,
+    },
+    /// Start nothing new; leave when what runs has ended.
+    Drain {
+        /// Why, for people.
+        reason: String,
+    },
+    /// Go back: these steps and everything after them; with none, all that did not succeed.
+    Reset {
+        /// Where from.
+        roots: Vec<InstanceIx>,
+        /// Why, for people.
+        reason: String,
+    },
+    /// The run's outputs were evaluated.
+    Concluded {
+        /// Them, or why there are none.
+        outputs: Result<Payload, Failure>,
+    },
+}
+
+/// What an evaluation found.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Found {
+    /// The condition's truth; true where there is none, false ends the step as skipped.
+    Condition(bool),
+    /// The condition held, and this is the `forEach` list.
+    Items {
+        /// Unique keys, in item order.
+        keys: Vec<String>,
+        /// The items.
+        items: Payload,
+        /// Whether the output is a map by key.
+        keyed: bool,
+    },
+}
+
+/// How an attempt ended, as the executor saw it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AttemptReport {
+    /// In one word.
+    pub outcome: OutcomeKind,
+    /// What it handed out.
+    pub output: Option<Payload>,
+    /// `exitCode`, `stdout`, `stderr`.
+    pub streams: Option<Payload>,
+    /// Why it did not work.
+    pub failure: Option<Failure>,
+    /// How long the provider wants us to wait at least.
+    pub retry_after_ms: Option<u64>,
+    /// What it took.
+    pub usage: Usage,
+}

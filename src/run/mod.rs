@@ -1,0 +1,16 @@
+//! The heart: what happens next, decided purely (DESIGN §3).
+//!
+//! [`decide`] takes the plan, the state and one [`Envelope`], and says which events follow and which
+//! effects to perform once they are stored. [`State::apply`] folds an event and never decides or
+//! evaluates. No async, clock, file, network or hash-map iteration here; the same room runs under
+//! tokio and SQLite, under a simulator, and under a replaying engine.
+
+mod effect;
+mod event;
+mod input;
+mod record;
+
+pub use effect::{Effect, EffectId, Feedback};
+pub use event::{Event, InstanceIx, RunStatus, StepStatus};
+pub use input::{AttemptReport, Envelope, Found, Input};
+pub use record::{Payload, Record, RecordedCall};

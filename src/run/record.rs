@@ -1,0 +1,116 @@
+use crate::evidence::Invocation;
+use crate::value::{Digest, Json, Tier, Usage};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// A value of any size: small ones stay in the event, large ones go to a blob named by its digest.
+/// Rooms below the engine make `Inline` only; the engine moves what is large before it is stored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Payload {
+    /// The value itself.
+    Inline(Arc<Json>),
+    /// Its canonical JSON text is the blob with this digest.
+    Blob {
+        /// Names the blob.
+        digest: Digest,
+        /// Its size.
+        bytes: u64,
+    },
+}
+
+impl Payload {
+    /// An inline value.
+    pub fn inline(value: Json) -> Self {
+        Payload::Inline(Arc::new(value))
+    }
+
+    /// The value, where it is inline.
+    pub fn as_inline(&self) -> Option<&Arc<Json>> {
+        match self {
+            Payload::Inline(value) => Some(value),
+            Payload::Blob { .. } => None,
+        }
+    }
+}
+
+impl From<Json> for Payload {
+    fn from(value: Json) -> Self {
+        Payload::inline(value)
+    }
+}
+
+/// What an attempt leaves in the journal while it is under way, in order. A specialist that is
+/// resumed goes on from these; each is stored before what follows from it is done.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "record")]
+pub enum Record {
+    /// A model answered.
+    #[serde(rename_all = "camelCase")]
+    ModelCall {
+        /// Turn of this attempt, from 1.
+        turn: u32,
+        /// The model that answered.
+        model: String,
+        /// The tier it was chosen by, where it was.
+        tier: Option<Tier>,
+        /// Digest of the request: messages, tools, schema, options.
+        request: Digest,
+        /// What it took.
+        usage: Usage,
+        /// Its text.
+        text: Payload,
+        /// The tools it asks for.
+        calls: Vec<RecordedCall>,
+    },
+    /// A tool is about to be called.
+    #[serde(rename_all = "camelCase")]
+    ToolCall {
+        /// Turn of this attempt; 0 for a step's own call.
+        turn: u32,
+        /// Unique within the attempt.
+        id: String,
+        /// Which tool.
+        tool: String,
+        /// Its arguments, masked.
+        args: Payload,
+    },
+    /// It ended.
+    #[serde(rename_all = "camelCase")]
+    ToolResult {
+        /// As in its call.
+        turn: u32,
+        /// The evidence.
+        invocation: Invocation,
+        /// The whole result; the model may have seen less.
+        result: Payload,
+    },
+    /// The context was shortened; later turns see this summary instead of what it covers.
+    #[serde(rename_all = "camelCase")]
+    Compression {
+        /// After which turn.
+        turn: u32,
+        /// How many messages it covers.
+        covers: u32,
+        /// The summary.
+        summary: String,
+    },
+    /// Something worth a line in the log: a repair turn, a fallback model, a warning.
+    #[serde(rename_all = "camelCase")]
+    Note {
+        /// A fragment for people.
+        text: String,
+    },
+}
+
+/// A tool call as a model asked for it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RecordedCall {
+    /// The provider's id, or one made by us.
+    pub id: String,
+    /// Which tool.
+    pub tool: String,
+    /// Its arguments as parsed.
+    pub args: Json,
+}

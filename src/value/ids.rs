@@ -1,0 +1,117 @@
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::sync::Arc;
+
+/// Why a text is not an id of its kind.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not a valid {kind}: expected {expected}")]
+pub struct IdError {
+    /// What was given.
+    pub text: String,
+    /// What it was to be, such as `step id`.
+    pub kind: &'static str,
+    /// The accepted form, for people.
+    pub expected: &'static str,
+}
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident, $kind:literal, $expected:literal, $check:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// Checks the form and makes the id.
+            pub fn new(text: impl AsRef<str>) -> Result<Self, IdError> {
+                let text = text.as_ref();
+                let check: fn(&str) -> bool = $check;
+                if check(text) {
+                    Ok($name(text.into()))
+                } else {
+                    Err(IdError { text: text.to_owned(), kind: $kind, expected: $expected })
+                }
+            }
+
+            /// The id as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl std::borrow::Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = IdError;
+            fn try_from(text: String) -> Result<Self, IdError> {
+                $name::new(text)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> String {
+                id.0.to_string()
+            }
+        }
+
+        impl PartialEq<str> for $name {
+            fn eq(&self, other: &str) -> bool {
+                &*self.0 == other
+            }
+        }
+    };
+}
+
+fn word(text: &str, first: fn(char) -> bool, rest: fn(char) -> bool, max: usize) -> bool {
+    let mut chars = text.chars();
+    chars.next().is_some_and(first) && chars.all(rest) && text.len() <= max
+}
+
+id!(
+    /// A step's id: `[A-Za-z_][\w-]*`, at most 128 bytes.
+    StepId, "step id", "a letter or `_`, then letters, digits, `_` and `-`",
+    |t| word(t, |c| c.is_ascii_alphabetic() || c == '_', |c| c.is_ascii_alphanumeric() || c == '_' || c == '-', 128)
+);
+id!(
+    /// A playbook's or workflow's id: `[a-z][a-z0-9_-]{0,63}`.
+    DefinitionId, "playbook id", "a lower-case letter, then up to 63 lower-case letters, digits, `_` and `-`",
+    |t| word(t, |c| c.is_ascii_lowercase(), |c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-', 64)
+);
+id!(
+    /// A specialist's id: as a playbook's, or the path of an agent profile (`agents/writer.md`), or
+    /// a dotted name (003: `agent.writer.001`).
+    SpecialistId, "specialist id", "letters, digits, `_`, `-`, `.` and `/`, starting with a letter or `.`",
+    |t| word(t, |c| c.is_alphabetic() || c == '.', |c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ' '), 256)
+);
+id!(
+    /// A tool's name: `namespace:verb`, such as `fs:read`.
+    ToolName, "tool name", "`namespace:name`, such as `fs:read`",
+    |t| t.len() <= 128 && t.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, ':' | '_' | '-' | '.' | '/' | '*')) && !t.is_empty()
+);
+id!(
+    /// A run's id: lower-case letters, digits and `-`; made by the engine, unique in a project.
+    RunId, "run id", "lower-case letters, digits and `-`",
+    |t| word(t, |c| c.is_ascii_alphanumeric(), |c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-', 64)
+);

@@ -1,0 +1,70 @@
+use super::Digest;
+
+/// A JSON value; objects keep the order in which their keys were written.
+pub type Json = serde_json::Value;
+/// A JSON object.
+pub type JsonMap = serde_json::Map<String, Json>;
+
+/// Canonical text for digests: compact, keys sorted at every level.
+pub fn canonical(value: &Json) -> String {
+    let mut out = String::new();
+    write_canonical(value, &mut out);
+    out
+}
+
+fn write_canonical(value: &Json, out: &mut String) {
+    match value {
+        Json::Array(items) => {
+            out.push('[');
+            for (i, item) in items.iter().enumerate() {
+                if i > 0 {
+                    out.push(',');
+                }
+                write_canonical(item, out);
+            }
+            out.push(']');
+        }
+        Json::Object(map) => {
+            let mut keys: Vec<&String> = map.keys().collect();
+            keys.sort();
+            out.push('{');
+            for (i, key) in keys.into_iter().enumerate() {
+                if i > 0 {
+                    out.push(',');
+                }
+                out.push_str(&Json::String(key.clone()).to_string());
+                out.push(':');
+                write_canonical(&map[key], out);
+            }
+            out.push('}');
+        }
+        scalar => out.push_str(&scalar.to_string()),
+    }
+}
+
+impl Digest {
+    /// The digest of a JSON value's canonical text; the order of keys does not matter.
+    pub fn of_json(value: &Json) -> Digest {
+        Digest::of(canonical(value))
+    }
+}
+
+/// How a value becomes text (LANGUAGE §4): strings raw, everything else compact JSON, null `null`.
+pub fn json_text(value: &Json) -> String {
+    match value {
+        Json::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The kind of a value, for messages: `null`, `boolean`, `number`, `string`, `list`, `object`.
+pub fn kind_of(value: &Json) -> &'static str {
+    match value {
+        Json::Null => "null",
+        Json::Bool(_) => "boolean",
+        Json::Number(_) => "number",
+        Json::String(_) => "string",
+        Json::Array(_) => "list",
+        Json::Object(_) => "object",
+    }
+}

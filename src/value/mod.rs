@@ -1,0 +1,26 @@
+//! Plain values that every room shares: ids, instance keys, durations, timestamps, digests, money,
+//! canonical JSON and size limits.
+//!
+//! Pure: no clock, no environment, no files. Everything here is checked at construction, so that a
+//! value of one of these types needs no second look.
+
+mod digest;
+mod duration;
+mod ids;
+mod instance;
+mod json;
+pub mod limits;
+mod money;
+mod outcome;
+mod timestamp;
+mod usage;
+
+pub use digest::{Digest, Hasher};
+pub use duration::{DurationError, format_duration, parse_duration};
+pub use ids::{DefinitionId, IdError, RunId, SpecialistId, StepId, ToolName};
+pub use instance::{InstanceKey, Segment};
+pub use json::{Json, JsonMap, canonical, json_text, kind_of};
+pub use money::Money;
+pub use outcome::{Failure, OutcomeKind, OutcomeSelector};
+pub use timestamp::Timestamp;
+pub use usage::{Tier, Usage};
