@@ -10,6 +10,6 @@ mod reference;
 mod template;
 
 pub use evaluate::{EvalError, Scope};
-pub use parse::{Expression, Names, Style};
+pub use parse::{Expression, Names, Origin, Style};
 pub use reference::{Reference, Root, Strength};
 pub use template::{Template, ValueTemplate};

@@ -30,6 +30,16 @@ pub enum Style {
     Workflow,
 }
 
+/// Where a text stands, so that problems inside it can be pointed at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Origin {
+    /// The whole scalar, quotes included.
+    pub span: Span,
+    /// The byte at which the decoded text stands verbatim in its file, where it does: plain and
+    /// quoted scalars on one line without escapes. Elsewhere problems point at the whole scalar.
+    pub verbatim: Option<u32>,
+}
+
 /// A condition or other expression, parsed and resolved.
 #[derive(Debug, Clone)]
 pub struct Expression {

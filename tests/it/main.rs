@@ -1,2 +1,25 @@
-#[test]
-fn t() {}
+//! The integration tests, one binary, a file a subject.
+
+mod architecture;
+mod cli;
+mod conformance;
+mod definition;
+mod demo;
+mod engine;
+mod executor;
+mod expression;
+mod faults;
+mod journal;
+mod llm;
+mod plan;
+mod process;
+mod real_model;
+mod redaction;
+mod run;
+mod run_commands;
+mod shipped;
+mod simulate;
+mod specialist;
+mod tools;
+mod verify;
+mod wire;
