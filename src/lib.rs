@@ -1,5 +1,6 @@
 //! `kb` — a declarative engine that turns playbooks into verified work by LLM specialists.
 
+pub mod attempt;
 pub mod clock;
 pub mod definition;
 pub mod diagnostic;

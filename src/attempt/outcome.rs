@@ -1,0 +1,44 @@
+use crate::value::{Failure, Json, OutcomeKind, Usage};
+use std::time::Duration;
+
+/// How an attempt ended.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// In one word.
+    pub kind: OutcomeKind,
+    /// What it handed out.
+    pub output: Option<Json>,
+    /// Of a process.
+    pub exit_code: Option<i32>,
+    /// Of a process; cut at the limit.
+    pub stdout: Option<String>,
+    /// Of a process; cut at the limit.
+    pub stderr: Option<String>,
+    /// Why it did not work; with `details.partial` where something was done (000 §12.1).
+    pub failure: Option<Failure>,
+    /// How long the provider wants us to wait at least.
+    pub retry_after: Option<Duration>,
+    /// What it took.
+    pub usage: Usage,
+}
+
+impl Outcome {
+    /// Done, with this output.
+    pub fn ok(output: Json) -> Self {
+        Outcome {
+            kind: OutcomeKind::Ok,
+            output: Some(output),
+            exit_code: None,
+            stdout: None,
+            stderr: None,
+            failure: None,
+            retry_after: None,
+            usage: Usage::NONE,
+        }
+    }
+
+    /// Not done, and why.
+    pub fn failed(kind: OutcomeKind, failure: Failure) -> Self {
+        Outcome { kind, output: None, failure: Some(failure), ..Outcome::ok(Json::Null) }
+    }
+}

@@ -1,0 +1,35 @@
+use super::Work;
+use crate::value::{InstanceKey, RunId};
+use std::time::Duration;
+
+/// Everything that one attempt needs, rendered.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The run.
+    pub run: RunId,
+    /// Which step or item.
+    pub instance: InstanceKey,
+    /// From 1.
+    pub iteration: u32,
+    /// From 1 in each iteration.
+    pub attempt: u32,
+    /// What to do.
+    pub work: Work,
+    /// Bound of the attempt; on expiry the outcome is `timeout`.
+    pub timeout: Option<Duration>,
+    /// Bound of silence: no output, token or tool call for this long is a `timeout` too.
+    pub idle: Option<Duration>,
+    /// Environment of its processes, rendered, secrets in the clear.
+    pub env: Vec<(String, String)>,
+    /// Working directory relative to the workspace root; empty is the root.
+    pub cwd: String,
+    /// Whether manifests are taken around its processes.
+    pub evidence: bool,
+}
+
+impl Request {
+    /// The same for every try of this work in this iteration (DESIGN §4 c): run/instance/iteration.
+    pub fn idempotency_key(&self) -> String {
+        format!("{}/{}/{}", self.run, self.instance, self.iteration)
+    }
+}

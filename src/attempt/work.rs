@@ -1,0 +1,66 @@
+use crate::definition::{HttpStep, OutputParse, Schema, Specialist};
+use crate::run::{Feedback, Record};
+use crate::value::{Json, ToolName};
+use std::sync::Arc;
+
+/// What to do.
+#[derive(Debug, Clone)]
+pub enum Work {
+    /// Let a specialist work.
+    Specialist(SpecialistWork),
+    /// Run a process.
+    Run {
+        /// The program and its arguments, or bash with a literal script.
+        command: RunWork,
+        /// How stdout becomes the output.
+        parse: OutputParse,
+    },
+    /// Call one tool, with the author's word as approval.
+    Tool {
+        /// Which.
+        tool: ToolName,
+        /// Its arguments.
+        args: Json,
+    },
+    /// Make one request.
+    Http {
+        /// As defined; method and expected statuses are taken from it.
+        step: Arc<HttpStep>,
+        /// Rendered.
+        url: String,
+        /// Rendered, in order.
+        headers: Vec<(String, String)>,
+        /// Rendered, in order.
+        query: Vec<(String, String)>,
+        /// Rendered.
+        body: Option<Json>,
+    },
+}
+
+/// A process.
+#[derive(Debug, Clone)]
+pub enum RunWork {
+    /// `bash -euo pipefail -c SCRIPT`.
+    Shell(String),
+    /// Without a shell.
+    Argv(Vec<String>),
+}
+
+/// A specialist's work.
+#[derive(Debug, Clone)]
+pub struct SpecialistWork {
+    /// Who.
+    pub specialist: Arc<Specialist>,
+    /// What to do, rendered.
+    pub task: String,
+    /// Structured input, rendered.
+    pub input: Option<Json>,
+    /// The step's own `output.schema`; holds over the specialist's.
+    pub output_schema: Option<Schema>,
+    /// What failed before.
+    pub feedback: Option<Arc<Feedback>>,
+    /// What this attempt had recorded before its holder died, in order; empty at first.
+    pub history: Vec<Record>,
+    /// The key of a script's turns: instance text and step id are derived from the request.
+    pub params: Arc<Json>,
+}
