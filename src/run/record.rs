@@ -60,8 +60,11 @@ pub enum Record {
         usage: Usage,
         /// Its text.
         text: Payload,
-        /// The tools it asks for.
+        /// The tools it asks for; `submit_output` where it hands its output in.
         calls: Vec<RecordedCall>,
+        /// Whether its answer was cut at the length limit.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        cut_short: bool,
     },
     /// A tool is about to be called.
     #[serde(rename_all = "camelCase")]
@@ -94,6 +97,9 @@ pub enum Record {
         covers: u32,
         /// The summary.
         summary: String,
+        /// What a model took for it; nothing where the runtime wrote it.
+        #[serde(default, skip_serializing_if = "Usage::is_none")]
+        usage: Usage,
     },
     /// Something worth a line in the log: a repair turn, a fallback model, a warning.
     #[serde(rename_all = "camelCase")]
