@@ -7,9 +7,18 @@
 mod evaluate;
 mod parse;
 mod reference;
+mod scan;
 mod template;
 
 pub use evaluate::{EvalError, Scope};
 pub use parse::{Expression, Names, Origin, Style};
 pub use reference::{Reference, Root, Strength};
+pub use scan::{bare_names, placeholders_in};
 pub use template::{Template, ValueTemplate};
+
+/// Words that cannot be the id of a step or the name of a parameter: roots of the scope and words of
+/// the language itself.
+pub const RESERVED_ROOTS: &[&str] = &[
+    "params", "steps", "run", "env", "secrets", "item", "index", "loop", "true", "false", "none",
+    "null", "True", "False", "None", "and", "or", "not", "in", "is", "if", "else", "self", "range",
+];

