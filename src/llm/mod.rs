@@ -1,6 +1,13 @@
 //! Models: tiers, providers, prices, scripts that stand in for a model.
 //!
 //! Everything of the provider library stays in `adapter`. No retries inside: the engine owns them.
+//! The environment is handed in as a map; nothing here reads it.
+
+mod failure;
+mod script;
+mod status;
+
+pub use script::ScriptPlayer;
 
 use crate::value::{Json, Tier, Usage};
 use futures::future::BoxFuture;

@@ -1,1 +1,3 @@
-//! llm.
+//! Models: scripts, tiers, prices, and providers against fakes for every trap.
+
+mod play;

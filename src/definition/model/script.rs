@@ -1,5 +1,7 @@
-use crate::expression::ValueTemplate;
+use crate::expression::{EvalError, ValueTemplate};
+use crate::value::{Failure, Json};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A model whose answers are written down (LANGUAGE §11).
@@ -44,4 +46,26 @@ pub struct ScriptError {
     pub retry_after: Option<Duration>,
     /// Its words.
     pub message: Option<String>,
+}
+
+impl ScriptTurn {
+    /// The final output with its placeholders filled from the run's parameters.
+    pub fn output_with(&self, params: &Arc<Json>) -> Option<Result<Json, EvalError>> {
+        self.output.as_ref().map(|output| fill(output, params))
+    }
+}
+
+impl ScriptCall {
+    /// The arguments with their placeholders filled from the run's parameters.
+    pub fn args_with(&self, params: &Arc<Json>) -> Result<Json, EvalError> {
+        fill(&self.args, params)
+    }
+}
+
+fn fill(template: &ValueTemplate, _params: &Arc<Json>) -> Result<Json, EvalError> {
+    #[allow(unreachable_patterns)]
+    match template {
+        ValueTemplate::Literal(value) => Ok(value.clone()),
+        _ => Err(Box::new(Failure::new("KB0301", "placeholders of scripts cannot be filled yet"))),
+    }
 }

@@ -1,0 +1,172 @@
+use super::status::error_of_status;
+use super::{Asker, CallRequest, ChatReply, ChatRequest, ModelError, ModelProvider, ModelRef};
+use crate::definition::{Script, ScriptError, ScriptTurn};
+use crate::value::{Json, Money, Tier, Usage};
+use futures::future::BoxFuture;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// Plays a script: answers that are written down (LANGUAGE §11).
+///
+/// A turn is found from the asker alone, so a resumed run hears what it would have heard. Keys are
+/// tried in this order: `instance#attempt`, `step#attempt`, `instance`, `step`. An attempt without
+/// a key of its own starts the list of its step at the first turn again. A turn that is not there
+/// is an error, never a made-up answer.
+#[derive(Debug, Clone)]
+pub struct ScriptPlayer {
+    script: Arc<Script>,
+}
+
+impl ScriptPlayer {
+    /// A player of that script; it keeps nothing between turns.
+    pub fn new(script: Arc<Script>) -> Self {
+        ScriptPlayer { script }
+    }
+
+    fn turn(&self, asker: &Asker) -> Result<&ScriptTurn, ModelError> {
+        let found = keys(asker).into_iter().find_map(|key| self.script.steps.get_key_value(&key));
+        let Some((key, turns)) = found else {
+            return Err(self.missing(asker, "no key fits"));
+        };
+        let index = (asker.turn.max(1) - 1) as usize;
+        turns.get(index).ok_or_else(|| {
+            let count = match turns.len() {
+                1 => "1 turn".to_owned(),
+                n => format!("{n} turns"),
+            };
+            self.missing(asker, &format!("`{key}` has {count}"))
+        })
+    }
+
+    fn missing(&self, asker: &Asker, why: &str) -> ModelError {
+        let keys: Vec<String> = self.script.steps.keys().map(|key| format!("`{key}`")).collect();
+        let keys = match keys.is_empty() {
+            true => "the script is empty".to_owned(),
+            false => format!("its keys are {}", keys.join(", ")),
+        };
+        let who = match asker.instance.is_empty() {
+            true => &asker.step,
+            false => &asker.instance,
+        };
+        ModelError::ScriptEnded {
+            message: format!(
+                "the script has no turn {} for attempt {} of `{who}`: {why}; {keys}",
+                asker.turn, asker.attempt
+            ),
+        }
+    }
+
+    async fn play(
+        &self,
+        request: ChatRequest,
+        on_token: &(dyn Fn(&str) + Send + Sync),
+        cancel: &CancellationToken,
+    ) -> Result<ChatReply, ModelError> {
+        let turn = self.turn(&request.asker)?;
+        wait(turn.delay.unwrap_or_default(), &request, cancel).await?;
+        if let Some(error) = &turn.error {
+            return Err(failure(error));
+        }
+        let reply = reply(turn, &request)?;
+        reply.text.split_inclusive(char::is_whitespace).for_each(on_token);
+        Ok(reply)
+    }
+}
+
+impl ModelProvider for ScriptPlayer {
+    fn chat<'a>(
+        &'a self,
+        request: ChatRequest,
+        on_token: &'a (dyn Fn(&str) + Send + Sync),
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
+        Box::pin(self.play(request, on_token, cancel))
+    }
+
+    fn resolve(&self, tier: Tier, model: Option<&str>) -> Result<ModelRef, ModelError> {
+        Ok(ModelRef { name: model.unwrap_or("script").to_owned(), tier: Some(tier) })
+    }
+}
+
+/// The keys under which a turn may stand, most specific first.
+fn keys(asker: &Asker) -> [String; 4] {
+    [
+        format!("{}#{}", asker.instance, asker.attempt),
+        format!("{}#{}", asker.step, asker.attempt),
+        asker.instance.clone(),
+        asker.step.clone(),
+    ]
+}
+
+async fn wait(
+    delay: Duration,
+    request: &ChatRequest,
+    cancel: &CancellationToken,
+) -> Result<(), ModelError> {
+    if cancel.is_cancelled() {
+        return Err(ModelError::Cancelled);
+    }
+    if delay.is_zero() {
+        return Ok(());
+    }
+    let limit = request.timeout;
+    let ends = match delay > limit {
+        true => Err(ModelError::Timeout { model: request.model.name.clone(), limit }),
+        false => Ok(()),
+    };
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(ModelError::Cancelled),
+        () = tokio::time::sleep(delay.min(limit)) => ends,
+    }
+}
+
+fn failure(error: &ScriptError) -> ModelError {
+    let said = error.message.as_deref().map(|m| format!(": {m}")).unwrap_or_default();
+    let message = match error.status {
+        0 => format!("the answer was cut off before its end{said}"),
+        status => format!("the model answered with status {status}{said}"),
+    };
+    error_of_status(error.status, error.retry_after, message)
+}
+
+fn reply(turn: &ScriptTurn, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+    let asker = &request.asker;
+    let calls = turn.calls.iter().enumerate().map(|(i, call)| {
+        let args = call.args_with(&asker.params).map_err(|why| unfilled(asker, &why))?;
+        Ok(CallRequest {
+            id: format!("script-{}-{}", asker.turn, i + 1),
+            tool: call.tool.clone(),
+            args,
+        })
+    });
+    let calls = calls.collect::<Result<Vec<_>, ModelError>>()?;
+    let submitted: Option<Json> =
+        turn.output_with(&asker.params).transpose().map_err(|why| unfilled(asker, &why))?;
+    Ok(ChatReply {
+        text: turn.say.clone().unwrap_or_default(),
+        calls,
+        usage: usage(turn),
+        model: request.model.name.clone(),
+        cut_short: false,
+        submitted,
+    })
+}
+
+fn unfilled(asker: &Asker, why: &crate::value::Failure) -> ModelError {
+    let message = format!("turn {} of `{}` in the script: {}", asker.turn, asker.step, why.message);
+    ModelError::Refused { message, status: None }
+}
+
+/// A script costs nothing, whatever tokens it says.
+fn usage(turn: &ScriptTurn) -> Usage {
+    let (prompt_tokens, completion_tokens) = turn.usage.unwrap_or_default();
+    Usage {
+        prompt_tokens,
+        completion_tokens,
+        cost_usd: Some(Money::ZERO),
+        model_calls: 1,
+        ..Usage::default()
+    }
+}

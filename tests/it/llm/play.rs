@@ -1,0 +1,168 @@
+//! A script answers from who asks, and from nothing else.
+
+use kb::definition::{Script, ScriptCall, ScriptError, ScriptTurn};
+use kb::expression::ValueTemplate;
+use kb::llm::*;
+use kb::value::{Json, Money, Tier};
+use serde_json::json;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+fn say(text: &str) -> ScriptTurn {
+    ScriptTurn { say: Some(text.into()), ..ScriptTurn::default() }
+}
+
+fn script(steps: &[(&str, Vec<ScriptTurn>)]) -> ScriptPlayer {
+    let steps = steps.iter().map(|(key, turns)| (key.to_string(), turns.clone())).collect();
+    ScriptPlayer::new(Arc::new(Script { steps }))
+}
+
+fn asks(instance: &str, attempt: u32, turn: u32) -> ChatRequest {
+    ChatRequest {
+        model: ModelRef { name: "script".into(), tier: Some(Tier::Medium) },
+        messages: vec![Message::User("go".into())],
+        tools: Vec::new(),
+        response_schema: None,
+        temperature: None,
+        max_tokens: None,
+        timeout: Duration::from_secs(60),
+        asker: Asker {
+            step: instance.split('[').next().unwrap_or_default().into(),
+            instance: instance.into(),
+            attempt,
+            turn,
+            params: Arc::new(json!({})),
+        },
+    }
+}
+
+async fn play(player: &ScriptPlayer, request: ChatRequest) -> Result<ChatReply, ModelError> {
+    player.chat(request, &|_| {}, &CancellationToken::new()).await
+}
+
+#[tokio::test]
+async fn the_most_specific_key_answers() {
+    let player = script(&[
+        ("review", vec![say("step"), say("step, second turn")]),
+        ("review#2", vec![say("step, second attempt")]),
+        ("review[a.rs]", vec![say("instance")]),
+        ("review[a.rs]#2", vec![say("instance, second attempt")]),
+    ]);
+    let cases = [
+        ("review[b.rs]", 1, 1, "step"),
+        ("review[b.rs]", 1, 2, "step, second turn"),
+        ("review[b.rs]", 2, 1, "step, second attempt"),
+        ("review[b.rs]", 3, 1, "step"),
+        ("review[a.rs]", 1, 1, "instance"),
+        ("review[a.rs]", 2, 1, "instance, second attempt"),
+        ("review[a.rs]", 3, 1, "instance"),
+    ];
+    for (instance, attempt, turn, expected) in cases {
+        let reply = play(&player, asks(instance, attempt, turn)).await.unwrap();
+        assert_eq!(reply.text, expected, "{instance}#{attempt}, turn {turn}");
+    }
+}
+
+#[tokio::test]
+async fn a_missing_turn_names_itself_and_the_keys_there_are() {
+    let player = script(&[("a", vec![say("x")]), ("b", Vec::new())]);
+    let check = async |instance: &str, turn: u32, expected: &str| {
+        let error = play(&player, asks(instance, 2, turn)).await.unwrap_err();
+        assert!(matches!(error, ModelError::ScriptEnded { .. }));
+        assert_eq!(error.to_string(), expected);
+    };
+    check(
+        "a",
+        2,
+        "the script has no turn 2 for attempt 2 of `a`: `a` has 1 turn; its keys are `a`, `b`",
+    )
+    .await;
+    check(
+        "b",
+        1,
+        "the script has no turn 1 for attempt 2 of `b`: `b` has 0 turns; its keys are `a`, `b`",
+    )
+    .await;
+    check(
+        "c[1]",
+        1,
+        "the script has no turn 1 for attempt 2 of `c[1]`: no key fits; its keys are `a`, `b`",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_turn_says_calls_and_hands_in() {
+    let turn = ScriptTurn {
+        say: Some("on it now".into()),
+        calls: vec![
+            ScriptCall {
+                tool: "fs:write".into(),
+                args: ValueTemplate::Literal(json!({"path": "a"})),
+            },
+            ScriptCall { tool: "no:such".into(), args: ValueTemplate::Literal(Json::Null) },
+        ],
+        output: Some(ValueTemplate::Literal(json!({"summary": "done"}))),
+        usage: Some((900, 120)),
+        ..ScriptTurn::default()
+    };
+    let player = script(&[("s", vec![turn])]);
+    let tokens = Mutex::new(Vec::new());
+    let heard = |token: &str| tokens.lock().unwrap().push(token.to_owned());
+    let reply = player.chat(asks("s", 1, 1), &heard, &CancellationToken::new()).await.unwrap();
+    let calls: Vec<_> = reply.calls.iter().map(|c| (c.id.as_str(), c.tool.as_str())).collect();
+    assert_eq!(calls, [("script-1-1", "fs:write"), ("script-1-2", "no:such")]);
+    assert_eq!(reply.calls[0].args, json!({"path": "a"}));
+    assert_eq!(reply.submitted, Some(json!({"summary": "done"})));
+    assert_eq!((reply.usage.prompt_tokens, reply.usage.completion_tokens), (900, 120));
+    assert_eq!((reply.usage.model_calls, reply.usage.cost_usd), (1, Some(Money::ZERO)));
+    assert_eq!(*tokens.lock().unwrap(), ["on ", "it ", "now"]);
+}
+
+#[tokio::test]
+async fn a_scripted_failure_is_the_one_a_provider_would_give() {
+    let check = async |status: u16, expected: ModelError| {
+        let retry_after = (status == 429).then_some(Duration::from_secs(2));
+        let error = Some(ScriptError { status, retry_after, message: Some("busy".into()) });
+        let player = script(&[("s", vec![ScriptTurn { error, ..ScriptTurn::default() }])]);
+        assert_eq!(play(&player, asks("s", 1, 1)).await, Err(expected));
+    };
+    let transient = |message: &str, status, retry_after| ModelError::Transient {
+        message: message.into(),
+        status,
+        retry_after,
+    };
+    let wait = Some(Duration::from_secs(2));
+    check(429, transient("the model answered with status 429: busy", Some(429), wait)).await;
+    check(503, transient("the model answered with status 503: busy", Some(503), None)).await;
+    check(0, transient("the answer was cut off before its end: busy", None, None)).await;
+    let message = "the model answered with status 401: busy".into();
+    check(401, ModelError::Refused { message, status: Some(401) }).await;
+}
+
+#[tokio::test]
+async fn a_slow_turn_meets_its_timeout_and_its_cancel() {
+    let hour = Duration::from_secs(3600);
+    let slow = |delay| ScriptTurn { delay: Some(delay), ..say("late") };
+    let player = script(&[("s", vec![slow(Duration::from_millis(1)), slow(hour)])]);
+    assert_eq!(play(&player, asks("s", 1, 1)).await.unwrap().text, "late");
+
+    let limit = Duration::from_millis(1);
+    let hasty = ChatRequest { timeout: limit, ..asks("s", 1, 2) };
+    let timeout = ModelError::Timeout { model: "script".into(), limit };
+    assert_eq!(play(&player, hasty).await, Err(timeout));
+
+    let cancel = CancellationToken::new();
+    let patient = ChatRequest { timeout: 2 * hour, ..asks("s", 1, 2) };
+    let cancelling = async { cancel.cancel() };
+    let (answer, ()) = tokio::join!(player.chat(patient, &|_| {}, &cancel), cancelling);
+    assert_eq!(answer, Err(ModelError::Cancelled));
+}
+
+#[test]
+fn a_script_stands_for_every_model() {
+    let player = script(&[]);
+    assert_eq!(player.resolve(Tier::Small, None).unwrap().name, "script");
+    assert_eq!(player.resolve(Tier::Large, Some("gpt-x")).unwrap().name, "gpt-x");
+}
