@@ -5,10 +5,19 @@
 //! evaluates. No async, clock, file, network or hash-map iteration here; the same room runs under
 //! tokio and SQLite, under a simulator, and under a replaying engine.
 
+mod decide;
 mod effect;
 mod event;
 mod input;
+mod join;
 mod record;
+mod recovery;
+mod state;
+
+pub use decide::{Decision, decide};
+pub use join::{Join, JoinCounts, join, matters};
+pub use recovery::{Action, Row, backoff, table};
+pub use state::{Instance, Item, Items, Rules, State};
 
 pub use effect::{Effect, EffectId, Feedback};
 pub use event::{Event, InstanceIx, RunStatus, StepStatus};

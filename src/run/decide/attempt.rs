@@ -1,0 +1,152 @@
+use super::Decider;
+use crate::definition::{FailurePolicy, InconclusivePolicy, StepKind};
+use crate::diagnostic::Code;
+use crate::evidence::{Verdict, Verification};
+use crate::run::event::{Event, InstanceIx, StepStatus};
+use crate::run::input::AttemptReport;
+use crate::run::record::{Payload, Record};
+use crate::run::recovery;
+use crate::value::{Failure, OutcomeKind};
+use std::time::Duration;
+
+impl Decider<'_> {
+    fn is_current(&self, ix: InstanceIx, attempt: u32, status: StepStatus) -> bool {
+        self.exists(ix)
+            && self.instance(ix).attempt == attempt
+            && self.instance(ix).status == status
+    }
+
+    pub(super) fn recorded(&mut self, ix: InstanceIx, attempt: u32, record: Record) {
+        let current = self.is_current(ix, attempt, StepStatus::Running)
+            || self.is_current(ix, attempt, StepStatus::Verifying);
+        if current {
+            self.emit(Event::Recorded { instance: ix, attempt, record });
+        }
+    }
+
+    pub(super) fn attempt_ended(&mut self, ix: InstanceIx, attempt: u32, report: AttemptReport) {
+        if !self.is_current(ix, attempt, StepStatus::Running) {
+            return;
+        }
+        let AttemptReport { outcome, output, streams, failure, retry_after_ms, usage } = report;
+        self.emit(Event::AttemptEnded {
+            instance: ix,
+            attempt,
+            outcome,
+            output,
+            streams,
+            failure,
+            usage,
+        });
+        match outcome {
+            OutcomeKind::Ok if self.has_gate(ix) => self.verify(ix),
+            OutcomeKind::Ok => self.end(ix, StepStatus::Succeeded, None),
+            OutcomeKind::Cancelled => self.end(ix, StepStatus::Cancelled, None),
+            failed => self.recover(ix, failed, retry_after_ms),
+        }
+    }
+
+    /// Whether something is to be verified: a gate in the definition, or a specialist's claims.
+    fn has_gate(&self, ix: InstanceIx) -> bool {
+        let step = self.step(ix);
+        match (&step.verify, &step.kind) {
+            (Some(verify), _) => {
+                !verify.checks.is_empty() || verify.claims != crate::definition::ClaimPolicy::None
+            }
+            (None, StepKind::Specialist { .. }) => true,
+            (None, _) => false,
+        }
+    }
+
+    pub(super) fn judged(&mut self, ix: InstanceIx, attempt: u32, verification: Verification) {
+        if !self.is_current(ix, attempt, StepStatus::Verifying) {
+            return;
+        }
+        let verdict = verification.verdict;
+        let output = self.gate_output(ix, &verification);
+        self.emit(Event::Judged { instance: ix, attempt, verification });
+        let verify = self.step(ix).verify.as_ref();
+        let on_failed = verify.map(|v| v.on_failed);
+        let on_inconclusive =
+            verify.and_then(|v| v.on_inconclusive).unwrap_or(self.state.rules.inconclusive);
+        match verdict {
+            Verdict::Failed if on_failed != Some(FailurePolicy::Warn) => {
+                self.recover(ix, OutcomeKind::GateFailed, None);
+            }
+            Verdict::Inconclusive if on_inconclusive != InconclusivePolicy::Warn => {
+                self.recover(ix, OutcomeKind::GateInconclusive, None);
+            }
+            _ => {
+                let status = StepStatus::Succeeded;
+                self.emit(Event::Ended {
+                    instance: ix,
+                    status,
+                    tolerated: false,
+                    output,
+                    failure: None,
+                });
+                self.after_end(ix);
+            }
+        }
+    }
+
+    /// A `gate` step hands out what it found; other steps keep their own output.
+    fn gate_output(&self, ix: InstanceIx, verification: &Verification) -> Option<Payload> {
+        let is_gate = matches!(self.step(ix).kind, StepKind::Gate(_));
+        is_gate.then(|| {
+            let checks = serde_json::to_value(&verification.checks).unwrap_or_default();
+            Payload::inline(serde_json::json!({"verdict": verification.verdict, "checks": checks}))
+        })
+    }
+
+    fn recover(&mut self, ix: InstanceIx, outcome: OutcomeKind, retry_after_ms: Option<u64>) {
+        let next = recovery::next(self.step(ix), self.instance(ix), outcome, &self.jitter(ix));
+        let stops = self.stopping(ix);
+        let Some((row, delay)) = next.filter(|_| !stops) else {
+            return self.end(ix, StepStatus::Failed, Some(self.failure_of(ix, outcome)));
+        };
+        let delay = delay.max(Duration::from_millis(retry_after_ms.unwrap_or(0)));
+        let due = self.at.after(delay);
+        let action = row.action.as_str().to_owned();
+        let taken = self.instance(ix).taken[recovery::row_of(&action)] + 1;
+        let reason = self.failure_of(ix, outcome).message;
+        self.emit(Event::Recovered {
+            instance: ix,
+            outcome,
+            action,
+            taken,
+            max: row.max,
+            reason,
+            due,
+        });
+        if due <= self.at {
+            self.ready(ix);
+        } else {
+            self.effect(crate::run::effect::Effect::Timer { instance: ix, due });
+        }
+    }
+
+    fn failure_of(&self, ix: InstanceIx, outcome: OutcomeKind) -> Failure {
+        let instance = self.instance(ix);
+        let reason = || {
+            let verification = instance.verification.as_ref();
+            verification.and_then(|v| v.reason.clone()).unwrap_or_default()
+        };
+        match outcome {
+            OutcomeKind::GateFailed => Failure::new(
+                Code::GATE_FAILED.as_str(),
+                format!("the gate refuted it: {}", reason()),
+            ),
+            OutcomeKind::GateInconclusive => Failure::new(
+                Code::GATE_INCONCLUSIVE.as_str(),
+                format!("the gate could not tell: {}", reason()),
+            ),
+            other => instance.failure.clone().unwrap_or_else(|| {
+                Failure::new(
+                    Code::ATTEMPT_FAILED.as_str(),
+                    format!("the attempt ended with `{other}`"),
+                )
+            }),
+        }
+    }
+}

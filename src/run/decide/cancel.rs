@@ -1,0 +1,98 @@
+use super::Decider;
+use crate::definition::StepPhase;
+use crate::diagnostic::Code;
+use crate::run::effect::Effect;
+use crate::run::event::{Event, InstanceIx, RunStatus, StepStatus};
+use crate::value::Failure;
+
+impl Decider<'_> {
+    pub(super) fn cancel_requested(&mut self, by: String) {
+        if self.state.status.has_ended() {
+            return;
+        }
+        let again = self.state.is_cancelled();
+        if !again {
+            self.emit(Event::CancelRequested { by });
+        }
+        self.stop_main();
+        // Once the main steps are over, or when asked a second time, `finally` stops as well.
+        if again || self.state.open_main == 0 {
+            self.stop(StepPhase::Finally);
+        }
+    }
+
+    /// Ends every main step that has not begun, and tells the others to stop.
+    pub(super) fn stop_main(&mut self) {
+        self.stop(StepPhase::Main);
+    }
+
+    fn stop(&mut self, phase: StepPhase) {
+        for i in 0..self.state.instances.len() {
+            let ix = InstanceIx(i as u32);
+            if self.step(ix).phase != phase {
+                continue;
+            }
+            let instance = self.instance(ix);
+            match instance.status {
+                StepStatus::Running | StepStatus::Verifying if instance.items.is_none() => {
+                    self.effect(Effect::Cancel { instance: ix });
+                }
+                StepStatus::Pending | StepStatus::Ready | StepStatus::Waiting => {
+                    self.end(ix, StepStatus::Cancelled, None);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    pub(super) fn drain(&mut self, reason: String) {
+        if !self.state.status.has_ended() && !self.state.is_draining() {
+            self.emit(Event::Draining { reason });
+        }
+    }
+
+    pub(super) fn answered(&mut self, ix: InstanceIx, approved: bool, by: String) {
+        let waits = self.exists(ix)
+            && self.instance(ix).status == StepStatus::Waiting
+            && self.instance(ix).due.is_none();
+        if !waits {
+            return;
+        }
+        self.emit(Event::Answered { instance: ix, approved, by: by.clone() });
+        if !approved {
+            let failure = Failure::new(Code::REFUSED.as_str(), format!("{by} refused it"));
+            self.end(ix, StepStatus::Failed, Some(failure));
+        }
+    }
+
+    /// The holder can leave when nothing runs and nothing but a person could bring the run on.
+    pub(super) fn leave_if_idle(&mut self) {
+        let state = &self.state;
+        if state.status.has_ended() {
+            return self.effect(Effect::Leave);
+        }
+        let busy = state.slots > 0
+            || self.decision.effects.iter().any(|e| {
+                matches!(e, Effect::Evaluate { .. } | Effect::Gather { .. } | Effect::Conclude)
+            });
+        if busy {
+            return;
+        }
+        if state.is_draining() {
+            return self.effect(Effect::Leave);
+        }
+        let idle = state.ready.is_empty() && state.ready_locked.is_empty();
+        if !idle || state.status == RunStatus::Waiting {
+            return;
+        }
+        let waits = |due: bool| {
+            state
+                .instances
+                .iter()
+                .any(|i| i.status == StepStatus::Waiting && i.due.is_some() == due)
+        };
+        if waits(false) && !waits(true) {
+            self.effect(Effect::Leave);
+        }
+    }
+}

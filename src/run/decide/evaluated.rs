@@ -1,0 +1,47 @@
+use super::Decider;
+use crate::run::event::{Event, InstanceIx, StepStatus};
+use crate::run::input::Found;
+use crate::run::record::Payload;
+use crate::value::Failure;
+
+impl Decider<'_> {
+    pub(super) fn evaluated(&mut self, ix: InstanceIx, found: Result<Found, Failure>) {
+        if !self.exists(ix) || self.instance(ix).status != StepStatus::Pending {
+            return;
+        }
+        if self.stopping(ix) {
+            return self.end(ix, StepStatus::Cancelled, None);
+        }
+        let conditional = self.step(ix).condition.is_some();
+        match found {
+            Err(failure) => self.end(ix, StepStatus::Failed, Some(failure)),
+            Ok(Found::Condition(truth)) => {
+                self.emit(Event::Evaluated { instance: ix, truth });
+                if truth { self.ready(ix) } else { self.end(ix, StepStatus::Skipped, None) }
+            }
+            Ok(Found::Items { keys, items, keyed }) => {
+                if conditional {
+                    self.emit(Event::Evaluated { instance: ix, truth: true });
+                }
+                self.expand(ix, keys, items, keyed);
+            }
+        }
+    }
+
+    fn expand(&mut self, ix: InstanceIx, keys: Vec<String>, items: Payload, keyed: bool) {
+        let first = InstanceIx(self.state.instances.len() as u32);
+        self.emit(Event::Expanded { instance: ix, first, keys, items, keyed });
+        self.items_changed(ix);
+    }
+
+    pub(super) fn gathered(&mut self, ix: InstanceIx, output: Payload) {
+        let live = self.exists(ix) && !self.instance(ix).status.has_ended();
+        if !live || self.instance(ix).items.as_ref().is_none_or(|items| items.ended < items.count) {
+            return;
+        }
+        let output = Some(output);
+        let status = StepStatus::Succeeded;
+        self.emit(Event::Ended { instance: ix, status, tolerated: false, output, failure: None });
+        self.after_end(ix);
+    }
+}

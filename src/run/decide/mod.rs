@@ -1,0 +1,112 @@
+//! One file an input. Each handler emits events through [`Decider::emit`], which applies them at
+//! once: what follows from an event is decided on the state after it.
+
+mod attempt;
+mod cancel;
+mod conclude;
+mod evaluated;
+mod reset;
+mod settle;
+mod start;
+
+use super::effect::Effect;
+use super::event::{Event, InstanceIx};
+use super::input::{Envelope, Input};
+use super::state::{Instance, State};
+use crate::definition::Step;
+use crate::plan::Plan;
+use crate::value::{Digest, Timestamp};
+
+/// What follows from one input: events to store, then effects to perform.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Decision {
+    /// In order; already folded into the state.
+    pub events: Vec<Event>,
+    /// To be performed once the events are stored.
+    pub effects: Vec<Effect>,
+}
+
+/// Decides what follows from an input, and folds the events into the state.
+///
+/// Deterministic: the same plan, state and envelope give the same decision. An input that no longer
+/// fits (an old attempt, a step that has ended, a repeated answer) gives no events. If storing the
+/// events fails, the state is ahead of the journal and must be dropped.
+pub fn decide(plan: &Plan, state: &mut State, envelope: Envelope) -> Decision {
+    let mut decider = Decider {
+        plan,
+        state,
+        at: envelope.at,
+        epoch: envelope.epoch,
+        decision: Decision::default(),
+    };
+    decider.take(envelope.input);
+    decider.fill();
+    decider.conclude();
+    decider.decision
+}
+
+struct Decider<'a> {
+    plan: &'a Plan,
+    state: &'a mut State,
+    at: Timestamp,
+    epoch: u64,
+    decision: Decision,
+}
+
+impl Decider<'_> {
+    fn take(&mut self, input: Input) {
+        match input {
+            Input::Started { digest, params, environment } => {
+                self.started(digest, params, environment)
+            }
+            Input::Recovered => self.recovered(),
+            Input::Evaluated { instance, found } => self.evaluated(instance, found),
+            Input::Recorded { instance, attempt, record } => {
+                self.recorded(instance, attempt, record)
+            }
+            Input::AttemptEnded { instance, attempt, report } => {
+                self.attempt_ended(instance, attempt, report)
+            }
+            Input::Judged { instance, attempt, verification } => {
+                self.judged(instance, attempt, verification)
+            }
+            Input::TimerDue { instance } => self.timer_due(instance),
+            Input::Gathered { instance, output } => self.gathered(instance, output),
+            Input::Answered { instance, approved, by } => self.answered(instance, approved, by),
+            Input::CancelRequested { by } => self.cancel_requested(by),
+            Input::Drain { reason } => self.drain(reason),
+            Input::Reset { roots, reason } => self.reset(roots, reason),
+            Input::Concluded { outputs } => self.concluded(outputs),
+        }
+    }
+
+    fn emit(&mut self, event: Event) {
+        self.state.apply(self.plan, self.at, &event);
+        self.decision.events.push(event);
+    }
+
+    fn effect(&mut self, effect: Effect) {
+        self.decision.effects.push(effect);
+    }
+
+    fn instance(&self, ix: InstanceIx) -> &Instance {
+        self.state.instance(ix)
+    }
+
+    fn step(&self, ix: InstanceIx) -> &Step {
+        &self.plan.step(self.instance(ix).step).step
+    }
+
+    fn exists(&self, ix: InstanceIx) -> bool {
+        ix.at() < self.state.instances.len()
+    }
+
+    /// Who retries, as a number that is the same in every replay.
+    fn jitter(&self, ix: InstanceIx) -> Digest {
+        let instance = self.instance(ix);
+        Digest::of(format!(
+            "{}/{}/{}/{}",
+            self.state.seed, ix.0, instance.iteration, instance.attempt
+        ))
+    }
+}

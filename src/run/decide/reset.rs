@@ -1,0 +1,70 @@
+use super::Decider;
+use crate::definition::StepPhase;
+use crate::plan::StepIx;
+use crate::run::event::{Event, InstanceIx, StepStatus};
+use std::collections::BTreeSet;
+
+impl Decider<'_> {
+    /// Starts the next iteration of these steps and of everything after them; with none given, of
+    /// everything that did not succeed. Items that succeeded keep their results.
+    pub(super) fn reset(&mut self, roots: Vec<InstanceIx>, reason: String) {
+        let chosen = if roots.is_empty() { self.unsuccessful() } else { roots };
+        if chosen.is_empty() {
+            return;
+        }
+        let from_all = self.items_to_reset(&chosen);
+        let steps = chosen.iter().map(|ix| self.instance(*ix).step).collect::<Vec<_>>();
+        let mut closure: BTreeSet<InstanceIx> =
+            self.downstream(&steps).into_iter().map(|s| InstanceIx(s.0)).collect();
+        closure.extend(from_all);
+        for (i, step) in self.plan.steps().iter().enumerate() {
+            if step.step.phase == StepPhase::Finally {
+                closure.insert(InstanceIx(i as u32));
+            }
+        }
+        let closure = closure.into_iter().collect();
+        self.emit(Event::Reset { roots: chosen, closure, reason });
+        let reopened =
+            self.state.instances().filter(|(_, i)| i.items.is_some() && !i.status.has_ended());
+        for ix in reopened.map(|(ix, _)| ix).collect::<Vec<_>>() {
+            self.items_changed(ix);
+        }
+        self.settle_open(StepPhase::Main);
+        if self.state.open_main == 0 {
+            self.settle_open(StepPhase::Finally);
+        }
+    }
+
+    fn unsuccessful(&self) -> Vec<InstanceIx> {
+        let again = |s: StepStatus| {
+            matches!(s, StepStatus::Failed | StepStatus::Blocked | StepStatus::Cancelled)
+        };
+        let steps = self.state.instances().take(self.plan.steps().len());
+        steps
+            .filter(|(ix, i)| again(i.status) && self.step(*ix).phase == StepPhase::Main)
+            .map(|(ix, _)| ix)
+            .collect()
+    }
+
+    /// Of a failed `forEach` step only the items that did not succeed go back.
+    fn items_to_reset(&self, chosen: &[InstanceIx]) -> Vec<InstanceIx> {
+        let expanded = chosen.iter().filter_map(|ix| self.instance(*ix).items.as_ref());
+        expanded
+            .flat_map(|items| items.all())
+            .filter(|ix| self.instance(*ix).status != StepStatus::Succeeded)
+            .collect()
+    }
+
+    fn downstream(&self, roots: &[StepIx]) -> Vec<StepIx> {
+        let mut seen = vec![false; self.plan.steps().len()];
+        let mut open: Vec<StepIx> = roots.to_vec();
+        let mut found = Vec::new();
+        while let Some(step) = open.pop() {
+            if !std::mem::replace(&mut seen[step.at()], true) {
+                found.push(step);
+                open.extend(&self.plan.step(step).dependents);
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,208 @@
+use super::Decider;
+use crate::definition::StepPhase;
+use crate::run::effect::Effect;
+use crate::run::event::{Event, InstanceIx, RunStatus, StepStatus};
+use crate::run::join::{Join, join};
+use crate::value::{Digest, Failure, Json};
+
+impl Decider<'_> {
+    pub(super) fn started(&mut self, digest: Digest, params: Json, environment: Json) {
+        let definition = self.plan.playbook().id.to_string();
+        self.emit(Event::RunStarted { definition, digest, params, environment });
+        self.settle_open(StepPhase::Main);
+    }
+
+    /// A new holder: what was in flight goes on, what waited is asked for again.
+    pub(super) fn recovered(&mut self) {
+        if self.state.status.has_ended() {
+            return;
+        }
+        let live = |s: StepStatus| matches!(s, StepStatus::Running | StepStatus::Verifying);
+        let in_flight: Vec<InstanceIx> = self
+            .state
+            .instances()
+            .filter(|(_, i)| live(i.status) && i.items.is_none())
+            .map(|(ix, _)| ix)
+            .collect();
+        self.emit(Event::RunResumed { epoch: self.epoch, in_flight: in_flight.clone() });
+        for ix in in_flight {
+            self.go_on(ix);
+        }
+        let waiting: Vec<_> =
+            self.state.instances().filter_map(|(ix, i)| Some((ix, i.due?))).collect();
+        for (instance, due) in waiting {
+            self.effect(Effect::Timer { instance, due });
+        }
+        let gathering =
+            self.state.instances().filter(|(_, i)| i.items.is_some() && !i.status.has_ended());
+        for ix in gathering.map(|(ix, _)| ix).collect::<Vec<_>>() {
+            self.items_changed(ix);
+        }
+        self.settle_open(StepPhase::Main);
+        if self.state.open_main == 0 {
+            self.settle_open(StepPhase::Finally);
+        }
+    }
+
+    fn go_on(&mut self, ix: InstanceIx) {
+        if self.instance(ix).status == StepStatus::Verifying {
+            self.verify(ix);
+        } else if self.state.is_cancelled() && self.step(ix).phase == StepPhase::Main {
+            self.end(ix, StepStatus::Cancelled, None);
+        } else if self.step(ix).retry_safe {
+            self.execute(ix, true);
+        } else {
+            let reason = "it was under way when `kb` stopped, and `retrySafe: false` says that it must not simply run again";
+            self.emit(Event::Waiting { instance: ix, reason: reason.to_owned() });
+        }
+    }
+
+    /// Joins every step of that phase whose dependencies have all ended.
+    pub(super) fn settle_open(&mut self, phase: StepPhase) {
+        for i in 0..self.plan.steps().len() {
+            let ix = InstanceIx(i as u32);
+            let instance = self.instance(ix);
+            if instance.open == 0
+                && instance.status == StepStatus::Pending
+                && self.step(ix).phase == phase
+            {
+                self.settle(ix);
+            }
+        }
+    }
+
+    /// All dependencies of a step have ended: the join decides, then its condition.
+    pub(super) fn settle(&mut self, ix: InstanceIx) {
+        if self.stopping(ix) {
+            return self.end(ix, StepStatus::Cancelled, None);
+        }
+        let step = self.plan.step(self.instance(ix).step);
+        let verdict = if step.dependencies.is_empty() {
+            Join::Run
+        } else {
+            join(step.step.run_if, self.instance(ix).counts)
+        };
+        match verdict {
+            Join::Run if step.step.condition.is_some() || step.step.for_each.is_some() => {
+                self.effect(Effect::Evaluate { instance: ix });
+            }
+            Join::Run => self.ready(ix),
+            Join::Skip => self.end(ix, StepStatus::Skipped, None),
+            Join::Block => self.end(ix, StepStatus::Blocked, None),
+            Join::Cancel => self.end(ix, StepStatus::Cancelled, None),
+        }
+    }
+
+    /// Whether nothing of that step's phase begins any more.
+    pub(super) fn stopping(&self, ix: InstanceIx) -> bool {
+        self.step(ix).phase == StepPhase::Main && self.stopping_main()
+    }
+
+    pub(super) fn stopping_main(&self) -> bool {
+        self.state.is_cancelled()
+            || (self.state.has_failed() && self.plan.playbook().limits.fail_fast)
+    }
+
+    /// Ends an instance, and settles what waited for it alone. A worklist, not a recursion: a chain
+    /// of skipped steps may be as long as the plan.
+    pub(super) fn end(&mut self, ix: InstanceIx, status: StepStatus, failure: Option<Failure>) {
+        let failed_before = self.stopping_main();
+        self.end_one(ix, status, failure);
+        if !failed_before && self.stopping_main() {
+            self.stop_main();
+        }
+    }
+
+    fn end_one(&mut self, ix: InstanceIx, status: StepStatus, failure: Option<Failure>) {
+        let tolerated = status == StepStatus::Failed
+            && crate::run::state::tolerates(self.plan, self.instance(ix));
+        self.emit(Event::Ended { instance: ix, status, tolerated, output: None, failure });
+        self.after_end(ix);
+    }
+
+    /// What follows once an instance has ended.
+    pub(super) fn after_end(&mut self, ix: InstanceIx) {
+        if let Some(item) = &self.instance(ix).item {
+            let parent = item.parent;
+            return self.items_changed(parent);
+        }
+        let mut ended = vec![ix];
+        while let Some(ix) = ended.pop() {
+            let step = self.instance(ix).step;
+            for dependent in &self.plan.step(step).dependents {
+                let next = InstanceIx(dependent.0);
+                let instance = self.instance(next);
+                let unblocked = instance.open == 0 && instance.status == StepStatus::Pending;
+                if !unblocked || !self.phase_is_open(next) {
+                    continue;
+                }
+                match self.ends_at_join(next) {
+                    Some(status) => {
+                        let (failure, output) = (None, None);
+                        self.emit(Event::Ended {
+                            instance: next,
+                            status,
+                            tolerated: false,
+                            output,
+                            failure,
+                        });
+                        ended.push(next);
+                    }
+                    None => self.settle(next),
+                }
+            }
+        }
+    }
+
+    fn phase_is_open(&self, ix: InstanceIx) -> bool {
+        self.step(ix).phase == StepPhase::Main || self.state.open_main == 0
+    }
+
+    fn ends_at_join(&self, ix: InstanceIx) -> Option<StepStatus> {
+        if self.stopping(ix) {
+            return Some(StepStatus::Cancelled);
+        }
+        match join(self.step(ix).run_if, self.instance(ix).counts) {
+            Join::Run => None,
+            Join::Skip => Some(StepStatus::Skipped),
+            Join::Block => Some(StepStatus::Blocked),
+            Join::Cancel => Some(StepStatus::Cancelled),
+        }
+    }
+
+    /// Once the last main step has ended the `finally` steps begin, and after them the conclusion.
+    pub(super) fn conclude(&mut self) {
+        let over = self.state.status.has_ended() || self.state.status == RunStatus::Interrupted;
+        if over || self.state.open_main > 0 {
+            return self.leave_if_idle();
+        }
+        let first_time = self
+            .decision
+            .events
+            .iter()
+            .any(|e| matches!(e, Event::Ended { .. } | Event::RunStarted { .. }));
+        if self.state.open_finally > 0 {
+            if first_time && !self.state.is_draining() {
+                self.begin_finally();
+            }
+            return self.leave_if_idle();
+        }
+        if self.state.is_draining() {
+            return self.leave_if_idle();
+        }
+        if !self.decision.effects.contains(&Effect::Conclude) {
+            self.effect(Effect::Conclude);
+        }
+    }
+
+    fn begin_finally(&mut self) {
+        let untouched = (0..self.plan.steps().len())
+            .map(|i| InstanceIx(i as u32))
+            .filter(|ix| self.step(*ix).phase == StepPhase::Finally);
+        let begun = untouched.clone().any(|ix| self.instance(ix).status != StepStatus::Pending);
+        if !begun {
+            self.settle_open(StepPhase::Finally);
+            self.fill();
+        }
+    }
+}

@@ -1,0 +1,95 @@
+use super::Decider;
+use crate::definition::{OnError, StepKind};
+use crate::diagnostic::Code;
+use crate::run::effect::Effect;
+use crate::run::event::{Event, InstanceIx, StepStatus};
+use crate::run::recovery;
+use crate::value::Failure;
+use std::sync::Arc;
+
+impl Decider<'_> {
+    /// Nothing but a slot or a lock is missing now.
+    pub(super) fn ready(&mut self, ix: InstanceIx) {
+        self.emit(Event::Ready { instance: ix });
+    }
+
+    /// Starts what can be started, in the order of readiness.
+    pub(super) fn fill(&mut self) {
+        while !self.state.draining && self.state.slots < self.state.rules.max_parallel {
+            let free = self.state.ready.first();
+            let locked = self.state.ready_locked.first().filter(|_| self.state.lock.is_none());
+            let Some((_, ix)) = [free, locked].into_iter().flatten().min().copied() else { return };
+            let attempt = self.instance(ix).attempt + 1;
+            self.emit(Event::Started { instance: ix, attempt });
+            match self.instance(ix).status {
+                StepStatus::Verifying => self.verify(ix),
+                _ => self.execute(ix, false),
+            }
+        }
+    }
+
+    pub(super) fn execute(&mut self, ix: InstanceIx, resumed: bool) {
+        let instance = self.instance(ix);
+        let (attempt, iteration) = (instance.attempt, instance.iteration);
+        let reworks = attempt > 1 && matches!(self.step(ix).kind, StepKind::Specialist { .. });
+        let feedback = if reworks { recovery::feedback(instance).map(Arc::new) } else { None };
+        self.effect(Effect::Execute { instance: ix, attempt, iteration, resumed, feedback });
+    }
+
+    pub(super) fn verify(&mut self, ix: InstanceIx) {
+        let instance = self.instance(ix);
+        let (attempt, iteration) = (instance.attempt, instance.iteration);
+        self.effect(Effect::Verify { instance: ix, attempt, iteration });
+    }
+
+    pub(super) fn timer_due(&mut self, ix: InstanceIx) {
+        if !self.exists(ix) {
+            return;
+        }
+        let instance = self.instance(ix);
+        let due = instance.due.is_some_and(|due| due <= self.at);
+        if instance.status == StepStatus::Waiting && due {
+            self.ready(ix);
+        }
+    }
+
+    /// One of a step's items has ended, or it has none: its end may follow.
+    pub(super) fn items_changed(&mut self, parent: InstanceIx) {
+        let Some(items) = &self.instance(parent).items else { return };
+        if self.instance(parent).status.has_ended() {
+            return;
+        }
+        let (count, failed, all) = (items.count, items.failed, items.all());
+        let fails =
+            self.step(parent).for_each.as_ref().is_some_and(|f| f.on_item_error == OnError::Fail);
+        if fails && failed > 0 {
+            self.cancel_unstarted(all.clone().collect());
+        }
+        let ended = self.instance(parent).items.as_ref().map_or(0, |items| items.ended);
+        if ended < count || self.instance(parent).status.has_ended() {
+            return;
+        }
+        let cancelled = all.clone().any(|ix| self.instance(ix).status == StepStatus::Cancelled);
+        if fails && failed > 0 {
+            let message = format!("{failed} of {count} items failed");
+            let failure = Failure::new(Code::ITEMS_FAILED.as_str(), message)
+                .help("`onItemError: continue` keeps the other results");
+            self.end(parent, StepStatus::Failed, Some(failure));
+        } else if cancelled {
+            self.end(parent, StepStatus::Cancelled, None);
+        } else {
+            self.effect(Effect::Gather { instance: parent });
+        }
+    }
+
+    fn cancel_unstarted(&mut self, items: Vec<InstanceIx>) {
+        for ix in items {
+            let status = self.instance(ix).status;
+            if matches!(status, StepStatus::Pending | StepStatus::Ready | StepStatus::Waiting) {
+                let (failure, output) = (None, None);
+                let status = StepStatus::Cancelled;
+                self.emit(Event::Ended { instance: ix, status, tolerated: false, output, failure });
+            }
+        }
+    }
+}
