@@ -1,57 +1,26 @@
 //! The one place where processes are started: groups, limits, output caps, the base environment.
+//!
+//! [`Supervisor::run`] starts one process and attends to it until nothing of it is left. Each step
+//! has a process group of its own, whatever leaves that group (`setsid`, double forks) comes back
+//! to `kb` as an orphan because `kb` is a subreaper, and a guardian process ends everything should
+//! `kb` itself be killed. What runs here has no say in any of that.
+//!
+//! Processes are started by `posix_spawn` and never by a plain fork: copying the page tables of a
+//! `kb` that holds a large plan costs more than the whole rest of a short step. So nothing of ours
+//! runs between fork and exec, and `PR_SET_PDEATHSIG`, which would have to, is the guardian's part.
 
-use std::path::PathBuf;
-use std::time::Duration;
+mod base_environment;
+mod capture;
+mod exited;
+mod guardian;
+mod orphans;
+mod program;
+mod running;
+mod spawn;
+mod supervisor;
 
-/// What to start.
-#[derive(Debug, Clone)]
-pub struct Spawn {
-    /// The program and its arguments; never empty.
-    pub argv: Vec<String>,
-    /// An existing directory.
-    pub cwd: PathBuf,
-    /// Beyond the base environment.
-    pub env: Vec<(String, String)>,
-    /// What it reads; nothing where empty.
-    pub stdin: Vec<u8>,
-    /// The most it may take.
-    pub timeout: Option<Duration>,
-    /// The longest silence on both streams.
-    pub idle: Option<Duration>,
-    /// Bytes kept of each stream.
-    pub max_stream: usize,
-}
-
-/// How it ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exited {
-    /// Its end.
-    pub end: End,
-    /// The first bytes of stdout, lossily as text, up to the limit.
-    pub stdout: String,
-    /// The first bytes of stderr, likewise.
-    pub stderr: String,
-    /// Bytes of stdout beyond the limit.
-    pub stdout_cut: u64,
-    /// Bytes of stderr beyond the limit.
-    pub stderr_cut: u64,
-    /// How long it took.
-    pub duration: Duration,
-}
-
-/// The ways in which a process ends.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
-    /// By itself, with this code.
-    Code(i32),
-    /// By this signal.
-    Signal(i32),
-    /// Its time ran out; it was stopped.
-    TimedOut,
-    /// It was silent for too long; it was stopped.
-    Idle,
-    /// It was cancelled; it was stopped.
-    Cancelled,
-    /// It never began: not found, not executable, no such directory.
-    NotStarted(String),
-}
+pub use base_environment::{BaseEnvironment, is_dangerous_variable};
+pub use capture::Stream;
+pub use exited::{End, Exited};
+pub use spawn::Spawn;
+pub use supervisor::{OnLine, ProcessLevel, Supervisor};

@@ -1,0 +1,156 @@
+//! What left its step's process group comes back here, and is ended with its step.
+//!
+//! As a subreaper `kb` becomes the parent of every orphan among its descendants, whatever sessions
+//! and groups they have. They appear as children of the main thread, so that one small file of
+//! `/proc` tells whether anything is left: 2 µs a step where there is nothing, and exact.
+
+use super::guardian::MARKER;
+use rustix::process::{Pid, Signal, WaitOptions};
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+
+/// Main processes of steps: children that are no orphans.
+static OWN: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+/// The guardian, a child that is no orphan either.
+static GUARDIAN: AtomicU32 = AtomicU32::new(0);
+/// Held for reading from a process's start until it stands in [`OWN`], for writing while orphans
+/// are told from own children; else one's end could be taken for the other's.
+static STARTING: RwLock<()> = RwLock::new(());
+
+/// Rounds of ending what is left; each ends what the last round's ends have orphaned.
+const ROUNDS: usize = 200;
+const PAUSE: Duration = Duration::from_millis(2);
+
+fn own() -> MutexGuard<'static, BTreeSet<u32>> {
+    OWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes this process the parent of its descendants' orphans; without effect where the system
+/// has no such thing.
+pub(super) fn adopt() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+}
+
+/// Starts a step's main process and remembers it as an own child.
+pub(super) fn spawn_registered(
+    start: impl FnOnce() -> io::Result<tokio::process::Child>,
+) -> io::Result<tokio::process::Child> {
+    let _starting = STARTING.read().unwrap_or_else(PoisonError::into_inner);
+    let child = start()?;
+    own().extend(child.id());
+    Ok(child)
+}
+
+/// Starts the guardian and remembers it as an own child.
+pub(super) fn spawn_guardian(
+    start: impl FnOnce() -> io::Result<std::process::Child>,
+) -> io::Result<std::process::Child> {
+    let _starting = STARTING.read().unwrap_or_else(PoisonError::into_inner);
+    let child = start()?;
+    GUARDIAN.store(child.id(), Ordering::Release);
+    Ok(child)
+}
+
+/// Forgets a main process whose end was taken in.
+pub(super) fn forget(pid: u32) {
+    own().remove(&pid);
+}
+
+/// Ends whatever carries this step's token or is in its group, and takes in the ends of orphans.
+pub(super) async fn end_step(group: u32, token: &str) {
+    for _ in 0..ROUNDS {
+        if !end_round(group, token) {
+            return;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// One look; whether something was ended, so that another look is due.
+fn end_round(group: u32, token: &str) -> bool {
+    if adopted().is_empty() {
+        return false;
+    }
+    let _still = STARTING.write().unwrap_or_else(PoisonError::into_inner);
+    let own_group = rustix::process::getpgrp();
+    let alone = own().is_empty();
+    let mut ended = false;
+    for pid in adopted() {
+        let Some(status) = Status::read(pid) else { continue };
+        if Pid::from_raw(status.group) == Some(own_group) {
+            continue; // a child that somebody else of this program started and waits for
+        }
+        if status.ended {
+            take_in(pid);
+        } else if belongs(pid, &status, group, token, alone) {
+            end(pid);
+            ended = true;
+        }
+    }
+    ended
+}
+
+/// Whether an orphan is one of this step. One that has wiped its environment belongs to nobody by
+/// name; it ends when no other step could be its parent.
+fn belongs(pid: u32, status: &Status, group: u32, token: &str, alone: bool) -> bool {
+    if status.group == group as i32 {
+        return true;
+    }
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let mut variables = environment.split(|byte| *byte == 0);
+    let marker = variables
+        .clone()
+        .find_map(|variable| variable.strip_prefix(MARKER.as_bytes())?.strip_prefix(b"="));
+    match marker {
+        Some(tokens) => tokens.split(|byte| *byte == b',').any(|own| own == token.as_bytes()),
+        // The guardian of a `kb` that ran in a step: it ends by itself, after what it guards.
+        None if variables.any(|variable| variable.starts_with(b"KB_GUARDIAN=")) => false,
+        None => alone,
+    }
+}
+
+fn end(pid: u32) {
+    if let Some(pid) = Pid::from_raw(pid as i32) {
+        let _ = rustix::process::kill_process_group(pid, Signal::KILL);
+        let _ = rustix::process::kill_process(pid, Signal::KILL);
+    }
+}
+
+fn take_in(pid: u32) {
+    if let Some(pid) = Pid::from_raw(pid as i32) {
+        let _ = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
+    }
+}
+
+/// The children of the main thread that are not known as own ones.
+fn adopted() -> Vec<u32> {
+    let main = std::process::id();
+    let text = std::fs::read_to_string(format!("/proc/self/task/{main}/children"));
+    let (own, guardian) = (own(), GUARDIAN.load(Ordering::Acquire));
+    text.unwrap_or_default()
+        .split_ascii_whitespace()
+        .filter_map(|pid| pid.parse().ok())
+        .filter(|pid| *pid != guardian && !own.contains(pid))
+        .collect()
+}
+
+struct Status {
+    ended: bool,
+    group: i32,
+}
+
+impl Status {
+    /// From `/proc/PID/stat`; the name in it may hold anything, so the fields are those after it.
+    fn read(pid: u32) -> Option<Status> {
+        let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+        let text = String::from_utf8_lossy(&text);
+        let mut fields = text.rsplit_once(')')?.1.split_ascii_whitespace();
+        let state = fields.next()?;
+        let group = fields.nth(1)?.parse().ok()?;
+        Some(Status { ended: matches!(state, "Z" | "X"), group })
+    }
+}
