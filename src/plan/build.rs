@@ -1,0 +1,104 @@
+use super::check;
+use super::dag::{Graph, Plan, node};
+use super::order;
+use super::step::locks_workspace;
+use super::{PlanStep, StepIx, edges, reads};
+use crate::definition::{Catalog, Playbook, Specialist, Step, StepKind};
+use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::value::StepId;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+impl Plan {
+    /// Makes the plan, with every problem found on the way, in the order of the file; `None` where
+    /// one of them is an error.
+    pub fn build(playbook: &Arc<Playbook>, catalog: &Catalog) -> (Option<Plan>, Vec<Diagnostic>) {
+        let mut problems = Vec::new();
+        let plan = Plan::connect(playbook, catalog, &mut problems);
+        if plan.order.len() == plan.steps.len() {
+            problems.extend(check::all(&plan));
+        } else {
+            let cycles = order::cycles(&plan.steps, &plan.graph);
+            problems.extend(cycles.iter().map(|cycle| check::cycle(&plan, cycle)));
+        }
+        problems.sort_by_key(|problem| problem.span);
+        let sound = !problems.iter().any(Diagnostic::is_error);
+        (sound.then_some(plan), problems)
+    }
+
+    /// Draws the edges and orders the steps; the order is short where there is a circle.
+    fn connect(
+        playbook: &Arc<Playbook>,
+        catalog: &Catalog,
+        problems: &mut Vec<Diagnostic>,
+    ) -> Plan {
+        let defined: Vec<&Step> = playbook.steps.iter().chain(&playbook.finally).collect();
+        let index: BTreeMap<StepId, StepIx> = defined
+            .iter()
+            .enumerate()
+            .map(|(i, step)| (step.id.clone(), StepIx(i as u32)))
+            .collect();
+        let mut steps = Vec::with_capacity(defined.len());
+        for step in &defined {
+            let specialist = specialist_of(step, catalog, problems);
+            let reads = reads::of_step(step);
+            steps.push(PlanStep {
+                step: Arc::new((*step).clone()),
+                dependencies: edges::of_step(step, &reads, &defined, &index, problems),
+                dependents: Vec::new(),
+                locks_workspace: locks_workspace(step, specialist.as_deref()),
+                specialist,
+            });
+        }
+        let graph = draw(&mut steps);
+        let order = order::topological(&steps, &graph);
+        Plan { playbook: playbook.clone(), steps, index, graph, order }
+    }
+}
+
+/// The graph of these steps; fills in who waits for whom.
+fn draw(steps: &mut [PlanStep]) -> Graph {
+    let edges = steps.iter().map(|step| step.dependencies.len()).sum();
+    let mut graph = Graph::with_capacity(steps.len(), edges);
+    (0..steps.len()).for_each(|i| {
+        graph.add_node(StepIx(i as u32));
+    });
+    for i in 0..steps.len() {
+        let ix = StepIx(i as u32);
+        for dependency in steps[i].dependencies.clone() {
+            graph.add_edge(node(dependency.on), node(ix), dependency.strength);
+            steps[dependency.on.at()].dependents.push(ix);
+        }
+    }
+    graph
+}
+
+fn specialist_of(
+    step: &Step,
+    catalog: &Catalog,
+    problems: &mut Vec<Diagnostic>,
+) -> Option<Arc<Specialist>> {
+    let StepKind::Specialist { specialist: id, span, .. } = &step.kind else { return None };
+    let found = catalog.specialists.get(id).cloned();
+    if found.is_none() {
+        let known = catalog.specialists.keys().map(|known| known.as_str());
+        let near = nearest(id.as_str(), known.clone());
+        let help = match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if catalog.specialists.is_empty() => {
+                format!("the project has no specialist yet; write `.kb/specialists/{id}.yml`")
+            }
+            None => format!("known specialists: {}", known.collect::<Vec<_>>().join(", ")),
+        };
+        problems.push(
+            Diagnostic::error(
+                Code::NO_SUCH_SPECIALIST,
+                *span,
+                format!("no specialist `{id}` could be loaded"),
+            )
+            .caption("not among the specialists of this project")
+            .help(help),
+        );
+    }
+    found
+}

@@ -1,0 +1,39 @@
+use super::Subject;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::plan::reads::{Place, Read};
+use crate::plan::{PlanStep, StepIx};
+use std::collections::BTreeSet;
+
+/// A gate makes no edges, so it may read only what has ended by then: its own step, the steps above
+/// it, and in `finally` every one of the main steps.
+pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
+    let mut problems = Vec::new();
+    for (ix, step) in subject.plan.iter() {
+        let mut told = BTreeSet::new();
+        for read in subject.reads[ix.at()].iter().filter(|read| read.place == Place::Verify) {
+            let Some(target) = subject.plan.find(read.step.as_str()) else { continue };
+            if !has_ended(subject, ix, step, target) && told.insert(target) {
+                problems.push(not_above(step, read, subject.plan.step(target)));
+            }
+        }
+    }
+    problems
+}
+
+fn has_ended(subject: &Subject<'_>, ix: StepIx, step: &PlanStep, target: StepIx) -> bool {
+    target == ix
+        || (step.is_finally() && !subject.plan.step(target).is_finally())
+        || subject.is_above(target, ix)
+}
+
+fn not_above(step: &PlanStep, read: &Read<'_>, target: &PlanStep) -> Diagnostic {
+    let (id, other) = (&step.step.id, &target.step.id);
+    let message = format!("the gate of `{id}` reads `{other}`, which may not have ended by then");
+    let problem = Diagnostic::error(Code::NOT_ABOVE, read.reference.span, message)
+        .caption(format!("nothing orders `{id}` after `{other}`"))
+        .label(target.step.span, format!("`{other}` is here"));
+    match target.is_finally() && !step.is_finally() {
+        true => problem.help("`finally` steps begin once all of `steps` have ended"),
+        false => problem.help(format!("add `dependsOn: [{other}]` to `{id}`")),
+    }
+}

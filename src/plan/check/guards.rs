@@ -1,0 +1,199 @@
+use super::Subject;
+use crate::definition::{OnError, RunIf};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::expression::Strength;
+use crate::plan::reads::{Place, Read};
+use crate::plan::{Dependency, Plan, PlanStep, StepIx};
+use std::collections::BTreeSet;
+
+/// A read of what may not be there needs a guard (LANGUAGE §4): of a step that may be skipped, or
+/// whose failure is tolerated. The guards are the reader's own condition, `default`, `is defined`,
+/// or a join that implies that the step ran.
+pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
+    let fates = Fates::of(subject.plan);
+    let mut problems = Vec::new();
+    for (ix, step) in subject.plan.iter() {
+        let reads = &subject.reads[ix.at()];
+        let asked: BTreeSet<&str> = reads
+            .iter()
+            .filter(|read| read.place == Place::Condition)
+            .map(|read| read.step.as_str())
+            .collect();
+        let open = reads
+            .iter()
+            .filter(|read| read.place != Place::Condition && !asked.contains(read.step.as_str()));
+        problems.extend(unguarded(subject, &fates, Some((ix, step)), open, reads));
+    }
+    let outputs = &subject.outputs;
+    problems.extend(unguarded(subject, &fates, None, outputs.iter(), outputs));
+    problems
+}
+
+/// What may become of each step, apart from failing.
+struct Fates {
+    /// By step; the step that a skip starts from.
+    skipped_by: Vec<Option<StepIx>>,
+}
+
+/// Why a read may find nothing.
+#[derive(Clone, Copy)]
+enum Gap {
+    Skipped(StepIx),
+    Tolerated,
+}
+
+impl Fates {
+    fn of(plan: &Plan) -> Fates {
+        let mut skipped_by = vec![None; plan.steps().len()];
+        for &ix in plan.order() {
+            skipped_by[ix.at()] = skipped_by_of(plan.step(ix), ix, &skipped_by);
+        }
+        Fates { skipped_by }
+    }
+
+    /// Why that field of a step may not be there when `reader` runs; `None` reads it at the end.
+    fn gap(
+        &self,
+        subject: &Subject<'_>,
+        reader: Option<StepIx>,
+        target: StepIx,
+        field: Option<&str>,
+    ) -> Option<Gap> {
+        let tolerated = subject.plan.step(target).step.on_error == OnError::Continue;
+        let implied = || reader.is_some_and(|reader| join_implies(subject, reader, target));
+        match (field, self.skipped_by[target.at()]) {
+            (Some("output" | "stdout" | "stderr" | "exitCode"), Some(by)) if !implied() => {
+                Some(Gap::Skipped(by))
+            }
+            // A failed process still has its exit code and what it printed.
+            (Some("output"), _) if tolerated => Some(Gap::Tolerated),
+            _ => None,
+        }
+    }
+}
+
+fn skipped_by_of(step: &PlanStep, ix: StepIx, known: &[Option<StepIx>]) -> Option<StepIx> {
+    if step.step.condition.is_some() {
+        return Some(ix);
+    }
+    match step.step.run_if {
+        RunIf::AllSucceeded => step
+            .dependencies
+            .iter()
+            .filter(|dependency| dependency.strength == Strength::Needs)
+            .find_map(|dependency| known[dependency.on.at()]),
+        RunIf::AnySucceeded => step.dependencies.iter().any(counts).then_some(ix),
+        RunIf::NoneFailed | RunIf::AllDone => None,
+    }
+}
+
+/// Whether a join counts how this dependency ended.
+fn counts(dependency: &Dependency) -> bool {
+    dependency.strength != Strength::Watch
+}
+
+/// Whether `reader` runs only where `target` was not skipped: along a chain of steps each of which
+/// is skipped, blocked or cancelled when the one before it was skipped.
+fn join_implies(subject: &Subject<'_>, reader: StepIx, target: StepIx) -> bool {
+    subject.walk_back(target, reader, |at, dependency| {
+        let step = subject.plan.step(at);
+        match step.step.run_if {
+            RunIf::AllSucceeded => dependency.strength == Strength::Needs,
+            RunIf::AnySucceeded => {
+                counts(dependency) && step.dependencies.iter().filter(|d| counts(d)).count() == 1
+            }
+            RunIf::NoneFailed | RunIf::AllDone => false,
+        }
+    })
+}
+
+fn unguarded<'a>(
+    subject: &Subject<'a>,
+    fates: &Fates,
+    reader: Option<(StepIx, &PlanStep)>,
+    open: impl Iterator<Item = &'a Read<'a>>,
+    all: &[Read<'_>],
+) -> Vec<Diagnostic> {
+    let mut told = BTreeSet::new();
+    let mut problems = Vec::new();
+    for read in open {
+        let Some(target) = subject.plan.find(read.step.as_str()) else { continue };
+        let ix = reader.map(|(ix, _)| ix);
+        let guarded = read.reference.guarded || guarded_beside(read, all);
+        if guarded || ix == Some(target) || told.contains(&target) {
+            continue;
+        }
+        let Some(gap) = fates.gap(subject, ix, target, read.field()) else { continue };
+        told.insert(target);
+        problems.push(problem(subject.plan, reader.map(|(_, step)| step), read, target, gap));
+    }
+    problems
+}
+
+/// Whether the same text also asks whether the value is there: `a.output if a.output is defined`.
+fn guarded_beside(read: &Read<'_>, all: &[Read<'_>]) -> bool {
+    all.iter().any(|other| {
+        other.text == read.text
+            && other.step == read.step
+            && other.reference.guarded
+            && read.reference.path.starts_with(&other.reference.path)
+    })
+}
+
+fn problem(
+    plan: &Plan,
+    reader: Option<&PlanStep>,
+    read: &Read<'_>,
+    target: StepIx,
+    gap: Gap,
+) -> Diagnostic {
+    let id = &read.step;
+    let who = reader.map_or_else(|| "`outputs`".to_owned(), |step| format!("`{}`", step.step.id));
+    let path = read.reference.path.join(".");
+    let (message, caption) = match gap {
+        Gap::Skipped(_) => (
+            format!("{who} reads `{id}.{path}`, but `{id}` may be skipped"),
+            format!("nothing is there when `{id}` was skipped"),
+        ),
+        Gap::Tolerated => (
+            format!("{who} reads `{id}.{path}`, but `{id}` may fail and be tolerated"),
+            format!("nothing is there when `{id}` failed"),
+        ),
+    };
+    let default = format!("`{{{{ {id}.{path} | default('') }}}}`");
+    let help = match (reader, gap) {
+        (None, _) => format!("write {default}"),
+        (Some(_), Gap::Skipped(_)) => {
+            format!("write {default}, or name `{id}` in the condition of {who}")
+        }
+        (Some(_), Gap::Tolerated) => format!(
+            "write {default}, or give {who} the condition `{{{{{id}.status}}}} == 'succeeded'`"
+        ),
+    };
+    let (span, text) = cause(plan, target, gap);
+    Diagnostic::error(Code::UNGUARDED_READ, read.reference.span, message)
+        .caption(caption)
+        .label(span, text)
+        .help(help)
+}
+
+fn cause(plan: &Plan, target: StepIx, gap: Gap) -> (crate::diagnostic::Span, String) {
+    let Gap::Skipped(by) = gap else {
+        let text = "`onError: continue` lets the run go on when this fails";
+        return (plan.step(target).step.span, text.to_owned());
+    };
+    let origin = &plan.step(by).step;
+    let follows = match by == target {
+        true => String::new(),
+        false => format!(", and `{}` needs it", plan.step(target).step.id),
+    };
+    match &origin.condition {
+        Some(condition) => {
+            (condition.span(), format!("`{}` is skipped where this is false{follows}", origin.id))
+        }
+        None => (
+            origin.span,
+            format!("`runIf: anySucceeded` skips `{}` where nothing succeeded{follows}", origin.id),
+        ),
+    }
+}

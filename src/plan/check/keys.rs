@@ -1,0 +1,146 @@
+use super::Subject;
+use super::shape::{self, Key};
+use crate::definition::{OutputParse, StepKind};
+use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::plan::reads::Read;
+use crate::plan::{PlanStep, StepIx};
+use crate::value::Json;
+use std::collections::BTreeSet;
+
+/// What is known of a step's output before it runs.
+enum Output<'a> {
+    /// A schema that it is held to. A specialist's `summary` is always there.
+    Schema { schema: &'a Json, summary: bool },
+    /// An object with these keys.
+    Keys(Vec<&'a str>),
+    /// Text, which has no keys.
+    Text,
+    /// A specialist of which nobody said what it hands back.
+    Unsaid,
+    /// Whatever comes.
+    Open,
+}
+
+/// A key that a known output does not have is an error; a key of a specialist's output that nobody
+/// described is a warning, one for each step that is read.
+pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
+    let mut unsaid: BTreeSet<StepIx> = BTreeSet::new();
+    let mut told: BTreeSet<(StepIx, &[String])> = BTreeSet::new();
+    let mut problems = Vec::new();
+    for read in subject.reads.iter().flatten().chain(&subject.outputs) {
+        let Some(target) = subject.plan.find(read.step.as_str()) else { continue };
+        let step = subject.plan.step(target);
+        let Some(("output", path)) =
+            read.reference.path.split_first().map(|(f, p)| (f.as_str(), p))
+        else {
+            continue;
+        };
+        let Some(first) = path.first() else { continue };
+        match output_of(step) {
+            Output::Unsaid if first != "summary" && !read.reference.guarded => {
+                if unsaid.insert(target) {
+                    problems.push(undescribed(step, read, first));
+                }
+            }
+            output => {
+                if let Some(lacking) = missing(&output, path)
+                    && told.insert((target, &path[..=lacking.at]))
+                {
+                    problems.push(no_such_key(step, read, path, &output, lacking));
+                }
+            }
+        }
+    }
+    problems
+}
+
+fn output_of(step: &PlanStep) -> Output<'_> {
+    if step.step.for_each.is_some() {
+        return Output::Open;
+    }
+    let own = step.step.output_schema.as_ref();
+    let held = |schema, summary| Output::Schema { schema, summary };
+    match &step.step.kind {
+        StepKind::Specialist { .. } => {
+            let declared = step.specialist.as_ref().and_then(|s| s.output_schema.as_ref());
+            own.or(declared).map_or(Output::Unsaid, |schema| held(schema.json(), true))
+        }
+        _ if own.is_some() => own.map_or(Output::Open, |schema| held(schema.json(), false)),
+        StepKind::Run { parse: OutputParse::Text, .. } => Output::Text,
+        StepKind::Http(_) => Output::Keys(vec!["status", "headers", "body"]),
+        StepKind::Set(values) => Output::Keys(values.iter().map(|(key, _)| key.as_str()).collect()),
+        StepKind::Gate(_) => Output::Keys(vec!["verdict", "checks"]),
+        StepKind::Run { .. } | StepKind::Tool { .. } | StepKind::NotYet(_) => Output::Open,
+    }
+}
+
+/// The first key of a path that is not there.
+struct Lacking<'a> {
+    at: usize,
+    known: Vec<&'a str>,
+}
+
+fn missing<'a>(output: &Output<'a>, path: &[String]) -> Option<Lacking<'a>> {
+    match output {
+        Output::Text => Some(Lacking { at: 0, known: Vec::new() }),
+        Output::Keys(known) if !known.contains(&path[0].as_str()) => {
+            Some(Lacking { at: 0, known: known.clone() })
+        }
+        Output::Schema { summary: true, .. } if path[0] == "summary" => None,
+        Output::Schema { schema, .. } => missing_in(schema, path),
+        Output::Keys(_) | Output::Unsaid | Output::Open => None,
+    }
+}
+
+fn missing_in<'a>(root: &'a Json, path: &[String]) -> Option<Lacking<'a>> {
+    let mut schema = root;
+    for (at, name) in path.iter().enumerate() {
+        match shape::key(root, schema, name) {
+            Key::Known(next) => schema = next,
+            Key::Open => return None,
+            Key::Missing(known) => return Some(Lacking { at, known }),
+        }
+    }
+    None
+}
+
+fn no_such_key(
+    step: &PlanStep,
+    read: &Read<'_>,
+    path: &[String],
+    output: &Output<'_>,
+    lacking: Lacking<'_>,
+) -> Diagnostic {
+    let name = &path[lacking.at];
+    let parent = path[..lacking.at]
+        .iter()
+        .fold(format!("{}.output", read.step), |text, key| format!("{text}.{key}"));
+    let message = format!("`{parent}` has no key `{name}`");
+    let problem = Diagnostic::error(Code::OUTPUT_KEY, read.reference.span, message)
+        .label(step.step.span, format!("`{}` is defined here", read.step));
+    if matches!(output, Output::Text) {
+        return problem
+            .caption("the output of this step is text")
+            .help(format!("give `{}` the key `parse: json` if it prints JSON", read.step));
+    }
+    match nearest(name, lacking.known.iter().copied()) {
+        Some(near) => problem.help(format!("did you mean `{near}`?")),
+        None if lacking.known.is_empty() => problem.help(format!("`{parent}` is not an object")),
+        None => problem.help(format!("it has {}", listed(&lacking.known))),
+    }
+}
+
+fn listed(names: &[&str]) -> String {
+    let shown: Vec<String> = names.iter().take(8).map(|name| format!("`{name}`")).collect();
+    let more = if names.len() > shown.len() { ", …" } else { "" };
+    format!("{}{more}", shown.join(", "))
+}
+
+fn undescribed(step: &PlanStep, read: &Read<'_>, key: &str) -> Diagnostic {
+    let id = &read.step;
+    let message = format!("nothing says whether `{id}.output` has a key `{key}`");
+    let who = step.specialist.as_ref().map_or("its specialist", |specialist| &specialist.name);
+    Diagnostic::warning(Code::OUTPUT_UNDESCRIBED, read.reference.span, message)
+        .label(step.step.span, format!("neither this step nor `{who}` has an `output.schema`"))
+        .help(format!("add `output: {{schema: {{{key}: string}}}}` to `{id}` or to its specialist"))
+}

@@ -1,0 +1,77 @@
+//! What only the whole graph shows; one rule a file.
+
+mod above;
+mod cycle;
+mod guards;
+mod keys;
+mod shape;
+mod writers;
+
+pub(super) use cycle::cycle;
+
+use super::reads::{self, Read};
+use super::{Plan, StepIx};
+use crate::diagnostic::Diagnostic;
+
+/// A plan with every read that its texts make, gathered once for all rules.
+struct Subject<'a> {
+    plan: &'a Plan,
+    /// By step.
+    reads: Vec<Vec<Read<'a>>>,
+    /// Of the playbook's `outputs`.
+    outputs: Vec<Read<'a>>,
+    /// Where each step stands in the order.
+    position: Vec<usize>,
+}
+
+/// Every problem of a plan without circles.
+pub(super) fn all(plan: &Plan) -> Vec<Diagnostic> {
+    let mut position = vec![0; plan.steps().len()];
+    plan.order().iter().enumerate().for_each(|(i, ix)| position[ix.at()] = i);
+    let subject = Subject {
+        plan,
+        reads: plan.steps().iter().map(|step| reads::of_step(&step.step)).collect(),
+        outputs: reads::of_outputs(plan.playbook()),
+        position,
+    };
+    let mut problems = above::check(&subject);
+    problems.extend(guards::check(&subject));
+    problems.extend(keys::check(&subject));
+    problems.extend(writers::check(plan));
+    problems
+}
+
+impl Subject<'_> {
+    /// Whether `target` is among the steps that `from` comes after.
+    fn is_above(&self, target: StepIx, from: StepIx) -> bool {
+        self.walk_back(target, from, |_, _| true)
+    }
+
+    /// Whether a walk back from `from` along edges of the given sort comes to `target`. It leaves
+    /// alone what stands before the target in the order, so that near targets are found fast.
+    fn walk_back(
+        &self,
+        target: StepIx,
+        from: StepIx,
+        takes: impl Fn(StepIx, &super::Dependency) -> bool,
+    ) -> bool {
+        let mut seen = std::collections::BTreeSet::new();
+        let mut open = vec![from];
+        while let Some(at) = open.pop() {
+            for dependency in &self.plan.step(at).dependencies {
+                if self.position[dependency.on.at()] < self.position[target.at()]
+                    || !takes(at, dependency)
+                {
+                    continue;
+                }
+                if dependency.on == target {
+                    return true;
+                }
+                if seen.insert(dependency.on) {
+                    open.push(dependency.on);
+                }
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,57 @@
+use super::{PlanStep, StepIx};
+use crate::definition::Playbook;
+use crate::expression::Strength;
+use crate::value::StepId;
+use petgraph::graph::{DiGraph, NodeIndex};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The graph below a plan. Node `n` is step `n`; an edge goes from what is waited for to who waits.
+pub(super) type Graph = DiGraph<StepIx, Strength>;
+
+/// A sealed plan. Made by [`Plan::build`] alone; a step can only name what exists.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    pub(super) playbook: Arc<Playbook>,
+    pub(super) steps: Vec<PlanStep>,
+    pub(super) index: BTreeMap<StepId, StepIx>,
+    pub(super) graph: Graph,
+    pub(super) order: Vec<StepIx>,
+}
+
+impl Plan {
+    /// The definition that it was made from.
+    pub fn playbook(&self) -> &Arc<Playbook> {
+        &self.playbook
+    }
+
+    /// All steps; `StepIx` is the index.
+    pub fn steps(&self) -> &[PlanStep] {
+        &self.steps
+    }
+
+    /// One step.
+    pub fn step(&self, ix: StepIx) -> &PlanStep {
+        &self.steps[ix.at()]
+    }
+
+    /// The step with that id.
+    pub fn find(&self, id: &str) -> Option<StepIx> {
+        self.index.get(id).copied()
+    }
+
+    /// A topological order, by file order where the graph leaves a choice; `finally` last.
+    pub fn order(&self) -> &[StepIx] {
+        &self.order
+    }
+
+    /// All step numbers with their steps, in file order, `finally` last.
+    pub fn iter(&self) -> impl Iterator<Item = (StepIx, &PlanStep)> {
+        self.steps.iter().enumerate().map(|(i, step)| (StepIx(i as u32), step))
+    }
+}
+
+/// The node of a step.
+pub(super) fn node(ix: StepIx) -> NodeIndex {
+    NodeIndex::new(ix.at())
+}

@@ -1,0 +1,90 @@
+use super::Dependency;
+use super::StepIx;
+use super::reads::{Place, Read};
+use crate::definition::{Step, StepPhase};
+use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::expression::Strength;
+use crate::value::StepId;
+use std::collections::BTreeMap;
+
+/// What one step says about one other.
+#[derive(Default)]
+struct Mentions {
+    depends_on: Option<Span>,
+    condition: Option<(Strength, Span)>,
+    work: Option<(Strength, Span)>,
+}
+
+impl Mentions {
+    /// `dependsOn` beats all; a reference in the condition beats those elsewhere (LANGUAGE §3).
+    fn strongest(&self) -> Option<(Strength, Span)> {
+        let explicit = self.depends_on.map(|span| (Strength::Needs, span));
+        explicit.or(self.condition).or(self.work)
+    }
+}
+
+/// What a step waits for, in plan order, one entry a step. A read in a `finally` step of one of the
+/// main steps makes no edge: those have all ended by then.
+pub(super) fn of_step(
+    step: &Step,
+    reads: &[Read<'_>],
+    steps: &[&Step],
+    index: &BTreeMap<StepId, StepIx>,
+    problems: &mut Vec<Diagnostic>,
+) -> Vec<Dependency> {
+    let mut mentions: BTreeMap<StepIx, Mentions> = BTreeMap::new();
+    for (id, span) in &step.depends_on {
+        if let Some(&on) = index.get(id) {
+            mentions.entry(on).or_default().depends_on.get_or_insert(*span);
+        }
+    }
+    for read in reads {
+        if let Some(&on) = index.get(read.step) {
+            mention(mentions.entry(on).or_default(), read);
+        }
+    }
+    let mut dependencies = Vec::with_capacity(mentions.len());
+    for (on, found) in mentions {
+        let Some((strength, span)) = found.strongest() else { continue };
+        let target = steps[on.at()];
+        match (step.phase, target.phase) {
+            (StepPhase::Main, StepPhase::Finally) => problems.push(runs_later(step, target, span)),
+            (StepPhase::Finally, StepPhase::Main) => {
+                problems.extend(found.depends_on.map(|span| has_ended(step, target, span)));
+            }
+            _ => dependencies.push(Dependency { on, strength, span }),
+        }
+    }
+    dependencies
+}
+
+fn mention(mentions: &mut Mentions, read: &Read<'_>) {
+    let own = read.reference.strength();
+    let (slot, strength) = match read.place {
+        Place::Condition => (&mut mentions.condition, own.min(Strength::MaySkip)),
+        Place::Work => (&mut mentions.work, own),
+        Place::Verify => return,
+    };
+    if slot.is_none_or(|(known, _)| known < strength) {
+        *slot = Some((strength, read.reference.span));
+    }
+}
+
+fn runs_later(step: &Step, target: &Step, span: Span) -> Diagnostic {
+    let message = format!("step `{}` waits for `{}`, which runs last of all", step.id, target.id);
+    Diagnostic::error(Code::WAITS_FOR_FINALLY, span, message)
+        .caption("a `finally` step")
+        .label(target.span, "begins once all of `steps` have ended")
+        .help(format!("move `{}` to `steps`, or `{}` to `finally`", target.id, step.id))
+}
+
+fn has_ended(step: &Step, target: &Step, span: Span) -> Diagnostic {
+    let message =
+        format!("`dependsOn: [{}]` of the `finally` step `{}` has no effect", target.id, step.id);
+    Diagnostic::warning(Code::FINALLY_DEPENDS, span, message)
+        .caption("has always ended by then, however it ended")
+        .help(format!(
+            "to run only after a success, write `condition: \"{{{{{}.status}}}} == 'succeeded'\"`",
+            target.id
+        ))
+}

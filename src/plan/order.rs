@@ -1,0 +1,77 @@
+use super::dag::{Graph, node};
+use super::{PlanStep, StepIx};
+use petgraph::Direction::Outgoing;
+use petgraph::algo::kosaraju_scc;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+
+/// A topological order: `steps` before `finally`, by file order where the graph leaves a choice.
+/// Steps on a circle, and those behind it, are left out.
+pub(super) fn topological(steps: &[PlanStep], graph: &Graph) -> Vec<StepIx> {
+    let mut waits: Vec<usize> = steps.iter().map(|step| step.dependencies.len()).collect();
+    // `finally` steps have the higher numbers, but a free one must not overtake a step that waits.
+    let rank = |ix: StepIx| Reverse((steps[ix.at()].is_finally(), ix));
+    let mut free: BinaryHeap<_> =
+        (0..steps.len()).filter(|&i| waits[i] == 0).map(|i| rank(StepIx(i as u32))).collect();
+    let mut order = Vec::with_capacity(steps.len());
+    while let Some(Reverse((_, ix))) = free.pop() {
+        order.push(ix);
+        for next in graph.neighbors_directed(node(ix), Outgoing) {
+            waits[next.index()] -= 1;
+            if waits[next.index()] == 0 {
+                free.push(rank(graph[next]));
+            }
+        }
+    }
+    order
+}
+
+/// One shortest circle through the first step of each knot of steps that wait for each other: each
+/// waits for the next one, and the last for the first.
+pub(super) fn cycles(steps: &[PlanStep], graph: &Graph) -> Vec<Vec<StepIx>> {
+    let mut knots: Vec<Vec<StepIx>> = kosaraju_scc(graph)
+        .into_iter()
+        .map(|knot| {
+            let mut knot: Vec<StepIx> = knot.into_iter().map(|n| graph[n]).collect();
+            knot.sort();
+            knot
+        })
+        .filter(|knot| knot.len() > 1 || waits_for(steps, knot[0], knot[0]))
+        .collect();
+    knots.sort();
+    knots.iter().map(|knot| shortest_cycle(steps, knot)).collect()
+}
+
+fn waits_for(steps: &[PlanStep], step: StepIx, on: StepIx) -> bool {
+    steps[step.at()].dependencies.iter().any(|dependency| dependency.on == on)
+}
+
+/// Breadth first from the knot's first step along what each waits for, until it comes round.
+fn shortest_cycle(steps: &[PlanStep], knot: &[StepIx]) -> Vec<StepIx> {
+    let start = knot[0];
+    let mut came_from: BTreeMap<StepIx, StepIx> = BTreeMap::new();
+    let mut queue = VecDeque::from([start]);
+    while let Some(at) = queue.pop_front() {
+        for on in steps[at.at()].dependencies.iter().map(|dependency| dependency.on) {
+            if on == start {
+                return walk_back(&came_from, start, at);
+            }
+            if knot.binary_search(&on).is_ok() && !came_from.contains_key(&on) {
+                came_from.insert(on, at);
+                queue.push_back(on);
+            }
+        }
+    }
+    knot.to_vec()
+}
+
+fn walk_back(came_from: &BTreeMap<StepIx, StepIx>, start: StepIx, last: StepIx) -> Vec<StepIx> {
+    let mut cycle = vec![last];
+    let mut at = last;
+    while at != start {
+        at = came_from[&at];
+        cycle.push(at);
+    }
+    cycle.reverse();
+    cycle
+}

@@ -1,0 +1,75 @@
+use super::dag::node;
+use super::{Plan, StepIx};
+use petgraph::visit::{Dfs, Visitable};
+
+impl Plan {
+    /// The heaviest chain of steps that wait for each other; then the heaviest of `finally`, which
+    /// begins when all of them have ended. Of equals, the one that is written first.
+    pub fn critical_path(&self, weight: impl Fn(StepIx) -> u64) -> Vec<StepIx> {
+        let (finally, main): (Vec<StepIx>, Vec<StepIx>) =
+            self.order.iter().partition(|&&ix| self.step(ix).is_finally());
+        let mut path = self.heaviest(&main, &weight);
+        path.extend(self.heaviest(&finally, &weight));
+        path
+    }
+
+    /// The heaviest chain among steps that are given in topological order.
+    fn heaviest(&self, order: &[StepIx], weight: &impl Fn(StepIx) -> u64) -> Vec<StepIx> {
+        let mut total = vec![0u64; self.steps.len()];
+        let mut before: Vec<Option<StepIx>> = vec![None; self.steps.len()];
+        let mut last: Option<StepIx> = None;
+        for &ix in order {
+            let mut heaviest: Option<StepIx> = None;
+            for on in self.step(ix).dependencies.iter().map(|dependency| dependency.on) {
+                if heaviest.is_none_or(|known| total[known.at()] < total[on.at()]) {
+                    heaviest = Some(on);
+                }
+            }
+            before[ix.at()] = heaviest;
+            total[ix.at()] = heaviest.map_or(0, |on| total[on.at()]).saturating_add(weight(ix));
+            if last.is_none_or(|known| total[known.at()] < total[ix.at()]) {
+                last = Some(ix);
+            }
+        }
+        let mut path: Vec<StepIx> = std::iter::successors(last, |ix| before[ix.at()]).collect();
+        path.reverse();
+        path
+    }
+
+    /// These steps and everything that waits for them, directly or not, in plan order. Where one of
+    /// `steps` is among them, so is all of `finally`.
+    pub fn downstream(&self, roots: &[StepIx]) -> Vec<StepIx> {
+        let stack = roots.iter().map(|&ix| node(ix)).collect();
+        let mut walk = Dfs::from_parts(stack, self.graph.visit_map());
+        let mut reached = vec![false; self.steps.len()];
+        while let Some(next) = walk.next(&self.graph) {
+            reached[next.index()] = true;
+        }
+        let any_main = self.iter().any(|(ix, step)| reached[ix.at()] && !step.is_finally());
+        self.iter()
+            .filter(|(ix, step)| reached[ix.at()] || (any_main && step.is_finally()))
+            .map(|(ix, _)| ix)
+            .collect()
+    }
+
+    /// The steps by how many others they wait for one after the other: those of one level wait for
+    /// none of each other. `finally` has levels of its own, after the others.
+    pub fn levels(&self) -> Vec<Vec<StepIx>> {
+        let mut level = vec![0usize; self.steps.len()];
+        let mut levels: Vec<Vec<StepIx>> = Vec::new();
+        let mut mains = 0;
+        for &ix in &self.order {
+            let step = self.step(ix);
+            let first = if step.is_finally() { mains } else { 0 };
+            let above = step.dependencies.iter().map(|d| level[d.on.at()] + 1).max();
+            level[ix.at()] = above.unwrap_or(first).max(first);
+            if !step.is_finally() {
+                mains = mains.max(level[ix.at()] + 1);
+            }
+            levels.resize_with(levels.len().max(level[ix.at()] + 1), Vec::new);
+            levels[level[ix.at()]].push(ix);
+        }
+        levels.iter_mut().for_each(|steps| steps.sort());
+        levels
+    }
+}

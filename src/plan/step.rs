@@ -1,0 +1,70 @@
+use crate::definition::{Specialist, Step, StepKind, StepPhase, WorkspaceMode};
+use crate::diagnostic::Span;
+use crate::expression::Strength;
+use std::sync::Arc;
+
+/// A step by its number in the plan: `steps` in file order, then `finally`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StepIx(pub u32);
+
+impl StepIx {
+    /// As an index.
+    pub fn at(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// An edge, from the side of the step that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dependency {
+    /// What is waited for.
+    pub on: StepIx,
+    /// How its end matters.
+    pub strength: Strength,
+    /// Where the edge comes from.
+    pub span: Span,
+}
+
+/// A step with its place in the graph.
+#[derive(Debug, Clone)]
+pub struct PlanStep {
+    /// As defined.
+    pub step: Arc<Step>,
+    /// Its specialist, where it has one.
+    pub specialist: Option<Arc<Specialist>>,
+    /// What it waits for; one entry a step, in plan order, with the strength that holds.
+    pub dependencies: Vec<Dependency>,
+    /// Who waits for it, in plan order.
+    pub dependents: Vec<StepIx>,
+    /// Whether it holds the `workspace` lock while it runs and verifies.
+    pub locks_workspace: bool,
+}
+
+impl PlanStep {
+    /// Whether it is one of `finally`.
+    pub fn is_finally(&self) -> bool {
+        self.step.phase == StepPhase::Finally
+    }
+
+    /// Whether its work is known to change files or to be able to: a specialist with a writing tool,
+    /// or a tool step that writes or runs a shell.
+    pub fn writes(&self) -> bool {
+        match &self.step.kind {
+            StepKind::Specialist { .. } => self.specialist.as_ref().is_some_and(|s| s.writes()),
+            StepKind::Tool { tool, .. } => {
+                matches!(tool.as_str(), "fs:write" | "fs:edit" | "fs:delete" | "shell:exec")
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Whether a step of that kind holds the `workspace` lock (LANGUAGE §7): a specialist with a writing
+/// tool unless the step shares, and any step that asks for it.
+pub(super) fn locks_workspace(step: &Step, specialist: Option<&Specialist>) -> bool {
+    match step.workspace {
+        Some(WorkspaceMode::Exclusive) => true,
+        Some(WorkspaceMode::Shared) => false,
+        None => specialist.is_some_and(Specialist::writes),
+    }
+}
