@@ -66,7 +66,7 @@ impl Sources {
         self.0.iter().enumerate().map(|(i, source)| (SourceId(i as u32), source))
     }
 
-    /// Where a byte offset of a source is.
+    /// Where a byte offset of a source is. A byte order mark is no column.
     pub fn place(&self, id: SourceId, offset: u32) -> Place {
         let text = &self.get(id).text;
         let mut offset = (offset as usize).min(text.len());
@@ -77,7 +77,7 @@ impl Sources {
         let line_start = before.rfind('\n').map_or(0, |i| i + 1);
         Place {
             line: before.matches('\n').count() as u32 + 1,
-            column: before[line_start..].chars().count() as u32 + 1,
+            column: before[line_start..].chars().filter(|&c| c != '\u{feff}').count() as u32 + 1,
         }
     }
 }

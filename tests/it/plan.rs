@@ -1,1 +1,1 @@
-//! plan.
+//! Plans: edges and their strengths, circles, order, guards, keys, pictures.
