@@ -1,6 +1,81 @@
 pages! { TABLE;
     ATTEMPT_FAILED = "KB0501", "an attempt failed",
-        "To be written.";
+        "An attempt of a step ended without being done, for a reason that has no code of its own.
+
+The message says what happened; `kb run logs RUN STEP` shows what the step did before.
+A `retry` or `recovery` row of the step decides whether it is tried again:
+
+  retry: {max: 2, on: [transient, timeout]}";
+    OUTPUT_UNFIT = "KB0502", "a specialist's output does not fit its schema",
+        "A specialist hands its output in through `submit_output`, whose schema is the step's
+`output.schema`, or else the specialist's; a `summary` is always required. What was handed in did
+not fit, nor did it after two repair turns, the last of them in the provider's structured-output
+mode. The outcome is `validation_failed`.
+
+The failure's details list every violation, and keep the last output under `partial`:
+
+  /files/0: expected a string, got an object
+
+Make the schema say what is really needed (`key?` is optional), describe the keys in the task, or
+choose a higher tier. A row `{on: [validation_failed], do: rework, max: 2}` tries again.";
+    OUTPUT_MISSING = "KB0503", "a specialist never handed in an output",
+        "The model neither called a tool nor handed anything in, three times in a row; the last time
+it was asked for one JSON object in the provider's structured-output mode. Text alone does not
+count as an output. The outcome is `validation_failed`; the last text is in the details.
+
+Small models often cannot call tools. Choose a higher tier for the specialist:
+
+  llm: {tier: medium}";
+    SPECIALIST_LOOP = "KB0504", "a specialist repeats itself",
+        "The same tool was called with the same arguments and gave the same result three times,
+while nothing changed in between. The outcome is `stuck`; files that were changed stay changed.
+
+Usually the specialist lacks something: a tool that is not in its `tools`, a path, or a word in
+the task on what to do when nothing is found. `kb run logs RUN STEP` shows the calls.
+
+  recovery:
+    - {on: [stuck], do: escalateModel, max: 1}";
+    SPECIALIST_STEPS = "KB0505", "a specialist ran out of steps",
+        "Every model call is a step; `limits.maxSteps` (15 unless said) bounds them. On the last one
+the specialist is told to hand in what it has. It did not, so the outcome is `stuck`.
+
+Raise the limit, or split the task into steps:
+
+  limits: {maxSteps: 30}";
+    SPECIALIST_TOOL_CALLS = "KB0506", "a specialist ran out of tool calls",
+        "`limits.maxToolCalls` (20 unless said) bounds the tool calls of an attempt. Once it is
+reached, calls are answered with a refusal and only `submit_output` is offered. The specialist
+asked for more tools instead, so the outcome is `stuck`.
+
+Raise the limit, or give it a smaller task:
+
+  limits: {maxToolCalls: 50}";
+    SPECIALIST_TIMEOUT = "KB0507", "a specialist ran out of time",
+        "The attempt took longer than the specialist's own limit (5 minutes unless said). The model
+call or tool that was under way was stopped. The outcome is `timeout`; changes that were made
+stay, and are listed in the details.
+
+  limits: {timeoutMs: 900000}
+
+The step's `timeout` bounds an attempt as well; the shorter of the two holds.";
+    SPECIALIST_DENIED = "KB0508", "a specialist's calls were denied",
+        "Three tool calls in a row were refused by a policy: the tool is not in the specialist's
+`tools`, a path lies outside what may be read or written, or a critical tool was not approved.
+The specialist saw each refusal and found no other way. The outcome is `policy_denied`.
+
+Whitelisting a tool in a specialist is the permission to use it:
+
+  tools: [fs:read, fs:write]
+
+`kb run logs RUN STEP` shows each refusal with its own code.";
+    CALL_OUTCOME_UNKNOWN = "KB0509", "what a tool call did is not known",
+        "`kb` died while a tool was at work, and the run was resumed. Calls that only read are made
+again. Others are not: the specialist is told that the outcome is unknown, and to look at the
+state before it repeats anything. Nothing needs to be done; the call stands in the log as
+`unknown`.";
+    SPECIALIST_CANCELLED = "KB0510", "a specialist was stopped",
+        "The attempt was cancelled: by a person, by the end of its run, or because another process
+holds the run now. What it had recorded is kept; a resumed run goes on from its last turn.";
     ITEMS_FAILED = "KB0551", "items of a forEach failed",
         "Some items of a `forEach` step ended as failed, and the step does not tolerate that.\n\nEach item is an instance of its own: `kb run show @last` lists them, and\n`kb run logs @last 'review[src/a.rs]'` shows one. `kb run retry @last` runs the failed items\nagain and keeps the others. With\n\n    forEach: {in: \"{{plan.output.files}}\", onItemError: continue}\n\nthe step succeeds, and failed items are `null` in its output.";
     GATE_FAILED = "KB0552", "the gate refuted the work",

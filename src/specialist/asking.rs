@@ -1,0 +1,183 @@
+//! Asking the model once: the request, the fallback, and the record of the answer.
+
+use super::conversation::merged;
+use super::prompt::coda;
+use super::report::End;
+use super::runner::Attempt;
+use super::submit::SUBMIT;
+use super::turn::{Ask, Mode, Offer, REPAIRS};
+use crate::attempt::Progress;
+use crate::llm::{Asker, ChatReply, ChatRequest, Message, ModelError, ModelRef, ToolDescription};
+use crate::run::{Payload, Record, RecordedCall};
+use crate::value::{Digest, Json};
+use serde_json::json;
+
+impl Attempt<'_> {
+    pub(super) async fn ask(&mut self, ask: Ask) -> Result<(), End> {
+        self.note_repair(ask).await?;
+        let model = self.model().await?;
+        let mut request = self.chat_request(ask, model);
+        let reply = match self.chat(&request).await {
+            Err(End::Model(error)) if self.may_fall_back(&error) => {
+                request.model = self.fall_back(error).await?;
+                self.chat(&request).await?
+            }
+            other => other?,
+        };
+        self.record(answered(&request, reply)).await
+    }
+
+    async fn note_repair(&mut self, ask: Ask) -> Result<(), End> {
+        let standing = self.conversation.standing();
+        let (Mode::Repair | Mode::Structured) = ask.mode else { return Ok(()) };
+        let what = match standing.invalid {
+            0 => "nothing was handed in",
+            _ => "the output does not fit its schema",
+        };
+        let number = standing.invalid + standing.silent;
+        self.record(Record::Note { text: format!("repair {number} of {REPAIRS}: {what}") }).await
+    }
+
+    /// The model of this attempt; chosen once.
+    async fn model(&mut self) -> Result<ModelRef, End> {
+        if let Some(model) = &self.model {
+            return Ok(model.clone());
+        }
+        let choice = &self.work.specialist.model;
+        let model = match self.provider.resolve(choice.tier, choice.model.as_deref()) {
+            Ok(model) => model,
+            Err(error) if self.may_fall_back(&error) => self.fall_back(error).await?,
+            Err(error) => return Err(End::Model(error)),
+        };
+        self.model = Some(model.clone());
+        Ok(model)
+    }
+
+    fn may_fall_back(&self, error: &ModelError) -> bool {
+        let worth = matches!(
+            error,
+            ModelError::Refused { .. } | ModelError::Transient { .. } | ModelError::NoModel { .. }
+        );
+        worth && !self.fell_back && self.work.specialist.model.fallback.is_some()
+    }
+
+    /// The fallback model, for the rest of the attempt; the first error stands if there is none.
+    async fn fall_back(&mut self, error: ModelError) -> Result<ModelRef, End> {
+        self.fell_back = true;
+        let choice = &self.work.specialist.model;
+        let Ok(model) = self.provider.resolve(choice.tier, choice.fallback.as_deref()) else {
+            return Err(End::Model(error));
+        };
+        let text = format!("asking the fallback model `{}`: {error}", model.name);
+        self.record(Record::Note { text }).await?;
+        self.model = Some(model.clone());
+        Ok(model)
+    }
+
+    async fn chat(&mut self, request: &ChatRequest) -> Result<ChatReply, End> {
+        let recorder = self.context.recorder.clone();
+        recorder.progress(Progress::Model(request.model.name.clone()));
+        let on_token = |token: &str| recorder.progress(Progress::Token(token.to_owned()));
+        let cancel = self.context.cancel.child_token();
+        tokio::select! {
+            biased;
+            () = self.context.cancel.cancelled() => Err(End::Cancelled),
+            reply = self.provider.chat(request.clone(), &on_token, &cancel) => match reply {
+                Err(ModelError::Cancelled) => Err(End::Cancelled),
+                other => other.map_err(End::Model),
+            },
+            () = &mut self.deadline => Err(End::TimedOut),
+        }
+    }
+
+    fn chat_request(&self, ask: Ask, model: ModelRef) -> ChatRequest {
+        let choice = &self.work.specialist.model;
+        let submission = &self.conversation.brief().submission;
+        let structured = ask.mode == Mode::Structured;
+        let messages = match ask.offer {
+            Offer::None => self.conversation.messages_as_text(),
+            Offer::All | Offer::SubmitOnly => self.conversation.messages(),
+        };
+        ChatRequest {
+            model,
+            messages: merged(
+                messages.into_iter().chain(coda(ask.mode, submission).map(Message::User)),
+            ),
+            tools: self.offered(ask.offer),
+            response_schema: structured.then(|| submission.schema().clone()),
+            temperature: choice.temperature,
+            max_tokens: choice.max_tokens,
+            timeout: self.work.specialist.limits.timeout,
+            asker: Asker {
+                step: self.request.instance.step.to_string(),
+                instance: self.request.instance.to_string(),
+                attempt: self.request.attempt,
+                turn: self.conversation.turns() + 1,
+                params: self.work.params.clone(),
+            },
+        }
+    }
+
+    fn offered(&self, offer: Offer) -> Vec<ToolDescription> {
+        let submit = || self.conversation.brief().submission.tool();
+        match offer {
+            Offer::All => self.tools.iter().cloned().chain([submit()]).collect(),
+            Offer::SubmitOnly => vec![submit()],
+            Offer::None => Vec::new(),
+        }
+    }
+}
+
+fn answered(request: &ChatRequest, reply: ChatReply) -> Record {
+    let submitted = reply.submitted.map(|output| RecordedCall {
+        id: SUBMIT.to_owned(),
+        tool: SUBMIT.to_owned(),
+        args: output,
+    });
+    let calls = reply.calls.into_iter().map(|call| RecordedCall {
+        id: call.id,
+        tool: call.tool,
+        args: call.args,
+    });
+    let mut usage = reply.usage;
+    usage.model_calls = usage.model_calls.max(1);
+    // Tool calls are counted where they are recorded.
+    usage.tool_calls = 0;
+    Record::ModelCall {
+        turn: request.asker.turn,
+        model: reply.model,
+        tier: request.model.tier,
+        request: digest(request),
+        usage,
+        text: Payload::inline(Json::String(reply.text)),
+        calls: calls.chain(submitted).collect(),
+        cut_short: reply.cut_short,
+    }
+}
+
+/// Digest of all that the model was sent.
+fn digest(request: &ChatRequest) -> Digest {
+    let messages: Vec<Json> = request.messages.iter().map(message).collect();
+    let tools: Vec<Json> =
+        request.tools.iter().map(|t| json!([t.name, t.description, t.schema])).collect();
+    Digest::of_json(&json!({
+        "model": request.model.name,
+        "messages": messages,
+        "tools": tools,
+        "schema": request.response_schema,
+        "temperature": request.temperature,
+        "maxTokens": request.max_tokens,
+    }))
+}
+
+fn message(message: &Message) -> Json {
+    match message {
+        Message::System(text) => json!(["system", text]),
+        Message::User(text) => json!(["user", text]),
+        Message::Assistant { text, calls } => {
+            let calls: Vec<Json> = calls.iter().map(|c| json!([c.id, c.tool, c.args])).collect();
+            json!(["assistant", text, calls])
+        }
+        Message::Tool { call_id, tool, content } => json!(["tool", call_id, tool, content]),
+    }
+}

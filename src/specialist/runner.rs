@@ -1,0 +1,155 @@
+use super::conversation::{Brief, Conversation};
+use super::excerpt::READ_ON;
+use super::prompt;
+use super::report::{self, End};
+use super::submit::Submission;
+use super::toolset::ToolSet;
+use super::turn::Next;
+use crate::attempt::{Context, Outcome, Request, SpecialistWork};
+use crate::llm::{ModelProvider, ModelRef, ToolDescription};
+use crate::run::Record;
+use std::pin::Pin;
+use std::sync::Arc;
+use tokio::time::Sleep;
+
+/// Lets specialists work.
+#[derive(Clone)]
+pub struct SpecialistRunner {
+    /// Who answers.
+    pub provider: Arc<dyn ModelProvider>,
+    /// What acts; it holds the policy.
+    pub toolbox: Arc<dyn ToolSet>,
+}
+
+impl SpecialistRunner {
+    /// One attempt, from its first turn or from the last one in `work.history`. Never panics, and
+    /// always ends: by an output, by a limit, by the specialist's timeout (which starts anew on a
+    /// resume), or by `context.cancel`. The step's own timeout and silence limit are the caller's.
+    pub async fn run(
+        &self,
+        request: &Request,
+        work: &SpecialistWork,
+        context: &Context,
+    ) -> Outcome {
+        let mut attempt = Attempt::begin(self, request, work, context);
+        let ended = attempt.drive().await;
+        attempt.outcome(ended)
+    }
+}
+
+/// One attempt under way.
+pub(super) struct Attempt<'a> {
+    pub(super) provider: &'a dyn ModelProvider,
+    pub(super) toolset: &'a dyn ToolSet,
+    pub(super) request: &'a Request,
+    pub(super) work: &'a SpecialistWork,
+    pub(super) context: &'a Context,
+    pub(super) tools: Vec<ToolDescription>,
+    pub(super) whitelist: Vec<String>,
+    pub(super) conversation: Conversation,
+    pub(super) model: Option<ModelRef>,
+    pub(super) fell_back: bool,
+    pub(super) deadline: Pin<Box<Sleep>>,
+}
+
+impl<'a> Attempt<'a> {
+    fn begin(
+        runner: &'a SpecialistRunner,
+        request: &'a Request,
+        work: &'a SpecialistWork,
+        context: &'a Context,
+    ) -> Self {
+        let specialist = &*work.specialist;
+        let toolset = &*runner.toolbox;
+        let whitelist = whitelist(work);
+        let tools: Vec<_> = whitelist.iter().filter_map(|tool| toolset.describe(tool)).collect();
+        let submission =
+            Submission::new(work.output_schema.as_ref(), specialist.output_schema.as_ref());
+        let mut conversation = Conversation::begin(Brief {
+            attempt: request.attempt,
+            system: prompt::system(specialist, &tools, &submission),
+            task: prompt::task(work),
+            tools: tools.iter().map(|tool| tool.name.clone()).collect(),
+            limits: specialist.limits,
+            submission,
+        });
+        for record in &work.history {
+            conversation.apply(record);
+            keep(toolset, record);
+        }
+        Attempt {
+            provider: &*runner.provider,
+            toolset,
+            request,
+            work,
+            context,
+            tools,
+            whitelist,
+            conversation,
+            model: None,
+            fell_back: false,
+            deadline: Box::pin(tokio::time::sleep(specialist.limits.timeout)),
+        }
+    }
+
+    async fn drive(&mut self) -> Result<(), End> {
+        loop {
+            if self.context.cancel.is_cancelled() {
+                return Err(End::Cancelled);
+            }
+            match self.conversation.next() {
+                Next::Done => return Ok(()),
+                Next::Fail(why) => return Err(End::GaveUp(why)),
+                _ if self.deadline.is_elapsed() => return Err(End::TimedOut),
+                Next::Ask(ask) => self.ask(ask).await?,
+                Next::Call | Next::Recover => self.call().await?,
+                Next::Compress => self.compress().await?,
+                // A conversation settles these by itself before it answers.
+                Next::Judge | Next::Decline => {}
+            }
+        }
+    }
+
+    async fn compress(&mut self) -> Result<(), End> {
+        let (covers, summary) = self.conversation.compressed();
+        let turn = self.conversation.turns();
+        let usage = crate::value::Usage::NONE;
+        self.record(Record::Compression { turn, covers, summary, usage }).await
+    }
+
+    /// Stored first, then taken in: nothing follows from a record that is not stored.
+    pub(super) async fn record(&mut self, record: Record) -> Result<(), End> {
+        let stored = self.context.recorder.record(record.clone()).await;
+        stored.map_err(|_| End::Cancelled)?;
+        self.conversation.apply(&record);
+        Ok(())
+    }
+
+    fn outcome(&self, ended: Result<(), End>) -> Outcome {
+        match (ended, self.conversation.output()) {
+            (Ok(()), Some(output)) => {
+                Outcome { usage: self.conversation.usage(), ..Outcome::ok(output.clone()) }
+            }
+            (Ok(()), None) => report::outcome(&End::Cancelled, &self.conversation),
+            (Err(end), _) => report::outcome(&end, &self.conversation),
+        }
+    }
+}
+
+/// The specialist's tools, and the one that reads on in their cut results.
+fn whitelist(work: &SpecialistWork) -> Vec<String> {
+    let mut names: Vec<String> = work.specialist.tools.iter().map(ToString::to_string).collect();
+    if !names.is_empty() && !names.iter().any(|name| name == READ_ON) {
+        names.push(READ_ON.to_owned());
+    }
+    names
+}
+
+/// Results of an earlier holder can be read on as well.
+fn keep(toolset: &dyn ToolSet, record: &Record) {
+    if let Record::ToolResult { invocation, result, .. } = record
+        && let Some(result) = result.as_inline()
+    {
+        toolset.keep(&invocation.id, result);
+    }
+}
