@@ -1,0 +1,45 @@
+use super::{Durability, InboxItem, JournalError, NewRun, RunRow, StoredEvent};
+use crate::run::{Event, RunStatus};
+use crate::value::{Digest, Json, RunId, Timestamp};
+
+/// Where runs live. One process holds a run at a time, by its epoch.
+pub trait Journal: Send + Sync {
+    /// Makes the run and takes hold of it; epoch 1.
+    fn create(&self, new: NewRun) -> Result<u64, JournalError>;
+    /// Takes hold of a run whose holder is gone; its new epoch.
+    fn take(&self, run: &RunId) -> Result<u64, JournalError>;
+    /// Lets go; others may take it at once.
+    fn release(&self, run: &RunId, epoch: u64);
+    /// Appends events after `expected` (the last seq the caller knows; 0 at first), all or none.
+    /// `status` is the run's status after them. Returns the new last seq.
+    fn append(
+        &self,
+        run: &RunId,
+        epoch: u64,
+        expected: u64,
+        at: Timestamp,
+        events: &[Event],
+        status: RunStatus,
+        durability: Durability,
+    ) -> Result<u64, JournalError>;
+    /// Events after a seq, in order.
+    fn events(&self, run: &RunId, after: u64) -> Result<Vec<StoredEvent>, JournalError>;
+    /// One run.
+    fn run(&self, run: &RunId) -> Result<RunRow, JournalError>;
+    /// All runs, newest first.
+    fn list(&self) -> Result<Vec<RunRow>, JournalError>;
+    /// The run that a text names: an id, a unique prefix, or `@last`.
+    fn find(&self, text: &str) -> Result<RunId, JournalError>;
+    /// Stores bytes by their digest; storing them again is nothing.
+    fn put_blob(&self, bytes: &[u8]) -> Result<Digest, JournalError>;
+    /// Reads a blob, checked against its digest.
+    fn blob(&self, digest: &Digest) -> Result<Vec<u8>, JournalError>;
+    /// Leaves something for a run's holder; the same `key` again is nothing.
+    fn post(&self, run: &RunId, key: &str, kind: &str, body: Json) -> Result<(), JournalError>;
+    /// What was left and not taken yet, oldest first.
+    fn inbox(&self, run: &RunId) -> Result<Vec<InboxItem>, JournalError>;
+    /// Marks items as taken; call it after the events they became are stored.
+    fn taken(&self, run: &RunId, ids: &[i64]) -> Result<(), JournalError>;
+    /// Whether a process holds the run now.
+    fn is_held(&self, run: &RunId) -> Result<bool, JournalError>;
+}

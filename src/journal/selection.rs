@@ -1,0 +1,21 @@
+use super::JournalError;
+use crate::value::RunId;
+
+/// The run that a text names among these, newest first: `@last`, an id, or a unique prefix.
+pub(super) fn select_run(text: &str, newest_first: &[RunId]) -> Result<RunId, JournalError> {
+    let none = || JournalError::NoRun(text.to_owned());
+    if text == "@last" {
+        return newest_first.first().cloned().ok_or_else(none);
+    }
+    if let Some(exact) = newest_first.iter().find(|run| run.as_str() == text) {
+        return Ok(exact.clone());
+    }
+    let mut fitting = newest_first.iter().filter(|run| run.as_str().starts_with(text));
+    match (fitting.next(), fitting.count()) {
+        (Some(only), 0) if !text.is_empty() => Ok(only.clone()),
+        (Some(_), further) if !text.is_empty() => {
+            Err(JournalError::Ambiguous { prefix: text.to_owned(), count: further + 1 })
+        }
+        _ => Err(none()),
+    }
+}

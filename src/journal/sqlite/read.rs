@@ -1,0 +1,106 @@
+//! The reads; each on a connection of its own, so that none waits for a writer.
+
+use super::schema::{SEQ_BITS, base_position};
+use crate::journal::{InboxItem, JournalError, RunRow, StoredEvent};
+use crate::run::RunStatus;
+use crate::value::{RunId, Timestamp};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+const ROW: &str = "SELECT run, definition, status, started_at, ended_at, epoch, kb_version, body
+                   FROM runs JOIN frozen USING (number)";
+
+pub(super) fn run(connection: &Connection, run: &RunId) -> Result<RunRow, JournalError> {
+    let found = connection
+        .prepare_cached(&format!("{ROW} WHERE run = ?1"))?
+        .query_row([run.as_str()], |row| Ok(run_row(row)))
+        .optional()?;
+    found.ok_or_else(|| JournalError::NoRun(run.to_string()))?
+}
+
+pub(super) fn list(connection: &Connection) -> Result<Vec<RunRow>, JournalError> {
+    let mut query = connection.prepare_cached(&format!("{ROW} ORDER BY number DESC"))?;
+    query.query_and_then([], run_row)?.collect()
+}
+
+fn run_row(row: &Row<'_>) -> Result<RunRow, JournalError> {
+    let (run, status): (String, String) = (row.get(0)?, row.get(2)?);
+    let frozen: String = row.get(7)?;
+    let epoch: i64 = row.get(5)?;
+    Ok(RunRow {
+        definition: row.get(1)?,
+        status: run_status(&status).ok_or_else(|| damaged(&run, "its status"))?,
+        started_at: Timestamp(row.get(3)?),
+        ended_at: row.get::<_, Option<i64>>(4)?.map(Timestamp),
+        epoch: epoch as u64,
+        kb_version: row.get(6)?,
+        frozen: serde_json::from_str(&frozen).map_err(|_| damaged(&run, "what it froze"))?,
+        run: RunId::new(&run).map_err(|_| damaged(&run, "its id"))?,
+    })
+}
+
+fn run_status(text: &str) -> Option<RunStatus> {
+    use RunStatus::{Cancelled, Failed, Interrupted, Running, Succeeded, Waiting};
+    let all = [Running, Waiting, Interrupted, Succeeded, Failed, Cancelled];
+    all.into_iter().find(|status| status.as_str() == text)
+}
+
+fn damaged(run: &str, what: &str) -> JournalError {
+    JournalError::Broken(format!("run `{run}` cannot be read: {what} is damaged"))
+}
+
+/// All ids, newest first.
+pub(super) fn run_ids(connection: &Connection) -> Result<Vec<RunId>, JournalError> {
+    let mut query = connection.prepare_cached("SELECT run FROM runs ORDER BY number DESC")?;
+    let texts: Vec<String> = query.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    Ok(texts.iter().filter_map(|text| RunId::new(text).ok()).collect())
+}
+
+pub(super) fn events(
+    connection: &Connection,
+    run: &RunId,
+    after: u64,
+) -> Result<Vec<StoredEvent>, JournalError> {
+    let base = base_position(number_of(connection, run)?);
+    let from = base.saturating_add(after.min(u64::from(u32::MAX)) as i64);
+    let mut query = connection.prepare_cached(
+        "SELECT position, at, epoch, body FROM events
+         WHERE position > ?1 AND position < ?2 ORDER BY position",
+    )?;
+    let rows = query.query_and_then(params![from, base + (1 << SEQ_BITS)], |row| {
+        let position: i64 = row.get(0)?;
+        let (at, epoch): (i64, i64) = (row.get(1)?, row.get(2)?);
+        let (seq, body) = ((position - base) as u64, row.get_ref(3)?);
+        let body = body.as_str().map_err(|_| damaged(run.as_str(), &format!("event {seq}")))?;
+        let event = serde_json::from_str(body)
+            .map_err(|error| damaged(run.as_str(), &format!("event {seq}")).because(&error))?;
+        Ok(StoredEvent { seq, at: Timestamp(at), epoch: epoch as u64, event })
+    })?;
+    rows.collect()
+}
+
+impl JournalError {
+    fn because(self, error: &serde_json::Error) -> JournalError {
+        JournalError::Broken(format!("{self}: {error}"))
+    }
+}
+
+pub(super) fn inbox(connection: &Connection, run: &RunId) -> Result<Vec<InboxItem>, JournalError> {
+    let number = number_of(connection, run)?;
+    let mut query = connection.prepare_cached(
+        "SELECT id, kind, body FROM inbox WHERE number = ?1 AND taken = 0 ORDER BY id",
+    )?;
+    let rows = query.query_and_then([number], |row| {
+        let body: String = row.get(2)?;
+        let body = serde_json::from_str(&body).map_err(|_| damaged(run.as_str(), "its inbox"))?;
+        Ok(InboxItem { id: row.get(0)?, kind: row.get(1)?, body })
+    })?;
+    rows.collect()
+}
+
+pub(super) fn number_of(connection: &Connection, run: &RunId) -> Result<i64, JournalError> {
+    let found = connection
+        .prepare_cached("SELECT number FROM runs WHERE run = ?1")?
+        .query_row([run.as_str()], |row| row.get(0))
+        .optional()?;
+    found.ok_or_else(|| JournalError::NoRun(run.to_string()))
+}

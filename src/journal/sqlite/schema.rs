@@ -1,0 +1,150 @@
+use crate::journal::JournalError;
+use rusqlite::{Connection, OpenFlags};
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The version that this `kb` writes and the newest that it reads; kept in `user_version`.
+pub(super) const VERSION: i64 = 1;
+
+/// How long a write waits for another process's.
+const BUSY: Duration = Duration::from_secs(15);
+
+/// `position` is `number << 40 | seq`: one integer key, so that a run's events lie together and are
+/// appended at one place. What is frozen has a table of its own because a row of `runs` is written
+/// anew with every append.
+const TABLES: &str = "
+BEGIN;
+CREATE TABLE runs (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    run TEXT NOT NULL UNIQUE,
+    definition TEXT NOT NULL,
+    status TEXT NOT NULL,
+    started_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    epoch INTEGER NOT NULL,
+    last_seq INTEGER NOT NULL,
+    kb_version TEXT NOT NULL
+) STRICT;
+CREATE TABLE frozen (
+    number INTEGER PRIMARY KEY REFERENCES runs (number),
+    body TEXT NOT NULL
+) STRICT;
+CREATE TABLE events (
+    position INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    type TEXT NOT NULL,
+    body TEXT NOT NULL
+) STRICT;
+CREATE TABLE inbox (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    number INTEGER NOT NULL REFERENCES runs (number),
+    key TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    body TEXT NOT NULL,
+    taken INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (number, key)
+) STRICT;
+CREATE INDEX inbox_open ON inbox (number, id) WHERE taken = 0;
+PRAGMA user_version = 1;
+COMMIT;
+";
+
+/// Bits of a position that count events.
+pub(super) const SEQ_BITS: u32 = 40;
+
+/// The first position of a run's events, less one.
+pub(super) fn base_position(number: i64) -> i64 {
+    number << SEQ_BITS
+}
+
+/// The files of a journal's folder.
+pub(super) struct Places {
+    pub(super) directory: PathBuf,
+    pub(super) database: PathBuf,
+    pub(super) wal: PathBuf,
+    pub(super) locks: PathBuf,
+    pub(super) blobs: PathBuf,
+}
+
+impl Places {
+    pub(super) fn of(directory: &Path) -> Places {
+        Places {
+            directory: directory.to_owned(),
+            database: directory.join("journal.sqlite3"),
+            wal: directory.join("journal.sqlite3-wal"),
+            locks: directory.join("locks"),
+            blobs: directory.join("blobs"),
+        }
+    }
+}
+
+/// Makes the folder and its database where they are missing; refuses a newer one untouched.
+pub(super) fn prepare(places: &Places) -> Result<(), JournalError> {
+    for directory in [&places.directory, &places.locks, &places.blobs] {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(directory)
+            .map_err(|error| JournalError::of_file("make", directory, &error))?;
+    }
+    if places.database.exists() && check_version(places)? == VERSION {
+        return Ok(());
+    }
+    let lock_path = places.locks.join(".create");
+    let lock = open_private(&lock_path)?;
+    flock(&lock, FlockOperation::LockExclusive)
+        .map_err(|error| JournalError::of_file("lock", &lock_path, &error.into()))?;
+    if places.database.exists() && check_version(places)? == VERSION {
+        return Ok(()); // another process was first
+    }
+    create(places)
+}
+
+fn open_private(path: &Path) -> Result<File, JournalError> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    options.open(path).map_err(|error| JournalError::of_file("open", path, &error))
+}
+
+/// The file's version; 0 where it has no tables yet. Looks through a connection that cannot write,
+/// because whatever a newer `kb` has left must stay as it is.
+fn check_version(places: &Places) -> Result<i64, JournalError> {
+    let reader = open_reader(places)?;
+    let found: i64 = reader.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    match found > VERSION {
+        true => Err(JournalError::Newer { found, known: VERSION }),
+        false => Ok(found),
+    }
+}
+
+fn create(places: &Places) -> Result<(), JournalError> {
+    drop(open_private(&places.database)?);
+    let connection = open_writer(places)?;
+    connection.execute_batch(TABLES)?;
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    let synced = File::open(&places.directory).and_then(|directory| directory.sync_all());
+    synced.map_err(|error| JournalError::of_file("sync", &places.directory, &error))
+}
+
+/// A connection that writes. Commits are not synced by SQLite; `Syncer` is the one who does it.
+pub(super) fn open_writer(places: &Places) -> Result<Connection, JournalError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(&places.database, flags)?;
+    connection.busy_timeout(BUSY)?;
+    connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+    connection.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA trusted_schema = OFF;")?;
+    Ok(connection)
+}
+
+/// A connection that only reads.
+pub(super) fn open_reader(places: &Places) -> Result<Connection, JournalError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(&places.database, flags)?;
+    connection.busy_timeout(BUSY)?;
+    connection.execute_batch("PRAGMA trusted_schema = OFF;")?;
+    Ok(connection)
+}

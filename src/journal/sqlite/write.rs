@@ -1,0 +1,155 @@
+//! The writes, each as work for one transaction.
+
+use super::group_commit::WorkError;
+use super::schema::base_position;
+use super::wrong_place;
+use crate::journal::{JournalError, NewRun};
+use crate::run::{Event, RunStatus};
+use crate::value::{RunId, Timestamp};
+use rusqlite::{Connection, OptionalExtension, params};
+
+/// Events as they are stored, made before the journal is locked.
+pub(super) struct Append {
+    pub(super) run: RunId,
+    pub(super) epoch: u64,
+    pub(super) expected: u64,
+    pub(super) at: Timestamp,
+    pub(super) bodies: Vec<String>,
+    pub(super) status: RunStatus,
+}
+
+/// Events as text, in order.
+pub(super) fn bodies(events: &[Event]) -> Result<Vec<String>, JournalError> {
+    events
+        .iter()
+        .map(|event| {
+            serde_json::to_string(event).map_err(|error| {
+                JournalError::Broken(format!("an event has no JSON form: {error}"))
+            })
+        })
+        .collect()
+}
+
+pub(super) fn append(connection: &Connection, append: &Append) -> Result<u64, WorkError> {
+    let last = append.expected + append.bodies.len() as u64;
+    let ended_at = append.status.has_ended().then_some(append.at.0);
+    let number: Option<i64> = connection
+        .prepare_cached(
+            "UPDATE runs SET last_seq = ?1, status = ?2, ended_at = ?3
+             WHERE run = ?4 AND epoch = ?5 AND last_seq = ?6 RETURNING number",
+        )?
+        .query_row(
+            params![
+                last as i64,
+                append.status.as_str(),
+                ended_at,
+                append.run.as_str(),
+                append.epoch as i64,
+                append.expected as i64
+            ],
+            |row| row.get(0),
+        )
+        .optional()?;
+    let Some(number) = number else { return Err(refusal(connection, append)?) };
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO events (position, at, epoch, type, body) VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?;
+    let first = base_position(number) + append.expected as i64 + 1;
+    for (position, body) in (first..).zip(&append.bodies) {
+        let kind = event_type(body);
+        insert.execute(params![position, append.at.0, append.epoch as i64, kind, body])?;
+    }
+    Ok(last)
+}
+
+/// Why an append found no row to follow.
+fn refusal(connection: &Connection, append: &Append) -> Result<WorkError, rusqlite::Error> {
+    let found: Option<(i64, i64)> = connection
+        .query_row(
+            "SELECT epoch, last_seq FROM runs WHERE run = ?1",
+            [append.run.as_str()],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .optional()?;
+    Ok(WorkError::Refused(match found {
+        None => JournalError::NoRun(append.run.to_string()),
+        Some((epoch, last)) if epoch == append.epoch as i64 => {
+            wrong_place(&append.run, append.expected, last as u64)
+        }
+        Some(_) => JournalError::Stale(append.run.to_string()),
+    }))
+}
+
+/// The type of an event's text; its tag is always written first.
+fn event_type(body: &str) -> &str {
+    body.strip_prefix("{\"type\":\"").and_then(|rest| rest.split('"').next()).unwrap_or("unknown")
+}
+
+pub(super) fn create(connection: &Connection, new: &NewRun) -> Result<u64, WorkError> {
+    let made = connection.execute(
+        "INSERT INTO runs (run, definition, status, started_at, epoch, last_seq, kb_version)
+         VALUES (?1, ?2, ?3, ?4, 1, 0, ?5) ON CONFLICT DO NOTHING",
+        params![
+            new.run.as_str(),
+            new.definition,
+            RunStatus::Running.as_str(),
+            new.at.0,
+            env!("CARGO_PKG_VERSION")
+        ],
+    )?;
+    if made == 0 {
+        let text = format!("run `{}` is there already", new.run);
+        return Err(WorkError::Refused(JournalError::Broken(text)));
+    }
+    connection.execute(
+        "INSERT INTO frozen (number, body) VALUES (?1, ?2)",
+        params![connection.last_insert_rowid(), new.frozen.to_string()],
+    )?;
+    Ok(1)
+}
+
+pub(super) fn take(connection: &Connection, run: &RunId) -> Result<u64, WorkError> {
+    let epoch: Option<i64> = connection
+        .query_row(
+            "UPDATE runs SET epoch = epoch + 1 WHERE run = ?1 RETURNING epoch",
+            [run.as_str()],
+            |row| row.get(0),
+        )
+        .optional()?;
+    let none = || WorkError::Refused(JournalError::NoRun(run.to_string()));
+    epoch.map(|epoch| epoch as u64).ok_or_else(none)
+}
+
+pub(super) fn post(
+    connection: &Connection,
+    run: &RunId,
+    key: &str,
+    kind: &str,
+    body: &str,
+) -> Result<u64, WorkError> {
+    let number = number_of(connection, run)?;
+    connection.execute(
+        "INSERT INTO inbox (number, key, kind, body) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT DO NOTHING",
+        params![number, key, kind, body],
+    )?;
+    Ok(0)
+}
+
+pub(super) fn taken(connection: &Connection, run: &RunId, ids: &[i64]) -> Result<u64, WorkError> {
+    let number = number_of(connection, run)?;
+    let mut mark =
+        connection.prepare_cached("UPDATE inbox SET taken = 1 WHERE id = ?1 AND number = ?2")?;
+    for id in ids {
+        mark.execute([*id, number])?;
+    }
+    Ok(0)
+}
+
+fn number_of(connection: &Connection, run: &RunId) -> Result<i64, WorkError> {
+    let found = connection
+        .prepare_cached("SELECT number FROM runs WHERE run = ?1")?
+        .query_row([run.as_str()], |row| row.get(0))
+        .optional()?;
+    found.ok_or_else(|| WorkError::Refused(JournalError::NoRun(run.to_string())))
+}
