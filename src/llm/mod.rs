@@ -3,11 +3,22 @@
 //! Everything of the provider library stays in `adapter`. No retries inside: the engine owns them.
 //! The environment is handed in as a map; nothing here reads it.
 
+mod adapter;
 mod failure;
+mod known;
+mod local;
+mod prices;
 mod script;
 mod status;
+mod target;
+mod tiers;
 
+pub use adapter::GenaiProvider;
+pub use local::{LocalServer, local_servers, servers_at};
+pub use prices::{Prices, cost};
 pub use script::ScriptPlayer;
+pub use target::Target;
+pub use tiers::{TierOrigin, TierReport, Tiers};
 
 use crate::value::{Json, Tier, Usage};
 use futures::future::BoxFuture;

@@ -1,3 +1,8 @@
 //! Models: scripts, tiers, prices, and providers against fakes for every trap.
 
+mod choose;
+mod compatible;
+mod fake;
+mod others;
 mod play;
+mod price;

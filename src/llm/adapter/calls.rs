@@ -1,0 +1,170 @@
+use crate::value::Json;
+use genai::chat::{ChatFrameSink, FrameCtx, RawFrameRef};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+/// The most calls that one answer may ask for.
+const MOST_CALLS: usize = 128;
+/// The longest arguments of all calls of an answer together.
+const MOST_BYTES: usize = 4 << 20;
+
+/// A call as the provider wrote it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct RawCall {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) arguments: String,
+}
+
+/// Puts the tool calls of an OpenAI stream together, delta by delta.
+///
+/// The library does so too, but makes as much room as the index of a call says, which is the
+/// sender's word, and leaves out calls without an index, which some servers send.
+#[derive(Debug, Default)]
+pub(super) struct CallCollector {
+    heard: Mutex<Heard>,
+}
+
+#[derive(Debug, Default)]
+struct Heard {
+    calls: BTreeMap<u64, RawCall>,
+    bytes: usize,
+    events: usize,
+    model: Option<String>,
+}
+
+impl CallCollector {
+    /// The calls in the order of their indexes.
+    pub(super) fn calls(&self) -> Vec<RawCall> {
+        self.with(|heard| heard.calls.values().cloned().collect())
+    }
+
+    /// The model that says it answers.
+    pub(super) fn model(&self) -> Option<String> {
+        self.with(|heard| heard.model.clone())
+    }
+
+    /// Whether anything came that is an event with data.
+    pub(super) fn heard_events(&self) -> bool {
+        self.with(|heard| heard.events > 0)
+    }
+
+    fn with<T>(&self, read: impl FnOnce(&mut Heard) -> T) -> T {
+        read(&mut self.heard.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl ChatFrameSink for CallCollector {
+    fn on_frame(&self, _: &FrameCtx, frame: RawFrameRef<'_>) {
+        if !frame.data.is_empty() {
+            self.with(|heard| heard.events += 1);
+        }
+        // Nearly all frames are text alone and need no second parsing.
+        let first = self.with(|heard| heard.model.is_none());
+        if !first && !frame.data.contains("tool_calls") {
+            return;
+        }
+        let Some(data) = frame.json() else { return };
+        self.with(|heard| heard.take(&data));
+    }
+}
+
+impl Heard {
+    fn take(&mut self, data: &Json) {
+        if self.model.is_none() {
+            self.model = data["model"].as_str().map(str::to_owned);
+        }
+        let deltas = data["choices"][0]["delta"]["tool_calls"].as_array();
+        deltas.into_iter().flatten().for_each(|delta| self.add(delta));
+    }
+
+    fn add(&mut self, delta: &Json) {
+        let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
+        let (id, name) = (text(&delta["id"]), text(&delta["function"]["name"]));
+        let arguments = match &delta["function"]["arguments"] {
+            Json::String(part) => part.clone(),
+            Json::Null => String::new(),
+            whole => whole.to_string(),
+        };
+        let index = delta["index"].as_u64().unwrap_or_else(|| self.index_of(&id, &name));
+        self.bytes += id.len() + name.len() + arguments.len();
+        let full = self.calls.len() >= MOST_CALLS && !self.calls.contains_key(&index);
+        if full || self.bytes > MOST_BYTES {
+            return;
+        }
+        let call = self.calls.entry(index).or_default();
+        if call.id.is_empty() {
+            call.id = id;
+        }
+        if call.name.is_empty() {
+            call.name = name;
+        }
+        call.arguments.push_str(&arguments);
+    }
+
+    /// The call that a delta without an index belongs to: a new one where it has a name of its own.
+    fn index_of(&self, id: &str, name: &str) -> u64 {
+        let last = self.calls.last_key_value();
+        let known = self.calls.iter().find(|(_, call)| !id.is_empty() && call.id == id);
+        match (known, last) {
+            (Some((index, _)), _) => *index,
+            (None, Some((index, _))) if name.is_empty() => *index,
+            (None, Some((index, _))) => index.saturating_add(1),
+            (None, None) => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn check(deltas: &[Json], expected: &[(&str, &str, &str)]) {
+        let mut heard = Heard::default();
+        for delta in deltas {
+            heard.take(&json!({"choices": [{"delta": {"tool_calls": [delta]}}]}));
+        }
+        let calls: Vec<_> = heard
+            .calls
+            .values()
+            .map(|call| (call.id.as_str(), call.name.as_str(), call.arguments.as_str()))
+            .collect();
+        assert_eq!(calls, expected);
+    }
+
+    #[test]
+    fn deltas_of_calls_side_by_side_are_put_together() {
+        check(
+            &[
+                json!({"index": 0, "id": "a", "function": {"name": "f", "arguments": ""}}),
+                json!({"index": 1, "id": "b", "function": {"name": "g", "arguments": "{"}}),
+                json!({"index": 0, "function": {"arguments": "{\"x\":"}}),
+                json!({"index": 0, "function": {"arguments": "1}"}}),
+                json!({"index": 1, "function": {"arguments": "}"}}),
+            ],
+            &[("a", "f", "{\"x\":1}"), ("b", "g", "{}")],
+        );
+    }
+
+    #[test]
+    fn a_huge_index_takes_no_room_and_a_missing_one_loses_no_call() {
+        check(
+            &[
+                json!({"index": u64::MAX, "id": "a", "function": {"name": "f"}}),
+                json!({"index": 4_000_000_000u64, "id": "b", "function": {"name": "g"}}),
+            ],
+            &[("b", "g", ""), ("a", "f", "")],
+        );
+        check(
+            &[
+                json!({"id": "a", "function": {"name": "f", "arguments": {"x": 1}}}),
+                json!({"id": "b", "function": {"name": "g", "arguments": "{"}}),
+                json!({"function": {"arguments": "}"}}),
+                json!("garbage"),
+                json!({"function": 7}),
+            ],
+            &[("a", "f", "{\"x\":1}"), ("b", "g", "{}")],
+        );
+    }
+}

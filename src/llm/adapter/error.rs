@@ -1,0 +1,213 @@
+use crate::clock;
+use crate::llm::ModelError;
+use crate::llm::status::error_of_status;
+use crate::llm::target::Target;
+use crate::value::Json;
+use genai::Error;
+use genai::webc::StreamTimeout;
+use reqwest::header::HeaderMap;
+use secrecy::ExposeSecret;
+use std::error::Error as StdError;
+use std::time::Duration;
+
+/// How much of a provider's own words is repeated.
+const WORDS: usize = 300;
+/// The longest wait that a provider may ask for.
+const LONGEST_WAIT: Duration = Duration::from_secs(3600);
+
+/// A failure that may pass.
+pub(super) fn transient(message: String) -> ModelError {
+    ModelError::Transient { message, status: None, retry_after: None }
+}
+
+/// A stream that ended before its end.
+pub(super) fn cut(target: &Target, heard_events: bool) -> ModelError {
+    transient(match heard_events {
+        true => format!("the answer of `{}` was cut off before its end", target.model),
+        false => format!(
+            "`{}` sent no stream of events; is it an address such as `http://127.0.0.1:8080/v1`?",
+            target.endpoint
+        ),
+    })
+}
+
+/// What went wrong, in our words; keys are masked in whatever the provider repeats.
+pub(super) fn model_error(error: Error, target: &Target) -> ModelError {
+    match error {
+        Error::HttpError { status, body, headers, .. } => {
+            http(status.as_u16(), &headers, &body, target)
+        }
+        // A stream opens before its status is known; what it was is inside.
+        Error::WebStream { error, cause, .. } => match error.downcast::<Error>() {
+            Ok(inner) => model_error(*inner, target),
+            Err(other) => transport(other.as_ref(), &cause, target),
+        },
+        Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. } => {
+            let cause = webc_error.to_string();
+            match webc_error.status() {
+                Some(status) => {
+                    let none = HeaderMap::new();
+                    let headers = webc_error.headers().unwrap_or(&none);
+                    http(status.as_u16(), headers, &cause, target)
+                }
+                None => transport(&webc_error, &cause, target),
+            }
+        }
+        Error::ChatResponse { body, .. } => in_stream(&body, target),
+        Error::StreamParse { .. }
+        | Error::SerdeJson(_)
+        | Error::JsonValueExt(_)
+        | Error::InvalidJsonResponseElement { .. }
+        | Error::NoChatResponse { .. }
+        | Error::ChatResponseGeneration { .. } => {
+            transient(format!("`{}` sent something that is no answer", target.model))
+        }
+        other => ModelError::Refused {
+            message: format!(
+                "`{}` cannot be asked: {}",
+                target.model,
+                words(&other.to_string(), target)
+            ),
+            status: None,
+        },
+    }
+}
+
+fn http(status: u16, headers: &HeaderMap, body: &str, target: &Target) -> ModelError {
+    let said = match said(body) {
+        Some(said) => format!(": {}", words(&said, target)),
+        None => String::new(),
+    };
+    let mend = mend(status, headers, target);
+    let message = format!("`{}` answered with status {status}{said}{mend}", target.model);
+    error_of_status(status, retry_after(headers), message)
+}
+
+/// What a person can do about a status that will not change by itself.
+fn mend(status: u16, headers: &HeaderMap, target: &Target) -> String {
+    let endpoint = &target.endpoint;
+    match (status, &target.key_env) {
+        (401 | 403, Some(name)) => format!("; check the key in `{name}`"),
+        (401 | 403, None) => format!(
+            "; `{endpoint}` wants a key: name its variable with `apiKeyEnv` of the tier, or set \
+             `KB_LLM_API_KEY`"
+        ),
+        (404, _) => format!(
+            "; check the model's name `{}` and the endpoint `{endpoint}` (`llm.tiers`, \
+             `KB_LLM_MODEL`, `KB_LLM_ENDPOINT`)",
+            target.model
+        ),
+        (300..=399, _) => {
+            let place = headers.get("location").and_then(|place| place.to_str().ok());
+            let place = place.map(|place| format!(" to `{}`", tidy(place))).unwrap_or_default();
+            format!("; `{endpoint}` points{place}: set that address as the endpoint")
+        }
+        _ => String::new(),
+    }
+}
+
+/// An error that came as an event of the stream.
+fn in_stream(body: &Json, target: &Target) -> ModelError {
+    let inner = if body["error"].is_object() { &body["error"] } else { body };
+    let kind = inner["type"].as_str().or(inner["status"].as_str()).unwrap_or_default();
+    let status = [&inner["code"], &inner["status"], &inner["status_code"]]
+        .into_iter()
+        .find_map(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok()))
+        .filter(|status| (400..600).contains(status));
+    let status = status.map(|status| status as u16).unwrap_or(match kind {
+        "invalid_request_error" | "exceed_context_size_error" | "INVALID_ARGUMENT" => 400,
+        "authentication_error" | "UNAUTHENTICATED" => 401,
+        "permission_error" | "PERMISSION_DENIED" => 403,
+        "not_found_error" | "NOT_FOUND" => 404,
+        "rate_limit_error" | "RESOURCE_EXHAUSTED" => 429,
+        "overloaded_error" | "UNAVAILABLE" => 529,
+        _ => 500,
+    });
+    http(status, &HeaderMap::new(), &body.to_string(), target)
+}
+
+fn transport(
+    error: &(dyn StdError + Send + Sync + 'static),
+    cause: &str,
+    target: &Target,
+) -> ModelError {
+    let endpoint = &target.endpoint;
+    if let Some(StreamTimeout::Headers | StreamTimeout::Read) = error.downcast_ref() {
+        return transient(format!("`{}` fell silent in the middle of its answer", target.model));
+    }
+    let Some(web) = error.downcast_ref::<reqwest::Error>() else {
+        return transient(format!("`{}` broke off: {}", target.model, words(cause, target)));
+    };
+    let why = words(&root(web), target);
+    if web.is_connect() {
+        let local = crate::llm::target::is_local(endpoint);
+        let mend = if local { "; does the server run?" } else { "; is there a network?" };
+        return transient(format!("cannot reach `{endpoint}`: {why}{mend}"));
+    }
+    if web.is_timeout() {
+        return transient(format!("`{endpoint}` did not take the connection in time"));
+    }
+    transient(format!("the answer of `{}` was cut off: {why}", target.model))
+}
+
+/// The deepest cause, which is the one that says something.
+fn root(error: &dyn StdError) -> String {
+    let mut deepest = error;
+    while let Some(source) = deepest.source() {
+        deepest = source;
+    }
+    deepest.to_string()
+}
+
+/// What a body says: `error.message` of JSON, nothing of a page of HTML, else its text.
+fn said(body: &str) -> Option<String> {
+    let text = body.trim();
+    if text.is_empty() {
+        return None;
+    }
+    if text.starts_with('<') {
+        return Some("a page of HTML, as from a proxy or a web site".to_owned());
+    }
+    let json: Json = serde_json::from_str(text).unwrap_or_default();
+    let json = json.get(0).cloned().unwrap_or(json);
+    let message = [&json["error"]["message"], &json["message"], &json["error"], &json["detail"]];
+    let found = message.into_iter().find_map(Json::as_str).map(str::to_owned);
+    found.or_else(|| Some(text.to_owned()))
+}
+
+/// A provider's words: one line, no control characters, no key, no more than a few lines' worth.
+fn words(text: &str, target: &Target) -> String {
+    let keys = target.key.iter().map(|key| key.expose_secret());
+    let masked = keys
+        .filter(|key| key.len() >= 4)
+        .fold(text.to_owned(), |text, key| text.replace(key, "***"));
+    tidy(&masked)
+}
+
+fn tidy(text: &str) -> String {
+    let line: Vec<&str> = text
+        .split(|c: char| c.is_whitespace() || c.is_control())
+        .filter(|w| !w.is_empty())
+        .collect();
+    let line = line.join(" ");
+    match line.char_indices().nth(WORDS) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line,
+    }
+}
+
+/// `retry-after-ms`, or `retry-after` in seconds or as a date.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    let seconds = |text: &str| text.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0);
+    let wait = match text("retry-after-ms").and_then(seconds) {
+        Some(ms) => Some(ms / 1000.0),
+        None => text("retry-after").and_then(|text| seconds(text).or_else(|| until(text))),
+    };
+    wait.map(|seconds| Duration::from_secs_f64(seconds.min(LONGEST_WAIT.as_secs_f64())))
+}
+
+fn until(date: &str) -> Option<f64> {
+    let at = jiff::fmt::rfc2822::parse(date).ok()?.timestamp().as_millisecond();
+    Some((at - clock::now().0).max(0) as f64 / 1000.0)
+}

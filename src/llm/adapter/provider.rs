@@ -1,0 +1,107 @@
+use super::calls::CallCollector;
+use super::error::model_error;
+use super::names::ToolNames;
+use super::request::{options, question, service};
+use super::stream::Reader;
+use super::web::web_client;
+use crate::llm::target::{Target, is_local};
+use crate::llm::tiers::Tiers;
+use crate::llm::{ChatReply, ChatRequest, ModelError, ModelProvider, ModelRef};
+use crate::value::Tier;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use genai::Client;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, OnceLock};
+use tokio_util::sync::CancellationToken;
+
+/// Asks real models: those of the tiers, and others by name.
+///
+/// One question is one request; dropping its future or cancelling it closes the connection.
+pub struct GenaiProvider {
+    tiers: Tiers,
+    local: OnceLock<Result<Client, String>>,
+    remote: OnceLock<Result<Client, String>>,
+}
+
+impl GenaiProvider {
+    /// A provider for those tiers; nothing is asked yet.
+    pub fn new(tiers: Tiers) -> Self {
+        GenaiProvider { tiers, local: OnceLock::new(), remote: OnceLock::new() }
+    }
+
+    /// The tiers it asks.
+    pub fn tiers(&self) -> &Tiers {
+        &self.tiers
+    }
+
+    fn client(&self, target: &Target) -> Result<&Client, ModelError> {
+        let local = is_local(&target.endpoint);
+        let place = if local { &self.local } else { &self.remote };
+        let made = place.get_or_init(|| {
+            let client = Client::builder().with_reqwest(web_client(local)?).build();
+            client.map_err(|error| error.to_string())
+        });
+        made.as_ref().map_err(|why| ModelError::Refused {
+            message: format!("no connection to `{}` is possible: {why}", target.endpoint),
+            status: None,
+        })
+    }
+
+    async fn ask(
+        &self,
+        target: &Target,
+        request: &ChatRequest,
+        on_token: &(dyn Fn(&str) + Send + Sync),
+    ) -> Result<ChatReply, ModelError> {
+        let client = self.client(target)?;
+        let mut names = ToolNames::default();
+        let question = question(request, &mut names);
+        let heard = Arc::new(CallCollector::default());
+        let options = options(request, target).with_raw_frame_sink_arc(heard.clone());
+        let answer = client.exec_chat_stream(service(target), question, Some(&options)).await;
+        let stream = answer.map_err(|error| model_error(error, target))?.stream;
+        let (asker, heard, names) = (&request.asker, heard.as_ref(), &names);
+        Reader { target, names, asker, heard, on_token }.read(stream).await
+    }
+
+    async fn bounded(
+        &self,
+        request: ChatRequest,
+        on_token: &(dyn Fn(&str) + Send + Sync),
+        cancel: &CancellationToken,
+    ) -> Result<ChatReply, ModelError> {
+        let ModelRef { name, tier } = &request.model;
+        let target = self.tiers.target(tier.unwrap_or(Tier::Medium), Some(name))?;
+        // The library reads what strangers send; where it breaks on it, the answer is broken.
+        let asked = AssertUnwindSafe(self.ask(&target, &request, on_token)).catch_unwind();
+        let limit = request.timeout;
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(ModelError::Cancelled),
+            answer = tokio::time::timeout(limit, asked) => match answer {
+                Err(_) => Err(ModelError::Timeout { model: target.model.clone(), limit }),
+                Ok(Ok(answer)) => answer,
+                Ok(Err(_)) => Err(super::error::transient(format!(
+                    "`{}` sent something that cannot be read",
+                    target.model
+                ))),
+            },
+        }
+    }
+}
+
+impl ModelProvider for GenaiProvider {
+    fn chat<'a>(
+        &'a self,
+        request: ChatRequest,
+        on_token: &'a (dyn Fn(&str) + Send + Sync),
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
+        Box::pin(self.bounded(request, on_token, cancel))
+    }
+
+    fn resolve(&self, tier: Tier, model: Option<&str>) -> Result<ModelRef, ModelError> {
+        self.tiers.resolve(tier, model)
+    }
+}

@@ -1,0 +1,153 @@
+use super::names::ToolNames;
+use crate::llm::known::Protocol;
+use crate::llm::target::Target;
+use crate::llm::{CallRequest, ChatRequest, Message, ToolDescription};
+use crate::value::Json;
+use genai::adapter::AdapterKind;
+use genai::chat::{
+    ChatMessage, ChatOptions, ChatRequest as Question, ContentPart, JsonSpec, Tool, ToolCall,
+    ToolResponse,
+};
+use genai::resolver::{AuthData, Endpoint};
+use genai::{ModelIden, ServiceTarget};
+use secrecy::ExposeSecret;
+use serde_json::json;
+use std::time::Duration;
+
+/// How long a stream may be silent; servers that think send signs of life.
+const SILENCE: Duration = Duration::from_secs(180);
+/// What stands where a server wants no key; the library insists on one.
+const NO_KEY: &str = "none";
+
+/// Where the library is to send a question.
+pub(super) fn service(target: &Target) -> ServiceTarget {
+    let kind = match target.protocol {
+        Protocol::OpenAi => AdapterKind::OpenAI,
+        Protocol::OpenAiResponses => AdapterKind::OpenAIResp,
+        Protocol::Anthropic => AdapterKind::Anthropic,
+        Protocol::Gemini => AdapterKind::Gemini,
+    };
+    let key = target.key.as_ref().map_or(NO_KEY, |key| key.expose_secret());
+    ServiceTarget {
+        endpoint: Endpoint::from_owned(target.endpoint.as_str()),
+        auth: AuthData::from_single(key),
+        model: ModelIden::new(kind, target.model.clone()),
+    }
+}
+
+/// The conversation and the tools in the library's types.
+pub(super) fn question(request: &ChatRequest, names: &mut ToolNames) -> Question {
+    // The tools that are offered have the first right to the plain form of their names.
+    let tools: Vec<Tool> = request.tools.iter().map(|tool| offered(tool, names)).collect();
+    let mut system = Vec::new();
+    let mut messages: Vec<ChatMessage> = Vec::new();
+    let mut answers: Vec<ToolResponse> = Vec::new();
+    for message in &request.messages {
+        if let Message::Tool { call_id, tool, content } = message {
+            let answer = ToolResponse::new(call_id, content);
+            answers.push(answer.with_fn_name(names.outward(tool)));
+            continue;
+        }
+        flush(&mut answers, &mut messages);
+        match message {
+            Message::System(text) if messages.is_empty() => system.push(text.as_str()),
+            Message::System(text) => messages.push(ChatMessage::system(text)),
+            Message::User(text) => messages.push(ChatMessage::user(text)),
+            Message::Assistant { text, calls } => messages.extend(said(text, calls, names)),
+            Message::Tool { .. } => {}
+        }
+    }
+    flush(&mut answers, &mut messages);
+    let mut question = Question::from_messages(messages);
+    if !system.is_empty() {
+        question = question.with_system(system.join("\n\n"));
+    }
+    if !tools.is_empty() {
+        question = question.with_tools(tools);
+    }
+    question
+}
+
+/// The answers to one turn's calls go in one message, as Anthropic asks for.
+fn flush(answers: &mut Vec<ToolResponse>, messages: &mut Vec<ChatMessage>) {
+    if !answers.is_empty() {
+        messages.push(ChatMessage::tool(std::mem::take(answers)));
+    }
+}
+
+/// What the model said before; nothing at all is left out, since providers refuse empty texts.
+fn said(text: &str, calls: &[CallRequest], names: &mut ToolNames) -> Option<ChatMessage> {
+    let text = (!text.is_empty()).then(|| ContentPart::from_text(text));
+    let calls = calls.iter().map(|call| {
+        ContentPart::ToolCall(ToolCall {
+            call_id: call.id.clone(),
+            fn_name: names.outward(&call.tool),
+            fn_arguments: object(&call.args),
+            thought_signatures: None,
+        })
+    });
+    let parts: Vec<ContentPart> = text.into_iter().chain(calls).collect();
+    (!parts.is_empty()).then(|| ChatMessage::assistant(parts))
+}
+
+/// Providers take objects alone as arguments, also as the garbage that a model wrote before.
+fn object(args: &Json) -> Json {
+    match args {
+        Json::Object(_) => args.clone(),
+        other => json!({"invalid": other}),
+    }
+}
+
+fn offered(tool: &ToolDescription, names: &mut ToolNames) -> Tool {
+    Tool::new(names.outward(&tool.name))
+        .with_description(&tool.description)
+        .with_schema(tool.schema.clone())
+}
+
+/// What is asked for beside the conversation. The calls of an OpenAI stream are put together by
+/// [`super::calls`], those of the others by the library.
+pub(super) fn options(request: &ChatRequest, target: &Target) -> ChatOptions {
+    let mut options = ChatOptions::default()
+        .with_capture_usage(true)
+        .with_capture_tool_calls(target.protocol != Protocol::OpenAi)
+        .with_stream_read_timeout(SILENCE.min(request.timeout));
+    if let Some(temperature) = request.temperature {
+        options = options.with_temperature(temperature);
+    }
+    if let Some(max_tokens) = request.max_tokens {
+        options = options.with_max_tokens(max_tokens);
+    }
+    match &request.response_schema {
+        Some(schema) if target.protocol == Protocol::OpenAi && has_map(schema) => {
+            options.with_extra_body(loose_format(schema))
+        }
+        Some(schema) => options.with_response_format(JsonSpec::new("answer", schema.clone())),
+        None => options,
+    }
+}
+
+/// Whether a schema has objects with free keys, which the strict mode would take for empty ones.
+fn has_map(schema: &Json) -> bool {
+    match schema {
+        Json::Object(map) => {
+            let free = match map.get("additionalProperties") {
+                Some(Json::Bool(free)) => *free,
+                Some(_) => true,
+                None => {
+                    map.get("type").is_some_and(|kind| kind == "object")
+                        && !map.contains_key("properties")
+                }
+            };
+            free || map.values().any(has_map)
+        }
+        Json::Array(items) => items.iter().any(has_map),
+        _ => false,
+    }
+}
+
+fn loose_format(schema: &Json) -> Json {
+    json!({"response_format": {
+        "type": "json_schema",
+        "json_schema": {"name": "answer", "strict": false, "schema": schema},
+    }})
+}

@@ -1,0 +1,157 @@
+use super::calls::{CallCollector, RawCall};
+use super::error::{cut, model_error, transient};
+use super::names::ToolNames;
+use crate::llm::known::Protocol;
+use crate::llm::prices::cost;
+use crate::llm::target::Target;
+use crate::llm::{Asker, CallRequest, ChatReply, ModelError};
+use crate::value::{Json, Usage, limits};
+use futures::StreamExt;
+use genai::chat::{ChatStream, ChatStreamEvent, StopReason, StreamEnd, Usage as TheirUsage};
+use std::collections::BTreeSet;
+
+/// What reading a stream needs to know of its question.
+pub(super) struct Reader<'a> {
+    pub(super) target: &'a Target,
+    pub(super) names: &'a ToolNames,
+    pub(super) asker: &'a Asker,
+    pub(super) heard: &'a CallCollector,
+    pub(super) on_token: &'a (dyn Fn(&str) + Send + Sync),
+}
+
+impl Reader<'_> {
+    /// Reads to the end; an answer without its end is none.
+    pub(super) async fn read(&self, mut stream: ChatStream) -> Result<ChatReply, ModelError> {
+        let mut text = String::new();
+        while let Some(event) = stream.next().await {
+            match event.map_err(|error| model_error(error, self.target))? {
+                ChatStreamEvent::Chunk(chunk) => {
+                    text.push_str(&chunk.content);
+                    if text.len() > limits::RENDERED_BYTES {
+                        return Err(self.too_long());
+                    }
+                    (self.on_token)(&chunk.content);
+                }
+                ChatStreamEvent::End(end) => return self.reply(text, end),
+                _ => {}
+            }
+        }
+        Err(cut(self.target, self.heard.heard_events()))
+    }
+
+    fn reply(&self, text: String, end: StreamEnd) -> Result<ChatReply, ModelError> {
+        let stop = end.captured_stop_reason.as_ref();
+        // Two of the library's readers make up an end where the stream has none.
+        let made_up = matches!(self.target.protocol, Protocol::Gemini | Protocol::OpenAiResponses);
+        if stop.is_none() && made_up {
+            return Err(cut(self.target, self.heard.heard_events()));
+        }
+        let calls = self.calls(&end);
+        match stop {
+            Some(StopReason::ContentFilter(why)) if text.is_empty() && calls.is_empty() => {
+                return Err(ModelError::Refused {
+                    message: format!("`{}` declined to answer ({why})", self.target.model),
+                    status: None,
+                });
+            }
+            None if text.is_empty() && calls.is_empty() => {
+                let message = format!("`{}` sent an empty answer", self.target.model);
+                return Err(transient(message));
+            }
+            _ => {}
+        }
+        Ok(ChatReply {
+            text,
+            calls,
+            usage: self.usage(end.captured_usage.as_ref()),
+            model: self.heard.model().unwrap_or_else(|| self.target.model.clone()),
+            cut_short: stop.is_some_and(StopReason::is_max_tokens),
+            submitted: None,
+        })
+    }
+
+    fn calls(&self, end: &StreamEnd) -> Vec<CallRequest> {
+        let theirs = end.captured_tool_calls().unwrap_or_default().into_iter().map(|call| {
+            let (id, name) = (call.call_id.clone(), call.fn_name.clone());
+            (id, name, call.fn_arguments.clone())
+        });
+        let raw = self.heard.calls().into_iter().map(|call| {
+            let args = arguments(&call);
+            (call.id, call.name, args)
+        });
+        let all: Vec<_> = match self.target.protocol {
+            Protocol::OpenAi => raw.collect(),
+            _ => theirs.collect(),
+        };
+        let mut seen = BTreeSet::new();
+        let call = |(i, (id, name, args)): (usize, (String, String, Json))| CallRequest {
+            id: self.id(id, i, &mut seen),
+            tool: self.names.inward(&name),
+            args: parsed(args),
+        };
+        all.into_iter().enumerate().map(call).collect()
+    }
+
+    /// The provider's id, or one made up where it gave none or the same twice.
+    fn id(&self, given: String, place: usize, seen: &mut BTreeSet<String>) -> String {
+        let made_up = || format!("call-{}-{}-{}", self.asker.attempt, self.asker.turn, place + 1);
+        let taken = given.trim().is_empty() || given.len() > 256 || seen.contains(&given);
+        let id = if taken { made_up() } else { given };
+        seen.insert(id.clone());
+        id
+    }
+
+    /// What it took; a count that is not there is zero, and then there is no cost to know.
+    fn usage(&self, theirs: Option<&TheirUsage>) -> Usage {
+        let count = |n: Option<i32>| n.unwrap_or_default().max(0) as u64;
+        let details = theirs.and_then(|usage| usage.prompt_tokens_details.as_ref());
+        let mut usage = Usage {
+            prompt_tokens: count(theirs.and_then(|usage| usage.prompt_tokens)),
+            completion_tokens: count(theirs.and_then(|usage| usage.completion_tokens)),
+            cached_tokens: count(details.and_then(|details| details.cached_tokens)),
+            cost_usd: None,
+            model_calls: 1,
+            tool_calls: 0,
+        };
+        let known = usage.prompt_tokens > 0;
+        let price =
+            self.target.price.filter(|price| known || (price.input == 0.0 && price.output == 0.0));
+        usage.cost_usd = price.map(|price| cost(&price, &usage));
+        usage
+    }
+
+    fn too_long(&self) -> ModelError {
+        let message = format!(
+            "`{}` wrote more than {} MiB in one answer",
+            self.target.model,
+            limits::RENDERED_BYTES >> 20
+        );
+        ModelError::Refused { message, status: None }
+    }
+}
+
+/// No arguments at all are an empty object.
+fn arguments(call: &RawCall) -> Json {
+    match call.arguments.trim() {
+        "" => Json::Object(Default::default()),
+        text => Json::String(text.to_owned()),
+    }
+}
+
+/// Arguments as an object; what is none is handed over as the text that came.
+fn parsed(args: Json) -> Json {
+    match args {
+        Json::String(text) => match serde_json::from_str(&text) {
+            Ok(object @ Json::Object(_)) => object,
+            // Some servers encode twice.
+            Ok(Json::String(inner)) => match serde_json::from_str(&inner) {
+                Ok(object @ Json::Object(_)) => object,
+                _ => Json::String(text),
+            },
+            _ => Json::String(text),
+        },
+        Json::Null => Json::Object(Default::default()),
+        object @ Json::Object(_) => object,
+        other => Json::String(other.to_string()),
+    }
+}

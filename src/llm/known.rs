@@ -1,0 +1,143 @@
+//! The providers that are known by name: how they are spoken to, where, and with which key.
+
+use crate::value::Tier;
+
+/// How a provider is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Protocol {
+    /// OpenAI's chat completions, which most others speak too.
+    OpenAi,
+    /// OpenAI's responses, for the models that have nothing else.
+    OpenAiResponses,
+    /// Anthropic's messages.
+    Anthropic,
+    /// Gemini's own.
+    Gemini,
+}
+
+/// A provider that needs no endpoint in the settings.
+pub(super) struct Known {
+    pub(super) name: &'static str,
+    pub(super) protocol: Protocol,
+    pub(super) endpoint: &'static str,
+    /// The variables that may hold its key, in order; none for a local server.
+    pub(super) keys: &'static [&'static str],
+    /// How the names of its models begin.
+    pub(super) prefixes: &'static [&'static str],
+    /// Its models for small, medium and large, of which a key alone makes tiers.
+    pub(super) models: [&'static str; 3],
+}
+
+impl Known {
+    pub(super) fn model(&self, tier: Tier) -> &'static str {
+        match tier {
+            Tier::Small => self.models[0],
+            Tier::Medium => self.models[1],
+            Tier::Large => self.models[2],
+        }
+    }
+}
+
+/// In the order in which a key in the environment decides.
+pub(super) const KNOWN: &[Known] = &[
+    Known {
+        name: "anthropic",
+        protocol: Protocol::Anthropic,
+        endpoint: "https://api.anthropic.com/v1/",
+        keys: &["ANTHROPIC_API_KEY"],
+        prefixes: &["claude-"],
+        models: ["claude-haiku-5-5", "claude-sonnet-5-5", "claude-opus-5-5"],
+    },
+    Known {
+        name: "openai",
+        protocol: Protocol::OpenAi,
+        endpoint: "https://api.openai.com/v1/",
+        keys: &["OPENAI_API_KEY"],
+        prefixes: &["gpt-", "chatgpt-", "o1", "o3", "o4"],
+        models: ["gpt-6-luna", "gpt-6.1-sol", "gpt-6-astra"],
+    },
+    Known {
+        name: "gemini",
+        protocol: Protocol::Gemini,
+        endpoint: "https://generativelanguage.googleapis.com/v1beta/",
+        keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        prefixes: &["gemini-"],
+        models: ["gemini-3.5-flash-lite", "gemini-3.8-flash", "gemini-3.1-pro-preview"],
+    },
+    Known {
+        name: "mistral",
+        protocol: Protocol::OpenAi,
+        endpoint: "https://api.mistral.ai/v1/",
+        keys: &["MISTRAL_API_KEY"],
+        prefixes: &["mistral-", "codestral-", "devstral-"],
+        models: ["mistral-small-latest", "mistral-medium-latest", "mistral-large-latest"],
+    },
+    Known {
+        name: "deepseek",
+        protocol: Protocol::OpenAi,
+        endpoint: "https://api.deepseek.com/v1/",
+        keys: &["DEEPSEEK_API_KEY"],
+        prefixes: &["deepseek-"],
+        models: ["deepseek-chat", "deepseek-chat", "deepseek-reasoner"],
+    },
+    Known {
+        name: "xai",
+        protocol: Protocol::OpenAi,
+        endpoint: "https://api.x.ai/v1/",
+        keys: &["XAI_API_KEY"],
+        prefixes: &["grok-"],
+        models: ["grok-4-fast", "grok-4", "grok-4"],
+    },
+    Known {
+        name: "groq",
+        protocol: Protocol::OpenAi,
+        endpoint: "https://api.groq.com/openai/v1/",
+        keys: &["GROQ_API_KEY"],
+        prefixes: &[],
+        models: ["openai/gpt-oss-20b", "openai/gpt-oss-120b", "openai/gpt-oss-120b"],
+    },
+    Known {
+        name: "openrouter",
+        protocol: Protocol::OpenAi,
+        endpoint: "https://openrouter.ai/api/v1/",
+        keys: &["OPENROUTER_API_KEY"],
+        prefixes: &[],
+        models: ["openrouter/auto", "openrouter/auto", "openrouter/auto"],
+    },
+    local("ollama", "http://127.0.0.1:11434/v1/"),
+    local("llama.cpp", "http://127.0.0.1:8080/v1/"),
+    local("lmstudio", "http://127.0.0.1:1234/v1/"),
+];
+
+/// Ollama too is spoken to through its OpenAI-compatible endpoint: its own protocol loses the
+/// schema of a structured answer on the way.
+const fn local(name: &'static str, endpoint: &'static str) -> Known {
+    let protocol = Protocol::OpenAi;
+    Known { name, protocol, endpoint, keys: &[], prefixes: &[], models: [""; 3] }
+}
+
+/// The provider of that name, as people spell it.
+pub(super) fn by_name(name: &str) -> Option<&'static Known> {
+    let spelt: String =
+        name.to_ascii_lowercase().chars().filter(|c| !matches!(c, '-' | '_' | ' ')).collect();
+    let spelt = match spelt.as_str() {
+        "google" | "googlegemini" => "gemini",
+        "claude" => "anthropic",
+        "llamacpp" | "llamaserver" => "llama.cpp",
+        other => other,
+    };
+    KNOWN.iter().find(|known| known.name == spelt)
+}
+
+/// The provider that makes models of that name; open weights (`gpt-oss`) belong to nobody.
+pub(super) fn by_model(model: &str) -> Option<&'static Known> {
+    let open = model.starts_with("gpt-oss") || model.contains('/') || model.contains(':');
+    let makes = |known: &&Known| known.prefixes.iter().any(|prefix| model.starts_with(prefix));
+    KNOWN.iter().find(makes).filter(|_| !open)
+}
+
+/// The names that `provider` takes, for messages.
+pub(super) fn names() -> String {
+    let names: Vec<String> = KNOWN.iter().map(|known| format!("`{}`", known.name)).collect();
+    names.join(", ")
+}

@@ -1,0 +1,253 @@
+use super::known::{self, Known, Protocol};
+use super::prices::{FREE, Prices};
+use crate::definition::{ModelPrice, TierSettings};
+use crate::value::Json;
+use secrecy::SecretString;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Variables as `kb` found them when it started, keys among them.
+#[derive(Clone, Default)]
+pub(super) struct Environment(BTreeMap<String, String>);
+
+impl Environment {
+    /// The value of a variable that is set to something.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
+    }
+
+    /// Takes these variables over, as far as they are there.
+    pub(super) fn take<'a>(
+        &mut self,
+        names: impl IntoIterator<Item = &'a str>,
+        env: &BTreeMap<String, String>,
+    ) {
+        let found = names.into_iter().filter_map(|name| env.get_key_value(name));
+        self.0.extend(found.map(|(name, value)| (name.clone(), value.clone())));
+    }
+}
+
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+/// A model with everything that asking it takes.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// Who serves it: `anthropic`, `ollama`, `openai-compatible`, ….
+    pub provider: String,
+    /// Its name there.
+    pub model: String,
+    /// The base address, ending in `/`.
+    pub endpoint: String,
+    /// The variable that holds the key, where it needs one.
+    pub key_env: Option<String>,
+    /// What it costs, where that is known.
+    pub price: Option<ModelPrice>,
+    pub(super) protocol: Protocol,
+    pub(super) key: Option<SecretString>,
+}
+
+impl Target {
+    /// A model of a known provider, with the first of its keys that is set.
+    pub(super) fn known(
+        known: &Known,
+        model: &str,
+        env: &Environment,
+        prices: &Prices,
+    ) -> Result<Target, String> {
+        let settings = TierSettings {
+            provider: Some(known.name.to_owned()),
+            model: model.to_owned(),
+            ..TierSettings::default()
+        };
+        Target::configured(&settings, env, prices)
+    }
+
+    /// A model at an OpenAI-compatible endpoint.
+    pub(super) fn compatible(
+        endpoint: &str,
+        model: &str,
+        key: Option<&str>,
+        env: &Environment,
+        prices: &Prices,
+    ) -> Result<Target, String> {
+        let settings = TierSettings {
+            endpoint: Some(endpoint.to_owned()),
+            model: model.to_owned(),
+            api_key_env: key.map(str::to_owned),
+            ..TierSettings::default()
+        };
+        Target::configured(&settings, env, prices)
+    }
+
+    /// What `llm.tiers.TIER` says; the error says what is missing.
+    pub(super) fn configured(
+        settings: &TierSettings,
+        env: &Environment,
+        prices: &Prices,
+    ) -> Result<Target, String> {
+        let provider = settings.provider.as_deref();
+        let known = match provider {
+            Some(name) => known::by_name(name),
+            None if settings.endpoint.is_none() => known::by_model(&settings.model),
+            None => None,
+        };
+        let endpoint = match (&settings.endpoint, known) {
+            (Some(endpoint), _) => base(endpoint)?,
+            (None, Some(known)) => known.endpoint.to_owned(),
+            (None, None) => return Err(unknown(provider, &settings.model)),
+        };
+        let (key_env, key) = key(settings, known, env)?;
+        let model = settings.model.clone();
+        let price = settings
+            .price
+            .or_else(|| is_local(&endpoint).then_some(FREE))
+            .or_else(|| prices.of(&model));
+        Ok(Target {
+            provider: provider_name(provider, known, &endpoint),
+            protocol: protocol(known, &model),
+            model,
+            endpoint,
+            key_env,
+            price,
+            key,
+        })
+    }
+
+    /// The same server, another of its models.
+    pub(super) fn with_model(&self, model: &str, prices: &Prices) -> Target {
+        let price = is_local(&self.endpoint).then_some(FREE).or_else(|| prices.of(model));
+        Target { model: model.to_owned(), price, ..self.clone() }
+    }
+
+    /// Everything but the key, for the journal.
+    pub fn frozen(&self) -> Json {
+        let price = self.price.map(|price| {
+            json!({"input": price.input, "output": price.output, "cachedInput": price.cached_input})
+        });
+        json!({
+            "provider": self.provider,
+            "model": self.model,
+            "endpoint": self.endpoint,
+            "apiKeyEnv": self.key_env,
+            "price": price,
+        })
+    }
+
+    /// What [`Target::frozen`] wrote, with the key as it is now.
+    pub(super) fn thawed(
+        frozen: &Json,
+        env: &Environment,
+        prices: &Prices,
+    ) -> Result<Target, String> {
+        let text = |key: &str| frozen[key].as_str().map(str::to_owned);
+        let price = &frozen["price"];
+        let price = price["input"].as_f64().zip(price["output"].as_f64()).map(|(input, output)| {
+            ModelPrice { input, output, cached_input: price["cachedInput"].as_f64() }
+        });
+        let settings = TierSettings {
+            provider: text("provider"),
+            model: text("model").ok_or("the journal names no model")?,
+            endpoint: text("endpoint"),
+            api_key_env: text("apiKeyEnv"),
+            price,
+        };
+        Target::configured(&settings, env, prices)
+    }
+}
+
+/// Whether an address is on this machine.
+pub(super) fn is_local(endpoint: &str) -> bool {
+    let Ok(url) = reqwest::Url::parse(endpoint) else { return false };
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned();
+    host == "localhost"
+        || host.ends_with(".localhost")
+        || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback() || ip.is_unspecified())
+}
+
+/// The base address that people mean: with `/v1` where they give none, without
+/// `chat/completions`, with a slash at the end.
+fn base(endpoint: &str) -> Result<String, String> {
+    let bad =
+        || format!("the endpoint `{endpoint}` is no address such as `http://127.0.0.1:8080/v1`");
+    let url = reqwest::Url::parse(endpoint.trim()).map_err(|_| bad())?;
+    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
+        return Err(bad());
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("an endpoint must not hold a password; name a variable with `apiKeyEnv`".into());
+    }
+    let path = url.path().trim_end_matches('/');
+    let path = path.strip_suffix("/chat/completions").unwrap_or(path);
+    let path = if path.is_empty() { "/v1" } else { path };
+    let mut url = url.clone();
+    url.set_path(&format!("{path}/"));
+    url.set_fragment(None);
+    Ok(url.to_string())
+}
+
+fn key(
+    settings: &TierSettings,
+    known: Option<&Known>,
+    env: &Environment,
+) -> Result<(Option<String>, Option<SecretString>), String> {
+    let secret = |name: &str| {
+        env.get(name).map(|value| (Some(name.to_owned()), Some(SecretString::from(value))))
+    };
+    if let Some(name) = &settings.api_key_env {
+        let model = &settings.model;
+        let missing = || format!("`{name}` is to hold the key of `{model}`, and it is not set");
+        return secret(name).ok_or_else(missing);
+    }
+    // A key that belongs to a provider's own address is not sent to another one.
+    let names = match (known, &settings.endpoint) {
+        (Some(known), None) => known.keys,
+        (Some(known), Some(own)) if same_host(own, known.endpoint) => known.keys,
+        _ => &[],
+    };
+    if let Some(found) = names.iter().find_map(|name| secret(name)) {
+        return Ok(found);
+    }
+    match names.is_empty() {
+        true => Ok((None, None)),
+        false => Err(format!("`{}` needs a key in `{}`", settings.model, names.join("` or `"))),
+    }
+}
+
+fn same_host(a: &str, b: &str) -> bool {
+    let host = |text: &str| reqwest::Url::parse(text).ok()?.host_str().map(str::to_owned);
+    host(a).is_some_and(|host_a| host(b).as_ref() == Some(&host_a))
+}
+
+fn provider_name(given: Option<&str>, known: Option<&Known>, endpoint: &str) -> String {
+    let at_endpoint = || known::KNOWN.iter().find(|known| known.endpoint == endpoint);
+    let known = known.or_else(at_endpoint).map(|known| known.name);
+    known.or(given).unwrap_or("openai-compatible").to_owned()
+}
+
+/// OpenAI's `codex` and `pro` models are only to be had through its responses.
+fn protocol(known: Option<&Known>, model: &str) -> Protocol {
+    match known {
+        Some(known)
+            if known.name == "openai" && (model.contains("codex") || model.ends_with("-pro")) =>
+        {
+            Protocol::OpenAiResponses
+        }
+        Some(known) => known.protocol,
+        None => Protocol::OpenAi,
+    }
+}
+
+fn unknown(provider: Option<&str>, model: &str) -> String {
+    match provider {
+        Some(name) => format!(
+            "the provider `{name}` of `{model}` is not known; give its `endpoint`, or one of {}",
+            known::names()
+        ),
+        None => format!("no provider is known for `{model}`; give `provider` or `endpoint`"),
+    }
+}

@@ -1,0 +1,293 @@
+use super::known::{self, KNOWN};
+use super::local::LocalServer;
+use super::prices::Prices;
+use super::target::{Environment, Target};
+use super::{ModelError, ModelRef};
+use crate::definition::Settings;
+use crate::value::{Json, JsonMap, Tier};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Where a tier's model comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TierOrigin {
+    /// `KB_LLM_ENDPOINT` and `KB_LLM_MODEL`.
+    EndpointVariables,
+    /// `llm.tiers` in the settings.
+    Settings,
+    /// A key in the environment.
+    Key,
+    /// A server found on this machine.
+    LocalServer,
+    /// `--model`.
+    Named,
+    /// The start of the run.
+    Journal,
+}
+
+impl TierOrigin {
+    /// The origin in words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            TierOrigin::EndpointVariables => "KB_LLM_ENDPOINT and KB_LLM_MODEL",
+            TierOrigin::Settings => "the settings",
+            TierOrigin::Key => "a key in the environment",
+            TierOrigin::LocalServer => "a local server",
+            TierOrigin::Named => "--model",
+            TierOrigin::Journal => "the start of the run",
+        }
+    }
+}
+
+/// The models of the three tiers, as far as there are any (LANGUAGE §8).
+///
+/// The first that is there decides, for each tier: `KB_LLM_ENDPOINT` with `KB_LLM_MODEL`; the
+/// settings; the first key in the environment; another tier of the settings; and, where a caller
+/// looked for one, a local server.
+#[derive(Debug, Clone)]
+pub struct Tiers {
+    slots: BTreeMap<Tier, Slot>,
+    env: Environment,
+    prices: Prices,
+    hint: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+struct Slot {
+    origin: TierOrigin,
+    target: Result<Target, String>,
+}
+
+/// One tier as `kb doctor` shows it.
+#[derive(Debug, Clone)]
+pub struct TierReport {
+    /// Which.
+    pub tier: Tier,
+    /// Where its model comes from.
+    pub origin: TierOrigin,
+    /// Its model, or why it cannot be asked.
+    pub target: Result<Target, String>,
+}
+
+impl fmt::Display for TierReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let origin = self.origin.as_str();
+        match &self.target {
+            Ok(Target { model, endpoint, price, .. }) => {
+                write!(f, "{}: {model} at {endpoint} (from {origin}", self.tier)?;
+                match price {
+                    None => f.write_str("; price unknown)"),
+                    Some(p) if p.input == 0.0 && p.output == 0.0 => f.write_str("; free)"),
+                    Some(p) => {
+                        write!(f, "; ${} in, ${} out per million tokens)", p.input, p.output)
+                    }
+                }
+            }
+            Err(why) => write!(f, "{}: {why} (from {origin})", self.tier),
+        }
+    }
+}
+
+impl Tiers {
+    /// The tiers that settings and environment give; no network is touched.
+    pub fn from(settings: &Settings, env: &BTreeMap<String, String>) -> Tiers {
+        let prices = Prices::new(settings.prices.clone());
+        let mut tiers =
+            Tiers { slots: BTreeMap::new(), env: relevant(settings, env), prices, hint: None };
+        if tiers.fill_from_endpoint() {
+            return tiers;
+        }
+        for (tier, own) in &settings.tiers {
+            let target = Target::configured(own, &tiers.env, &tiers.prices);
+            tiers.slots.insert(*tier, Slot { origin: TierOrigin::Settings, target });
+        }
+        tiers.fill_from_keys();
+        tiers.fill_from_neighbours();
+        tiers
+    }
+
+    /// What [`Tiers::frozen`] wrote at the start of a run, with keys as they are now.
+    pub fn thawed(frozen: &Json, settings: &Settings, env: &BTreeMap<String, String>) -> Tiers {
+        let mut tiers = Tiers::from(settings, env);
+        for tier in Tier::ALL {
+            let Some(own) = frozen.get(tier.as_str()).filter(|own| own.is_object()) else {
+                tiers.slots.remove(&tier);
+                continue;
+            };
+            tiers.env.take(own["apiKeyEnv"].as_str(), env);
+            let target = Target::thawed(own, &tiers.env, &tiers.prices);
+            tiers.slots.insert(tier, Slot { origin: TierOrigin::Journal, target });
+        }
+        tiers
+    }
+
+    /// Whether no tier has anything, so that looking for a local server is worth its time.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// The same, with a local server for the tiers that have nothing.
+    #[must_use]
+    pub fn with_local(mut self, servers: &[LocalServer]) -> Tiers {
+        let Some((server, model)) =
+            servers.iter().find_map(|server| Some((server, server.chat_model()?)))
+        else {
+            return self;
+        };
+        let target = Target::compatible(&server.endpoint, model, None, &self.env, &self.prices);
+        for tier in Tier::ALL {
+            let origin = TierOrigin::LocalServer;
+            self.slots.entry(tier).or_insert(Slot { origin, target: target.clone() });
+        }
+        self
+    }
+
+    /// The same, with one model by name for all tiers (`--model NAME`).
+    #[must_use]
+    pub fn with_model(mut self, name: &str) -> Tiers {
+        let slots = Tier::ALL.map(|tier| {
+            let target = self.named(tier, name);
+            (tier, Slot { origin: TierOrigin::Named, target })
+        });
+        self.slots = BTreeMap::from(slots);
+        self
+    }
+
+    /// The model for a tier, or that model by name; it holds over the tier.
+    pub fn target(&self, tier: Tier, model: Option<&str>) -> Result<Target, ModelError> {
+        let found = match (model, self.slots.get(&tier)) {
+            (Some(name), _) => self.named(tier, name),
+            (None, Some(slot)) => slot.target.clone(),
+            (None, None) => Err(format!("there is no model for the tier `{tier}`")),
+        };
+        found.map_err(|why| ModelError::NoModel { message: self.no_model(&why) })
+    }
+
+    /// Who answers for a tier, or for a model by name.
+    pub fn resolve(&self, tier: Tier, model: Option<&str>) -> Result<ModelRef, ModelError> {
+        let target = self.target(tier, model)?;
+        Ok(ModelRef { name: target.model, tier: Some(tier) })
+    }
+
+    /// Tier → provider, model, endpoint, key variable and price, without keys, for the journal.
+    pub fn frozen(&self) -> Json {
+        let entry = |(tier, slot): (&Tier, &Slot)| {
+            let target = slot.target.as_ref().map(Target::frozen).unwrap_or_default();
+            (tier.as_str().to_owned(), target)
+        };
+        Json::Object(self.slots.iter().map(entry).collect::<JsonMap>())
+    }
+
+    /// One report a tier that has something, cheapest first.
+    pub fn describe(&self) -> Vec<TierReport> {
+        let report = |(&tier, slot): (&Tier, &Slot)| TierReport {
+            tier,
+            origin: slot.origin,
+            target: slot.target.clone(),
+        };
+        self.slots.iter().map(report).collect()
+    }
+
+    /// The prices that hold, for whoever estimates.
+    pub fn prices(&self) -> &Prices {
+        &self.prices
+    }
+
+    fn fill_from_endpoint(&mut self) -> bool {
+        let value = |name: &str| self.env.get(name);
+        let (endpoint, model) = match (value("KB_LLM_ENDPOINT"), value("KB_LLM_MODEL")) {
+            (Some(endpoint), Some(model)) => (endpoint, model),
+            (Some(_), None) => {
+                self.hint = Some("`KB_LLM_ENDPOINT` is set, `KB_LLM_MODEL` is not".into());
+                return false;
+            }
+            (None, Some(_)) => {
+                self.hint = Some("`KB_LLM_MODEL` is set, `KB_LLM_ENDPOINT` is not".into());
+                return false;
+            }
+            (None, None) => return false,
+        };
+        let key = value("KB_LLM_API_KEY").map(|_| "KB_LLM_API_KEY");
+        let target = Target::compatible(endpoint, model, key, &self.env, &self.prices);
+        let origin = TierOrigin::EndpointVariables;
+        let slot = Slot { origin, target };
+        self.slots = Tier::ALL.into_iter().map(|tier| (tier, slot.clone())).collect();
+        true
+    }
+
+    fn fill_from_keys(&mut self) {
+        let Some(known) = KNOWN.iter().find(|known| self.has_key(known)) else { return };
+        for tier in Tier::ALL {
+            if !self.slots.contains_key(&tier) {
+                let target = Target::known(known, known.model(tier), &self.env, &self.prices);
+                self.slots.insert(tier, Slot { origin: TierOrigin::Key, target });
+            }
+        }
+    }
+
+    /// A tier that nothing gives takes the nearest one that the settings give, the cheaper first.
+    fn fill_from_neighbours(&mut self) {
+        let order = |tier| match tier {
+            Tier::Small => [Tier::Medium, Tier::Large],
+            Tier::Medium => [Tier::Small, Tier::Large],
+            Tier::Large => [Tier::Medium, Tier::Small],
+        };
+        let given = self.slots.clone();
+        for tier in Tier::ALL {
+            if let Some(slot) = order(tier).into_iter().find_map(|near| given.get(&near)) {
+                self.slots.entry(tier).or_insert_with(|| slot.clone());
+            }
+        }
+    }
+
+    /// A model by name: a tier that has it, its maker where a key is there, the tier's own server
+    /// where somebody chose one.
+    fn named(&self, tier: Tier, name: &str) -> Result<Target, String> {
+        let own = self.slots.get(&tier).into_iter().chain(self.slots.values());
+        if let Some(target) =
+            own.filter_map(|slot| slot.target.as_ref().ok()).find(|target| target.model == name)
+        {
+            return Ok(target.clone());
+        }
+        let maker = known::by_model(name);
+        if let Some(maker) = maker.filter(|maker| self.has_key(maker)) {
+            return Target::known(maker, name, &self.env, &self.prices);
+        }
+        let slot = self.slots.get(&tier).filter(|slot| maker.is_none() || slot.origin.is_chosen());
+        match (slot, maker) {
+            (Some(slot), _) => Ok(slot.target.clone()?.with_model(name, &self.prices)),
+            (None, Some(maker)) => Target::known(maker, name, &self.env, &self.prices),
+            (None, None) => Err(format!("no server is known for the model `{name}`")),
+        }
+    }
+
+    fn has_key(&self, known: &known::Known) -> bool {
+        known.keys.iter().any(|key| self.env.get(key).is_some())
+    }
+
+    fn no_model(&self, why: &str) -> String {
+        let hint = self.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        format!(
+            "{why}{hint}; one of these gives a model: a key in `ANTHROPIC_API_KEY`, \
+             `OPENAI_API_KEY` or `GEMINI_API_KEY`; a local server, or any OpenAI-compatible one \
+             named by `KB_LLM_ENDPOINT` and `KB_LLM_MODEL`; a script with `--script FILE`"
+        )
+    }
+}
+
+impl TierOrigin {
+    /// Whether somebody chose that server, which may then serve models of any name.
+    fn is_chosen(self) -> bool {
+        matches!(self, TierOrigin::EndpointVariables | TierOrigin::Settings | TierOrigin::Journal)
+    }
+}
+
+/// Only the variables that matter are kept.
+fn relevant(settings: &Settings, env: &BTreeMap<String, String>) -> Environment {
+    let own = ["KB_LLM_ENDPOINT", "KB_LLM_MODEL", "KB_LLM_API_KEY"];
+    let known = KNOWN.iter().flat_map(|known| known.keys.iter().copied());
+    let named = settings.tiers.values().filter_map(|tier| tier.api_key_env.as_deref());
+    let mut relevant = Environment::default();
+    relevant.take(own.into_iter().chain(known).chain(named), env);
+    relevant
+}

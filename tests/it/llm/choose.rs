@@ -1,0 +1,226 @@
+//! Which model a tier or a name stands for.
+
+use super::fake::{KEY, env};
+use kb::definition::{ModelPrice, Settings, TierSettings};
+use kb::llm::*;
+use kb::value::Tier;
+use serde_json::json;
+use std::collections::BTreeMap;
+use wiremock::matchers::path;
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+fn settings(tiers: &[(Tier, TierSettings)]) -> Settings {
+    Settings { tiers: tiers.iter().cloned().collect(), ..Settings::default() }
+}
+
+fn tier(provider: Option<&str>, model: &str, endpoint: Option<&str>) -> TierSettings {
+    TierSettings {
+        provider: provider.map(str::to_owned),
+        model: model.into(),
+        endpoint: endpoint.map(str::to_owned),
+        ..TierSettings::default()
+    }
+}
+
+fn shown(tiers: &Tiers) -> Vec<String> {
+    tiers.describe().iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn the_endpoint_variables_hold_over_everything() {
+    let settings = settings(&[(Tier::Small, tier(None, "claude-x", None))]);
+    let env = env(&[
+        ("KB_LLM_ENDPOINT", "http://localhost:8080"),
+        ("KB_LLM_MODEL", "mine"),
+        ("OPENAI_API_KEY", KEY),
+    ]);
+    let tiers = Tiers::from(&settings, &env);
+    let line = "mine at http://localhost:8080/v1/ (from KB_LLM_ENDPOINT and KB_LLM_MODEL; free)";
+    let expected = ["small", "medium", "large"].map(|tier| format!("{tier}: {line}"));
+    assert_eq!(shown(&tiers), expected);
+}
+
+#[test]
+fn endpoints_are_taken_as_people_write_them() {
+    let check = |written: &str, expected: Result<&str, &str>| {
+        let env = env(&[("KB_LLM_ENDPOINT", written), ("KB_LLM_MODEL", "m")]);
+        let found = Tiers::from(&Settings::default(), &env).target(Tier::Small, None);
+        match expected {
+            Ok(endpoint) => assert_eq!(found.unwrap().endpoint, endpoint),
+            Err(start) => {
+                let text = found.unwrap_err().to_string();
+                assert!(text.starts_with(start), "{text}");
+            }
+        }
+    };
+    check("http://h:1", Ok("http://h:1/v1/"));
+    check("http://h:1/v1", Ok("http://h:1/v1/"));
+    check("http://h:1/v1/", Ok("http://h:1/v1/"));
+    check("https://h/a/v2/chat/completions", Ok("https://h/a/v2/"));
+    check("h:1/v1", Err("the endpoint `h:1/v1` is no address"));
+    check("ftp://h/v1", Err("the endpoint `ftp://h/v1` is no address"));
+    check("http://me:pw@h/v1", Err("an endpoint must not hold a password"));
+}
+
+#[test]
+fn keys_in_the_environment_give_tiers() {
+    let check = |name: &str, expected: [&str; 3]| {
+        let tiers = Tiers::from(&Settings::default(), &env(&[(name, KEY)]));
+        let models = Tier::ALL.map(|tier| tiers.resolve(tier, None).unwrap().name);
+        assert_eq!(models, expected, "{name}");
+    };
+    check("ANTHROPIC_API_KEY", ["claude-haiku-5-5", "claude-sonnet-5-5", "claude-opus-5-5"]);
+    check("OPENAI_API_KEY", ["gpt-6-luna", "gpt-6.1-sol", "gpt-6-astra"]);
+    check(
+        "GOOGLE_API_KEY",
+        ["gemini-3.5-flash-lite", "gemini-3.8-flash", "gemini-3.1-pro-preview"],
+    );
+    let both = env(&[("OPENAI_API_KEY", KEY), ("ANTHROPIC_API_KEY", " ")]);
+    let tiers = Tiers::from(&Settings::default(), &both);
+    assert_eq!(tiers.target(Tier::Small, None).unwrap().provider, "openai");
+}
+
+#[test]
+fn settings_fill_what_they_say_and_lend_it_to_the_other_tiers() {
+    let own = settings(&[
+        (Tier::Small, tier(Some("Ollama"), "llama3", None)),
+        (Tier::Large, tier(Some("openai-compatible"), "big", Some("https://gw.example/v1"))),
+    ]);
+    insta::assert_snapshot!(shown(&Tiers::from(&own, &env(&[]))).join("\n"), @r"
+    small: llama3 at http://127.0.0.1:11434/v1/ (from the settings; free)
+    medium: llama3 at http://127.0.0.1:11434/v1/ (from the settings; free)
+    large: big at https://gw.example/v1/ (from the settings; price unknown)
+    ");
+    let keyed = Tiers::from(&own, &env(&[("ANTHROPIC_API_KEY", KEY)]));
+    assert_eq!(keyed.resolve(Tier::Medium, None).unwrap().name, "claude-sonnet-5-5");
+}
+
+#[test]
+fn a_tier_that_cannot_be_asked_says_why_and_what_gives_a_model() {
+    let check = |tier: TierSettings, expected: &str| {
+        let tiers = Tiers::from(&settings(&[(Tier::Medium, tier)]), &env(&[]));
+        let error = tiers.resolve(Tier::Medium, None).unwrap_err();
+        assert!(matches!(error, ModelError::NoModel { .. }));
+        let (why, mend) = error
+            .to_string()
+            .split_once("; one of these")
+            .map(|(a, b)| (a.to_owned(), b.to_owned()))
+            .unwrap();
+        assert_eq!(why, expected);
+        for way in ["`ANTHROPIC_API_KEY`", "`KB_LLM_ENDPOINT`", "`--script FILE`"] {
+            assert!(mend.contains(way), "{mend}");
+        }
+    };
+    let named = TierSettings { api_key_env: Some("MY_KEY".into()), ..tier(None, "gpt-4o", None) };
+    check(named, "`MY_KEY` is to hold the key of `gpt-4o`, and it is not set");
+    check(tier(None, "claude-x", None), "`claude-x` needs a key in `ANTHROPIC_API_KEY`");
+    check(
+        tier(None, "mine", None),
+        "no provider is known for `mine`; give `provider` or `endpoint`",
+    );
+    check(
+        tier(Some("acme"), "x", None),
+        "the provider `acme` of `x` is not known; give its `endpoint`, or one of `anthropic`, \
+         `openai`, `gemini`, `mistral`, `deepseek`, `xai`, `groq`, `openrouter`, `ollama`, \
+         `llama.cpp`, `lmstudio`",
+    );
+
+    let half = Tiers::from(&Settings::default(), &env(&[("KB_LLM_ENDPOINT", "http://h/v1")]));
+    assert!(half.is_empty());
+    let text = half.resolve(Tier::Small, None).unwrap_err().to_string();
+    let start =
+        "there is no model for the tier `small` (`KB_LLM_ENDPOINT` is set, `KB_LLM_MODEL` is not)";
+    assert!(text.starts_with(start), "{text}");
+}
+
+#[test]
+fn a_model_by_name_is_asked_where_it_is_made_or_at_the_chosen_server() {
+    let gateway = settings(&[(Tier::Medium, tier(None, "mine", Some("https://gw.example/v1")))]);
+    let local = env(&[("KB_LLM_ENDPOINT", "http://localhost:1/v1"), ("KB_LLM_MODEL", "m")]);
+    let keyed = env(&[("OPENAI_API_KEY", KEY), ("ANTHROPIC_API_KEY", KEY)]);
+    let none = Settings::default();
+    let check = |settings: &Settings,
+                 env: &BTreeMap<String, String>,
+                 model: &str,
+                 expected: &str| {
+        let found = Tiers::from(settings, env).target(Tier::Medium, Some(model));
+        let text = match found {
+            Ok(target) => target.endpoint,
+            Err(error) => error.to_string().split("; one of").next().unwrap_or_default().to_owned(),
+        };
+        assert_eq!(text, expected, "{model}");
+    };
+    check(&none, &keyed, "gpt-4o", "https://api.openai.com/v1/");
+    check(&none, &keyed, "claude-x", "https://api.anthropic.com/v1/");
+    check(&none, &keyed, "o3-mini", "https://api.openai.com/v1/");
+    check(
+        &none,
+        &keyed,
+        "gemini-x",
+        "`gemini-x` needs a key in `GEMINI_API_KEY` or `GOOGLE_API_KEY`",
+    );
+    check(&none, &keyed, "house", "https://api.anthropic.com/v1/");
+    check(&gateway, &env(&[]), "claude-x", "https://gw.example/v1/");
+    check(&gateway, &keyed, "claude-x", "https://api.anthropic.com/v1/");
+    check(&gateway, &keyed, "mine", "https://gw.example/v1/");
+    check(&none, &local, "gpt-oss:20b", "http://localhost:1/v1/");
+    check(&none, &env(&[]), "house", "no server is known for the model `house`");
+
+    let all = Tiers::from(&none, &keyed).with_model("gpt-4o");
+    let models = Tier::ALL.map(|tier| all.resolve(tier, None).unwrap().name);
+    assert_eq!(models, ["gpt-4o"; 3]);
+}
+
+#[test]
+fn what_is_frozen_has_no_key_and_gives_the_same_tiers_back() {
+    let price = Some(ModelPrice { input: 1.0, output: 2.0, cached_input: None });
+    let own = TierSettings {
+        api_key_env: Some("MY_KEY".into()),
+        price,
+        ..tier(Some("anthropic"), "claude-x", None)
+    };
+    let env = env(&[("MY_KEY", KEY)]);
+    let frozen = Tiers::from(&settings(&[(Tier::Large, own)]), &env).frozen();
+    assert_eq!(
+        frozen["large"],
+        json!({
+            "provider": "anthropic",
+            "model": "claude-x",
+            "endpoint": "https://api.anthropic.com/v1/",
+            "apiKeyEnv": "MY_KEY",
+            "price": {"input": 1.0, "output": 2.0, "cachedInput": null},
+        })
+    );
+    assert!(!frozen.to_string().contains(KEY));
+    // The settings have changed since; the run has not.
+    let changed = settings(&[(Tier::Large, tier(None, "other", Some("http://h/v1")))]);
+    let thawed = Tiers::thawed(&frozen, &changed, &env);
+    assert_eq!(thawed.frozen(), frozen);
+    assert!(thawed.resolve(Tier::Large, None).is_ok());
+    assert!(!format!("{thawed:?}").contains(KEY), "a key shows in {thawed:?}");
+}
+
+#[test]
+fn a_key_goes_to_no_other_host_than_its_provider() {
+    let own = settings(&[(
+        Tier::Small,
+        tier(Some("openai"), "gpt-4o", Some("https://proxy.example/v1")),
+    )]);
+    let target = Tiers::from(&own, &env(&[("OPENAI_API_KEY", KEY)])).target(Tier::Small, None);
+    assert_eq!(target.unwrap().key_env, None);
+}
+
+#[tokio::test]
+async fn a_local_server_is_found_and_an_absent_one_is_not() {
+    let server = MockServer::start().await;
+    let list = json!({"data": [{"id": "nomic-embed-text"}, {"id": "llama3"}]});
+    let list = ResponseTemplate::new(200).set_body_json(list);
+    Mock::given(path("/v1/models")).respond_with(list).mount(&server).await;
+    let endpoint = format!("{}/v1/", server.uri());
+    let found = servers_at(&[("here", &endpoint), ("absent", "http://127.0.0.1:1/v1/")]).await;
+    let names: Vec<_> = found.iter().map(|s| (s.name.as_str(), s.models.len())).collect();
+    assert_eq!(names, [("here", 2)]);
+    let tiers = Tiers::from(&Settings::default(), &env(&[])).with_local(&found);
+    assert_eq!(tiers.resolve(Tier::Large, None).unwrap().name, "llama3");
+    assert_eq!(tiers.describe()[0].origin, TierOrigin::LocalServer);
+}
