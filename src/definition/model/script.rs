@@ -1,5 +1,5 @@
-use crate::expression::{EvalError, ValueTemplate};
-use crate::value::{Failure, Json};
+use crate::expression::{EvalError, Root, Scope, ValueTemplate};
+use crate::value::Json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,10 +62,24 @@ impl ScriptCall {
     }
 }
 
-fn fill(template: &ValueTemplate, _params: &Arc<Json>) -> Result<Json, EvalError> {
-    #[allow(unreachable_patterns)]
-    match template {
-        ValueTemplate::Literal(value) => Ok(value.clone()),
-        _ => Err(Box::new(Failure::new("KB0301", "placeholders of scripts cannot be filled yet"))),
+fn fill(template: &ValueTemplate, params: &Arc<Json>) -> Result<Json, EvalError> {
+    template.evaluate(&ParamScope(params))
+}
+
+/// A script knows the run's parameters and nothing else.
+struct ParamScope<'a>(&'a Arc<Json>);
+
+impl Scope for ParamScope<'_> {
+    fn lookup(&self, root: &Root, field: Option<&str>) -> Option<Arc<Json>> {
+        let own = |value: &Json, field: Option<&str>| match field {
+            Some(field) => value.get(field).cloned().map(Arc::new),
+            None => Some(Arc::new(value.clone())),
+        };
+        match (root, field) {
+            (Root::Params, None) => Some(self.0.clone()),
+            (Root::Params, Some(name)) => own(self.0, Some(name)),
+            (Root::Param(name), field) => own(self.0.get(name)?, field),
+            _ => None,
+        }
     }
 }
