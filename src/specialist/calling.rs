@@ -10,7 +10,7 @@ use crate::diagnostic::Code;
 use crate::evidence::{Invocation, InvocationStatus, Purpose};
 use crate::run::{Payload, Record};
 use crate::tool::{Call, CallResult, Caller};
-use crate::value::{Digest, Failure, Json, Timestamp, json_text};
+use crate::value::{Digest, Failure, json_text};
 use serde_json::json;
 use std::time::Duration;
 
@@ -20,20 +20,17 @@ const GRACE: Duration = Duration::from_secs(10);
 impl Attempt<'_> {
     pub(super) async fn call(&mut self) -> Result<(), End> {
         let Some(pending) = self.conversation.pending().cloned() else { return Ok(()) };
-        let at = clock::now();
         if pending.started && !self.toolset.only_reads(&pending.tool) {
-            let result = outcome_unknown();
-            return self.record_result(&pending, result, at, Duration::ZERO).await;
+            let (result, invocation) = outcome_unknown(&pending);
+            return self.record_result(result, invocation).await;
         }
         if !pending.started {
             self.record(self.begun(&pending)).await?;
         }
         let shown = format!("{} {}", pending.tool, arguments(&pending.args));
-        self.context.recorder.progress(Progress::Tool(shown));
-        let began = clock::instant();
-        let result = self.make(&pending).await?;
-        self.toolset.keep(&pending.id, &result.result);
-        self.record_result(&pending, result, at, began.elapsed()).await
+        self.context.recorder.progress(Progress::Tool(shown.trim_end().to_owned()));
+        let (result, invocation) = self.make(&pending).await?;
+        self.record_result(result, invocation).await
     }
 
     fn begun(&self, pending: &PendingCall) -> Record {
@@ -46,10 +43,11 @@ impl Attempt<'_> {
     }
 
     /// A tool that is stopped is waited for, because what it did until then is evidence.
-    async fn make(&mut self, pending: &PendingCall) -> Result<CallResult, End> {
+    async fn make(&mut self, pending: &PendingCall) -> Result<(CallResult, Invocation), End> {
         let cancel = self.context.cancel.child_token();
         let call = self.tool_call(pending);
-        let mut result = self.toolset.call(&call, &cancel);
+        let toolset = self.toolset.clone();
+        let mut result = toolset.call(&call, &cancel);
         let why = tokio::select! {
             result = &mut result => return Ok(result),
             () = self.context.cancel.cancelled() => End::Cancelled,
@@ -77,43 +75,41 @@ impl Attempt<'_> {
 
     async fn record_result(
         &mut self,
-        pending: &PendingCall,
         result: CallResult,
-        at: Timestamp,
-        took: Duration,
+        invocation: Invocation,
     ) -> Result<(), End> {
-        let invocation = Invocation {
-            id: pending.id.clone(),
-            tool: pending.tool.clone(),
-            args: pending.args.clone(),
-            args_hash: Digest::of_json(&pending.args),
-            at,
-            duration_ms: took.as_millis() as u64,
-            purpose: Purpose::Execution,
-            status: result.status,
-            changes: result.changes,
-            evidence: result.evidence,
-            process: result.process,
-            bytes: json_text(&result.result).len() as u64,
-        };
         let turn = self.conversation.turns();
         let result = Payload::inline(result.result);
         self.record(Record::ToolResult { turn, invocation, result }).await
     }
 }
 
-fn outcome_unknown() -> CallResult {
+fn outcome_unknown(pending: &PendingCall) -> (CallResult, Invocation) {
     let message = "outcome unknown: the runtime stopped while this call was under way, so it may \
                    or may not have taken effect";
     let help = "check the state, for example by reading the file, before you repeat the call";
-    let code = Code::CALL_OUTCOME_UNKNOWN.as_str();
-    let result: Json = json!({ "error": { "code": code, "message": message, "help": help } });
-    CallResult {
+    let failure = Failure::new(Code::CALL_OUTCOME_UNKNOWN.as_str(), message).help(help);
+    let result = CallResult {
         status: InvocationStatus::Unknown,
-        result,
-        failure: Some(Failure::new(code, message).help(help)),
+        result: json!({ "error": &failure }),
+        failure: Some(failure),
         changes: Vec::new(),
         evidence: Vec::new(),
         process: None,
-    }
+    };
+    let invocation = Invocation {
+        id: pending.id.clone(),
+        tool: pending.tool.clone(),
+        args: pending.args.clone(),
+        args_hash: Digest::of_json(&pending.args),
+        at: clock::now(),
+        duration_ms: 0,
+        purpose: Purpose::Execution,
+        status: result.status,
+        changes: Vec::new(),
+        evidence: Vec::new(),
+        process: None,
+        bytes: json_text(&result.result).len() as u64,
+    };
+    (result, invocation)
 }

@@ -1,5 +1,4 @@
 use super::conversation::{Brief, Conversation};
-use super::excerpt::READ_ON;
 use super::prompt;
 use super::report::{self, End};
 use super::submit::Submission;
@@ -8,8 +7,10 @@ use super::turn::Next;
 use crate::attempt::{Context, Outcome, Request, SpecialistWork};
 use crate::llm::{ModelProvider, ModelRef, ToolDescription};
 use crate::run::Record;
+use crate::value::{Usage, json_text};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::time::Sleep;
 
 /// Lets specialists work.
@@ -40,7 +41,7 @@ impl SpecialistRunner {
 /// One attempt under way.
 pub(super) struct Attempt<'a> {
     pub(super) provider: &'a dyn ModelProvider,
-    pub(super) toolset: &'a dyn ToolSet,
+    pub(super) toolset: Arc<dyn ToolSet>,
     pub(super) request: &'a Request,
     pub(super) work: &'a SpecialistWork,
     pub(super) context: &'a Context,
@@ -60,9 +61,9 @@ impl<'a> Attempt<'a> {
         context: &'a Context,
     ) -> Self {
         let specialist = &*work.specialist;
-        let toolset = &*runner.toolbox;
-        let whitelist = whitelist(work);
-        let tools: Vec<_> = whitelist.iter().filter_map(|tool| toolset.describe(tool)).collect();
+        let toolset = runner.toolbox.for_attempt(limit(request, work));
+        let whitelist: Vec<String> = specialist.tools.iter().map(ToString::to_string).collect();
+        let tools = toolset.describe(&whitelist);
         let submission =
             Submission::new(work.output_schema.as_ref(), specialist.output_schema.as_ref());
         let mut conversation = Conversation::begin(Brief {
@@ -75,7 +76,7 @@ impl<'a> Attempt<'a> {
         });
         for record in &work.history {
             conversation.apply(record);
-            keep(toolset, record);
+            keep(&*toolset, record);
         }
         Attempt {
             provider: &*runner.provider,
@@ -113,7 +114,7 @@ impl<'a> Attempt<'a> {
     async fn compress(&mut self) -> Result<(), End> {
         let (covers, summary) = self.conversation.compressed();
         let turn = self.conversation.turns();
-        let usage = crate::value::Usage::NONE;
+        let usage = Usage::NONE;
         self.record(Record::Compression { turn, covers, summary, usage }).await
     }
 
@@ -136,13 +137,10 @@ impl<'a> Attempt<'a> {
     }
 }
 
-/// The specialist's tools, and the one that reads on in their cut results.
-fn whitelist(work: &SpecialistWork) -> Vec<String> {
-    let mut names: Vec<String> = work.specialist.tools.iter().map(ToString::to_string).collect();
-    if !names.is_empty() && !names.iter().any(|name| name == READ_ON) {
-        names.push(READ_ON.to_owned());
-    }
-    names
+/// What one process of the attempt may take.
+fn limit(request: &Request, work: &SpecialistWork) -> Duration {
+    let own = work.specialist.limits.timeout;
+    request.timeout.map_or(own, |timeout| timeout.min(own))
 }
 
 /// Results of an earlier holder can be read on as well.
@@ -150,6 +148,6 @@ fn keep(toolset: &dyn ToolSet, record: &Record) {
     if let Record::ToolResult { invocation, result, .. } = record
         && let Some(result) = result.as_inline()
     {
-        toolset.keep(&invocation.id, result);
+        toolset.keep(&invocation.id, &json_text(result));
     }
 }
