@@ -1,0 +1,192 @@
+use super::call::{Call, CallResult, Refusal};
+use super::files::Files;
+use super::path_error::PathError;
+use super::toolbox::Toolbox;
+use super::{Tool, ToolLevel, ToolSpec};
+use crate::diagnostic::Code;
+use crate::evidence::Change;
+use crate::value::{Digest, Failure};
+use futures::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::json;
+use std::io::Read;
+use tokio_util::sync::CancellationToken;
+
+/// `fs:edit`: replaces one exact piece of a file.
+pub(super) struct FsEdit {
+    spec: ToolSpec,
+}
+
+/// Larger files are not edited in memory.
+const MAX_BYTES: u64 = 64 << 20;
+
+#[derive(Deserialize)]
+struct Args {
+    path: String,
+    old: String,
+    new: String,
+    #[serde(default)]
+    all: bool,
+}
+
+impl FsEdit {
+    pub(super) fn new() -> Self {
+        let spec = ToolSpec {
+            name: "fs:edit",
+            level: ToolLevel::Restricted,
+            description: "Replaces old by new in a text file. old must stand in the file exactly \
+                          as given, and exactly once unless all is true.",
+            input: json!({
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string", "description": "Relative to the workspace."},
+                    "old": {"type": "string", "minLength": 1, "description": "The text as it stands, white space included."},
+                    "new": {"type": "string"},
+                    "all": {"type": "boolean", "description": "Replace every occurrence."},
+                },
+                "required": ["path", "old", "new"],
+                "additionalProperties": false,
+            }),
+            output: json!({
+                "type": "object",
+                "properties": {
+                    "replaced": {"type": "integer", "description": "How many occurrences."},
+                    "line": {"type": "integer", "description": "Where the first one began."},
+                },
+                "required": ["replaced", "line"],
+            }),
+            only_reads: false,
+        };
+        FsEdit { spec }
+    }
+}
+
+impl Tool for FsEdit {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: &'a Call,
+        toolbox: &'a Toolbox,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, CallResult> {
+        toolbox.file_work(&self.spec, call, cancel, |args: Args, files, _| edit(&args, files))
+    }
+}
+
+fn edit(args: &Args, files: &Files) -> Result<CallResult, Refusal> {
+    let place = files.place(&args.path, true)?;
+    let mut before = place.existing.clone();
+    let mut bytes = Vec::new();
+    let file = place.open()?;
+    let size = file.take(MAX_BYTES + 1).read_to_end(&mut bytes);
+    let size = size.map_err(|error| PathError::io(&args.path, error))?;
+    if size as u64 > MAX_BYTES {
+        let message = format!("`{}` is larger than {} MiB", place.shown, MAX_BYTES >> 20);
+        return Err(Refusal::Failed(Failure::new(Code::FILE_FAILED.as_str(), message)));
+    }
+    if let Some(state) = &mut before {
+        state.sha256 = Some(Digest::of(&bytes));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| {
+        let message = format!("`{}` is not a text file; it has {size} bytes", place.shown);
+        Refusal::Failed(Failure::new(Code::NOT_TEXT.as_str(), message))
+    })?;
+    let edited = replace(&text, &args.old, &args.new, args.all)
+        .map_err(|mismatch| Refusal::Failed(mismatch.failure(&place.shown)))?;
+    let after = place.write(edited.text.as_bytes())?;
+    let result = json!({ "replaced": edited.replaced, "line": edited.line });
+    let change = Change { path: place.shown, before, after: Some(after) };
+    Ok(CallResult::success(result).with_changes(vec![change]))
+}
+
+struct Edited {
+    text: String,
+    replaced: usize,
+    line: usize,
+}
+
+/// Why a replacement was not made.
+enum Mismatch {
+    Same,
+    Absent { similar: Vec<usize> },
+    Repeated { lines: Vec<usize> },
+}
+
+/// Replaces; a file with Windows line ends keeps them, however `old` and `new` are written.
+fn replace(text: &str, old: &str, new: &str, all: bool) -> Result<Edited, Mismatch> {
+    let windows = text.contains("\r\n") && !text.replace("\r\n", "").contains('\n');
+    let (old, new) = match windows && !text.contains(old) && !old.contains('\r') {
+        true => (windows_ends(old), windows_ends(new)),
+        // What stands on one line matches as it is, and what replaces it may have more lines.
+        false if windows && !new.contains('\r') => (old.to_owned(), windows_ends(new)),
+        false => (old.to_owned(), new.to_owned()),
+    };
+    if old == new {
+        return Err(Mismatch::Same);
+    }
+    let places: Vec<usize> = text.match_indices(&old).map(|(at, _)| at).collect();
+    let lines = || places.iter().map(|at| line_of(text, *at)).collect::<Vec<_>>();
+    match places.len() {
+        0 => Err(Mismatch::Absent { similar: similar_lines(text, &old) }),
+        1 => Ok(()),
+        _ if all => Ok(()),
+        _ => Err(Mismatch::Repeated { lines: lines() }),
+    }?;
+    Ok(Edited {
+        text: text.replace(&old, &new),
+        replaced: places.len(),
+        line: line_of(text, places[0]),
+    })
+}
+
+fn windows_ends(text: &str) -> String {
+    text.replace('\n', "\r\n")
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    text[..at].matches('\n').count() + 1
+}
+
+/// The lines that look like the first line of `old` but for the space around them.
+fn similar_lines(text: &str, old: &str) -> Vec<usize> {
+    let wanted = old.lines().map(str::trim).find(|line| !line.is_empty());
+    let Some(wanted) = wanted else { return Vec::new() };
+    let lines = text.lines().enumerate().filter(|(_, line)| line.trim() == wanted);
+    lines.map(|(i, _)| i + 1).take(5).collect()
+}
+
+impl Mismatch {
+    fn failure(&self, path: &str) -> Failure {
+        let failure = |message: String| Failure::new(Code::EDIT_MISMATCH.as_str(), message);
+        match self {
+            Mismatch::Same => failure("`old` and `new` are the same".to_owned())
+                .help("give the text that is to stand there afterwards as `new`"),
+            Mismatch::Absent { similar } if similar.is_empty() => {
+                failure(format!("`old` does not stand in `{path}`"))
+                    .help("read the file and copy the text exactly, white space included")
+            }
+            Mismatch::Absent { similar } => failure(format!(
+                "`old` does not stand in `{path}`, though {} looks like its first line",
+                line_list(similar)
+            ))
+            .help("white space or a later line differs; read these lines and copy them exactly"),
+            Mismatch::Repeated { lines } => failure(format!(
+                "`old` stands {} times in `{path}`: {}",
+                lines.len(),
+                line_list(lines)
+            ))
+            .help("add a line before or after to make it unique, or set `all` to true"),
+        }
+    }
+}
+
+fn line_list(lines: &[usize]) -> String {
+    const SHOWN: usize = 10;
+    let list: Vec<String> = lines.iter().take(SHOWN).map(usize::to_string).collect();
+    let more = if lines.len() > SHOWN { ", …" } else { "" };
+    let word = if lines.len() == 1 { "line" } else { "lines" };
+    format!("{word} {}{more}", list.join(", "))
+}

@@ -1,0 +1,135 @@
+use super::call::{Call, CallResult, Refusal};
+use super::files::Files;
+use super::glob::PathGlob;
+use super::guard::wrong_kind;
+use super::toolbox::Toolbox;
+use super::walk::{Entry, walk};
+use super::{Tool, ToolLevel, ToolSpec};
+use crate::evidence::FileKind;
+use crate::value::Json;
+use futures::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+/// `fs:list`: what is in a folder.
+pub(super) struct FsList {
+    spec: ToolSpec,
+}
+
+/// What one call lists at most.
+const MAX_ENTRIES: usize = 1_000;
+
+#[derive(Deserialize)]
+struct Args {
+    path: Option<String>,
+    glob: Option<String>,
+    depth: Option<usize>,
+}
+
+impl FsList {
+    pub(super) fn new() -> Self {
+        let spec = ToolSpec {
+            name: "fs:list",
+            level: ToolLevel::Moderate,
+            description: "Lists a directory of the workspace: one level, or more with depth, or \
+                          all levels with a glob such as `**/*.rs`. Ignored files are left out \
+                          unless path itself is ignored.",
+            input: json!({
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string", "description": "Relative to the workspace; its root unless given."},
+                    "glob": {"type": "string", "description": "Only paths that match; without `/` it matches names at any depth."},
+                    "depth": {"type": "integer", "minimum": 1, "maximum": 64},
+                },
+                "additionalProperties": false,
+            }),
+            output: json!({
+                "type": "object",
+                "properties": {
+                    "entries": {"type": "array", "items": {
+                        "type": "object",
+                        "properties": {
+                            "path": {"type": "string"},
+                            "kind": {"enum": ["file", "directory", "symlink", "other"]},
+                            "size": {"type": "integer"},
+                        },
+                        "required": ["path", "kind", "size"],
+                    }},
+                    "note": {"type": "string", "description": "What is missing, and how to get it."},
+                },
+                "required": ["entries"],
+            }),
+            only_reads: true,
+        };
+        FsList { spec }
+    }
+}
+
+impl Tool for FsList {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: &'a Call,
+        toolbox: &'a Toolbox,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, CallResult> {
+        toolbox.file_work(&self.spec, call, cancel, |args: Args, files, cancel| {
+            list(&args, files, cancel)
+        })
+    }
+}
+
+fn list(args: &Args, files: &Files, cancel: &CancellationToken) -> Result<CallResult, Refusal> {
+    let path = args.path.as_deref().unwrap_or(".");
+    let located = files.locate(path)?;
+    if located.kind() != FileKind::Directory {
+        return Err(wrong_kind(&located.shown, located.kind(), "a directory").into());
+    }
+    let (root, base) = located.walk_from(&files.workspace);
+    let glob = args.glob.as_deref().map(PathGlob::anywhere).transpose()?;
+    let depth = args.depth.or(if glob.is_some() { None } else { Some(1) });
+    let below = |entry: &Entry| super::path_text::shown(entry.rel.strip_prefix(&base).unwrap_or(&entry.rel));
+    let mut entries = walk(&root, &base, depth)
+        .take_while(|_| !cancel.is_cancelled())
+        .filter(|entry| {
+            let hit = |glob: &PathGlob| glob.matches(&entry.shown) || glob.matches(&below(entry));
+            glob.as_ref().is_none_or(hit)
+        })
+        .filter(|entry| visible(entry, files))
+        .map(|entry| view(&entry, &located.prefix(&files.workspace)));
+    let listed: Vec<Json> = entries.by_ref().take(MAX_ENTRIES).collect();
+    let more = entries.next().is_some();
+    let mut result = json!({ "entries": listed });
+    if more {
+        result["note"] = json!(format!(
+            "only the first {MAX_ENTRIES} entries; narrow it with `path`, `glob` or `depth`"
+        ));
+    }
+    Ok(CallResult::success(result))
+}
+
+/// Files that the settings keep from this tool are not shown either.
+fn visible(entry: &Entry, files: &Files) -> bool {
+    match entry.entry.file_type().is_some_and(|kind| kind.is_dir()) {
+        true => !files.rules.denies_folder(&entry.shown, entry.entry.path()),
+        false => files.rules.permit(&entry.shown, entry.entry.path()),
+    }
+}
+
+fn view(entry: &Entry, prefix: &str) -> Json {
+    let kind = match entry.entry.file_type() {
+        Some(kind) if kind.is_file() => FileKind::File,
+        Some(kind) if kind.is_dir() => FileKind::Directory,
+        Some(kind) if kind.is_symlink() => FileKind::Symlink,
+        _ => FileKind::Other,
+    };
+    let size = match kind {
+        FileKind::File => entry.entry.metadata().map_or(0, |meta| meta.len()),
+        _ => 0,
+    };
+    json!({ "path": format!("{prefix}{}", entry.shown), "kind": kind, "size": size })
+}

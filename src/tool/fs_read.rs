@@ -1,0 +1,170 @@
+use super::call::{Call, CallResult, Refusal};
+use super::files::Files;
+use super::toolbox::Toolbox;
+use super::{Tool, ToolLevel, ToolSpec};
+use crate::diagnostic::Code;
+use crate::value::Failure;
+use futures::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::json;
+use std::io::{BufRead, BufReader};
+use tokio_util::sync::CancellationToken;
+
+/// `fs:read`: a text file, or some of its lines.
+pub(super) struct FsRead {
+    spec: ToolSpec,
+}
+
+/// What one call hands out at most; more is read by line ranges.
+const MAX_BYTES: usize = 256 << 10;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Args {
+    path: String,
+    start_line: Option<u64>,
+    end_line: Option<u64>,
+}
+
+impl FsRead {
+    pub(super) fn new() -> Self {
+        let spec = ToolSpec {
+            name: "fs:read",
+            level: ToolLevel::Moderate,
+            description: "Reads a text file of the workspace, or the lines from startLine to \
+                          endLine (from 1, both included).",
+            input: json!({
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string", "description": "Relative to the workspace."},
+                    "startLine": {"type": "integer", "minimum": 1},
+                    "endLine": {"type": "integer", "minimum": 1},
+                },
+                "required": ["path"],
+                "additionalProperties": false,
+            }),
+            output: json!({
+                "type": "object",
+                "properties": {
+                    "content": {"type": "string"},
+                    "totalLines": {"type": "integer"},
+                    "note": {"type": "string", "description": "What is missing, and how to get it."},
+                },
+                "required": ["content", "totalLines"],
+            }),
+            only_reads: true,
+        };
+        FsRead { spec }
+    }
+}
+
+impl Tool for FsRead {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: &'a Call,
+        toolbox: &'a Toolbox,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, CallResult> {
+        toolbox.file_work(&self.spec, call, cancel, |args: Args, files, _| read(&args, files))
+    }
+}
+
+fn read(args: &Args, files: &Files) -> Result<CallResult, Refusal> {
+    let (start, end) = (args.start_line.unwrap_or(1), args.end_line.unwrap_or(u64::MAX));
+    if start > end {
+        let message = format!("`startLine` {start} is after `endLine` {end}");
+        return Err(Refusal::Failed(Failure::new(Code::BAD_ARGUMENTS.as_str(), message)));
+    }
+    let located = files.locate(&args.path)?;
+    let size = located.found.stat.st_size;
+    let file = files.workspace.open_file(&located)?;
+    let lines = take_lines(BufReader::with_capacity(64 << 10, file), start, end)
+        .map_err(|error| super::path_error::PathError::io(&args.path, error))?;
+    let not_text = || {
+        let message = format!("`{}` is not a text file; it has {size} bytes", located.shown);
+        Refusal::Failed(Failure::new(Code::NOT_TEXT.as_str(), message))
+    };
+    if lines.binary {
+        return Err(not_text());
+    }
+    let content = String::from_utf8(lines.bytes).map_err(|_| not_text())?;
+    if start > lines.total && start > 1 {
+        let message =
+            format!("`startLine` is {start}, and `{}` has {} lines", located.shown, lines.total);
+        return Err(Refusal::Failed(Failure::new(Code::BAD_ARGUMENTS.as_str(), message)));
+    }
+    let mut result = json!({ "content": content, "totalLines": lines.total });
+    if let Some(next) = lines.cut_at {
+        result["note"] = json!(format!(
+            "cut at {} KiB in line {next} of {}; go on with `startLine: {next}`",
+            MAX_BYTES >> 10,
+            lines.total
+        ));
+    }
+    Ok(CallResult::success(result))
+}
+
+struct Lines {
+    bytes: Vec<u8>,
+    total: u64,
+    /// The first line that did not fit.
+    cut_at: Option<u64>,
+    binary: bool,
+}
+
+/// Takes some lines of a file and counts all of them, in memory that does not grow with the file.
+fn take_lines(mut file: impl BufRead, start: u64, end: u64) -> std::io::Result<Lines> {
+    let mut lines = Lines { bytes: Vec::new(), total: 0, cut_at: None, binary: false };
+    let mut at_start = true;
+    loop {
+        let chunk = file.fill_buf()?;
+        if chunk.is_empty() {
+            break;
+        }
+        let used = chunk.iter().position(|byte| *byte == b'\n').map_or(chunk.len(), |at| at + 1);
+        let piece = &chunk[..used];
+        if at_start {
+            lines.total += 1;
+        }
+        lines.binary |= piece.contains(&0);
+        if (start..=end).contains(&lines.total) && lines.cut_at.is_none() {
+            lines.keep(piece, at_start);
+        }
+        at_start = piece.ends_with(b"\n");
+        file.consume(used);
+        if lines.binary {
+            break;
+        }
+    }
+    Ok(lines)
+}
+
+impl Lines {
+    /// Keeps a piece of a line if it fits. A first line that is too long itself is cut inside, at
+    /// a character's end.
+    fn keep(&mut self, piece: &[u8], at_start: bool) {
+        let room = MAX_BYTES - self.bytes.len();
+        if piece.len() <= room {
+            return self.bytes.extend_from_slice(piece);
+        }
+        self.cut_at = Some(self.total);
+        let line_start = match at_start {
+            true => self.bytes.len(),
+            false => self.bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1),
+        };
+        if line_start > 0 {
+            return self.bytes.truncate(line_start);
+        }
+        self.bytes.extend_from_slice(&piece[..room]);
+        self.cut_at = Some(self.total + 1);
+        let whole = match std::str::from_utf8(&self.bytes) {
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            _ => self.bytes.len(),
+        };
+        self.bytes.truncate(whole);
+    }
+}

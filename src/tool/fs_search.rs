@@ -1,0 +1,202 @@
+use super::call::{Call, CallResult, Refusal};
+use super::files::Files;
+use super::glob::PathGlob;
+use super::guard::Workspace;
+use super::toolbox::Toolbox;
+use super::walk::walk;
+use super::{Tool, ToolLevel, ToolSpec};
+use crate::diagnostic::Code;
+use crate::evidence::FileKind;
+use crate::value::{Failure, Json};
+use futures::future::BoxFuture;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
+use serde::Deserialize;
+use serde_json::json;
+use std::path::Path;
+use tokio_util::sync::CancellationToken;
+
+/// `fs:search`: lines that match a regular expression.
+pub(super) struct FsSearch {
+    spec: ToolSpec,
+}
+
+const MAX_RESULTS: usize = 100;
+/// Characters of a matching line that are shown.
+const LINE_CHARS: usize = 300;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Args {
+    pattern: String,
+    path: Option<String>,
+    glob: Option<String>,
+    max_results: Option<usize>,
+}
+
+impl FsSearch {
+    pub(super) fn new() -> Self {
+        let spec = ToolSpec {
+            name: "fs:search",
+            level: ToolLevel::Moderate,
+            description: "Searches text files for a regular expression (Rust syntax, line by \
+                          line). Ignored and binary files are left out.",
+            input: json!({
+                "type": "object",
+                "properties": {
+                    "pattern": {"type": "string", "minLength": 1},
+                    "path": {"type": "string", "description": "A directory or file; the workspace unless given."},
+                    "glob": {"type": "string", "description": "Only files that match, such as `*.rs` or `src/**/*.ts`."},
+                    "maxResults": {"type": "integer", "minimum": 1, "maximum": 1000},
+                },
+                "required": ["pattern"],
+                "additionalProperties": false,
+            }),
+            output: json!({
+                "type": "object",
+                "properties": {
+                    "matches": {"type": "array", "items": {
+                        "type": "object",
+                        "properties": {
+                            "path": {"type": "string"},
+                            "line": {"type": "integer"},
+                            "text": {"type": "string"},
+                        },
+                        "required": ["path", "line", "text"],
+                    }},
+                    "note": {"type": "string", "description": "What is missing, and how to get it."},
+                },
+                "required": ["matches"],
+            }),
+            only_reads: true,
+        };
+        FsSearch { spec }
+    }
+}
+
+impl Tool for FsSearch {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: &'a Call,
+        toolbox: &'a Toolbox,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, CallResult> {
+        toolbox.file_work(&self.spec, call, cancel, |args: Args, files, cancel| {
+            search(&args, files, cancel)
+        })
+    }
+}
+
+fn search(args: &Args, files: &Files, cancel: &CancellationToken) -> Result<CallResult, Refusal> {
+    let matcher = RegexMatcherBuilder::new().line_terminator(Some(b'\n')).build(&args.pattern);
+    let matcher = matcher.map_err(|error| {
+        let message = format!("`{}` is not a regular expression: {error}", args.pattern);
+        Refusal::Failed(Failure::new(Code::BAD_PATTERN.as_str(), message))
+    })?;
+    let glob = args.glob.as_deref().map(PathGlob::anywhere).transpose()?;
+    let located = files.locate(args.path.as_deref().unwrap_or("."))?;
+    let mut hits = Hits {
+        matches: Vec::new(),
+        limit: args.max_results.unwrap_or(MAX_RESULTS),
+        more: false,
+        path: String::new(),
+    };
+    let mut searcher = SearcherBuilder::new()
+        .line_number(true)
+        .binary_detection(BinaryDetection::quit(0))
+        .heap_limit(Some(16 << 20))
+        .build();
+    if located.kind() != FileKind::Directory {
+        let path = located.shown.clone();
+        files.workspace.open_file(&located)?;
+        hits.search(&mut searcher, &matcher, files, &path);
+        return Ok(hits.result());
+    }
+    let (root, base) = located.walk_from(&files.workspace);
+    let prefix = located.prefix(&files.workspace);
+    for entry in walk(&root, &base, None) {
+        if hits.more || cancel.is_cancelled() {
+            break;
+        }
+        let below = entry.rel.strip_prefix(&base).unwrap_or(&entry.rel);
+        let hit = |glob: &PathGlob| {
+            glob.matches(&entry.shown) || glob.matches(&super::path_text::shown(below))
+        };
+        let permitted = files.rules.permit(&entry.shown, entry.entry.path());
+        if entry.is_file() && permitted && glob.as_ref().is_none_or(hit) {
+            hits.search(&mut searcher, &matcher, files, &format!("{prefix}{}", entry.shown));
+        }
+    }
+    Ok(hits.result())
+}
+
+/// The matches so far.
+struct Hits {
+    matches: Vec<Json>,
+    limit: usize,
+    more: bool,
+    path: String,
+}
+
+impl Hits {
+    /// Searches one file, opened through the guard: a walk's path may have become a link since. A
+    /// file that cannot be read is passed over.
+    fn search(
+        &mut self,
+        searcher: &mut Searcher,
+        matcher: &RegexMatcher,
+        files: &Files,
+        path: &str,
+    ) {
+        let Ok(file) = open(&files.workspace, path) else { return };
+        self.path = path.to_owned();
+        let _ = searcher.search_file(matcher, &file, self);
+    }
+
+    fn result(self) -> CallResult {
+        let mut result = json!({ "matches": self.matches });
+        if self.more {
+            result["note"] = json!(format!(
+                "only the first {} matches; narrow it with `path`, `glob` or a longer `pattern`",
+                self.limit
+            ));
+        }
+        CallResult::success(result)
+    }
+}
+
+impl Sink for Hits {
+    type Error = std::io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
+        if self.matches.len() == self.limit {
+            self.more = true;
+            return Ok(false);
+        }
+        let line = String::from_utf8_lossy(found.bytes());
+        let line = line.trim_end_matches(['\n', '\r']);
+        let text = match line.char_indices().nth(LINE_CHARS) {
+            Some((at, _)) => format!("{}…", &line[..at]),
+            None => line.to_owned(),
+        };
+        self.matches.push(json!({
+            "path": self.path,
+            "line": found.line_number().unwrap_or(0),
+            "text": text,
+        }));
+        Ok(true)
+    }
+}
+
+fn open(workspace: &Workspace, path: &str) -> Result<std::fs::File, super::PathError> {
+    let located = workspace.locate(path)?;
+    // What a link inside leads to is searched under its own name.
+    match Path::new(path).is_absolute() || located.shown == path {
+        true => workspace.open_file(&located),
+        false => Err(super::PathError::Missing(path.to_owned())),
+    }
+}

@@ -1,0 +1,74 @@
+use super::call::{Call, CallResult, Refusal};
+use super::files::Files;
+use super::toolbox::Toolbox;
+use super::{Tool, ToolLevel, ToolSpec};
+use crate::evidence::Change;
+use futures::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+/// `fs:write`: a whole file, with the folders that it needs.
+pub(super) struct FsWrite {
+    spec: ToolSpec,
+}
+
+#[derive(Deserialize)]
+struct Args {
+    path: String,
+    content: String,
+}
+
+impl FsWrite {
+    pub(super) fn new() -> Self {
+        let spec = ToolSpec {
+            name: "fs:write",
+            level: ToolLevel::Restricted,
+            description: "Writes a file of the workspace: creates it, with its directories, or \
+                          replaces all of its content.",
+            input: json!({
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string", "description": "Relative to the workspace."},
+                    "content": {"type": "string", "description": "The whole new content."},
+                },
+                "required": ["path", "content"],
+                "additionalProperties": false,
+            }),
+            output: json!({
+                "type": "object",
+                "properties": {
+                    "created": {"type": "boolean", "description": "Whether it was not there before."},
+                    "bytes": {"type": "integer"},
+                },
+                "required": ["created", "bytes"],
+            }),
+            only_reads: false,
+        };
+        FsWrite { spec }
+    }
+}
+
+impl Tool for FsWrite {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: &'a Call,
+        toolbox: &'a Toolbox,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, CallResult> {
+        toolbox.file_work(&self.spec, call, cancel, |args: Args, files, _| write(&args, files))
+    }
+}
+
+fn write(args: &Args, files: &Files) -> Result<CallResult, Refusal> {
+    let place = files.place(&args.path, true)?;
+    let before = place.observed()?;
+    let after = place.write(args.content.as_bytes())?;
+    let result = json!({ "created": before.is_none(), "bytes": args.content.len() });
+    let change = Change { path: place.shown, before, after: Some(after) };
+    Ok(CallResult::success(result).with_changes(vec![change]))
+}

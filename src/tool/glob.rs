@@ -1,0 +1,80 @@
+use super::guard::Workspace;
+use super::path_error::PathError;
+use super::path_text::nfc;
+use super::walk::walk;
+use globset::{GlobBuilder, GlobMatcher};
+use std::path::Path;
+
+/// A glob over paths as they are shown: `*` and `?` stay within a part, `**` spans parts.
+#[derive(Debug, Clone)]
+pub(super) struct PathGlob {
+    whole: GlobMatcher,
+    /// Without a `/` it may speak of names at any depth.
+    name: bool,
+}
+
+impl PathGlob {
+    /// Matches whole paths.
+    pub(super) fn new(glob: &str) -> Result<Self, PathError> {
+        let text = nfc(glob.strip_prefix("./").unwrap_or(glob));
+        let whole = GlobBuilder::new(&text).literal_separator(true).build().map_err(|error| {
+            PathError::BadGlob { glob: glob.to_owned(), why: error.kind().to_string() }
+        })?;
+        Ok(PathGlob { whole: whole.compile_matcher(), name: false })
+    }
+
+    /// Matches whole paths, or where it has no `/`, names at any depth, as `.gitignore` does.
+    pub(super) fn anywhere(glob: &str) -> Result<Self, PathError> {
+        Ok(PathGlob { name: !glob.contains('/'), ..Self::new(glob)? })
+    }
+
+    /// Whether it speaks of this path.
+    pub(super) fn matches(&self, path: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        self.whole.is_match(path) || (self.name && self.whole.is_match(name))
+    }
+}
+
+impl Workspace {
+    /// The files that a glob names, in path order, relative to the workspace. Hidden files count,
+    /// `.git` does not; ignored ones only where the glob's literal beginning names their folder.
+    pub fn glob(&self, pattern: &str) -> Result<Vec<String>, PathError> {
+        let (root, pattern) = self.relative(pattern)?;
+        if root != 0 {
+            return Err(PathError::Outside(pattern));
+        }
+        let glob = PathGlob::new(&pattern)?;
+        let literal = literal_beginning(&pattern);
+        if literal == pattern {
+            return match self.locate(&pattern) {
+                Ok(located) => Ok(vec![located.shown]),
+                Err(PathError::Missing(_)) => Ok(Vec::new()),
+                Err(error) => Err(error),
+            };
+        }
+        let base = match self.locate(if literal.is_empty() { "." } else { literal }) {
+            Ok(located) => located,
+            Err(PathError::Missing(_)) => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let spelt = literal.trim_end_matches('/').trim_start_matches("./");
+        Ok(walk(self.root(), &base.found.real, None)
+            .filter(|entry| entry.is_file())
+            .filter(|entry| {
+                let below = entry.rel.strip_prefix(&base.found.real).unwrap_or(&entry.rel);
+                let asked = super::path_text::shown(&Path::new(spelt).join(below));
+                glob.matches(&entry.shown) || glob.matches(&asked)
+            })
+            .map(|entry| entry.shown)
+            .collect())
+    }
+}
+
+/// The folders at the beginning of a glob that hold no special character, with the last `/`; all
+/// of it where none does.
+fn literal_beginning(glob: &str) -> &str {
+    match glob.find(['*', '?', '[', '{', '\\']) {
+        None => glob,
+        Some(at) => &glob[..glob[..at].rfind('/').map_or(0, |slash| slash + 1)],
+    }
+}

@@ -1,0 +1,258 @@
+use super::beneath::{Folder, Found, kind_of, state_of};
+use super::path_error::PathError;
+use super::path_text::{shown, spellings};
+use super::protected::Protected;
+use crate::evidence::{FileKind, FileState};
+use crate::value::Hasher;
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+/// The files that tools and checks may reach: one root to read and write, further roots to read.
+///
+/// Every path of every tool, check and working directory is resolved here, by the kernel, under
+/// folders that are held open; never by comparing texts. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Workspace(Arc<Roots>);
+
+#[derive(Debug)]
+struct Roots {
+    root: Folder,
+    /// The root as it was given, which may go through links.
+    alias: PathBuf,
+    read: Vec<Folder>,
+    protected: Protected,
+}
+
+/// A path that was found.
+pub(super) struct Located {
+    pub(super) found: Found,
+    /// Relative to the workspace; absolute in another read root.
+    pub(super) shown: String,
+    /// Where it really is.
+    pub(super) full: PathBuf,
+    root: usize,
+}
+
+impl Located {
+    /// What it is.
+    pub(super) fn kind(&self) -> FileKind {
+        kind_of(&self.found.stat)
+    }
+
+    /// Stat data, without a digest.
+    pub(super) fn state(&self) -> FileState {
+        state_of(&self.found.stat)
+    }
+
+    /// The root that it lies in, and the rest of its path: where a walk begins.
+    pub(super) fn walk_from(&self, workspace: &Workspace) -> (PathBuf, PathBuf) {
+        (workspace.folder(self.root).path.clone(), self.found.real.clone())
+    }
+
+    /// What stands before paths relative to its root when they are shown.
+    pub(super) fn prefix(&self, workspace: &Workspace) -> String {
+        match self.root {
+            0 => String::new(),
+            more => format!("{}/", workspace.folder(more).path.display()),
+        }
+    }
+}
+
+impl Workspace {
+    /// Opens the workspace. `read_roots` are further folders that may be read; `protected` are
+    /// places, absolute or relative to the root, that may not be written, beside the definitions,
+    /// the settings and `.git`.
+    pub fn open(
+        root: &Path,
+        read_roots: &[PathBuf],
+        protected: &[PathBuf],
+    ) -> std::io::Result<Workspace> {
+        let alias = std::path::absolute(root)?;
+        let root = Folder::open(root)?;
+        let read = read_roots.iter().map(|path| Folder::open(path)).collect::<Result<_, _>>()?;
+        let protected = Protected::new(&root.path, protected);
+        Ok(Workspace(Arc::new(Roots { root, alias, read, protected })))
+    }
+
+    /// Where the workspace really is.
+    pub fn root(&self) -> &Path {
+        &self.0.root.path
+    }
+
+    /// The whole content of a regular file.
+    pub fn read_file(&self, path: &str) -> Result<Vec<u8>, PathError> {
+        let mut bytes = Vec::new();
+        let mut file = self.open_file(&self.locate(path)?)?;
+        file.read_to_end(&mut bytes).map_err(|error| PathError::io(path, error))?;
+        Ok(bytes)
+    }
+
+    /// What a path is now, with the digest of a regular file; `None` where nothing is. A link that
+    /// stays inside is followed.
+    pub fn stat(&self, path: &str) -> Result<Option<FileState>, PathError> {
+        match self.locate(path) {
+            Ok(located) => self.observed(&located).map(Some),
+            Err(PathError::Missing(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// An existing directory as a process can be started in it; empty is the root.
+    pub fn cwd(&self, path: &str) -> Result<PathBuf, PathError> {
+        if path.is_empty() {
+            return Ok(self.root().to_owned());
+        }
+        let located = self.locate(path)?;
+        if located.root != 0 {
+            return Err(PathError::Outside(path.to_owned()));
+        }
+        match located.kind() {
+            FileKind::Directory => Ok(located.full),
+            kind => Err(wrong_kind(path, kind, "a directory")),
+        }
+    }
+
+    /// Resolves a path for looking and reading.
+    pub(super) fn locate(&self, path: &str) -> Result<Located, PathError> {
+        let (root, rel) = self.relative(path)?;
+        let folder = self.folder(root);
+        let mut last = Errno::NOENT;
+        for spelling in spellings(&rel) {
+            match folder.find(Path::new(&spelling)) {
+                Ok(found) => return Ok(self.located(root, found)),
+                Err(error) => last = error,
+            }
+            if last != Errno::NOENT {
+                break;
+            }
+        }
+        Err(refused(path, last))
+    }
+
+    fn located(&self, root: usize, found: Found) -> Located {
+        let full = self.folder(root).path.join(&found.real);
+        let shown = if root == 0 { shown(&found.real) } else { full.display().to_string() };
+        Located { found, shown, full, root }
+    }
+
+    /// Opens what was located for reading; only regular files can be.
+    pub(super) fn open_file(&self, located: &Located) -> Result<File, PathError> {
+        let wanted = "a file";
+        if located.kind() != FileKind::File {
+            return Err(wrong_kind(&located.shown, located.kind(), wanted));
+        }
+        let fd = self
+            .folder(located.root)
+            .open_read(&located.found.real)
+            .map_err(|error| refused(&located.shown, error))?;
+        // Somebody may have put another thing there meanwhile.
+        let stat = rustix::fs::fstat(&fd).map_err(|error| refused(&located.shown, error))?;
+        match kind_of(&stat) {
+            FileKind::File => Ok(File::from(fd)),
+            kind => Err(wrong_kind(&located.shown, kind, wanted)),
+        }
+    }
+
+    /// Stat data with the digest of a regular file.
+    pub(super) fn observed(&self, located: &Located) -> Result<FileState, PathError> {
+        let mut state = located.state();
+        if state.kind == FileKind::File {
+            let file = self.open_file(located)?;
+            let digest = digest_of(file).map_err(|error| PathError::io(&located.shown, error))?;
+            state.sha256 = Some(digest);
+        }
+        Ok(state)
+    }
+
+    /// Splits a path into the root that it lies in (0 is the workspace) and the rest.
+    pub(super) fn relative(&self, path: &str) -> Result<(usize, String), PathError> {
+        if path.is_empty() {
+            return Err(PathError::Empty);
+        }
+        if path.contains('\0') {
+            return Err(PathError::Nul);
+        }
+        let given = Path::new(path);
+        if !given.is_absolute() {
+            return Ok((0, path.to_owned()));
+        }
+        let roots = [(0, self.root()), (0, self.0.alias.as_path())];
+        let more = self.0.read.iter().enumerate().map(|(i, root)| (i + 1, root.path.as_path()));
+        roots
+            .into_iter()
+            .chain(more)
+            .find_map(|(i, root)| {
+                let rest = given.strip_prefix(root).ok()?.to_string_lossy().into_owned();
+                Some((i, if rest.is_empty() { ".".to_owned() } else { rest }))
+            })
+            .ok_or_else(|| PathError::Outside(path.to_owned()))
+    }
+
+    /// Refuses a real path, relative to the workspace, that may not be written.
+    pub(super) fn check_writable(&self, path: &str, real: &Path) -> Result<(), PathError> {
+        match self.0.protected.place(self.root(), real) {
+            Some(place) => Err(PathError::Protected { path: path.to_owned(), place }),
+            None => Ok(()),
+        }
+    }
+
+    /// The folder of the workspace itself.
+    pub(super) fn writable(&self) -> &Folder {
+        &self.0.root
+    }
+
+    fn folder(&self, root: usize) -> &Folder {
+        match root {
+            0 => &self.0.root,
+            more => &self.0.read[more - 1],
+        }
+    }
+}
+
+/// The digest of everything that can be read.
+pub(super) fn digest_of(mut file: impl Read) -> std::io::Result<crate::value::Digest> {
+    let mut hasher = Hasher::default();
+    let mut buffer = vec![0u8; 64 << 10];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(hasher.finish()),
+            Ok(n) => hasher.update(&buffer[..n]),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// What the system's refusal means for a path.
+pub(super) fn refused(path: &str, error: Errno) -> PathError {
+    match error {
+        Errno::XDEV | Errno::LOOP => PathError::Outside(path.to_owned()),
+        Errno::NOENT => PathError::Missing(path.to_owned()),
+        Errno::NOTDIR => PathError::WrongKind {
+            path: parent_text(path),
+            is: "a file",
+            wanted: "a directory",
+        },
+        other => PathError::io(path, std::io::Error::from(other)),
+    }
+}
+
+/// It is something else than was asked for.
+pub(super) fn wrong_kind(path: &str, is: FileKind, wanted: &'static str) -> PathError {
+    let is = match is {
+        FileKind::File => "a file",
+        FileKind::Directory => "a directory",
+        FileKind::Symlink => "a link",
+        FileKind::Other => "a pipe, socket or device",
+    };
+    PathError::WrongKind { path: path.to_owned(), is, wanted }
+}
+
+fn parent_text(path: &str) -> String {
+    let parent = Path::new(path).parent().filter(|parent| parent.components().next().is_some());
+    let named = |parent: &Path| parent.components().any(|part| part != Component::CurDir);
+    parent.filter(|p| named(p)).map_or_else(|| path.to_owned(), |p| p.display().to_string())
+}

@@ -1,0 +1,259 @@
+use super::beneath::{kind_of, state_of};
+use super::guard::{Workspace, digest_of, refused, wrong_kind};
+use super::path_error::PathError;
+use super::path_text::{nfc, shown, spellings};
+use crate::evidence::{FileKind, FileState};
+use crate::value::Digest;
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Write;
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A place in the workspace that may be written: its folder is held open, its name is not a link.
+///
+/// Nothing was changed by finding it; a folder that is not there yet is made by [`Place::write`].
+pub(super) struct Place {
+    folder: OwnedFd,
+    /// Folders to be made, outermost first.
+    missing: Vec<OsString>,
+    name: OsString,
+    /// Relative to the workspace, with links resolved.
+    pub(super) shown: String,
+    /// What is there now, not followed, without a digest.
+    pub(super) existing: Option<FileState>,
+    owner: Option<(u32, u32)>,
+}
+
+const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+impl Place {
+    /// Finds the place of a path and refuses protected ones. A link to a file inside stands for
+    /// that file if `follow`, else for itself.
+    pub(super) fn find(
+        workspace: &Workspace,
+        path: &str,
+        follow: bool,
+    ) -> Result<Place, PathError> {
+        let (root, rel) = workspace.relative(path)?;
+        if root != 0 {
+            return Err(PathError::Outside(path.to_owned()));
+        }
+        let mut found = None;
+        for spelling in spellings(&rel) {
+            let place = Self::find_relative(workspace, path, Path::new(&spelling))?;
+            let exists = place.0.existing.is_some();
+            // A new file is written in the composed form, the second of the spellings.
+            if exists || found.is_none() || nfc(&rel) == spelling {
+                found = Some(place);
+            }
+            if exists {
+                break;
+            }
+        }
+        let (place, full) = found.ok_or_else(|| PathError::Missing(path.to_owned()))?;
+        match &place.existing {
+            Some(state) if follow && state.kind == FileKind::Symlink => {
+                let target = workspace.writable().find(&full).map_err(|error| match error {
+                    Errno::NOENT => PathError::Outside(path.to_owned()),
+                    other => refused(path, other),
+                })?;
+                let (place, _) = Self::find_relative(workspace, path, &target.real)?;
+                match place.existing {
+                    Some(FileState { kind: FileKind::Symlink, .. }) => {
+                        Err(PathError::Outside(path.to_owned()))
+                    }
+                    _ => Ok(place),
+                }
+            }
+            _ => Ok(place),
+        }
+    }
+
+    fn find_relative(
+        workspace: &Workspace,
+        path: &str,
+        rel: &Path,
+    ) -> Result<(Place, PathBuf), PathError> {
+        let name = match rel.components().next_back() {
+            Some(Component::Normal(name)) => name.to_owned(),
+            Some(Component::ParentDir) if rel.components().count() > 1 => {
+                return Err(wrong_kind(path, FileKind::Directory, "a file"));
+            }
+            Some(Component::ParentDir) => return Err(PathError::Outside(path.to_owned())),
+            _ => return Err(wrong_kind(path, FileKind::Directory, "a file")),
+        };
+        let (folder, missing) =
+            deepest(workspace, path, rel.parent().unwrap_or_else(|| Path::new("")))?;
+        let real = missing.iter().fold(folder.real, |real, name| real.join(name)).join(&name);
+        workspace.check_writable(path, &real)?;
+        let at = missing.is_empty().then(|| {
+            rustix::fs::statat(&folder.fd, name.as_os_str(), AtFlags::SYMLINK_NOFOLLOW)
+        });
+        let stat = match at {
+            None | Some(Err(Errno::NOENT)) => None,
+            Some(Ok(stat)) => Some(stat),
+            Some(Err(error)) => return Err(refused(path, error)),
+        };
+        let place = Place {
+            folder: folder.fd,
+            missing,
+            name,
+            shown: shown(&real),
+            existing: stat.as_ref().map(state_of),
+            owner: stat.as_ref().map(|stat| (stat.st_uid, stat.st_gid)),
+        };
+        Ok((place, real))
+    }
+
+    /// The regular file that is there, opened for reading.
+    pub(super) fn open(&self) -> Result<File, PathError> {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match &self.existing {
+            None => return Err(PathError::Missing(self.shown.clone())),
+            Some(state) if state.kind != FileKind::File => {
+                return Err(wrong_kind(&self.shown, state.kind, "a file"));
+            }
+            Some(_) => {}
+        }
+        let name = self.name.as_os_str();
+        let fd = rustix::fs::openat(&self.folder, name, flags, Mode::empty())
+            .map_err(|error| refused(&self.shown, error))?;
+        let stat = rustix::fs::fstat(&fd).map_err(|error| refused(&self.shown, error))?;
+        match kind_of(&stat) {
+            FileKind::File => Ok(File::from(fd)),
+            kind => Err(wrong_kind(&self.shown, kind, "a file")),
+        }
+    }
+
+    /// What is there now, with the digest of a regular file.
+    pub(super) fn observed(&self) -> Result<Option<FileState>, PathError> {
+        let Some(mut state) = self.existing.clone() else { return Ok(None) };
+        if state.kind == FileKind::File {
+            let digest =
+                digest_of(self.open()?).map_err(|error| PathError::io(&self.shown, error))?;
+            state.sha256 = Some(digest);
+        }
+        Ok(Some(state))
+    }
+
+    /// Puts a file with these bytes there: written beside it, then renamed over it, so that nobody
+    /// sees half of it and another name of the same file keeps the old content.
+    pub(super) fn write(&self, bytes: &[u8]) -> Result<FileState, PathError> {
+        match &self.existing {
+            Some(state) if state.kind != FileKind::File => {
+                return Err(wrong_kind(&self.shown, state.kind, "a file"));
+            }
+            _ => {}
+        }
+        let io = |error: Errno| refused(&self.shown, error);
+        let made;
+        let folder = match self.missing.is_empty() {
+            true => &self.folder,
+            false => {
+                made = make_folders(&self.folder, &self.missing).map_err(io)?;
+                &made
+            }
+        };
+        let beside = beside();
+        let state = self.fill(folder, &beside, bytes).inspect_err(|_| {
+            let _ = rustix::fs::unlinkat(folder, beside.as_str(), AtFlags::empty());
+        })?;
+        rustix::fs::renameat(folder, beside.as_str(), folder, self.name.as_os_str())
+            .inspect_err(|_| {
+                let _ = rustix::fs::unlinkat(folder, beside.as_str(), AtFlags::empty());
+            })
+            .map_err(io)?;
+        Ok(state)
+    }
+
+    fn fill(&self, folder: &OwnedFd, name: &str, bytes: &[u8]) -> Result<FileState, PathError> {
+        let io = |error: Errno| refused(&self.shown, error);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | FOLDER.difference(OFlags::DIRECTORY);
+        let mode = Mode::from_raw_mode(0o666);
+        let mut file = File::from(rustix::fs::openat(folder, name, flags, mode).map_err(io)?);
+        file.write_all(bytes).map_err(|error| PathError::io(&self.shown, error))?;
+        if let Some(state) = &self.existing {
+            self.keep_owner(&file);
+            rustix::fs::fchmod(&file, permissions(state.mode)).map_err(io)?;
+        }
+        let mut state = state_of(&rustix::fs::fstat(&file).map_err(io)?);
+        state.sha256 = Some(Digest::of(bytes));
+        Ok(state)
+    }
+
+    /// Whoever may not give files away writes them as their own.
+    fn keep_owner(&self, file: &File) {
+        if let Some((user, group)) = self.owner {
+            let user = rustix::fs::Uid::from_raw(user);
+            let group = rustix::fs::Gid::from_raw(group);
+            let _ = rustix::fs::fchown(file, Some(user), Some(group));
+        }
+    }
+
+    /// Removes the file, the link itself, or the empty directory that is there.
+    pub(super) fn remove(&self) -> Result<(), PathError> {
+        let flags = match &self.existing {
+            None => return Err(PathError::Missing(self.shown.clone())),
+            Some(state) if state.kind == FileKind::Directory => AtFlags::REMOVEDIR,
+            Some(_) => AtFlags::empty(),
+        };
+        rustix::fs::unlinkat(&self.folder, self.name.as_os_str(), flags)
+            .map_err(|error| refused(&self.shown, error))
+    }
+}
+
+/// The deepest folder on the way that exists, and the names after it.
+fn deepest(
+    workspace: &Workspace,
+    path: &str,
+    parent: &Path,
+) -> Result<(super::beneath::Found, Vec<OsString>), PathError> {
+    let mut at = parent.to_owned();
+    let mut missing = Vec::new();
+    loop {
+        match workspace.writable().find(&at) {
+            Ok(found) if kind_of(&found.stat) == FileKind::Directory => {
+                missing.reverse();
+                return Ok((found, missing));
+            }
+            Ok(found) => return Err(wrong_kind(&shown(&at), kind_of(&found.stat), "a directory")),
+            Err(Errno::NOENT) => match at.components().next_back() {
+                Some(Component::Normal(name)) => missing.push(name.to_owned()),
+                // `missing/..` names nothing, whatever its text says.
+                _ => return Err(PathError::Missing(path.to_owned())),
+            },
+            Err(error) => return Err(refused(path, error)),
+        }
+        at.pop();
+    }
+}
+
+fn make_folders(folder: &OwnedFd, names: &[OsString]) -> rustix::io::Result<OwnedFd> {
+    let mut at = rustix::fs::openat(folder, ".", FOLDER, Mode::empty())?;
+    for name in names {
+        let name: &OsStr = name;
+        match rustix::fs::mkdirat(&at, name, Mode::from_raw_mode(0o777)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(error),
+        }
+        at = rustix::fs::openat(&at, name, FOLDER, Mode::empty())?;
+    }
+    Ok(at)
+}
+
+/// A name for the file that is written before it is renamed.
+fn beside() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!(".kb-writing-{}-{count}", std::process::id())
+}
+
+/// The permission bits that a rewritten file keeps; never set-user-id and the like.
+#[allow(clippy::unnecessary_cast, reason = "the width of a mode differs between systems")]
+fn permissions(mode: u32) -> Mode {
+    Mode::from_raw_mode((mode & 0o777) as rustix::fs::RawMode)
+}

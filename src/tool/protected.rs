@@ -1,0 +1,60 @@
+use std::path::{Component, Path, PathBuf};
+
+/// Places that tools may read and never change: definitions and settings, the repository's own
+/// data, the state of `kb` (DESIGN §6). They hold before they exist.
+#[derive(Debug, Clone)]
+pub(super) struct Protected {
+    also: Vec<PathBuf>,
+}
+
+/// At the workspace's root.
+const AT_ROOT: [&str; 4] = [".kb", "playbooks", "workflows", "agents"];
+/// Anywhere: whoever writes a hook or an index there runs code at the next `git` command.
+const ANYWHERE: &str = ".git";
+
+impl Protected {
+    /// With further places: absolute, or relative to the root.
+    pub(super) fn new(root: &Path, also: &[PathBuf]) -> Self {
+        Protected { also: also.iter().map(|place| real(&root.join(place))).collect() }
+    }
+
+    /// The protected place that a real path, relative to the root, lies in.
+    pub(super) fn place(&self, root: &Path, real: &Path) -> Option<String> {
+        let names: Vec<_> = real
+            .components()
+            .filter_map(|part| match part {
+                Component::Normal(name) => Some(super::path_text::nfc(&name.to_string_lossy())),
+                _ => None,
+            })
+            .collect();
+        // Some file systems do not tell `.GIT` from `.git`, so none of them is trusted to.
+        let named = |name: &str, place: &str| name.eq_ignore_ascii_case(place);
+        let at_root = names.first().and_then(|name| AT_ROOT.iter().find(|at| named(name, at)));
+        if let Some(place) = at_root {
+            return Some(format!("{place}/"));
+        }
+        if names.iter().any(|name| named(name, ANYWHERE)) {
+            return Some(format!("{ANYWHERE}/"));
+        }
+        let full = root.join(real);
+        self.also.iter().find(|place| full.starts_with(place)).map(|p| p.display().to_string())
+    }
+}
+
+/// The real path of a place whose last parts may not exist yet.
+fn real(path: &Path) -> PathBuf {
+    let mut missing = Vec::new();
+    let mut at = path;
+    loop {
+        if let Ok(found) = at.canonicalize() {
+            return missing.iter().rev().fold(found, |path, name| path.join(name));
+        }
+        match (at.parent(), at.file_name()) {
+            (Some(parent), Some(name)) => {
+                missing.push(name.to_owned());
+                at = parent;
+            }
+            _ => return path.to_owned(),
+        }
+    }
+}

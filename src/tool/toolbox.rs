@@ -1,0 +1,247 @@
+use super::call::{Call, CallResult, Caller, Refusal};
+use super::files::Files;
+use super::guard::Workspace;
+use super::outputs::OutputStore;
+use super::policy::{Approvals, Policy};
+use super::registry::{Registered, Registry};
+use super::{ToolDescription, ToolSpec};
+use crate::clock;
+use crate::definition::{ApprovalLevel, Settings};
+use crate::diagnostic::{Code, nearest};
+use crate::evidence::{Invocation, InvocationStatus, Purpose};
+use crate::process::Supervisor;
+use crate::redaction::Redactor;
+use crate::value::{Digest, Failure, Json, json_text};
+use futures::future::BoxFuture;
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// Every tool with the policy and the guard that hold over it. Cheap to clone.
+///
+/// One for a run; [`Toolbox::for_attempt`] makes the one of an attempt, with its own store of
+/// whole results.
+#[derive(Clone)]
+pub struct Toolbox {
+    shared: Arc<Shared>,
+    outputs: Arc<OutputStore>,
+    purpose: Purpose,
+    limit: Option<Duration>,
+}
+
+/// What a toolbox is made of.
+#[derive(Clone)]
+pub struct ToolboxParts {
+    /// The files.
+    pub workspace: Workspace,
+    /// Starts processes.
+    pub supervisor: Supervisor,
+    /// `tools.security`, `sandbox` and allowed hosts are read.
+    pub settings: Arc<Settings>,
+    /// What a person approved for this run.
+    pub approvals: Approvals,
+    /// Masks secrets in arguments and results.
+    pub redactor: Arc<Redactor>,
+    /// How far processes are held, as was found at the start.
+    pub sandbox: ApprovalLevel,
+}
+
+struct Shared {
+    parts: ToolboxParts,
+    policy: Policy,
+    registry: Registry,
+}
+
+impl Toolbox {
+    /// Puts the parts together.
+    pub fn new(parts: ToolboxParts) -> Toolbox {
+        let policy = Policy::new(parts.settings.clone(), parts.approvals, parts.sandbox);
+        let registry = Registry::built_in();
+        Toolbox {
+            shared: Arc::new(Shared { parts, policy, registry }),
+            outputs: Arc::default(),
+            purpose: Purpose::Execution,
+            limit: None,
+        }
+    }
+
+    /// The same tools for one attempt: its own store of whole results, and no process of it may
+    /// take longer than `limit`.
+    #[must_use]
+    pub fn for_attempt(&self, limit: Option<Duration>) -> Toolbox {
+        Toolbox { outputs: Arc::default(), limit, ..self.clone() }
+    }
+
+    /// The same tools for looking at work that was done: calls are recorded as verification.
+    #[must_use]
+    pub fn for_verification(&self) -> Toolbox {
+        Toolbox { purpose: Purpose::Verification, ..self.clone() }
+    }
+
+    /// Every tool, by name.
+    pub fn specs(&self) -> Vec<&ToolSpec> {
+        self.shared.registry.all().map(|tool| tool.tool.spec()).collect()
+    }
+
+    /// One tool.
+    pub fn spec(&self, name: &str) -> Option<&ToolSpec> {
+        self.shared.registry.find(name).map(|tool| tool.tool.spec())
+    }
+
+    /// The tools that a specialist with this whitelist may call, for its model; `output:read` is
+    /// among them where any is.
+    pub fn describe(&self, whitelist: &[String]) -> Vec<ToolDescription> {
+        let offered = self.specs().into_iter();
+        let offered = offered.filter(|spec| self.shared.policy.offers(spec.name, whitelist));
+        let described: Vec<ToolDescription> = offered
+            .map(|spec| ToolDescription {
+                name: spec.name.to_owned(),
+                description: spec.description.to_owned(),
+                schema: spec.input.clone(),
+            })
+            .collect();
+        if described.len() > 1 { described } else { Vec::new() }
+    }
+
+    /// The files that tools and checks may reach.
+    pub fn workspace(&self) -> &Workspace {
+        &self.shared.parts.workspace
+    }
+
+    /// Starts processes.
+    pub fn supervisor(&self) -> &Supervisor {
+        &self.shared.parts.supervisor
+    }
+
+    /// The whole results of this attempt's calls, for `output:read`.
+    pub fn outputs(&self) -> &OutputStore {
+        &self.outputs
+    }
+
+    /// How far processes are held.
+    pub fn sandbox(&self) -> ApprovalLevel {
+        self.shared.parts.sandbox
+    }
+
+    /// The longest that a process of this attempt may take.
+    pub(super) fn limit(&self) -> Option<Duration> {
+        self.limit
+    }
+
+    /// Makes a call, whoever asks for it: known tool, policy, arguments, work, evidence. Never
+    /// panics and never fails: what was refused is a result too, and the caller sees it.
+    pub async fn call(&self, call: &Call, cancel: &CancellationToken) -> (CallResult, Invocation) {
+        let (at, began) = (clock::now(), clock::instant());
+        let redactor = &self.shared.parts.redactor;
+        let mut result = match self.admit(call) {
+            Ok(tool) => tool.tool.call(call, self, cancel).await,
+            Err(refusal) => refusal.into(),
+        };
+        self.mask(&mut result);
+        let text = json_text(&result.result);
+        self.outputs.keep(&call.id, &text);
+        let invocation = Invocation {
+            id: call.id.clone(),
+            tool: call.tool.clone(),
+            args: redactor.mask_json(&call.args),
+            args_hash: Digest::of_json(&call.args),
+            at,
+            duration_ms: began.elapsed().as_millis() as u64,
+            purpose: self.purpose,
+            status: result.status,
+            changes: result.changes.clone(),
+            evidence: result.evidence.clone(),
+            process: result.process.clone(),
+            bytes: text.len() as u64,
+        };
+        (result, invocation)
+    }
+
+    /// The tool of a call, if the call may be made and its arguments fit.
+    fn admit(&self, call: &Call) -> Result<&Registered, Refusal> {
+        let registry = &self.shared.registry;
+        let known: Vec<&str> = registry.names().collect();
+        let Some(tool) = registry.find(&call.tool) else {
+            return Err(self.unknown(call, &known));
+        };
+        self.shared.policy.permit(tool.tool.spec(), &call.caller, &known)?;
+        tool.check(&call.args)?;
+        Ok(tool)
+    }
+
+    fn unknown(&self, call: &Call, known: &[&str]) -> Refusal {
+        let help = match (nearest(&call.tool, known.iter().copied()), &call.caller) {
+            (Some(name), _) => format!("did you mean `{name}`?"),
+            (None, Caller::Author) => format!("the tools are `{}`", known.join("`, `")),
+            (None, Caller::Specialist { whitelist, .. }) => {
+                self.shared.policy.offered(whitelist, known)
+            }
+        };
+        let message = format!("there is no tool `{}`", call.tool);
+        Refusal::Denied(Failure::new(Code::UNKNOWN_TOOL.as_str(), message).help(help))
+    }
+
+    fn mask(&self, result: &mut CallResult) {
+        let redactor = &self.shared.parts.redactor;
+        result.result = redactor.mask_json(&result.result);
+        result.process = result.process.as_ref().map(|process| redactor.mask_json(process));
+        if let Some(failure) = &mut result.failure {
+            failure.message = redactor.mask_text(&failure.message).to_string();
+            failure.help = failure.help.as_ref().map(|help| redactor.mask_text(help).to_string());
+            failure.details = failure.details.as_ref().map(|details| redactor.mask_json(details));
+        }
+    }
+
+    /// The files as one tool may touch them.
+    pub(super) fn files(&self, tool: &'static str) -> Files {
+        let rules = Arc::new(self.shared.policy.path_rules(tool));
+        Files { workspace: self.workspace().clone(), rules, tool }
+    }
+
+    /// Does a file tool's work away from the threads that wait for events. The work is never left
+    /// alone: when the call has ended, nothing of it goes on.
+    pub(super) fn file_work<'a, A, W>(
+        &'a self,
+        spec: &'a ToolSpec,
+        call: &'a Call,
+        cancel: &'a CancellationToken,
+        work: W,
+    ) -> BoxFuture<'a, CallResult>
+    where
+        A: DeserializeOwned + Send + 'static,
+        W: FnOnce(A, &Files, &CancellationToken) -> Result<CallResult, Refusal> + Send + 'static,
+    {
+        Box::pin(async move {
+            let args = match arguments::<A>(call) {
+                Ok(args) => args,
+                Err(refusal) => return refusal.into(),
+            };
+            if cancel.is_cancelled() {
+                return stopped();
+            }
+            let (files, token) = (self.files(spec.name), cancel.clone());
+            let done = tokio::task::spawn_blocking(move || work(args, &files, &token)).await;
+            done.map_or_else(|_| stopped(), CallResult::from)
+        })
+    }
+}
+
+/// The arguments of a call, which fit the tool's schema.
+pub(super) fn arguments<A: DeserializeOwned>(call: &Call) -> Result<A, Refusal> {
+    A::deserialize(&call.args).map_err(|error| {
+        let message = format!("the arguments do not fit `{}`: {error}", call.tool);
+        Refusal::Failed(Failure::new(Code::BAD_ARGUMENTS.as_str(), message))
+    })
+}
+
+/// A call that was cancelled before its end.
+pub(super) fn stopped() -> CallResult {
+    let failure = Failure::new(Code::TOOL_STOPPED.as_str(), "the call was stopped");
+    CallResult::failed(InvocationStatus::Failed, failure)
+}
+
+/// A result as text, the same that `output:read` reads on in.
+pub fn result_text(result: &Json) -> String {
+    json_text(result)
+}
