@@ -32,8 +32,7 @@ impl Files {
 
     /// Whether the rules let a real path pass, as it is shown.
     pub(super) fn permit(&self, shown: &str) -> bool {
-        self.rules.is_empty()
-            || self.rules.permit(shown, &self.workspace.root().join(shown))
+        self.rules.is_empty() || self.rules.permit(shown, &self.workspace.root().join(shown))
     }
 
     fn forbidden(&self, path: &str) -> PathError {

@@ -92,7 +92,9 @@ fn list(args: &Args, files: &Files, cancel: &CancellationToken) -> Result<CallRe
     let (root, base) = located.walk_from(&files.workspace);
     let glob = args.glob.as_deref().map(PathGlob::anywhere).transpose()?;
     let depth = args.depth.or(if glob.is_some() { None } else { Some(1) });
-    let below = |entry: &Entry| super::path_text::shown(entry.rel.strip_prefix(&base).unwrap_or(&entry.rel));
+    let below = |entry: &Entry| {
+        super::path_text::shown(entry.rel.strip_prefix(&base).unwrap_or(&entry.rel))
+    };
     let mut entries = walk(&root, &base, depth)
         .take_while(|_| !cancel.is_cancelled())
         .filter(|entry| {

@@ -231,11 +231,9 @@ pub(super) fn refused(path: &str, error: Errno) -> PathError {
     match error {
         Errno::XDEV | Errno::LOOP => PathError::Outside(path.to_owned()),
         Errno::NOENT => PathError::Missing(path.to_owned()),
-        Errno::NOTDIR => PathError::WrongKind {
-            path: parent_text(path),
-            is: "a file",
-            wanted: "a directory",
-        },
+        Errno::NOTDIR => {
+            PathError::WrongKind { path: parent_text(path), is: "a file", wanted: "a directory" }
+        }
         other => PathError::io(path, std::io::Error::from(other)),
     }
 }

@@ -96,9 +96,7 @@ impl PathError {
                 Code::POLICY_DENIED,
                 "`tools.security` in the settings lists the allowed and denied paths",
             ),
-            PathError::Missing(_) => {
-                (Code::PATH_MISSING, "`fs:list` shows what is there")
-            }
+            PathError::Missing(_) => (Code::PATH_MISSING, "`fs:list` shows what is there"),
             PathError::WrongKind { .. } => (Code::PATH_WRONG_KIND, "`fs:list` shows what is what"),
             PathError::Io { .. } => {
                 return Failure::new(Code::FILE_FAILED.as_str(), self.to_string());

@@ -90,9 +90,9 @@ impl Place {
             deepest(workspace, path, rel.parent().unwrap_or_else(|| Path::new("")))?;
         let real = missing.iter().fold(folder.real, |real, name| real.join(name)).join(&name);
         workspace.check_writable(path, &real)?;
-        let at = missing.is_empty().then(|| {
-            rustix::fs::statat(&folder.fd, name.as_os_str(), AtFlags::SYMLINK_NOFOLLOW)
-        });
+        let at = missing
+            .is_empty()
+            .then(|| rustix::fs::statat(&folder.fd, name.as_os_str(), AtFlags::SYMLINK_NOFOLLOW));
         let stat = match at {
             None | Some(Err(Errno::NOENT)) => None,
             Some(Ok(stat)) => Some(stat),
@@ -172,7 +172,8 @@ impl Place {
 
     fn fill(&self, folder: &OwnedFd, name: &str, bytes: &[u8]) -> Result<FileState, PathError> {
         let io = |error: Errno| refused(&self.shown, error);
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | FOLDER.difference(OFlags::DIRECTORY);
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | FOLDER.difference(OFlags::DIRECTORY);
         let mode = Mode::from_raw_mode(0o666);
         let mut file = File::from(rustix::fs::openat(folder, name, flags, mode).map_err(io)?);
         file.write_all(bytes).map_err(|error| PathError::io(&self.shown, error))?;

@@ -104,7 +104,7 @@ fn worded(error: &jsonschema::ValidationError<'_>, spec: &ToolSpec) -> String {
         }
         ValidationErrorKind::Type { .. } => {
             let what = crate::value::kind_of(error.instance());
-            format!("{} (it is a {what})", error.masked())
+            error.masked().to_string().replacen("value", what, 1)
         }
         _ => error.masked().to_string(),
     }

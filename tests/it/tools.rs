@@ -1,1 +1,7 @@
-//! tools.
+//! The built-in tools of LANGUAGE §7, through the one entry that everybody uses.
+
+mod bench;
+mod edit;
+mod files;
+mod guard;
+mod policy;

@@ -1,0 +1,112 @@
+use kb::definition::{ApprovalLevel, Settings};
+use kb::evidence::{Invocation, InvocationStatus};
+use kb::process::{BaseEnvironment, Supervisor};
+use kb::redaction::Redactor;
+use kb::tool::{Approvals, Call, CallResult, Caller, Toolbox, ToolboxParts, Workspace};
+use kb::value::Json;
+use std::path::Path;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// A workspace in a temporary folder, and a toolbox over it.
+pub(super) struct Bench {
+    pub(super) dir: tempfile::TempDir,
+    pub(super) tools: Toolbox,
+}
+
+/// What a test may set.
+#[derive(Default)]
+pub(super) struct Setup {
+    pub(super) settings: Settings,
+    pub(super) yes: bool,
+    pub(super) sandbox: Option<ApprovalLevel>,
+    pub(super) files: Vec<(&'static str, &'static str)>,
+}
+
+impl Setup {
+    pub(super) fn bench(self) -> Bench {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, text) in &self.files {
+            put(dir.path(), path, text);
+        }
+        let tools = Toolbox::new(ToolboxParts {
+            workspace: Workspace::open(dir.path(), &[], &[]).unwrap(),
+            supervisor: Supervisor::new(BaseEnvironment::from_process(&[])),
+            settings: Arc::new(self.settings),
+            approvals: Approvals { yes: self.yes },
+            redactor: Arc::new(Redactor::default()),
+            sandbox: self.sandbox.unwrap_or(ApprovalLevel::Process),
+        });
+        Bench { dir, tools }
+    }
+}
+
+/// A workspace with these files and nothing set.
+pub(super) fn bench(files: &[(&'static str, &'static str)]) -> Bench {
+    Setup { files: files.to_vec(), ..Setup::default() }.bench()
+}
+
+/// Writes a file with its folders, past all tools.
+pub(super) fn put(root: &Path, path: &str, text: &str) {
+    let path = root.join(path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+/// A call by a `tool:` step.
+pub(super) fn call(tool: &str, args: Json) -> Call {
+    Call {
+        id: "c1".into(),
+        tool: tool.into(),
+        args,
+        caller: Caller::Author,
+        env: Vec::new(),
+        cwd: String::new(),
+        evidence: true,
+    }
+}
+
+/// A call by a specialist.
+pub(super) fn call_of(whitelist: &[&str], tool: &str, args: Json) -> Call {
+    let whitelist = whitelist.iter().map(|name| (*name).to_owned()).collect();
+    let caller = Caller::Specialist { id: "helper".into(), whitelist };
+    Call { caller, ..call(tool, args) }
+}
+
+impl Bench {
+    pub(super) async fn make(&self, call: &Call) -> (CallResult, Invocation) {
+        self.tools.call(call, &CancellationToken::new()).await
+    }
+
+    pub(super) async fn run(&self, tool: &str, args: Json) -> CallResult {
+        self.make(&call(tool, args)).await.0
+    }
+
+    /// The result of a call that must work.
+    pub(super) async fn ok(&self, tool: &str, args: Json) -> Json {
+        let result = self.run(tool, args).await;
+        assert_eq!(result.status, InvocationStatus::Success, "{:#}", result.result);
+        result.result
+    }
+
+    /// `status code: message` of a call that must not work.
+    pub(super) async fn refused(&self, tool: &str, args: Json) -> String {
+        told(&self.run(tool, args).await)
+    }
+
+    pub(super) fn text(&self, path: &str) -> String {
+        std::fs::read_to_string(self.dir.path().join(path)).unwrap()
+    }
+
+    pub(super) fn has(&self, path: &str) -> bool {
+        self.dir.path().join(path).symlink_metadata().is_ok()
+    }
+}
+
+/// `Status KB0000 message` of a result without success, as the caller sees it.
+pub(super) fn told(result: &CallResult) -> String {
+    let failure = result.failure.as_ref().expect("it was to be refused");
+    assert_eq!(result.result["error"]["code"], failure.code.as_str());
+    assert_eq!(result.result["error"]["message"], failure.message.as_str());
+    format!("{:?} {} {}", result.status, failure.code, failure.message)
+}

@@ -1,0 +1,203 @@
+use super::bench::{Setup, bench, call_of, told};
+use insta::assert_snapshot;
+use kb::definition::{Settings, ToolSecurity};
+use kb::evidence::InvocationStatus;
+use kb::value::ToolName;
+use serde_json::{Value, json};
+
+fn name(text: &str) -> ToolName {
+    ToolName::new(text).unwrap()
+}
+
+fn secured(tool: &str, security: ToolSecurity) -> Settings {
+    Settings { tool_security: [(name(tool), security)].into(), ..Settings::default() }
+}
+
+fn globs(globs: &[&str]) -> Vec<String> {
+    globs.iter().map(|glob| (*glob).to_owned()).collect()
+}
+
+#[tokio::test]
+async fn a_specialist_calls_only_its_own_tools() {
+    let bench = bench(&[("a", "x")]);
+    let read = json!({"path": "a"});
+    for whitelist in [&["fs:read"][..], &["fs:*"], &["*"], &["file_read"]] {
+        let (result, _) = bench.make(&call_of(whitelist, "fs:read", read.clone())).await;
+        assert_eq!(result.status, InvocationStatus::Success, "{whitelist:?}");
+    }
+    let write = call_of(&["fs:read", "fs:list"], "fs:write", json!({"path": "b", "content": ""}));
+    let (result, invocation) = bench.make(&write).await;
+    assert_eq!(told(&result), "Denied KB0601 `fs:write` is not among the tools of `helper`");
+    assert_eq!(result.result["error"]["help"], "allowed here: `fs:read`, `fs:list`, `output:read`");
+    assert_eq!(invocation.status, InvocationStatus::Denied);
+    assert!(!bench.has("b"));
+}
+
+#[tokio::test]
+async fn tools_that_do_not_exist_are_refused_with_a_suggestion() {
+    let bench = bench(&[]);
+    let cases = [
+        ("fs:raed", "did you mean `fs:read`?"),
+        ("mind:rag-query", "allowed here: `fs:read`, `output:read`"),
+    ];
+    for (tool, help) in cases {
+        let (result, _) = bench.make(&call_of(&["fs:read"], tool, json!({}))).await;
+        assert_eq!(told(&result), format!("Denied KB0602 there is no tool `{tool}`"));
+        assert_eq!(result.result["error"]["help"], help);
+    }
+}
+
+#[tokio::test]
+async fn every_violation_of_the_schema_is_named() {
+    let bench = bench(&[]);
+    let mut lines = Vec::new();
+    for (tool, args) in [
+        ("fs:read", json!({"start_line": 1})),
+        ("fs:read", json!({"path": 7, "startLine": 0, "endLine": "x"})),
+        ("fs:read", json!("a.txt")),
+        ("fs:edit", json!({"path": "a", "old": "", "new": null})),
+        ("fs:search", json!({"pattern": "x", "maxResults": 5000, "recursive": true})),
+    ] {
+        lines.push(bench.refused(tool, args).await);
+    }
+    assert_snapshot!(lines.join("\n"), @r#"
+    Failed KB0603 the arguments do not fit `fs:read`: there is no `start_line`; did you mean `startLine`?; `path` is missing
+    Failed KB0603 the arguments do not fit `fs:read`: `path`: number is not of type "string"; `startLine`: value is less than the minimum of 1; `endLine`: string is not of type "integer"
+    Failed KB0603 the arguments do not fit `fs:read`: string is not of type "object"
+    Failed KB0603 the arguments do not fit `fs:edit`: `old`: value is shorter than 1 character; `new`: null is not of type "string"
+    Failed KB0603 the arguments do not fit `fs:search`: `maxResults`: value is greater than the maximum of 1000; there is no `recursive`
+    "#);
+}
+
+#[tokio::test]
+async fn the_settings_narrow_for_everybody() {
+    let off = ToolSecurity { enabled: Some(false), ..Default::default() };
+    let only = Settings { allowed_tools: Some(vec![name("file_read")]), ..Settings::default() };
+    let cases = [
+        (secured("file_write", off.clone()), "fs:write", false),
+        (secured("file_write", off.clone()), "fs:delete", false),
+        (secured("fs:write", off), "fs:exists", true),
+        (only.clone(), "fs:exists", true),
+        (only, "fs:write", false),
+    ];
+    for (settings, tool, allowed) in cases {
+        let bench = Setup { settings, files: vec![("a", "x")], ..Default::default() }.bench();
+        let args = match tool {
+            "fs:write" => json!({"path": "a", "content": ""}),
+            _ => json!({"path": "a"}),
+        };
+        let result = bench.run(tool, args).await;
+        assert_eq!(result.status == InvocationStatus::Success, allowed, "{tool}");
+        if !allowed {
+            assert_eq!(told(&result), format!("Denied KB0601 the settings do not allow `{tool}`"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_approval_is_asked_of_specialists_only() {
+    let settings = || {
+        secured("fs:write", ToolSecurity { requires_approval: Some(true), ..Default::default() })
+    };
+    let args = json!({"path": "a", "content": ""});
+    for (yes, author, allowed) in [(false, false, false), (true, false, true), (false, true, true)]
+    {
+        let bench = Setup { settings: settings(), yes, ..Default::default() }.bench();
+        let call = match author {
+            true => super::bench::call("fs:write", args.clone()),
+            false => call_of(&["fs:write"], "fs:write", args.clone()),
+        };
+        let (result, _) = bench.make(&call).await;
+        assert_eq!(result.status == InvocationStatus::Success, allowed, "{yes} {author}");
+        if !allowed {
+            let expected = "Denied KB0604 the settings want a person's approval for `fs:write`";
+            assert_eq!(told(&result), expected);
+        }
+    }
+}
+
+#[tokio::test]
+async fn paths_are_held_to_the_globs_of_the_settings() {
+    let security = |allowed: Option<&[&str]>, denied: &[&str]| ToolSecurity {
+        allowed_paths: allowed.map(globs),
+        denied_paths: globs(denied),
+        ..Default::default()
+    };
+    let cases: [(ToolSecurity, &str, bool); 10] = [
+        (security(Some(&["src/**"]), &[]), "src/a", true),
+        (security(Some(&["src/**"]), &[]), "b", false),
+        (security(Some(&["src/**"]), &[]), "link-to-b", false),
+        (security(Some(&[]), &[]), "b", false),
+        (security(None, &["**/.env"]), ".env", false),
+        (security(None, &["**/.env"]), "src/.env", false),
+        (security(None, &["**/.env"]), "b", true),
+        (security(None, &["/**/src/a"]), "src/a", false),
+        (security(Some(&["["]), &[]), "b", false),
+        (security(None, &[".env"]), "src/.env", false),
+    ];
+    for (security, path, allowed) in cases {
+        let files = vec![("src/a", "x"), ("b", "x"), (".env", "x"), ("src/.env", "x")];
+        let settings = secured("file_read", security.clone());
+        let bench = Setup { settings, files, ..Default::default() }.bench();
+        std::os::unix::fs::symlink("../b", bench.dir.path().join("src/link")).unwrap();
+        std::os::unix::fs::symlink("b", bench.dir.path().join("link-to-b")).unwrap();
+        let result = bench.run("fs:read", json!({"path": path})).await;
+        assert_eq!(result.status == InvocationStatus::Success, allowed, "{security:?} {path}");
+        if !allowed {
+            let expected =
+                format!("Denied KB0601 the settings do not let `fs:read` touch `{path}`");
+            assert_eq!(told(&result), expected);
+        }
+        let found = bench.ok("fs:search", json!({"pattern": "x"})).await;
+        let real = path.trim_start_matches("link-to-");
+        assert_eq!(
+            found.to_string().contains(&format!("\"{real}\"")),
+            allowed,
+            "{security:?} {path}"
+        );
+    }
+}
+
+#[test]
+fn a_model_is_told_of_the_tools_that_it_may_call() {
+    let off = ToolSecurity { enabled: Some(false), ..Default::default() };
+    let bench = Setup { settings: secured("fs:delete", off), ..Default::default() }.bench();
+    let told = |whitelist: &[&str]| {
+        let described = bench.tools.describe(&globs(whitelist));
+        described.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(told(&["fs:*"]), "fs:read fs:list fs:search fs:exists fs:write fs:edit output:read");
+    assert_eq!(told(&["fs:read"]), "fs:read output:read");
+    assert_eq!(told(&["mind:rag-query"]), "");
+    let read = &bench.tools.describe(&globs(&["fs:read"]))[0];
+    assert_eq!(read.schema["required"], json!(["path"]));
+}
+
+#[test]
+fn every_tool_has_the_names_of_the_language() {
+    let bench = bench(&[]);
+    let names = |schema: &Value| {
+        let names = schema["properties"].as_object().unwrap().keys();
+        names.filter(|name| *name != "note").cloned().collect::<Vec<_>>().join(",")
+    };
+    let table: Vec<String> = bench
+        .tools
+        .specs()
+        .iter()
+        .map(|s| format!("{} {:?} {} -> {}", s.name, s.level, names(&s.input), names(&s.output)))
+        .collect();
+    assert_snapshot!(table.join("\n"), @r"
+    fs:read Moderate path,startLine,endLine -> content,totalLines
+    fs:list Moderate path,glob,depth -> entries
+    fs:search Moderate pattern,path,glob,maxResults -> matches
+    fs:exists Safe path -> exists,kind
+    fs:write Restricted path,content -> created,bytes
+    fs:edit Restricted path,old,new,all -> replaced,line
+    fs:delete Restricted path -> deleted
+    output:read Safe ref,offset -> content,next
+    ");
+    for spec in bench.tools.specs() {
+        assert!(jsonschema::meta::is_valid(&spec.input), "{}", spec.name);
+        assert!(jsonschema::meta::is_valid(&spec.output), "{}", spec.name);
+    }
+}
