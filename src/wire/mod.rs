@@ -1,1 +1,27 @@
-//! To be built.
+//! The public, versioned forms: events, run and definition views, problems.
+//!
+//! What scripts read (`--json`) and what every display of ours is drawn from, live or later. Pure, and
+//! apart from `run::Event`, which belongs to the journal and changes for its own reasons. Within one
+//! `v`, fields and types are added and never change or go. [`Translator`] turns what the journal holds
+//! into [`Event`]s; the views are made from folded state.
+
+mod body;
+mod definition_view;
+mod event;
+mod parts;
+mod problem;
+mod progress;
+mod run_view;
+mod schema;
+mod specialist_view;
+mod translator;
+
+pub use body::Body;
+pub use definition_view::{DefinitionView, ParamView, StepOutline};
+pub use event::{Event, Place, VERSION};
+pub use parts::{Blob, CheckLine, ErrorView, EvidenceView, FileChange, UsageView};
+pub use problem::Problem;
+pub use run_view::{InstanceView, RunHead, RunView};
+pub use schema::event_schema;
+pub use specialist_view::SpecialistView;
+pub use translator::Translator;

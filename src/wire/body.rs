@@ -1,0 +1,285 @@
+use super::parts::{Blob, CheckLine, ErrorView, EvidenceView, FileChange, UsageView};
+use crate::value::Json;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What an event says, by its `type`.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged, rename_all_fields = "camelCase")]
+#[schemars(!untagged, tag = "type")]
+pub enum Body {
+    /// A run began.
+    #[schemars(rename = "run:start")]
+    RunStart {
+        /// The definition's id.
+        definition: String,
+        /// Digest over everything that is frozen.
+        digest: String,
+        /// Parameters; secrets as references.
+        params: Json,
+        /// How far processes are held: `none`, `process`, `kernel`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        sandbox: Option<String>,
+        /// How surely processes end with their step.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        process: Option<String>,
+        /// Everything known of the place.
+        environment: Json,
+    },
+    /// A new holder took the run over.
+    #[schemars(rename = "run:resume")]
+    RunResume {
+        /// The holder's epoch.
+        epoch: u64,
+        /// Instances that were in flight and go on.
+        in_flight: Vec<String>,
+    },
+    /// The run stands still and can be resumed.
+    #[schemars(rename = "run:waiting")]
+    RunWaiting {
+        /// `waiting`: for people or budget; `interrupted`: it was told to stop starting work.
+        #[schemars(extend("enum" = ["waiting", "interrupted"]))]
+        status: &'static str,
+        /// Why.
+        reason: String,
+    },
+    /// All that is missing is a slot or a lock.
+    #[schemars(rename = "step:ready")]
+    StepReady {},
+    /// An attempt begins.
+    #[schemars(rename = "step:start")]
+    StepStart {
+        /// The step's kind key.
+        kind: &'static str,
+        /// Its specialist.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        specialist: Option<String>,
+        /// The specialist's model tier.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        tier: Option<&'static str>,
+    },
+    /// A `forEach` list became instances.
+    #[schemars(rename = "step:expanded")]
+    StepExpanded {
+        /// How many.
+        count: usize,
+        /// Their unique keys, in item order.
+        keys: Vec<String>,
+    },
+    /// Instances go back to the start of their next iteration.
+    #[schemars(rename = "step:reset")]
+    StepReset {
+        /// What was asked to go back.
+        roots: Vec<String>,
+        /// Everything that goes back.
+        closure: Vec<String>,
+        /// Why.
+        reason: String,
+    },
+    /// The step waits and holds no slot.
+    #[schemars(rename = "step:waiting")]
+    StepWaiting {
+        /// For what.
+        reason: String,
+        /// For this moment, RFC 3339; absent where it waits for a person.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        until: Option<String>,
+    },
+    /// The model wrote this; only with `--tokens`, never stored.
+    #[schemars(rename = "step:token")]
+    StepToken {
+        /// A piece of text.
+        text: String,
+    },
+    /// A model answered.
+    #[schemars(rename = "model:call")]
+    ModelCall {
+        /// Turn of the attempt, from 1.
+        turn: u32,
+        /// The model that answered.
+        model: String,
+        /// The tier it was chosen by.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        tier: Option<&'static str>,
+        /// What it took.
+        usage: UsageView,
+        /// Dollars; null where its price is not known.
+        cost_usd: Option<f64>,
+        /// How many tools it asks for.
+        calls: usize,
+    },
+    /// A tool is about to be called.
+    #[schemars(rename = "tool:call")]
+    ToolCall {
+        /// Turn of the attempt; 0 for a step's own call.
+        turn: u32,
+        /// Unique within the attempt.
+        id: String,
+        /// Which tool.
+        tool: String,
+        /// Its arguments, masked.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        args: Option<Arc<Json>>,
+        /// Where they are, if they are large.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        args_blob: Option<Blob>,
+    },
+    /// It ended.
+    #[schemars(rename = "tool:result")]
+    ToolResult {
+        /// As in its call.
+        turn: u32,
+        /// As in its call.
+        id: String,
+        /// Which tool.
+        tool: String,
+        /// How it ended.
+        #[schemars(extend("enum" = ["success", "failed", "timeout", "denied", "unknown"]))]
+        status: &'static str,
+        /// Digest of the unmasked arguments.
+        args_hash: String,
+        /// Bytes of the whole result.
+        bytes: u64,
+        /// How long it took.
+        duration_ms: u64,
+        /// What it points to.
+        evidence: Vec<EvidenceView>,
+        /// Files that were changed while it ran.
+        changes: Vec<FileChange>,
+    },
+    /// An attempt ended, before its gate.
+    #[schemars(rename = "attempt:end")]
+    AttemptEnd {
+        /// In one word: `ok`, `transient`, `exit:1`, …
+        outcome: String,
+        /// Why it did not work.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<ErrorView>,
+        /// What it took.
+        usage: UsageView,
+        /// How long it took.
+        duration_ms: u64,
+    },
+    /// A gate spoke.
+    #[schemars(rename = "verification:complete")]
+    VerificationComplete {
+        /// What it says.
+        #[schemars(extend("enum" = ["passed", "failed", "inconclusive"]))]
+        verdict: String,
+        /// How good the proof is.
+        #[schemars(extend("enum" = ["low", "medium", "high"]))]
+        confidence: &'static str,
+        /// The first reason that is not `passed`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+        /// Each check, in order.
+        checks: Vec<CheckLine>,
+    },
+    /// A row of the recovery table was taken: another attempt follows.
+    #[schemars(rename = "recovery:applied")]
+    RecoveryApplied {
+        /// What happened.
+        outcome: String,
+        /// What is done about it: `retry`, `rework`, …
+        row: String,
+        /// How often this row was taken now.
+        taken: u32,
+        /// How often it may be.
+        max: u32,
+        /// Why.
+        reason: String,
+    },
+    /// A person is asked.
+    #[schemars(rename = "ask:opened")]
+    AskOpened {
+        /// What.
+        question: String,
+    },
+    /// A person answered.
+    #[schemars(rename = "ask:answered")]
+    AskAnswered {
+        /// Whether it goes on.
+        approved: bool,
+        /// Who.
+        by: String,
+    },
+    /// An instance ended in this iteration.
+    #[schemars(rename = "step:end")]
+    StepEnd {
+        /// How.
+        #[schemars(extend("enum" = ["succeeded", "failed", "skipped", "blocked", "cancelled"]))]
+        status: &'static str,
+        /// Whether its failure does not fail the run.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        tolerated: bool,
+        /// What it handed out.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        output: Option<Arc<Json>>,
+        /// Where that is, if it is large.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        output_blob: Option<Blob>,
+        /// Why it did not succeed.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<ErrorView>,
+        /// What its gate said last.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        verdict: Option<String>,
+        /// What all its attempts of this iteration took, those of its items included.
+        usage: UsageView,
+        /// From the start of its first attempt, waits included; 0 where it never started.
+        duration_ms: u64,
+    },
+    /// The run ended.
+    #[schemars(rename = "run:end")]
+    RunEnd {
+        /// How.
+        #[schemars(extend("enum" = ["succeeded", "failed", "cancelled"]))]
+        status: &'static str,
+        /// What it hands out.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        outputs: Option<Arc<Json>>,
+        /// Where that is, if it is large.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        outputs_blob: Option<Blob>,
+        /// Why it did not succeed, where that is not a step's own failure.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<ErrorView>,
+        /// What it took, all iterations together.
+        usage: UsageView,
+        /// Steps by status.
+        counts: BTreeMap<&'static str, u32>,
+        /// From its first start.
+        duration_ms: u64,
+        /// Head of the hash chain over its model calls, tool calls and verdicts.
+        trace_head: String,
+    },
+}
+
+impl Body {
+    /// The event's `type`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Body::RunStart { .. } => "run:start",
+            Body::RunResume { .. } => "run:resume",
+            Body::RunWaiting { .. } => "run:waiting",
+            Body::StepReady {} => "step:ready",
+            Body::StepStart { .. } => "step:start",
+            Body::StepExpanded { .. } => "step:expanded",
+            Body::StepReset { .. } => "step:reset",
+            Body::StepWaiting { .. } => "step:waiting",
+            Body::StepToken { .. } => "step:token",
+            Body::ModelCall { .. } => "model:call",
+            Body::ToolCall { .. } => "tool:call",
+            Body::ToolResult { .. } => "tool:result",
+            Body::AttemptEnd { .. } => "attempt:end",
+            Body::VerificationComplete { .. } => "verification:complete",
+            Body::RecoveryApplied { .. } => "recovery:applied",
+            Body::AskOpened { .. } => "ask:opened",
+            Body::AskAnswered { .. } => "ask:answered",
+            Body::StepEnd { .. } => "step:end",
+            Body::RunEnd { .. } => "run:end",
+        }
+    }
+}

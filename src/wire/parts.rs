@@ -1,0 +1,162 @@
+use crate::evidence::{Change, ChangeKind, CheckDetail, EvidenceRef, FileKind};
+use crate::run::Payload;
+use crate::value::{Digest, Failure, Json, Usage};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::sync::Arc;
+
+/// What model calls took. `costUsd` is null where a model without a price took part.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UsageView {
+    /// Tokens read by the model.
+    pub prompt_tokens: u64,
+    /// Tokens written by the model.
+    pub completion_tokens: u64,
+    /// Of the prompt, those the provider had cached.
+    pub cached_tokens: u64,
+    /// Dollars.
+    pub cost_usd: Option<f64>,
+    /// Model calls.
+    pub model_calls: u32,
+    /// Tool calls.
+    pub tool_calls: u32,
+}
+
+impl From<Usage> for UsageView {
+    fn from(usage: Usage) -> Self {
+        UsageView {
+            prompt_tokens: usage.prompt_tokens,
+            completion_tokens: usage.completion_tokens,
+            cached_tokens: usage.cached_tokens,
+            cost_usd: usage.cost_usd.map(|cost| cost.usd()),
+            model_calls: usage.model_calls,
+            tool_calls: usage.tool_calls,
+        }
+    }
+}
+
+/// Why something did not work; `kb explain CODE` has a page for the code.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ErrorView {
+    /// A stable code such as `KB0502`.
+    pub code: String,
+    /// What is wrong.
+    pub message: String,
+    /// The mend.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+    /// More for programs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub details: Option<Json>,
+}
+
+impl From<&Failure> for ErrorView {
+    fn from(failure: &Failure) -> Self {
+        let Failure { code, message, help, details } = failure.clone();
+        ErrorView { code, message, help, details }
+    }
+}
+
+/// A value too large for an event: its canonical JSON text is stored under its digest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Blob {
+    /// Names it.
+    #[schemars(with = "String")]
+    pub sha256: Digest,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// The value itself, or where it is.
+pub(super) fn split(payload: Option<&Payload>) -> (Option<Arc<Json>>, Option<Blob>) {
+    match payload {
+        None => (None, None),
+        Some(Payload::Inline(value)) => (Some(value.clone()), None),
+        Some(Payload::Blob { digest, bytes }) => {
+            (None, Some(Blob { sha256: *digest, bytes: *bytes }))
+        }
+    }
+}
+
+/// One check of a gate.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckLine {
+    /// What was checked.
+    pub check: String,
+    /// What came out.
+    #[schemars(extend("enum" = ["passed", "failed", "inconclusive"]))]
+    pub verdict: String,
+    /// Why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What was observed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Json>,
+}
+
+impl From<&CheckDetail> for CheckLine {
+    fn from(detail: &CheckDetail) -> Self {
+        CheckLine {
+            check: detail.check.clone(),
+            verdict: detail.verdict.to_string(),
+            reason: detail.reason.clone(),
+            evidence: detail.evidence.clone(),
+        }
+    }
+}
+
+/// Something outside the journal that a tool call points to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct EvidenceView {
+    /// `file`, `http`, `receipt`, `log` or `hash`.
+    pub kind: String,
+    /// Path, URL or id.
+    #[serde(rename = "ref")]
+    pub reference: String,
+    /// Digest of what it pointed to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub sha256: Option<Digest>,
+}
+
+impl From<&EvidenceRef> for EvidenceView {
+    fn from(evidence: &EvidenceRef) -> Self {
+        let EvidenceRef { kind, reference, sha256 } = evidence.clone();
+        EvidenceView { kind, reference, sha256 }
+    }
+}
+
+/// A file that was changed while a tool ran.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FileChange {
+    /// Relative to the workspace.
+    pub path: String,
+    /// What happened to it.
+    #[schemars(extend("enum" = ["created", "modified", "deleted"]))]
+    pub change: &'static str,
+    /// Digest of what it became.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub sha256: Option<Digest>,
+}
+
+impl FileChange {
+    /// What a recorded change says; `None` for one without either side, and for directories.
+    pub fn of(change: &Change) -> Option<FileChange> {
+        let kind = match change.kind()? {
+            ChangeKind::Created => "created",
+            ChangeKind::Modified => "modified",
+            ChangeKind::Deleted => "deleted",
+        };
+        let state = change.after.as_ref().or(change.before.as_ref())?;
+        let sha256 = change.after.as_ref().and_then(|after| after.sha256);
+        (state.kind != FileKind::Directory).then(|| FileChange {
+            path: change.path.clone(),
+            change: kind,
+            sha256,
+        })
+    }
+}

@@ -1,0 +1,351 @@
+use super::Body;
+use super::event::{Event, Place};
+use super::parts::{CheckLine, ErrorView, EvidenceView, FileChange, split};
+use super::progress::Board;
+use crate::evidence::{Confidence, Invocation, InvocationStatus, Verification};
+use crate::plan::Plan;
+use crate::run::{self, InstanceIx, Payload, Record, StepStatus};
+use crate::value::{Digest, Json, OutcomeKind, RunId, Timestamp, Usage, canonical};
+
+/// Turns the journal's events into public ones, folding what they need from those before: names of
+/// items, iterations, times, sums. Feed it every event of a run from the first, those of an earlier
+/// holder too, and show only what is new.
+#[derive(Debug, Clone)]
+pub struct Translator {
+    run: RunId,
+    board: Board,
+    began: Option<Timestamp>,
+    usage: Usage,
+    trace: Digest,
+}
+
+impl Translator {
+    /// At the start of a run.
+    pub fn new(run: RunId, plan: &Plan) -> Translator {
+        let trace = Digest::of(run.as_str());
+        Translator { run, board: Board::of(plan), began: None, usage: Usage::NONE, trace }
+    }
+
+    /// What one stored event says to the public: nothing, one event or several with its `seq`.
+    pub fn translate(&mut self, seq: u64, at: Timestamp, event: &run::Event) -> Vec<Event> {
+        self.chain(event);
+        let bodies = self.bodies(at, event);
+        let event =
+            |(place, body)| Event { at, run: self.run.clone(), seq: Some(seq), place, body };
+        bodies.into_iter().map(event).collect()
+    }
+
+    /// Where an instance stands, for events that are not stored ([`Event::token`]).
+    pub fn place(&self, instance: InstanceIx) -> Option<Place> {
+        self.board.place(instance)
+    }
+
+    /// The event that says that the run waits for people alone, once its holder leaves for that
+    /// reason; `None` where nothing waits for a person. It is not stored, so it has no `seq`.
+    pub fn waiting(&self, at: Timestamp) -> Option<Event> {
+        let waits: Vec<&str> = self
+            .board
+            .instances()
+            .filter(|(_, progress)| progress.status == StepStatus::Waiting)
+            .map(|(_, progress)| &*progress.name)
+            .collect();
+        let reason = format!("an answer is needed for {}", waits.join(", "));
+        let body = Body::RunWaiting { status: "waiting", reason };
+        let event = Event { at, run: self.run.clone(), seq: None, place: None, body };
+        (!waits.is_empty()).then_some(event)
+    }
+
+    /// What the run took so far, all iterations together.
+    pub fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    fn bodies(&mut self, at: Timestamp, event: &run::Event) -> Vec<(Option<Place>, Body)> {
+        use run::Event as E;
+        match event {
+            E::RunStarted { definition, digest, params, environment } => {
+                self.began = Some(at);
+                let level =
+                    |key: &str| environment.get(key).and_then(Json::as_str).map(str::to_owned);
+                vec![(
+                    None,
+                    Body::RunStart {
+                        definition: definition.clone(),
+                        digest: digest.to_string(),
+                        params: params.clone(),
+                        sandbox: level("sandbox"),
+                        process: level("process"),
+                        environment: environment.clone(),
+                    },
+                )]
+            }
+            E::RunResumed { epoch, in_flight } => {
+                let in_flight = self.board.names(in_flight);
+                vec![(None, Body::RunResume { epoch: *epoch, in_flight })]
+            }
+            E::Evaluated { .. } | E::CancelRequested { .. } => Vec::new(),
+            E::Expanded { instance, keys, .. } => self.expanded(at, *instance, keys),
+            E::Ready { instance } => {
+                self.status(*instance, StepStatus::Ready);
+                self.here(*instance, Body::StepReady {})
+            }
+            E::Started { instance, attempt } => self.started(at, *instance, *attempt),
+            E::Recorded { instance, record, .. } => {
+                recorded(record).map_or_else(Vec::new, |body| self.here(*instance, body))
+            }
+            E::AttemptEnded { instance, outcome, output, failure, usage, .. } => {
+                self.attempt_ended(at, *instance, *outcome, (output, failure), *usage)
+            }
+            E::Judged { instance, verification, .. } => self.judged(*instance, verification),
+            E::Recovered { instance, outcome, action, taken, max, reason, due } => {
+                let body = Body::RecoveryApplied {
+                    outcome: outcome.name(),
+                    row: action.clone(),
+                    taken: *taken,
+                    max: *max,
+                    reason: reason.clone(),
+                };
+                self.recovered(at, *instance, *due, body)
+            }
+            E::Waiting { instance, reason } => {
+                self.status(*instance, StepStatus::Waiting);
+                let waiting = Body::StepWaiting { reason: reason.clone(), until: None };
+                let asked = Body::AskOpened { question: reason.clone() };
+                [self.here(*instance, waiting), self.here(*instance, asked)].concat()
+            }
+            E::Answered { instance, approved, by } => {
+                self.status(*instance, StepStatus::Ready);
+                self.here(*instance, Body::AskAnswered { approved: *approved, by: by.clone() })
+            }
+            E::Ended { instance, status, tolerated, output, failure } => {
+                self.ended(at, *instance, (*status, *tolerated), output, failure)
+            }
+            E::Reset { roots, closure, reason } => self.reset(roots, closure, reason),
+            E::Draining { reason } => {
+                let body = Body::RunWaiting { status: "interrupted", reason: reason.clone() };
+                vec![(None, body)]
+            }
+            E::RunEnded { status, outputs, failure } => {
+                let (outputs, outputs_blob) = split(Some(outputs));
+                vec![(
+                    None,
+                    Body::RunEnd {
+                        status: status.as_str(),
+                        outputs,
+                        outputs_blob,
+                        error: failure.as_ref().map(ErrorView::from),
+                        usage: self.usage.into(),
+                        counts: self.board.counts(),
+                        duration_ms: elapsed(self.began, at),
+                        trace_head: self.trace.to_string(),
+                    },
+                )]
+            }
+        }
+    }
+
+    fn here(&self, ix: InstanceIx, body: Body) -> Vec<(Option<Place>, Body)> {
+        vec![(self.board.place(ix), body)]
+    }
+
+    fn status(&mut self, ix: InstanceIx, status: StepStatus) {
+        if let Some(progress) = self.board.get_mut(ix) {
+            progress.status = status;
+        }
+    }
+
+    fn expanded(
+        &mut self,
+        at: Timestamp,
+        ix: InstanceIx,
+        keys: &[String],
+    ) -> Vec<(Option<Place>, Body)> {
+        if let Some(progress) = self.board.get_mut(ix) {
+            progress.began.get_or_insert(at);
+            progress.status = StepStatus::Running;
+        }
+        self.board.expand(ix, keys);
+        self.here(ix, Body::StepExpanded { count: keys.len(), keys: keys.to_vec() })
+    }
+
+    fn started(
+        &mut self,
+        at: Timestamp,
+        ix: InstanceIx,
+        attempt: u32,
+    ) -> Vec<(Option<Place>, Body)> {
+        let Some(progress) = self.board.get_mut(ix) else { return Vec::new() };
+        progress.began.get_or_insert(at);
+        progress.attempt_began = Some(at);
+        progress.attempt = attempt;
+        progress.status = StepStatus::Running;
+        let card = &self.board.cards[self.board.get(ix).map_or(0, |progress| progress.step)];
+        let body = Body::StepStart {
+            kind: card.kind,
+            specialist: card.specialist.clone(),
+            tier: card.tier.map(|tier| tier.as_str()),
+        };
+        self.here(ix, body)
+    }
+
+    fn attempt_ended(
+        &mut self,
+        at: Timestamp,
+        ix: InstanceIx,
+        outcome: OutcomeKind,
+        (output, failure): (&Option<Payload>, &Option<crate::value::Failure>),
+        usage: Usage,
+    ) -> Vec<(Option<Place>, Body)> {
+        self.usage += usage;
+        self.board.spend(ix, usage);
+        let Some(progress) = self.board.get_mut(ix) else { return Vec::new() };
+        progress.output.clone_from(output);
+        progress.failure.clone_from(failure);
+        progress.verdict = None;
+        let body = Body::AttemptEnd {
+            outcome: outcome.name(),
+            error: failure.as_ref().map(ErrorView::from),
+            usage: usage.into(),
+            duration_ms: elapsed(progress.attempt_began, at),
+        };
+        self.here(ix, body)
+    }
+
+    fn judged(
+        &mut self,
+        ix: InstanceIx,
+        verification: &Verification,
+    ) -> Vec<(Option<Place>, Body)> {
+        if let Some(progress) = self.board.get_mut(ix) {
+            progress.verdict = Some(verification.verdict);
+        }
+        let body = Body::VerificationComplete {
+            verdict: verification.verdict.to_string(),
+            confidence: match verification.confidence {
+                Confidence::Low => "low",
+                Confidence::Medium => "medium",
+                Confidence::High => "high",
+            },
+            reason: verification.reason.clone(),
+            checks: verification.checks.iter().map(CheckLine::from).collect(),
+        };
+        self.here(ix, body)
+    }
+
+    fn recovered(
+        &mut self,
+        at: Timestamp,
+        ix: InstanceIx,
+        due: Timestamp,
+        body: Body,
+    ) -> Vec<(Option<Place>, Body)> {
+        let mut bodies = self.here(ix, body);
+        if due > at {
+            let reason = "the next attempt".to_owned();
+            let waiting = Body::StepWaiting { reason, until: Some(due.rfc3339()) };
+            bodies.extend(self.here(ix, waiting));
+        }
+        bodies
+    }
+
+    fn ended(
+        &mut self,
+        at: Timestamp,
+        ix: InstanceIx,
+        (status, tolerated): (StepStatus, bool),
+        output: &Option<Payload>,
+        failure: &Option<crate::value::Failure>,
+    ) -> Vec<(Option<Place>, Body)> {
+        let Some(progress) = self.board.get_mut(ix) else { return Vec::new() };
+        progress.status = status;
+        let (last_output, last_failure) = (progress.output.take(), progress.failure.take());
+        let succeeded = status == StepStatus::Succeeded;
+        let (output, output_blob) = split(output.as_ref().or(last_output.as_ref()));
+        let failure = failure.as_ref().or(last_failure.as_ref()).filter(|_| !succeeded);
+        let body = Body::StepEnd {
+            status: status.as_str(),
+            tolerated,
+            output,
+            output_blob,
+            error: failure.map(ErrorView::from),
+            verdict: progress.verdict.map(|verdict| verdict.to_string()),
+            usage: progress.usage.into(),
+            duration_ms: elapsed(progress.began, at),
+        };
+        self.here(ix, body)
+    }
+
+    fn reset(
+        &mut self,
+        roots: &[InstanceIx],
+        closure: &[InstanceIx],
+        reason: &str,
+    ) -> Vec<(Option<Place>, Body)> {
+        for &ix in closure {
+            if let Some(progress) = self.board.get_mut(ix) {
+                progress.restart();
+            }
+        }
+        let body = Body::StepReset {
+            roots: self.board.names(roots),
+            closure: self.board.names(closure),
+            reason: reason.to_owned(),
+        };
+        match roots {
+            [only] => self.here(*only, body),
+            _ => vec![(None, body)],
+        }
+    }
+
+    /// Takes an event into the hash chain over what models, tools and gates did.
+    fn chain(&mut self, event: &run::Event) {
+        if !matches!(event, run::Event::Recorded { .. } | run::Event::Judged { .. }) {
+            return;
+        }
+        let text = serde_json::to_value(event).map(|value| canonical(&value)).unwrap_or_default();
+        self.trace = Digest::of(format!("{}\n{text}", self.trace));
+    }
+}
+
+fn elapsed(began: Option<Timestamp>, at: Timestamp) -> u64 {
+    began.map_or(0, |began| at.since(began).as_millis() as u64)
+}
+
+fn recorded(record: &Record) -> Option<Body> {
+    Some(match record {
+        Record::ModelCall { turn, model, tier, usage, calls, .. } => Body::ModelCall {
+            turn: *turn,
+            model: model.clone(),
+            tier: tier.map(|tier| tier.as_str()),
+            usage: (*usage).into(),
+            cost_usd: usage.cost_usd.map(|cost| cost.usd()),
+            calls: calls.len(),
+        },
+        Record::ToolCall { turn, id, tool, args } => {
+            let (args, args_blob) = split(Some(args));
+            Body::ToolCall { turn: *turn, id: id.clone(), tool: tool.clone(), args, args_blob }
+        }
+        Record::ToolResult { turn, invocation, .. } => tool_result(*turn, invocation),
+        Record::Compression { .. } | Record::Note { .. } => return None,
+    })
+}
+
+fn tool_result(turn: u32, invocation: &Invocation) -> Body {
+    Body::ToolResult {
+        turn,
+        id: invocation.id.clone(),
+        tool: invocation.tool.clone(),
+        status: match invocation.status {
+            InvocationStatus::Success => "success",
+            InvocationStatus::Failed => "failed",
+            InvocationStatus::Timeout => "timeout",
+            InvocationStatus::Denied => "denied",
+            InvocationStatus::Unknown => "unknown",
+        },
+        args_hash: invocation.args_hash.to_string(),
+        bytes: invocation.bytes,
+        duration_ms: invocation.duration_ms,
+        evidence: invocation.evidence.iter().map(EvidenceView::from).collect(),
+        changes: invocation.changes.iter().filter_map(FileChange::of).collect(),
+    }
+}
