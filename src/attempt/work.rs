@@ -1,4 +1,4 @@
-use crate::definition::{HttpStep, OutputParse, Schema, Specialist};
+use crate::definition::{OutputParse, Schema, Specialist};
 use crate::run::{Feedback, Record};
 use crate::value::{Json, ToolName};
 use std::sync::Arc;
@@ -24,8 +24,10 @@ pub enum Work {
     },
     /// Make one request.
     Http {
-        /// As defined; method and expected statuses are taken from it.
-        step: Arc<HttpStep>,
+        /// Upper case.
+        method: String,
+        /// Statuses that count as done; 200–299 where empty.
+        expect: Vec<u16>,
         /// Rendered.
         url: String,
         /// Rendered, in order.

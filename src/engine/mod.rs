@@ -1,1 +1,19 @@
-//! To be built.
+//! The first home of the heart: tokio, one dispatcher a run, timers, slots, recovery at start.
+//!
+//! The dispatcher is the sole owner of the state. Everything else (attempts, gates, people, timers)
+//! talks to it through messages. A tick takes in what has come, decides, appends all events at
+//! once, and only then performs effects: no effect precedes its event.
+
+mod attempts;
+mod dispatcher;
+mod fold;
+mod payloads;
+mod prepare;
+mod scope;
+mod setup;
+
+pub use dispatcher::{drive, task_file_paths};
+pub use fold::Folded;
+pub use payloads::Payloads;
+pub use scope::{RunScope, Secrets, Snapshot};
+pub use setup::{Command, EngineError, Opening, Parts, Setup, Summary, Update};

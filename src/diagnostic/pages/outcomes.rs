@@ -82,6 +82,12 @@ holds the run now. What it had recorded is kept; a resumed run goes on from its 
         "What the step claims, what the runtime recorded and what is on disk do not agree, or a\ncheck of `verify` did not hold.\n\nThe checks and what was observed are in `kb run show @last` and in the event\n`verification:complete`. `onFailed: rework` gives a specialist the evidence and another try;\n`onFailed: warn` lets the step pass and lists the verdict.";
     GATE_INCONCLUSIVE = "KB0553", "the gate could not tell",
         "There is neither proof for the work nor proof against it, and the step (or\n`verifier.inconclusivePolicy` in the settings) says that this is not good enough.\n\nAdd a check that can decide, such as `command: [cargo, test]`, or set\n`onInconclusive: warn`.";
+    NOT_A_LIST = "KB0555", "a forEach has no usable list",
+        "`forEach` needs a list whose items have unique keys; what it got is something else.\n\n    forEach: \"{{plan.output.files}}\"                      # a list, instances review[0], review[1], …\n    forEach: {in: \"{{plan.output.files}}\", key: \"{{item.path}}\"}\n\nA `run` step hands out text; `parse: lines` or `parse: json` makes a list of it.";
+    TIMED_OUT = "KB0556", "an attempt took too long",
+        "One attempt, running and verifying, took longer than the step's `timeout` (or, for a\nspecialist, than its `limits.timeoutMs`). What it had running was stopped.\n\n    timeout: 10m\n    timeout: {attempt: 10m, idle: 60s}\n\n`retry: {max: 2, on: [timeout]}` tries again.";
+    DEFECT = "KB0557", "a defect of kb",
+        "Something happened that the program's authors held for impossible. The step failed; the run\nand its journal are sound, and `kb run retry` or `kb run resume` goes on.\n\nPlease report it with the output of `kb run events RUN`.";
     REFUSED = "KB0554", "a person refused it",
         "The step waited for a person, and the answer was no. The run fails unless the step has\n`onError: continue`. `kb run retry RUN` asks again.";
 }

@@ -1,0 +1,199 @@
+//! What runs beside the dispatcher: attempts and gates, each a task that answers with messages.
+
+use super::payloads::Payloads;
+use super::setup::{Parts, Update};
+use crate::attempt::{Context, Outcome, Progress, Recorder, Request, Stopped};
+use crate::diagnostic::Code;
+use crate::evidence::{CheckDetail, Confidence, Verdict, Verification};
+use crate::executor::GateRequest;
+use crate::expression::Scope;
+use crate::redaction::Redactor;
+use crate::run::{AttemptReport, InstanceIx, Payload, Record};
+use crate::value::{Failure, InstanceKey, Json, OutcomeKind};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::json;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+/// What tasks tell the dispatcher.
+pub(super) enum Message {
+    /// To be stored before the attempt goes on.
+    Record { instance: InstanceIx, attempt: u32, record: Record, stored: oneshot::Sender<Result<(), Stopped>> },
+    /// The attempt is over.
+    Ended { instance: InstanceIx, attempt: u32, report: Box<AttemptReport> },
+    /// The gate has spoken.
+    Judged { instance: InstanceIx, attempt: u32, verification: Verification },
+    /// The journal's blobs cannot be written.
+    Broken(crate::journal::JournalError),
+}
+
+/// The way from one attempt to the dispatcher and to whoever watches.
+pub(super) struct Line {
+    pub(super) instance: InstanceIx,
+    pub(super) attempt: u32,
+    pub(super) key: InstanceKey,
+    pub(super) messages: UnboundedSender<Message>,
+    pub(super) updates: Option<UnboundedSender<Update>>,
+    pub(super) payloads: Payloads,
+    pub(super) redactor: Arc<Redactor>,
+}
+
+impl Recorder for Line {
+    fn record(&self, record: Record) -> BoxFuture<'_, Result<(), Stopped>> {
+        async move {
+            let record = match self.payloads.store_record(masked(record, &self.redactor)) {
+                Ok(record) => record,
+                Err(error) => {
+                    let _ = self.messages.send(Message::Broken(error));
+                    return Err(Stopped);
+                }
+            };
+            let (stored, answer) = oneshot::channel();
+            let (instance, attempt) = (self.instance, self.attempt);
+            self.messages.send(Message::Record { instance, attempt, record, stored }).map_err(|_| Stopped)?;
+            answer.await.unwrap_or(Err(Stopped))
+        }
+        .boxed()
+    }
+
+    fn progress(&self, progress: Progress) {
+        if let Some(updates) = &self.updates {
+            let progress = match progress {
+                Progress::Output(line) => Progress::Output(self.redactor.mask_text(&line).into_owned()),
+                Progress::Token(text) => Progress::Token(self.redactor.mask_text(&text).into_owned()),
+                other => other,
+            };
+            let _ = updates.send(Update::Progress { instance: self.key.clone(), progress });
+        }
+    }
+}
+
+fn masked(record: Record, redactor: &Redactor) -> Record {
+    let mask = |payload: Payload| match payload {
+        Payload::Inline(value) => Payload::inline(redactor.mask_json(&value)),
+        blob => blob,
+    };
+    let mut record = record;
+    match &mut record {
+        Record::ModelCall { text, calls, .. } => {
+            *text = mask(text.clone());
+            calls.iter_mut().for_each(|call| call.args = redactor.mask_json(&call.args));
+        }
+        Record::ToolCall { args, .. } => *args = mask(args.clone()),
+        Record::ToolResult { result, .. } => *result = mask(result.clone()),
+        Record::Compression { summary: text, .. } | Record::Note { text } => {
+            *text = redactor.mask_text(text).into_owned();
+        }
+    }
+    record
+}
+
+/// Runs one attempt to its end, whatever happens in it.
+pub(super) async fn run(parts: Parts, line: Arc<Line>, request: Request, cancel: CancellationToken) {
+    let timeout = request.timeout;
+    let context = Context { cancel: cancel.clone(), recorder: line.clone() };
+    let work = AssertUnwindSafe(parts.executor.execute(request, context)).catch_unwind();
+    tokio::pin!(work);
+    let mut late = false;
+    let ended = tokio::select! {
+        ended = &mut work => ended,
+        () = expired(timeout) => {
+            late = true;
+            cancel.cancel();
+            work.await
+        }
+    };
+    let mut outcome = ended.unwrap_or_else(|panic| panicked(&panic));
+    if late {
+        outcome = timed_out(outcome, timeout);
+    }
+    let report = line.payloads.store_report(report(outcome, &line.redactor));
+    let (instance, attempt) = (line.instance, line.attempt);
+    let message = match report {
+        Ok(report) => Message::Ended { instance, attempt, report: Box::new(report) },
+        Err(error) => Message::Broken(error),
+    };
+    let _ = line.messages.send(message);
+}
+
+async fn expired(timeout: Option<std::time::Duration>) {
+    match timeout {
+        Some(timeout) => tokio::time::sleep(timeout).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn timed_out(outcome: Outcome, timeout: Option<std::time::Duration>) -> Outcome {
+    let limit = timeout.map(crate::value::format_duration).unwrap_or_default();
+    let mut failure = Failure::new(Code::TIMED_OUT.as_str(), format!("the attempt took longer than {limit}"))
+        .help("raise `timeout`, or split the step");
+    failure.details = outcome.failure.and_then(|f| f.details);
+    Outcome { kind: OutcomeKind::Timeout, failure: Some(failure), ..outcome }
+}
+
+/// A panic is a defect of ours; it fails the step, never the run's holder.
+fn panicked(panic: &(dyn std::any::Any + Send)) -> Outcome {
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no message");
+    let failure = Failure::new(Code::DEFECT.as_str(), format!("`kb` has a defect here: {text}"))
+        .help("please report it with the run's events: `kb run events RUN`");
+    Outcome::failed(OutcomeKind::Unknown, failure)
+}
+
+/// What the heart is told of an outcome, masked.
+pub(super) fn report(outcome: Outcome, redactor: &Redactor) -> AttemptReport {
+    let process = outcome.exit_code.is_some() || outcome.stdout.is_some() || outcome.stderr.is_some();
+    let streams = process.then(|| {
+        let text = |text: &Option<String>| text.as_deref().map(|t| redactor.mask_text(t).into_owned());
+        Payload::inline(json!({
+            "exitCode": outcome.exit_code,
+            "stdout": text(&outcome.stdout),
+            "stderr": text(&outcome.stderr),
+        }))
+    });
+    let failure = outcome.failure.map(|f| Failure {
+        message: redactor.mask_text(&f.message).into_owned(),
+        details: f.details.map(|d| redactor.mask_json(&d)),
+        ..f
+    });
+    AttemptReport {
+        outcome: outcome.kind,
+        output: outcome.output.map(|o: Json| Payload::inline(redactor.mask_json(&o))),
+        streams,
+        failure,
+        retry_after_ms: outcome.retry_after.map(|d| d.as_millis() as u64),
+        usage: outcome.usage,
+    }
+}
+
+/// Lets a gate look, and answers even if it breaks.
+pub(super) async fn verify(
+    parts: Parts,
+    line: Arc<Line>,
+    request: GateRequest,
+    scope: Arc<dyn Scope + Send + Sync>,
+    cancel: CancellationToken,
+) {
+    let looked = AssertUnwindSafe(parts.executor.verify(request, scope, cancel)).catch_unwind().await;
+    let verification = looked.unwrap_or_else(|_| broken_gate("the gate itself broke; please report it"));
+    let (instance, attempt) = (line.instance, line.attempt);
+    let _ = line.messages.send(Message::Judged { instance, attempt, verification });
+}
+
+/// A gate that could not look proves nothing.
+pub(super) fn broken_gate(reason: &str) -> Verification {
+    let check = CheckDetail {
+        check: "gate".to_owned(),
+        verdict: Verdict::Inconclusive,
+        reason: Some(reason.to_owned()),
+        evidence: None,
+    };
+    Verification::of(Confidence::Low, vec![check])
+}

@@ -1,0 +1,502 @@
+use super::attempts::{self, Line, Message};
+use super::fold::Folded;
+use super::payloads::Payloads;
+use super::prepare::{self, Brought};
+use super::scope::RunScope;
+use super::setup::{Command, EngineError, Opening, Parts, Setup, Summary, Update};
+use crate::clock;
+use crate::definition::{StepKind, TaskText};
+use crate::diagnostic::Code;
+use crate::journal::{Durability, JournalError, StoredEvent};
+use crate::run::{
+    AttemptReport, Effect, Envelope, Event, Feedback, Input, InstanceIx, Payload, RunStatus,
+    StepStatus, decide,
+};
+use crate::value::{Failure, Json, JsonMap, OutcomeKind, Timestamp, Usage};
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+/// How often the inbox is looked into for what other processes left.
+const INBOX_INTERVAL: Duration = Duration::from_millis(200);
+/// Events of one append at most; beyond, a tick is split so that watchers see it move.
+const BATCH: usize = 512;
+
+/// Drives a run until it ends, waits for people alone, or is left. Task files of specialists are
+/// given with the setup, frozen.
+pub async fn drive(parts: Parts, setup: Setup, task_files: JsonMap) -> Result<Summary, EngineError> {
+    let mut dispatcher = Dispatcher::open(parts, setup, task_files)?;
+    let ended = dispatcher.run().await;
+    dispatcher.parts.journal.release(&dispatcher.setup.run, dispatcher.setup.epoch);
+    ended?;
+    Ok(dispatcher.summary())
+}
+
+type Ack = oneshot::Sender<Result<(), crate::attempt::Stopped>>;
+
+struct Dispatcher {
+    parts: Parts,
+    setup: Setup,
+    folded: Folded,
+    payloads: Payloads,
+    task_files: Arc<JsonMap>,
+    inputs: VecDeque<Input>,
+    pending: Vec<Event>,
+    acks: Vec<Ack>,
+    effects: Vec<Effect>,
+    taken: Vec<i64>,
+    timers: BTreeSet<(Timestamp, InstanceIx)>,
+    cancels: BTreeMap<InstanceIx, CancellationToken>,
+    messages: UnboundedReceiver<Message>,
+    line: UnboundedSender<Message>,
+    leaving: bool,
+    abandoned: bool,
+}
+
+impl Dispatcher {
+    fn open(parts: Parts, setup: Setup, task_files: JsonMap) -> Result<Self, EngineError> {
+        let payloads = Payloads::new(parts.journal.clone());
+        let stored = parts.journal.events(&setup.run, 0)?;
+        let folded = Folded::of(&setup.plan, setup.rules, &stored);
+        let (line, messages) = unbounded_channel();
+        let mut dispatcher = Dispatcher {
+            payloads,
+            folded,
+            task_files: Arc::new(task_files),
+            inputs: VecDeque::new(),
+            pending: Vec::new(),
+            acks: Vec::new(),
+            effects: Vec::new(),
+            taken: Vec::new(),
+            timers: BTreeSet::new(),
+            cancels: BTreeMap::new(),
+            messages,
+            line,
+            leaving: false,
+            abandoned: false,
+            parts,
+            setup,
+        };
+        dispatcher.begin(stored.is_empty());
+        Ok(dispatcher)
+    }
+
+    fn begin(&mut self, fresh: bool) {
+        match self.setup.opening.clone() {
+            Opening::Start { digest, environment } if fresh => {
+                let params = (*self.setup.params).clone();
+                self.inputs.push_back(Input::Started { digest, params, environment });
+            }
+            Opening::Start { .. } | Opening::Resume => self.inputs.push_back(Input::Recovered),
+            Opening::Retry { from } => {
+                // A run whose holder died is first taken over, so that nothing is left half-way.
+                if !self.folded.state.status().has_ended() {
+                    self.inputs.push_back(Input::Recovered);
+                }
+                let reason = "asked for by `kb run retry`".to_owned();
+                self.inputs.push_back(Input::Reset { roots: from, reason });
+            }
+            Opening::Cancel { by } => {
+                self.inputs.push_back(Input::CancelRequested { by });
+                self.inputs.push_back(Input::Recovered);
+            }
+        }
+    }
+
+    async fn run(&mut self) -> Result<(), EngineError> {
+        let mut inbox = tokio::time::interval(INBOX_INTERVAL);
+        inbox.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            self.tick()?;
+            if self.leaving || self.abandoned {
+                self.stop_all().await;
+                return Ok(());
+            }
+            let due = self.timers.first().map(|(due, _)| *due);
+            tokio::select! {
+                biased;
+                Some(message) = self.messages.recv() => self.take(message)?,
+                Some(command) = self.setup.commands.recv() => self.obey(command),
+                () = sleep_until(due) => {}
+                _ = inbox.tick() => self.look_into_inbox()?,
+            }
+            while let Ok(message) = self.messages.try_recv() {
+                self.take(message)?;
+            }
+            self.take_due_timers();
+        }
+    }
+
+    /// Decides on everything that has come, stores, then acts; until nothing is left to decide.
+    fn tick(&mut self) -> Result<(), EngineError> {
+        while !self.inputs.is_empty() || !self.pending.is_empty() {
+            while let Some(input) = self.inputs.pop_front() {
+                self.decide(input);
+                if self.pending.len() >= BATCH {
+                    break;
+                }
+            }
+            self.store()?;
+            for effect in std::mem::take(&mut self.effects) {
+                self.perform(effect);
+            }
+        }
+        Ok(())
+    }
+
+    fn decide(&mut self, input: Input) {
+        let envelope = Envelope { at: clock::now(), epoch: self.setup.epoch, input };
+        let decision = decide(&self.setup.plan, &mut self.folded.state, envelope);
+        for event in &decision.events {
+            self.folded.note(event);
+        }
+        self.pending.extend(decision.events);
+        for effect in decision.effects {
+            // Pure effects change nothing outside, so they need not wait for the journal.
+            if !self.evaluate(&effect) {
+                self.effects.push(effect);
+            }
+        }
+    }
+
+    /// Carries out what only computes. False where something outside is to be done.
+    fn evaluate(&mut self, effect: &Effect) -> bool {
+        let input = match effect {
+            Effect::Evaluate { instance } => {
+                let found = prepare::evaluate(&self.scope(Some(*instance)), *instance);
+                let found = found.and_then(|f| self.store_found(f));
+                Input::Evaluated { instance: *instance, found }
+            }
+            Effect::Gather { instance } => {
+                let gathered = prepare::gather(&self.scope(None), *instance);
+                let output = gathered.unwrap_or(Json::Null);
+                Input::Gathered { instance: *instance, output: self.store_payload(output) }
+            }
+            Effect::Conclude => {
+                let outputs = prepare::conclude(&self.scope(None));
+                let masked = outputs.map(|o| self.parts.redactor.mask_json(&o));
+                Input::Concluded { outputs: masked.map(|o| self.store_payload(o)) }
+            }
+            Effect::Execute { instance, attempt, .. } => match self.set_values(*instance) {
+                Some(report) => Input::AttemptEnded { instance: *instance, attempt: *attempt, report },
+                None => return false,
+            },
+            _ => return false,
+        };
+        self.inputs.push_back(input);
+        true
+    }
+
+    /// The report of a `set` step, which is nothing but evaluation.
+    fn set_values(&self, ix: InstanceIx) -> Option<AttemptReport> {
+        let step = &self.setup.plan.step(self.folded.state.instance(ix).step).step;
+        let StepKind::Set(values) = &step.kind else { return None };
+        let scope = self.scope(Some(ix));
+        Some(match prepare::set(&scope, values) {
+            Ok(value) => AttemptReport {
+                outcome: OutcomeKind::Ok,
+                output: Some(self.store_payload(self.parts.redactor.mask_json(&value))),
+                streams: None,
+                failure: None,
+                retry_after_ms: None,
+                usage: Usage::NONE,
+            },
+            Err(failure) => failed_report(OutcomeKind::ToolError, *failure),
+        })
+    }
+
+    fn store_payload(&self, value: Json) -> Payload {
+        let payload = Payload::inline(value);
+        // A blob that cannot be written stays inline: correct, only larger.
+        self.payloads.store(payload.clone()).unwrap_or(payload)
+    }
+
+    fn store_found(&self, found: crate::run::Found) -> Result<crate::run::Found, Failure> {
+        use crate::run::Found;
+        Ok(match found {
+            Found::Items { keys, items: Payload::Inline(list), keyed } => {
+                let masked = self.parts.redactor.mask_json(&list);
+                Found::Items { keys, items: self.store_payload(masked), keyed }
+            }
+            other => other,
+        })
+    }
+
+    fn scope(&self, instance: Option<InstanceIx>) -> RunScope<'_> {
+        RunScope {
+            plan: &self.setup.plan,
+            state: &self.folded.state,
+            run: &self.setup.run,
+            params: &self.setup.params,
+            instance,
+            payloads: &self.payloads,
+            secrets: &*self.parts.secrets,
+            item: None,
+            depth: Cell::new(0),
+        }
+    }
+
+    /// Appends what was decided, then tells those who wait for it.
+    fn store(&mut self) -> Result<(), EngineError> {
+        let events = std::mem::take(&mut self.pending);
+        let acks = std::mem::take(&mut self.acks);
+        if !events.is_empty() {
+            let at = clock::now();
+            let status = self.presents();
+            let durability = if events.iter().any(is_durable) { Durability::Durable } else { Durability::Ordered };
+            let Setup { run, epoch, .. } = &self.setup;
+            let before = self.folded.seq;
+            let last = self.parts.journal.append(run, *epoch, before, at, &events, status, durability)?;
+            self.folded.seq = last;
+            if let Some(updates) = &self.setup.updates {
+                for (i, event) in events.into_iter().enumerate() {
+                    let stored = StoredEvent { seq: before + 1 + i as u64, at, epoch: *epoch, event };
+                    let _ = updates.send(Update::Stored(stored));
+                }
+            }
+        }
+        let taken = std::mem::take(&mut self.taken);
+        if !taken.is_empty() {
+            self.parts.journal.taken(&self.setup.run, &taken)?;
+        }
+        acks.into_iter().for_each(|ack| drop(ack.send(Ok(()))));
+        Ok(())
+    }
+
+    fn presents(&self) -> RunStatus {
+        let state = &self.folded.state;
+        if state.status() != RunStatus::Running {
+            return state.status();
+        }
+        if self.effects.contains(&Effect::Leave) {
+            return if state.is_draining() { RunStatus::Interrupted } else { RunStatus::Waiting };
+        }
+        RunStatus::Running
+    }
+
+    fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::Execute { instance, attempt, iteration, resumed, feedback } => {
+                self.execute(instance, attempt, iteration, resumed, feedback);
+            }
+            Effect::Verify { instance, attempt, .. } => self.verify(instance, attempt),
+            Effect::Timer { instance, due } => drop(self.timers.insert((due, instance))),
+            Effect::Cancel { instance } => {
+                if let Some(cancel) = self.cancels.get(&instance) {
+                    cancel.cancel();
+                }
+            }
+            Effect::Leave => self.leaving = true,
+            Effect::Evaluate { .. } | Effect::Gather { .. } | Effect::Conclude => {}
+        }
+    }
+
+    fn execute(
+        &mut self,
+        ix: InstanceIx,
+        attempt: u32,
+        iteration: u32,
+        resumed: bool,
+        feedback: Option<Arc<Feedback>>,
+    ) {
+        let history = if resumed { self.history(ix) } else { Ok(Vec::new()) };
+        let task_files = self.task_files.clone();
+        let request = history.and_then(|history| {
+            let brought = Brought { attempt, iteration, feedback, history, task_files };
+            prepare::request(&self.scope(Some(ix)), ix, brought)
+        });
+        match request {
+            Ok(request) => {
+                let (line, cancel) = self.open_line(ix, attempt);
+                tokio::spawn(attempts::run(self.parts.clone(), line, request, cancel));
+            }
+            Err(failure) => {
+                let report = failed_report(OutcomeKind::ToolError, *failure);
+                self.inputs.push_back(Input::AttemptEnded { instance: ix, attempt, report });
+            }
+        }
+    }
+
+    fn history(&self, ix: InstanceIx) -> Result<Vec<crate::run::Record>, Box<Failure>> {
+        let records = self.folded.histories.get(&ix).cloned().unwrap_or_default();
+        let loaded = records.into_iter().map(|record| self.payloads.load_record(record));
+        loaded
+            .collect::<Result<_, JournalError>>()
+            .map_err(|e| Box::new(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), e.to_string())))
+    }
+
+    fn verify(&mut self, ix: InstanceIx, attempt: u32) {
+        let output = self.folded.state.instance(ix).output.as_ref();
+        let output = output.map_or(Ok(Arc::new(Json::Null)), |p| self.payloads.load(p));
+        let trace = self.folded.traces.get(&ix).cloned().unwrap_or_default();
+        let gate = output
+            .map_err(|e| Box::new(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), e.to_string())))
+            .and_then(|output| prepare::gate(&self.scope(Some(ix)), ix, output, trace));
+        match gate {
+            Ok((request, snapshot)) => {
+                let (line, cancel) = self.open_line(ix, attempt);
+                let scope = Arc::new(snapshot);
+                tokio::spawn(attempts::verify(self.parts.clone(), line, request, scope, cancel));
+            }
+            Err(failure) => {
+                let verification = attempts::broken_gate(&failure.message);
+                self.inputs.push_back(Input::Judged { instance: ix, attempt, verification });
+            }
+        }
+    }
+
+    fn open_line(&mut self, ix: InstanceIx, attempt: u32) -> (Arc<Line>, CancellationToken) {
+        let cancel = CancellationToken::new();
+        self.cancels.insert(ix, cancel.clone());
+        let line = Line {
+            instance: ix,
+            attempt,
+            key: self.folded.state.key(&self.setup.plan, ix),
+            messages: self.line.clone(),
+            updates: self.setup.updates.clone(),
+            payloads: self.payloads.clone(),
+            redactor: self.parts.redactor.clone(),
+        };
+        (Arc::new(line), cancel)
+    }
+
+    fn take(&mut self, message: Message) -> Result<(), EngineError> {
+        match message {
+            Message::Record { instance, attempt, record, stored } => {
+                let current = self.folded.state.instance(instance);
+                let live = current.attempt == attempt
+                    && matches!(current.status, StepStatus::Running | StepStatus::Verifying);
+                if !live || self.abandoned {
+                    let _ = stored.send(Err(crate::attempt::Stopped));
+                    return Ok(());
+                }
+                self.inputs.push_back(Input::Recorded { instance, attempt, record });
+                self.acks.push(stored);
+            }
+            Message::Ended { instance, attempt, report } => {
+                self.cancels.remove(&instance);
+                self.inputs.push_back(Input::AttemptEnded { instance, attempt, report: *report });
+            }
+            Message::Judged { instance, attempt, verification } => {
+                self.cancels.remove(&instance);
+                self.inputs.push_back(Input::Judged { instance, attempt, verification });
+            }
+            Message::Broken(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    fn obey(&mut self, command: Command) {
+        match command {
+            Command::Drain(reason) => self.inputs.push_back(Input::Drain { reason }),
+            Command::Cancel(by) => self.inputs.push_back(Input::CancelRequested { by }),
+            Command::Abandon => self.abandoned = true,
+        }
+    }
+
+    fn take_due_timers(&mut self) {
+        let now = clock::now();
+        while let Some(&(due, instance)) = self.timers.first() {
+            if due > now {
+                return;
+            }
+            self.timers.pop_first();
+            self.inputs.push_back(Input::TimerDue { instance });
+        }
+    }
+
+    fn look_into_inbox(&mut self) -> Result<(), EngineError> {
+        for item in self.parts.journal.inbox(&self.setup.run)? {
+            let by = item.body.get("by").and_then(Json::as_str).unwrap_or("another process").to_owned();
+            match item.kind.as_str() {
+                "cancel" => self.inputs.push_back(Input::CancelRequested { by }),
+                "approve" => {
+                    let approved = item.body.get("approved").and_then(Json::as_bool).unwrap_or(true);
+                    for instance in self.named(item.body.get("step").and_then(Json::as_str)) {
+                        self.inputs.push_back(Input::Answered { instance, approved, by: by.clone() });
+                    }
+                }
+                _ => {}
+            }
+            self.taken.push(item.id);
+        }
+        if self.inputs.is_empty() && !self.taken.is_empty() {
+            self.parts.journal.taken(&self.setup.run, &std::mem::take(&mut self.taken))?;
+        }
+        Ok(())
+    }
+
+    /// The instances that wait for a person under that name; all of them without one.
+    fn named(&self, name: Option<&str>) -> Vec<InstanceIx> {
+        let state = &self.folded.state;
+        let waits = state.instances().filter(|(_, i)| i.status == StepStatus::Waiting && i.due.is_none());
+        waits
+            .map(|(ix, _)| ix)
+            .filter(|ix| name.is_none_or(|name| state.key(&self.setup.plan, *ix).to_string() == name))
+            .collect()
+    }
+
+    /// Tells everything that runs to stop, and waits until it has.
+    async fn stop_all(&mut self) {
+        self.cancels.values().for_each(CancellationToken::cancel);
+        let patience = clock::instant() + Duration::from_secs(5);
+        while !self.cancels.is_empty() {
+            let message = tokio::time::timeout_at(patience.into(), self.messages.recv()).await;
+            match message {
+                Ok(Some(Message::Ended { instance, .. } | Message::Judged { instance, .. })) => {
+                    self.cancels.remove(&instance);
+                }
+                Ok(Some(Message::Record { stored, .. })) => drop(stored.send(Err(crate::attempt::Stopped))),
+                Ok(Some(Message::Broken(_))) => {}
+                Ok(None) | Err(_) => return,
+            }
+        }
+    }
+
+    fn summary(&self) -> Summary {
+        let state = &self.folded.state;
+        let status = match state.status() {
+            RunStatus::Running if self.abandoned || state.is_draining() => RunStatus::Interrupted,
+            RunStatus::Running => RunStatus::Waiting,
+            other => other,
+        };
+        Summary {
+            run: self.setup.run.clone(),
+            status,
+            outputs: state.outputs().cloned(),
+            failure: state.failure().cloned(),
+            usage: state.usage(),
+            started_at: state.started_at(),
+            ended_at: clock::now(),
+        }
+    }
+}
+
+fn failed_report(outcome: OutcomeKind, failure: Failure) -> AttemptReport {
+    AttemptReport { outcome, output: None, streams: None, failure: Some(failure), retry_after_ms: None, usage: Usage::NONE }
+}
+
+/// What must be on disk before it is acknowledged (DESIGN §4).
+fn is_durable(event: &Event) -> bool {
+    matches!(event, Event::RunEnded { .. } | Event::Answered { .. } | Event::RunStarted { .. })
+}
+
+/// The task files that a plan's specialist steps name.
+pub fn task_file_paths(plan: &crate::plan::Plan) -> Vec<String> {
+    let files = plan.steps().iter().filter_map(|planned| match &planned.step.kind {
+        StepKind::Specialist { task: Some(TaskText::File { path, .. }), .. } => Some(path.clone()),
+        _ => None,
+    });
+    files.collect()
+}
+
+async fn sleep_until(due: Option<Timestamp>) {
+    match due {
+        Some(due) => tokio::time::sleep(due.since(clock::now())).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,283 @@
+//! Turns a step template into one concrete request, with every value rendered.
+
+use super::scope::{RunScope, Snapshot};
+use crate::attempt::{Request, RunWork, SpecialistWork, Work};
+use crate::definition::{
+    Check, ClaimPolicy, EvidenceMode, ForEach, HttpStep, RunCommand, Step, StepKind, TaskText,
+    Verify,
+};
+use crate::diagnostic::Code;
+use crate::evidence::Invocation;
+use crate::executor::GateRequest;
+use crate::expression::{EvalError, Reference, Template};
+use crate::plan::PlanStep;
+use crate::run::{Feedback, Found, InstanceIx, Payload, Record, StepStatus};
+use crate::value::{Failure, Json, JsonMap, json_text, limits};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a fresh or resumed attempt brings along.
+pub(super) struct Brought {
+    pub(super) attempt: u32,
+    pub(super) iteration: u32,
+    pub(super) feedback: Option<Arc<Feedback>>,
+    pub(super) history: Vec<Record>,
+    pub(super) task_files: Arc<JsonMap>,
+}
+
+/// The condition's truth, and the `forEach` list where it holds.
+pub(super) fn evaluate(scope: &RunScope<'_>, ix: InstanceIx) -> Result<Found, Failure> {
+    let step = &scope.plan.step(scope.state.instance(ix).step).step;
+    let holds = match &step.condition {
+        Some(condition) => condition.truth(scope).map_err(|e| *e)?,
+        None => true,
+    };
+    match &step.for_each {
+        Some(for_each) if holds => items(scope, ix, for_each),
+        _ => Ok(Found::Condition(holds)),
+    }
+}
+
+fn items(scope: &RunScope<'_>, ix: InstanceIx, for_each: &ForEach) -> Result<Found, Failure> {
+    let list = for_each.items.evaluate(scope).map_err(|e| *e)?;
+    let Json::Array(values) = &list else {
+        let kind = crate::value::kind_of(&list);
+        let message = format!("`forEach` needs a list and got a value of kind `{kind}`");
+        return Err(Failure::new(Code::NOT_A_LIST.as_str(), message)
+            .help("name an output that is a list, or use `parse: lines` or `parse: json` on the step that makes it"));
+    };
+    if values.len() > limits::FOR_EACH_ITEMS {
+        let message = format!("`forEach` got {} items; at most {} are allowed", values.len(), limits::FOR_EACH_ITEMS);
+        return Err(Failure::new(Code::NOT_A_LIST.as_str(), message));
+    }
+    let (keys, keyed) = match &for_each.key {
+        Some(template) => (keys(scope, ix, template, values)?, true),
+        None => ((0..values.len()).map(|i| i.to_string()).collect(), false),
+    };
+    Ok(Found::Items { keys, items: Payload::inline(list), keyed })
+}
+
+fn keys(scope: &RunScope<'_>, ix: InstanceIx, key: &Template, values: &[Json]) -> Result<Vec<String>, Failure> {
+    let mut keys = Vec::with_capacity(values.len());
+    let mut seen = BTreeSet::new();
+    for (index, value) in values.iter().enumerate() {
+        let item = Some((Arc::new(value.clone()), index as u32));
+        let scope = RunScope { instance: Some(ix), item, depth: Default::default(), ..*scope };
+        let text = key.render(&scope).map_err(|e| *e)?;
+        if !seen.insert(text.clone()) {
+            let message = format!("`forEach` has two items with the key `{text}`");
+            return Err(Failure::new(Code::NOT_A_LIST.as_str(), message)
+                .help("make `key` something that tells the items apart, or leave it out to use the index"));
+        }
+        keys.push(text);
+    }
+    Ok(keys)
+}
+
+/// The output of a `forEach` step: its items' outputs in order, or a map by key; failed ones null.
+pub(super) fn gather(scope: &RunScope<'_>, ix: InstanceIx) -> Result<Json, Failure> {
+    let Some(items) = &scope.state.instance(ix).items else { return Ok(Json::Null) };
+    let value = |ix: InstanceIx| -> Result<Json, Failure> {
+        let instance = scope.state.instance(ix);
+        match &instance.output {
+            Some(output) if instance.status == StepStatus::Succeeded => {
+                let value = scope.payloads.load(output);
+                value.map(|v| (*v).clone()).map_err(|e| Failure::new(Code::JOURNAL_UNUSABLE.as_str(), e.to_string()))
+            }
+            _ => Ok(Json::Null),
+        }
+    };
+    if !items.keyed {
+        return items.all().map(value).collect::<Result<_, _>>().map(Json::Array);
+    }
+    let pairs = items.all().map(|ix| {
+        let key = scope.state.instance(ix).item.as_ref().map_or(String::new(), |item| item.key.to_string());
+        Ok((key, value(ix)?))
+    });
+    pairs.collect::<Result<JsonMap, Failure>>().map(Json::Object)
+}
+
+/// The run's outputs. After a failure, those that can still be had.
+pub(super) fn conclude(scope: &RunScope<'_>) -> Result<Json, Failure> {
+    let lenient = scope.state.has_failed() || scope.state.is_cancelled();
+    let mut outputs = JsonMap::new();
+    for (name, template) in &scope.plan.playbook().outputs {
+        match template.evaluate(scope) {
+            Ok(value) => drop(outputs.insert(name.clone(), value)),
+            Err(_) if lenient => {}
+            Err(error) => return Err(*error),
+        }
+    }
+    Ok(Json::Object(outputs))
+}
+
+/// The values of a `set` step.
+pub(super) fn set(scope: &RunScope<'_>, values: &[(String, crate::expression::ValueTemplate)]) -> Result<Json, EvalError> {
+    let pairs = values.iter().map(|(name, template)| Ok((name.clone(), template.evaluate(scope)?)));
+    pairs.collect::<Result<JsonMap, EvalError>>().map(Json::Object)
+}
+
+/// One attempt's request. An error is the attempt's failure.
+pub(super) fn request(scope: &RunScope<'_>, ix: InstanceIx, brought: Brought) -> Result<Request, EvalError> {
+    let planned = scope.plan.step(scope.state.instance(ix).step);
+    let step = &planned.step;
+    Ok(Request {
+        run: scope.run.clone(),
+        instance: scope.state.key(scope.plan, ix),
+        iteration: brought.iteration,
+        attempt: brought.attempt,
+        work: work(scope, planned, &brought)?,
+        timeout: attempt_timeout(planned),
+        idle: step.timeout.idle,
+        env: env(scope, step)?,
+        cwd: cwd(scope, step)?,
+        evidence: takes_evidence(step),
+    })
+}
+
+/// The step's own bound; else, for a specialist, its own.
+pub(super) fn attempt_timeout(planned: &PlanStep) -> Option<Duration> {
+    planned.step.timeout.attempt.or_else(|| planned.specialist.as_ref().map(|s| s.limits.timeout))
+}
+
+fn work(scope: &RunScope<'_>, planned: &PlanStep, brought: &Brought) -> Result<Work, EvalError> {
+    let step = &planned.step;
+    Ok(match &step.kind {
+        StepKind::Specialist { task, .. } => specialist(scope, planned, task.as_ref(), brought)?,
+        StepKind::Run { command, parse } => {
+            let command = match command {
+                RunCommand::Shell(script) => RunWork::Shell(script.clone()),
+                RunCommand::Argv(words) => RunWork::Argv(
+                    words.iter().map(|word| word.render(scope)).collect::<Result<_, _>>()?,
+                ),
+            };
+            Work::Run { command, parse: *parse }
+        }
+        StepKind::Tool { tool, .. } => {
+            let args = step.input.as_ref().map(|input| input.evaluate(scope)).transpose()?;
+            Work::Tool { tool: tool.clone(), args: args.unwrap_or_else(|| Json::Object(JsonMap::new())) }
+        }
+        StepKind::Http(http) => request_of(scope, http)?,
+        StepKind::Set(_) | StepKind::Gate(_) | StepKind::NotYet(_) => {
+            let message = format!("a `{}` step has nothing to execute", step.kind.name());
+            return Err(Box::new(Failure::new(Code::NOT_YET.as_str(), message)));
+        }
+    })
+}
+
+fn specialist(
+    scope: &RunScope<'_>,
+    planned: &PlanStep,
+    task: Option<&TaskText>,
+    brought: &Brought,
+) -> Result<Work, EvalError> {
+    let missing = || Box::new(Failure::new(Code::ATTEMPT_FAILED.as_str(), "the step has no specialist"));
+    let specialist = planned.specialist.clone().ok_or_else(missing)?;
+    let input = planned.step.input.as_ref().map(|input| input.evaluate(scope)).transpose()?;
+    let task = match task {
+        Some(TaskText::Inline(template)) => template.render(scope)?,
+        Some(TaskText::File { path, .. }) => {
+            brought.task_files.get(path).map(json_text).unwrap_or_default()
+        }
+        None => input.as_ref().and_then(|i| i.get("task")).map(json_text).unwrap_or_default(),
+    };
+    let output_schema = planned.step.output_schema.clone();
+    let (feedback, history) = (brought.feedback.clone(), brought.history.clone());
+    let params = scope.params.clone();
+    Ok(Work::Specialist(SpecialistWork { specialist, task, input, output_schema, feedback, history, params }))
+}
+
+fn request_of(scope: &RunScope<'_>, http: &HttpStep) -> Result<Work, EvalError> {
+    let text = |(name, template): &(String, Template)| Ok((name.clone(), template.render(scope)?));
+    let headers = http.headers.iter().map(text).collect::<Result<_, EvalError>>()?;
+    let query = http
+        .query
+        .iter()
+        .map(|(name, value)| Ok((name.clone(), json_text(&value.evaluate(scope)?))))
+        .collect::<Result<_, EvalError>>()?;
+    let body = http.body.as_ref().map(|body| body.evaluate(scope)).transpose()?;
+    let url = http.url.render(scope)?;
+    let (method, expect) = (http.method.clone(), http.expect.clone());
+    Ok(Work::Http { method, expect, url, headers, query, body })
+}
+
+/// The playbook's environment, then the step's; a later name replaces an earlier one.
+fn env(scope: &RunScope<'_>, step: &Step) -> Result<Vec<(String, String)>, EvalError> {
+    let mut rendered: Vec<(String, String)> = Vec::new();
+    for (name, template) in scope.plan.playbook().env.iter().chain(&step.env) {
+        let value = template.render(scope)?;
+        rendered.retain(|(known, _)| known != name);
+        rendered.push((name.clone(), value));
+    }
+    Ok(rendered)
+}
+
+fn cwd(scope: &RunScope<'_>, step: &Step) -> Result<String, EvalError> {
+    step.cwd.as_ref().map_or(Ok(String::new()), |cwd| cwd.render(scope))
+}
+
+/// Manifests are taken for specialists' shells, and for `run` steps whose checks read changes.
+fn takes_evidence(step: &Step) -> bool {
+    let reads_changes = || {
+        step.verify.as_ref().is_some_and(|verify| {
+            verify.claims != ClaimPolicy::None
+                || verify.checks.iter().any(|check| {
+                    matches!(check, Check::File { changed: Some(_), .. } | Check::Command { .. })
+                })
+        })
+    };
+    match step.evidence {
+        Some(mode) => mode == EvidenceMode::Full,
+        None => matches!(step.kind, StepKind::Specialist { .. }) || reads_changes(),
+    }
+}
+
+/// What a step's gate needs, with the values that its checks read.
+pub(super) fn gate(
+    scope: &RunScope<'_>,
+    ix: InstanceIx,
+    output: Arc<Json>,
+    trace: Vec<Invocation>,
+) -> Result<(GateRequest, Snapshot), EvalError> {
+    let planned = scope.plan.step(scope.state.instance(ix).step);
+    let step = &planned.step;
+    let writes = planned.specialist.as_ref().is_some_and(|s| s.writes());
+    let is_specialist = planned.specialist.is_some();
+    let (checks, claims, expect_changes) = match (&step.kind, &step.verify) {
+        (StepKind::Gate(checks), _) => (checks.clone(), ClaimPolicy::None, false),
+        (_, Some(verify)) => {
+            (verify.checks.clone(), verify.claims, verify.expect_changes.unwrap_or(writes && claims_count(verify)))
+        }
+        (_, None) if is_specialist => (Vec::new(), ClaimPolicy::Strict, writes),
+        (_, None) => (Vec::new(), ClaimPolicy::None, false),
+    };
+    let references: Vec<Reference> = checks.iter().flat_map(references).collect();
+    let snapshot = Snapshot::of(&references, scope);
+    let request = GateRequest {
+        checks,
+        claims,
+        expect_changes,
+        output,
+        output_schema: step.output_schema.clone(),
+        trace,
+        env: env(scope, step)?,
+        cwd: cwd(scope, step)?,
+        timeout: attempt_timeout(planned),
+    };
+    Ok((request, snapshot))
+}
+
+fn claims_count(verify: &Verify) -> bool {
+    verify.claims != ClaimPolicy::None
+}
+
+fn references(check: &Check) -> Vec<Reference> {
+    match check {
+        Check::Schema(_) | Check::NotYet(_) => Vec::new(),
+        Check::File { path, .. } => path.references().to_vec(),
+        Check::Command { argv, .. } => argv.iter().flat_map(|word| word.references().to_vec()).collect(),
+        Check::Expr(expression) => expression.references().to_vec(),
+    }
+}
+

@@ -1,0 +1,237 @@
+use super::payloads::Payloads;
+use crate::definition::{ParamType, StepPhase};
+use crate::expression::{Reference, Root, Scope};
+use crate::plan::Plan;
+use crate::run::{Instance, InstanceIx, RunStatus, State, StepStatus};
+use crate::value::{Json, RunId, StepId};
+use serde_json::json;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Resolves secrets; what it returns is known to the redactor before it is returned.
+pub trait Secrets: Send + Sync {
+    /// The value of a secret by its name in the settings.
+    fn by_name(&self, name: &str) -> Option<String>;
+    /// The value behind a reference (`env:NAME`, `file:PATH`), as a `secret` parameter holds it.
+    fn by_reference(&self, reference: &str) -> Option<String>;
+}
+
+/// The values of a run as one instance sees them.
+pub struct RunScope<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// Where the run stands.
+    pub state: &'a State,
+    /// Which run.
+    pub run: &'a RunId,
+    /// Its parameters.
+    pub params: &'a Arc<Json>,
+    /// Who asks; `None` for the run's outputs.
+    pub instance: Option<InstanceIx>,
+    /// Where large values are.
+    pub payloads: &'a Payloads,
+    /// Where secrets are.
+    pub secrets: &'a dyn Secrets,
+    /// An item that has no instance yet: its value and index, while keys are evaluated.
+    pub item: Option<(Arc<Json>, u32)>,
+    /// How deep declared environment values refer to each other.
+    pub depth: Cell<u8>,
+}
+
+impl RunScope<'_> {
+    fn param(&self, name: &str) -> Option<Arc<Json>> {
+        let value = self.params.get(name)?;
+        let declared = self.plan.playbook().params.iter().find(|p| p.name == name);
+        if declared.is_some_and(|p| p.kind == ParamType::Secret) {
+            let reference = value.as_str()?;
+            return self.secrets.by_reference(reference).map(|v| Arc::new(Json::String(v)));
+        }
+        Some(Arc::new(value.clone()))
+    }
+
+    fn env(&self, name: &str) -> Option<Arc<Json>> {
+        let own = self.instance.map(|ix| &self.plan.step(self.state.instance(ix).step).step.env);
+        let declared = own.into_iter().flatten().chain(&self.plan.playbook().env);
+        let (_, template) = declared.clone().find(|(declared, _)| declared == name)?;
+        // A value that refers to itself is undefined rather than endless.
+        if self.depth.get() >= 8 {
+            return None;
+        }
+        self.depth.set(self.depth.get() + 1);
+        let text = template.render(self);
+        self.depth.set(self.depth.get() - 1);
+        text.ok().map(|text| Arc::new(Json::String(text)))
+    }
+
+    fn item(&self) -> Option<(Arc<Json>, u32)> {
+        if let Some(item) = &self.item {
+            return Some(item.clone());
+        }
+        let item = self.state.instance(self.instance?).item.as_ref()?;
+        let items = self.state.instance(item.parent).items.as_ref()?;
+        let values = self.payloads.load(&items.values).ok()?;
+        Some((Arc::new(values.get(item.index as usize)?.clone()), item.index))
+    }
+
+    fn run_field(&self, field: Option<&str>) -> Option<Arc<Json>> {
+        let status = if self.state.is_cancelled() {
+            RunStatus::Cancelled
+        } else if self.state.has_failed() {
+            RunStatus::Failed
+        } else if self.in_finally() {
+            RunStatus::Succeeded
+        } else {
+            RunStatus::Running
+        };
+        let value = match field {
+            Some("id") => json!(self.run),
+            Some("startedAt") => json!(self.state.started_at().rfc3339()),
+            Some("status") => json!(status),
+            Some("error") => self.first_failure(),
+            Some(_) => return None,
+            None => json!({
+                "id": self.run,
+                "startedAt": self.state.started_at().rfc3339(),
+                "status": status,
+                "error": self.first_failure(),
+            }),
+        };
+        Some(Arc::new(value))
+    }
+
+    fn in_finally(&self) -> bool {
+        let phase = self.instance.map(|ix| self.plan.step(self.state.instance(ix).step).step.phase);
+        phase == Some(StepPhase::Finally)
+    }
+
+    fn first_failure(&self) -> Json {
+        let failed = self
+            .state
+            .instances()
+            .find(|(_, i)| i.status == StepStatus::Failed && !i.tolerated && i.item.is_none());
+        failed.map_or(Json::Null, |(ix, instance)| {
+            let mut error = error_of(instance);
+            if let Some(map) = error.as_object_mut() {
+                map.insert("step".into(), json!(self.state.key(self.plan, ix).to_string()));
+            }
+            error
+        })
+    }
+
+    fn step(&self, id: &StepId, field: Option<&str>) -> Option<Arc<Json>> {
+        let step = self.plan.find(id.as_str())?;
+        let own = self.instance.filter(|ix| self.state.instance(*ix).step == step);
+        let ix = own.unwrap_or(InstanceIx(step.0));
+        let instance = self.state.instance(ix);
+        match field {
+            Some(field) => self.step_field(ix, instance, field),
+            None => {
+                let fields = ["output", "status", "error", "verdict", "exitCode", "stdout", "stderr", "attempts", "durationMs"];
+                let known = fields.iter().filter_map(|name| {
+                    let value = self.step_field(ix, instance, name)?;
+                    Some(((*name).to_owned(), (*value).clone()))
+                });
+                Some(Arc::new(Json::Object(known.collect())))
+            }
+        }
+    }
+
+    fn step_field(&self, ix: InstanceIx, instance: &Instance, field: &str) -> Option<Arc<Json>> {
+        if field == "output" {
+            let readable = matches!(instance.status, StepStatus::Succeeded | StepStatus::Verifying | StepStatus::Running);
+            return readable.then_some(())
+                .and(instance.output.as_ref())
+                .and_then(|p| self.payloads.load(p).ok());
+        }
+        let value = match field {
+            "status" => json!(instance.status),
+            "error" => error_of(instance),
+            "verdict" => json!(instance.verification.as_ref().map(|v| v.verdict)),
+            "verdictDetails" => json!(instance.verification),
+            "attempts" => json!(instance.attempt),
+            "durationMs" => {
+                let ended = instance.ended_at?;
+                json!(ended.since(instance.started_at.unwrap_or(ended)).as_millis() as u64)
+            }
+            "exitCode" | "stdout" | "stderr" => {
+                let streams = self.payloads.load(instance.streams.as_ref()?).ok()?;
+                streams.get(field)?.clone()
+            }
+            "errors" => self.item_errors(ix)?,
+            _ => return None,
+        };
+        Some(Arc::new(value))
+    }
+
+    fn item_errors(&self, ix: InstanceIx) -> Option<Json> {
+        let items = self.state.instance(ix).items.as_ref()?;
+        let failed = items.all().map(|ix| self.state.instance(ix)).filter(|i| i.status == StepStatus::Failed);
+        let errors = failed.map(|instance| {
+            let key = instance.item.as_ref().map(|item| item.key.to_string());
+            json!({"key": key, "error": error_of(instance)})
+        });
+        Some(Json::Array(errors.collect()))
+    }
+}
+
+fn error_of(instance: &Instance) -> Json {
+    let failure = instance.failure.as_ref();
+    failure.map_or(Json::Null, |f| json!({"code": f.code, "message": f.message, "help": f.help}))
+}
+
+impl Scope for RunScope<'_> {
+    fn lookup(&self, root: &Root, field: Option<&str>) -> Option<Arc<Json>> {
+        match root {
+            Root::Step(id) => self.step(id, field),
+            Root::Param(name) => select(self.param(name)?, field),
+            Root::Params => match field {
+                Some(name) => self.param(name),
+                None => Some(self.params.clone()),
+            },
+            Root::Run => self.run_field(field),
+            Root::Env(name) => self.env(name),
+            Root::Secret(name) => self.secrets.by_name(name).map(|v| Arc::new(Json::String(v))),
+            Root::Item => select(self.item()?.0, field),
+            Root::Index => Some(Arc::new(json!(self.item()?.1))),
+            Root::Loop => None,
+        }
+    }
+}
+
+fn select(value: Arc<Json>, field: Option<&str>) -> Option<Arc<Json>> {
+    match field {
+        None => Some(value),
+        Some(name) => value.get(name).cloned().map(Arc::new),
+    }
+}
+
+/// The values that some references read, taken at one moment, for work that goes on elsewhere.
+#[derive(Debug, Clone, Default)]
+pub struct Snapshot(BTreeMap<(Root, Option<String>), Arc<Json>>);
+
+impl Snapshot {
+    /// Reads everything that these references may ask for.
+    pub fn of<'r>(references: impl IntoIterator<Item = &'r Reference>, scope: &dyn Scope) -> Self {
+        let mut values = BTreeMap::new();
+        for reference in references {
+            for field in [None, reference.path.first().cloned()] {
+                let key = (reference.root.clone(), field);
+                if !values.contains_key(&key)
+                    && let Some(value) = scope.lookup(&key.0, key.1.as_deref())
+                {
+                    values.insert(key, value);
+                }
+            }
+        }
+        Snapshot(values)
+    }
+}
+
+impl Scope for Snapshot {
+    fn lookup(&self, root: &Root, field: Option<&str>) -> Option<Arc<Json>> {
+        let key = (root.clone(), field.map(str::to_owned));
+        self.0.get(&key).cloned()
+    }
+}
+

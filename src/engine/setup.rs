@@ -1,0 +1,128 @@
+use crate::attempt::Progress;
+use crate::executor::Executor;
+use crate::journal::{Journal, JournalError, StoredEvent};
+use crate::plan::Plan;
+use crate::redaction::Redactor;
+use crate::run::{InstanceIx, Payload, Rules, RunStatus};
+use crate::value::{Digest, Failure, InstanceKey, Json, RunId, Timestamp, Usage};
+use std::sync::Arc;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+
+use super::scope::Secrets;
+
+/// What the engine stands on.
+#[derive(Clone)]
+pub struct Parts {
+    /// Where runs live.
+    pub journal: Arc<dyn Journal>,
+    /// Does the work and looks at it.
+    pub executor: Arc<dyn Executor>,
+    /// Resolves secrets at each attempt.
+    pub secrets: Arc<dyn Secrets>,
+    /// Masks what attempts hand out before it is stored.
+    pub redactor: Arc<Redactor>,
+}
+
+/// One run to be driven.
+pub struct Setup {
+    /// Which.
+    pub run: RunId,
+    /// The holder's epoch, from `Journal::create` or `take`.
+    pub epoch: u64,
+    /// Its sealed plan.
+    pub plan: Arc<Plan>,
+    /// Its parameters, secrets as references.
+    pub params: Arc<Json>,
+    /// What holds over it.
+    pub rules: Rules,
+    /// How it begins.
+    pub opening: Opening,
+    /// Who watches; may be closed at any time.
+    pub updates: Option<UnboundedSender<Update>>,
+    /// What the terminal wants.
+    pub commands: UnboundedReceiver<Command>,
+}
+
+/// How a holder begins.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Opening {
+    /// A new run.
+    Start {
+        /// Digest over everything frozen.
+        digest: Digest,
+        /// What is known of the place, for `run:start`.
+        environment: Json,
+    },
+    /// Go on with one that was interrupted or waits.
+    Resume,
+    /// Re-open one that ended: these steps and what follows, or all that did not succeed.
+    Retry {
+        /// Step ids; none means everything that did not succeed.
+        from: Vec<InstanceIx>,
+    },
+    /// End one that has no holder.
+    Cancel {
+        /// Who wants it.
+        by: String,
+    },
+}
+
+/// What the terminal may want of a run under way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Start nothing new; leave when what runs has ended (the first Ctrl-C).
+    Drain(String),
+    /// Leave at once and kill what runs; the run can be resumed (the second Ctrl-C).
+    Abandon,
+    /// Stop for good.
+    Cancel(String),
+}
+
+/// What watchers are told.
+#[derive(Debug, Clone)]
+pub enum Update {
+    /// An event was stored.
+    Stored(StoredEvent),
+    /// Something to show, never stored.
+    Progress {
+        /// Whose.
+        instance: InstanceKey,
+        /// What.
+        progress: Progress,
+    },
+}
+
+/// How the holder left the run.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    /// Which run.
+    pub run: RunId,
+    /// Where it stands: ended, `waiting` or `interrupted`.
+    pub status: RunStatus,
+    /// What it handed out.
+    pub outputs: Option<Payload>,
+    /// Why it did not succeed, where that is not a step's own failure.
+    pub failure: Option<Failure>,
+    /// What it took.
+    pub usage: Usage,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When the holder left.
+    pub ended_at: Timestamp,
+}
+
+/// Why a run cannot be driven on; everything before is in the journal.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The journal cannot.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The stored events do not fit the plan.
+    #[error("the journal of run `{run}` does not fit its definition: {reason}")]
+    Mismatch {
+        /// Which run.
+        run: String,
+        /// What does not fit.
+        reason: String,
+    },
+}
