@@ -88,6 +88,14 @@ holds the run now. What it had recorded is kept; a resumed run goes on from its 
         "One attempt, running and verifying, took longer than the step's `timeout` (or, for a\nspecialist, than its `limits.timeoutMs`). What it had running was stopped.\n\n    timeout: 10m\n    timeout: {attempt: 10m, idle: 60s}\n\n`retry: {max: 2, on: [timeout]}` tries again.";
     DEFECT = "KB0557", "a defect of kb",
         "Something happened that the program's authors held for impossible. The step failed; the run\nand its journal are sound, and `kb run retry` or `kb run resume` goes on.\n\nPlease report it with the output of `kb run events RUN`.";
+    EXITED = "KB0558", "a process did not end with 0",
+        "The command of a `run` step ended with another exit code than 0, or by a signal (reported as\n128 plus its number, as shells do). The message carries the last line that it wrote to stderr;\n`kb run logs RUN STEP` has the rest.\n\n`retry: {max: 2, on: [exit]}` tries again, `onError: continue` goes on without it, and\n`{{step.exitCode}}` can be read by later steps.";
+    NOT_STARTED = "KB0559", "a process did not start",
+        "The program of a `run` step was not found, is not executable, or its working directory is\nnot there. `run:` with a text goes to bash; `run:` with a list starts its first word directly.";
+    BAD_OUTPUT = "KB0560", "output that cannot be parsed",
+        "`parse: json` needs exactly one JSON value on stdout, and nothing else there. Write progress\nto stderr. `parse: lines` takes any text.";
+    UNEXPECTED_STATUS = "KB0561", "a response that was not expected",
+        "An `http` step got a status outside 200–299, or outside of its `expect` list. 429 and 5xx are\n`transient`, so that `retry: {max: 3}` comes back to them (a `retry-after` is honoured);\neverything else is a `tool_error`.\n\n    http: {url: \"https://example.com/item\", expect: [200, 404]}";
     REFUSED = "KB0554", "a person refused it",
         "The step waited for a person, and the answer was no. The run fails unless the step has\n`onError: continue`. `kb run retry RUN` asks again.";
 }

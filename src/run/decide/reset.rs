@@ -12,11 +12,10 @@ impl Decider<'_> {
         if chosen.is_empty() {
             return;
         }
-        let from_all = self.items_to_reset(&chosen);
         let steps = chosen.iter().map(|ix| self.instance(*ix).step).collect::<Vec<_>>();
         let mut closure: BTreeSet<InstanceIx> =
             self.downstream(&steps).into_iter().map(|s| InstanceIx(s.0)).collect();
-        closure.extend(from_all);
+        closure.extend(self.items_to_reset(&chosen, &closure));
         for (i, step) in self.plan.steps().iter().enumerate() {
             if step.step.phase == StepPhase::Finally {
                 closure.insert(InstanceIx(i as u32));
@@ -46,10 +45,17 @@ impl Decider<'_> {
             .collect()
     }
 
-    /// Of a failed `forEach` step only the items that did not succeed go back.
-    fn items_to_reset(&self, chosen: &[InstanceIx]) -> Vec<InstanceIx> {
-        let expanded = chosen.iter().filter_map(|ix| self.instance(*ix).items.as_ref());
-        expanded
+    /// Of a failed `forEach` step only the items that did not succeed go back, unless something
+    /// that it depends on goes back too: its list may then be another.
+    fn items_to_reset(&self, chosen: &[InstanceIx], closure: &BTreeSet<InstanceIx>) -> Vec<InstanceIx> {
+        let stays = |ix: &&InstanceIx| {
+            let step = self.plan.step(self.instance(**ix).step);
+            !step.dependencies.iter().any(|d| closure.contains(&InstanceIx(d.on.0)))
+        };
+        chosen
+            .iter()
+            .filter(stays)
+            .filter_map(|ix| self.instance(*ix).items.as_ref())
             .flat_map(|items| items.all())
             .filter(|ix| self.instance(*ix).status != StepStatus::Succeeded)
             .collect()

@@ -1,0 +1,67 @@
+use super::{Executor, GateRequest, gate, http, process, tool};
+use crate::attempt::{Context, Outcome, Request, Work};
+use crate::diagnostic::Code;
+use crate::evidence::Verification;
+use crate::expression::Scope;
+use crate::process::Supervisor;
+use crate::specialist::SpecialistRunner;
+use crate::tool::Toolbox;
+use crate::value::{Failure, OutcomeKind};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// Does the work on this machine.
+#[derive(Clone)]
+pub struct LocalExecutor {
+    toolbox: Arc<Toolbox>,
+    supervisor: Supervisor,
+    specialists: Option<Arc<SpecialistRunner>>,
+}
+
+impl LocalExecutor {
+    /// With these tools; without a runner, specialist steps fail with the mend.
+    pub fn new(
+        toolbox: Arc<Toolbox>,
+        supervisor: Supervisor,
+        specialists: Option<Arc<SpecialistRunner>>,
+    ) -> Self {
+        LocalExecutor { toolbox, supervisor, specialists }
+    }
+
+    async fn attempt(self, request: Request, context: Context) -> Outcome {
+        match &request.work {
+            Work::Run { command, parse } => {
+                process::run(&self.supervisor, &self.toolbox, &request, command, *parse, &context).await
+            }
+            Work::Tool { tool, args } => {
+                tool::call(&self.toolbox, &request, tool.as_str(), args, &context).await
+            }
+            Work::Http { .. } => http::send(&self.toolbox, &request, &context).await,
+            Work::Specialist(work) => match &self.specialists {
+                Some(runner) => runner.run(&request, work, &context).await,
+                None => Outcome::failed(
+                    OutcomeKind::Unknown,
+                    Failure::new(Code::NO_MODEL.as_str(), "there is no model for this run"),
+                ),
+            },
+        }
+    }
+}
+
+impl Executor for LocalExecutor {
+    fn execute(&self, request: Request, context: Context) -> BoxFuture<'static, Outcome> {
+        self.clone().attempt(request, context).boxed()
+    }
+
+    fn verify(
+        &self,
+        request: GateRequest,
+        scope: Arc<dyn Scope + Send + Sync>,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, Verification> {
+        let toolbox = self.toolbox.clone();
+        async move { gate::run_gate(request, &*scope, &toolbox, &cancel).await }.boxed()
+    }
+}

@@ -1,0 +1,185 @@
+//! `run:` steps: a process of the author's, its output, and what it changed.
+
+use crate::attempt::{Context, Outcome, Progress, Request, RunWork};
+use crate::clock;
+use crate::definition::OutputParse;
+use crate::diagnostic::Code;
+use crate::evidence::{Change, Invocation, InvocationStatus, Purpose};
+use crate::process::{End, Exited, Spawn, Supervisor};
+use crate::run::{Payload, Record};
+use crate::tool::Toolbox;
+use crate::value::{Digest, Failure, Json, OutcomeKind, Timestamp, limits};
+use serde_json::json;
+use std::sync::Arc;
+
+/// Runs it and makes its stdout the step's output.
+pub(super) async fn run(
+    supervisor: &Supervisor,
+    toolbox: &Toolbox,
+    request: &Request,
+    command: &RunWork,
+    parse: OutputParse,
+    context: &Context,
+) -> Outcome {
+    let spawn = match spawn(toolbox, request, command) {
+        Ok(spawn) => spawn,
+        Err(failure) => return Outcome::failed(OutcomeKind::PolicyDenied, failure),
+    };
+    let argv = spawn.argv.clone();
+    let before = if request.evidence { Some(toolbox.manifest()) } else { None };
+    let began = clock::now();
+    let recorder = context.recorder.clone();
+    let on_line = Arc::new(move |_, line: &str| recorder.progress(Progress::Output(line.to_owned())));
+    let exited = supervisor.run(spawn, &context.cancel, Some(on_line)).await;
+    if let Some(before) = before {
+        let changes = toolbox.changes_since(&before);
+        let record = evidence(&argv, &exited, changes, began);
+        if context.recorder.record(record).await.is_err() {
+            return stopped();
+        }
+    }
+    outcome(&argv, exited, parse)
+}
+
+/// The run has another holder: nothing that is said here matters any more.
+pub(super) fn stopped() -> Outcome {
+    let failure = Failure::new(Code::ATTEMPT_FAILED.as_str(), "the run has another holder");
+    Outcome::failed(OutcomeKind::Cancelled, failure)
+}
+
+fn spawn(toolbox: &Toolbox, request: &Request, command: &RunWork) -> Result<Spawn, Failure> {
+    let argv = match command {
+        RunWork::Shell(script) => ["bash", "-euo", "pipefail", "-c", script].map(str::to_owned).to_vec(),
+        RunWork::Argv(argv) => argv.clone(),
+    };
+    let mut env = request.env.clone();
+    env.extend(identity(request));
+    Ok(Spawn {
+        argv,
+        cwd: toolbox.workspace().cwd(&request.cwd).map_err(|error| error.failure())?,
+        env,
+        stdin: Vec::new(),
+        timeout: request.timeout,
+        idle: request.idle,
+        max_stream: limits::STREAM_BYTES,
+    })
+}
+
+/// What a step's processes are told about themselves (DESIGN §4 c).
+pub(super) fn identity(request: &Request) -> [(String, String); 4] {
+    [
+        ("KB_RUN".to_owned(), request.run.to_string()),
+        ("KB_STEP".to_owned(), request.instance.to_string()),
+        ("KB_ATTEMPT".to_owned(), request.attempt.to_string()),
+        ("KB_IDEMPOTENCY_KEY".to_owned(), request.idempotency_key()),
+    ]
+}
+
+fn outcome(argv: &[String], exited: Exited, parse: OutputParse) -> Outcome {
+    let base = Outcome {
+        exit_code: exit_code(&exited.end),
+        stdout: Some(exited.stdout.clone()),
+        stderr: Some(exited.stderr.clone()),
+        ..Outcome::ok(Json::Null)
+    };
+    match &exited.end {
+        End::Code(0) => match parsed(&exited, parse) {
+            Ok(output) => Outcome { output: Some(output), ..base },
+            Err(failure) => failed(base, OutcomeKind::ValidationFailed, failure),
+        },
+        End::Code(code) => {
+            let failure = Failure::new(Code::EXITED.as_str(), format!("exit code {code}{}", last_words(&exited)));
+            failed(base, OutcomeKind::Exit(*code), failure)
+        }
+        End::Signal(signal) => {
+            let failure = Failure::new(Code::EXITED.as_str(), format!("killed by signal {signal}{}", last_words(&exited)));
+            failed(base, OutcomeKind::Exit(128 + signal), failure)
+        }
+        End::TimedOut => {
+            let took = crate::value::format_duration(exited.duration);
+            let failure = Failure::new(Code::TIMED_OUT.as_str(), format!("stopped after {took}: its time was up"))
+                .help("raise `timeout`, or split the step");
+            failed(base, OutcomeKind::Timeout, failure)
+        }
+        End::Idle => {
+            let failure = Failure::new(Code::TIMED_OUT.as_str(), "stopped: it was silent for too long")
+                .help("raise `timeout: {idle: …}`");
+            failed(base, OutcomeKind::Timeout, failure)
+        }
+        End::Cancelled => failed(base, OutcomeKind::Cancelled, Failure::new(Code::ATTEMPT_FAILED.as_str(), "cancelled")),
+        End::NotStarted(reason) => {
+            let program = argv.first().map_or("", String::as_str);
+            let failure = Failure::new(Code::NOT_STARTED.as_str(), format!("`{program}` did not start: {reason}"))
+                .help("check the name and that it is on PATH; `run:` with a list takes no shell syntax");
+            failed(base, OutcomeKind::ToolError, failure)
+        }
+    }
+}
+
+fn failed(base: Outcome, kind: OutcomeKind, failure: Failure) -> Outcome {
+    Outcome { kind, output: None, failure: Some(failure), ..base }
+}
+
+fn exit_code(end: &End) -> Option<i32> {
+    match end {
+        End::Code(code) => Some(*code),
+        End::Signal(signal) => Some(128 + signal),
+        _ => None,
+    }
+}
+
+/// The last line that it wrote to stderr, else to stdout: most programs say there what went wrong.
+fn last_words(exited: &Exited) -> String {
+    let last = |text: &str| text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned);
+    let words = last(&exited.stderr).or_else(|| last(&exited.stdout));
+    words.map_or(String::new(), |line| format!(": {}", line.chars().take(200).collect::<String>()))
+}
+
+fn parsed(exited: &Exited, parse: OutputParse) -> Result<Json, Failure> {
+    let text = exited.stdout.strip_suffix('\n').unwrap_or(&exited.stdout);
+    let text = text.strip_suffix('\r').unwrap_or(text);
+    if parse != OutputParse::Text && exited.stdout_cut > 0 {
+        let kept = limits::STREAM_BYTES;
+        let message = format!("stdout is longer than the {kept} bytes that are kept, so it cannot be parsed");
+        return Err(Failure::new(Code::BAD_OUTPUT.as_str(), message).help("write large results to a file"));
+    }
+    match parse {
+        OutputParse::Text => Ok(json!(text)),
+        OutputParse::Lines if text.is_empty() => Ok(json!([])),
+        OutputParse::Lines => Ok(text.lines().map(Json::from).collect()),
+        OutputParse::Json => serde_json::from_str(text).map_err(|error| {
+            let start: String = text.chars().take(80).collect();
+            let message = format!("stdout is not one JSON value: {error}; it begins with `{start}`");
+            Failure::new(Code::BAD_OUTPUT.as_str(), message)
+                .help("print JSON alone to stdout and everything else to stderr")
+        }),
+    }
+}
+
+fn evidence(argv: &[String], exited: &Exited, changes: Vec<Change>, began: Timestamp) -> Record {
+    let args = json!({"argv": argv});
+    let status = match exited.end {
+        End::Code(0) => InvocationStatus::Success,
+        End::TimedOut | End::Idle => InvocationStatus::Timeout,
+        _ => InvocationStatus::Failed,
+    };
+    let invocation = Invocation {
+        id: "run".to_owned(),
+        tool: "run".to_owned(),
+        args_hash: Digest::of_json(&args),
+        args,
+        at: began,
+        duration_ms: exited.duration.as_millis() as u64,
+        purpose: Purpose::Execution,
+        status,
+        changes,
+        evidence: Vec::new(),
+        process: Some(json!({
+            "exitCode": exit_code(&exited.end),
+            "stdoutCut": exited.stdout_cut,
+            "stderrCut": exited.stderr_cut,
+        })),
+        bytes: exited.stdout.len() as u64 + exited.stdout_cut,
+    };
+    Record::ToolResult { turn: 0, invocation, result: Payload::inline(Json::Null) }
+}

@@ -1,0 +1,68 @@
+//! `tool:` steps: one call, with the author's word as its approval.
+
+use super::process::{identity, stopped};
+use crate::attempt::{Context, Outcome, Progress, Request};
+use crate::diagnostic::Code;
+use crate::evidence::InvocationStatus;
+use crate::run::{Payload, Record};
+use crate::tool::{Call, Caller, Toolbox};
+use crate::value::{Failure, Json, OutcomeKind};
+
+/// Calls it; the call is recorded before it is made, its result before the outcome counts.
+pub(super) async fn call(
+    toolbox: &Toolbox,
+    request: &Request,
+    tool: &str,
+    args: &Json,
+    context: &Context,
+) -> Outcome {
+    let id = format!("{}-{}", request.attempt, tool.replace(':', "-"));
+    let begun = Record::ToolCall {
+        turn: 0,
+        id: id.clone(),
+        tool: tool.to_owned(),
+        args: Payload::inline(args.clone()),
+    };
+    if context.recorder.record(begun).await.is_err() {
+        return stopped();
+    }
+    context.recorder.progress(Progress::Tool(tool.to_owned()));
+    let mut env = request.env.clone();
+    env.extend(identity(request));
+    let call = Call {
+        id,
+        tool: tool.to_owned(),
+        args: args.clone(),
+        caller: Caller::Author,
+        env,
+        cwd: request.cwd.clone(),
+        evidence: request.evidence,
+    };
+    let (result, invocation) = toolbox.call(&call, &context.cancel).await;
+    let status = result.status;
+    let ended = Record::ToolResult {
+        turn: 0,
+        invocation,
+        result: Payload::inline(result.result.clone()),
+    };
+    if context.recorder.record(ended).await.is_err() {
+        return stopped();
+    }
+    if status == InvocationStatus::Success {
+        return Outcome::ok(result.result);
+    }
+    let failure = result.failure.unwrap_or_else(|| {
+        Failure::new(Code::ATTEMPT_FAILED.as_str(), format!("`{tool}` did not succeed"))
+    });
+    let kind = match status {
+        InvocationStatus::Denied => OutcomeKind::PolicyDenied,
+        InvocationStatus::Timeout => OutcomeKind::Timeout,
+        _ if context.cancel.is_cancelled() => OutcomeKind::Cancelled,
+        _ => OutcomeKind::ToolError,
+    };
+    // A `shell:exec` that ended with a code keeps what it printed.
+    let exit_code = result.result.get("exitCode").and_then(Json::as_i64).map(|code| code as i32);
+    let text = |key: &str| result.result.get(key).and_then(Json::as_str).map(str::to_owned);
+    let (stdout, stderr) = (text("stdout"), text("stderr"));
+    Outcome { exit_code, stdout, stderr, ..Outcome::failed(kind, failure) }
+}
