@@ -22,7 +22,12 @@ use tokio_util::sync::CancellationToken;
 /// What tasks tell the dispatcher.
 pub(super) enum Message {
     /// To be stored before the attempt goes on.
-    Record { instance: InstanceIx, attempt: u32, record: Record, stored: oneshot::Sender<Result<(), Stopped>> },
+    Record {
+        instance: InstanceIx,
+        attempt: u32,
+        record: Record,
+        stored: oneshot::Sender<Result<(), Stopped>>,
+    },
     /// The attempt is over.
     Ended { instance: InstanceIx, attempt: u32, report: Box<AttemptReport> },
     /// The gate has spoken.
@@ -54,7 +59,9 @@ impl Recorder for Line {
             };
             let (stored, answer) = oneshot::channel();
             let (instance, attempt) = (self.instance, self.attempt);
-            self.messages.send(Message::Record { instance, attempt, record, stored }).map_err(|_| Stopped)?;
+            self.messages
+                .send(Message::Record { instance, attempt, record, stored })
+                .map_err(|_| Stopped)?;
             answer.await.unwrap_or(Err(Stopped))
         }
         .boxed()
@@ -63,8 +70,12 @@ impl Recorder for Line {
     fn progress(&self, progress: Progress) {
         if let Some(updates) = &self.updates {
             let progress = match progress {
-                Progress::Output(line) => Progress::Output(self.redactor.mask_text(&line).into_owned()),
-                Progress::Token(text) => Progress::Token(self.redactor.mask_text(&text).into_owned()),
+                Progress::Output(line) => {
+                    Progress::Output(self.redactor.mask_text(&line).to_string())
+                }
+                Progress::Token(text) => {
+                    Progress::Token(self.redactor.mask_text(&text).to_string())
+                }
                 other => other,
             };
             let _ = updates.send(Update::Progress { instance: self.key.clone(), progress });
@@ -86,14 +97,19 @@ fn masked(record: Record, redactor: &Redactor) -> Record {
         Record::ToolCall { args, .. } => *args = mask(args.clone()),
         Record::ToolResult { result, .. } => *result = mask(result.clone()),
         Record::Compression { summary: text, .. } | Record::Note { text } => {
-            *text = redactor.mask_text(text).into_owned();
+            *text = redactor.mask_text(text).to_string();
         }
     }
     record
 }
 
 /// Runs one attempt to its end, whatever happens in it.
-pub(super) async fn run(parts: Parts, line: Arc<Line>, request: Request, cancel: CancellationToken) {
+pub(super) async fn run(
+    parts: Parts,
+    line: Arc<Line>,
+    request: Request,
+    cancel: CancellationToken,
+) {
     let timeout = request.timeout;
     let context = Context { cancel: cancel.clone(), recorder: line.clone() };
     let work = AssertUnwindSafe(parts.executor.execute(request, context)).catch_unwind();
@@ -129,8 +145,9 @@ async fn expired(timeout: Option<std::time::Duration>) {
 
 fn timed_out(outcome: Outcome, timeout: Option<std::time::Duration>) -> Outcome {
     let limit = timeout.map(crate::value::format_duration).unwrap_or_default();
-    let mut failure = Failure::new(Code::TIMED_OUT.as_str(), format!("the attempt took longer than {limit}"))
-        .help("raise `timeout`, or split the step");
+    let mut failure =
+        Failure::new(Code::TIMED_OUT.as_str(), format!("the attempt took longer than {limit}"))
+            .help("raise `timeout`, or split the step");
     failure.details = outcome.failure.and_then(|f| f.details);
     Outcome { kind: OutcomeKind::Timeout, failure: Some(failure), ..outcome }
 }
@@ -149,9 +166,11 @@ fn panicked(panic: &(dyn std::any::Any + Send)) -> Outcome {
 
 /// What the heart is told of an outcome, masked.
 pub(super) fn report(outcome: Outcome, redactor: &Redactor) -> AttemptReport {
-    let process = outcome.exit_code.is_some() || outcome.stdout.is_some() || outcome.stderr.is_some();
+    let process =
+        outcome.exit_code.is_some() || outcome.stdout.is_some() || outcome.stderr.is_some();
     let streams = process.then(|| {
-        let text = |text: &Option<String>| text.as_deref().map(|t| redactor.mask_text(t).into_owned());
+        let text =
+            |text: &Option<String>| text.as_deref().map(|t| redactor.mask_text(t).to_string());
         Payload::inline(json!({
             "exitCode": outcome.exit_code,
             "stdout": text(&outcome.stdout),
@@ -159,7 +178,7 @@ pub(super) fn report(outcome: Outcome, redactor: &Redactor) -> AttemptReport {
         }))
     });
     let failure = outcome.failure.map(|f| Failure {
-        message: redactor.mask_text(&f.message).into_owned(),
+        message: redactor.mask_text(&f.message).to_string(),
         details: f.details.map(|d| redactor.mask_json(&d)),
         ..f
     });
@@ -181,8 +200,10 @@ pub(super) async fn verify(
     scope: Arc<dyn Scope + Send + Sync>,
     cancel: CancellationToken,
 ) {
-    let looked = AssertUnwindSafe(parts.executor.verify(request, scope, cancel)).catch_unwind().await;
-    let verification = looked.unwrap_or_else(|_| broken_gate("the gate itself broke; please report it"));
+    let looked =
+        AssertUnwindSafe(parts.executor.verify(request, scope, cancel)).catch_unwind().await;
+    let verification =
+        looked.unwrap_or_else(|_| broken_gate("the gate itself broke; please report it"));
     let (instance, attempt) = (line.instance, line.attempt);
     let _ = line.messages.send(Message::Judged { instance, attempt, verification });
 }

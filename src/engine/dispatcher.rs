@@ -28,7 +28,11 @@ const BATCH: usize = 512;
 
 /// Drives a run until it ends, waits for people alone, or is left. Task files of specialists are
 /// given with the setup, frozen.
-pub async fn drive(parts: Parts, setup: Setup, task_files: JsonMap) -> Result<Summary, EngineError> {
+pub async fn drive(
+    parts: Parts,
+    setup: Setup,
+    task_files: JsonMap,
+) -> Result<Summary, EngineError> {
     let mut dispatcher = Dispatcher::open(parts, setup, task_files)?;
     let ended = dispatcher.run().await;
     dispatcher.parts.journal.release(&dispatcher.setup.run, dispatcher.setup.epoch);
@@ -182,7 +186,9 @@ impl Dispatcher {
                 Input::Concluded { outputs: masked.map(|o| self.store_payload(o)) }
             }
             Effect::Execute { instance, attempt, .. } => match self.set_values(*instance) {
-                Some(report) => Input::AttemptEnded { instance: *instance, attempt: *attempt, report },
+                Some(report) => {
+                    Input::AttemptEnded { instance: *instance, attempt: *attempt, report }
+                }
                 None => return false,
             },
             _ => return false,
@@ -247,14 +253,20 @@ impl Dispatcher {
         if !events.is_empty() {
             let at = clock::now();
             let status = self.presents();
-            let durability = if events.iter().any(is_durable) { Durability::Durable } else { Durability::Ordered };
+            let durability = if events.iter().any(is_durable) {
+                Durability::Durable
+            } else {
+                Durability::Ordered
+            };
             let Setup { run, epoch, .. } = &self.setup;
             let before = self.folded.seq;
-            let last = self.parts.journal.append(run, *epoch, before, at, &events, status, durability)?;
+            let last =
+                self.parts.journal.append(run, *epoch, before, at, &events, status, durability)?;
             self.folded.seq = last;
             if let Some(updates) = &self.setup.updates {
                 for (i, event) in events.into_iter().enumerate() {
-                    let stored = StoredEvent { seq: before + 1 + i as u64, at, epoch: *epoch, event };
+                    let stored =
+                        StoredEvent { seq: before + 1 + i as u64, at, epoch: *epoch, event };
                     let _ = updates.send(Update::Stored(stored));
                 }
             }
@@ -263,7 +275,9 @@ impl Dispatcher {
         if !taken.is_empty() {
             self.parts.journal.taken(&self.setup.run, &taken)?;
         }
-        acks.into_iter().for_each(|ack| drop(ack.send(Ok(()))));
+        for ack in acks {
+            let _ = ack.send(Ok(()));
+        }
         Ok(())
     }
 
@@ -411,13 +425,19 @@ impl Dispatcher {
 
     fn look_into_inbox(&mut self) -> Result<(), EngineError> {
         for item in self.parts.journal.inbox(&self.setup.run)? {
-            let by = item.body.get("by").and_then(Json::as_str).unwrap_or("another process").to_owned();
+            let by =
+                item.body.get("by").and_then(Json::as_str).unwrap_or("another process").to_owned();
             match item.kind.as_str() {
                 "cancel" => self.inputs.push_back(Input::CancelRequested { by }),
                 "approve" => {
-                    let approved = item.body.get("approved").and_then(Json::as_bool).unwrap_or(true);
+                    let approved =
+                        item.body.get("approved").and_then(Json::as_bool).unwrap_or(true);
                     for instance in self.named(item.body.get("step").and_then(Json::as_str)) {
-                        self.inputs.push_back(Input::Answered { instance, approved, by: by.clone() });
+                        self.inputs.push_back(Input::Answered {
+                            instance,
+                            approved,
+                            by: by.clone(),
+                        });
                     }
                 }
                 _ => {}
@@ -433,10 +453,13 @@ impl Dispatcher {
     /// The instances that wait for a person under that name; all of them without one.
     fn named(&self, name: Option<&str>) -> Vec<InstanceIx> {
         let state = &self.folded.state;
-        let waits = state.instances().filter(|(_, i)| i.status == StepStatus::Waiting && i.due.is_none());
+        let waits =
+            state.instances().filter(|(_, i)| i.status == StepStatus::Waiting && i.due.is_none());
         waits
             .map(|(ix, _)| ix)
-            .filter(|ix| name.is_none_or(|name| state.key(&self.setup.plan, *ix).to_string() == name))
+            .filter(|ix| {
+                name.is_none_or(|name| state.key(&self.setup.plan, *ix).to_string() == name)
+            })
             .collect()
     }
 
@@ -450,7 +473,9 @@ impl Dispatcher {
                 Ok(Some(Message::Ended { instance, .. } | Message::Judged { instance, .. })) => {
                     self.cancels.remove(&instance);
                 }
-                Ok(Some(Message::Record { stored, .. })) => drop(stored.send(Err(crate::attempt::Stopped))),
+                Ok(Some(Message::Record { stored, .. })) => {
+                    let _ = stored.send(Err(crate::attempt::Stopped));
+                }
                 Ok(Some(Message::Broken(_))) => {}
                 Ok(None) | Err(_) => return,
             }
@@ -477,7 +502,14 @@ impl Dispatcher {
 }
 
 fn failed_report(outcome: OutcomeKind, failure: Failure) -> AttemptReport {
-    AttemptReport { outcome, output: None, streams: None, failure: Some(failure), retry_after_ms: None, usage: Usage::NONE }
+    AttemptReport {
+        outcome,
+        output: None,
+        streams: None,
+        failure: Some(failure),
+        retry_after_ms: None,
+        usage: Usage::NONE,
+    }
 }
 
 /// What must be on disk before it is acknowledged (DESIGN §4).

@@ -91,7 +91,11 @@ impl Payloads {
     /// The same report, its large values as blobs.
     pub fn store_report(&self, report: AttemptReport) -> Result<AttemptReport, JournalError> {
         let store = |payload: Option<Payload>| payload.map(|p| self.store(p)).transpose();
-        Ok(AttemptReport { output: store(report.output)?, streams: store(report.streams)?, ..report })
+        Ok(AttemptReport {
+            output: store(report.output)?,
+            streams: store(report.streams)?,
+            ..report
+        })
     }
 }
 
@@ -100,9 +104,14 @@ fn is_surely_small(value: &Json) -> bool {
     match value {
         Json::Null | Json::Bool(_) | Json::Number(_) => true,
         Json::String(text) => text.len() < limits::INLINE_OUTPUT_BYTES / 8,
-        Json::Array(items) => items.len() < 8 && items.iter().all(|v| v.is_number() || v.is_boolean()),
+        Json::Array(items) => {
+            items.len() < 8 && items.iter().all(|v| v.is_number() || v.is_boolean())
+        }
         Json::Object(map) => {
-            map.len() < 8 && map.iter().all(|(k, v)| k.len() < 64 && matches!(v, Json::String(s) if s.len() < 64) || v.is_number())
+            map.len() < 8
+                && map.iter().all(|(k, v)| {
+                    k.len() < 64 && matches!(v, Json::String(s) if s.len() < 64) || v.is_number()
+                })
         }
     }
 }

@@ -48,7 +48,11 @@ fn items(scope: &RunScope<'_>, ix: InstanceIx, for_each: &ForEach) -> Result<Fou
             .help("name an output that is a list, or use `parse: lines` or `parse: json` on the step that makes it"));
     };
     if values.len() > limits::FOR_EACH_ITEMS {
-        let message = format!("`forEach` got {} items; at most {} are allowed", values.len(), limits::FOR_EACH_ITEMS);
+        let message = format!(
+            "`forEach` got {} items; at most {} are allowed",
+            values.len(),
+            limits::FOR_EACH_ITEMS
+        );
         return Err(Failure::new(Code::NOT_A_LIST.as_str(), message));
     }
     let (keys, keyed) = match &for_each.key {
@@ -58,7 +62,12 @@ fn items(scope: &RunScope<'_>, ix: InstanceIx, for_each: &ForEach) -> Result<Fou
     Ok(Found::Items { keys, items: Payload::inline(list), keyed })
 }
 
-fn keys(scope: &RunScope<'_>, ix: InstanceIx, key: &Template, values: &[Json]) -> Result<Vec<String>, Failure> {
+fn keys(
+    scope: &RunScope<'_>,
+    ix: InstanceIx,
+    key: &Template,
+    values: &[Json],
+) -> Result<Vec<String>, Failure> {
     let mut keys = Vec::with_capacity(values.len());
     let mut seen = BTreeSet::new();
     for (index, value) in values.iter().enumerate() {
@@ -67,8 +76,9 @@ fn keys(scope: &RunScope<'_>, ix: InstanceIx, key: &Template, values: &[Json]) -
         let text = key.render(&scope).map_err(|e| *e)?;
         if !seen.insert(text.clone()) {
             let message = format!("`forEach` has two items with the key `{text}`");
-            return Err(Failure::new(Code::NOT_A_LIST.as_str(), message)
-                .help("make `key` something that tells the items apart, or leave it out to use the index"));
+            return Err(Failure::new(Code::NOT_A_LIST.as_str(), message).help(
+                "make `key` something that tells the items apart, or leave it out to use the index",
+            ));
         }
         keys.push(text);
     }
@@ -83,7 +93,9 @@ pub(super) fn gather(scope: &RunScope<'_>, ix: InstanceIx) -> Result<Json, Failu
         match &instance.output {
             Some(output) if instance.status == StepStatus::Succeeded => {
                 let value = scope.payloads.load(output);
-                value.map(|v| (*v).clone()).map_err(|e| Failure::new(Code::JOURNAL_UNUSABLE.as_str(), e.to_string()))
+                value
+                    .map(|v| (*v).clone())
+                    .map_err(|e| Failure::new(Code::JOURNAL_UNUSABLE.as_str(), e.to_string()))
             }
             _ => Ok(Json::Null),
         }
@@ -92,7 +104,12 @@ pub(super) fn gather(scope: &RunScope<'_>, ix: InstanceIx) -> Result<Json, Failu
         return items.all().map(value).collect::<Result<_, _>>().map(Json::Array);
     }
     let pairs = items.all().map(|ix| {
-        let key = scope.state.instance(ix).item.as_ref().map_or(String::new(), |item| item.key.to_string());
+        let key = scope
+            .state
+            .instance(ix)
+            .item
+            .as_ref()
+            .map_or(String::new(), |item| item.key.to_string());
         Ok((key, value(ix)?))
     });
     pairs.collect::<Result<JsonMap, Failure>>().map(Json::Object)
@@ -113,13 +130,20 @@ pub(super) fn conclude(scope: &RunScope<'_>) -> Result<Json, Failure> {
 }
 
 /// The values of a `set` step.
-pub(super) fn set(scope: &RunScope<'_>, values: &[(String, crate::expression::ValueTemplate)]) -> Result<Json, EvalError> {
+pub(super) fn set(
+    scope: &RunScope<'_>,
+    values: &[(String, crate::expression::ValueTemplate)],
+) -> Result<Json, EvalError> {
     let pairs = values.iter().map(|(name, template)| Ok((name.clone(), template.evaluate(scope)?)));
     pairs.collect::<Result<JsonMap, EvalError>>().map(Json::Object)
 }
 
 /// One attempt's request. An error is the attempt's failure.
-pub(super) fn request(scope: &RunScope<'_>, ix: InstanceIx, brought: Brought) -> Result<Request, EvalError> {
+pub(super) fn request(
+    scope: &RunScope<'_>,
+    ix: InstanceIx,
+    brought: Brought,
+) -> Result<Request, EvalError> {
     let planned = scope.plan.step(scope.state.instance(ix).step);
     let step = &planned.step;
     Ok(Request {
@@ -156,7 +180,10 @@ fn work(scope: &RunScope<'_>, planned: &PlanStep, brought: &Brought) -> Result<W
         }
         StepKind::Tool { tool, .. } => {
             let args = step.input.as_ref().map(|input| input.evaluate(scope)).transpose()?;
-            Work::Tool { tool: tool.clone(), args: args.unwrap_or_else(|| Json::Object(JsonMap::new())) }
+            Work::Tool {
+                tool: tool.clone(),
+                args: args.unwrap_or_else(|| Json::Object(JsonMap::new())),
+            }
         }
         StepKind::Http(http) => request_of(scope, http)?,
         StepKind::Set(_) | StepKind::Gate(_) | StepKind::NotYet(_) => {
@@ -172,7 +199,8 @@ fn specialist(
     task: Option<&TaskText>,
     brought: &Brought,
 ) -> Result<Work, EvalError> {
-    let missing = || Box::new(Failure::new(Code::ATTEMPT_FAILED.as_str(), "the step has no specialist"));
+    let missing =
+        || Box::new(Failure::new(Code::ATTEMPT_FAILED.as_str(), "the step has no specialist"));
     let specialist = planned.specialist.clone().ok_or_else(missing)?;
     let input = planned.step.input.as_ref().map(|input| input.evaluate(scope)).transpose()?;
     let task = match task {
@@ -185,7 +213,15 @@ fn specialist(
     let output_schema = planned.step.output_schema.clone();
     let (feedback, history) = (brought.feedback.clone(), brought.history.clone());
     let params = scope.params.clone();
-    Ok(Work::Specialist(SpecialistWork { specialist, task, input, output_schema, feedback, history, params }))
+    Ok(Work::Specialist(SpecialistWork {
+        specialist,
+        task,
+        input,
+        output_schema,
+        feedback,
+        history,
+        params,
+    }))
 }
 
 fn request_of(scope: &RunScope<'_>, http: &HttpStep) -> Result<Work, EvalError> {
@@ -246,9 +282,11 @@ pub(super) fn gate(
     let is_specialist = planned.specialist.is_some();
     let (checks, claims, expect_changes) = match (&step.kind, &step.verify) {
         (StepKind::Gate(checks), _) => (checks.clone(), ClaimPolicy::None, false),
-        (_, Some(verify)) => {
-            (verify.checks.clone(), verify.claims, verify.expect_changes.unwrap_or(writes && claims_count(verify)))
-        }
+        (_, Some(verify)) => (
+            verify.checks.clone(),
+            verify.claims,
+            verify.expect_changes.unwrap_or(writes && claims_count(verify)),
+        ),
         (_, None) if is_specialist => (Vec::new(), ClaimPolicy::Strict, writes),
         (_, None) => (Vec::new(), ClaimPolicy::None, false),
     };
@@ -276,8 +314,9 @@ fn references(check: &Check) -> Vec<Reference> {
     match check {
         Check::Schema(_) | Check::NotYet(_) => Vec::new(),
         Check::File { path, .. } => path.references().to_vec(),
-        Check::Command { argv, .. } => argv.iter().flat_map(|word| word.references().to_vec()).collect(),
+        Check::Command { argv, .. } => {
+            argv.iter().flat_map(|word| word.references().to_vec()).collect()
+        }
         Check::Expr(expression) => expression.references().to_vec(),
     }
 }
-

@@ -127,7 +127,17 @@ impl RunScope<'_> {
         match field {
             Some(field) => self.step_field(ix, instance, field),
             None => {
-                let fields = ["output", "status", "error", "verdict", "exitCode", "stdout", "stderr", "attempts", "durationMs"];
+                let fields = [
+                    "output",
+                    "status",
+                    "error",
+                    "verdict",
+                    "exitCode",
+                    "stdout",
+                    "stderr",
+                    "attempts",
+                    "durationMs",
+                ];
                 let known = fields.iter().filter_map(|name| {
                     let value = self.step_field(ix, instance, name)?;
                     Some(((*name).to_owned(), (*value).clone()))
@@ -139,8 +149,12 @@ impl RunScope<'_> {
 
     fn step_field(&self, ix: InstanceIx, instance: &Instance, field: &str) -> Option<Arc<Json>> {
         if field == "output" {
-            let readable = matches!(instance.status, StepStatus::Succeeded | StepStatus::Verifying | StepStatus::Running);
-            return readable.then_some(())
+            let readable = matches!(
+                instance.status,
+                StepStatus::Succeeded | StepStatus::Verifying | StepStatus::Running
+            );
+            return readable
+                .then_some(())
                 .and(instance.output.as_ref())
                 .and_then(|p| self.payloads.load(p).ok());
         }
@@ -166,7 +180,10 @@ impl RunScope<'_> {
 
     fn item_errors(&self, ix: InstanceIx) -> Option<Json> {
         let items = self.state.instance(ix).items.as_ref()?;
-        let failed = items.all().map(|ix| self.state.instance(ix)).filter(|i| i.status == StepStatus::Failed);
+        let failed = items
+            .all()
+            .map(|ix| self.state.instance(ix))
+            .filter(|i| i.status == StepStatus::Failed);
         let errors = failed.map(|instance| {
             let key = instance.item.as_ref().map(|item| item.key.to_string());
             json!({"key": key, "error": error_of(instance)})
@@ -234,4 +251,3 @@ impl Scope for Snapshot {
         self.0.get(&key).cloned()
     }
 }
-

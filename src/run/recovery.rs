@@ -92,7 +92,7 @@ pub fn table(step: &Step) -> Vec<Row> {
 ///
 /// A rework that leads to the very same failure ends its row early: nothing was learnt. A `retry`
 /// does not: the same 429 twice is what a backoff is for.
-pub fn next(
+pub(super) fn next(
     step: &Step,
     instance: &Instance,
     outcome: OutcomeKind,

@@ -138,7 +138,13 @@ fn world(dice: &mut Dice) -> (Plan, Vec<Fate>, Rules) {
         if !reads.is_empty() {
             step.condition = Some(condition(&reads.join(" or "), &ids));
         }
-        step.run_if = [RunIf::AllSucceeded, RunIf::AllSucceeded, RunIf::NoneFailed, RunIf::AnySucceeded, RunIf::AllDone][dice.below(5)];
+        step.run_if = [
+            RunIf::AllSucceeded,
+            RunIf::AllSucceeded,
+            RunIf::NoneFailed,
+            RunIf::AnySucceeded,
+            RunIf::AllDone,
+        ][dice.below(5)];
         step.on_error = if dice.chance(20) { OnError::Continue } else { OnError::Fail };
         step.retry = dice.chance(40).then(|| retry(1 + dice.below(3) as u32));
         step.max_attempts = dice.chance(10).then(|| 1 + dice.below(3) as u32);
@@ -167,7 +173,8 @@ fn world(dice: &mut Dice) -> (Plan, Vec<Fate>, Rules) {
             step
         })
         .collect();
-    let rules = Rules { max_parallel: 1 + dice.below(4) as u32, inconclusive: InconclusivePolicy::Warn };
+    let rules =
+        Rules { max_parallel: 1 + dice.below(4) as u32, inconclusive: InconclusivePolicy::Warn };
     (plan(playbook(steps, finally)), fates, rules)
 }
 
@@ -202,14 +209,19 @@ fn naive(plan: &Plan, fates: &[Fate]) -> (BTreeMap<String, StepStatus>, RunStatu
         };
         let fate = &fates[ix.at()];
         let skips = planned.step.condition.is_some() && !fate.truth;
-        let status = joined.unwrap_or(if skips { StepStatus::Skipped } else { works(&planned.step, fate) });
+        let status =
+            joined.unwrap_or(if skips { StepStatus::Skipped } else { works(&planned.step, fate) });
         let tolerated = status == StepStatus::Failed && planned.step.on_error == OnError::Continue;
         ended[ix.at()] = Some((status, tolerated));
     }
     let failed = plan.steps().iter().zip(&ended).any(|(planned, end)| {
         planned.step.phase == StepPhase::Main && *end == Some((StepStatus::Failed, false))
     });
-    let statuses = plan.steps().iter().zip(ended).map(|(p, end)| (p.step.id.to_string(), end.expect("ended").0));
+    let statuses = plan
+        .steps()
+        .iter()
+        .zip(ended)
+        .map(|(p, end)| (p.step.id.to_string(), end.expect("ended").0));
     (statuses.collect(), if failed { RunStatus::Failed } else { RunStatus::Succeeded })
 }
 
@@ -237,13 +249,24 @@ struct Simulation {
 impl Simulation {
     fn new(plan: Plan, fates: Vec<Fate>, rules: Rules) -> Self {
         let state = State::new(&plan, rules);
-        Simulation { plan, fates, rules, state, stored: Vec::new(), open: Vec::new(), now: 1, left: false, answered: Vec::new() }
+        Simulation {
+            plan,
+            fates,
+            rules,
+            state,
+            stored: Vec::new(),
+            open: Vec::new(),
+            now: 1,
+            left: false,
+            answered: Vec::new(),
+        }
     }
 
     fn tell(&mut self, input: Input) {
         let at = Timestamp(self.now);
         let before = self.state.clone();
-        let decision = decide(&self.plan, &mut self.state, Envelope { at, epoch: 1, input: input.clone() });
+        let decision =
+            decide(&self.plan, &mut self.state, Envelope { at, epoch: 1, input: input.clone() });
         let mut folded = before;
         for event in &decision.events {
             folded.apply(&self.plan, at, event);
@@ -264,9 +287,10 @@ impl Simulation {
                 let on = self.state.instance(InstanceIx(dependency.on.0));
                 assert!(on.status.has_ended(), "started before its dependency ended");
             }
-            let holders = self.state.instances().filter(|(_, i)| {
-                i.holds_slot() && self.plan.step(i.step).locks_workspace
-            });
+            let holders = self
+                .state
+                .instances()
+                .filter(|(_, i)| i.holds_slot() && self.plan.step(i.step).locks_workspace);
             assert!(holders.count() <= 1, "two hold the workspace");
         }
     }
@@ -276,7 +300,8 @@ impl Simulation {
         match effect {
             Effect::Evaluate { instance } => {
                 let fate = self.fates[self.state.instance(instance).step.at()].clone();
-                let conditional = self.plan.step(self.state.instance(instance).step).step.condition.is_some();
+                let conditional =
+                    self.plan.step(self.state.instance(instance).step).step.condition.is_some();
                 let found = match fate.items {
                     Some(n) if fate.truth || !conditional => Found::Items {
                         keys: (0..n).map(|i| i.to_string()).collect(),
@@ -309,7 +334,9 @@ impl Simulation {
             Effect::Gather { instance } => {
                 self.tell(Input::Gathered { instance, output: Payload::inline(Json::Null) });
             }
-            Effect::Conclude => self.tell(Input::Concluded { outputs: Ok(Payload::inline(Json::Null)) }),
+            Effect::Conclude => {
+                self.tell(Input::Concluded { outputs: Ok(Payload::inline(Json::Null)) })
+            }
             Effect::Cancel { instance } => {
                 let attempt = self.state.instance(instance).attempt;
                 let report = AttemptReport {
@@ -341,7 +368,11 @@ impl Simulation {
     }
 
     fn run(&mut self, dice: &mut Dice, crashes: u64, repeats: bool) {
-        self.tell(Input::Started { digest: Digest::of("seed"), params: Json::Null, environment: Json::Null });
+        self.tell(Input::Started {
+            digest: Digest::of("seed"),
+            params: Json::Null,
+            environment: Json::Null,
+        });
         for turn in 0.. {
             assert!(turn < 20_000, "the run does not end");
             if self.state.status().has_ended() || self.open.is_empty() {
@@ -355,7 +386,14 @@ impl Simulation {
             self.answer(effect);
             if repeats && dice.chance(10) {
                 let old = self.answered[dice.below(self.answered.len())].clone();
-                if !matches!(old, Input::Started { .. } | Input::Recovered | Input::CancelRequested { .. } | Input::Reset { .. } | Input::Drain { .. }) {
+                if !matches!(
+                    old,
+                    Input::Started { .. }
+                        | Input::Recovered
+                        | Input::CancelRequested { .. }
+                        | Input::Reset { .. }
+                        | Input::Drain { .. }
+                ) {
                     self.tell(old);
                 }
             }
@@ -364,7 +402,11 @@ impl Simulation {
 
     fn statuses(&self) -> BTreeMap<String, StepStatus> {
         let steps = self.plan.steps().len();
-        self.state.instances().take(steps).map(|(ix, i)| (self.state.key(&self.plan, ix).to_string(), i.status)).collect()
+        self.state
+            .instances()
+            .take(steps)
+            .map(|(ix, i)| (self.state.key(&self.plan, ix).to_string(), i.status))
+            .collect()
     }
 }
 
@@ -420,8 +462,12 @@ fn a_step_recorded_as_ended_does_not_start_again_in_its_iteration() {
             let mut ended = BTreeSet::new();
             for (_, event) in &simulation.stored {
                 match event {
-                    Event::Ended { instance, .. } => assert!(ended.insert(*instance), "ended twice"),
-                    Event::Started { instance, .. } => assert!(!ended.contains(instance), "started after its end"),
+                    Event::Ended { instance, .. } => {
+                        assert!(ended.insert(*instance), "ended twice")
+                    }
+                    Event::Started { instance, .. } => {
+                        assert!(!ended.contains(instance), "started after its end")
+                    }
                     _ => {}
                 }
             }
@@ -436,7 +482,11 @@ fn cancelling_at_any_moment_ends_the_run_with_no_live_step() {
             let mut dice = Dice(seed.wrapping_mul(31_337));
             let (plan, fates, rules) = world(&mut dice);
             let mut simulation = Simulation::new(plan, fates, rules);
-            simulation.tell(Input::Started { digest: Digest::of("seed"), params: Json::Null, environment: Json::Null });
+            simulation.tell(Input::Started {
+                digest: Digest::of("seed"),
+                params: Json::Null,
+                environment: Json::Null,
+            });
             for _ in 0..dice.below(12) {
                 if simulation.open.is_empty() {
                     break;
@@ -452,7 +502,10 @@ fn cancelling_at_any_moment_ends_the_run_with_no_live_step() {
             }
             assert!(simulation.state.status().has_ended());
             assert!(over || simulation.state.status() == RunStatus::Cancelled);
-            assert!(simulation.state.instances().all(|(_, i)| i.status.has_ended()), "a live step is left");
+            assert!(
+                simulation.state.instances().all(|(_, i)| i.status.has_ended()),
+                "a live step is left"
+            );
         });
     }
 }
@@ -478,7 +531,10 @@ fn a_retry_brings_every_unsuccessful_step_back_and_keeps_the_others() {
                 simulation.answer(effect);
             }
             let (expected, _) = naive(&simulation.plan, &simulation.fates);
-            let unsuccessful = before.iter().any(|(id, s)| id.starts_with('s') && matches!(s, StepStatus::Failed | StepStatus::Blocked | StepStatus::Cancelled));
+            let unsuccessful = before.iter().any(|(id, s)| {
+                id.starts_with('s')
+                    && matches!(s, StepStatus::Failed | StepStatus::Blocked | StepStatus::Cancelled)
+            });
             if unsuccessful {
                 assert_eq!(simulation.state.status(), RunStatus::Succeeded);
                 assert_eq!(simulation.statuses(), expected);

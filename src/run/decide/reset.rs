@@ -47,7 +47,11 @@ impl Decider<'_> {
 
     /// Of a failed `forEach` step only the items that did not succeed go back, unless something
     /// that it depends on goes back too: its list may then be another.
-    fn items_to_reset(&self, chosen: &[InstanceIx], closure: &BTreeSet<InstanceIx>) -> Vec<InstanceIx> {
+    fn items_to_reset(
+        &self,
+        chosen: &[InstanceIx],
+        closure: &BTreeSet<InstanceIx>,
+    ) -> Vec<InstanceIx> {
         let stays = |ix: &&InstanceIx| {
             let step = self.plan.step(self.instance(**ix).step);
             !step.dependencies.iter().any(|d| closure.contains(&InstanceIx(d.on.0)))
