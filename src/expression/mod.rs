@@ -3,16 +3,31 @@
 //! Pure. Parse once at load against the known [`Names`]; evaluate any number of times against a
 //! [`Scope`]. Values are never pasted into source; evaluation is total, bounded and deterministic.
 //! The engine below is `minijinja`, and no type of it leaves this room.
+//!
+//! One text goes through `scan` (where are placeholders), `compile` (the engine's own parser, whose
+//! tree `lower` resolves against the names and rewrites: reads become slots, operators become typed
+//! and bounded ones of ours), and ends as a `program`: a plain path read without the engine, which is
+//! what most placeholders are, a constant, or compiled code.
 
+mod compile;
+mod convert;
+mod engine;
 mod evaluate;
+mod fault;
+mod lower;
+mod operators;
 mod parse;
+mod program;
 mod reference;
+mod resolve;
 mod scan;
+mod syntax;
 mod template;
 
 pub use evaluate::{EvalError, Scope};
 pub use parse::{Expression, Names, Origin, Style};
 pub use reference::{Reference, Root, Strength};
+pub use resolve::STEP_FIELDS;
 pub use scan::{bare_names, placeholders_in};
 pub use template::{Template, ValueTemplate};
 

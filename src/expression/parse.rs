@@ -1,6 +1,11 @@
-use super::{EvalError, Reference, Root, Scope};
+use super::compile::{Text, compile};
+use super::program::{Program, is_true};
+use super::scan::{Form, Mode, Piece, Scanner};
+use super::{EvalError, Reference, Scope};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::value::Json;
+use std::ops::Range;
+use std::sync::Arc;
 
 /// The names that a text may refer to; placeholders are resolved against them at load.
 #[derive(Debug, Clone, Default)]
@@ -42,49 +47,81 @@ pub struct Origin {
 
 /// A condition or other expression, parsed and resolved.
 #[derive(Debug, Clone)]
-pub struct Expression {
-    source: std::sync::Arc<str>,
+pub struct Expression(Arc<Parsed>);
+
+#[derive(Debug)]
+struct Parsed {
+    source: String,
     span: Span,
-    references: std::sync::Arc<[Reference]>,
+    references: Vec<Reference>,
+    program: Program,
 }
 
 impl Expression {
-    /// Parses and resolves; placeholders of any form are just parentheses here.
+    /// Parses and resolves; placeholders of any form are just parentheses here. The errors are all
+    /// problems that were found.
     pub fn parse(
         source: &str,
         origin: Origin,
-        _names: &Names,
-        _style: Style,
+        names: &Names,
+        style: Style,
     ) -> Result<Expression, Vec<Diagnostic>> {
-        Ok(Expression {
-            source: source.into(),
-            span: origin.span,
-            references: std::sync::Arc::new([]),
-        })
+        let (pieces, problems) = Scanner::new(source, names, style, Mode::Code).scan();
+        let (code, braces) = as_parentheses(source, &pieces);
+        let text = Text { code: &code, base: 0, origin, names, braces: &braces };
+        if !problems.is_empty() {
+            return Err(problems.into_iter().map(|problem| text.diagnostic_of(problem)).collect());
+        }
+        let (program, references) = compile(&text)?;
+        let (source, span) = (source.to_owned(), origin.span);
+        Ok(Expression(Arc::new(Parsed { source, span, references, program })))
     }
 
     /// As written.
     pub fn source(&self) -> &str {
-        &self.source
+        &self.0.source
     }
 
     /// Where it is written.
     pub fn span(&self) -> Span {
-        self.span
+        self.0.span
     }
 
     /// Every read of a name.
     pub fn references(&self) -> &[Reference] {
-        &self.references
+        &self.0.references
     }
 
     /// Its value; a bare undefined is `false`.
-    pub fn evaluate(&self, _scope: &dyn Scope) -> Result<Json, EvalError> {
-        Ok(Json::Bool(false))
+    pub fn evaluate(&self, scope: &dyn Scope) -> Result<Json, EvalError> {
+        let value = self.0.program.value(scope).map_err(|fault| fault.in_text(self.source()))?;
+        Ok(value.unwrap_or(Json::Bool(false)))
     }
 
-    /// Whether its value counts as true; a bare undefined does not.
-    pub fn truth(&self, _scope: &dyn Scope) -> Result<bool, EvalError> {
-        Ok(false)
+    /// Whether its value counts as true: all but null, false, 0, what is empty and what is undefined.
+    pub fn truth(&self, scope: &dyn Scope) -> Result<bool, EvalError> {
+        let truth = self.0.program.with(scope, is_true);
+        Ok(truth.map_err(|fault| fault.in_text(self.source()))?.unwrap_or(false))
     }
+}
+
+/// The text with parentheses in place of every placeholder's brackets, byte for byte as long, and
+/// the places of those in single braces. In these `-` is `_`, since nothing can be subtracted there.
+fn as_parentheses(source: &str, pieces: &[Piece]) -> (String, Vec<Range<usize>>) {
+    let (mut code, mut braces, mut at) = (String::with_capacity(source.len()), Vec::new(), 0);
+    for piece in pieces {
+        let Piece::Placeholder(found) = piece else { continue };
+        code.push_str(&source[at..found.outer.start]);
+        let inner = &source[found.inner.clone()];
+        match found.form {
+            Form::Single => {
+                braces.push(found.inner.clone());
+                code.push_str(&format!("({})", inner.replace('-', "_")));
+            }
+            Form::Double | Form::Angle => code.push_str(&format!(" ({inner}) ")),
+        }
+        at = found.outer.end;
+    }
+    code.push_str(&source[at..]);
+    (code, braces)
 }

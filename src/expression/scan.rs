@@ -1,14 +1,387 @@
+//! Where the placeholders of a text are; what is none stays text.
+
 use super::parse::{Names, Style};
+use super::resolve::{STEP_FIELDS, known_words, step_of};
+use crate::diagnostic::{Code, edit_distance};
 use std::ops::Range;
+
+/// How a placeholder is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// `{{ e }}`.
+    Double,
+    /// `<< ref >>`.
+    Angle,
+    /// `{name}`, in workflows.
+    Single,
+}
+
+/// A part of a scanned text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// Taken as it is; escapes are resolved.
+    Text(String),
+    /// To be evaluated.
+    Placeholder(Found),
+}
+
+/// A placeholder, by byte offsets into its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    /// With its brackets.
+    pub(super) outer: Range<usize>,
+    /// Without them.
+    pub(super) inner: Range<usize>,
+    /// How it is written.
+    pub(super) form: Form,
+}
+
+/// Something that is nearly a placeholder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Problem {
+    pub(super) at: Range<usize>,
+    pub(super) code: Code,
+    pub(super) message: String,
+    pub(super) help: String,
+}
+
+/// What kind of text is scanned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// A template: escapes count, quotes are text.
+    Text,
+    /// An expression: quotes hold texts, and a placeholder inside of them is a mistake.
+    Code,
+}
 
 /// The placeholders that a text of ours must not hold, such as a literal shell script: those whose
 /// root is a known name, with what stands between their brackets. Any other brace is not ours.
-pub fn placeholders_in(_text: &str, _names: &Names, _style: Style) -> Vec<(Range<usize>, String)> {
-    Vec::new()
+pub fn placeholders_in(text: &str, names: &Names, style: Style) -> Vec<(Range<usize>, String)> {
+    let (pieces, _) = Scanner::new(text, names, style, Mode::Text).scan();
+    let known = |found: &Found| {
+        let inner = text[found.inner.clone()].trim_start_matches(['(', ' ', '\t']);
+        found.form != Form::Double
+            || leading_word(inner).is_some_and(|(word, rest)| {
+                is_known(names, word, rest) || is_known(names, undashed(word), rest)
+            })
+    };
+    pieces
+        .into_iter()
+        .filter_map(|piece| match piece {
+            Piece::Placeholder(found) if known(&found) => {
+                Some((found.outer, text[found.inner].trim().to_owned()))
+            }
+            _ => None,
+        })
+        .collect()
 }
 
 /// The bare `{name}` placeholders of a workflow's text, known or not: the inferred parameters of a
 /// workflow without `params` are among them.
-pub fn bare_names(_text: &str) -> Vec<(Range<usize>, String)> {
-    Vec::new()
+pub fn bare_names(text: &str) -> Vec<(Range<usize>, String)> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(open) = text[at..].find('{').map(|i| at + i) {
+        at = open + 1;
+        let before = text[..open].chars().next_back();
+        if text[at..].starts_with('{') {
+            at = close(text, at + 1).map_or(at + 1, |end| end + 2);
+        } else if !matches!(before, Some('$' | '\\' | '{'))
+            && let Some(end) = text[at..].find('}').map(|i| at + i)
+            && is_word(&text[at..end])
+            && !text[end + 1..].starts_with('}')
+        {
+            found.push((open..end + 1, text[at..end].to_owned()));
+        }
+    }
+    found
+}
+
+/// Reads a text once, from left to right.
+pub(super) struct Scanner<'a> {
+    text: &'a str,
+    names: &'a Names,
+    style: Style,
+    mode: Mode,
+    pieces: Vec<Piece>,
+    problems: Vec<Problem>,
+    pending: String,
+}
+
+impl<'a> Scanner<'a> {
+    pub(super) fn new(text: &'a str, names: &'a Names, style: Style, mode: Mode) -> Self {
+        let (pieces, problems, pending) = (Vec::new(), Vec::new(), String::new());
+        Scanner { text, names, style, mode, pieces, problems, pending }
+    }
+
+    /// The pieces in order, and what is nearly a placeholder.
+    pub(super) fn scan(mut self) -> (Vec<Piece>, Vec<Problem>) {
+        let mut at = 0;
+        while at < self.text.len() {
+            at = self.step(at);
+        }
+        self.flush();
+        (self.pieces, self.problems)
+    }
+
+    fn flush(&mut self) {
+        if !self.pending.is_empty() {
+            self.pieces.push(Piece::Text(std::mem::take(&mut self.pending)));
+        }
+    }
+
+    /// Takes what begins at a byte; gives the byte after it.
+    fn step(&mut self, at: usize) -> usize {
+        let rest = &self.text[at..];
+        let end = match (self.mode, rest.as_bytes()[0]) {
+            (Mode::Text, b'\\') => self.escape(at),
+            (Mode::Code, b'\'' | b'"') => Some(self.quoted(at)),
+            (_, b'{') if rest.starts_with("{{") => self.double(at),
+            (_, b'{') if self.style == Style::Workflow => self.single(at),
+            (_, b'<') if rest.starts_with("<<") => self.angle(at),
+            _ => None,
+        };
+        end.unwrap_or_else(|| {
+            let plain = rest.chars().next().map_or(1, char::len_utf8);
+            self.pending.push_str(&rest[..plain]);
+            at + plain
+        })
+    }
+
+    fn placeholder(&mut self, outer: Range<usize>, inner: Range<usize>, form: Form) -> usize {
+        self.flush();
+        let end = outer.end;
+        self.pieces.push(Piece::Placeholder(Found { outer, inner, form }));
+        end
+    }
+
+    fn problem(&mut self, at: Range<usize>, code: Code, message: String, help: impl Into<String>) {
+        self.problems.push(Problem { at, code, message, help: help.into() });
+    }
+
+    fn escape(&mut self, at: usize) -> Option<usize> {
+        let rest = &self.text[at + 1..];
+        let literal = match () {
+            () if rest.starts_with("{{") => "{{",
+            () if rest.starts_with("<<") => "<<",
+            () if rest.starts_with('{') && self.style == Style::Workflow => "{",
+            () => return None,
+        };
+        self.pending.push_str(literal);
+        Some(at + 1 + literal.len())
+    }
+
+    /// A text inside an expression, quotes included.
+    fn quoted(&mut self, at: usize) -> usize {
+        let end = end_of_quotes(self.text, at).unwrap_or(self.text.len());
+        let quoted = &self.text[at..end];
+        if let Some(open) = quoted.find("{{").filter(|open| quoted[*open..].contains("}}")) {
+            let inner = quoted[open..].trim_matches(['\'', '"']);
+            self.problem(
+                at..end,
+                Code::BAD_PLACEHOLDER,
+                "a placeholder inside quotes is only a text here".to_owned(),
+                format!("leave the quotes out: `{inner}`; in a condition braces are parentheses"),
+            );
+        }
+        self.pending.push_str(quoted);
+        end
+    }
+
+    fn double(&mut self, at: usize) -> Option<usize> {
+        let Some(end) = close(self.text, at + 2) else {
+            self.problem(
+                at..at + 2,
+                Code::BAD_PLACEHOLDER,
+                "the placeholder is not closed".to_owned(),
+                "close it with `}}`; where two braces are meant as text, write `\\{{`",
+            );
+            self.pending.push_str("{{");
+            return Some(at + 2);
+        };
+        if self.text[at + 2..end].trim().is_empty() {
+            self.problem(
+                at..end + 2,
+                Code::BAD_PLACEHOLDER,
+                "the placeholder is empty".to_owned(),
+                "name a parameter or a step, as in `{{ params.name }}`; text is written `\\{{`",
+            );
+        }
+        Some(self.placeholder(at..end + 2, at + 2..end, Form::Double))
+    }
+
+    fn angle(&mut self, at: usize) -> Option<usize> {
+        let line = self.text[at..].lines().next().unwrap_or_default();
+        let before = self.text[..at].chars().next_back();
+        if before == Some('<') || line[2..].starts_with(['<', '-']) {
+            return None;
+        }
+        let length = line[2..].find(">>")?;
+        let (start, end) = (at + 2, at + 2 + length);
+        let inner = self.text[start..end].trim();
+        let (word, rest) = leading_word(inner)?;
+        if !is_reference(rest) {
+            return None;
+        }
+        if is_known(self.names, word, rest) {
+            return Some(self.placeholder(at..end + 2, start..end, Form::Angle));
+        }
+        let names = known_words(self.names, !rest.trim_start().is_empty());
+        if let Some(near) = nearby(word, names.iter().map(String::as_str)) {
+            let message = format!("`{word}` is no known name");
+            let help = format!("did you mean `{near}`? Where the text is meant, write `\\<<`");
+            self.problem(at..end + 2, Code::MISSPELT_PLACEHOLDER, message, help);
+        }
+        None
+    }
+
+    fn single(&mut self, at: usize) -> Option<usize> {
+        let end = at + 1 + self.text[at + 1..].find('}')?;
+        let inner = &self.text[at + 1..end];
+        let before = self.text[..at].chars().next_back();
+        if before == Some('$') || !inner.split('.').all(is_word) {
+            return None;
+        }
+        if names_something(self.names, inner) {
+            return Some(self.placeholder(at..end + 1, at + 1..end, Form::Single));
+        }
+        let known = dotted_names(self.names);
+        if inner.contains('.')
+            && let Some(near) = nearby(inner, known.iter().map(String::as_str))
+        {
+            let message = format!("`{{{inner}}}` names no parameter, step or output");
+            let help = format!("did you mean `{{{near}}}`? Where the text is meant, write `\\{{`");
+            self.problem(at..end + 1, Code::MISSPELT_PLACEHOLDER, message, help);
+        }
+        None
+    }
+}
+
+/// Whether a workflow's `{a.b}` names a parameter, a step or an output.
+fn names_something(names: &Names, inner: &str) -> bool {
+    let mut parts = inner.split('.');
+    let root = parts.next().unwrap_or_default();
+    let key = parts.next();
+    let is_item = names.item.as_deref() == Some(root);
+    if names.params.contains(root) || is_item {
+        return true;
+    }
+    match (step_of(names, root), key) {
+        (Some(_), None) => true,
+        (Some(step), Some(key)) => {
+            STEP_FIELDS.contains(&key)
+                || names.outputs.get(step).is_some_and(|keys| keys.iter().any(|k| k == key))
+        }
+        (None, Some(key)) => root == "params" && names.params.contains(key),
+        (None, None) => false,
+    }
+}
+
+fn dotted_names(names: &Names) -> Vec<String> {
+    let outputs = names
+        .outputs
+        .iter()
+        .flat_map(|(step, keys)| keys.iter().map(move |key| format!("{step}.{key}")));
+    let fields = names.steps.iter().map(|step| format!("{step}.output"));
+    let params = names.params.iter().map(|name| format!("params.{name}"));
+    outputs.chain(fields).chain(params).collect()
+}
+
+/// Whether a text begins with a known name. Roots of the scope count only where something of theirs
+/// is read, since `run` and `item` are ordinary words.
+fn is_known(names: &Names, word: &str, rest: &str) -> bool {
+    let has_path = rest.starts_with(['.', '[']);
+    known_words(names, has_path).iter().any(|name| name == word)
+}
+
+/// The part of a dashed word before the first dash: the root that an expression would see.
+fn undashed(word: &str) -> &str {
+    word.split('-').next().unwrap_or(word)
+}
+
+/// The nearest known name, where it differs by at most two letters and shares at least half.
+fn nearby<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    names
+        .map(|name| (edit_distance(word, name), name))
+        .filter(|(distance, name)| {
+            let letters = word.chars().count().max(name.chars().count());
+            *distance <= 2 && 2 * distance <= letters
+        })
+        .min()
+        .map(|(_, name)| name)
+}
+
+/// Whether what follows a root is the rest of a reference with filters: `.key`, `['key']`, `[0]`,
+/// and then nothing or `| filter`.
+fn is_reference(mut rest: &str) -> bool {
+    loop {
+        let trimmed = rest.trim_start();
+        if trimmed.is_empty() || (trimmed.starts_with('|') && !trimmed.starts_with("||")) {
+            return true;
+        }
+        rest = if let Some(key) = rest.strip_prefix('.') {
+            match leading_word(key) {
+                Some((_, after)) => after,
+                None => return false,
+            }
+        } else if rest.starts_with('[') {
+            match rest.find(']') {
+                Some(end) => &rest[end + 1..],
+                None => return false,
+            }
+        } else {
+            return false;
+        };
+    }
+}
+
+fn leading_word(text: &str) -> Option<(&str, &str)> {
+    let is_inner = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let end = text.find(|c| !is_inner(c)).unwrap_or(text.len());
+    let (word, rest) = text.split_at(end);
+    is_word(word).then_some((word, rest))
+}
+
+/// Whether a text has the form of a step's id or a parameter's name.
+fn is_word(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+}
+
+/// Where the `}}` is that ends a placeholder whose inside begins at `from`: quotes and inner
+/// brackets are respected where they are balanced.
+fn close(text: &str, from: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let (mut at, mut depth) = (from, 0usize);
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\'' | b'"' => match end_of_quotes(text, at) {
+                Some(end) => at = end - 1,
+                None => break,
+            },
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' => depth = depth.saturating_sub(1),
+            b'}' if depth == 0 && bytes.get(at + 1) == Some(&b'}') => return Some(at),
+            b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        at += 1;
+    }
+    text[from..].find("}}").map(|i| from + i)
+}
+
+/// One past the closing quote of a quoted text.
+pub(super) fn end_of_quotes(text: &str, open: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let quote = bytes[open];
+    let mut at = open + 1;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' => at += 1,
+            byte if byte == quote => return Some(at + 1),
+            _ => {}
+        }
+        at += 1;
+    }
+    None
 }

@@ -1,35 +1,78 @@
+use super::compile::{Text, compile};
+use super::fault::Fault;
 use super::parse::{Names, Origin, Style};
+use super::program::Program;
+use super::scan::{Form, Found, Mode, Piece, Scanner};
 use super::{EvalError, Reference, Scope};
 use crate::diagnostic::Diagnostic;
-use crate::value::{Json, JsonMap};
+use crate::value::{Json, JsonMap, json_text, limits};
 use std::sync::Arc;
 
 /// A text with placeholders, parsed and resolved.
 #[derive(Debug, Clone)]
 pub struct Template {
-    text: Arc<str>,
+    parts: Arc<[Part]>,
     references: Arc<[Reference]>,
 }
 
+#[derive(Debug)]
+enum Part {
+    Text(Arc<str>),
+    Placeholder { program: Program, written: String },
+}
+
 impl Template {
-    /// Parses and resolves every placeholder of a text.
+    /// Parses and resolves every placeholder of a text; the errors are all problems of all of them.
     pub fn parse(
         text: &str,
-        _origin: Origin,
-        _names: &Names,
-        _style: Style,
+        origin: Origin,
+        names: &Names,
+        style: Style,
     ) -> Result<Template, Vec<Diagnostic>> {
-        Ok(Template::literal(text))
+        let (pieces, problems) = Scanner::new(text, names, style, Mode::Text).scan();
+        let whole = Text { code: text, base: 0, origin, names, braces: &[] };
+        let mut diagnostics: Vec<Diagnostic> =
+            problems.into_iter().map(|problem| whole.diagnostic_of(problem)).collect();
+        let (mut parts, mut references) = (Vec::new(), Vec::new());
+        for piece in pieces {
+            let found = match piece {
+                Piece::Text(text) => {
+                    parts.push(Part::Text(text.into()));
+                    continue;
+                }
+                // Reported by the scanner already.
+                Piece::Placeholder(found) if text[found.inner.clone()].trim().is_empty() => {
+                    continue;
+                }
+                Piece::Placeholder(found) => found,
+            };
+            match placeholder(&whole, &found) {
+                Ok((program, reads)) => {
+                    references.extend(reads);
+                    let written = text[found.outer].to_owned();
+                    parts.push(Part::Placeholder { program, written });
+                }
+                Err(problems) => diagnostics.extend(problems),
+            }
+        }
+        match diagnostics.is_empty() {
+            true => Ok(Template { parts: parts.into(), references: references.into() }),
+            false => Err(diagnostics),
+        }
     }
 
     /// A text that is taken as it is.
     pub fn literal(text: impl Into<Arc<str>>) -> Template {
-        Template { text: text.into(), references: Arc::new([]) }
+        Template { parts: Arc::new([Part::Text(text.into())]), references: Arc::new([]) }
     }
 
     /// The text, where it holds no placeholder.
     pub fn as_literal(&self) -> Option<&str> {
-        Some(&self.text)
+        match &*self.parts {
+            [] => Some(""),
+            [Part::Text(text)] => Some(text),
+            _ => None,
+        }
     }
 
     /// Every read of a name, in order.
@@ -39,12 +82,54 @@ impl Template {
 
     /// The value: typed where the text is exactly one placeholder, else text.
     pub fn evaluate(&self, scope: &dyn Scope) -> Result<Json, EvalError> {
-        self.render(scope).map(Json::String)
+        match &*self.parts {
+            [Part::Placeholder { program, written }] => program
+                .value(scope)
+                .and_then(|value| value.ok_or_else(Fault::undefined))
+                .map_err(|fault| fault.in_text(written)),
+            _ => self.render(scope).map(Json::String),
+        }
     }
 
-    /// The value as text.
-    pub fn render(&self, _scope: &dyn Scope) -> Result<String, EvalError> {
-        Ok(self.text.to_string())
+    /// The value as text: strings raw, everything else compact JSON.
+    pub fn render(&self, scope: &dyn Scope) -> Result<String, EvalError> {
+        let mut out = String::new();
+        for part in &*self.parts {
+            match part {
+                Part::Text(text) => out.push_str(text),
+                Part::Placeholder { program, written } => program
+                    .with(scope, |value| append(&mut out, value))
+                    .and_then(|done| done.ok_or_else(Fault::undefined)?)
+                    .map_err(|fault| fault.in_text(written))?,
+            }
+        }
+        Ok(out)
+    }
+}
+
+fn placeholder(
+    whole: &Text<'_>,
+    found: &Found,
+) -> Result<(Program, Vec<Reference>), Vec<Diagnostic>> {
+    let inner = &whole.code[found.inner.clone()];
+    let base = found.inner.start;
+    match found.form {
+        Form::Double | Form::Angle => compile(&Text { code: inner, base, ..*whole }),
+        Form::Single => {
+            let (code, all) = (inner.replace('-', "_"), 0..inner.len());
+            compile(&Text { code: &code, base, braces: &[all], ..*whole })
+        }
+    }
+}
+
+fn append(out: &mut String, value: &Json) -> Result<(), Fault> {
+    match value {
+        Json::String(text) => out.push_str(text),
+        other => out.push_str(&json_text(other)),
+    }
+    match out.len() <= limits::RENDERED_BYTES {
+        true => Ok(()),
+        false => Err(Fault::too_large()),
     }
 }
 

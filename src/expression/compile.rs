@@ -1,0 +1,136 @@
+//! From one expression's text to a program with its references, or to everything wrong with it.
+
+use super::lower::{Found, lower};
+use super::parse::{Names, Origin};
+use super::program::Program;
+use super::reference::Reference;
+use super::resolve::{Key, Unresolved};
+use super::scan::{Problem, end_of_quotes};
+use super::syntax::syntax_problem;
+use crate::diagnostic::{Code, Diagnostic, Span};
+use minijinja::machinery::parse_expr;
+use std::ops::Range;
+
+/// The longest expression, in bytes; it bounds the depth of the tree too.
+const EXPRESSION_BYTES: usize = 4096;
+
+/// One expression with the place that it has.
+pub(super) struct Text<'a> {
+    /// What the engine reads: as long as what is written.
+    pub(super) code: &'a str,
+    /// Where it begins in the text of `origin`.
+    pub(super) base: usize,
+    pub(super) origin: Origin,
+    pub(super) names: &'a Names,
+    /// The parts that stand in single braces.
+    pub(super) braces: &'a [Range<usize>],
+}
+
+impl Text<'_> {
+    /// A part of the code as a place in the file.
+    pub(super) fn span(&self, at: Range<usize>) -> Span {
+        let Some(start) = self.origin.verbatim else { return self.origin.span };
+        let start = start as usize + self.base;
+        Span::new(self.origin.span.source, start + at.start, start + at.end)
+    }
+
+    pub(super) fn diagnostic_of(&self, problem: Problem) -> Diagnostic {
+        Diagnostic::error(problem.code, self.span(problem.at), problem.message).help(problem.help)
+    }
+
+    fn unresolved(&self, problem: Unresolved) -> Diagnostic {
+        let diagnostic = Diagnostic::error(problem.code, self.span(problem.at), problem.message);
+        Diagnostic { help: problem.help, ..diagnostic }
+    }
+
+    fn reference(&self, found: &Found) -> Reference {
+        let names = found.read.path.iter().map_while(|key| match key {
+            Key::Name(name) => Some(name.clone()),
+            Key::Index(_) => None,
+        });
+        Reference {
+            root: found.read.root.clone(),
+            path: names.collect(),
+            guarded: found.guarded,
+            span: self.span(found.at.clone()),
+        }
+    }
+}
+
+/// Parses, resolves and compiles.
+pub(super) fn compile(text: &Text<'_>) -> Result<(Program, Vec<Reference>), Vec<Diagnostic>> {
+    let whole = 0..text.code.len();
+    if text.code.len() > EXPRESSION_BYTES {
+        let message = format!("the expression is longer than {EXPRESSION_BYTES} bytes");
+        return Err(vec![
+            Diagnostic::error(Code::EXPRESSION_TOO_LONG, text.span(whole), message)
+                .help("compute parts of it in a `set` step"),
+        ]);
+    }
+    if text.code.trim().is_empty() {
+        let message = "the expression is empty";
+        return Err(vec![
+            Diagnostic::error(Code::BAD_EXPRESSION, text.span(whole), message)
+                .help("write what must hold, as in `test.output.testResult == 'failed'`"),
+        ]);
+    }
+    let dashed = dashed_steps(text);
+    if !dashed.is_empty() {
+        return Err(dashed);
+    }
+    let tree = parse_expr(text.code)
+        .map_err(|error| vec![text.unresolved(syntax_problem(text.code, &error))])?;
+    let lowered = lower(text.code, &tree, text.names, text.braces);
+    if !lowered.problems.is_empty() {
+        return Err(lowered.problems.into_iter().map(|p| text.unresolved(p)).collect());
+    }
+    let references = lowered.reads.iter().map(|found| text.reference(found)).collect();
+    match lowered.program {
+        Ok(program) => Ok((program, references)),
+        Err(fault) => Err(vec![Diagnostic::error(
+            Code::BAD_EXPRESSION,
+            text.span(whole),
+            format!("not a valid expression: {fault}"),
+        )]),
+    }
+}
+
+/// Step ids with a `-`, where they stand as a bare name and would be subtracted.
+fn dashed_steps(text: &Text<'_>) -> Vec<Diagnostic> {
+    let dashed: Vec<&str> =
+        text.names.steps.iter().map(String::as_str).filter(|id| id.contains('-')).collect();
+    if dashed.is_empty() {
+        return Vec::new();
+    }
+    words(text.code)
+        .into_iter()
+        .filter_map(|word| {
+            let written = &text.code[word.clone()];
+            let id = dashed.iter().find(|id| **id == written)?;
+            let short = id.replace('-', "_");
+            let message = format!("`{id}` would be read as a subtraction");
+            let help = format!("write `steps['{id}']` or `{short}`");
+            Some(Diagnostic::error(Code::DASHED_NAME, text.span(word), message).help(help))
+        })
+        .collect()
+}
+
+/// The words of an expression, dashes included, that begin a name: no keys, no texts.
+fn words(code: &str) -> Vec<Range<usize>> {
+    let is_inner = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Some(next) = code[at..].chars().next() {
+        if matches!(next, '\'' | '"') {
+            at = end_of_quotes(code, at).unwrap_or(code.len());
+        } else if next.is_ascii_alphanumeric() || next == '_' {
+            let end = code[at..].find(|c| !is_inner(c)).map_or(code.len(), |i| at + i);
+            if !code[..at].trim_end().ends_with('.') {
+                found.push(at..end);
+            }
+            at = end;
+        } else {
+            at += next.len_utf8();
+        }
+    }
+    found
+}

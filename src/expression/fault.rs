@@ -1,0 +1,138 @@
+//! Why an evaluation has no value, before it is known in which text.
+
+use super::EvalError;
+use crate::diagnostic::Code;
+use crate::value::{Failure, limits};
+use minijinja::{Error, ErrorKind};
+use std::fmt;
+
+/// A failed operation. It travels through the engine as the source of one of its errors.
+#[derive(Debug, Clone)]
+pub(super) struct Fault {
+    code: Code,
+    message: String,
+    help: Option<String>,
+}
+
+impl Fault {
+    /// Something is undefined where a value is needed.
+    pub(super) fn undefined() -> Fault {
+        Fault {
+            code: Code::UNDEFINED_VALUE,
+            message: "a value is undefined".to_owned(),
+            help: None,
+        }
+    }
+
+    /// Two kinds that an operator cannot bring together.
+    pub(super) fn kinds(operator: &str, what: &str, left: &str, right: &str) -> Fault {
+        let message = match left == right {
+            true => format!("`{operator}` cannot {what} two values of the kind {left}"),
+            false => format!("`{operator}` cannot {what} {} and {}", article(left), article(right)),
+        };
+        Fault { code: Code::KIND_MISMATCH, message, help: None }.help(match (left, right) {
+            ("string", "number") | ("number", "string") => {
+                "convert one side first, as in `value | int` or `value | string`"
+            }
+            _ => "compare values of one kind; `is defined` and `is none` ask for what is missing",
+        })
+    }
+
+    /// A filter, test or arithmetic operation that does not work on these values.
+    pub(super) fn failed(message: impl Into<String>) -> Fault {
+        Fault { code: Code::EVALUATION_FAILED, message: message.into(), help: None }
+    }
+
+    /// More than an expression may produce.
+    pub(super) fn too_large() -> Fault {
+        let limit = limits::RENDERED_BYTES >> 20;
+        Fault {
+            code: Code::EXPRESSION_TOO_LARGE,
+            message: format!("the result is larger than {limit} MiB"),
+            help: Some("write large data to a file, and pass its path".to_owned()),
+        }
+    }
+
+    /// More work than an evaluation may take.
+    pub(super) fn exhausted() -> Fault {
+        Fault {
+            code: Code::EXPRESSION_TOO_LARGE,
+            message: "the evaluation takes too much work".to_owned(),
+            help: Some("move the computation into a `run` step".to_owned()),
+        }
+    }
+
+    /// What an error of the engine means.
+    pub(super) fn of_engine(error: Error) -> Fault {
+        let mut source: Option<&(dyn std::error::Error + 'static)> = Some(&error);
+        while let Some(inner) = source {
+            if let Some(fault) = inner.downcast_ref::<Fault>() {
+                return fault.clone();
+            }
+            source = inner.source();
+        }
+        match error.kind() {
+            ErrorKind::OutOfFuel => Fault::exhausted(),
+            ErrorKind::UndefinedError => Fault::undefined(),
+            kind => Fault::failed(error.detail().map_or_else(|| kind.to_string(), str::to_owned)),
+        }
+    }
+
+    fn help(mut self, help: &str) -> Fault {
+        self.help = Some(help.to_owned());
+        self
+    }
+
+    /// The step's failure, with the text in which it happened.
+    pub(super) fn in_text(self, text: &str) -> EvalError {
+        let text = excerpt(text);
+        if self.code == Code::UNDEFINED_VALUE {
+            return undefined_text(&text);
+        }
+        let mut failure = Failure::new(self.code.as_str(), format!("{} in `{text}`", self.message));
+        failure.help = self.help;
+        Box::new(failure)
+    }
+}
+
+fn undefined_text(text: &str) -> EvalError {
+    let failure = Failure::new(
+        Code::UNDEFINED_VALUE.as_str(),
+        format!("`{text}` needs a value that is undefined"),
+    );
+    Box::new(failure.help(
+        "give it a fallback with `| default('…')`, or run the step only where the value is there, \
+         by a `condition` with `is defined`",
+    ))
+}
+
+fn article(kind: &str) -> String {
+    match kind {
+        "object" => format!("an {kind}"),
+        "null" => kind.to_owned(),
+        _ => format!("a {kind}"),
+    }
+}
+
+/// A text on one line, cut where it is long.
+fn excerpt(text: &str) -> String {
+    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(80) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Error {
+        Error::new(ErrorKind::InvalidOperation, fault.message.clone()).with_source(fault)
+    }
+}

@@ -1,0 +1,448 @@
+//! From the engine's syntax tree to what is evaluated: names become slots, operators become calls of
+//! our own, and everything that is read is written down.
+//!
+//! The tree is the engine's, so that what it accepts and what is checked here cannot differ.
+
+use super::convert::from_value;
+use super::engine::{FILTERS, TESTS};
+use super::fault::Fault;
+use super::parse::Names;
+use super::program::{Compiled, Program, Read, Slot};
+use super::resolve::{Key, Resolved, Segment, Unresolved, resolve};
+use crate::diagnostic::{Code, nearest};
+use minijinja::machinery::ast::{BinOpKind, Call, CallArg, CompareOpKind, Expr, UnaryOpKind};
+use minijinja::value::Value;
+use std::ops::Range;
+
+/// One read, before it is known in which file it stands.
+#[derive(Debug, Clone)]
+pub(super) struct Found {
+    pub(super) read: Read,
+    pub(super) guarded: bool,
+    pub(super) at: Range<usize>,
+}
+
+/// What became of a syntax tree.
+#[derive(Debug)]
+pub(super) struct Lowered {
+    /// Present in form only where there are no problems.
+    pub(super) program: Result<Program, Fault>,
+    pub(super) reads: Vec<Found>,
+    pub(super) problems: Vec<Unresolved>,
+}
+
+/// Resolves and rewrites an expression.
+pub(super) fn lower(
+    source: &str,
+    tree: &Expr<'_>,
+    names: &Names,
+    braces: &[Range<usize>],
+) -> Lowered {
+    let mut writer = Writer {
+        source,
+        names,
+        braces,
+        out: String::new(),
+        slots: Vec::new(),
+        reads: Vec::new(),
+        problems: Vec::new(),
+    };
+    writer.expression(tree, false);
+    let Writer { out, slots, reads, problems, .. } = writer;
+    let program = match slots.as_slice() {
+        _ if !problems.is_empty() => Err(Fault::failed("there are problems")),
+        [Slot::Read(read)] if out == "v0" => Ok(Program::Read(read.clone())),
+        [Slot::Constant(value)] if out == "v0" => from_value(value).map(Program::Constant),
+        _ => Compiled::new(out, slots).map(|compiled| Program::Compiled(compiled.into())),
+    };
+    Lowered { program, reads, problems }
+}
+
+struct Writer<'a> {
+    source: &'a str,
+    names: &'a Names,
+    braces: &'a [Range<usize>],
+    out: String,
+    slots: Vec<Slot>,
+    reads: Vec<Found>,
+    problems: Vec<Unresolved>,
+}
+
+impl Writer<'_> {
+    fn slot(&mut self, slot: Slot) {
+        self.out.push_str(&format!("v{}", self.slots.len()));
+        self.slots.push(slot);
+    }
+
+    fn constant(&mut self, value: impl Into<Value>) {
+        self.slot(Slot::Constant(value.into()));
+    }
+
+    fn text(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+
+    fn expression(&mut self, tree: &Expr<'_>, guarded: bool) {
+        if let Some(segments) = path_of(tree) {
+            return self.read(&segments, range_of(tree), guarded);
+        }
+        match tree {
+            Expr::Const(constant) => self.constant(constant.value.clone()),
+            Expr::List(list) => self.sequence(&list.items, guarded),
+            Expr::Tuple(tuple) => self.sequence(&tuple.items, guarded),
+            Expr::Map(map) => {
+                self.text("{");
+                for (key, value) in map.keys.iter().zip(&map.values) {
+                    self.expression(key, guarded);
+                    self.text(":");
+                    self.expression(value, guarded);
+                    self.text(",");
+                }
+                self.text("}");
+            }
+            Expr::UnaryOp(unary) => self.unary(&unary.op, &unary.expr, guarded),
+            Expr::BinOp(binary) => self.binary(binary.op, &binary.left, &binary.right, guarded),
+            Expr::Compare(chain) => {
+                self.text("compare(");
+                self.expression(&chain.expr, guarded);
+                for next in &chain.ops {
+                    self.text(",");
+                    self.constant(comparison_name(next.op));
+                    self.text(",");
+                    self.expression(&next.expr, guarded);
+                }
+                self.text(")");
+            }
+            Expr::IfExpr(choice) => {
+                self.text("(");
+                self.expression(&choice.true_expr, guarded);
+                self.text(" if ");
+                self.expression(&choice.test_expr, guarded);
+                if let Some(otherwise) = &choice.false_expr {
+                    self.text(" else ");
+                    self.expression(otherwise, guarded);
+                }
+                self.text(")");
+            }
+            Expr::Filter(filter) => {
+                let Some(input) = &filter.expr else { return };
+                self.known(filter.name, FILTERS, "filter", range_of(tree));
+                let guards = matches!(filter.name, "default" | "d");
+                self.applied("|", filter.name, input, &filter.args, (guarded || guards, guarded));
+            }
+            Expr::Test(test) => {
+                self.known(test.name, TESTS, "test", range_of(tree));
+                let guards = matches!(test.name, "defined" | "undefined");
+                self.applied(
+                    " is ",
+                    test.name,
+                    &test.expr,
+                    &test.args,
+                    (guarded || guards, guarded),
+                );
+            }
+            Expr::GetAttr(attribute) => {
+                self.expression(&attribute.expr, guarded);
+                self.text("[");
+                self.constant(attribute.name);
+                self.text("]");
+            }
+            Expr::GetItem(item) => {
+                self.expression(&item.expr, guarded);
+                self.text("[");
+                self.expression(&item.subscript_expr, guarded);
+                self.text("]");
+            }
+            Expr::Slice(slice) => {
+                self.text("slice_of(");
+                self.expression(&slice.expr, guarded);
+                for bound in [&slice.start, &slice.stop, &slice.step] {
+                    self.text(",");
+                    match bound {
+                        Some(bound) => self.expression(bound, guarded),
+                        None => self.text("none"),
+                    }
+                }
+                self.text(")");
+            }
+            Expr::Call(call) => self.call(call, range_of(tree), guarded),
+            Expr::Var(_) => {}
+        }
+    }
+
+    fn sequence(&mut self, items: &[Expr<'_>], guarded: bool) {
+        self.text("[");
+        for item in items {
+            self.expression(item, guarded);
+            self.text(",");
+        }
+        self.text("]");
+    }
+
+    fn unary(&mut self, operator: &UnaryOpKind, operand: &Expr<'_>, guarded: bool) {
+        if let (UnaryOpKind::Not, Expr::BinOp(binary)) = (operator, operand)
+            && matches!(binary.op, BinOpKind::In)
+            && self.is_not_in(&binary.right)
+        {
+            return self.comparison("not in", &binary.left, &binary.right, guarded);
+        }
+        self.text(match operator {
+            UnaryOpKind::Not => "(not ",
+            UnaryOpKind::Neg => "negate(",
+        });
+        self.expression(operand, guarded);
+        self.text(")");
+    }
+
+    /// Whether the text before the right operand says `not in`: the tree does not tell it from
+    /// `not (a in b)`, which differs where an operand is undefined.
+    fn is_not_in(&self, right: &Expr<'_>) -> bool {
+        let before = self.source[..start_of(right)]
+            .trim_end_matches(|c: char| c == '(' || c.is_whitespace());
+        before.strip_suffix("in").is_some_and(|before| before.trim_end().ends_with("not"))
+    }
+
+    fn binary(&mut self, operator: BinOpKind, left: &Expr<'_>, right: &Expr<'_>, guarded: bool) {
+        let name = match operator {
+            BinOpKind::Eq => return self.comparison("==", left, right, guarded),
+            BinOpKind::Ne => return self.comparison("!=", left, right, guarded),
+            BinOpKind::Lt => return self.comparison("<", left, right, guarded),
+            BinOpKind::Lte => return self.comparison("<=", left, right, guarded),
+            BinOpKind::Gt => return self.comparison(">", left, right, guarded),
+            BinOpKind::Gte => return self.comparison(">=", left, right, guarded),
+            BinOpKind::In => return self.comparison("in", left, right, guarded),
+            BinOpKind::ScAnd => return self.logic(" and ", left, right, guarded),
+            BinOpKind::ScOr => return self.logic(" or ", left, right, guarded),
+            BinOpKind::Add => "add",
+            BinOpKind::Sub => "subtract",
+            BinOpKind::Mul => "multiply",
+            BinOpKind::Div => "divide",
+            BinOpKind::FloorDiv => "floor_divide",
+            BinOpKind::Rem => "remainder",
+            BinOpKind::Pow => "power",
+            BinOpKind::Concat => "concat",
+        };
+        self.text(name);
+        self.text("(");
+        self.expression(left, guarded);
+        self.text(",");
+        self.expression(right, guarded);
+        self.text(")");
+    }
+
+    fn comparison(
+        &mut self,
+        operator: &'static str,
+        left: &Expr<'_>,
+        right: &Expr<'_>,
+        guarded: bool,
+    ) {
+        self.text("compare(");
+        self.expression(left, guarded);
+        self.text(",");
+        self.constant(operator);
+        self.text(",");
+        self.expression(right, guarded);
+        self.text(")");
+    }
+
+    fn logic(&mut self, operator: &str, left: &Expr<'_>, right: &Expr<'_>, guarded: bool) {
+        self.text("(");
+        self.expression(left, guarded);
+        self.text(operator);
+        self.expression(right, guarded);
+        self.text(")");
+    }
+
+    /// A filter or test: `guarded.0` holds for what it is applied to, `guarded.1` for its arguments.
+    fn applied(
+        &mut self,
+        sign: &str,
+        name: &str,
+        input: &Expr<'_>,
+        args: &[CallArg<'_>],
+        guarded: (bool, bool),
+    ) {
+        self.text("(");
+        self.expression(input, guarded.0);
+        self.text(sign);
+        self.text(name);
+        if !args.is_empty() {
+            self.arguments(args, guarded.1);
+        }
+        self.text(")");
+    }
+
+    fn arguments(&mut self, args: &[CallArg<'_>], guarded: bool) {
+        self.text("(");
+        for arg in args {
+            match arg {
+                CallArg::Pos(value) => self.expression(value, guarded),
+                CallArg::Kwarg(name, value) => {
+                    self.text(name);
+                    self.text("=");
+                    self.expression(value, guarded);
+                }
+                CallArg::PosSplat(value) | CallArg::KwargSplat(value) => {
+                    self.problem(
+                        Code::BAD_EXPRESSION,
+                        range_of(value),
+                        "`*` and `**` arguments are not in the language".to_owned(),
+                        Some("write the arguments out".to_owned()),
+                    );
+                }
+            }
+            self.text(",");
+        }
+        self.text(")");
+    }
+
+    fn call(&mut self, call: &Call<'_>, at: Range<usize>, guarded: bool) {
+        let (message, help) = match &call.expr {
+            Expr::Var(function) if function.id == "range" => {
+                self.text("range");
+                return self.arguments(&call.args, guarded);
+            }
+            Expr::Var(function) => (
+                format!("unknown function `{}`", function.id),
+                match FILTERS.contains(&function.id) {
+                    true => format!("it is a filter: write `value | {}`", function.id),
+                    false => "the one function is `range`; values are changed by filters, as in `name | upper`".to_owned(),
+                },
+            ),
+            Expr::GetAttr(method) => (
+                format!("values have no method `{}`", method.name),
+                match method_filter(method.name) {
+                    Some(filter) => format!("use the filter: `value | {filter}`"),
+                    None => "use a filter, as in `name | upper`".to_owned(),
+                },
+            ),
+            _ => ("only `range` can be called".to_owned(), "values are changed by filters".to_owned()),
+        };
+        self.problem(Code::UNKNOWN_FILTER, at, message, Some(help));
+    }
+
+    fn known(&mut self, name: &str, known: &[&str], what: &str, at: Range<usize>) {
+        if known.contains(&name) {
+            return;
+        }
+        let help = match nearest(name, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("the {what}s are {}", known.join(", ")),
+        };
+        self.problem(Code::UNKNOWN_FILTER, at, format!("unknown {what} `{name}`"), Some(help));
+    }
+
+    fn problem(&mut self, code: Code, at: Range<usize>, message: String, help: Option<String>) {
+        self.problems.push(Unresolved { at, code, message, help });
+    }
+
+    fn read(&mut self, segments: &[Segment], at: Range<usize>, guarded: bool) {
+        let in_braces = self.braces.iter().any(|braces| braces.contains(&at.start));
+        match resolve(self.names, segments, in_braces) {
+            Ok(Resolved { root, path }) => {
+                let read = Read { root, path };
+                self.reads.push(Found { read: read.clone(), guarded, at });
+                self.slot(Slot::Read(read));
+            }
+            Err(problem) => self.problems.push(problem),
+        }
+    }
+}
+
+/// The literal path that an expression is, if it is one.
+fn path_of(tree: &Expr<'_>) -> Option<Vec<Segment>> {
+    let (inner, key) = match tree {
+        Expr::Var(var) => {
+            return Some(vec![Segment { key: Key::Name(var.id.to_owned()), at: range_of(tree) }]);
+        }
+        Expr::GetAttr(attribute) => (&attribute.expr, Key::Name(attribute.name.to_owned())),
+        Expr::GetItem(item) => (&item.expr, literal_key(&item.subscript_expr)?),
+        _ => return None,
+    };
+    let mut path = path_of(inner)?;
+    let end = tree.span().end_offset as usize;
+    let width = match &key {
+        Key::Name(name) => name.len(),
+        Key::Index(_) => 1,
+    };
+    let at = match tree {
+        Expr::GetItem(item) => range_of(&item.subscript_expr),
+        _ => end.saturating_sub(width)..end,
+    };
+    path.push(Segment { key, at });
+    Some(path)
+}
+
+fn literal_key(subscript: &Expr<'_>) -> Option<Key> {
+    match subscript {
+        Expr::Const(constant) => match constant.value.as_str() {
+            Some(name) => Some(Key::Name(name.to_owned())),
+            None if constant.value.is_integer() => constant.value.as_i64().map(Key::Index),
+            None => None,
+        },
+        Expr::UnaryOp(unary) if matches!(unary.op, UnaryOpKind::Neg) => {
+            match literal_key(&unary.expr)? {
+                Key::Index(index) => index.checked_neg().map(Key::Index),
+                Key::Name(_) => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Where an expression is written. The engine's spans of nested operations begin late; their
+/// innermost part says where they begin.
+fn range_of(tree: &Expr<'_>) -> Range<usize> {
+    let start = start_of(tree);
+    start..(tree.span().end_offset as usize).max(start)
+}
+
+fn start_of(tree: &Expr<'_>) -> usize {
+    match tree {
+        Expr::GetAttr(attribute) => start_of(&attribute.expr),
+        Expr::GetItem(item) => start_of(&item.expr),
+        Expr::Slice(slice) => start_of(&slice.expr),
+        Expr::Call(call) => start_of(&call.expr),
+        Expr::Test(test) => start_of(&test.expr),
+        Expr::BinOp(binary) => start_of(&binary.left),
+        Expr::Compare(chain) => start_of(&chain.expr),
+        Expr::IfExpr(choice) => start_of(&choice.true_expr),
+        Expr::Filter(filter) => match &filter.expr {
+            Some(input) => start_of(input),
+            None => tree.span().start_offset as usize,
+        },
+        _ => tree.span().start_offset as usize,
+    }
+}
+
+fn comparison_name(operator: CompareOpKind) -> &'static str {
+    match operator {
+        CompareOpKind::Eq => "==",
+        CompareOpKind::Ne => "!=",
+        CompareOpKind::Lt => "<",
+        CompareOpKind::Lte => "<=",
+        CompareOpKind::Gt => ">",
+        CompareOpKind::Gte => ">=",
+        CompareOpKind::In => "in",
+        CompareOpKind::NotIn => "not in",
+    }
+}
+
+/// The filter that does what a well-known method of other languages does.
+fn method_filter(method: &str) -> Option<&'static str> {
+    Some(match method {
+        "upper" | "toUpperCase" => "upper",
+        "lower" | "toLowerCase" => "lower",
+        "strip" | "trim" => "trim",
+        "split" => "split(',')",
+        "join" => "join(',')",
+        "replace" => "replace('a', 'b')",
+        "items" => "items",
+        "keys" => "list",
+        "get" => "attr('key')",
+        "length" | "size" | "len" | "count" => "length",
+        "toString" => "string",
+        _ => return None,
+    })
+}

@@ -1,0 +1,309 @@
+//! What a dotted name means: which root of the scope, and which path below it.
+
+use super::parse::Names;
+use super::reference::Root;
+use crate::diagnostic::{Code, nearest};
+use crate::value::StepId;
+use std::ops::Range;
+
+/// What a step can be asked for, as in `STEP.output`.
+pub const STEP_FIELDS: &[&str] = &[
+    "output",
+    "status",
+    "error",
+    "errors",
+    "verdict",
+    "verdictDetails",
+    "exitCode",
+    "stdout",
+    "stderr",
+    "attempts",
+    "durationMs",
+];
+const RUN_FIELDS: &[&str] = &["id", "startedAt", "status", "error"];
+const LOOP_FIELDS: &[&str] = &["iteration", "previous"];
+
+/// One literal key of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Key {
+    /// `.name` or `['name']`.
+    Name(String),
+    /// `[0]`, `.0` or `[-1]`, from the end.
+    Index(i64),
+}
+
+/// A key with where it is written.
+#[derive(Debug, Clone)]
+pub(super) struct Segment {
+    pub(super) key: Key,
+    pub(super) at: Range<usize>,
+}
+
+/// What a path was resolved to.
+#[derive(Debug, Clone)]
+pub(super) struct Resolved {
+    pub(super) root: Root,
+    pub(super) path: Vec<Key>,
+}
+
+/// Why a path has no meaning.
+#[derive(Debug, Clone)]
+pub(super) struct Unresolved {
+    pub(super) at: Range<usize>,
+    pub(super) code: Code,
+    pub(super) message: String,
+    pub(super) help: Option<String>,
+}
+
+/// The step that a word names: its id, or its id with `_` for each `-`.
+pub(super) fn step_of<'n>(names: &'n Names, word: &str) -> Option<&'n str> {
+    let exact = names.steps.get(word);
+    exact.or_else(|| names.steps.iter().find(|id| id.replace('-', "_") == word)).map(String::as_str)
+}
+
+/// Every word that can begin a reference; those of the scope only where a path follows.
+pub(super) fn known_words(names: &Names, with_path: bool) -> Vec<String> {
+    let mut words: Vec<String> = names.params.iter().chain(&names.steps).cloned().collect();
+    words.extend(names.steps.iter().map(|id| id.replace('-', "_")));
+    if let Some(item) = &names.item {
+        words.extend([item.clone(), "item".to_owned(), "index".to_owned()]);
+    }
+    if with_path {
+        words.extend(["params", "steps", "run", "env", "secrets", "loop"].map(str::to_owned));
+    }
+    words
+}
+
+/// Resolves a path; `in_braces` is a workflow's `{step.key}`, where a declared output comes before a
+/// field of the step.
+pub(super) fn resolve(
+    names: &Names,
+    segments: &[Segment],
+    in_braces: bool,
+) -> Result<Resolved, Unresolved> {
+    let Some(Segment { key: Key::Name(root), at }) = segments.first() else {
+        return Err(unknown_name(names, "", 0..0));
+    };
+    let rest = &segments[1..];
+    match root.as_str() {
+        "params" => param(names, at, rest),
+        "steps" => {
+            let (id, id_at) = named("steps", "a step's id", at, rest)?;
+            let step = step_of(names, id).ok_or_else(|| {
+                let known = names.steps.iter().map(String::as_str);
+                unknown("step", id, id_at.clone(), known, "the steps are")
+            })?;
+            below_step(names, step, &rest[1..], in_braces)
+        }
+        "env" => {
+            let (name, at) = named("env", "a name", at, rest)?;
+            if !names.env.contains(name) {
+                let mut problem = unknown(
+                    "environment name",
+                    name,
+                    at,
+                    names.env.iter().map(String::as_str),
+                    "declared are",
+                );
+                problem.help.get_or_insert_with(|| {
+                    format!("declare it first: `env: {{{name}: ...}}`; the environment itself is not read")
+                });
+                return Err(problem);
+            }
+            Ok(Resolved { root: Root::Env(name.to_owned()), path: keys(&rest[1..]) })
+        }
+        "secrets" => {
+            let (name, at) = named("secrets", "a name", at, rest)?;
+            if !names.secrets.contains(name) {
+                let mut problem = unknown(
+                    "secret",
+                    name,
+                    at,
+                    names.secrets.iter().map(String::as_str),
+                    "declared are",
+                );
+                problem.help.get_or_insert_with(|| {
+                    format!("declare it in the settings: `secrets: {{{name}: env:{name}}}`")
+                });
+                return Err(problem);
+            }
+            Ok(Resolved { root: Root::Secret(name.to_owned()), path: keys(&rest[1..]) })
+        }
+        "run" => fields(Root::Run, "run", RUN_FIELDS, rest),
+        "loop" => fields(Root::Loop, "loop", LOOP_FIELDS, rest),
+        _ => bare(names, root, at, rest, in_braces),
+    }
+}
+
+/// A name without a prefix: the item, a parameter or a step.
+fn bare(
+    names: &Names,
+    root: &str,
+    at: &Range<usize>,
+    rest: &[Segment],
+    in_braces: bool,
+) -> Result<Resolved, Unresolved> {
+    let is_item = names.item.as_deref() == Some(root);
+    if names.params.contains(root) && !is_item {
+        return Ok(Resolved { root: Root::Param(root.to_owned()), path: keys(rest) });
+    }
+    if let Some(step) = step_of(names, root).filter(|_| !is_item) {
+        return below_step(names, step, rest, in_braces);
+    }
+    match (root, &names.item) {
+        (_, Some(_)) if is_item || root == "item" => {
+            Ok(Resolved { root: Root::Item, path: keys(rest) })
+        }
+        ("index", Some(_)) => Ok(Resolved { root: Root::Index, path: keys(rest) }),
+        ("item" | "index", None) => Err(Unresolved {
+            at: at.clone(),
+            code: Code::NAME_NOT_HERE,
+            message: format!("`{root}` exists only in a step that has a `forEach`"),
+            help: Some("give the step a `forEach`, or name a parameter or a step".to_owned()),
+        }),
+        _ => Err(unknown_name(names, root, at.clone())),
+    }
+}
+
+fn param(names: &Names, at: &Range<usize>, rest: &[Segment]) -> Result<Resolved, Unresolved> {
+    match rest.first() {
+        Some(Segment { key: Key::Name(name), at }) => match names.params.contains(name) {
+            true => Ok(Resolved { root: Root::Param(name.clone()), path: keys(&rest[1..]) }),
+            false => {
+                let known = names.params.iter().map(String::as_str);
+                Err(unknown("parameter", name, at.clone(), known, "the parameters are"))
+            }
+        },
+        Some(_) => Err(computed("params", "a parameter's name", at)),
+        None => Ok(Resolved { root: Root::Params, path: Vec::new() }),
+    }
+}
+
+/// A field of a step, or in workflows one of its declared outputs.
+fn below_step(
+    names: &Names,
+    step: &str,
+    rest: &[Segment],
+    in_braces: bool,
+) -> Result<Resolved, Unresolved> {
+    let Ok(id) = StepId::new(step) else {
+        return Err(unknown_name(names, step, 0..0));
+    };
+    let root = Root::Step(id);
+    let Some(first) = rest.first() else {
+        return Ok(Resolved { root, path: Vec::new() });
+    };
+    let Key::Name(field) = &first.key else {
+        return Err(no_field(step, "an index", first.at.clone(), None));
+    };
+    let is_field = STEP_FIELDS.contains(&field.as_str());
+    let declared = names.outputs.get(step).is_some_and(|keys| keys.contains(field));
+    if declared && (in_braces || !is_field) {
+        let mut path = vec![Key::Name("output".to_owned())];
+        path.extend(keys(rest));
+        return Ok(Resolved { root, path });
+    }
+    if !is_field {
+        let near = nearest(field, STEP_FIELDS.iter().copied());
+        return Err(no_field(step, &format!("`{field}`"), first.at.clone(), near));
+    }
+    Ok(Resolved { root, path: keys(rest) })
+}
+
+fn no_field(step: &str, field: &str, at: Range<usize>, near: Option<&str>) -> Unresolved {
+    let help = match near {
+        Some(near) => format!("did you mean `{step}.{near}`?"),
+        None => format!(
+            "a step has {}; what it handed out is below `{step}.output`",
+            STEP_FIELDS.join(", ")
+        ),
+    };
+    let message = match field {
+        "an index" => format!("the step `{step}` is no list"),
+        _ => format!("the step `{step}` has no field {field}"),
+    };
+    Unresolved { at, code: Code::UNKNOWN_FIELD, message, help: Some(help) }
+}
+
+fn fields(
+    root: Root,
+    name: &str,
+    known: &[&'static str],
+    rest: &[Segment],
+) -> Result<Resolved, Unresolved> {
+    match rest.first() {
+        Some(Segment { key: Key::Name(field), at }) if !known.contains(&field.as_str()) => {
+            let mut problem =
+                unknown("field", field, at.clone(), known.iter().copied(), "the fields are");
+            problem.code = Code::UNKNOWN_FIELD;
+            problem.message = format!("`{name}` has no field `{field}`");
+            Err(problem)
+        }
+        _ => Ok(Resolved { root, path: keys(rest) }),
+    }
+}
+
+/// The literal name that must follow a root such as `steps`.
+fn named<'s>(
+    root: &str,
+    what: &str,
+    at: &Range<usize>,
+    rest: &'s [Segment],
+) -> Result<(&'s str, Range<usize>), Unresolved> {
+    match rest.first() {
+        Some(Segment { key: Key::Name(name), at }) => Ok((name, at.clone())),
+        _ => Err(computed(root, what, at)),
+    }
+}
+
+fn computed(root: &str, what: &str, at: &Range<usize>) -> Unresolved {
+    Unresolved {
+        at: at.clone(),
+        code: Code::DYNAMIC_NAME,
+        message: format!("`{root}` must be followed by {what}, written out"),
+        help: Some(match root {
+            "steps" => "write `steps['build']`; a computed id cannot be ordered".to_owned(),
+            _ => format!("write `{root}.NAME`"),
+        }),
+    }
+}
+
+fn unknown<'n>(
+    what: &str,
+    name: &str,
+    at: Range<usize>,
+    known: impl Iterator<Item = &'n str> + Clone,
+    list: &str,
+) -> Unresolved {
+    let help = match nearest(name, known.clone()) {
+        Some(near) => Some(format!("did you mean `{near}`?")),
+        None => {
+            let names: Vec<String> = known.take(12).map(|name| format!("`{name}`")).collect();
+            (!names.is_empty()).then(|| format!("{list} {}", names.join(", ")))
+        }
+    };
+    let message = format!("unknown {what} `{name}`");
+    Unresolved { at, code: Code::UNKNOWN_NAME, message, help }
+}
+
+fn unknown_name(names: &Names, name: &str, at: Range<usize>) -> Unresolved {
+    let known = known_words(names, true);
+    let mut problem =
+        unknown("name", name, at, known.iter().map(String::as_str), "known names are");
+    problem.message = format!("`{name}` is neither a parameter nor a step");
+    let special = match name {
+        "null" | "NULL" | "Null" | "nil" | "undefined" => Some(
+            "the empty value is written `none`; ask for it with `is none`, or with `is defined`"
+                .to_owned(),
+        ),
+        "TRUE" | "FALSE" => Some(format!("write `{}`", name.to_lowercase())),
+        _ if STEP_FIELDS.contains(&name) => Some(format!("name the step too, as in `STEP.{name}`")),
+        _ => None,
+    };
+    problem.help = special.or(problem.help);
+    problem
+}
+
+fn keys(segments: &[Segment]) -> Vec<Key> {
+    segments.iter().map(|segment| segment.key.clone()).collect()
+}
