@@ -8,11 +8,16 @@ use super::resolve::{Key, Unresolved};
 use super::scan::{Problem, end_of_quotes};
 use super::syntax::syntax_problem;
 use crate::diagnostic::{Code, Diagnostic, Span};
-use minijinja::machinery::parse_expr;
+use minijinja::machinery::ast::Expr;
+use minijinja::machinery::{parse_expr, tokenize};
+use minijinja::syntax::SyntaxConfig;
 use std::ops::Range;
 
-/// The longest expression, in bytes; it bounds the depth of the tree too.
+/// The longest expression, in bytes.
 const EXPRESSION_BYTES: usize = 4096;
+/// The most operators, keys and brackets of one expression. They bound the depth of the tree, which
+/// the engine walks recursively and bounds itself only for brackets.
+const OPERATORS: usize = 500;
 
 /// One expression with the place that it has.
 pub(super) struct Text<'a> {
@@ -60,8 +65,10 @@ impl Text<'_> {
 /// Parses, resolves and compiles.
 pub(super) fn compile(text: &Text<'_>) -> Result<(Program, Vec<Reference>), Vec<Diagnostic>> {
     let whole = 0..text.code.len();
-    if text.code.len() > EXPRESSION_BYTES {
-        let message = format!("the expression is longer than {EXPRESSION_BYTES} bytes");
+    if text.code.len() > EXPRESSION_BYTES || operators(text.code) > OPERATORS {
+        let message = format!(
+            "the expression has more than {EXPRESSION_BYTES} bytes or {OPERATORS} operators"
+        );
         return Err(vec![
             Diagnostic::error(Code::EXPRESSION_TOO_LONG, text.span(whole), message)
                 .help("compute parts of it in a `set` step"),
@@ -78,7 +85,7 @@ pub(super) fn compile(text: &Text<'_>) -> Result<(Program, Vec<Reference>), Vec<
     if !dashed.is_empty() {
         return Err(dashed);
     }
-    let tree = parse_expr(text.code)
+    let tree = parse(text.code)
         .map_err(|error| vec![text.unresolved(syntax_problem(text.code, &error))])?;
     let lowered = lower(text.code, &tree, text.names, text.braces);
     if !lowered.problems.is_empty() {
@@ -93,6 +100,28 @@ pub(super) fn compile(text: &Text<'_>) -> Result<(Program, Vec<Reference>), Vec<
             format!("not a valid expression: {fault}"),
         )]),
     }
+}
+
+/// The engine's syntax tree. All tokens are read first: its parser loses an error of its lexer that
+/// follows a text, and with it the rest, so that `a == 'b' && c` would be `a == 'b'`.
+fn parse(code: &str) -> Result<Expr<'_>, minijinja::Error> {
+    tokenize(code, true, SyntaxConfig::default()).try_for_each(|token| token.map(|_| ()))?;
+    parse_expr(code)
+}
+
+/// How many signs and operator words a text has, texts in quotes left out.
+fn operators(code: &str) -> usize {
+    let (mut count, mut at) = (0, 0);
+    while let Some(next) = code[at..].chars().next() {
+        if matches!(next, '\'' | '"') {
+            at = end_of_quotes(code, at).unwrap_or(code.len());
+            continue;
+        }
+        count += usize::from(next.is_ascii_punctuation() && next != '_');
+        at += next.len_utf8();
+    }
+    let word = |word: &&str| matches!(*word, "and" | "or" | "not" | "in" | "is" | "if" | "else");
+    count + code.split_whitespace().filter(word).count()
 }
 
 /// Step ids with a `-`, where they stand as a bare name and would be subtracted.

@@ -24,11 +24,18 @@ impl Fault {
         }
     }
 
-    /// Two kinds that an operator cannot bring together.
-    pub(super) fn kinds(operator: &str, what: &str, left: &str, right: &str) -> Fault {
+    /// Something that cannot be searched for in something else.
+    pub(super) fn search(what: &str, place: &str) -> Fault {
+        let message = format!("`in` cannot look for {} in {}", article(what), article(place));
+        let help = "`in` looks for a text in a text or an object, and for anything in a list";
+        Fault { code: Code::KIND_MISMATCH, message, help: None }.help(help)
+    }
+
+    /// Two kinds that an operator cannot order.
+    pub(super) fn order(operator: &str, left: &str, right: &str) -> Fault {
         let message = match left == right {
-            true => format!("`{operator}` cannot {what} two values of the kind {left}"),
-            false => format!("`{operator}` cannot {what} {} and {}", article(left), article(right)),
+            true => format!("`{operator}` cannot order two values of the kind {left}"),
+            false => format!("`{operator}` cannot order {} and {}", article(left), article(right)),
         };
         Fault { code: Code::KIND_MISMATCH, message, help: None }.help(match (left, right) {
             ("string", "number") | ("number", "string") => {

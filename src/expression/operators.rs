@@ -69,7 +69,7 @@ fn equal(left: &Value, right: &Value) -> bool {
 }
 
 fn order(left: &Value, operator: &str, right: &Value) -> Result<Ordering, Fault> {
-    let mismatch = || Fault::kinds(operator, "order", kind(left), kind(right));
+    let mismatch = || Fault::order(operator, kind(left), kind(right));
     match (kind(left), kind(right)) {
         ("number", "number") => left.partial_cmp(right).ok_or_else(mismatch),
         ("string", "string") => Ok(left.as_str().cmp(&right.as_str())),
@@ -106,7 +106,7 @@ fn contains(needle: &Value, hay: &Value) -> Result<bool, Fault> {
             .map(|mut keys| keys.any(|key| equal(&key, needle)))
             .map_err(Fault::of_engine),
         (_, "object") => Ok(false),
-        (a, b) => Err(Fault::kinds("in", "look for one in the other:", a, b)),
+        (a, b) => Err(Fault::search(a, b)),
     }
 }
 

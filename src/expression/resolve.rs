@@ -275,7 +275,8 @@ fn unknown<'n>(
     known: impl Iterator<Item = &'n str> + Clone,
     list: &str,
 ) -> Unresolved {
-    let help = match nearest(name, known.clone()) {
+    let same = known.clone().find(|other| other.eq_ignore_ascii_case(name));
+    let help = match same.or_else(|| nearest(name, known.clone())) {
         Some(near) => Some(format!("did you mean `{near}`?")),
         None => {
             let names: Vec<String> = known.take(12).map(|name| format!("`{name}`")).collect();
