@@ -8,14 +8,17 @@ mod failure;
 mod known;
 mod local;
 mod prices;
+mod record;
 mod script;
 mod status;
 mod target;
 mod tiers;
+mod yaml;
 
 pub use adapter::GenaiProvider;
 pub use local::{LocalServer, local_servers, servers_at};
 pub use prices::{Prices, cost};
+pub use record::Recording;
 pub use script::ScriptPlayer;
 pub use target::Target;
 pub use tiers::{TierOrigin, TierReport, Tiers};

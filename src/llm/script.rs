@@ -123,11 +123,10 @@ async fn wait(
 }
 
 fn failure(error: &ScriptError) -> ModelError {
-    let said = error.message.as_deref().map(|m| format!(": {m}")).unwrap_or_default();
-    let message = match error.status {
-        0 => format!("the answer was cut off before its end{said}"),
-        status => format!("the model answered with status {status}{said}"),
-    };
+    let message = error.message.clone().unwrap_or_else(|| match error.status {
+        0 => "the answer was cut off before its end".to_owned(),
+        status => format!("the model answered with status {status}"),
+    });
     error_of_status(error.status, error.retry_after, message)
 }
 

@@ -122,9 +122,9 @@ async fn a_turn_says_calls_and_hands_in() {
 
 #[tokio::test]
 async fn a_scripted_failure_is_the_one_a_provider_would_give() {
-    let check = async |status: u16, expected: ModelError| {
+    let check = async |status: u16, message: Option<&str>, expected: ModelError| {
         let retry_after = (status == 429).then_some(Duration::from_secs(2));
-        let error = Some(ScriptError { status, retry_after, message: Some("busy".into()) });
+        let error = Some(ScriptError { status, retry_after, message: message.map(str::to_owned) });
         let player = script(&[("s", vec![ScriptTurn { error, ..ScriptTurn::default() }])]);
         assert_eq!(play(&player, asks("s", 1, 1)).await, Err(expected));
     };
@@ -134,11 +134,11 @@ async fn a_scripted_failure_is_the_one_a_provider_would_give() {
         retry_after,
     };
     let wait = Some(Duration::from_secs(2));
-    check(429, transient("the model answered with status 429: busy", Some(429), wait)).await;
-    check(503, transient("the model answered with status 503: busy", Some(503), None)).await;
-    check(0, transient("the answer was cut off before its end: busy", None, None)).await;
-    let message = "the model answered with status 401: busy".into();
-    check(401, ModelError::Refused { message, status: Some(401) }).await;
+    check(429, None, transient("the model answered with status 429", Some(429), wait)).await;
+    check(503, Some("worker died"), transient("worker died", Some(503), None)).await;
+    check(0, None, transient("the answer was cut off before its end", None, None)).await;
+    let message = "the model answered with status 401".into();
+    check(401, None, ModelError::Refused { message, status: Some(401) }).await;
 }
 
 #[tokio::test]
@@ -165,4 +165,66 @@ fn a_script_stands_for_every_model() {
     let player = script(&[]);
     assert_eq!(player.resolve(Tier::Small, None).unwrap().name, "script");
     assert_eq!(player.resolve(Tier::Large, Some("gpt-x")).unwrap().name, "gpt-x");
+}
+
+#[tokio::test]
+async fn a_recording_says_what_was_said() {
+    let call = |tool: &str, args: Json| ScriptCall {
+        tool: tool.into(),
+        args: ValueTemplate::Literal(args),
+    };
+    let first = ScriptTurn {
+        calls: vec![call("fs:write", json!({"path": "a", "content": "#!/bin/sh\necho {{ x }}\n"}))],
+        usage: Some((9, 2)),
+        ..say("two\nlines\n")
+    };
+    let busy =
+        ScriptError { status: 429, retry_after: Some(Duration::from_secs(2)), message: None };
+    let second = ScriptTurn { error: Some(busy), ..ScriptTurn::default() };
+    let last = call("submit_output", json!({"summary": "done"}));
+    let third = ScriptTurn { calls: vec![call("x", json!([1])), last], ..ScriptTurn::default() };
+    let player = script(&[
+        ("s", vec![first, second, third, ScriptTurn::default()]),
+        ("s#2", vec![say("unheard"), say("again")]),
+    ]);
+    let recording = Recording::new(Arc::new(player));
+    for (attempt, turn) in [(1, 1), (1, 2), (1, 3), (1, 4), (2, 2), (2, 3)] {
+        let _ = recording.chat(asks("s", attempt, turn), &|_| {}, &CancellationToken::new()).await;
+    }
+    insta::assert_snapshot!(recording.script(), @r#"
+    schema: "kb.script/1"
+    steps:
+      s:
+        - say: |
+            two
+            lines
+          calls:
+            - tool: "fs:write"
+              args:
+                path: "a"
+                content:
+                  text: |
+                    #!/bin/sh
+                    echo {{ x }}
+                  raw: true
+          usage:
+            prompt: 9
+            completion: 2
+        - error:
+            status: 429
+            message: "the model answered with status 429"
+            retryAfter: 2
+        - calls:
+            - tool: "x"
+              args:
+                - 1
+          output:
+            summary: "done"
+        - say: ""
+      "s#2":
+        - error:
+            status: 0
+            message: "this turn was not recorded"
+        - say: "again"
+    "#);
 }

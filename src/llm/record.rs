@@ -1,0 +1,161 @@
+use super::yaml::yaml;
+use super::{Asker, CallRequest, ChatReply, ChatRequest, ModelError, ModelProvider, ModelRef};
+use crate::value::{Json, JsonMap, Tier};
+use futures::future::BoxFuture;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// Asks another provider and keeps every answer, to be written as a script (`--record FILE`).
+///
+/// Turns stand under their instance, from the second attempt on with `#attempt` behind it. What a
+/// script cannot say is left out: an answer that never came because the run was stopped.
+pub struct Recording {
+    inner: Arc<dyn ModelProvider>,
+    turns: Mutex<BTreeMap<String, BTreeMap<u32, Json>>>,
+}
+
+impl Recording {
+    /// A recording of that provider, empty so far.
+    pub fn new(inner: Arc<dyn ModelProvider>) -> Self {
+        Recording { inner, turns: Mutex::default() }
+    }
+
+    /// What was heard so far, as `kb.script/1`.
+    pub fn script(&self) -> String {
+        let turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        let steps: JsonMap =
+            turns.iter().map(|(key, turns)| (key.clone(), in_order(turns))).collect();
+        yaml(&json!({"schema": "kb.script/1", "steps": steps}))
+    }
+
+    /// Writes the script; the file is there whole or not at all.
+    pub fn write_to(&self, path: &Path) -> std::io::Result<()> {
+        let mut part = path.as_os_str().to_owned();
+        part.push(".part");
+        std::fs::write(&part, self.script())?;
+        std::fs::rename(&part, path)
+    }
+
+    fn keep(&self, asker: &Asker, turn: Json) {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        turns.entry(key(asker)).or_default().insert(asker.turn, turn);
+    }
+}
+
+impl ModelProvider for Recording {
+    fn chat<'a>(
+        &'a self,
+        request: ChatRequest,
+        on_token: &'a (dyn Fn(&str) + Send + Sync),
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
+        Box::pin(async move {
+            let asker = request.asker.clone();
+            let answer = self.inner.chat(request, on_token, cancel).await;
+            let turn = match &answer {
+                Ok(reply) => Some(said(reply)),
+                Err(error) => failed(error),
+            };
+            if let Some(turn) = turn {
+                self.keep(&asker, turn);
+            }
+            answer
+        })
+    }
+
+    fn resolve(&self, tier: Tier, model: Option<&str>) -> Result<ModelRef, ModelError> {
+        self.inner.resolve(tier, model)
+    }
+}
+
+fn key(asker: &Asker) -> String {
+    match asker.attempt {
+        0 | 1 => asker.instance.clone(),
+        attempt => format!("{}#{attempt}", asker.instance),
+    }
+}
+
+/// The turns from the first on; one that was not heard stands as an answer that was cut off.
+fn in_order(turns: &BTreeMap<u32, Json>) -> Json {
+    let last = turns.last_key_value().map_or(0, |(turn, _)| *turn);
+    let missing = || json!({"error": {"status": 0, "message": "this turn was not recorded"}});
+    (1..=last).map(|turn| turns.get(&turn).cloned().unwrap_or_else(missing)).collect()
+}
+
+fn said(reply: &ChatReply) -> Json {
+    let mut turn = JsonMap::new();
+    let (calls, output) = handed_in(reply);
+    if !reply.text.is_empty() || (calls.is_empty() && output.is_none()) {
+        turn.insert("say".into(), json!(reply.text));
+    }
+    if !calls.is_empty() {
+        let call = |call: &CallRequest| json!({"tool": call.tool, "args": literal(&call.args)});
+        turn.insert("calls".into(), calls.iter().map(call).collect());
+    }
+    if let Some(output) = output {
+        turn.insert("output".into(), literal(output));
+    }
+    let usage = &reply.usage;
+    if usage.total_tokens() > 0 {
+        let (prompt, completion) = (usage.prompt_tokens, usage.completion_tokens);
+        turn.insert("usage".into(), json!({"prompt": prompt, "completion": completion}));
+    }
+    Json::Object(turn)
+}
+
+/// The final output apart from the other calls, as a script has it: `submit_output` with an object,
+/// after everything else.
+fn handed_in(reply: &ChatReply) -> (&[CallRequest], Option<&Json>) {
+    match (&reply.submitted, reply.calls.as_slice()) {
+        (Some(output), calls) => (calls, Some(output)),
+        (None, [before @ .., last])
+            if last.tool == "submit_output"
+                && last.args.is_object()
+                && before.iter().all(|call| call.tool != "submit_output") =>
+        {
+            (before, Some(&last.args))
+        }
+        (None, calls) => (calls, None),
+    }
+}
+
+fn failed(error: &ModelError) -> Option<Json> {
+    let turn = |status: u16, message: &str, retry_after: Option<Duration>| {
+        let mut error = json!({"status": status, "message": message});
+        if let Some(wait) = retry_after {
+            error["retryAfter"] = json!(wait.as_secs_f64().ceil() as u64);
+        }
+        json!({"error": error})
+    };
+    match error {
+        ModelError::Transient { message, status, retry_after } => {
+            Some(turn(status.unwrap_or(0), message, *retry_after))
+        }
+        ModelError::Refused { message, status } => Some(turn(status.unwrap_or(400), message, None)),
+        ModelError::Timeout { limit, .. } => {
+            Some(json!({"say": "", "delayMs": limit.as_millis() as u64 + 1}))
+        }
+        ModelError::NoModel { .. } | ModelError::ScriptEnded { .. } | ModelError::Cancelled => None,
+    }
+}
+
+/// A value in which nothing is a placeholder, whatever a model wrote: texts that look like one
+/// stand as `{text, raw: true}`.
+fn literal(value: &Json) -> Json {
+    let raw = |value: &Json| json!({"text": value, "raw": true});
+    match value {
+        Json::String(text) if ["{{", "<<", "\\{", "\\<"].iter().any(|sign| text.contains(sign)) => {
+            raw(value)
+        }
+        Json::Object(map) if map.contains_key("text") && map.contains_key("raw") => raw(value),
+        Json::Object(map) => {
+            Json::Object(map.iter().map(|(key, item)| (key.clone(), literal(item))).collect())
+        }
+        Json::Array(items) => items.iter().map(literal).collect(),
+        plain => plain.clone(),
+    }
+}
