@@ -1,6 +1,6 @@
 //! Asking the model once: the request, the fallback, and the record of the answer.
 
-use super::conversation::merged;
+use super::messages::merged;
 use super::prompt::coda;
 use super::report::End;
 use super::runner::Attempt;

@@ -11,7 +11,6 @@ use crate::evidence::{Invocation, InvocationStatus, Purpose};
 use crate::run::{Payload, Record};
 use crate::tool::{Call, CallResult, Caller};
 use crate::value::{Digest, Failure, json_text};
-use serde_json::json;
 use std::time::Duration;
 
 /// What a stopped tool is given to end by itself, so that its result is known.
@@ -89,14 +88,7 @@ fn outcome_unknown(pending: &PendingCall) -> (CallResult, Invocation) {
                    or may not have taken effect";
     let help = "check the state, for example by reading the file, before you repeat the call";
     let failure = Failure::new(Code::CALL_OUTCOME_UNKNOWN.as_str(), message).help(help);
-    let result = CallResult {
-        status: InvocationStatus::Unknown,
-        result: json!({ "error": &failure }),
-        failure: Some(failure),
-        changes: Vec::new(),
-        evidence: Vec::new(),
-        process: None,
-    };
+    let result = CallResult::failed(InvocationStatus::Unknown, failure);
     let invocation = Invocation {
         id: pending.id.clone(),
         tool: pending.tool.clone(),

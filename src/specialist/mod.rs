@@ -13,6 +13,7 @@ mod conversation;
 mod excerpt;
 mod feedback;
 mod fencing;
+mod messages;
 mod prompt;
 mod repetition;
 mod report;

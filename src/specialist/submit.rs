@@ -17,6 +17,7 @@ pub struct Submission {
     asked: Json,
     wrapped: bool,
     own_summary: bool,
+    summary_is_text: bool,
 }
 
 impl Submission {
@@ -26,8 +27,10 @@ impl Submission {
         let json = schema.as_ref().map_or_else(|| json!({}), |schema| schema.json().clone());
         let wrapped = json.get("type").is_some_and(|kind| kind != "object");
         let own_summary = !wrapped && json.pointer("/properties/summary").is_some();
+        let summary = json.pointer("/properties/summary/type");
+        let summary_is_text = !own_summary || summary.is_none_or(|kind| kind == "string");
         let asked = with_summary(if wrapped { wrap(json) } else { json });
-        Submission { schema, asked, wrapped, own_summary }
+        Submission { schema, asked, wrapped, own_summary, summary_is_text }
     }
 
     /// The JSON Schema that a model is shown.
@@ -57,7 +60,9 @@ impl Submission {
             return Err(vec![violation("", format!("expected a JSON object, got a {got}"))]);
         };
         let mut violations = self.unfit(&value);
-        if !has_summary(&value) && !violations.iter().any(|v| v.pointer == "/summary") {
+        let known =
+            violations.iter().any(|v| v.pointer == "/summary" || v.message.contains("`summary`"));
+        if self.summary_is_text && !known && !has_summary(&value) {
             violations.push(violation(
                 "/summary",
                 "`summary` is required: say in a few sentences what you did and found",

@@ -5,6 +5,9 @@
 
 use crate::value::Json;
 
+/// Braces in prose after which no object is looked for any more.
+const OBJECT_STARTS: usize = 50;
+
 /// What was found in a text.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TextForm {
@@ -40,7 +43,8 @@ pub(super) fn json_candidates(text: &str) -> Vec<Json> {
     });
     let mut found: Vec<Json> = fenced.collect();
     if found.is_empty() {
-        found.extend(text.find('{').and_then(|at| leading_json(&text[at..])));
+        let starts = text.match_indices('{').take(OBJECT_STARTS);
+        found.extend(starts.filter_map(|(at, _)| leading_json(&text[at..])).take(1));
     }
     found
 }
@@ -156,6 +160,7 @@ mod tests {
             "{\"a\": 1}",
             "Here:\n```json\n{\"a\": 1}\n```\nDone",
             "So {\"a\": 1} it is",
+            "With {braces} before: {\"a\": 1}",
             "<think>{\"a\": 2}</think>{\"a\": 1}",
             "Final Answer: {\"a\": 1}",
         ] {

@@ -1,6 +1,6 @@
 use crate::evidence::Invocation;
 use crate::llm::ToolDescription;
-use crate::tool::{Call, CallResult};
+use crate::tool::{Call, CallResult, Toolbox};
 use futures::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,4 +24,36 @@ pub trait ToolSet: Send + Sync {
         call: &'a Call,
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, (CallResult, Invocation)>;
+}
+
+impl ToolSet for Toolbox {
+    fn for_attempt(&self, limit: Duration) -> Arc<dyn ToolSet> {
+        Arc::new(Toolbox::for_attempt(self, Some(limit)))
+    }
+
+    fn describe(&self, whitelist: &[String]) -> Vec<ToolDescription> {
+        let described = Toolbox::describe(self, whitelist).into_iter();
+        let for_models = described.map(|tool| ToolDescription {
+            name: tool.name,
+            description: tool.description,
+            schema: tool.schema,
+        });
+        for_models.collect()
+    }
+
+    fn only_reads(&self, tool: &str) -> bool {
+        self.spec(tool).is_some_and(|spec| spec.only_reads)
+    }
+
+    fn keep(&self, call: &str, text: &str) {
+        self.outputs().keep(call, text);
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: &'a Call,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, (CallResult, Invocation)> {
+        Box::pin(Toolbox::call(self, call, cancel))
+    }
 }

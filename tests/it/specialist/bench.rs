@@ -1,0 +1,417 @@
+use futures::future::BoxFuture;
+use kb::attempt::{Context, Outcome, Progress, Recorder, Request, SpecialistWork, Stopped, Work};
+use kb::definition::{Example, LoopLimits, ModelChoice, Schema, Specialist};
+use kb::diagnostic::{SourceId, Span};
+use kb::evidence::{Change, FileKind, FileState, Invocation, InvocationStatus, Purpose};
+use kb::llm::{
+    CallRequest, ChatReply, ChatRequest, Message, ModelError, ModelProvider, ModelRef,
+    ToolDescription,
+};
+use kb::run::{Feedback, Record};
+use kb::specialist::{SpecialistRunner, ToolSet};
+use kb::tool::{Call, CallResult, Caller};
+use kb::value::{
+    Digest, InstanceKey, Json, RunId, SpecialistId, StepId, Tier, Timestamp, ToolName, Usage,
+    json_text,
+};
+use serde_json::json;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// A written answer.
+#[derive(Clone)]
+pub(super) enum Reply {
+    Say(&'static str),
+    Calls(Vec<(&'static str, Json)>),
+    Error(ModelError),
+    /// Never answers.
+    Hang,
+}
+
+pub(super) fn submit(output: Json) -> Reply {
+    Reply::Calls(vec![("submit_output", output)])
+}
+
+pub(super) fn done() -> Reply {
+    submit(json!({"summary": "done"}))
+}
+
+pub(super) fn call(tool: &'static str, args: Json) -> Reply {
+    Reply::Calls(vec![(tool, args)])
+}
+
+/// A model whose answer depends on the turn alone, as a real one's would on the conversation.
+#[derive(Default)]
+pub(super) struct Model {
+    replies: Vec<Reply>,
+    fallback: Vec<Reply>,
+    requests: Mutex<Vec<ChatRequest>>,
+}
+
+impl ModelProvider for Model {
+    fn chat<'a>(
+        &'a self,
+        request: ChatRequest,
+        on_token: &'a (dyn Fn(&str) + Send + Sync),
+        _: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
+        let turn = request.asker.turn as usize;
+        let replies = if request.model.name == "spare" { &self.fallback } else { &self.replies };
+        let reply = replies.get(turn - 1).cloned();
+        let model = request.model.name.clone();
+        self.requests.lock().unwrap().push(request);
+        Box::pin(async move {
+            let (text, calls) = match reply {
+                None => return Err(ModelError::ScriptEnded { message: format!("no turn {turn}") }),
+                Some(Reply::Error(error)) => return Err(error),
+                Some(Reply::Hang) => std::future::pending().await,
+                Some(Reply::Say(text)) => (text, Vec::new()),
+                Some(Reply::Calls(calls)) => ("", calls),
+            };
+            on_token(text);
+            let calls = calls.into_iter().map(|(tool, args)| CallRequest {
+                id: "same".to_owned(),
+                tool: tool.to_owned(),
+                args,
+            });
+            let usage = Usage { prompt_tokens: 10, completion_tokens: 5, ..Usage::NONE };
+            Ok(ChatReply {
+                text: text.to_owned(),
+                calls: calls.collect(),
+                usage,
+                model,
+                cut_short: false,
+                submitted: None,
+            })
+        })
+    }
+
+    fn resolve(&self, tier: Tier, model: Option<&str>) -> Result<ModelRef, ModelError> {
+        Ok(ModelRef { name: model.unwrap_or("first").to_owned(), tier: Some(tier) })
+    }
+}
+
+/// `look` reads, `touch` writes, `big` answers at length, `wait` never ends by itself.
+#[derive(Clone, Default)]
+pub(super) struct Tools {
+    made: Arc<Mutex<Vec<(String, Json)>>>,
+    kept: Arc<Mutex<Vec<String>>>,
+}
+
+impl ToolSet for Tools {
+    fn for_attempt(&self, _: Duration) -> Arc<dyn ToolSet> {
+        Arc::new(self.clone())
+    }
+
+    fn describe(&self, whitelist: &[String]) -> Vec<ToolDescription> {
+        let describe = |name: &String| ToolDescription {
+            name: name.clone(),
+            description: format!("does {name}"),
+            schema: json!({"type": "object", "properties": {"path": {"type": "string"}}}),
+        };
+        whitelist.iter().map(describe).collect()
+    }
+
+    fn only_reads(&self, tool: &str) -> bool {
+        tool == "t:look"
+    }
+
+    fn keep(&self, call: &str, text: &str) {
+        self.kept.lock().unwrap().push(format!("{call}: {text}"));
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: &'a Call,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, (CallResult, Invocation)> {
+        Box::pin(async move {
+            self.made.lock().unwrap().push((call.id.clone(), call.args.clone()));
+            if call.tool == "t:wait" {
+                cancel.cancelled().await;
+            }
+            let result = self.result(call);
+            (result.clone(), invocation(call, &result))
+        })
+    }
+}
+
+impl Tools {
+    fn result(&self, call: &Call) -> CallResult {
+        let Caller::Specialist { whitelist, .. } = &call.caller else { unreachable!() };
+        let (status, result) = match call.tool.as_str() {
+            tool if !whitelist.iter().any(|name| name == tool) => {
+                (InvocationStatus::Denied, json!({"error": {"message": "not among the tools"}}))
+            }
+            "t:wait" => (InvocationStatus::Timeout, json!({"error": {"message": "stopped"}})),
+            "t:big" => (InvocationStatus::Success, json!("é".repeat(2_000))),
+            _ if call.args["fail"] == true => (InvocationStatus::Failed, json!({"error": "no"})),
+            _ => (InvocationStatus::Success, json!({"seen": call.args})),
+        };
+        let touched = call.tool == "t:touch" && status == InvocationStatus::Success;
+        let changes = if touched { vec![created(&json_text(&call.args["path"]))] } else { vec![] };
+        CallResult { status, result, failure: None, changes, evidence: vec![], process: None }
+    }
+}
+
+pub(super) fn created(path: &str) -> Change {
+    let after = FileState {
+        kind: FileKind::File,
+        size: 1,
+        mtime_ns: 1,
+        inode: 1,
+        mode: 0o644,
+        sha256: None,
+    };
+    Change { path: path.to_owned(), before: None, after: Some(after) }
+}
+
+pub(super) fn invocation(call: &Call, result: &CallResult) -> Invocation {
+    Invocation {
+        id: call.id.clone(),
+        tool: call.tool.clone(),
+        args: call.args.clone(),
+        args_hash: Digest::of_json(&call.args),
+        at: Timestamp(0),
+        duration_ms: 1,
+        purpose: Purpose::Execution,
+        status: result.status,
+        changes: result.changes.clone(),
+        evidence: vec![],
+        process: None,
+        bytes: 0,
+    }
+}
+
+/// Keeps records; refuses all after `until`.
+pub(super) struct Journal {
+    records: Mutex<Vec<Record>>,
+    shown: Mutex<Vec<String>>,
+    until: usize,
+}
+
+impl Recorder for Journal {
+    fn record(&self, record: Record) -> BoxFuture<'_, Result<(), Stopped>> {
+        let mut records = self.records.lock().unwrap();
+        let stored = match records.len() < self.until {
+            true => Ok(records.push(record)),
+            false => Err(Stopped),
+        };
+        Box::pin(async move { stored })
+    }
+
+    fn progress(&self, progress: Progress) {
+        self.shown.lock().unwrap().push(match progress {
+            Progress::Token(text) => format!("token {text}"),
+            Progress::Tool(text) => format!("tool {text}"),
+            Progress::Model(text) => format!("model {text}"),
+            Progress::Output(text) => format!("output {text}"),
+        });
+    }
+}
+
+pub(super) fn span() -> Span {
+    Span::new(SourceId(0), 0, 0)
+}
+
+pub(super) fn specialist() -> Specialist {
+    let tools = ["t:look", "t:touch", "t:big", "t:wait"];
+    Specialist {
+        id: SpecialistId::new("tester").unwrap(),
+        version: None,
+        name: "Tester".to_owned(),
+        description: None,
+        emoji: None,
+        role: "You test.".to_owned(),
+        static_context: Some("Tests live in `tests/`.".to_owned()),
+        examples: vec![Example {
+            task: "Find it".to_owned(),
+            approach: "1. look".to_owned(),
+            outcome: "Found".to_owned(),
+        }],
+        model: ModelChoice {
+            tier: Tier::Medium,
+            model: None,
+            temperature: None,
+            max_tokens: None,
+            ladder: vec![],
+            fallback: None,
+        },
+        limits: LoopLimits {
+            max_steps: 15,
+            max_tool_calls: 20,
+            timeout: Duration::from_secs(300),
+            forced_reasoning_interval: None,
+        },
+        tools: tools.iter().map(|name| ToolName::new(name).unwrap()).collect(),
+        unknown_tools: vec![],
+        constraints: vec!["Never guess.".to_owned()],
+        capabilities: vec![],
+        input_schema: None,
+        strict_input: false,
+        output_schema: None,
+        path: "tester.yml".to_owned(),
+        span: span(),
+        digest: Digest::of("tester"),
+    }
+}
+
+/// One attempt to come.
+pub(super) struct Bench {
+    pub(super) specialist: Specialist,
+    pub(super) replies: Vec<Reply>,
+    pub(super) fallback: Vec<Reply>,
+    pub(super) history: Vec<Record>,
+    pub(super) feedback: Option<Feedback>,
+    pub(super) until: usize,
+    pub(super) cancel: CancellationToken,
+    pub(super) tools: Tools,
+    /// Real tools instead, where there are some.
+    pub(super) toolbox: Option<Arc<dyn ToolSet>>,
+    pub(super) output_schema: Option<Schema>,
+}
+
+/// What came of it.
+pub(super) struct Ran {
+    pub(super) outcome: Outcome,
+    pub(super) records: Vec<Record>,
+    pub(super) requests: Vec<ChatRequest>,
+    pub(super) made: Vec<(String, Json)>,
+    pub(super) shown: Vec<String>,
+    pub(super) kept: Vec<String>,
+}
+
+pub(super) fn bench(replies: impl IntoIterator<Item = Reply>) -> Bench {
+    Bench {
+        specialist: specialist(),
+        replies: replies.into_iter().collect(),
+        fallback: vec![],
+        history: vec![],
+        feedback: None,
+        until: usize::MAX,
+        cancel: CancellationToken::new(),
+        tools: Tools::default(),
+        toolbox: None,
+        output_schema: None,
+    }
+}
+
+impl Bench {
+    pub(super) fn with(mut self, change: impl FnOnce(&mut Specialist)) -> Self {
+        change(&mut self.specialist);
+        self
+    }
+
+    pub(super) async fn run(self) -> Ran {
+        let model = Arc::new(Model {
+            replies: self.replies,
+            fallback: self.fallback,
+            requests: Mutex::default(),
+        });
+        let journal = Arc::new(Journal {
+            records: Mutex::default(),
+            shown: Mutex::default(),
+            until: self.until,
+        });
+        let work = SpecialistWork {
+            specialist: Arc::new(self.specialist),
+            task: "Say what is in `a`.".to_owned(),
+            input: Some(json!({"files": ["a"]})),
+            output_schema: self.output_schema,
+            feedback: self.feedback.map(Arc::new),
+            history: self.history,
+            params: Arc::new(json!({})),
+        };
+        let toolbox = self.toolbox.unwrap_or_else(|| Arc::new(self.tools.clone()));
+        let runner = SpecialistRunner { provider: model.clone(), toolbox };
+        let context = Context { cancel: self.cancel, recorder: journal.clone() };
+        let outcome = runner.run(&request(&work), &work, &context).await;
+        let tools = &self.tools;
+        let requests = model.requests.lock().unwrap().clone();
+        let records = journal.records.lock().unwrap().clone();
+        let made = tools.made.lock().unwrap().clone();
+        let kept = tools.kept.lock().unwrap().clone();
+        let shown = journal.shown.lock().unwrap().clone();
+        Ran { outcome, records, requests, made, shown, kept }
+    }
+}
+
+pub(super) fn request(work: &SpecialistWork) -> Request {
+    Request {
+        run: RunId::new("r1").unwrap(),
+        instance: InstanceKey::root(StepId::new("review").unwrap()),
+        iteration: 1,
+        attempt: 1,
+        work: Work::Specialist(work.clone()),
+        timeout: None,
+        idle: None,
+        env: vec![],
+        cwd: String::new(),
+        evidence: true,
+    }
+}
+
+impl Ran {
+    /// How it ended, in one line.
+    pub(super) fn end(&self) -> String {
+        let failure = self.outcome.failure.as_ref();
+        match (&self.outcome.output, failure) {
+            (_, Some(failure)) => format!("{} {}", self.outcome.kind, failure.code),
+            (Some(output), None) => format!("{} {output}", self.outcome.kind),
+            (None, None) => self.outcome.kind.to_string(),
+        }
+    }
+
+    pub(super) fn details(&self) -> &Json {
+        self.outcome.failure.as_ref().unwrap().details.as_ref().unwrap()
+    }
+
+    /// All that the model was sent on that turn, as text.
+    pub(super) fn sent(&self, turn: usize) -> String {
+        self.requests[turn - 1].messages.iter().map(text).collect::<Vec<_>>().join("\n----\n")
+    }
+
+    pub(super) fn tools_of(&self, turn: usize) -> Vec<&str> {
+        self.requests[turn - 1].tools.iter().map(|tool| tool.name.as_str()).collect()
+    }
+
+    pub(super) fn notes(&self) -> Vec<&str> {
+        let notes = self.records.iter().filter_map(|record| match record {
+            Record::Note { text } => Some(text.as_str()),
+            _ => None,
+        });
+        notes.collect()
+    }
+}
+
+pub(super) fn text(message: &Message) -> String {
+    match message {
+        Message::System(text) => format!("system: {text}"),
+        Message::User(text) => format!("user: {text}"),
+        Message::Assistant { text, calls } => {
+            let calls: Vec<String> =
+                calls.iter().map(|c| format!(" [{} {} {}]", c.id, c.tool, c.args)).collect();
+            format!("assistant: {text}{}", calls.concat())
+        }
+        Message::Tool { call_id, content, .. } => format!("tool {call_id}: {content}"),
+    }
+}
+
+pub(super) async fn check(replies: impl IntoIterator<Item = Reply>, expected: &str) -> Ran {
+    let ran = bench(replies).run().await;
+    assert_eq!(ran.end(), expected);
+    ran
+}
+
+pub(super) const DONE: &str = r#"ok {"summary":"done"}"#;
+
+pub(super) fn kind(record: &Record) -> &'static str {
+    match record {
+        Record::ModelCall { .. } => "model",
+        Record::ToolCall { .. } => "call",
+        Record::ToolResult { .. } => "result",
+        Record::Compression { .. } => "compression",
+        Record::Note { .. } => "note",
+    }
+}
