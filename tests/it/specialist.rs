@@ -3,6 +3,7 @@
 mod bench;
 mod context;
 mod decision;
+mod hostile;
 mod limits;
 mod model_errors;
 mod repair;

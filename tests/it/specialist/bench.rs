@@ -415,3 +415,21 @@ pub(super) fn kind(record: &Record) -> &'static str {
         Record::Note { .. } => "note",
     }
 }
+
+/// Every result follows the reply that asked for it, and every call has one.
+pub(super) fn assert_paired(messages: &[Message]) {
+    let mut open: Vec<&str> = vec![];
+    for message in messages {
+        match message {
+            Message::Assistant { calls, .. } => {
+                assert!(open.is_empty());
+                open.extend(calls.iter().map(|call| call.id.as_str()));
+            }
+            Message::Tool { call_id, .. } => {
+                let at = open.iter().position(|id| id == call_id);
+                open.remove(at.expect("a result of a call just before it"));
+            }
+            _ => assert!(open.is_empty()),
+        }
+    }
+}

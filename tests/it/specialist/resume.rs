@@ -1,4 +1,5 @@
 use super::bench::*;
+use kb::definition::Specialist;
 use kb::evidence::InvocationStatus;
 use kb::run::Record;
 use serde_json::json;
@@ -16,9 +17,8 @@ fn long_story() -> Vec<Reply> {
     ]
 }
 
-#[tokio::test]
-async fn any_prefix_of_the_records_leads_to_the_same_end_and_repeats_no_write() {
-    let story = || bench(long_story()).with(|s| s.limits.forced_reasoning_interval = Some(3));
+/// Cuts the records after each, goes on, and compares.
+async fn check_every_prefix(story: impl Fn() -> Bench) {
     let whole = story().run().await;
     assert_eq!(whole.end(), DONE);
     for cut in 0..=whole.records.len() {
@@ -34,6 +34,18 @@ async fn any_prefix_of_the_records_leads_to_the_same_end_and_repeats_no_write() 
         assert!(again.is_empty(), "after {cut} records {again:?} were made again");
         assert_eq!(rest.outcome.usage, whole.outcome.usage, "after {cut} records");
     }
+}
+
+#[tokio::test]
+async fn any_prefix_of_the_records_leads_to_the_same_end_and_repeats_no_write() {
+    let thinking = |s: &mut Specialist| s.limits.forced_reasoning_interval = Some(3);
+    check_every_prefix(|| bench(long_story()).with(thinking)).await;
+}
+
+#[tokio::test]
+async fn the_same_holds_where_the_context_was_shortened() {
+    let long = |n: u32| call("t:touch", json!({"path": format!("{n}"), "text": "x".repeat(3_000)}));
+    check_every_prefix(|| bench((0..8).map(long).chain([done()]))).await;
 }
 
 #[tokio::test]
