@@ -96,6 +96,8 @@ holds the run now. What it had recorded is kept; a resumed run goes on from its 
         "`parse: json` needs exactly one JSON value on stdout, and nothing else there. Write progress\nto stderr. `parse: lines` takes any text.";
     UNEXPECTED_STATUS = "KB0561", "a response that was not expected",
         "An `http` step got a status outside 200–299, or outside of its `expect` list. 429 and 5xx are\n`transient`, so that `retry: {max: 3}` comes back to them (a `retry-after` is honoured);\neverything else is a `tool_error`.\n\n    http: {url: \"https://example.com/item\", expect: [200, 404]}";
+    NOT_RESUMABLE = "KB0562", "a run that cannot go on this way",
+        "`kb run resume` goes on with a run that is interrupted or waits. `kb run retry` re-opens one\nthat failed or was cancelled, in its next iteration: what succeeded keeps its results, and\n`--from STEP` names where to go back to, which also works for a run that succeeded.";
     REFUSED = "KB0554", "a person refused it",
         "The step waited for a person, and the answer was no. The run fails unless the step has\n`onError: continue`. `kb run retry RUN` asks again.";
 }

@@ -1,0 +1,148 @@
+use crate::definition::{Catalog, FileRole, InputFile, Playbook, Script, load, load_script};
+use crate::diagnostic::{Diagnostic, Sources};
+use crate::plan::Plan;
+use crate::service::ServiceError;
+use crate::value::{DefinitionId, Digest, Json, JsonMap};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Everything that a run keeps from its start on (LANGUAGE §9), as the journal stores it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Frozen {
+    /// The form of this record.
+    pub version: u32,
+    /// The definition that runs.
+    pub definition: DefinitionId,
+    /// The texts that it reaches.
+    pub files: Vec<FrozenFile>,
+    /// Texts of `taskFile`s, by path.
+    #[serde(default)]
+    pub task_files: JsonMap,
+    /// Parameters, secrets as references.
+    pub params: JsonMap,
+    /// The script that plays the model, where one does.
+    #[serde(default)]
+    pub script: Option<FrozenFile>,
+    /// Tier → model, without keys.
+    #[serde(default)]
+    pub tiers: Json,
+    /// `--model`.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// `--yes`.
+    #[serde(default)]
+    pub yes: bool,
+    /// Instances at the same time.
+    pub max_parallel: u32,
+}
+
+/// One text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrozenFile {
+    /// As people know it.
+    pub path: String,
+    /// `playbook`, `workflow`, `specialist`, `agentProfile`, `settings`, `script`.
+    pub role: String,
+    /// The whole text.
+    pub text: String,
+}
+
+const ROLES: [(FileRole, &str); 5] = [
+    (FileRole::Playbook, "playbook"),
+    (FileRole::Workflow, "workflow"),
+    (FileRole::Specialist, "specialist"),
+    (FileRole::AgentProfile, "agentProfile"),
+    (FileRole::Settings, "settings"),
+];
+
+impl FrozenFile {
+    fn of(file: &InputFile) -> Self {
+        let role = ROLES.iter().find(|(role, _)| *role == file.role).map_or("", |(_, name)| name);
+        let text = String::from_utf8_lossy(&file.bytes).into_owned();
+        FrozenFile { path: file.path.clone(), role: role.to_owned(), text }
+    }
+
+    fn input(&self) -> Option<InputFile> {
+        let (role, _) = ROLES.iter().find(|(_, name)| *name == self.role)?;
+        let (path, bytes) = (self.path.clone(), self.text.clone().into_bytes());
+        Some(InputFile { path, bytes, role: *role })
+    }
+}
+
+impl Frozen {
+    /// The form that this version writes.
+    pub const VERSION: u32 = 1;
+
+    /// The files of a project that a plan reaches: its own, its specialists' and the settings.
+    pub fn reached(plan: &Plan, files: &[InputFile]) -> Vec<FrozenFile> {
+        let mut paths: BTreeSet<&str> = BTreeSet::from([plan.playbook().path.as_str()]);
+        let specialists = plan.steps().iter().filter_map(|step| step.specialist.as_ref());
+        paths.extend(specialists.map(|specialist| specialist.path.as_str()));
+        let reached = |file: &&InputFile| {
+            file.role == FileRole::Settings || paths.contains(file.path.as_str())
+        };
+        files.iter().filter(reached).map(FrozenFile::of).collect()
+    }
+
+    /// Digest over everything frozen.
+    pub fn digest(&self) -> Digest {
+        Digest::of_json(&self.json())
+    }
+
+    /// As the journal stores it.
+    pub fn json(&self) -> Json {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    /// Loads the frozen texts again, and seals the plan from them.
+    pub fn thaw(&self) -> Result<(Catalog, Arc<Plan>), ServiceError> {
+        let inputs = self.files.iter().filter_map(FrozenFile::input).collect();
+        let (catalog, mut diagnostics) = load(inputs);
+        let found = catalog.playbooks.get(self.definition.as_str()).cloned();
+        let Some(playbook) = found else { return Err(broken(diagnostics, &catalog)) };
+        let (plan, problems) = Plan::build(&playbook, &catalog);
+        diagnostics.extend(problems);
+        match plan {
+            Some(plan) => Ok((catalog, Arc::new(plan))),
+            None => Err(broken(diagnostics, &catalog)),
+        }
+    }
+
+    /// The script that plays the model.
+    pub fn thaw_script(&self) -> Result<Option<Arc<Script>>, ServiceError> {
+        let Some(file) = &self.script else { return Ok(None) };
+        read_script(&file.path, file.text.as_bytes()).map(Some)
+    }
+}
+
+/// Reads a script; every problem of it is an error of definition.
+pub(super) fn read_script(path: &str, bytes: &[u8]) -> Result<Arc<Script>, ServiceError> {
+    let (script, sources, diagnostics) = load_script(path, bytes);
+    script.map(Arc::new).ok_or_else(|| ServiceError::Definitions { diagnostics, sources: Box::new(sources) })
+}
+
+fn broken(diagnostics: Vec<Diagnostic>, catalog: &Catalog) -> ServiceError {
+    let diagnostics = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
+    ServiceError::Definitions { diagnostics, sources: Box::new(catalog.sources.clone()) }
+}
+
+/// The problems that keep a definition from running: its own, and everything that is not built yet.
+pub(super) fn refusals(playbook: &Playbook, sources: &Sources) -> Result<(), ServiceError> {
+    use crate::diagnostic::Code;
+    let own = playbook.not_yet.iter();
+    let steps = playbook.steps.iter().chain(&playbook.finally).flat_map(|step| &step.not_yet);
+    let refused: Vec<Diagnostic> = own
+        .chain(steps)
+        .map(|not_yet| {
+            let what = &not_yet.what;
+            Diagnostic::error(Code::NOT_YET, not_yet.span, format!("`{what}` is not built yet, and a run without it would not be what was asked for"))
+                .help(format!("take `{what}` out to run the rest"))
+        })
+        .collect();
+    if refused.is_empty() {
+        return Ok(());
+    }
+    Err(ServiceError::Definitions { diagnostics: refused, sources: Box::new(sources.clone()) })
+}

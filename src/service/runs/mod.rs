@@ -1,0 +1,16 @@
+//! Runs as use cases: begin one, go on, go back, stop it.
+//!
+//! Two steps, so that whoever watches can get ready in between: [`begin`], [`resume`], [`retry`] and
+//! [`cancel`] check everything and take hold of the run; [`Prepared::drive`] does the work.
+
+mod frozen;
+mod opening;
+mod place;
+mod prepared;
+mod secrets;
+
+pub use frozen::{Frozen, FrozenFile};
+pub use opening::{Begin, Cancelled, Overrides, begin, cancel, resume, retry};
+pub use place::Place;
+pub use prepared::Prepared;
+pub use secrets::KnownSecrets;

@@ -1,0 +1,24 @@
+use crate::definition::SyncMode;
+use crate::journal::JournalError;
+use crate::journal::sqlite::SqliteJournal;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Where a run takes place.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The project root: the workspace of every step.
+    pub root: PathBuf,
+    /// Where the journal lives, outside what steps may write.
+    pub state_dir: PathBuf,
+    /// The environment that `kb` was started with.
+    pub env: BTreeMap<String, String>,
+}
+
+impl Place {
+    /// Opens the journal of this place.
+    pub fn journal(&self, sync: SyncMode) -> Result<Arc<SqliteJournal>, JournalError> {
+        SqliteJournal::open(&self.state_dir, sync).map(Arc::new)
+    }
+}

@@ -1,0 +1,77 @@
+use super::place::Place;
+use crate::engine::{self, Command, EngineError, Opening, Parts, Setup, Summary, Update};
+use crate::llm::Recording;
+use crate::plan::Plan;
+use crate::run::Rules;
+use crate::service::ServiceError;
+use crate::value::{Failure, Json, JsonMap, RunId};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+
+/// A run that is held and ready to go.
+pub struct Prepared {
+    pub(super) place: Place,
+    pub(super) parts: Parts,
+    pub(super) run: RunId,
+    pub(super) epoch: u64,
+    pub(super) plan: Arc<Plan>,
+    pub(super) params: Arc<Json>,
+    pub(super) rules: Rules,
+    pub(super) opening: Opening,
+    pub(super) task_files: JsonMap,
+    pub(super) recording: Option<(Arc<Recording>, PathBuf)>,
+}
+
+impl Prepared {
+    /// Which run.
+    pub fn run(&self) -> &RunId {
+        &self.run
+    }
+
+    /// Its sealed plan.
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+
+    /// Where it takes place.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Whether it begins, or goes on from a journal that already says something.
+    pub fn begins(&self) -> bool {
+        matches!(self.opening, Opening::Start { .. })
+    }
+
+    /// Drives it until it ends, waits for people alone, or is left.
+    pub async fn drive(
+        self,
+        updates: Option<UnboundedSender<Update>>,
+        commands: UnboundedReceiver<Command>,
+    ) -> Result<Summary, ServiceError> {
+        let setup = Setup {
+            run: self.run,
+            epoch: self.epoch,
+            plan: self.plan,
+            params: self.params,
+            rules: self.rules,
+            opening: self.opening,
+            updates,
+            commands,
+        };
+        let driven = engine::drive(self.parts, setup, self.task_files).await;
+        if let Some((recording, path)) = self.recording {
+            recording.write_to(&path).map_err(|error| {
+                let message = format!("the script could not be written to `{}`: {error}", path.display());
+                ServiceError::environment(Failure::new("KB0801", message))
+            })?;
+        }
+        driven.map_err(|error| match error {
+            EngineError::Journal(error) => ServiceError::Journal(error),
+            EngineError::Mismatch { .. } => {
+                ServiceError::environment(Failure::new("KB0801", error.to_string()))
+            }
+        })
+    }
+}
