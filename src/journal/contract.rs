@@ -12,6 +12,7 @@ pub trait Journal: Send + Sync {
     fn release(&self, run: &RunId, epoch: u64);
     /// Appends events after `expected` (the last seq the caller knows; 0 at first), all or none.
     /// `status` is the run's status after them. Returns the new last seq.
+    #[expect(clippy::too_many_arguments, reason = "an append is all of this or none")]
     fn append(
         &self,
         run: &RunId,

@@ -1,17 +1,13 @@
 //! The one masking sink: values of secrets never reach a state, an event or a display.
+//!
+//! A [`Redactor`] knows the values that were resolved so far and replaces them, in the spellings in
+//! which programs pass them on, by `«secret:NAME»`. Everything that is stored or shown goes through
+//! it; nothing here can bring a value back.
 
-/// Masks the values of secrets.
-#[derive(Debug, Default)]
-pub struct Redactor {}
+mod masks;
+mod redactor;
+mod spellings;
+mod stream;
 
-impl Redactor {
-    /// Masks a text.
-    pub fn mask_text(&self, text: &str) -> String {
-        text.to_owned()
-    }
-
-    /// Masks every text of a value.
-    pub fn mask_json(&self, value: &crate::value::Json) -> crate::value::Json {
-        value.clone()
-    }
-}
+pub use redactor::Redactor;
+pub use stream::StreamMasker;

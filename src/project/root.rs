@@ -1,0 +1,246 @@
+use super::discovery::Discovery;
+use super::role::sniffed_role;
+use crate::definition::InputFile;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::value::{Digest, limits};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// A folder that holds `.kb/`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Project {
+    root: PathBuf,
+}
+
+impl Project {
+    /// The project that a place lies in: the nearest ancestor, or itself, that holds `.kb/`.
+    pub fn find(start: &Path) -> Option<Project> {
+        let start = start.canonicalize().ok()?;
+        let root = start.ancestors().find(|folder| folder.join(".kb").is_dir())?;
+        Some(Project { root: root.to_owned() })
+    }
+
+    /// The project with this root, whether or not it holds `.kb/`.
+    pub fn at(root: &Path) -> Project {
+        let absolute = || std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
+        Project { root: root.canonicalize().unwrap_or_else(|_| absolute()) }
+    }
+
+    /// Its folder, absolute and without links.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// All files that may hold definitions or settings (LANGUAGE §1), sorted by path, and a
+    /// diagnostic for each that cannot be read.
+    pub fn definition_files(&self) -> (Vec<InputFile>, Vec<Diagnostic>) {
+        Discovery::new(&self.root).run()
+    }
+
+    /// Reads one file by its path, as a command names it: taken for what its place says, else for
+    /// what it says itself.
+    pub fn read_file(&self, path: &Path) -> Result<InputFile, Box<Diagnostic>> {
+        let shown = self.relative(path);
+        let bytes = read_bounded(path).map_err(|error| unreadable(&shown, &error))?;
+        let role = sniffed_role(Path::new(&shown), &bytes);
+        Ok(InputFile { path: shown, bytes, role })
+    }
+
+    /// A path as diagnostics and ids show it: relative to the root where it lies inside.
+    pub fn relative(&self, path: &Path) -> String {
+        let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let inside = whole.strip_prefix(&self.root).unwrap_or(&whole);
+        inside.to_string_lossy().into_owned()
+    }
+
+    /// Where journal and blobs live: `$XDG_STATE_HOME/kb/PROJECT`, by default
+    /// `~/.local/state/kb/PROJECT`. Outside of the project, so that no step may write there.
+    pub fn state_dir(&self) -> PathBuf {
+        let given = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
+        let home = || std::env::home_dir().map(|home| home.join(".local/state"));
+        let base = given.filter(|path| path.is_absolute()).or_else(home);
+        self.state_dir_in(&base.unwrap_or_else(|| PathBuf::from("/var/tmp")))
+    }
+
+    /// The same below another folder than the user's. The name is for people, the digest keeps
+    /// projects of one name apart.
+    pub fn state_dir_in(&self, base: &Path) -> PathBuf {
+        let digest = Digest::of(self.root.as_os_str().as_encoded_bytes());
+        let name = self.root.file_name().map(|name| name.to_string_lossy().into_owned());
+        let name: String = name
+            .unwrap_or_else(|| "root".into())
+            .chars()
+            .map(|c| if c.is_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '_' })
+            .take(40)
+            .collect();
+        base.join("kb").join(format!("{name}-{}", digest.short(8)))
+    }
+}
+
+/// A regular file's bytes; of one beyond the limit only as many as show that.
+pub(super) fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(limits::DEFINITION_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+pub(super) fn unreadable(path: &str, error: &io::Error) -> Diagnostic {
+    let reason = match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        io::ErrorKind::PermissionDenied => "no permission".to_owned(),
+        _ => error.to_string(),
+    };
+    Diagnostic::error(Code::FILE_UNREADABLE, None, format!("cannot read `{path}`: {reason}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{place_files, role_of};
+    use super::*;
+    use crate::definition::FileRole;
+    use std::os::unix::fs::symlink;
+
+    fn project(files: &[&str]) -> (tempfile::TempDir, Project) {
+        let folder = tempfile::tempdir().unwrap();
+        let files: Vec<(&str, &str)> = files.iter().map(|file| (*file, "x")).collect();
+        place_files(folder.path(), &files).unwrap();
+        let project = Project::at(folder.path());
+        (folder, project)
+    }
+
+    fn found(project: &Project) -> (Vec<(String, FileRole)>, Vec<String>) {
+        let (files, problems) = project.definition_files();
+        let files = files.into_iter().map(|file| (file.path, file.role)).collect();
+        (files, problems.into_iter().map(|problem| problem.message).collect())
+    }
+
+    #[test]
+    fn finds_what_the_language_names_and_nothing_else() {
+        use FileRole::{AgentProfile, Playbook, Settings, Specialist, Workflow};
+        let (_folder, project) = project(&[
+            ".kb/kb.config.yml",
+            ".kb/playbooks/b.yml",
+            ".kb/playbooks/.b.yml",
+            ".kb/playbooks/deep/x.yml",
+            ".kb/playbooks/notes.txt",
+            ".kb/workflows/w.md",
+            ".kb/specialists/one.yml",
+            ".kb/specialists/two/specialist.yml",
+            ".kb/specialists/two/examples.yml",
+            ".kb/agents/team/writer.md",
+            "agents/README.md",
+            "agents/reader.md",
+            "playbooks/a.yaml",
+            "workflows/v.md",
+            "specialists/none.yml",
+        ]);
+        let expected = [
+            (".kb/agents/team/writer.md", AgentProfile),
+            (".kb/kb.config.yml", Settings),
+            (".kb/playbooks/b.yml", Playbook),
+            (".kb/specialists/one.yml", Specialist),
+            (".kb/specialists/two/specialist.yml", Specialist),
+            (".kb/workflows/w.md", Workflow),
+            ("agents/reader.md", AgentProfile),
+            ("playbooks/a.yaml", Playbook),
+            ("workflows/v.md", Workflow),
+        ];
+        let expected = expected.map(|(path, role)| (path.to_owned(), role));
+        assert_eq!(found(&project), (expected.to_vec(), vec![]));
+    }
+
+    #[test]
+    fn links_stay_in_the_project_and_end() {
+        let (folder, project) =
+            project(&[".kb/agents/a.md", "shared/p.yml", ".kb/playbooks/q.yml"]);
+        let outside = tempfile::tempdir().unwrap();
+        std::fs::write(outside.path().join("out.yml"), "x").unwrap();
+        let link = |to: &Path, at: &str| symlink(to, folder.path().join(at)).unwrap();
+        link(Path::new("../agents"), ".kb/agents/round");
+        link(Path::new("../../shared/p.yml"), ".kb/playbooks/p.yml");
+        link(&outside.path().join("out.yml"), ".kb/playbooks/out.yml");
+        link(Path::new("nowhere"), ".kb/playbooks/broken.yml");
+        let (files, problems) = found(&project);
+        let paths: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
+        assert_eq!(paths, [".kb/agents/a.md", ".kb/playbooks/p.yml", ".kb/playbooks/q.yml"]);
+        assert_eq!(problems.len(), 2, "{problems:?}");
+        assert_eq!(problems[0], "cannot read `.kb/playbooks/broken.yml`: there is no such file");
+        assert!(problems[1].starts_with("`.kb/playbooks/out.yml` leads out of the project, to"));
+    }
+
+    #[test]
+    fn what_is_no_file_or_too_large_hides_nothing() {
+        let (folder, project) = project(&[".kb/playbooks/a.yml"]);
+        let large = vec![b'x'; limits::DEFINITION_BYTES + 5];
+        std::fs::write(folder.path().join(".kb/playbooks/large.yml"), large).unwrap();
+        let socket = folder.path().join(".kb/playbooks/socket.yml");
+        let _listener = std::os::unix::net::UnixListener::bind(socket).unwrap();
+        let (files, problems) = project.definition_files();
+        let sizes: Vec<usize> = files.iter().map(|file| file.bytes.len()).collect();
+        assert_eq!(sizes, [1, limits::DEFINITION_BYTES + 1]);
+        assert_eq!(problems[0].message, "cannot read `.kb/playbooks/socket.yml`: it is not a file");
+    }
+
+    #[test]
+    fn the_root_is_the_nearest_that_holds_kb() {
+        let (folder, project) = project(&[".kb/x", "sub/.kb/x", "sub/deep/x", "other/x"]);
+        let root = |path: &str| Project::find(&folder.path().join(path)).unwrap().root;
+        assert_eq!(root("other"), project.root);
+        assert_eq!(root("sub/deep"), project.root.join("sub"));
+        assert_eq!(root("sub/.kb"), project.root.join("sub"));
+        assert_eq!(Project::find(&folder.path().join("missing")), None);
+    }
+
+    #[test]
+    fn state_lies_apart_for_each_project() {
+        let base = Path::new("/state");
+        let name = |root: &str| Project::at(Path::new(root)).state_dir_in(base);
+        let shop = name("/nowhere/my shop");
+        assert!(shop.starts_with("/state/kb"), "{shop:?}");
+        assert!(shop.file_name().unwrap().to_str().unwrap().starts_with("my_shop-"), "{shop:?}");
+        assert_ne!(shop, name("/elsewhere/my shop"));
+        assert_eq!(shop, name("/nowhere/my shop"));
+    }
+
+    #[test]
+    fn a_named_file_is_taken_for_what_it_is() {
+        let (folder, project) = project(&["lib/a.yml", "agents/w.md", "doc/w.md", "lib/plain"]);
+        let write =
+            |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        write("lib/s.yml", "id: s\nschema: \"kb.specialist/1\"\n");
+        write("lib/old.yml", "agent:\n  id: x\n");
+        write("lib/front", "---\nname: x\n---\n");
+        let check = |name: &str, role| {
+            let file = project.read_file(&folder.path().join(name)).unwrap();
+            assert_eq!((file.path.as_str(), file.role), (name, role));
+        };
+        check("lib/a.yml", FileRole::Playbook);
+        check("lib/s.yml", FileRole::Specialist);
+        check("lib/old.yml", FileRole::Specialist);
+        check("agents/w.md", FileRole::AgentProfile);
+        check("doc/w.md", FileRole::Workflow);
+        check("lib/front", FileRole::Workflow);
+        check("lib/plain", FileRole::Playbook);
+        let missing = project.read_file(&folder.path().join("lib/none.yml")).unwrap_err();
+        assert!(missing.message.ends_with("none.yml`: there is no such file"), "{missing:?}");
+        assert_eq!(role_of(Path::new(".kb/kb.config.json")), Some(FileRole::Settings));
+        assert_eq!(role_of(Path::new("notes.txt")), None);
+    }
+
+    #[test]
+    fn files_are_placed_once() {
+        let (folder, _) = project(&[".kb/kept.yml"]);
+        let files = [(".kb/kept.yml", "new"), (".kb/deep/made.yml", "new")];
+        let placed = place_files(folder.path(), &files).unwrap();
+        assert_eq!(placed.created, [".kb/deep/made.yml"]);
+        assert_eq!(placed.kept, [".kb/kept.yml"]);
+        let text = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+        assert_eq!((text(".kb/kept.yml"), text(".kb/deep/made.yml")), ("x".into(), "new".into()));
+        let (path, _) = place_files(folder.path(), &[(".kb/kept.yml/below", "")]).unwrap_err();
+        assert!(path.ends_with("below"));
+    }
+}
