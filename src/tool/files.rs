@@ -3,6 +3,7 @@ use super::path_error::PathError;
 use super::path_rules::PathRules;
 use super::place::Place;
 use crate::evidence::FileKind;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The workspace as one tool may touch it: the guard, narrowed by the settings' path rules.
@@ -28,6 +29,16 @@ impl Files {
     pub(super) fn place(&self, path: &str, follow: bool) -> Result<Place, PathError> {
         let place = Place::find(&self.workspace, path, follow)?;
         if self.permit(&place.shown) { Ok(place) } else { Err(self.forbidden(path)) }
+    }
+
+    /// A directory that a process may be started in; empty is the root.
+    pub(super) fn cwd(&self, path: &str) -> Result<PathBuf, PathError> {
+        let cwd = self.workspace.cwd(path)?;
+        let rel = cwd.strip_prefix(self.workspace.root()).unwrap_or(&cwd);
+        match self.rules.denies_folder(&super::path_text::shown(rel), &cwd) {
+            true => Err(self.forbidden(path)),
+            false => Ok(cwd),
+        }
     }
 
     /// Whether the rules let a real path pass, as it is shown.

@@ -6,6 +6,7 @@
 //! every tool goes through [`Workspace`], which the kernel resolves under folders that are held
 //! open. Nothing here trusts a model: a refusal is a result that it sees, never a wider policy.
 
+mod address;
 mod beneath;
 mod call;
 mod files;
@@ -18,6 +19,9 @@ mod fs_search;
 mod fs_write;
 mod glob;
 mod guard;
+pub mod http;
+mod http_request;
+mod manifest;
 mod output_read;
 mod outputs;
 mod path_error;
@@ -27,6 +31,7 @@ mod place;
 mod policy;
 mod protected;
 mod registry;
+mod shell_exec;
 mod spec;
 mod toolbox;
 mod walk;

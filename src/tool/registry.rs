@@ -29,6 +29,8 @@ impl Registry {
             Box::new(super::fs_write::FsWrite::new()),
             Box::new(super::fs_edit::FsEdit::new()),
             Box::new(super::fs_delete::FsDelete::new()),
+            Box::new(super::shell_exec::ShellExec::new()),
+            Box::new(super::http_request::HttpRequestTool::new()),
             Box::new(super::output_read::OutputRead::new()),
         ];
         let register = |tool| Registered { tool, schema: OnceLock::new() };

@@ -1,6 +1,7 @@
 use super::call::{Call, CallResult, Caller, Refusal};
 use super::files::Files;
 use super::guard::Workspace;
+use super::http::HttpClient;
 use super::outputs::OutputStore;
 use super::policy::{Approvals, Policy};
 use super::registry::{Registered, Registry};
@@ -51,6 +52,7 @@ struct Shared {
     parts: ToolboxParts,
     policy: Policy,
     registry: Registry,
+    http: HttpClient,
 }
 
 impl Toolbox {
@@ -58,8 +60,9 @@ impl Toolbox {
     pub fn new(parts: ToolboxParts) -> Toolbox {
         let policy = Policy::new(parts.settings.clone(), parts.approvals, parts.sandbox);
         let registry = Registry::built_in();
+        let http = HttpClient::new(&parts.settings.allowed_hosts);
         Toolbox {
-            shared: Arc::new(Shared { parts, policy, registry }),
+            shared: Arc::new(Shared { parts, policy, registry, http }),
             outputs: Arc::default(),
             purpose: Purpose::Execution,
             limit: None,
@@ -112,6 +115,11 @@ impl Toolbox {
     /// Starts processes.
     pub fn supervisor(&self) -> &Supervisor {
         &self.shared.parts.supervisor
+    }
+
+    /// Sends requests under the rules that hold over them.
+    pub fn http(&self) -> &HttpClient {
+        &self.shared.http
     }
 
     /// The whole results of this attempt's calls, for `output:read`.

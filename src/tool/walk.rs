@@ -8,8 +8,6 @@ pub(super) struct Entry {
     pub(super) rel: PathBuf,
     /// Relative to the root, as it is shown.
     pub(super) shown: String,
-    /// From 1: how far below the folder where the walk began.
-    pub(super) depth: usize,
     pub(super) entry: DirEntry,
 }
 
@@ -38,9 +36,11 @@ pub(super) fn walk(root: &Path, base: &Path, depth: Option<usize>) -> impl Itera
     let root = root.to_owned();
     builder.build().filter_map(move |entry| {
         let entry = entry.ok()?;
-        let depth = entry.depth().checked_sub(skip).filter(|depth| *depth > 0)?;
+        if entry.depth() <= skip {
+            return None;
+        }
         let rel = entry.path().strip_prefix(&root).ok()?.to_owned();
-        Some(Entry { shown: shown(&rel), rel, depth, entry })
+        Some(Entry { shown: shown(&rel), rel, entry })
     })
 }
 

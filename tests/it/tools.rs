@@ -4,4 +4,7 @@ mod bench;
 mod edit;
 mod files;
 mod guard;
+mod http;
+mod manifest;
 mod policy;
+mod shell;

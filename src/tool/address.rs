@@ -1,0 +1,102 @@
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Whether an address belongs to the public internet: not this machine, not a private network, not
+/// a range with a special meaning. Forms that carry an IPv4 address inside are judged by it.
+pub(super) fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => is_public_v4(v4),
+        IpAddr::V6(v6) => is_public_v6(v6),
+    }
+}
+
+fn is_public_v4(address: Ipv4Addr) -> bool {
+    let [a, b, c, _] = address.octets();
+    let special = address.is_loopback()
+        || address.is_private()
+        || address.is_link_local()
+        || address.is_broadcast()
+        || address.is_documentation()
+        || address.is_multicast();
+    let reserved = a == 0                                   // "this network"
+        || (a == 100 && (64..128).contains(&b))             // carrier-grade NAT
+        || (a == 192 && b == 0 && c == 0)                   // protocol assignments
+        || (a == 192 && b == 88 && c == 99)                 // old 6to4 relays
+        || (a == 198 && (b == 18 || b == 19))               // benchmarks
+        || a >= 240;
+    !special && !reserved
+}
+
+fn is_public_v6(address: Ipv6Addr) -> bool {
+    let s = address.segments();
+    let low = Ipv4Addr::from(((s[6] as u32) << 16) | s[7] as u32);
+    match s {
+        // Mapped, translated (NAT64) and tunnelled (6to4) IPv4 addresses.
+        [0, 0, 0, 0, 0, 0xffff, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => is_public_v4(low),
+        [0x2002, high, next, ..] => {
+            is_public_v4(Ipv4Addr::from(((high as u32) << 16) | next as u32))
+        }
+        // Only 2000::/3 is given out; in it Teredo, ORCHID and the like, and documentation are not.
+        [0x2001, second, ..] if second < 0x200 || second == 0xdb8 => false,
+        [0x3fff, second, ..] if second < 0x1000 => false,
+        [first, ..] => (0x2000..0x4000).contains(&first),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_public;
+
+    #[test]
+    fn only_the_public_internet_is_public() {
+        for text in [
+            "1.1.1.1",
+            "93.184.216.34",
+            "100.63.0.1",
+            "172.32.0.1",
+            "2606:4700::1111",
+            "::ffff:8.8.8.8",
+            "2002:808:808::1",
+            "64:ff9b::808:808",
+        ] {
+            assert!(is_public(text.parse().unwrap()), "{text}");
+        }
+        for text in [
+            "127.0.0.1",
+            "127.255.255.254",
+            "0.0.0.0",
+            "0.1.2.3",
+            "10.0.0.1",
+            "172.16.0.1",
+            "172.31.255.255",
+            "192.168.1.1",
+            "169.254.169.254",
+            "100.64.0.1",
+            "192.0.0.1",
+            "192.0.2.1",
+            "198.18.0.1",
+            "198.51.100.1",
+            "203.0.113.1",
+            "224.0.0.1",
+            "240.0.0.1",
+            "255.255.255.255",
+            "::",
+            "::1",
+            "::ffff:127.0.0.1",
+            "::ffff:10.0.0.1",
+            "::127.0.0.1",
+            "fe80::1",
+            "fc00::1",
+            "fd12::1",
+            "fec0::1",
+            "ff02::1",
+            "2001:db8::1",
+            "2001::1",
+            "2002:7f00:1::",
+            "64:ff9b::a00:1",
+            "64:ff9b:1::1",
+            "100::1",
+        ] {
+            assert!(!is_public(text.parse().unwrap()), "{text}");
+        }
+    }
+}

@@ -1,0 +1,301 @@
+use super::call::{Call, CallResult, Caller, Refusal, error_view};
+use super::toolbox::{Toolbox, arguments};
+use super::{Tool, ToolLevel, ToolSpec, Workspace};
+use crate::diagnostic::Code;
+use crate::evidence::{Change, InvocationStatus, Manifest};
+use crate::process::{End, Exited, Spawn, is_dangerous_variable};
+use crate::value::{Digest, Failure, Json, format_duration, limits};
+use futures::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// `shell:exec`: a shell line or a program, with what it changed in the workspace.
+pub(super) struct ShellExec {
+    spec: ToolSpec,
+}
+
+/// What a specialist's command may take where it says nothing: long enough for a build, short
+/// enough that a command which waits for input does not use up the attempt.
+const UNLESS_SAID: Duration = Duration::from_secs(120);
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Args {
+    command: Option<String>,
+    argv: Option<Vec<String>>,
+    cwd: Option<String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    timeout_ms: Option<u64>,
+}
+
+impl ShellExec {
+    pub(super) fn new() -> Self {
+        let spec = ToolSpec {
+            name: "shell:exec",
+            level: ToolLevel::Critical,
+            description: "Runs a command in the workspace and waits for its end: command is a \
+                          line for bash -euo pipefail, argv a program with its arguments and no \
+                          shell. Give one of them. Nothing keeps running afterwards.",
+            input: json!({
+                "type": "object",
+                "properties": {
+                    "command": {"type": "string", "minLength": 1},
+                    "argv": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+                    "cwd": {"type": "string", "description": "A directory relative to the workspace; its root unless given."},
+                    "env": {"type": "object", "additionalProperties": {"type": "string"}},
+                    "timeoutMs": {"type": "integer", "minimum": 1},
+                },
+                "additionalProperties": false,
+            }),
+            output: json!({
+                "type": "object",
+                "properties": {
+                    "exitCode": {"type": ["integer", "null"], "description": "Null where it did not end by itself."},
+                    "stdout": {"type": "string"},
+                    "stderr": {"type": "string"},
+                    "note": {"type": "string", "description": "What is missing."},
+                    "error": {"type": "object"},
+                },
+                "required": ["exitCode", "stdout", "stderr"],
+            }),
+            only_reads: false,
+        };
+        ShellExec { spec }
+    }
+}
+
+impl Tool for ShellExec {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: &'a Call,
+        toolbox: &'a Toolbox,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, CallResult> {
+        Box::pin(async move {
+            match arguments(call).and_then(|args| prepare(&args, call, toolbox)) {
+                Ok(spawn) => run(spawn, call, toolbox, cancel).await,
+                Err(refusal) => refusal.into(),
+            }
+        })
+    }
+}
+
+/// Checks everything that the schema cannot say.
+fn prepare(args: &Args, call: &Call, toolbox: &Toolbox) -> Result<Spawn, Refusal> {
+    let bad = |code: Code, message: String| Refusal::Failed(Failure::new(code.as_str(), message));
+    let argv = match (&args.command, &args.argv) {
+        (Some(command), None) => shell(command),
+        (None, Some(argv)) => argv.clone(),
+        _ => {
+            let message = "give either `command` or `argv`, and not both".to_owned();
+            return Err(bad(Code::BAD_ARGUMENTS, message));
+        }
+    };
+    if let Some(name) = args.env.keys().find(|name| !may_be_set(name)) {
+        let message = format!("the variable `{name}` may not be set by a call");
+        return Err(Refusal::Denied(Failure::new(Code::BAD_ENVIRONMENT.as_str(), message)));
+    }
+    if argv.iter().chain(args.env.values()).any(|text| text.contains('\0')) {
+        let message = "a command and its environment hold no NUL character".to_owned();
+        return Err(bad(Code::BAD_ARGUMENTS, message));
+    }
+    let cwd = args.cwd.as_deref().unwrap_or(&call.cwd);
+    let cwd = toolbox.files("shell:exec").cwd(cwd)?;
+    let own = args.env.iter().map(|(name, value)| (name.clone(), value.clone()));
+    Ok(Spawn {
+        argv,
+        cwd,
+        env: call.env.iter().cloned().chain(own).collect(),
+        stdin: Vec::new(),
+        timeout: timeout(args.timeout_ms, call, toolbox.limit()),
+        idle: None,
+        max_stream: limits::STREAM_BYTES,
+    })
+}
+
+/// `bash -euo pipefail -c SCRIPT`, which is what `run:` steps and `shell:exec` mean by a shell.
+fn shell(script: &str) -> Vec<String> {
+    ["bash", "-euo", "pipefail", "-c", script].map(str::to_owned).to_vec()
+}
+
+/// Names that a value may set: not those that make programs run other code, and not ours.
+fn may_be_set(name: &str) -> bool {
+    let ours = name.to_ascii_uppercase().starts_with("KB_");
+    let formed = !name.is_empty() && !name.contains(['=', '\0']);
+    formed && !ours && name != "PATH" && !is_dangerous_variable(name)
+}
+
+/// The shortest of what the call asks for and what the attempt may take.
+fn timeout(asked: Option<u64>, call: &Call, limit: Option<Duration>) -> Option<Duration> {
+    let asked = asked.map(Duration::from_millis).or(match call.caller {
+        Caller::Author => None,
+        Caller::Specialist { .. } => Some(UNLESS_SAID),
+    });
+    asked.into_iter().chain(limit).min()
+}
+
+async fn run(
+    spawn: Spawn,
+    call: &Call,
+    toolbox: &Toolbox,
+    cancel: &CancellationToken,
+) -> CallResult {
+    let process = described(&spawn, toolbox.workspace());
+    let before = match call.evidence {
+        true => Some(scan(toolbox.workspace()).await),
+        false => None,
+    };
+    let timeout = spawn.timeout;
+    let exited = toolbox.supervisor().run(spawn, cancel, None).await;
+    let mut result = ended(&exited, timeout);
+    result.process = Some(with_end(process, &exited));
+    if let Some(before) = before {
+        let (changes, truncated) = compare(toolbox.workspace(), before).await;
+        if truncated && let Some(process) = &mut result.process {
+            process["manifestTruncated"] = json!(true);
+        }
+        result.changes = changes;
+        hold_to_protected(&mut result, call, toolbox.workspace());
+    }
+    result
+}
+
+async fn scan(workspace: &Workspace) -> Manifest {
+    let workspace = workspace.clone();
+    let truncated = Manifest { truncated: true, ..Manifest::default() };
+    tokio::task::spawn_blocking(move || workspace.manifest()).await.unwrap_or(truncated)
+}
+
+async fn compare(workspace: &Workspace, before: Manifest) -> (Vec<Change>, bool) {
+    let workspace = workspace.clone();
+    let work = move || {
+        let after = workspace.manifest();
+        (workspace.changes(&before, &after), before.truncated || after.truncated)
+    };
+    tokio::task::spawn_blocking(work).await.unwrap_or((Vec::new(), true))
+}
+
+/// What the process leaves in the evidence before it starts.
+fn described(spawn: &Spawn, workspace: &Workspace) -> Json {
+    let cwd = spawn.cwd.strip_prefix(workspace.root()).unwrap_or(&spawn.cwd);
+    let env: BTreeMap<&str, &str> =
+        spawn.env.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let names: Vec<&&str> = env.keys().collect();
+    json!({
+        "argv": spawn.argv,
+        "cwd": super::path_text::shown(cwd),
+        "env": names,
+        "envHash": Digest::of_json(&json!(env)),
+    })
+}
+
+fn with_end(mut process: Json, exited: &Exited) -> Json {
+    let (end, number) = match &exited.end {
+        End::Code(code) => ("exit", Some(*code)),
+        End::Signal(signal) => ("signal", Some(*signal)),
+        End::TimedOut => ("timeout", None),
+        End::Idle => ("idle", None),
+        End::Cancelled => ("cancelled", None),
+        End::NotStarted(_) => ("notStarted", None),
+    };
+    process["end"] = json!(end);
+    match end {
+        "exit" => process["exitCode"] = json!(number),
+        "signal" => process["signal"] = json!(number),
+        _ => {}
+    }
+    process["durationMs"] = json!(exited.duration.as_millis() as u64);
+    process["stdoutCut"] = json!(exited.stdout_cut);
+    process["stderrCut"] = json!(exited.stderr_cut);
+    process
+}
+
+/// The end of a process as a result.
+fn ended(exited: &Exited, timeout: Option<Duration>) -> CallResult {
+    let code = match exited.end {
+        End::Code(code) => Some(code),
+        _ => None,
+    };
+    let mut result = CallResult::success(json!({
+        "exitCode": code,
+        "stdout": exited.stdout,
+        "stderr": exited.stderr,
+    }));
+    if exited.stdout_cut + exited.stderr_cut > 0 {
+        result.result["note"] = json!(format!(
+            "cut: {} more bytes of stdout, {} of stderr",
+            exited.stdout_cut, exited.stderr_cut
+        ));
+    }
+    if let Some((status, failure)) = failure(exited, timeout) {
+        fail(&mut result, status, failure);
+    }
+    result
+}
+
+fn failure(exited: &Exited, timeout: Option<Duration>) -> Option<(InvocationStatus, Failure)> {
+    let (code, status, message) = match &exited.end {
+        End::Code(0) => return None,
+        End::Code(n) => {
+            let message = format!("the command ended with exit code {n}");
+            (Code::COMMAND_FAILED, InvocationStatus::Failed, message)
+        }
+        End::Signal(n) => {
+            let message = format!("the command was ended by signal {n}");
+            (Code::COMMAND_FAILED, InvocationStatus::Failed, message)
+        }
+        End::TimedOut => {
+            let time = timeout.map_or_else(String::new, |t| format!(" {}", format_duration(t)));
+            let message = format!("the command took longer than{time} and was stopped");
+            (Code::COMMAND_TIMED_OUT, InvocationStatus::Timeout, message)
+        }
+        End::Idle => {
+            let message = "the command was silent for too long and was stopped".to_owned();
+            (Code::COMMAND_TIMED_OUT, InvocationStatus::Timeout, message)
+        }
+        End::Cancelled => {
+            let message = "the call was stopped".to_owned();
+            (Code::TOOL_STOPPED, InvocationStatus::Failed, message)
+        }
+        End::NotStarted(why) => {
+            let message = format!("the command could not be started: {why}");
+            (Code::COMMAND_NOT_STARTED, InvocationStatus::Failed, message)
+        }
+    };
+    Some((status, Failure::new(code.as_str(), message)))
+}
+
+/// A non-zero exit speaks for itself; every other failure stands in the result too.
+fn fail(result: &mut CallResult, status: InvocationStatus, failure: Failure) {
+    if failure.code != Code::COMMAND_FAILED.as_str() || result.result["exitCode"].is_null() {
+        result.result["error"] = error_view(&failure);
+    }
+    result.status = status;
+    result.failure = Some(failure);
+}
+
+/// A shell can write where tools may not, as far as the sandbox lets it. A specialist's command
+/// that changed definitions or settings has failed, and people see which.
+fn hold_to_protected(result: &mut CallResult, call: &Call, workspace: &Workspace) {
+    let changed: Vec<&str> = result
+        .changes
+        .iter()
+        .map(|change| change.path.as_str())
+        .filter(|path| workspace.check_writable(path, std::path::Path::new(path)).is_err())
+        .collect();
+    if changed.is_empty() || call.caller == Caller::Author {
+        return;
+    }
+    let message = format!("the command changed `{}`, which tools may not", changed.join("`, `"));
+    let help = "undo the change; a person decides about definitions and settings";
+    let failure = Failure::new(Code::PATH_PROTECTED.as_str(), message).help(help);
+    fail(result, InvocationStatus::Failed, failure);
+}

@@ -1,0 +1,267 @@
+use super::bench::{Bench, Setup, bench, call, told};
+use kb::definition::Settings;
+use kb::tool::http::{HttpClient, HttpError, HttpRequest};
+use kb::value::{Digest, Json};
+use serde_json::json;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use wiremock::matchers::{body_json, body_string, header, method, path, query_param};
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+fn allowing(hosts: &[&str]) -> Bench {
+    let allowed_hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
+    let settings = Settings { allowed_hosts, ..Settings::default() };
+    Setup { settings, ..Setup::default() }.bench()
+}
+
+async fn served(mocks: Vec<Mock>) -> (MockServer, Bench) {
+    let server = MockServer::start().await;
+    for mock in mocks {
+        mock.mount(&server).await;
+    }
+    let bench = allowing(&[&server.address().to_string()]);
+    (server, bench)
+}
+
+fn answer(status: u16, body: &str, kind: &str) -> ResponseTemplate {
+    ResponseTemplate::new(status).set_body_raw(body.as_bytes().to_vec(), kind)
+}
+
+#[tokio::test]
+async fn gives_status_headers_and_body() {
+    let (server, bench) = served(vec![
+        Mock::given(path("/json")).respond_with(answer(
+            200,
+            r#"{"a": [1]}"#,
+            "application/problem+json; charset=utf-8",
+        )),
+        Mock::given(path("/text"))
+            .respond_with(answer(404, "not here", "text/plain").insert_header("x-One", "1")),
+        Mock::given(path("/broken")).respond_with(answer(200, "{oops", "application/json")),
+        Mock::given(path("/bytes"))
+            .respond_with(ResponseTemplate::new(200).set_body_bytes(vec![0xff, 0])),
+    ])
+    .await;
+    let get = async |at: &str| {
+        bench.ok("http:request", json!({"url": format!("{}{at}", server.uri())})).await
+    };
+    let answer = get("/json").await;
+    assert_eq!((&answer["status"], &answer["body"]), (&json!(200), &json!({"a": [1]})));
+    let answer = get("/text").await;
+    assert_eq!((&answer["status"], &answer["body"]), (&json!(404), &json!("not here")));
+    assert_eq!(answer["headers"]["x-one"], "1");
+    assert_eq!(get("/broken").await["body"], "{oops");
+    let answer = get("/bytes").await;
+    assert_eq!((&answer["body"], &answer["bodyBase64"]), (&Json::Null, &json!("/wA=")));
+}
+
+#[tokio::test]
+async fn sends_method_headers_query_and_body() {
+    let (server, bench) = served(vec![
+        Mock::given(method("POST"))
+            .and(path("/made"))
+            .and(header("x-token", "t"))
+            .and(header("content-type", "application/json"))
+            .and(query_param("q", "a b&c"))
+            .and(query_param("n", "1"))
+            .and(body_json(json!({"k": "v"})))
+            .respond_with(answer(201, "made", "text/plain")),
+        Mock::given(method("PUT")).and(body_string("plain")).respond_with(answer(
+            200,
+            "put",
+            "text/plain",
+        )),
+    ])
+    .await;
+    let post = json!({
+        "url": format!("{}/made?n=1", server.uri()), "method": "POST",
+        "headers": {"X-Token": "t"}, "query": {"q": "a b&c"}, "body": {"k": "v"},
+    });
+    let (result, invocation) = bench.make(&call("http:request", post)).await;
+    assert_eq!(result.result["status"], 201);
+    let reference = &invocation.evidence[0];
+    assert_eq!(reference.reference, format!("{}/made", server.uri()));
+    assert_eq!(reference.sha256, Some(Digest::of("made")));
+    let put = json!({"url": server.uri(), "method": "PUT", "body": "plain"});
+    assert_eq!(bench.ok("http:request", put).await["body"], "put");
+}
+
+#[tokio::test]
+async fn private_addresses_are_refused_in_every_form() {
+    let (server, _) = served(vec![]).await;
+    let bench = bench(&[]);
+    let port = server.address().port();
+    for host in [
+        "127.0.0.1",
+        "localhost",
+        "LOCALHOST",
+        "localhost.",
+        "127.1",
+        "2130706433",
+        "0x7f.1",
+        "0x7f000001",
+        "0177.0.0.1",
+        "017700000001",
+        "0",
+        "0.0.0.0",
+        "[::1]",
+        "[::]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "[0:0:0:0:0:ffff:127.0.0.1]",
+        "[64:ff9b::7f00:1]",
+        "10.0.0.1",
+        "192.168.0.1",
+        "172.16.3.4",
+        "169.254.169.254",
+        "[fe80::1]",
+        "[fd00::1]",
+        "１２７.0.0.1",
+    ] {
+        let url = format!("http://{host}:{port}/");
+        let told = bench.refused("http:request", json!({"url": url})).await;
+        assert!(told.starts_with("Denied KB0617"), "{host}: {told}");
+    }
+    assert_eq!(server.received_requests().await.unwrap().len(), 0);
+}
+
+#[tokio::test]
+async fn urls_of_other_kinds_are_refused() {
+    let bench = bench(&[]);
+    let cases = [
+        (
+            "file:///etc/passwd",
+            "Denied KB0617 requests do not go to `file:///etc/passwd`: only http and https are spoken",
+        ),
+        (
+            "ftp://example.com/",
+            "Denied KB0617 requests do not go to `ftp://example.com/`: only http and https are spoken",
+        ),
+        (
+            "http://me:secret@example.com/?q=1",
+            "Denied KB0617 requests do not go to `http://example.com/`: a URL holds no user name and password; send a header",
+        ),
+        ("example.com", "Failed KB0603 `example.com` is not a URL: relative URL without a base"),
+        ("http://", "Failed KB0603 `http://` is not a URL: empty host"),
+    ];
+    for (url, expected) in cases {
+        assert_eq!(bench.refused("http:request", json!({"url": url})).await, expected);
+    }
+    for headers in [
+        json!({"Host": "x"}),
+        json!({"content-length": "1"}),
+        json!({"a": "b\r\nc: d"}),
+        json!({"a b": "c"}),
+    ] {
+        let args = json!({"url": "http://example.com", "headers": headers});
+        assert!(
+            bench.refused("http:request", args).await.starts_with("Failed KB0603"),
+            "{headers}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_host_is_allowed_with_its_port_only() {
+    let (server, bench) =
+        served(vec![Mock::given(path("/")).respond_with(answer(200, "", "text/plain"))]).await;
+    let port = server.address().port();
+    bench.ok("http:request", json!({"url": server.uri()})).await;
+    let named = json!({"url": format!("http://localhost:{port}/")});
+    assert!(bench.refused("http:request", named.clone()).await.starts_with("Denied KB0617"));
+    allowing(&["LocalHost"]).ok("http:request", named.clone()).await;
+    let elsewhere = allowing(&[&format!("localhost:{}", port.wrapping_add(1))]);
+    assert!(elsewhere.refused("http:request", named).await.starts_with("Denied KB0617"));
+}
+
+#[tokio::test]
+async fn redirects_are_held_to_the_same_rules() {
+    let hidden = MockServer::start().await;
+    let to = |target: &str| ResponseTemplate::new(302).insert_header("location", target);
+    let (server, bench) = served(vec![
+        Mock::given(path("/private")).respond_with(to(&hidden.uri())),
+        Mock::given(path("/metadata")).respond_with(to("http://169.254.169.254/latest")),
+        Mock::given(path("/file")).respond_with(to("file:///etc/passwd")),
+        Mock::given(path("/good")).respond_with(to("/end?x=1")),
+        Mock::given(path("/loop")).respond_with(to("/loop")),
+        Mock::given(path("/end")).respond_with(answer(200, "end", "text/plain")),
+    ])
+    .await;
+    let url = |at: &str| json!({"url": format!("{}{at}", server.uri())});
+    for at in ["/private", "/metadata", "/file"] {
+        let told = bench.refused("http:request", url(at)).await;
+        assert!(told.starts_with("Denied KB0617"), "{at}: {told}");
+    }
+    assert_eq!(hidden.received_requests().await.unwrap().len(), 0);
+    assert_eq!(bench.ok("http:request", url("/good")).await["body"], "end");
+    let told = bench.refused("http:request", url("/loop")).await;
+    assert!(told.ends_with("redirects more than 5 times"), "{told}");
+}
+
+#[tokio::test]
+async fn a_redirect_takes_no_credentials_elsewhere() {
+    let other = MockServer::start().await;
+    Mock::given(path("/")).respond_with(answer(200, "", "text/plain")).mount(&other).await;
+    let server = MockServer::start().await;
+    for (at, status) in [("/see", 303), ("/keep", 307)] {
+        let target = ResponseTemplate::new(status).insert_header("location", other.uri());
+        Mock::given(path(at)).respond_with(target).mount(&server).await;
+    }
+    let bench = allowing(&["127.0.0.1"]);
+    for at in ["/see", "/keep"] {
+        let headers = json!({"Authorization": "Bearer x", "Cookie": "c", "X-Other": "o"});
+        let args = json!({"url": format!("{}{at}", server.uri()), "method": "POST", "headers": headers, "body": "b"});
+        bench.ok("http:request", args).await;
+    }
+    let got = other.received_requests().await.unwrap();
+    let seen: Vec<_> = got
+        .iter()
+        .map(|r| {
+            let has = |name: &str| r.headers.contains_key(name);
+            (
+                r.method.as_str(),
+                r.body.as_slice(),
+                has("authorization") || has("cookie"),
+                has("x-other"),
+            )
+        })
+        .collect();
+    assert_eq!(seen, [("GET", &b""[..], false, true), ("POST", &b"b"[..], false, true)]);
+}
+
+#[tokio::test]
+async fn says_why_there_is_no_answer() {
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = closed.local_addr().unwrap();
+    drop(closed);
+    let client = HttpClient::new(&["127.0.0.1".to_owned()]);
+    let request = HttpRequest { url: format!("http://{address}/x?token=1"), ..Default::default() };
+    let cancel = CancellationToken::new();
+    let error = client.send(&request, &cancel).await.unwrap_err();
+    assert!(matches!(error, HttpError::Transient(_)), "{error:?}");
+    let expected = format!("`http://{address}/x` gave no answer: ");
+    assert!(error.failure().message.starts_with(&expected), "{error}");
+
+    let slow = MockServer::start().await;
+    let never = ResponseTemplate::new(200).set_delay(Duration::from_secs(60));
+    Mock::given(path("/")).respond_with(never).mount(&slow).await;
+    let request = HttpRequest {
+        url: slow.uri(),
+        timeout: Some(Duration::from_millis(50)),
+        ..Default::default()
+    };
+    let error = client.send(&request, &cancel).await.unwrap_err();
+    assert!(matches!(error, HttpError::TimedOut(_)), "{error:?}");
+    cancel.cancel();
+    assert_eq!(client.send(&request, &cancel).await, Err(HttpError::Cancelled));
+}
+
+#[tokio::test]
+async fn an_answer_that_is_too_large_is_not_taken_in() {
+    let body = vec![b'x'; (8 << 20) + 1];
+    let large =
+        Mock::given(path("/")).respond_with(ResponseTemplate::new(200).set_body_bytes(body));
+    let (server, bench) = served(vec![large]).await;
+    let told_it = told(&bench.run("http:request", json!({"url": server.uri()})).await);
+    assert!(told_it.ends_with("is larger than 8 MiB"), "{told_it}");
+}

@@ -1,0 +1,220 @@
+use super::bench::{Bench, Setup, bench, call, call_of, told};
+use insta::assert_snapshot;
+use kb::definition::ApprovalLevel;
+use kb::evidence::{ChangeKind, InvocationStatus};
+use kb::tool::Call;
+use kb::value::{Digest, Json};
+use serde_json::json;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+fn approved(files: &[(&'static str, &'static str)]) -> Bench {
+    Setup { yes: true, files: files.to_vec(), ..Setup::default() }.bench()
+}
+
+fn by_specialist(args: Json) -> Call {
+    call_of(&["shell:exec"], "shell:exec", args)
+}
+
+#[tokio::test]
+async fn runs_a_shell_line_or_a_program() {
+    let bench = bench(&[("src/a.txt", "x")]);
+    let cases = [
+        (json!({"command": "echo out; echo err >&2"}), 0, "out\n", "err\n"),
+        (json!({"argv": ["printf", "%s|%s", "a b", "$HOME"]}), 0, "a b|$HOME", ""),
+        (json!({"command": "ls", "cwd": "src"}), 0, "a.txt\n", ""),
+        (json!({"command": "printf %s \"$WORD\"", "env": {"WORD": "a;b"}}), 0, "a;b", ""),
+    ];
+    for (args, code, out, err) in cases {
+        let result = bench.ok("shell:exec", args.clone()).await;
+        let expected = json!({"exitCode": code, "stdout": out, "stderr": err});
+        assert_eq!(result, expected, "{args}");
+    }
+}
+
+#[tokio::test]
+async fn a_shell_line_stops_at_its_first_error() {
+    let bench = bench(&[]);
+    for (command, code) in [("false; echo on", 1), ("false | true; echo on", 1), ("exit 7", 7)] {
+        let result = bench.run("shell:exec", json!({"command": command})).await;
+        assert_eq!(result.status, InvocationStatus::Failed, "{command}");
+        let expected = json!({"exitCode": code, "stdout": "", "stderr": ""});
+        assert_eq!(result.result, expected, "{command}");
+        let message = result.failure.unwrap().message;
+        assert_eq!(message, format!("the command ended with exit code {code}"));
+        assert_eq!(result.process.unwrap()["exitCode"], code);
+    }
+    let unset = bench.run("shell:exec", json!({"command": "echo $NO_SUCH_THING"})).await;
+    assert_eq!(unset.status, InvocationStatus::Failed);
+}
+
+#[tokio::test]
+async fn refuses_what_no_call_may_ask_for() {
+    let bench = bench(&[("file", "")]);
+    let mut lines = Vec::new();
+    for args in [
+        json!({}),
+        json!({"command": "ls", "argv": ["ls"]}),
+        json!({"argv": []}),
+        json!({"command": "ls", "cwd": ".."}),
+        json!({"command": "ls", "cwd": "file"}),
+        json!({"command": "ls", "env": {"LD_PRELOAD": "/tmp/x.so"}}),
+        json!({"command": "ls", "env": {"BASH_ENV": "x"}}),
+        json!({"command": "ls", "env": {"GIT_DIR": "x"}}),
+        json!({"command": "ls", "env": {"KB_IDEMPOTENCY_KEY": "x"}}),
+        json!({"command": "ls", "env": {"PATH": "."}}),
+        json!({"command": "ls", "env": {"A=B": "x"}}),
+        json!({"argv": ["no-such-program-anywhere"]}),
+    ] {
+        lines.push(told_or_error(bench.run("shell:exec", args).await));
+    }
+    assert_snapshot!(lines.join("\n"), @r"
+    Failed KB0603 give either `command` or `argv`, and not both
+    Failed KB0603 give either `command` or `argv`, and not both
+    Failed KB0603 the arguments do not fit `shell:exec`: `argv`: value has less than 1 item
+    Denied KB0605 `..` leads out of the workspace
+    Failed KB0609 `file` is a file, not a directory
+    Denied KB0620 the variable `LD_PRELOAD` may not be set by a call
+    Denied KB0620 the variable `BASH_ENV` may not be set by a call
+    Denied KB0620 the variable `GIT_DIR` may not be set by a call
+    Denied KB0620 the variable `KB_IDEMPOTENCY_KEY` may not be set by a call
+    Denied KB0620 the variable `PATH` may not be set by a call
+    Denied KB0620 the variable `A=B` may not be set by a call
+    Failed KB0616 the command could not be started: no program `no-such-program-anywhere` in PATH
+    ");
+}
+
+fn told_or_error(result: kb::tool::CallResult) -> String {
+    assert!(result.result["error"]["code"].is_string(), "{}", result.result);
+    told(&result)
+}
+
+#[tokio::test]
+async fn is_stopped_at_the_shorter_of_its_limits() {
+    let bench = bench(&[]);
+    let cancel = CancellationToken::new();
+    let slow =
+        |ms: u64| call("shell:exec", json!({"command": "echo begun; sleep 60", "timeoutMs": ms}));
+    let cases = [(100, 60_000), (60_000, 100)];
+    for (own, attempt) in cases {
+        let attempt = bench.tools.for_attempt(Some(Duration::from_millis(attempt)));
+        let (result, invocation) = attempt.call(&slow(own), &cancel).await;
+        assert_eq!(
+            told(&result),
+            "Timeout KB0615 the command took longer than 100ms and was stopped"
+        );
+        assert_eq!(result.result["stdout"], "begun\n");
+        assert_eq!(result.result["exitCode"], Json::Null);
+        assert_eq!(invocation.process.unwrap()["end"], "timeout");
+    }
+}
+
+#[tokio::test]
+async fn is_stopped_when_its_step_is() {
+    let bench = bench(&[]);
+    let cancel = CancellationToken::new();
+    let slow = call("shell:exec", json!({"command": "sleep 60"}));
+    let work = bench.tools.call(&slow, &cancel);
+    let stop = async { cancel.cancel() };
+    let ((result, _), ()) = tokio::join!(work, stop);
+    assert_eq!(told(&result), "Failed KB0621 the call was stopped");
+}
+
+#[tokio::test]
+async fn records_what_the_command_changed() {
+    let bench = bench(&[
+        (".gitignore", "target\n"),
+        ("kept", "same"),
+        ("edited", "old"),
+        ("gone", "x"),
+        ("target/out", "1"),
+    ]);
+    let command =
+        "echo new > edited; rm gone; mkdir -p a/b; printf hi > a/b/c; echo 2 > target/out";
+    let (_, invocation) = bench.make(&call("shell:exec", json!({"command": command}))).await;
+    let seen: Vec<_> = invocation
+        .changes
+        .iter()
+        .map(|c| (c.path.as_str(), c.kind().unwrap(), c.after.as_ref().and_then(|a| a.sha256)))
+        .collect();
+    let expected = [
+        ("a/b/c", ChangeKind::Created, Some(Digest::of("hi"))),
+        ("edited", ChangeKind::Modified, Some(Digest::of("new\n"))),
+        ("gone", ChangeKind::Deleted, None),
+    ];
+    assert_eq!(seen, expected);
+    let process = invocation.process.unwrap();
+    assert_eq!(process["argv"][0], "bash");
+    assert_eq!((&process["cwd"], &process["end"]), (&json!("."), &json!("exit")));
+
+    let quiet = Call { evidence: false, ..call("shell:exec", json!({"command": "touch x"})) };
+    assert!(bench.make(&quiet).await.1.changes.is_empty());
+}
+
+#[tokio::test]
+async fn counts_what_it_cuts_of_a_long_output() {
+    let bench = bench(&[]);
+    let result =
+        bench.ok("shell:exec", json!({"command": "head -c 3000000 /dev/zero | tr '\\0' x"})).await;
+    assert_eq!(result["stdout"].as_str().unwrap().len(), 1 << 20);
+    assert_eq!(result["note"], "cut: 1951424 more bytes of stdout, 0 of stderr");
+}
+
+#[tokio::test]
+async fn a_specialist_needs_an_approval_or_the_sandbox() {
+    use ApprovalLevel::{Kernel, None, Process};
+    let cases = [
+        (false, Process, Option::None, false),
+        (false, Kernel, Option::None, true),
+        (true, None, Option::None, true),
+        (false, Process, Some(Process), true),
+        (false, None, Some(Process), false),
+        (false, None, Some(None), true),
+    ];
+    for (yes, sandbox, wanted, allowed) in cases {
+        let settings =
+            kb::definition::Settings { critical_unapproved_at: wanted, ..Default::default() };
+        let setup = Setup { settings, yes, sandbox: Some(sandbox), ..Setup::default() };
+        let bench = setup.bench();
+        let (result, _) = bench.make(&by_specialist(json!({"command": "true"}))).await;
+        let label = format!("{yes} {sandbox:?} {wanted:?}");
+        assert_eq!(result.status == InvocationStatus::Success, allowed, "{label}");
+        if !allowed {
+            assert!(
+                told(&result).starts_with("Denied KB0604 `shell:exec` runs commands"),
+                "{label}"
+            );
+            assert_eq!(result.result["error"]["help"], "start the run with `--yes`");
+        }
+        assert_eq!(
+            bench.run("shell:exec", json!({"command": "true"})).await.status,
+            InvocationStatus::Success
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_specialist_that_changes_definitions_has_failed() {
+    let bench = approved(&[("playbooks/p.yml", "id: p")]);
+    let write = by_specialist(json!({"command": "echo x >> playbooks/p.yml; echo y > fine"}));
+    let (result, invocation) = bench.make(&write).await;
+    assert_eq!(
+        told(&result),
+        "Failed KB0606 the command changed `playbooks/p.yml`, which tools may not"
+    );
+    assert_eq!(invocation.changes.len(), 2);
+    let author = bench.run("shell:exec", json!({"command": "echo x >> playbooks/p.yml"})).await;
+    assert_eq!(author.status, InvocationStatus::Success);
+}
+
+#[tokio::test]
+async fn the_step_environment_reaches_the_command() {
+    let bench = bench(&[("sub/x", "")]);
+    let mut with_env = call("shell:exec", json!({"command": "echo $A $B; pwd | sed 's:.*/::'"}));
+    with_env.env = vec![("A".into(), "1".into()), ("B".into(), "2".into())];
+    with_env.cwd = "sub".into();
+    let (result, invocation) = bench.make(&with_env).await;
+    assert_eq!(result.result["stdout"], "1 2\nsub\n");
+    let process = invocation.process.unwrap();
+    assert_eq!((&process["cwd"], &process["env"]), (&json!("sub"), &json!(["A", "B"])));
+}
