@@ -37,6 +37,7 @@ mod later;
 mod models;
 mod outcomes;
 mod plans;
+mod requests;
 mod tools;
 
 pub(super) fn all() -> impl Iterator<Item = &'static Page> {
@@ -49,6 +50,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Page> {
         tools::TABLE,
         models::TABLE,
         environment::TABLE,
+        requests::TABLE,
         later::TABLE,
     ]
     .into_iter()

@@ -1,0 +1,2 @@
+. src/farewell.sh
+test "$(say_farewell Ada)" = "goodbye, Ada"

@@ -1,0 +1,160 @@
+use super::Problem;
+use crate::diagnostic::{Diagnostic, Sources, nearest};
+use crate::journal::JournalError;
+use crate::value::Failure;
+use std::fmt;
+use std::path::PathBuf;
+
+/// What a name was to name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A playbook or workflow.
+    Playbook,
+    /// A specialist or agent profile.
+    Specialist,
+    /// A run.
+    Run,
+    /// A step of a run or definition.
+    Step,
+    /// A template of `kb playbook new`.
+    Template,
+    /// A diagnostic's code.
+    Code,
+    /// A file.
+    File,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Kind::Playbook => "playbook",
+            Kind::Specialist => "specialist",
+            Kind::Run => "run",
+            Kind::Step => "step",
+            Kind::Template => "template",
+            Kind::Code => "code",
+            Kind::File => "file",
+        })
+    }
+}
+
+/// Why a use case could not be carried out. A run that failed is no error: it has a summary.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// No ancestor holds `.kb/`.
+    #[error("no `.kb/` folder here or above `{}`", from.display())]
+    NoProject {
+        /// Where the search began.
+        from: PathBuf,
+    },
+    /// A name that names nothing.
+    #[error("there is no {kind} `{name}`")]
+    Unknown {
+        /// What was looked for.
+        kind: Kind,
+        /// As given.
+        name: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// Definitions that do not run.
+    #[error("{}", crate::diagnostic::summary(diagnostics))]
+    Definitions {
+        /// Every problem of what was asked for.
+        diagnostics: Vec<Diagnostic>,
+        /// The texts that they point into.
+        sources: Box<Sources>,
+    },
+    /// Parameters that are missing or do not fit.
+    #[error("{} of the parameters cannot be used", .0.len())]
+    Params(Vec<Problem>),
+    /// What was asked for cannot be done; the failure says why and the mend.
+    #[error("{}", .0.message)]
+    Refused(Box<Failure>),
+    /// The place does not allow it: files, permissions, models, sandbox.
+    #[error("{}", .0.message)]
+    Environment(Box<Failure>),
+    /// The journal does not.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+impl ServiceError {
+    /// A name that names nothing, among these.
+    pub fn unknown(
+        kind: Kind,
+        name: impl Into<String>,
+        known: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        let known = known.into_iter().map(Into::into).collect();
+        ServiceError::Unknown { kind, name: name.into(), known }
+    }
+
+    /// What was asked for cannot be done.
+    pub fn refused(failure: Failure) -> Self {
+        ServiceError::Refused(Box::new(failure))
+    }
+
+    /// The place does not allow it.
+    pub fn environment(failure: Failure) -> Self {
+        ServiceError::Environment(Box::new(failure))
+    }
+
+    /// The mend, where one is known.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            ServiceError::NoProject { .. } => Some(
+                "run `kb init` to make one here, or `kb demo` to see the whole thing".to_owned(),
+            ),
+            ServiceError::Unknown { kind, name, known } => Some(suggest(*kind, name, known)),
+            ServiceError::Definitions { .. } => {
+                Some("`kb explain CODE` tells more about each of them".to_owned())
+            }
+            ServiceError::Params(_) => None,
+            ServiceError::Refused(failure) | ServiceError::Environment(failure) => {
+                failure.help.clone()
+            }
+            ServiceError::Journal(error) => journal_help(error),
+        }
+    }
+}
+
+fn suggest(kind: Kind, name: &str, known: &[String]) -> String {
+    const SHOWN: usize = 12;
+    let near = nearest(name, known.iter().map(String::as_str));
+    let mut text = near.map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
+    if known.is_empty() {
+        text.push_str(&format!("there is no {kind} at all yet"));
+        return text;
+    }
+    let list: Vec<&str> = known.iter().take(SHOWN).map(String::as_str).collect();
+    text.push_str(&format!("there is: {}", list.join(", ")));
+    if known.len() > SHOWN {
+        text.push_str(&format!(" and {} more", known.len() - SHOWN));
+    }
+    text
+}
+
+fn journal_help(error: &JournalError) -> Option<String> {
+    Some(match error {
+        JournalError::NoRun(_) => "`kb run list` shows what there is".to_owned(),
+        JournalError::Ambiguous { .. } => "write more letters of the run's id".to_owned(),
+        JournalError::Held { run, pid } => format!(
+            "process {pid} is at work on it; watch it with `kb run logs {run} --follow` or stop it \
+             with `kb run cancel {run}`"
+        ),
+        JournalError::Stale(run) => {
+            format!("another process took the run over; `kb run show {run}` says where it stands")
+        }
+        JournalError::Newer { .. } => {
+            "it was written by a newer `kb` and nothing in it was changed; update `kb` to go on"
+                .to_owned()
+        }
+        JournalError::Full => {
+            "free some room, then go on with `kb run resume @last`; nothing that was recorded is \
+             lost"
+            .to_owned()
+        }
+        JournalError::Broken(_) => "`kb doctor` looks at the state folder".to_owned(),
+    })
+}

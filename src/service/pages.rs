@@ -1,0 +1,41 @@
+use super::{Kind, ServiceError};
+use crate::diagnostic::Code;
+use serde::Serialize;
+
+/// What a code means.
+#[derive(Debug, Clone, Serialize)]
+pub struct CodePage {
+    /// The code.
+    pub code: &'static str,
+    /// In a few words.
+    pub title: &'static str,
+    /// What it means, an example, the mend.
+    pub text: &'static str,
+}
+
+impl From<Code> for CodePage {
+    fn from(code: Code) -> Self {
+        CodePage { code: code.as_str(), title: code.title(), text: code.page() }
+    }
+}
+
+/// The page of a code; `KB101`, `kb0101` and `101` are understood too.
+pub fn explain(text: &str) -> Result<CodePage, ServiceError> {
+    let digits = text.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+    let padded = format!("KB{digits:0>4}");
+    let found = Code::find(text).or_else(|| Code::find(&padded));
+    found.map(CodePage::from).ok_or_else(|| {
+        let near = Code::all().filter(|code| code.as_str().get(..4) == padded.get(..4));
+        let known: Vec<&str> = near.map(Code::as_str).collect();
+        let known = match known.is_empty() {
+            true => Code::all().map(Code::as_str).collect(),
+            false => known,
+        };
+        ServiceError::unknown(Kind::Code, text, known)
+    })
+}
+
+/// Every code, in order.
+pub fn all_codes() -> Vec<CodePage> {
+    Code::all().map(CodePage::from).collect()
+}
