@@ -153,7 +153,7 @@ fn journal_help(error: &JournalError) -> Option<String> {
         JournalError::Full => {
             "free some room, then go on with `kb run resume @last`; nothing that was recorded is \
              lost"
-            .to_owned()
+                .to_owned()
         }
         JournalError::Broken(_) => "`kb doctor` looks at the state folder".to_owned(),
     })

@@ -381,8 +381,7 @@ mod tests {
     fn a_file_is_typed_too() {
         let params = [param("n", ParamType::Integer)];
         let problems = resolve(&params, &[], Some(json!({"n": "2", "m": 1})), None);
-        let names: Vec<String> =
-            problems.expect_err("two").into_iter().map(|p| p.param).collect();
+        let names: Vec<String> = problems.expect_err("two").into_iter().map(|p| p.param).collect();
         assert_eq!(names, ["m", "n"]);
         assert!(resolve(&params, &[], Some(json!([1])), None).is_err());
     }
@@ -421,10 +420,7 @@ mod tests {
         let small: fn(&mut Param) = |p| (p.min, p.max) = (Some(2.0), Some(3.0));
         assert_eq!(fails(small, ParamType::Integer, "2"), None);
         assert_eq!(fails(small, ParamType::Integer, "4"), Some(Some("at most 3".to_owned())));
-        assert_eq!(
-            fails(small, ParamType::List, "a"),
-            Some(Some("at least 2 items".to_owned()))
-        );
+        assert_eq!(fails(small, ParamType::List, "a"), Some(Some("at least 2 items".to_owned())));
         assert_eq!(
             fails(small, ParamType::String, "äöüß"),
             Some(Some("at most 3 characters".to_owned()))
