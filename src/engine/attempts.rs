@@ -123,7 +123,7 @@ pub(super) async fn run(
             work.await
         }
     };
-    let mut outcome = ended.unwrap_or_else(|panic| panicked(&panic));
+    let mut outcome = ended.unwrap_or_else(|panic| panicked(&*panic));
     if late {
         outcome = timed_out(outcome, timeout);
     }

@@ -1,1 +1,323 @@
-//! engine.
+//! The engine over a journal in memory, with an executor whose work is written down in the test.
+
+use crate::simulate::{plan, playbook, step};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use kb::definition::{RunCommand, Step, StepKind};
+use kb::diagnostic::{SourceId, Span};
+use kb::engine::{Command, Opening, Parts, Secrets, Setup, Summary, drive};
+use kb::evidence::{Confidence, Verification};
+use kb::executor::{Context, Executor, GateRequest, Outcome, Request};
+use kb::expression::Scope;
+use kb::journal::memory::MemoryJournal;
+use kb::journal::{Journal, NewRun};
+use kb::run::{Event, Payload, Rules, RunStatus};
+use kb::value::*;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio_util::sync::CancellationToken;
+
+type Work = dyn Fn(Request, Context) -> BoxFuture<'static, Outcome> + Send + Sync;
+
+struct Written(Arc<Work>);
+
+impl Executor for Written {
+    fn execute(&self, request: Request, context: Context) -> BoxFuture<'static, Outcome> {
+        (self.0)(request, context)
+    }
+
+    fn verify(
+        &self,
+        _: GateRequest,
+        _: Arc<dyn Scope + Send + Sync>,
+        _: CancellationToken,
+    ) -> BoxFuture<'static, Verification> {
+        async { Verification::of(Confidence::High, Vec::new()) }.boxed()
+    }
+}
+
+struct NoSecrets;
+
+impl Secrets for NoSecrets {
+    fn by_name(&self, _: &str) -> Option<String> {
+        None
+    }
+    fn by_reference(&self, _: &str) -> Option<String> {
+        None
+    }
+}
+
+fn shell(id: &str, after: &[&str]) -> Step {
+    let span = Span::new(SourceId(0), 0, 0);
+    let mut step = step(id);
+    step.kind =
+        StepKind::Run { command: RunCommand::Shell("true".into()), parse: Default::default() };
+    step.depends_on = after.iter().map(|on| (StepId::new(on).unwrap(), span)).collect();
+    step
+}
+
+struct House {
+    journal: MemoryJournal,
+    plan: Arc<kb::plan::Plan>,
+    run: RunId,
+    epoch: u64,
+}
+
+impl House {
+    fn new(steps: Vec<Step>) -> Self {
+        let journal = MemoryJournal::new();
+        let run = RunId::new("r1").unwrap();
+        let new = NewRun {
+            run: run.clone(),
+            definition: "d".into(),
+            at: Timestamp(0),
+            frozen: Json::Null,
+        };
+        let epoch = journal.create(new).unwrap();
+        House { journal, plan: Arc::new(plan(playbook(steps, Vec::new()))), run, epoch }
+    }
+
+    async fn drive(
+        &self,
+        opening: Opening,
+        work: impl Fn(Request, Context) -> BoxFuture<'static, Outcome> + Send + Sync + 'static,
+        command: impl FnOnce(UnboundedSender<Command>),
+    ) -> Summary {
+        let (send, commands) = unbounded_channel();
+        command(send);
+        let parts = Parts {
+            journal: Arc::new(self.journal.clone()),
+            executor: Arc::new(Written(Arc::new(work))),
+            secrets: Arc::new(NoSecrets),
+            redactor: Arc::default(),
+        };
+        let setup = Setup {
+            run: self.run.clone(),
+            epoch: self.epoch,
+            plan: self.plan.clone(),
+            params: Arc::new(json!({})),
+            rules: Rules { max_parallel: 4, ..Rules::default() },
+            opening,
+            updates: None,
+            commands,
+        };
+        drive(parts, setup, JsonMap::new()).await.unwrap()
+    }
+
+    fn take_again(&mut self) {
+        self.journal.lose_holders();
+        self.epoch = self.journal.take(&self.run).unwrap();
+    }
+
+    fn events(&self) -> Vec<Event> {
+        self.journal.events(&self.run, 0).unwrap().into_iter().map(|stored| stored.event).collect()
+    }
+}
+
+fn start() -> Opening {
+    Opening::Start { digest: Digest::of("d"), environment: json!({}) }
+}
+
+fn done(value: Json) -> BoxFuture<'static, Outcome> {
+    async move { Outcome::ok(value) }.boxed()
+}
+
+#[tokio::test]
+async fn independent_steps_run_at_the_same_time() {
+    let house = House::new(vec![shell("a", &[]), shell("b", &[])]);
+    let both = Arc::new(tokio::sync::Barrier::new(2));
+    let summary = house
+        .drive(
+            start(),
+            move |_, _| {
+                let both = both.clone();
+                async move {
+                    // Each waits for the other: one after the other would never end.
+                    both.wait().await;
+                    Outcome::ok(json!(null))
+                }
+                .boxed()
+            },
+            |_| {},
+        )
+        .await;
+    assert_eq!(summary.status, RunStatus::Succeeded);
+}
+
+#[tokio::test]
+async fn a_resumed_run_repeats_what_was_in_flight_and_nothing_else() {
+    let mut house = House::new(vec![shell("a", &[]), shell("b", &["a"]), shell("c", &["b"])]);
+    let seen: Arc<Mutex<Vec<String>>> = Arc::default();
+    let keys = seen.clone();
+    let (tell, mut reached) = unbounded_channel();
+    let work = move |request: Request, context: Context| {
+        keys.lock().unwrap().push(request.idempotency_key());
+        if request.instance.step == *"b" {
+            let _ = tell.send(());
+            return async move {
+                context.cancel.cancelled().await;
+                Outcome::failed(OutcomeKind::Cancelled, Failure::new("KB0000", "left"))
+            }
+            .boxed();
+        }
+        done(json!(1))
+    };
+    let summary = house
+        .drive(start(), work, |commands| {
+            tokio::spawn(async move {
+                reached.recv().await;
+                let _ = commands.send(Command::Abandon);
+            });
+        })
+        .await;
+    assert_eq!(summary.status, RunStatus::Interrupted);
+    house.take_again();
+    let keys = seen.clone();
+    let summary = house
+        .drive(
+            Opening::Resume,
+            move |request, _| {
+                keys.lock().unwrap().push(request.idempotency_key());
+                done(json!(2))
+            },
+            |_| {},
+        )
+        .await;
+    assert_eq!(summary.status, RunStatus::Succeeded);
+    assert_eq!(*seen.lock().unwrap(), ["r1/a/1", "r1/b/1", "r1/b/1", "r1/c/1"]);
+}
+
+#[tokio::test]
+async fn draining_lets_what_runs_end_and_starts_nothing_new() {
+    let mut house = House::new(vec![shell("a", &[]), shell("b", &["a"])]);
+    let (tell, mut reached) = unbounded_channel();
+    let gate = Arc::new(tokio::sync::Notify::new());
+    let open = gate.clone();
+    let work = move |_: Request, _: Context| {
+        let _ = tell.send(());
+        let gate = gate.clone();
+        async move {
+            gate.notified().await;
+            Outcome::ok(json!(1))
+        }
+        .boxed()
+    };
+    let summary = house
+        .drive(start(), work, |commands| {
+            tokio::spawn(async move {
+                reached.recv().await;
+                let _ = commands.send(Command::Drain("Ctrl-C".into()));
+                tokio::task::yield_now().await;
+                open.notify_one();
+            });
+        })
+        .await;
+    assert_eq!(summary.status, RunStatus::Interrupted);
+    let ended = house.events().iter().filter(|e| matches!(e, Event::Ended { .. })).count();
+    assert_eq!(ended, 1, "only the first step ended");
+    house.take_again();
+    let summary = house.drive(Opening::Resume, |_, _| done(json!(1)), |_| {}).await;
+    assert_eq!(summary.status, RunStatus::Succeeded);
+}
+
+#[tokio::test]
+async fn a_large_output_goes_to_a_blob_and_a_small_one_stays() {
+    let house = House::new(vec![shell("large", &[]), shell("small", &[])]);
+    let work = |request: Request, _: Context| {
+        let size = if request.instance.step == *"large" { 100_000 } else { 10 };
+        done(json!("x".repeat(size)))
+    };
+    house.drive(start(), work, |_| {}).await;
+    let outputs: BTreeMap<u32, Payload> = house
+        .events()
+        .into_iter()
+        .filter_map(|event| match event {
+            Event::AttemptEnded { instance, output: Some(output), .. } => {
+                Some((instance.0, output))
+            }
+            _ => None,
+        })
+        .collect();
+    let Payload::Blob { digest, bytes } = &outputs[&0] else { panic!("not a blob") };
+    assert_eq!(*bytes, 100_002);
+    assert_eq!(house.journal.blob(digest).unwrap().len(), 100_002);
+    assert!(outputs[&1].as_inline().is_some());
+}
+
+#[tokio::test]
+async fn a_panic_in_an_attempt_fails_its_step_and_not_the_holder() {
+    let house = House::new(vec![shell("a", &[]), shell("b", &[])]);
+    let work = |request: Request, _: Context| {
+        if request.instance.step == *"a" {
+            return async { panic!("planted") }.boxed();
+        }
+        done(json!(1))
+    };
+    let summary = house.drive(start(), work, |_| {}).await;
+    assert_eq!(summary.status, RunStatus::Failed);
+    let failure = house.events().into_iter().find_map(|event| match event {
+        Event::AttemptEnded { failure: Some(failure), .. } => Some(failure),
+        _ => None,
+    });
+    assert!(failure.unwrap().message.contains("planted"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_never_answers_ends_by_its_timeout() {
+    let mut slow = shell("slow", &[]);
+    slow.timeout.attempt = Some(Duration::from_secs(3600));
+    let house = House::new(vec![slow]);
+    let work = |_: Request, context: Context| {
+        async move {
+            context.cancel.cancelled().await;
+            Outcome::failed(OutcomeKind::Cancelled, Failure::new("KB0000", "told to stop"))
+        }
+        .boxed()
+    };
+    let summary = house.drive(start(), work, |_| {}).await;
+    assert_eq!(summary.status, RunStatus::Failed);
+    assert!(
+        house.events().iter().any(|event| matches!(
+            event,
+            Event::AttemptEnded { outcome: OutcomeKind::Timeout, .. }
+        ))
+    );
+}
+
+#[tokio::test]
+async fn a_cancel_from_another_process_ends_the_run() {
+    let house = House::new(vec![shell("a", &[]), shell("b", &["a"])]);
+    let post = house.journal.clone();
+    let run = house.run.clone();
+    let work = move |_: Request, context: Context| {
+        post.post(&run, "k1", "cancel", json!({"by": "a colleague"})).unwrap();
+        async move {
+            context.cancel.cancelled().await;
+            Outcome::failed(OutcomeKind::Cancelled, Failure::new("KB0000", "told to stop"))
+        }
+        .boxed()
+    };
+    let summary = house.drive(start(), work, |_| {}).await;
+    assert_eq!(summary.status, RunStatus::Cancelled);
+    assert!(house.journal.inbox(&house.run).unwrap().is_empty(), "the message was taken");
+}
+
+#[tokio::test]
+async fn a_holder_whose_epoch_is_over_cannot_write() {
+    let mut house = House::new(vec![shell("a", &[])]);
+    let old = house.epoch;
+    house.take_again();
+    let stale = house.journal.append(
+        &house.run,
+        old,
+        0,
+        Timestamp(1),
+        &[Event::CancelRequested { by: "x".into() }],
+        RunStatus::Running,
+        kb::journal::Durability::Ordered,
+    );
+    assert!(stale.is_err());
+}
