@@ -1,11 +1,12 @@
 //! From one expression's text to a program with its references, or to everything wrong with it.
 
+use super::brackets::end_of_quotes;
 use super::lower::{Found, lower};
 use super::parse::{Names, Origin};
 use super::program::Program;
 use super::reference::Reference;
 use super::resolve::{Key, Unresolved};
-use super::scan::{Problem, end_of_quotes};
+use super::scan::Problem;
 use super::syntax::syntax_problem;
 use crate::diagnostic::{Code, Diagnostic, Span};
 use minijinja::machinery::ast::Expr;

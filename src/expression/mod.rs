@@ -9,6 +9,7 @@
 //! and bounded ones of ours), and ends as a `program`: a plain path read without the engine, which is
 //! what most placeholders are, a constant, or compiled code.
 
+mod brackets;
 mod compile;
 mod convert;
 mod engine;
@@ -17,6 +18,7 @@ mod fault;
 mod lower;
 mod operators;
 mod parse;
+mod path;
 mod program;
 mod reference;
 mod resolve;

@@ -1,5 +1,6 @@
 //! Where the placeholders of a text are; what is none stays text.
 
+use super::brackets::{close, end_of_quotes};
 use super::parse::{Names, Style};
 use super::resolve::{STEP_FIELDS, known_words, step_of};
 use crate::diagnostic::{Code, edit_distance};
@@ -346,42 +347,4 @@ fn leading_word(text: &str) -> Option<(&str, &str)> {
 fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
-}
-
-/// Where the `}}` is that ends a placeholder whose inside begins at `from`: quotes and inner
-/// brackets are respected where they are balanced.
-fn close(text: &str, from: usize) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let (mut at, mut depth) = (from, 0usize);
-    while at < bytes.len() {
-        match bytes[at] {
-            b'\'' | b'"' => match end_of_quotes(text, at) {
-                Some(end) => at = end - 1,
-                None => break,
-            },
-            b'(' | b'[' | b'{' => depth += 1,
-            b')' | b']' => depth = depth.saturating_sub(1),
-            b'}' if depth == 0 && bytes.get(at + 1) == Some(&b'}') => return Some(at),
-            b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        at += 1;
-    }
-    text[from..].find("}}").map(|i| from + i)
-}
-
-/// One past the closing quote of a quoted text.
-pub(super) fn end_of_quotes(text: &str, open: usize) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let quote = bytes[open];
-    let mut at = open + 1;
-    while at < bytes.len() {
-        match bytes[at] {
-            b'\\' => at += 1,
-            byte if byte == quote => return Some(at + 1),
-            _ => {}
-        }
-        at += 1;
-    }
-    None
 }

@@ -1,7 +1,7 @@
 //! What is wrong with a text that is no expression, in the words of those who wrote it.
 
+use super::brackets::end_of_quotes;
 use super::resolve::Unresolved;
-use super::scan::end_of_quotes;
 use crate::diagnostic::Code;
 use std::ops::Range;
 
