@@ -1,0 +1,84 @@
+use crate::evidence::FileState;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Something that has to be looked at before a gate can speak.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ask {
+    /// What one path is now, with its digest.
+    Path(String),
+    /// The files that a path or glob names.
+    Files {
+        /// Relative to the workspace.
+        pattern: String,
+        /// A regular expression to count in each of them.
+        count: Option<String>,
+    },
+    /// How a command ends.
+    Command {
+        /// The program and its arguments.
+        argv: Vec<String>,
+        /// The most it may take; the gate's own bound holds over it.
+        timeout: Option<Duration>,
+    },
+}
+
+/// What was seen, by what was asked.
+pub type Observations = BTreeMap<Ask, Seen>;
+
+/// What was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seen {
+    /// The state of a path; `None` where nothing is.
+    Path(Result<Option<FileState>, Unseen>),
+    /// Files in path order.
+    Files(Result<Vec<SeenFile>, Unseen>),
+    /// The end of a command.
+    Command(Ran),
+    /// The gate was stopped before it could look.
+    Stopped,
+}
+
+/// Why something could not be looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unseen {
+    /// Whether a rule forbids it (it leads out of the workspace), rather than that it did not work.
+    pub denied: bool,
+    /// A fragment for people.
+    pub reason: String,
+}
+
+/// A file that a pattern names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeenFile {
+    /// Relative to the workspace, `/`-separated, NFC.
+    pub path: String,
+    /// How often the regular expression occurs in it, where that was asked.
+    pub occurrences: Option<u64>,
+}
+
+/// How a command went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ran {
+    /// Its end.
+    pub ended: Ended,
+    /// The last line that it wrote, to stderr if any.
+    pub last_words: String,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// The ways in which a checking command ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself, with this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+    /// Its time ran out.
+    TimedOut,
+    /// The gate was stopped.
+    Stopped,
+    /// It never began, and why.
+    NotStarted(String),
+}

@@ -1,0 +1,175 @@
+use super::ask::{Ask, Ended, Observations, Ran, Seen};
+use super::file_check::files;
+use super::gate::{Criterion, FileCriterion, Gate};
+use super::reconcile::Finding;
+use super::recorded::Recorded;
+use crate::definition::Schema;
+use crate::evidence::CheckDetail;
+use crate::value::{Failure, Json};
+use globset::GlobBuilder;
+use serde_json::json;
+
+/// What a criterion has to have looked at.
+pub(super) fn ask_of(criterion: &Criterion) -> Option<Ask> {
+    match criterion {
+        Criterion::Files(FileCriterion { pattern, count, .. }) => Some(Ask::Files {
+            pattern: pattern.clone(),
+            count: count.as_ref().map(|count| count.pattern.clone()),
+        }),
+        Criterion::Command { argv, timeout, .. } => {
+            Some(Ask::Command { argv: argv.clone(), timeout: *timeout })
+        }
+        _ => None,
+    }
+}
+
+/// The verdict over one check.
+pub(super) fn check(
+    criterion: &Criterion,
+    gate: &Gate,
+    recorded: &Recorded<'_>,
+    seen: &Observations,
+) -> CheckDetail {
+    let seen = ask_of(criterion).map(|ask| seen.get(&ask).cloned().unwrap_or(Seen::Stopped));
+    let (finding, evidence) = match (criterion, &seen) {
+        (_, Some(Seen::Stopped)) => (Finding::inconclusive("the gate was stopped"), None),
+        (Criterion::Files(criterion), Some(Seen::Files(found))) => {
+            let evidence = found.as_ref().ok().map(|found| {
+                let paths: Vec<&str> = found.iter().take(20).map(|f| f.path.as_str()).collect();
+                json!({"matched": found.len(), "files": paths})
+            });
+            (files(criterion, found, recorded), evidence)
+        }
+        (Criterion::Command { inputs, must_fail_before, .. }, Some(Seen::Command(ran))) => {
+            (command(inputs, *must_fail_before, ran, recorded), Some(evidence_of(ran)))
+        }
+        (Criterion::Schema(schema), _) => fits(schema, &gate.output),
+        (Criterion::Truth { truth, .. }, _) => (holds(truth), None),
+        (Criterion::Unresolved { failure, .. }, _) => (unresolved(failure), None),
+        (Criterion::NotYet(name), _) => {
+            let reason =
+                format!("`{name}` checks are known, but this version cannot carry them out");
+            (Finding::inconclusive(reason), None)
+        }
+        (Criterion::Files(_) | Criterion::Command { .. }, _) => {
+            (Finding::inconclusive("it was not looked at"), None)
+        }
+    };
+    let Finding { verdict, reason } = finding;
+    CheckDetail { check: name_of(criterion), verdict, reason, evidence }
+}
+
+fn name_of(criterion: &Criterion) -> String {
+    match criterion {
+        Criterion::Schema(_) => "schema".to_owned(),
+        Criterion::Files(files) => format!("file {}", files.pattern),
+        Criterion::Command { argv, .. } => format!("command {}", argv.join(" ")),
+        Criterion::Truth { source, .. } => format!("expr {source}"),
+        Criterion::Unresolved { check, .. } => check.clone(),
+        Criterion::NotYet(name) => (*name).to_owned(),
+    }
+}
+
+/// Whether the output fits a schema, with every violation.
+pub(super) fn fits(schema: &Schema, output: &Json) -> (Finding, Option<Json>) {
+    let violations = schema.violations(output);
+    let Some(first) = violations.first() else { return (Finding::passed(), None) };
+    let place = match first.pointer.as_str() {
+        "" => "the output".to_owned(),
+        pointer => format!("`{pointer}` of the output"),
+    };
+    let more = match violations.len() - 1 {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    let listed: Vec<Json> = violations
+        .iter()
+        .take(20)
+        .map(|v| json!({"pointer": v.pointer, "message": v.message}))
+        .collect();
+    let reason = format!("{place} does not fit: {}{more}", first.message);
+    (Finding::failed(reason), Some(json!({ "violations": listed })))
+}
+
+fn holds(truth: &Result<bool, Failure>) -> Finding {
+    match truth {
+        Ok(true) => Finding::passed(),
+        Ok(false) => Finding::failed("it is false"),
+        Err(failure) => unresolved(failure),
+    }
+}
+
+fn unresolved(failure: &Failure) -> Finding {
+    let help = failure.help.as_deref().map(|help| format!(" ({help})")).unwrap_or_default();
+    Finding::failed(format!("{}{help}", failure.message))
+}
+
+fn command(
+    inputs: &[String],
+    must_fail_before: bool,
+    ran: &Ran,
+    recorded: &Recorded<'_>,
+) -> Finding {
+    let words = match ran.last_words.as_str() {
+        "" => String::new(),
+        words => format!(": {words}"),
+    };
+    match &ran.ended {
+        Ended::Code(0) => passed_command(inputs, must_fail_before, recorded),
+        Ended::Code(code) => Finding::failed(format!("exit code {code}{words}")),
+        Ended::Signal(signal) => Finding::failed(format!("it was ended by signal {signal}{words}")),
+        Ended::TimedOut => Finding::inconclusive(format!(
+            "it was stopped after {} ms, because its time was up{words}",
+            ran.duration_ms
+        )),
+        Ended::Stopped => Finding::inconclusive("the gate was stopped"),
+        Ended::NotStarted(reason) => Finding::inconclusive(format!("it did not start: {reason}")),
+    }
+}
+
+/// A command that ended with 0 proves nothing where the step changed what decides.
+fn passed_command(inputs: &[String], must_fail_before: bool, recorded: &Recorded<'_>) -> Finding {
+    let mut changed: Vec<String> = Vec::new();
+    for path in recorded.paths().into_iter().filter(|path| recorded.differs(path)) {
+        if inputs.iter().any(|glob| speaks_of(glob, path)) {
+            changed.push(format!("`{path}`"));
+        }
+    }
+    if !changed.is_empty() {
+        return Finding::inconclusive(format!(
+            "exit code 0, but the step itself changed what decides this check: {}",
+            changed.join(", ")
+        ));
+    }
+    if let Some(gap) = recorded.gap().filter(|_| !inputs.is_empty()) {
+        return Finding::inconclusive(format!("exit code 0, but {gap}"));
+    }
+    match must_fail_before {
+        true => Finding::inconclusive(
+            "exit code 0, but whether it failed before the step is not looked at yet",
+        ),
+        false => Finding::passed(),
+    }
+}
+
+/// Whether a glob names a path, or a folder that holds it.
+fn speaks_of(glob: &str, path: &str) -> bool {
+    let glob = glob.strip_prefix("./").unwrap_or(glob).trim_end_matches('/');
+    let below = path.strip_prefix(glob).is_some_and(|rest| rest.starts_with('/'));
+    let matcher = GlobBuilder::new(glob).literal_separator(true).build();
+    // A glob that cannot be read decides nothing, so that every change might matter.
+    below || matcher.map_or(true, |glob| glob.compile_matcher().is_match(path))
+}
+
+fn evidence_of(ran: &Ran) -> Json {
+    let code = match ran.ended {
+        Ended::Code(code) => Some(code),
+        _ => None,
+    };
+    json!({"exitCode": code, "durationMs": ran.duration_ms, "lastWords": ran.last_words})
+}
+
+/// How good a proof a check gives at its best.
+pub(super) fn is_seen(criterion: &Criterion) -> bool {
+    matches!(criterion, Criterion::Files(_) | Criterion::Command { .. })
+}

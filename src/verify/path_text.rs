@@ -1,0 +1,48 @@
+use unicode_normalization::UnicodeNormalization;
+
+/// A path as evidence spells it: relative to the workspace, `/`-separated, NFC, without `.` parts.
+/// What leads out keeps its `..`, so that the guard refuses it.
+pub(super) fn spelt(path: &str, root: &str) -> String {
+    let path: String = path.trim().nfc().collect();
+    let below = path.strip_prefix(root.trim_end_matches('/')).filter(|_| !root.is_empty());
+    let relative = match below {
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => rest.trim_start_matches('/'),
+        _ => &path,
+    };
+    let mut parts: Vec<&str> = Vec::new();
+    for part in relative.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    match relative.starts_with('/') {
+        true => format!("/{}", parts.join("/")),
+        false => parts.join("/"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_spelt_as_evidence_does() {
+        for (path, expected) in [
+            ("src/a.rs", "src/a.rs"),
+            ("./src//a.rs", "src/a.rs"),
+            ("src/x/../a.rs", "src/a.rs"),
+            ("../a.rs", "../a.rs"),
+            ("src/../../a.rs", "../a.rs"),
+            ("/work/src/a.rs", "src/a.rs"),
+            ("/workshop/a.rs", "/workshop/a.rs"),
+            ("/etc/passwd", "/etc/passwd"),
+            ("e\u{301}.txt", "\u{e9}.txt"),
+        ] {
+            assert_eq!(spelt(path, "/work"), expected, "{path}");
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Claims against evidence and disk: by path, content and order.
+
+use super::ask::{Ask, Observations, Seen, Unseen};
+use super::claim::{Claim, ClaimKind};
+use super::recorded::{History, Recorded, is_same_content};
+use crate::definition::ClaimPolicy;
+use crate::evidence::{CheckDetail, FileKind, FileState, Verdict};
+use serde_json::json;
+
+/// What was found about one thing.
+pub(super) struct Finding {
+    pub(super) verdict: Verdict,
+    pub(super) reason: Option<String>,
+}
+
+impl Finding {
+    pub(super) fn passed() -> Finding {
+        Finding { verdict: Verdict::Passed, reason: None }
+    }
+
+    pub(super) fn failed(reason: impl Into<String>) -> Finding {
+        Finding { verdict: Verdict::Failed, reason: Some(reason.into()) }
+    }
+
+    pub(super) fn inconclusive(reason: impl Into<String>) -> Finding {
+        Finding { verdict: Verdict::Inconclusive, reason: Some(reason.into()) }
+    }
+}
+
+/// The verdict over one claim; under `warn` a refuted one is listed and lets the gate pass.
+pub(super) fn reconcile(
+    claim: &Claim,
+    recorded: &Recorded<'_>,
+    seen: &Observations,
+    policy: ClaimPolicy,
+) -> CheckDetail {
+    let history = recorded.history(&claim.path);
+    let now = match seen.get(&Ask::Path(claim.path.clone())) {
+        Some(Seen::Path(now)) => now.as_ref().map(Option::as_ref),
+        _ => Err(&STOPPED),
+    };
+    let mut finding = match now {
+        Ok(now) => find(claim, &history, recorded, now),
+        Err(Unseen { denied: true, reason }) => {
+            Finding::failed(format!("`{}` is claimed as {}, but {reason}", claim.path, claim.kind))
+        }
+        Err(Unseen { reason, .. }) => Finding::inconclusive(format!(
+            "`{}` is claimed as {}, and could not be looked at: {reason}",
+            claim.path, claim.kind
+        )),
+    };
+    if policy == ClaimPolicy::Warn && finding.verdict == Verdict::Failed {
+        finding.verdict = Verdict::Passed;
+        finding.reason = finding.reason.map(|reason| format!("warning: {reason}"));
+    }
+    CheckDetail {
+        check: format!("claim {} {}", claim.kind, claim.path),
+        verdict: finding.verdict,
+        reason: finding.reason,
+        evidence: Some(json!({
+            "calls": history.calls(),
+            "before": history.before().map(brief),
+            "recorded": history.after().map(brief),
+            "now": now.ok().flatten().map(brief),
+        })),
+    }
+}
+
+static STOPPED: Unseen = Unseen { denied: false, reason: String::new() };
+
+fn brief(state: &FileState) -> serde_json::Value {
+    json!({"kind": state.kind, "size": state.size, "sha256": state.sha256})
+}
+
+fn find(
+    claim: &Claim,
+    history: &History<'_>,
+    recorded: &Recorded<'_>,
+    now: Option<&FileState>,
+) -> Finding {
+    if history.is_empty() {
+        return match now {
+            Some(state) if state.kind == FileKind::Directory => folder(claim, recorded),
+            _ => unrecorded(claim, recorded, now.is_some()),
+        };
+    }
+    match claim.kind {
+        ClaimKind::Created => created(claim, history, now),
+        ClaimKind::Modified => modified(claim, history, now),
+        ClaimKind::Deleted => deleted(claim, history, now),
+    }
+}
+
+/// No recorded call touched the path.
+fn unrecorded(claim: &Claim, recorded: &Recorded<'_>, exists: bool) -> Finding {
+    let path = &claim.path;
+    let (did, there) = match (claim.kind, exists) {
+        (ClaimKind::Created, false) => ("wrote it", " and it is not on disk"),
+        (ClaimKind::Created, true) => {
+            ("wrote it; the file that is there is not this step's work", "")
+        }
+        (ClaimKind::Modified, false) => ("changed it", " and it is not on disk"),
+        (ClaimKind::Modified, true) => ("changed it", ""),
+        (ClaimKind::Deleted, false) => ("deleted it; it was not there before either", ""),
+        (ClaimKind::Deleted, true) => ("deleted it", " and it is still there"),
+    };
+    let reason =
+        format!("`{path}` is claimed as {}, but no recorded call {did}{there}", claim.kind);
+    match recorded.gap() {
+        Some(gap) => Finding::inconclusive(format!("{reason}; {gap}")),
+        None => Finding::failed(reason),
+    }
+}
+
+/// A folder is created or modified where something below it was.
+fn folder(claim: &Claim, recorded: &Recorded<'_>) -> Finding {
+    let path = &claim.path;
+    if claim.kind == ClaimKind::Deleted {
+        return Finding::failed(format!("`{path}` is claimed as deleted, but it is still there"));
+    }
+    let below = format!("{path}/");
+    let mut changed = recorded.paths().into_iter().filter(|path| path.starts_with(&below));
+    match changed.any(|path| recorded.differs(path)) {
+        true => Finding::passed(),
+        false => Finding::failed(format!(
+            "the folder `{path}` is claimed as {}, but no recorded call changed a file in it",
+            claim.kind
+        )),
+    }
+}
+
+fn created(claim: &Claim, history: &History<'_>, now: Option<&FileState>) -> Finding {
+    if history.before().is_some() {
+        let path = &claim.path;
+        return Finding::failed(format!(
+            "`{path}` is claimed as created, but it was there before the step began"
+        ));
+    }
+    still_as_recorded(claim, history, now)
+}
+
+fn modified(claim: &Claim, history: &History<'_>, now: Option<&FileState>) -> Finding {
+    let path = &claim.path;
+    if history.before().is_none() && !history.was_modified() {
+        return Finding::failed(format!(
+            "`{path}` is claimed as modified, but it was not there before: the step created it"
+        ));
+    }
+    let same = match (history.before(), history.after()) {
+        (Some(before), Some(after)) => is_same_content(before, after) == Some(true),
+        _ => false,
+    };
+    if same {
+        return Finding::failed(format!(
+            "`{path}` is claimed as modified, but its content is what it was before the step"
+        ));
+    }
+    still_as_recorded(claim, history, now)
+}
+
+fn deleted(claim: &Claim, history: &History<'_>, now: Option<&FileState>) -> Finding {
+    let path = &claim.path;
+    match (history.after(), now) {
+        (None, None) if history.before().is_none() => Finding::failed(format!(
+            "`{path}` is claimed as deleted, but it was not there before the step began"
+        )),
+        (None, None) => Finding::passed(),
+        (Some(_), None) => Finding::failed(format!(
+            "`{path}` is claimed as deleted and is gone, but the last recorded call wrote it{}",
+            by(history)
+        )),
+        (None, Some(_)) => Finding::failed(format!(
+            "`{path}` is claimed as deleted and a recorded call deleted it, but it is there again"
+        )),
+        (Some(_), Some(_)) => {
+            Finding::failed(format!("`{path}` is claimed as deleted, but it is still there"))
+        }
+    }
+}
+
+/// What the last recorded call left must be what is on disk.
+fn still_as_recorded(claim: &Claim, history: &History<'_>, now: Option<&FileState>) -> Finding {
+    let (path, kind) = (&claim.path, claim.kind);
+    let Some(left) = history.after() else {
+        return Finding::failed(format!(
+            "`{path}` is claimed as {kind}, but the last recorded call deleted it{}",
+            by(history)
+        ));
+    };
+    let Some(now) = now else {
+        return Finding::failed(format!(
+            "`{path}` is claimed as {kind} and a recorded call wrote it{}, but it is not on disk \
+             any more",
+            by(history)
+        ));
+    };
+    match is_same_content(left, now) {
+        Some(true) => Finding::passed(),
+        Some(false) => Finding::failed(format!(
+            "`{path}` is claimed as {kind}, but its content is not what the last recorded call \
+             left{}: {} bytes now, {} then, with another digest",
+            by(history),
+            now.size,
+            left.size
+        )),
+        None => Finding::inconclusive(format!(
+            "`{path}` is claimed as {kind}, but no digest of what was written was recorded"
+        )),
+    }
+}
+
+fn by(history: &History<'_>) -> String {
+    history
+        .last_call()
+        .map_or(String::new(), |call| format!(" (`{}`, call `{}`)", call.tool, call.id))
+}
