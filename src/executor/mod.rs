@@ -4,14 +4,15 @@
 //! [`Recorder::record`], which returns once it is; live tokens go through [`Recorder::progress`]
 //! and are never stored. The types of the seam live in [`crate::attempt`].
 
-//mod gate;
+mod gate;
 //mod http;
 //mod local;
-//mod observer;
+mod observer;
 //mod process;
 //mod tool;
 
 //pub use local::LocalExecutor;
+pub use gate::run_gate;
 
 pub use crate::attempt::{
     Context, Outcome, Progress, Recorder, Request, RunWork, SpecialistWork, Stopped, Work,

@@ -1,0 +1,135 @@
+//! Looks at what a gate asks for: through the path guard and the supervisor, and never otherwise.
+
+use crate::clock;
+use crate::process::{End, Exited, Spawn};
+use crate::tool::{PathError, Toolbox, Workspace};
+use crate::value::limits;
+use crate::verify::{Ask, Ended, Observations, Ran, Seen, SeenFile, Unseen};
+use regex::bytes::Regex;
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+
+/// Files larger than this are not searched.
+const SEARCHED_BYTES: u64 = 64 << 20;
+
+/// The eyes of one gate.
+pub(super) struct Observer<'a> {
+    pub(super) toolbox: &'a Toolbox,
+    /// Environment of checking commands.
+    pub(super) env: &'a [(String, String)],
+    /// Their working directory, relative to the workspace.
+    pub(super) cwd: &'a str,
+    /// When the gate's time is up.
+    pub(super) deadline: Option<Instant>,
+    pub(super) cancel: &'a CancellationToken,
+}
+
+impl Observer<'_> {
+    /// Looks at everything, in order.
+    pub(super) async fn observe(&self, asks: Vec<Ask>) -> Observations {
+        let mut seen = Observations::new();
+        for ask in asks {
+            let found = match self.cancel.is_cancelled() {
+                true => Seen::Stopped,
+                false => self.look(&ask).await,
+            };
+            seen.insert(ask, found);
+        }
+        seen
+    }
+
+    async fn look(&self, ask: &Ask) -> Seen {
+        if let Ask::Command { argv, timeout } = ask {
+            return Seen::Command(self.run(argv, *timeout).await);
+        }
+        let (workspace, ask) = (self.toolbox.workspace().clone(), ask.clone());
+        let work = tokio::task::spawn_blocking(move || look_at_files(&workspace, &ask));
+        tokio::select! {
+            seen = work => seen.unwrap_or(Seen::Stopped),
+            () = self.cancel.cancelled() => Seen::Stopped,
+        }
+    }
+
+    async fn run(&self, argv: &[String], timeout: Option<Duration>) -> Ran {
+        let left = self.deadline.map(|end| end.saturating_duration_since(clock::instant()));
+        let not_started = |reason: String| Ran {
+            ended: Ended::NotStarted(reason),
+            last_words: String::new(),
+            duration_ms: 0,
+        };
+        let cwd = match self.toolbox.workspace().cwd(self.cwd) {
+            Ok(cwd) => cwd,
+            Err(error) => return not_started(error.to_string()),
+        };
+        if argv.is_empty() {
+            return not_started("the command is empty".to_owned());
+        }
+        let spawn = Spawn {
+            argv: argv.to_vec(),
+            cwd,
+            env: self.env.to_vec(),
+            stdin: Vec::new(),
+            timeout: [timeout, left].into_iter().flatten().min(),
+            idle: None,
+            max_stream: limits::STREAM_BYTES,
+        };
+        ran(self.toolbox.supervisor().run(spawn, self.cancel, None).await)
+    }
+}
+
+fn ran(exited: Exited) -> Ran {
+    let last = |text: &str| {
+        let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
+        Some(line.chars().take(200).collect::<String>())
+    };
+    Ran {
+        last_words: last(&exited.stderr).or_else(|| last(&exited.stdout)).unwrap_or_default(),
+        duration_ms: exited.duration.as_millis() as u64,
+        ended: match exited.end {
+            End::Code(code) => Ended::Code(code),
+            End::Signal(signal) => Ended::Signal(signal),
+            End::TimedOut | End::Idle => Ended::TimedOut,
+            End::Cancelled => Ended::Stopped,
+            End::NotStarted(reason) => Ended::NotStarted(reason),
+        },
+    }
+}
+
+fn look_at_files(workspace: &Workspace, ask: &Ask) -> Seen {
+    match ask {
+        Ask::Path(path) => Seen::Path(workspace.stat(path).map_err(unseen)),
+        Ask::Files { pattern, count } => Seen::Files(files(workspace, pattern, count.as_deref())),
+        Ask::Command { .. } => Seen::Stopped,
+    }
+}
+
+fn files(
+    workspace: &Workspace,
+    pattern: &str,
+    count: Option<&str>,
+) -> Result<Vec<SeenFile>, Unseen> {
+    let regex = count.map(Regex::new).transpose().map_err(|error| Unseen {
+        denied: false,
+        reason: format!("`{}` is not a regular expression: {error}", count.unwrap_or_default()),
+    })?;
+    let paths = workspace.glob(pattern).map_err(unseen)?;
+    let file = |path: String| {
+        let occurrences = regex.as_ref().and_then(|regex| occurrences(workspace, &path, regex));
+        SeenFile { path, occurrences }
+    };
+    Ok(paths.into_iter().map(file).collect())
+}
+
+/// How often a regular expression occurs; `None` where the file cannot be read or is too large.
+fn occurrences(workspace: &Workspace, path: &str, regex: &Regex) -> Option<u64> {
+    let state = workspace.stat(path).ok()??;
+    if state.size > SEARCHED_BYTES {
+        return None;
+    }
+    let bytes = workspace.read_file(path).ok()?;
+    Some(regex.find_iter(&bytes).count() as u64)
+}
+
+fn unseen(error: PathError) -> Unseen {
+    Unseen { denied: error.is_denial(), reason: error.to_string() }
+}
