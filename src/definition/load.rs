@@ -1,5 +1,13 @@
-use super::Catalog;
-use crate::diagnostic::Diagnostic;
+use super::syntax::{
+    Decoder, FileText, FrontMatterError, Node, agent, playbook, profile, read_text, read_yaml, settings,
+    specialist, split_front_matter,
+};
+use super::{Catalog, DefinitionForm, Playbook, Settings, Specialist};
+use crate::diagnostic::{Code, Diagnostic, Sources, Span};
+use crate::value::Digest;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
 
 /// What a file is taken for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +36,195 @@ pub struct InputFile {
 }
 
 /// Reads and checks everything at once: all clean definitions, and all problems of all files.
-pub fn load(_files: Vec<InputFile>) -> (Catalog, Vec<Diagnostic>) {
-    (Catalog::default(), Vec::new())
+pub fn load(files: Vec<InputFile>) -> (Catalog, Vec<Diagnostic>) {
+    let mut loader = Loader::default();
+    // Templates may refer to the secrets that the settings declare.
+    let (settings, definitions): (Vec<_>, Vec<_>) =
+        files.into_iter().partition(|file| file.role == FileRole::Settings);
+    for file in settings.iter().chain(&definitions) {
+        loader.file(file);
+    }
+    loader.finish()
+}
+
+#[derive(Default)]
+struct Loader {
+    sources: Sources,
+    diagnostics: Vec<Diagnostic>,
+    playbooks: Vec<Playbook>,
+    specialists: Vec<Specialist>,
+    settings: Option<(Settings, Span)>,
+    secrets: BTreeSet<String>,
+}
+
+impl Loader {
+    fn file(&mut self, file: &InputFile) {
+        let text = match read_text(&file.path, &file.bytes, &mut self.sources) {
+            Ok(text) => text,
+            Err(diagnostic) => return self.diagnostics.push(diagnostic),
+        };
+        let mut decoder = Decoder::default();
+        decoder.names.secrets = self.secrets.clone();
+        let digest = Digest::of(&file.bytes);
+        match file.role {
+            FileRole::Playbook | FileRole::Workflow => {
+                self.playbook(file, &text, digest, decoder);
+            }
+            FileRole::Specialist | FileRole::AgentProfile => {
+                self.specialist(file, &text, digest, decoder);
+            }
+            FileRole::Settings => self.settings(&text, decoder),
+        }
+    }
+
+    fn playbook(&mut self, file: &InputFile, text: &FileText, digest: Digest, mut decoder: Decoder) {
+        let form = match file.role {
+            FileRole::Workflow => DefinitionForm::Workflow,
+            _ => DefinitionForm::Playbook,
+        };
+        let root = match form {
+            DefinitionForm::Playbook => yaml(text, text.start..text.text.len(), &mut decoder),
+            DefinitionForm::Workflow => {
+                markdown(&file.path, text, &mut decoder).map(|(root, _)| root)
+            }
+        };
+        let origin = playbook::Origin { form, path: &file.path, digest };
+        let found = root.and_then(|root| playbook::playbook(&root, &origin, &mut decoder));
+        let clean = !decoder.has_errors();
+        self.diagnostics.extend(decoder.finish());
+        self.playbooks.extend(found.filter(|_| clean));
+    }
+
+    fn specialist(&mut self, file: &InputFile, text: &FileText, digest: Digest, mut decoder: Decoder) {
+        let path = &file.path;
+        let found = match file.role {
+            FileRole::AgentProfile => markdown(path, text, &mut decoder).and_then(|(root, body)| {
+                profile::profile(&root, &text.text[body], path, digest, &mut decoder)
+            }),
+            _ => yaml(text, text.start..text.text.len(), &mut decoder).and_then(|root| {
+                match root.get("agent").is_some() {
+                    true => agent::agent(&root, path, digest, &mut decoder),
+                    false => specialist::specialist(&root, path, digest, &mut decoder),
+                }
+            }),
+        };
+        let clean = !decoder.has_errors();
+        self.diagnostics.extend(decoder.finish());
+        self.specialists.extend(found.filter(|_| clean));
+    }
+
+    fn settings(&mut self, text: &FileText, mut decoder: Decoder) {
+        let whole = text.start..text.text.len();
+        let found = yaml(text, whole, &mut decoder)
+            .and_then(|root| Some((settings::settings(&root, &mut decoder)?, root.span)));
+        let clean = !decoder.has_errors();
+        self.diagnostics.extend(decoder.finish());
+        let Some((found, span)) = found.filter(|_| clean) else { return };
+        if let Some((_, first)) = &self.settings {
+            let message = "the project has settings in two files";
+            self.diagnostics.push(
+                Diagnostic::error(Code::DUPLICATE_DEFINITION, span, message)
+                    .label(*first, "these are used")
+                    .help("keep one of the two files"),
+            );
+            return;
+        }
+        self.secrets = found.secrets.keys().cloned().collect();
+        self.settings = Some((found, span));
+    }
+
+    /// Leaves out definitions that share an id, since neither can be meant.
+    fn finish(mut self) -> (Catalog, Vec<Diagnostic>) {
+        let mut catalog = Catalog {
+            settings: Arc::new(self.settings.map(|(settings, _)| settings).unwrap_or_default()),
+            ..Catalog::default()
+        };
+        let playbooks = self.playbooks.into_iter();
+        let playbooks = playbooks.map(|found| (found.id.clone(), found.path.clone(), found.span, found));
+        catalog.playbooks =
+            unique(playbooks, "playbook", &mut self.diagnostics);
+        let specialists = self.specialists.into_iter();
+        let specialists =
+            specialists.map(|found| (found.id.clone(), found.path.clone(), found.span, found));
+        catalog.specialists = unique(specialists, "specialist", &mut self.diagnostics);
+        catalog.sources = self.sources;
+        (catalog, self.diagnostics)
+    }
+}
+
+/// Definitions by id; of those that share one, none.
+fn unique<Id: Ord + Clone + std::fmt::Display, T>(
+    found: impl Iterator<Item = (Id, String, Span, T)>,
+    what: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> BTreeMap<Id, Arc<T>> {
+    let mut unique: BTreeMap<Id, Arc<T>> = BTreeMap::new();
+    let mut first: BTreeMap<Id, (String, Span)> = BTreeMap::new();
+    for (id, path, span, definition) in found {
+        let Some((other, at)) = first.get(&id) else {
+            first.insert(id.clone(), (path, span));
+            unique.insert(id, Arc::new(definition));
+            continue;
+        };
+        diagnostics.push(
+            Diagnostic::error(
+                Code::DUPLICATE_DEFINITION,
+                span,
+                format!("two files define the {what} `{id}`: `{other}` and `{path}`"),
+            )
+            .label(*at, "defined here too")
+            .help("rename one of them or delete it; until then neither is used"),
+        );
+        unique.remove(&id);
+    }
+    unique
+}
+
+/// The document of a part of a text; what is empty is a problem of its own.
+pub(super) fn yaml(text: &FileText, part: Range<usize>, decoder: &mut Decoder) -> Option<Node> {
+    let (root, found) = read_yaml(&text.text[part.clone()], part.start, text.source);
+    let unreadable = !found.is_empty();
+    decoder.extend(found);
+    match root {
+        Some(root) if root.is_null() => {
+            decoder.push(empty(text, part.start));
+            None
+        }
+        None if !unreadable => {
+            decoder.push(empty(text, part.start));
+            None
+        }
+        root => root,
+    }
+}
+
+fn empty(text: &FileText, at: usize) -> Diagnostic {
+    Diagnostic::error(Code::EMPTY_FILE, Span::new(text.source, at, at), "there is no definition in the file")
+        .help("write one, or delete the file")
+}
+
+/// The front matter's tree and where the body is. A `README.md` without front matter is documentation
+/// of the folder and no problem.
+fn markdown(path: &str, text: &FileText, decoder: &mut Decoder) -> Option<(Node, Range<usize>)> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let at = |from: usize, to: usize| Span::new(text.source, text.start + from, text.start + to);
+    match split_front_matter(&text.text, text.start) {
+        Ok(split) => Some((yaml(text, split.matter, decoder)?, split.body)),
+        Err(FrontMatterError::Missing) if name.eq_ignore_ascii_case("readme.md") => None,
+        Err(FrontMatterError::Missing) => {
+            let message = "the file does not begin with front matter";
+            decoder.push(
+                Diagnostic::error(Code::FRONT_MATTER, at(0, 0), message)
+                    .help("begin with a line `---`, then the keys, then another line `---`"),
+            );
+            None
+        }
+        Err(FrontMatterError::Unclosed) => {
+            decoder.push(
+                Diagnostic::error(Code::FRONT_MATTER, at(0, 3), "the front matter is never closed")
+                    .help("end it with a line `---`"),
+            );
+            None
+        }
+    }
 }

@@ -1,1 +1,12 @@
-//! One rule a file.
+//! One rule a file. A rule reads what was decoded and adds what is wrong with it.
+
+pub(super) mod argv;
+pub(super) mod dependencies;
+pub(super) mod duplicates;
+pub(super) mod name_clash;
+pub(super) mod name_form;
+pub(super) mod param_values;
+pub(super) mod pattern;
+pub(super) mod shell_text;
+pub(super) mod tool_input;
+pub(super) mod url;

@@ -1,1 +1,39 @@
-//! Trees with positions.
+//! From bytes to checked forms: texts, trees with positions, and the decoders over them.
+//!
+//! Pure and private. [`yaml`] makes a [`Node`] tree in which every key and value knows its bytes;
+//! the decoders walk it and collect every problem instead of stopping at the first. Nothing here
+//! reads files, and nothing outside of `definition` sees a [`Node`].
+
+mod decoder;
+mod environment;
+mod fields;
+mod file_text;
+mod front_matter;
+mod later;
+mod node;
+mod policies;
+mod scalar;
+mod schema_version;
+mod syntax_error;
+mod templates;
+mod yaml;
+
+pub(super) mod agent;
+pub(super) mod checks;
+pub(super) mod outline;
+pub(super) mod params;
+pub(super) mod playbook;
+pub(super) mod profile;
+pub(super) mod script;
+pub(super) mod settings;
+pub(super) mod specialist;
+pub(super) mod step;
+pub(super) mod step_kind;
+
+pub(super) use decoder::Decoder;
+pub(super) use fields::Fields;
+pub(super) use file_text::{FileText, read_text};
+pub(super) use front_matter::{FrontMatterError, split_front_matter};
+pub(super) use templates::Secrets;
+pub(super) use node::{Key, Node, Scalar, ScalarKind, Value};
+pub(super) use yaml::read_yaml;

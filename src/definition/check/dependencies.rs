@@ -1,0 +1,63 @@
+use crate::definition::model::{Step, StepPhase};
+use crate::definition::syntax::Decoder;
+use crate::diagnostic::{Code, Diagnostic, nearest};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// `dependsOn` names other steps of the same list, each once.
+pub(crate) fn check(steps: &[Step], finally: &[Step], decoder: &mut Decoder) {
+    let phases: BTreeMap<&str, StepPhase> =
+        steps.iter().chain(finally).map(|step| (step.id.as_str(), step.phase)).collect();
+    for step in steps.iter().chain(finally) {
+        let mut seen = BTreeSet::new();
+        for (id, span) in &step.depends_on {
+            let problem = match phases.get(id.as_str()) {
+                _ if *id == step.id => Diagnostic::error(
+                    Code::SELF_DEPENDENCY,
+                    *span,
+                    format!("the step `{id}` depends on itself"),
+                )
+                .help("remove it"),
+                None => unknown(id.as_str(), *span, &phases),
+                Some(phase) if *phase != step.phase => other_list(step, id.as_str(), *span),
+                Some(_) if !seen.insert(id) => {
+                    let message = format!("`{id}` is named twice");
+                    Diagnostic::warning(Code::NO_EFFECT, *span, message).help("remove one of them")
+                }
+                Some(_) => continue,
+            };
+            decoder.push(problem);
+        }
+    }
+}
+
+fn unknown(
+    id: &str,
+    span: crate::diagnostic::Span,
+    phases: &BTreeMap<&str, StepPhase>,
+) -> Diagnostic {
+    let help = match nearest(id, phases.keys().copied()) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None if phases.len() <= 12 => {
+            format!("known steps: {}", phases.keys().copied().collect::<Vec<_>>().join(", "))
+        }
+        None => "write the id of a step of this list".to_owned(),
+    };
+    Diagnostic::error(Code::UNKNOWN_STEP, span, format!("unknown step `{id}`")).help(help)
+}
+
+fn other_list(step: &Step, id: &str, span: crate::diagnostic::Span) -> Diagnostic {
+    let (message, help) = match step.phase {
+        StepPhase::Main => (
+            format!("`{id}` is a step of `finally`, which runs after all others"),
+            "move it into `steps`, or remove the dependency",
+        ),
+        StepPhase::Finally => (
+            format!("`{id}` has always ended before `finally` begins"),
+            "remove it; `finally` may read any step without naming it",
+        ),
+    };
+    match step.phase {
+        StepPhase::Main => Diagnostic::error(Code::UNKNOWN_STEP, span, message).help(help),
+        StepPhase::Finally => Diagnostic::warning(Code::NO_EFFECT, span, message).help(help),
+    }
+}

@@ -1,0 +1,106 @@
+use super::pattern;
+use crate::definition::model::{Param, ParamType};
+use crate::definition::syntax::Decoder;
+use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::value::{Json, kind_of};
+
+/// A parameter's default fits its own declaration.
+pub(crate) fn check(param: &Param, default: Span, pattern_span: Span, decoder: &mut Decoder) {
+    if let Some(text) = &param.pattern {
+        pattern::regex(text, pattern_span, decoder);
+    }
+    if let (Some(min), Some(max)) = (param.min, param.max) {
+        if min > max {
+            let message = format!("`min` of `{}` is larger than its `max`", param.name);
+            decoder.push(Diagnostic::error(Code::BAD_PARAM, param.span, message).help("swap them"));
+        }
+    }
+    let Some(value) = &param.default else { return };
+    let Some((message, help)) = misfit(param, value) else {
+        if param.required && !value.is_null() {
+            let message = format!("`{}` has a default, so it is never required", param.name);
+            decoder.push(
+                Diagnostic::warning(Code::NO_EFFECT, default, message)
+                    .help("remove `required: true` or the default"),
+            );
+        }
+        return;
+    };
+    decoder.push(
+        Diagnostic::error(Code::BAD_PARAM, default, message)
+            .label(param.span, "declared here")
+            .help(help),
+    );
+}
+
+/// Why a default does not fit, with the mend.
+fn misfit(param: &Param, value: &Json) -> Option<(String, String)> {
+    if value.is_null() {
+        return None;
+    }
+    if param.kind == ParamType::Secret {
+        let reference =
+            value.as_str().is_some_and(|text| text.starts_with("env:") || text.starts_with("file:"));
+        return (!reference).then(|| {
+            (
+                format!("a secret such as `{}` cannot be written into a definition", param.name),
+                "write `env:NAME` or `file:PATH`, where its value is".to_owned(),
+            )
+        });
+    }
+    let (fits, expected) = match param.kind {
+        ParamType::String | ParamType::Path | ParamType::Secret => (value.is_string(), "a text"),
+        ParamType::Integer => (value.is_i64() || value.is_u64(), "a whole number"),
+        ParamType::Number => (value.is_number(), "a number"),
+        ParamType::Boolean => (value.is_boolean(), "`true` or `false`"),
+        ParamType::List => (value.is_array(), "a list"),
+        ParamType::Object => (value.is_object(), "a map"),
+    };
+    if !fits {
+        let message =
+            format!("the default of `{}` is {}, expected {expected}", param.name, a(kind_of(value)));
+        return Some((message, "correct the default or the `type`".to_owned()));
+    }
+    refused(param, value)
+}
+
+/// What of `enum`, `pattern`, `min`, `max` and `schema` refuses a value of the right type.
+fn refused(param: &Param, value: &Json) -> Option<(String, String)> {
+    let name = &param.name;
+    if !param.one_of.is_empty() && !param.one_of.contains(value) {
+        let known = param.one_of.iter().map(Json::to_string).collect::<Vec<_>>().join(", ");
+        return Some((format!("the default of `{name}` is not in its `enum`"), format!("one of {known}")));
+    }
+    if let (Some(pattern), Some(text)) = (&param.pattern, value.as_str()) {
+        let whole = regex::Regex::new(&format!("^(?:{pattern})$"));
+        if whole.is_ok_and(|whole| !whole.is_match(text)) {
+            let message = format!("the default of `{name}` does not match its `pattern`");
+            return Some((message, format!("`{pattern}` must match the whole text")));
+        }
+    }
+    let size = match value {
+        Json::Number(number) => number.as_f64()?,
+        Json::String(text) => text.chars().count() as f64,
+        Json::Array(items) => items.len() as f64,
+        Json::Object(map) => map.len() as f64,
+        _ => return schema(param, value),
+    };
+    if param.min.is_some_and(|min| size < min) || param.max.is_some_and(|max| size > max) {
+        let message = format!("the default of `{name}` is outside of its `min` and `max`");
+        return Some((message, "correct the default or the bounds".to_owned()));
+    }
+    schema(param, value)
+}
+
+fn schema(param: &Param, value: &Json) -> Option<(String, String)> {
+    let violation = param.schema.as_ref()?.violations(value).into_iter().next()?;
+    let message = format!("the default of `{}` does not fit its schema", param.name);
+    Some((message, format!("{} {}", violation.pointer, violation.message).trim().to_owned()))
+}
+
+fn a(kind: &str) -> String {
+    match kind {
+        "object" => "an object".to_owned(),
+        other => format!("a {other}"),
+    }
+}

@@ -1,0 +1,56 @@
+use crate::definition::syntax::{Decoder, Node};
+use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::expression::placeholders_in;
+
+/// A shell script is literal: a placeholder of a known name in it would make a value code.
+pub(crate) fn check(text: &str, node: &Node, decoder: &mut Decoder) {
+    for (range, inner) in placeholders_in(text, &decoder.names, decoder.style) {
+        let span = match node.origin().verbatim {
+            Some(start) => {
+                Span::new(node.span.source, start as usize + range.start, start as usize + range.end)
+            }
+            None => node.span,
+        };
+        let variable = variable_for(&inner);
+        let inner = inner.trim();
+        let message = format!("`{}` cannot stand in a shell script", &text[range]);
+        decoder.push(
+            Diagnostic::error(Code::VALUE_AS_CODE, span, message)
+                .caption("a value would become code")
+                .help(format!(
+                    "write `\"${variable}\"` here and `env: {{{variable}: \"{{{{{inner}}}}}\"}}` beside `run`, or use the list form `run: [program, \"{{{{{inner}}}}}\"]`"
+                )),
+        );
+    }
+}
+
+/// `research.output.files | join` becomes `RESEARCH_OUTPUT_FILES`, `featureName` `FEATURE_NAME`.
+fn variable_for(inner: &str) -> String {
+    let reference = inner.trim().split(['|', ' ', '(']).next().unwrap_or_default();
+    let mut name = String::new();
+    let mut lower = false;
+    for c in reference.chars() {
+        if c.is_ascii_uppercase() && lower {
+            name.push('_');
+        }
+        lower = c.is_ascii_lowercase();
+        name.push(if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' });
+    }
+    let name = name.trim_matches('_');
+    if name.is_empty() { "VALUE".to_owned() } else { name.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn names_a_variable_after_the_reference() {
+        let cases = [
+            ("featureName", "FEATURE_NAME"),
+            (" research.output.files | join ", "RESEARCH_OUTPUT_FILES"),
+            ("steps['a-b'].output", "STEPS__A_B__OUTPUT"),
+        ];
+        for (inner, name) in cases {
+            assert_eq!(super::variable_for(inner), name);
+        }
+    }
+}

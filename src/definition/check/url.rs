@@ -1,0 +1,37 @@
+use crate::definition::syntax::{Decoder, Node};
+use crate::diagnostic::{Code, Diagnostic};
+
+/// The scheme and host of an address are literal.
+pub(crate) fn check(text: &str, literal: bool, node: &Node, decoder: &mut Decoder) {
+    let placeholder = match literal {
+        true => text.len(),
+        false => ["{{", "<<", "{"].iter().filter_map(|open| text.find(open)).min().unwrap_or(text.len()),
+    };
+    let fixed = &text[..placeholder];
+    let Some(rest) = ["http://", "https://"].iter().find_map(|scheme| fixed.strip_prefix(scheme)) else {
+        let (message, help) = match fixed.is_empty() && !literal {
+            true => ("the scheme and host of an address cannot be placeholders", "write `https://host/` literally; values may follow in the path, or as `query`"),
+            false => ("an address starts with `http://` or `https://`", "write the whole address"),
+        };
+        let code = if fixed.is_empty() && !literal { Code::VALUE_AS_CODE } else { Code::BAD_VALUE };
+        decoder.push(Diagnostic::error(code, node.span, message).help(help));
+        return;
+    };
+    let host_ends = rest.find(['/', '?', '#']);
+    let host = &rest[..host_ends.unwrap_or(rest.len())];
+    if host_ends.is_none() && !literal {
+        decoder.push(
+            Diagnostic::error(Code::VALUE_AS_CODE, node.span, "the host of an address cannot be a placeholder")
+                .help("write the host literally and end it with `/`; values may follow in the path, or as `query`"),
+        );
+    } else if host.is_empty() || host.contains(char::is_whitespace) {
+        decoder.push(
+            Diagnostic::error(Code::BAD_VALUE, node.span, "the address has no host").help("write `https://host/path`"),
+        );
+    } else if host.contains('@') {
+        decoder.push(
+            Diagnostic::error(Code::SECRET_PLACE, node.span, "a name and password cannot stand in an address")
+                .help("send them in `headers: {Authorization: \"{{secrets.NAME}}\"}`"),
+        );
+    }
+}

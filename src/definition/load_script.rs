@@ -1,0 +1,18 @@
+use super::Script;
+use super::load::yaml;
+use super::syntax::{Decoder, read_text, script};
+use crate::diagnostic::{Diagnostic, Sources};
+
+/// Reads a script for `--script`; `None` where it has errors.
+pub fn load_script(path: &str, bytes: &[u8]) -> (Option<Script>, Sources, Vec<Diagnostic>) {
+    let mut sources = Sources::default();
+    let text = match read_text(path, bytes, &mut sources) {
+        Ok(text) => text,
+        Err(diagnostic) => return (None, sources, vec![diagnostic]),
+    };
+    let mut decoder = Decoder::default();
+    let root = yaml(&text, text.start..text.text.len(), &mut decoder);
+    let found = root.and_then(|root| script::script(&root, &mut decoder));
+    let clean = !decoder.has_errors();
+    (found.filter(|_| clean), sources, decoder.finish())
+}

@@ -1,0 +1,152 @@
+use super::{Property, Violation, property, recognise, short_form, violation};
+use crate::definition::syntax::{Decoder, Node};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::value::{Json, JsonMap};
+use jsonschema::{PatternOptions, Validator};
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+/// A checked JSON Schema (draft 2020-12), written as such or in the documents' short form.
+#[derive(Clone)]
+pub struct Schema {
+    json: Arc<Json>,
+    validator: Arc<OnceLock<Option<Validator>>>,
+}
+
+impl Schema {
+    /// Checks a JSON Schema; every fault of it, as fragments that name the place.
+    pub fn new(json: Json) -> Result<Schema, Vec<String>> {
+        let faults = faults(&json);
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        let schema = Schema::right_by_construction(json);
+        match compile(&schema.json) {
+            Ok(validator) => {
+                // The lock is fresh, so this cannot be refused.
+                let _ = schema.validator.set(Some(validator));
+                Ok(schema)
+            }
+            Err(fault) => Err(vec![fault]),
+        }
+    }
+
+    /// A schema that our own short form made; compiled when it is first used.
+    fn right_by_construction(json: Json) -> Schema {
+        Schema { json: Arc::new(json), validator: Arc::new(OnceLock::new()) }
+    }
+
+    /// Reads either form off a definition; problems go to the decoder.
+    pub(crate) fn decode(node: &Node, decoder: &mut Decoder) -> Option<Schema> {
+        if !recognise::is_json_schema(node) {
+            return short_form::read(node, decoder).map(Schema::right_by_construction);
+        }
+        match Schema::new(node.to_json()) {
+            Ok(schema) => Some(schema),
+            Err(faults) => {
+                for fault in faults {
+                    decoder.push(
+                        Diagnostic::error(Code::BAD_SCHEMA, node.span, fault)
+                            .help("write JSON Schema (draft 2020-12), or the short form `files: \"string[]\"`"),
+                    );
+                }
+                None
+            }
+        }
+    }
+
+    /// An object with these required text keys: the `outputs: [findings]` of a workflow.
+    pub fn of_texts<'k>(keys: impl IntoIterator<Item = &'k str>) -> Schema {
+        let keys: Vec<&str> = keys.into_iter().collect();
+        let properties: JsonMap =
+            keys.iter().map(|key| ((*key).to_owned(), serde_json::json!({"type": "string"}))).collect();
+        Schema::right_by_construction(
+            serde_json::json!({"type": "object", "properties": properties, "required": keys}),
+        )
+    }
+
+    /// The same, with an optional text `summary` where it describes an object and says nothing of it.
+    #[must_use]
+    pub fn with_summary(self) -> Schema {
+        let described = |json: &Json| json.get("properties").is_some_and(Json::is_object);
+        if !described(&self.json) || self.json["properties"].get("summary").is_some() {
+            return self;
+        }
+        let mut json = Arc::unwrap_or_clone(self.json);
+        json["properties"]["summary"] = serde_json::json!({
+            "type": "string", "description": "what was done and found, in a few sentences"
+        });
+        Schema::right_by_construction(json)
+    }
+
+    /// The JSON Schema.
+    pub fn json(&self) -> &Json {
+        &self.json
+    }
+
+    /// Every way in which a value does not fit; empty where it does.
+    pub fn violations(&self, value: &Json) -> Vec<Violation> {
+        match self.validator.get_or_init(|| compile(&self.json).ok()) {
+            Some(validator) => violation::of(validator, value),
+            None => Vec::new(),
+        }
+    }
+
+    /// Whether values of this schema can have that path of keys: `["files", "path"]`.
+    pub fn property(&self, path: &[&str]) -> Property {
+        property::find(&self.json, &self.json, path, 0)
+    }
+
+    /// The keys that an object of this schema is known to have, for suggestions.
+    pub fn keys(&self) -> Vec<&str> {
+        let properties = self.json.get("properties").and_then(Json::as_object);
+        properties.into_iter().flat_map(|map| map.keys().map(String::as_str)).collect()
+    }
+}
+
+impl fmt::Debug for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Schema({})", self.json)
+    }
+}
+
+const DRAFTS: [&str; 5] = [
+    "https://json-schema.org/draft/2020-12/schema",
+    "https://json-schema.org/draft/2019-09/schema",
+    "http://json-schema.org/draft-07/schema",
+    "http://json-schema.org/draft-06/schema",
+    "http://json-schema.org/draft-04/schema",
+];
+
+fn compile(json: &Json) -> Result<Validator, String> {
+    jsonschema::options()
+        .offline()
+        .with_pattern_options(PatternOptions::regex())
+        .build(json)
+        .map_err(|error| format!("the schema cannot be used: {error}"))
+}
+
+/// What the meta-schema says against it.
+fn faults(json: &Json) -> Vec<String> {
+    if !(json.is_object() || json.is_boolean()) {
+        return vec!["a schema is a map".to_owned()];
+    }
+    if let Some(draft) = json.get("$schema") {
+        let known = draft.as_str().is_some_and(|uri| DRAFTS.contains(&uri.trim_end_matches('#')));
+        if !known {
+            return vec![format!("`$schema` is {draft}, which is no draft of JSON Schema that is known here")];
+        }
+    }
+    let meta = match jsonschema::meta::validator_for(json) {
+        Ok(meta) => meta,
+        Err(error) => return vec![format!("the schema cannot be used: {error}")],
+    };
+    let faults = meta.iter_errors(json).map(|error| {
+        let place = error.instance_path().as_str().to_owned();
+        match place.is_empty() {
+            true => format!("the schema is not valid: {error}"),
+            false => format!("the schema is not valid at `{place}`: {error}"),
+        }
+    });
+    faults.collect()
+}

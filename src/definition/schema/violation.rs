@@ -1,0 +1,94 @@
+use crate::value::{Json, json_text, kind_of};
+use jsonschema::error::{TypeKind, ValidationErrorKind};
+use jsonschema::{ValidationError, Validator};
+
+/// One way in which a value does not fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// JSON pointer into the value; empty is the whole.
+    pub pointer: String,
+    /// What is wrong, a fragment.
+    pub message: String,
+}
+
+/// More than this many say nothing new, neither to a person nor to a model.
+const MOST: usize = 50;
+
+pub(super) fn of(validator: &Validator, value: &Json) -> Vec<Violation> {
+    validator.iter_errors(value).take(MOST).map(|error| plain(&error)).collect()
+}
+
+fn plain(error: &ValidationError<'_>) -> Violation {
+    let pointer = error.instance_path().as_str().to_owned();
+    let found = kind_of(error.instance());
+    let message = match error.kind() {
+        ValidationErrorKind::Type { kind } => format!("expected {}, found {found}", expected(kind)),
+        ValidationErrorKind::Required { property } => {
+            format!("`{}` is missing", json_text(property))
+        }
+        ValidationErrorKind::Enum { options } => {
+            format!("{} is not one of {}", short(error.instance()), list(options))
+        }
+        ValidationErrorKind::Constant { expected_value } => {
+            format!("expected {}, found {}", short(expected_value), short(error.instance()))
+        }
+        ValidationErrorKind::AdditionalProperties { unexpected } => {
+            format!("unexpected key {}", quoted(unexpected))
+        }
+        ValidationErrorKind::Minimum { limit } => format!("must be at least {limit}"),
+        ValidationErrorKind::Maximum { limit } => format!("must be at most {limit}"),
+        ValidationErrorKind::ExclusiveMinimum { limit } => format!("must be more than {limit}"),
+        ValidationErrorKind::ExclusiveMaximum { limit } => format!("must be less than {limit}"),
+        ValidationErrorKind::MinItems { limit } => format!("must have at least {limit} items"),
+        ValidationErrorKind::MaxItems { limit } => format!("must have at most {limit} items"),
+        ValidationErrorKind::MinLength { limit } => {
+            format!("must have at least {limit} characters")
+        }
+        ValidationErrorKind::MaxLength { limit } => format!("must have at most {limit} characters"),
+        ValidationErrorKind::Pattern { pattern } => format!("does not match `{pattern}`"),
+        ValidationErrorKind::UniqueItems => "has an item twice".to_owned(),
+        ValidationErrorKind::AnyOf { .. } | ValidationErrorKind::OneOfNotValid { .. } => {
+            format!("{found} fits none of the possible forms")
+        }
+        ValidationErrorKind::OneOfMultipleValid { .. } => {
+            "fits more than one of forms that exclude each other".to_owned()
+        }
+        ValidationErrorKind::FalseSchema => "nothing may stand here".to_owned(),
+        _ => cut(&error.to_string()),
+    };
+    Violation { pointer, message }
+}
+
+fn expected(kind: &TypeKind) -> String {
+    let name = |text: &str| match text {
+        "array" => "list".to_owned(),
+        other => other.to_owned(),
+    };
+    match kind {
+        TypeKind::Single(kind) => name(kind.as_str()),
+        TypeKind::Multiple(kinds) => {
+            kinds.iter().map(|kind| name(kind.as_str())).collect::<Vec<_>>().join(" or ")
+        }
+    }
+}
+
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn list(options: &Json) -> String {
+    let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
+    cut(&options.iter().map(short).collect::<Vec<_>>().join(", "))
+}
+
+fn short(value: &Json) -> String {
+    format!("`{}`", cut(&json_text(value)))
+}
+
+/// Values can be whole files; a message shows their beginning.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(120) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,231 @@
+use super::{Node, Scalar, ScalarKind, Value};
+use crate::diagnostic::{Code, Diagnostic, Span, nearest};
+use crate::expression::{Names, Style};
+use crate::value::parse_duration;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// Reads checked values off a tree and collects every problem on the way. A method that returns
+/// `None` has said why, so callers go on with what else they can read.
+#[derive(Debug, Default)]
+pub(crate) struct Decoder {
+    diagnostics: Vec<Diagnostic>,
+    /// What templates of the present definition may refer to.
+    pub(crate) names: Names,
+    /// Which placeholders are on.
+    pub(crate) style: Style,
+    /// Parameters whose values are secrets.
+    pub(crate) secret_params: BTreeSet<String>,
+}
+
+impl Decoder {
+    /// Adds a problem.
+    pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// Adds problems.
+    pub(crate) fn extend(&mut self, diagnostics: impl IntoIterator<Item = Diagnostic>) {
+        self.diagnostics.extend(diagnostics);
+    }
+
+    /// Whether something was found that keeps the definition from running.
+    pub(crate) fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+
+    /// Everything that was found; one problem said for many steps (through `defaults`) stands once.
+    pub(crate) fn finish(self) -> Vec<Diagnostic> {
+        let mut seen = BTreeSet::new();
+        let mut kept = self.diagnostics;
+        kept.retain(|found| seen.insert((found.span, found.code, found.message.clone())));
+        kept
+    }
+
+    /// `expected …, found …`, with the mend for what people usually meant.
+    pub(crate) fn wrong_type(&mut self, node: &Node, key: &str, expected: &str) {
+        if matches!(node.value, Value::Invalid) {
+            return;
+        }
+        let message = format!("{} takes {expected}, found {}", name(key), node.kind());
+        let mut found = Diagnostic::error(Code::WRONG_TYPE, node.span, message);
+        if expected.contains("text") {
+            found = match &node.value {
+                Value::Scalar(Scalar { text, kind, .. }) if *kind != ScalarKind::Null => {
+                    found.help(format!("quote it: `\"{text}\"`"))
+                }
+                _ => found,
+            };
+        }
+        self.push(found);
+    }
+
+    /// A value that is not possible here.
+    pub(crate) fn bad_value(&mut self, span: Span, message: String, help: String) {
+        self.push(Diagnostic::error(Code::BAD_VALUE, span, message).help(help));
+    }
+
+    /// A text; numbers and booleans must be quoted.
+    pub(crate) fn text<'n>(&mut self, node: &'n Node, key: &str) -> Option<&'n str> {
+        if node.as_text().is_none() {
+            self.wrong_type(node, key, "a text");
+        }
+        node.as_text()
+    }
+
+    /// A text, or a number or boolean as it is written: for versions, arguments and variables.
+    pub(crate) fn word<'n>(&mut self, node: &'n Node, key: &str) -> Option<&'n str> {
+        match &node.value {
+            Value::Scalar(Scalar { text, kind, .. }) if *kind != ScalarKind::Null => Some(text),
+            _ => {
+                self.wrong_type(node, key, "a text");
+                None
+            }
+        }
+    }
+
+    pub(crate) fn boolean(&mut self, node: &Node, key: &str) -> Option<bool> {
+        match &node.value {
+            Value::Scalar(Scalar { kind: ScalarKind::Bool(value), .. }) => Some(*value),
+            Value::Scalar(Scalar { text, .. })
+                if matches!(text.to_ascii_lowercase().as_str(), "yes" | "no" | "on" | "off") =>
+            {
+                let message = format!("{} takes `true` or `false`, found the text `{text}`", name(key));
+                let meant = matches!(text.to_ascii_lowercase().as_str(), "yes" | "on");
+                let help = format!("write `{meant}`");
+                self.push(Diagnostic::error(Code::WRONG_TYPE, node.span, message).help(help));
+                None
+            }
+            _ => {
+                self.wrong_type(node, key, "`true` or `false`");
+                None
+            }
+        }
+    }
+
+    /// A whole number of that range.
+    pub(crate) fn integer(&mut self, node: &Node, key: &str, least: u32, most: u32) -> Option<u32> {
+        let value = match &node.value {
+            Value::Scalar(Scalar { kind: ScalarKind::Int(value), .. }) => *value,
+            Value::Scalar(Scalar { kind: ScalarKind::UInt(_), .. }) => i64::MAX,
+            _ => {
+                self.wrong_type(node, key, "a whole number");
+                return None;
+            }
+        };
+        match u32::try_from(value) {
+            Ok(value) if (least..=most).contains(&value) => Some(value),
+            _ => {
+                let message = format!("{} cannot be {value}", name(key));
+                let help = match most {
+                    u32::MAX => format!("write a whole number from {least} on"),
+                    _ => format!("write a whole number from {least} to {most}"),
+                };
+                self.bad_value(node.span, message, help);
+                None
+            }
+        }
+    }
+
+    /// Any number in that range.
+    pub(crate) fn number(&mut self, node: &Node, key: &str, least: f64, most: f64) -> Option<f64> {
+        let value = match &node.value {
+            Value::Scalar(Scalar { kind, .. }) => match kind {
+                ScalarKind::Int(value) => *value as f64,
+                ScalarKind::UInt(value) => *value as f64,
+                ScalarKind::Float(value) => *value,
+                _ => {
+                    self.wrong_type(node, key, "a number");
+                    return None;
+                }
+            },
+            _ => {
+                self.wrong_type(node, key, "a number");
+                return None;
+            }
+        };
+        if (least..=most).contains(&value) {
+            return Some(value);
+        }
+        let help = match most {
+            f64::INFINITY => format!("write a number from {least} on"),
+            _ => format!("write a number from {least} to {most}"),
+        };
+        self.bad_value(node.span, format!("{} cannot be {value}", name(key)), help);
+        None
+    }
+
+    /// A duration such as `90s`; longer than nothing.
+    pub(crate) fn duration(&mut self, node: &Node, key: &str) -> Option<Duration> {
+        let text = match &node.value {
+            Value::Scalar(Scalar { text, kind, .. }) if *kind != ScalarKind::Null => text,
+            _ => {
+                self.wrong_type(node, key, "a duration such as `90s` or `5m`");
+                return None;
+            }
+        };
+        match parse_duration(text) {
+            Ok(value) if value > Duration::ZERO => Some(value),
+            Ok(_) => {
+                self.bad_value(node.span, format!("{} cannot be nothing", name(key)), "leave the key out".into());
+                None
+            }
+            Err(_) => {
+                let message = format!("`{text}` is not a duration");
+                let help = match text.parse::<f64>() {
+                    Ok(_) => format!("write a unit: `{text}s`, `{text}m` or `{text}ms`"),
+                    Err(_) => "write a number with a unit, such as `250ms`, `90s`, `5m` or `1h30m`".into(),
+                };
+                self.bad_value(node.span, message, help);
+                None
+            }
+        }
+    }
+
+    /// A text that is one of these words.
+    pub(crate) fn one_of<T: Copy>(
+        &mut self,
+        node: &Node,
+        key: &str,
+        choices: &[(&str, T)],
+    ) -> Option<T> {
+        let names = || choices.iter().map(|(name, _)| *name);
+        let Some(text) = node.as_text() else {
+            let listed = names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+            self.wrong_type(node, key, &format!("one of {listed}"));
+            return None;
+        };
+        if let Some((_, value)) = choices.iter().find(|(name, _)| *name == text) {
+            return Some(*value);
+        }
+        let help = match nearest(text, names()) {
+            Some(name) => format!("did you mean `{name}`?"),
+            None => format!("write one of {}", names().collect::<Vec<_>>().join(", ")),
+        };
+        self.bad_value(node.span, format!("`{text}` is no value of {}", name(key)), help);
+        None
+    }
+
+    /// The items of a list; a single value that is no map counts as a list of one.
+    pub(crate) fn list<'n>(&mut self, node: &'n Node, key: &str) -> &'n [Node] {
+        match &node.value {
+            Value::Seq(items) => items,
+            Value::Scalar(_) => std::slice::from_ref(node),
+            _ => {
+                self.wrong_type(node, key, "a list");
+                &[]
+            }
+        }
+    }
+
+    /// A list of texts.
+    pub(crate) fn texts(&mut self, node: &Node, key: &str) -> Vec<String> {
+        let items = self.list(node, key);
+        items.iter().filter_map(|item| self.text(item, key).map(str::to_owned)).collect()
+    }
+}
+
+/// A key in backticks; descriptions such as `a step` stay as they are.
+fn name(key: &str) -> String {
+    if key.contains(' ') { key.to_owned() } else { format!("`{key}`") }
+}

@@ -1,0 +1,41 @@
+use super::templates::Secrets;
+use super::{Decoder, Node};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::expression::Template;
+
+impl Decoder {
+    /// `env:` — names with templates; names that would let a value run code take literals only.
+    pub(crate) fn environment(&mut self, node: &Node, key: &str) -> Vec<(String, Template)> {
+        for (name, value) in node.as_map().unwrap_or_default() {
+            if !is_variable(&name.text) {
+                let message = format!("`{}` cannot be the name of a variable", name.text);
+                self.push(
+                    Diagnostic::error(Code::BAD_ID, name.span, message)
+                        .help("letters, digits and `_`, not starting with a digit"),
+                );
+            } else if is_dangerous(&name.text) && value.as_text().is_some_and(|text| text.contains("{{")) {
+                let message = format!("a value cannot set `{}`, which makes programs run code", name.text);
+                self.push(
+                    Diagnostic::error(Code::VALUE_AS_CODE, value.span, message)
+                        .help("write a literal, or use another variable"),
+                );
+            }
+        }
+        self.template_map(node, key, Secrets::Allowed)
+    }
+}
+
+pub(crate) fn is_variable(name: &str) -> bool {
+    let mut chars = name.chars();
+    chars.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
+        && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Variables by which loaders, shells and runtimes take in code (DESIGN §6).
+fn is_dangerous(name: &str) -> bool {
+    const NAMES: [&str; 9] = [
+        "BASH_ENV", "ENV", "NODE_OPTIONS", "PROMPT_COMMAND", "PYTHONSTARTUP", "PYTHONPATH", "PERL5OPT",
+        "RUBYOPT", "JAVA_TOOL_OPTIONS",
+    ];
+    NAMES.contains(&name) || ["LD_", "DYLD_", "GIT_"].iter().any(|prefix| name.starts_with(prefix))
+}

@@ -1,0 +1,52 @@
+use crate::diagnostic::{Code, Diagnostic, SourceId, Sources, Span};
+use crate::value::limits;
+
+/// A file's text among the sources.
+pub(crate) struct FileText {
+    pub(crate) source: SourceId,
+    /// The whole text.
+    pub(crate) text: std::sync::Arc<str>,
+    /// Where it starts after a byte order mark.
+    pub(crate) start: usize,
+}
+
+/// Takes a file's bytes for text; what is none is one diagnostic. The source is added either way, so
+/// that every diagnostic has a file to name.
+pub(crate) fn read_text(
+    path: &str,
+    bytes: &[u8],
+    sources: &mut Sources,
+) -> Result<FileText, Diagnostic> {
+    let fail = |sources: &mut Sources, text: String, code, at: usize, message: String, help: &str| {
+        let source = sources.add(path, text);
+        let length = sources.get(source).text[at..].chars().next().map_or(0, char::len_utf8);
+        Err(Diagnostic::error(code, Span::new(source, at, at + length), message).help(help))
+    };
+    if bytes.len() > limits::DEFINITION_BYTES {
+        let message = format!("{} bytes, more than the 1 MiB that a definition may have", bytes.len());
+        let help = "split it; long texts go into files of their own (`taskFile:`)";
+        return fail(sources, String::new(), Code::TOO_LARGE, 0, message, help);
+    }
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        let message = "the file is UTF-16".to_owned();
+        return fail(sources, String::new(), Code::NOT_TEXT, 0, message, "save it as UTF-8");
+    }
+    if bytes.contains(&0) {
+        let message = "the file is binary, not text".to_owned();
+        let help = "move it out of the folder of definitions";
+        return fail(sources, String::new(), Code::NOT_TEXT, 0, message, help);
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => {
+            let source = sources.add(path, text);
+            let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
+            Ok(FileText { source, text: sources.get(source).text.clone(), start })
+        }
+        Err(error) => {
+            let at = error.valid_up_to();
+            let message = format!("the file is not UTF-8: byte {} is 0x{:02x}", at + 1, bytes[at]);
+            let text = String::from_utf8_lossy(bytes).into_owned();
+            fail(sources, text, Code::NOT_TEXT, at, message, "save it as UTF-8")
+        }
+    }
+}

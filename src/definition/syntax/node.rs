@@ -1,0 +1,135 @@
+use crate::diagnostic::Span;
+use crate::expression::Origin;
+use crate::value::{Json, JsonMap};
+
+/// A value of a YAML document with its place.
+#[derive(Debug, Clone)]
+pub(crate) struct Node {
+    pub(crate) value: Value,
+    /// The scalar with its quotes, the flow collection with its brackets, or the first key or item
+    /// of a block collection.
+    pub(crate) span: Span,
+}
+
+/// What a [`Node`] holds.
+#[derive(Debug, Clone)]
+pub(crate) enum Value {
+    Scalar(Scalar),
+    Seq(Vec<Node>),
+    /// In the order of the file; of duplicate keys only the first.
+    Map(Vec<(Key, Node)>),
+    /// Something that was already complained about; decoders pass over it in silence.
+    Invalid,
+}
+
+/// A key of a map.
+#[derive(Debug, Clone)]
+pub(crate) struct Key {
+    pub(crate) text: String,
+    pub(crate) span: Span,
+}
+
+/// A scalar: its text, and what the text means where it is not quoted.
+#[derive(Debug, Clone)]
+pub(crate) struct Scalar {
+    pub(crate) text: String,
+    pub(crate) kind: ScalarKind,
+    /// Where the text stands in the file as it is, without escapes and on one line.
+    pub(crate) verbatim: Option<u32>,
+}
+
+/// What a scalar means by YAML's core schema, with `true` and `false` as the only booleans.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum ScalarKind {
+    Null,
+    Bool(bool),
+    Int(i64),
+    UInt(u64),
+    Float(f64),
+    Text,
+}
+
+impl Node {
+    /// The kind of the value as people call it, for messages.
+    pub(crate) fn kind(&self) -> &'static str {
+        match &self.value {
+            Value::Seq(_) => "a list",
+            Value::Map(_) => "a map",
+            Value::Invalid => "something unreadable",
+            Value::Scalar(scalar) => match scalar.kind {
+                ScalarKind::Null => "nothing",
+                ScalarKind::Bool(_) => "a boolean",
+                ScalarKind::Int(_) | ScalarKind::UInt(_) | ScalarKind::Float(_) => "a number",
+                ScalarKind::Text => "a text",
+            },
+        }
+    }
+
+    /// Whether there is a key and nothing after it, or a literal null.
+    pub(crate) fn is_null(&self) -> bool {
+        matches!(&self.value, Value::Scalar(Scalar { kind: ScalarKind::Null, .. }))
+    }
+
+    /// The text of a text scalar.
+    pub(crate) fn as_text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Scalar(Scalar { kind: ScalarKind::Text, text, .. }) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The items of a list.
+    pub(crate) fn as_seq(&self) -> Option<&[Node]> {
+        match &self.value {
+            Value::Seq(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The entries of a map.
+    pub(crate) fn as_map(&self) -> Option<&[(Key, Node)]> {
+        match &self.value {
+            Value::Map(entries) => Some(entries),
+            _ => None,
+        }
+    }
+
+    /// The value of a key of a map, exactly as it is spelt.
+    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
+        self.as_map()?.iter().find(|(own, _)| own.text == key).map(|(_, node)| node)
+    }
+
+    /// Where its text stands, for problems inside it.
+    pub(crate) fn origin(&self) -> Origin {
+        let verbatim = match &self.value {
+            Value::Scalar(scalar) => scalar.verbatim,
+            _ => None,
+        };
+        Origin { span: self.span, verbatim }
+    }
+
+    /// The plain value without places.
+    pub(crate) fn to_json(&self) -> Json {
+        match &self.value {
+            Value::Invalid => Json::Null,
+            Value::Seq(items) => Json::Array(items.iter().map(Node::to_json).collect()),
+            Value::Map(entries) => Json::Object(
+                entries.iter().map(|(key, node)| (key.text.clone(), node.to_json())).collect::<JsonMap>(),
+            ),
+            Value::Scalar(scalar) => scalar.to_json(),
+        }
+    }
+}
+
+impl Scalar {
+    fn to_json(&self) -> Json {
+        match self.kind {
+            ScalarKind::Null => Json::Null,
+            ScalarKind::Bool(value) => Json::Bool(value),
+            ScalarKind::Int(value) => value.into(),
+            ScalarKind::UInt(value) => value.into(),
+            ScalarKind::Float(value) => value.into(),
+            ScalarKind::Text => Json::String(self.text.clone()),
+        }
+    }
+}

@@ -1,0 +1,109 @@
+use super::{Decoder, Node};
+use crate::diagnostic::Span;
+use crate::expression::bare_names;
+use std::collections::BTreeSet;
+
+/// The names of a definition, read before anything that may refer to them.
+#[derive(Debug, Default)]
+pub(crate) struct Outline {
+    /// Ids of `steps`, in order, as they are written.
+    pub(crate) steps: Vec<Name>,
+    /// Ids of `finally`.
+    pub(crate) finally: Vec<Name>,
+    /// Declared parameters.
+    pub(crate) params: Vec<Name>,
+    /// Parameters inferred from a workflow's prompts, each with its first use.
+    pub(crate) inferred: Vec<Name>,
+}
+
+/// A name with its place.
+#[derive(Debug, Clone)]
+pub(crate) struct Name {
+    pub(crate) text: String,
+    pub(crate) span: Span,
+}
+
+impl Outline {
+    /// Collects what is there; what is malformed is left to the decoders.
+    pub(crate) fn of(root: &Node, infer: bool) -> Outline {
+        let mut outline = Outline {
+            steps: names(root.get("steps"), "id"),
+            finally: names(root.get("finally"), "id"),
+            params: names(root.get("params"), "name"),
+            inferred: Vec::new(),
+        };
+        if infer && root.get("params").is_none() {
+            outline.infer(root);
+        }
+        outline
+    }
+
+    /// All step ids.
+    pub(crate) fn all_steps(&self) -> impl Iterator<Item = &Name> {
+        self.steps.iter().chain(&self.finally)
+    }
+
+    fn infer(&mut self, root: &Node) {
+        let steps: BTreeSet<String> =
+            self.all_steps().flat_map(|name| [name.text.clone(), name.text.replace('-', "_")]).collect();
+        let mut seen = BTreeSet::new();
+        for step in items(root.get("steps")).iter().chain(items(root.get("finally"))) {
+            for prompt in ["prompt", "task"].iter().filter_map(|key| step.get(key)) {
+                let Some(text) = prompt.as_text() else { continue };
+                for (range, name) in bare_names(text) {
+                    let reserved = crate::expression::RESERVED_ROOTS.contains(&name.as_str());
+                    if steps.contains(&name) || reserved || !seen.insert(name.clone()) {
+                        continue;
+                    }
+                    let span = match prompt.origin().verbatim {
+                        Some(start) => {
+                            let start = start as usize;
+                            Span::new(prompt.span.source, start + range.start, start + range.end)
+                        }
+                        None => prompt.span,
+                    };
+                    self.inferred.push(Name { text: name, span });
+                }
+            }
+        }
+    }
+
+    /// Tells the decoder what templates may refer to.
+    pub(crate) fn declare(&self, root: &Node, decoder: &mut Decoder) {
+        let names = &mut decoder.names;
+        names.steps = self.all_steps().map(|name| name.text.clone()).collect();
+        names.params = self.params.iter().chain(&self.inferred).map(|name| name.text.clone()).collect();
+        names.env = variables(root.get("env"));
+        for step in items(root.get("steps")).iter().chain(items(root.get("finally"))) {
+            let (Some(id), Some(outputs)) = (step.get("id").and_then(Node::as_text), step.get("outputs"))
+            else {
+                continue;
+            };
+            let keys = items(Some(outputs)).iter().filter_map(Node::as_text).map(str::to_owned);
+            names.outputs.insert(id.to_owned(), keys.collect());
+        }
+        for param in items(root.get("params")) {
+            let text = |key| param.get(key).and_then(Node::as_text);
+            if let (Some(name), Some("secret")) = (text("name"), text("type")) {
+                decoder.secret_params.insert(name.to_owned());
+            }
+        }
+    }
+}
+
+/// The names of an `env:` map.
+pub(crate) fn variables(node: Option<&Node>) -> BTreeSet<String> {
+    let entries = node.and_then(Node::as_map).unwrap_or_default();
+    entries.iter().map(|(key, _)| key.text.clone()).collect()
+}
+
+fn items(node: Option<&Node>) -> &[Node] {
+    node.and_then(Node::as_seq).unwrap_or_default()
+}
+
+fn names(list: Option<&Node>, key: &str) -> Vec<Name> {
+    let named = items(list).iter().filter_map(|item| item.get(key));
+    named
+        .filter_map(|node| Some(Name { text: node.as_text()?.to_owned(), span: node.span }))
+        .collect()
+}

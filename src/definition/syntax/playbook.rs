@@ -1,0 +1,253 @@
+use super::outline::Outline;
+use super::step::{STEP_KEYS, budget, step};
+use super::templates::Secrets;
+use super::{Decoder, Fields, Node, params};
+use crate::definition::check::{dependencies, duplicates, name_clash, name_form};
+use crate::definition::model::{
+    DefinitionForm, Limits, NotYet, Order, Param, ParamType, Playbook, Step, StepPhase,
+};
+use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::expression::Style;
+use crate::value::{DefinitionId, Digest};
+
+const KEYS: [&str; 17] = [
+    "schema", "id", "name", "description", "triggers", "params", "steps", "outputs", "env", "defaults",
+    "limits", "budget", "finally", "on", "concurrency", "order", "trigger",
+];
+
+/// What is known of a definition before its text is read.
+pub(crate) struct Origin<'o> {
+    pub(crate) form: DefinitionForm,
+    pub(crate) path: &'o str,
+    pub(crate) digest: Digest,
+}
+
+/// Reads a playbook, or a workflow's front matter.
+pub(crate) fn playbook(root: &Node, origin: &Origin<'_>, decoder: &mut Decoder) -> Option<Playbook> {
+    let workflow = origin.form == DefinitionForm::Workflow;
+    let what = if workflow { "a workflow" } else { "a playbook" };
+    let keys = if workflow { &KEYS[..] } else { &KEYS[..16] };
+    let fields = decoder.fields(root, what, keys)?;
+    if !workflow || fields.get("schema").is_some() {
+        decoder.schema_version(&fields, "kb.playbook/1", what);
+    }
+    decoder.style = if workflow { Style::Workflow } else { Style::Playbook };
+    let outline = Outline::of(root, workflow);
+    outline.declare(root, decoder);
+    name_form::check(&outline, decoder);
+    duplicates::check(&outline, decoder);
+    name_clash::check(&outline, decoder);
+
+    let id = id(&fields, origin, decoder);
+    let mut not_yet = Vec::new();
+    top_level_later(&fields, decoder, &mut not_yet);
+    let params = match fields.get("params") {
+        Some(node) => params::params(node, decoder),
+        None => inferred(&outline, decoder),
+    };
+    let defaults = fields.get("defaults").and_then(|node| defaults(node, decoder));
+    let order = fields.get("order").and_then(|node| {
+        decoder.one_of(node, "order", &[("graph", Order::Graph), ("sequential", Order::Sequential)])
+    });
+    let mut main = main_steps(&fields, what, defaults.as_ref(), decoder);
+    let last = match fields.get("finally") {
+        Some(node) => steps(node, "finally", StepPhase::Finally, defaults.as_ref(), decoder),
+        None => Vec::new(),
+    };
+    dependencies::check(&main, &last, decoder);
+    if order == Some(Order::Sequential) {
+        chain(&mut main);
+    }
+    not_yet.extend(main.iter().chain(&last).flat_map(|step| step.not_yet.iter().cloned()));
+    let (id, span) = id?;
+    Some(Playbook {
+        name: text(&fields, "name", decoder).unwrap_or_else(|| id.to_string()),
+        id,
+        form: origin.form,
+        description: text(&fields, "description", decoder),
+        triggers: fields.get("triggers").map(|n| decoder.texts(n, "triggers")).unwrap_or_default(),
+        params,
+        steps: main,
+        finally: last,
+        outputs: fields
+            .get("outputs")
+            .map(|node| decoder.value_map(node, "outputs", Secrets::Refused))
+            .unwrap_or_default(),
+        env: fields.get("env").map(|node| decoder.environment(node, "env")).unwrap_or_default(),
+        limits: fields.get("limits").map(|node| limits(node, decoder)).unwrap_or_default(),
+        order: order.unwrap_or_default(),
+        span,
+        path: origin.path.to_owned(),
+        digest: origin.digest,
+        not_yet,
+    })
+}
+
+/// The id as it is written, or a workflow's file name.
+fn id(
+    fields: &Fields<'_>,
+    origin: &Origin<'_>,
+    decoder: &mut Decoder,
+) -> Option<(DefinitionId, Span)> {
+    let from_file = origin.form == DefinitionForm::Workflow && fields.get("id").is_none();
+    let (text, span) = match from_file {
+        true => (file_stem(origin.path), fields.span),
+        false => {
+            let node = decoder.required(fields, "id", "a playbook")?;
+            (decoder.text(node, "id")?, node.span)
+        }
+    };
+    match DefinitionId::new(text) {
+        Ok(id) => Some((id, span)),
+        Err(error) => {
+            let (message, help) = match from_file {
+                true => (
+                    format!("the file's name `{text}` cannot be the id of a workflow"),
+                    format!("add `id:`, or rename the file; use {}", error.expected),
+                ),
+                false => (
+                    format!("`{text}` cannot be the id of a playbook"),
+                    format!("use {}", error.expected),
+                ),
+            };
+            decoder.push(Diagnostic::error(Code::BAD_ID, span, message).help(help));
+            None
+        }
+    }
+}
+
+/// The file's name without its last extension.
+pub(crate) fn file_stem(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
+
+fn text(fields: &Fields<'_>, key: &str, decoder: &mut Decoder) -> Option<String> {
+    fields.get(key).and_then(|node| decoder.text(node, key)).map(str::to_owned)
+}
+
+fn main_steps(
+    fields: &Fields<'_>,
+    what: &str,
+    defaults: Option<&Fields<'_>>,
+    decoder: &mut Decoder,
+) -> Vec<Step> {
+    let Some((key, node)) = fields.entry("steps") else {
+        decoder.required(fields, "steps", what);
+        return Vec::new();
+    };
+    if node.is_null() || node.as_seq().is_some_and(<[Node]>::is_empty) {
+        decoder.push(
+            Diagnostic::error(Code::NO_STEPS, key.span, format!("{what} has no steps"))
+                .help("write at least one step: `- {id: hello, run: echo hello}`"),
+        );
+        return Vec::new();
+    }
+    steps(node, "steps", StepPhase::Main, defaults, decoder)
+}
+
+fn steps(
+    node: &Node,
+    key: &str,
+    phase: StepPhase,
+    defaults: Option<&Fields<'_>>,
+    decoder: &mut Decoder,
+) -> Vec<Step> {
+    let Some(items) = node.as_seq() else {
+        let message = format!("`{key}` takes a list of steps, found {}", node.kind());
+        decoder.push(
+            Diagnostic::error(Code::WRONG_TYPE, node.span, message)
+                .help("start each step with `- id: …`"),
+        );
+        return Vec::new();
+    };
+    items.iter().filter_map(|item| step(item, phase, defaults, decoder)).collect()
+}
+
+fn defaults<'n>(node: &'n Node, decoder: &mut Decoder) -> Option<Fields<'n>> {
+    let fields = decoder.fields(node, "`defaults`", &STEP_KEYS)?;
+    if let Some((key, _)) = fields.entry("id") {
+        decoder.push(
+            Diagnostic::error(Code::MISPLACED_KEY, key.span, "`id` cannot be shared by all steps")
+                .help("remove it"),
+        );
+    }
+    Some(fields)
+}
+
+/// `order: sequential` — each step after the one that is written before it.
+fn chain(steps: &mut [Step]) {
+    for index in 1..steps.len() {
+        let before = steps[index - 1].id.clone();
+        let step = &mut steps[index];
+        if !step.depends_on.iter().any(|(id, _)| *id == before) {
+            step.depends_on.push((before, step.span));
+        }
+    }
+}
+
+fn limits(node: &Node, decoder: &mut Decoder) -> Limits {
+    let Some(fields) = decoder.fields(node, "`limits`", &["maxParallel", "timeout", "failFast"]) else {
+        return Limits::default();
+    };
+    Limits {
+        max_parallel: fields
+            .get("maxParallel")
+            .and_then(|node| decoder.integer(node, "maxParallel", 1, 100_000)),
+        timeout: fields.get("timeout").and_then(|node| decoder.duration(node, "timeout")),
+        fail_fast: fields.get("failFast").and_then(|n| decoder.boolean(n, "failFast")).unwrap_or(false),
+    }
+}
+
+/// Top-level keys that are not built yet.
+fn top_level_later(fields: &Fields<'_>, decoder: &mut Decoder, not_yet: &mut Vec<NotYet>) {
+    if let Some((key, node)) = fields.entry("budget") {
+        budget(node, decoder);
+        decoder.not_yet("budget", key.span, Some(not_yet));
+    }
+    if let Some((key, node)) = fields.entry("concurrency") {
+        decoder.fields(node, "`concurrency`", &["group", "onConflict"]);
+        decoder.not_yet("concurrency", key.span, Some(not_yet));
+    }
+    // These start runs; a run that a person starts is the same without them.
+    if let Some((key, node)) = fields.entry("on") {
+        decoder.fields(node, "`on`", &["schedule", "webhook", "file", "message"]);
+        decoder.not_yet("on", key.span, None);
+    }
+    if let Some((_, node)) = fields.entry("trigger") {
+        if decoder.one_of(node, "trigger", &[("manual", false), ("auto", true)]) == Some(true) {
+            decoder.not_yet("trigger: auto", node.span, None);
+        }
+    }
+}
+
+/// The parameters that a workflow's prompts imply.
+fn inferred(outline: &Outline, decoder: &mut Decoder) -> Vec<Param> {
+    let mut params = Vec::new();
+    for name in &outline.inferred {
+        decoder.push(
+            Diagnostic::info(
+                Code::INFERRED_PARAM,
+                name.span,
+                format!("`{}` becomes a required parameter", name.text),
+            )
+            .help(format!("declare it: `params: [{{name: {}, required: true}}]`", name.text)),
+        );
+        params.push(Param {
+            name: name.text.clone(),
+            kind: ParamType::String,
+            required: true,
+            default: None,
+            prompt: None,
+            description: None,
+            one_of: Vec::new(),
+            pattern: None,
+            min: None,
+            max: None,
+            schema: None,
+            inferred: true,
+            span: name.span,
+        });
+    }
+    params
+}

@@ -1,0 +1,100 @@
+use super::specialist::{bare, common, finish_role};
+use super::step_kind::profile_path;
+use super::{Decoder, Node};
+use crate::definition::model::{ModelChoice, Specialist};
+use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::value::{Digest, SpecialistId, Tier};
+use unicode_normalization::UnicodeNormalization;
+
+const KEYS: [&str; 36] = [
+    "schema", "id", "name", "version", "description", "display", "role", "context", "staticContext",
+    "examples", "llm", "limits", "forcedReasoningInterval", "tools", "constraints", "capabilities",
+    "input", "inputPolicy", "output", "mcpServers", "brain", "memory", "model", "temperature",
+    "maxTokens", "color", "disallowedTools", "permissionMode", "skills", "hooks", "maxTurns", "effort",
+    "background", "isolation", "type", "tags",
+];
+
+/// Reads an agent profile: front matter, and a body that is the system prompt. Subagent files of
+/// Claude Code are the same form with a few keys of their own.
+pub(crate) fn profile(
+    root: &Node,
+    body: &str,
+    path: &str,
+    digest: Digest,
+    decoder: &mut Decoder,
+) -> Option<Specialist> {
+    let fields = decoder.fields(root, "an agent profile", &KEYS)?;
+    let id = id(path, fields.span, decoder)?;
+    let mut found = bare(id, fields.span, path, digest);
+    common(&fields, &mut found, decoder);
+    if found.name.is_empty() {
+        found.name = super::playbook::file_stem(path).to_owned();
+    }
+    if let Some(node) = fields.get("model") {
+        model(node, &mut found.model, decoder);
+    }
+    if let Some(node) = fields.get("temperature") {
+        found.model.temperature = decoder.number(node, "temperature", 0.0, 2.0);
+    }
+    if let Some(node) = fields.get("maxTokens") {
+        found.model.max_tokens = decoder.integer(node, "maxTokens", 1, u32::MAX);
+    }
+    if let Some(node) = fields.get("maxTurns") {
+        let turns = decoder.integer(node, "maxTurns", 1, 10_000);
+        found.limits.max_steps = turns.unwrap_or(found.limits.max_steps);
+    }
+    if let Some(node) = fields.get("disallowedTools") {
+        // The same names, taken away again; families that we do not have are no problem here.
+        let mut denied = bare(found.id.clone(), fields.span, path, digest);
+        decoder.tools(node, &mut denied);
+        found.tools.retain(|tool| !denied.tools.contains(tool));
+    }
+    for key in ["permissionMode", "skills", "hooks", "effort", "background", "isolation"] {
+        if let Some((at, _)) = fields.entry(key) {
+            decoder.comes_later(&at.text, at.span);
+        }
+    }
+    prompt(body, &mut found, fields.span, decoder);
+    Some(found)
+}
+
+/// The path as `agent:` writes it.
+fn id(path: &str, span: Span, decoder: &mut Decoder) -> Option<SpecialistId> {
+    let text: String = profile_path(path).nfc().collect();
+    match SpecialistId::new(&text) {
+        Ok(id) => Some(id),
+        Err(error) => {
+            let message = format!("the path `{text}` cannot be the id of a specialist");
+            let help = format!("rename the file; use {}", error.expected);
+            decoder.push(Diagnostic::error(Code::BAD_ID, span, message).help(help));
+            None
+        }
+    }
+}
+
+fn prompt(body: &str, found: &mut Specialist, span: Span, decoder: &mut Decoder) {
+    let body = body.trim();
+    if !body.is_empty() {
+        let given = std::mem::take(&mut found.role);
+        found.role = if given.is_empty() { body.to_owned() } else { format!("{given}\n\n{body}") };
+    } else if found.role.is_empty() {
+        decoder.push(
+            Diagnostic::warning(Code::NO_EFFECT, span, "the profile has no system prompt")
+                .help("write it below the front matter"),
+        );
+    }
+    finish_role(found);
+}
+
+/// A model by name, or one of the words of Claude Code for small, medium and large.
+fn model(node: &Node, model: &mut ModelChoice, decoder: &mut Decoder) {
+    let Some(text) = decoder.text(node, "model") else { return };
+    match text {
+        "inherit" => {}
+        "haiku" => model.tier = Tier::Small,
+        "sonnet" => model.tier = Tier::Medium,
+        "opus" => model.tier = Tier::Large,
+        tier if Tier::parse(tier).is_some() => model.tier = Tier::parse(tier).unwrap_or(model.tier),
+        name => model.model = Some(name.to_owned()),
+    }
+}

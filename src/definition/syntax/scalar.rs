@@ -1,0 +1,95 @@
+use super::ScalarKind;
+
+/// What a plain scalar means: YAML's core schema, except that leading zeros, infinities and
+/// not-a-number stay text (versions, postal codes and file modes are no numbers).
+pub(crate) fn resolve(text: &str) -> ScalarKind {
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => ScalarKind::Null,
+        "true" | "True" | "TRUE" => ScalarKind::Bool(true),
+        "false" | "False" | "FALSE" => ScalarKind::Bool(false),
+        _ => number(text).unwrap_or(ScalarKind::Text),
+    }
+}
+
+fn number(text: &str) -> Option<ScalarKind> {
+    let first = text.bytes().next()?;
+    if !(first.is_ascii_digit() || matches!(first, b'-' | b'+' | b'.')) {
+        return None;
+    }
+    radix(text).or_else(|| integer(text)).or_else(|| float(text))
+}
+
+fn radix(text: &str) -> Option<ScalarKind> {
+    let (digits, radix) = [("0x", 16), ("0o", 8), ("0b", 2)]
+        .into_iter()
+        .find_map(|(prefix, radix)| Some((text.strip_prefix(prefix)?, radix)))?;
+    if !digits.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return None;
+    }
+    let value = u64::from_str_radix(digits, radix).ok()?;
+    Some(signed(value))
+}
+
+fn integer(text: &str) -> Option<ScalarKind> {
+    let digits = text.trim_start_matches(['-', '+']);
+    if text.len() - digits.len() > 1 || has_leading_zero(digits) || !all_digits(digits) {
+        return None;
+    }
+    if text.starts_with('-') {
+        return text.parse().ok().map(ScalarKind::Int);
+    }
+    digits.parse().ok().map(signed)
+}
+
+fn signed(value: u64) -> ScalarKind {
+    i64::try_from(value).map_or(ScalarKind::UInt(value), ScalarKind::Int)
+}
+
+fn float(text: &str) -> Option<ScalarKind> {
+    let digits = text.trim_start_matches(['-', '+']);
+    let plausible = text.len() - digits.len() <= 1
+        && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'))
+        && digits.bytes().any(|byte| byte.is_ascii_digit())
+        && !has_leading_zero(digits);
+    if !plausible {
+        return None;
+    }
+    text.parse::<f64>().ok().filter(|value| value.is_finite()).map(ScalarKind::Float)
+}
+
+fn has_leading_zero(digits: &str) -> bool {
+    digits.len() > 1 && digits.starts_with('0') && digits.as_bytes()[1].is_ascii_digit()
+}
+
+fn all_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_what_people_expect() {
+        let cases = [
+            ("1", ScalarKind::Int(1)),
+            ("-7", ScalarKind::Int(-7)),
+            ("18446744073709551615", ScalarKind::UInt(u64::MAX)),
+            ("1.50", ScalarKind::Float(1.5)),
+            ("1e3", ScalarKind::Float(1000.0)),
+            ("0x1f", ScalarKind::Int(31)),
+            ("007", ScalarKind::Text),
+            ("1.0.0", ScalarKind::Text),
+            ("-", ScalarKind::Text),
+            (".", ScalarKind::Text),
+            (".inf", ScalarKind::Text),
+            ("yes", ScalarKind::Text),
+            ("on", ScalarKind::Text),
+            ("true", ScalarKind::Bool(true)),
+            ("~", ScalarKind::Null),
+        ];
+        for (text, kind) in cases {
+            assert_eq!(resolve(text), kind, "{text}");
+        }
+    }
+}

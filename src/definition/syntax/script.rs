@@ -1,0 +1,95 @@
+use super::templates::Secrets;
+use super::{Decoder, Node};
+use crate::definition::model::{Script, ScriptCall, ScriptError, ScriptTurn};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::expression::ValueTemplate;
+use std::time::Duration;
+
+/// Reads a script (LANGUAGE §11). Its placeholders refer to parameters, which are known only to the run
+/// that plays it, so `params` is all that is checked.
+pub(crate) fn script(root: &Node, decoder: &mut Decoder) -> Option<Script> {
+    const KEYS: [&str; 4] = ["schema", "description", "params", "steps"];
+    let fields = decoder.fields(root, "a script", &KEYS)?;
+    decoder.schema_version(&fields, "kb.script/1", "a script");
+    let steps = decoder.required(&fields, "steps", "a script")?;
+    let Some(entries) = steps.as_map() else {
+        decoder.wrong_type(steps, "steps", "a map from steps to lists of turns");
+        return None;
+    };
+    let mut script = Script::default();
+    for (key, node) in entries {
+        let Some(items) = node.as_seq() else {
+            decoder.wrong_type(node, &key.text, "a list of turns");
+            continue;
+        };
+        let turns = items.iter().filter_map(|item| turn(item, decoder)).collect();
+        script.steps.insert(key.text.clone(), turns);
+    }
+    Some(script)
+}
+
+fn turn(node: &Node, decoder: &mut Decoder) -> Option<ScriptTurn> {
+    const KEYS: [&str; 6] = ["say", "calls", "output", "usage", "delayMs", "error"];
+    let fields = decoder.fields(node, "a turn", &KEYS)?;
+    let says = ["say", "calls", "output", "error"].iter().any(|key| fields.entry(key).is_some());
+    if !says {
+        decoder.push(
+            Diagnostic::error(Code::BAD_TURN, node.span, "the turn answers nothing")
+                .help("add `say`, `calls`, `output` or `error`"),
+        );
+    }
+    Some(ScriptTurn {
+        say: fields.get("say").and_then(|node| decoder.text(node, "say")).map(str::to_owned),
+        calls: fields.get("calls").map(|node| calls(node, decoder)).unwrap_or_default(),
+        output: fields.get("output").and_then(|n| decoder.value_template(n, "output", Secrets::Refused)),
+        usage: fields.get("usage").and_then(|node| usage(node, decoder)),
+        delay: fields
+            .get("delayMs")
+            .and_then(|node| decoder.integer(node, "delayMs", 0, 3_600_000))
+            .map(|millis| Duration::from_millis(millis.into())),
+        error: fields.get("error").and_then(|node| error(node, decoder)),
+    })
+}
+
+fn calls(node: &Node, decoder: &mut Decoder) -> Vec<ScriptCall> {
+    let Some(items) = node.as_seq() else {
+        decoder.wrong_type(node, "calls", "a list of `{tool, args}`");
+        return Vec::new();
+    };
+    items.iter().filter_map(|item| call(item, decoder)).collect()
+}
+
+fn call(node: &Node, decoder: &mut Decoder) -> Option<ScriptCall> {
+    let fields = decoder.fields(node, "a call", &["tool", "args"])?;
+    let tool = decoder.required(&fields, "tool", "a call");
+    let tool = tool.and_then(|node| decoder.text(node, "tool")).map(str::to_owned);
+    let args = match fields.get("args") {
+        Some(node) => decoder.value_template(node, "args", Secrets::Refused)?,
+        None => ValueTemplate::Literal(serde_json::json!({})),
+    };
+    Some(ScriptCall { tool: tool?, args })
+}
+
+fn usage(node: &Node, decoder: &mut Decoder) -> Option<(u64, u64)> {
+    let fields = decoder.fields(node, "`usage`", &["prompt", "completion"])?;
+    let mut tokens = |key: &str| {
+        fields.get(key).map_or(Some(0), |node| decoder.integer(node, key, 0, u32::MAX)).map(u64::from)
+    };
+    let (prompt, completion) = (tokens("prompt"), tokens("completion"));
+    Some((prompt?, completion?))
+}
+
+fn error(node: &Node, decoder: &mut Decoder) -> Option<ScriptError> {
+    let fields = decoder.fields(node, "`error`", &["status", "retryAfter", "message"])?;
+    let status = match fields.get("status") {
+        Some(node) => decoder.integer(node, "status", 0, 599)?,
+        None => 0,
+    };
+    let retry_after =
+        fields.get("retryAfter").and_then(|node| decoder.number(node, "retryAfter", 0.0, 86_400.0));
+    Some(ScriptError {
+        status: status as u16,
+        retry_after: retry_after.map(Duration::from_secs_f64),
+        message: fields.get("message").and_then(|n| decoder.text(n, "message")).map(str::to_owned),
+    })
+}

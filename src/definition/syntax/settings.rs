@@ -1,0 +1,361 @@
+use super::environment::is_variable;
+use super::{Decoder, Fields, Node};
+use crate::definition::model::{
+    ApprovalLevel, EscalationLimits, InconclusivePolicy, ModelPrice, SecretSource, Settings, SyncMode,
+    TierSettings, ToolSecurity,
+};
+use crate::definition::tool_table::{ToolPattern, resolve_tool};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::value::{Tier, ToolName};
+
+const KEYS: [&str; 12] = [
+    "schema", "llm", "orchestrator", "verifier", "tools", "security", "secrets", "env", "sandbox",
+    "testCommands", "journal", "limits",
+];
+
+/// Reads the settings of a project.
+pub(crate) fn settings(root: &Node, decoder: &mut Decoder) -> Option<Settings> {
+    let fields = decoder.fields(root, "the settings", &KEYS)?;
+    let mut settings = Settings::default();
+    if let Some(node) = fields.get("llm") {
+        llm(node, &mut settings, decoder);
+    }
+    if let Some(node) = fields.get("orchestrator") {
+        let inner = decoder.fields(node, "`orchestrator`", &["escalation"]);
+        if let Some(node) = inner.and_then(|inner| inner.get("escalation")) {
+            escalation(node, &mut settings.escalation, decoder);
+        }
+    }
+    if let Some(node) = fields.get("verifier") {
+        settings.inconclusive = verifier(node, decoder);
+    }
+    if let Some(node) = fields.get("tools") {
+        tools(node, &mut settings, decoder);
+    }
+    if let Some(node) = fields.get("security") {
+        security_of_003(node, &mut settings, decoder);
+    }
+    if let Some(node) = fields.get("secrets") {
+        secrets(node, &mut settings, decoder);
+    }
+    if let Some(node) = fields.get("env") {
+        let inner = decoder.fields(node, "`env`", &["pass"]);
+        if let Some(node) = inner.and_then(|inner| inner.get("pass")) {
+            settings.env_pass = decoder.texts(node, "pass");
+        }
+    }
+    rest(&fields, &mut settings, decoder);
+    Some(settings)
+}
+
+fn rest(fields: &Fields<'_>, settings: &mut Settings, decoder: &mut Decoder) {
+    if let Some(node) = fields.get("sandbox") {
+        if let Some(inner) = decoder.fields(node, "`sandbox`", &["require", "criticalUnapprovedAt"]) {
+            settings.sandbox_require = inner.get("require").and_then(|n| level(n, "require", decoder));
+            settings.critical_unapproved_at = inner
+                .get("criticalUnapprovedAt")
+                .and_then(|node| level(node, "criticalUnapprovedAt", decoder));
+        }
+    }
+    if let Some(node) = fields.get("testCommands") {
+        settings.test_commands = decoder.texts(node, "testCommands");
+    }
+    if let Some(node) = fields.get("journal") {
+        let inner = decoder.fields(node, "`journal`", &["sync"]);
+        if let Some(node) = inner.and_then(|inner| inner.get("sync")) {
+            let choices = [("normal", SyncMode::Normal), ("full", SyncMode::Full)];
+            settings.sync = decoder.one_of(node, "sync", &choices).unwrap_or_default();
+        }
+    }
+    if let Some(node) = fields.get("limits") {
+        let inner = decoder.fields(node, "`limits`", &["maxParallel"]);
+        settings.max_parallel = inner
+            .and_then(|inner| inner.get("maxParallel"))
+            .and_then(|node| decoder.integer(node, "maxParallel", 1, 100_000));
+    }
+}
+
+fn level(node: &Node, key: &str, decoder: &mut Decoder) -> Option<ApprovalLevel> {
+    let choices = [
+        ("none", ApprovalLevel::None),
+        ("process", ApprovalLevel::Process),
+        ("kernel", ApprovalLevel::Kernel),
+    ];
+    decoder.one_of(node, key, &choices)
+}
+
+fn llm(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
+    let Some(fields) = decoder.fields(node, "`llm`", &["tiers", "prices"]) else { return };
+    if let Some(node) = fields.get("tiers") {
+        if let Some(inner) = decoder.fields(node, "`tiers`", &["small", "medium", "large"]) {
+            for (name, _, node) in inner.iter() {
+                if let (Some(tier), Some(found)) = (Tier::parse(name), tier(node, name, decoder)) {
+                    settings.tiers.insert(tier, found);
+                }
+            }
+        }
+    }
+    let Some(node) = fields.get("prices") else { return };
+    match node.as_map() {
+        Some(entries) => {
+            for (key, node) in entries {
+                if let Some(price) = price(node, decoder) {
+                    settings.prices.insert(key.text.clone(), price);
+                }
+            }
+        }
+        None => decoder.wrong_type(node, "prices", "a map from models to `{input, output}`"),
+    }
+}
+
+fn tier(node: &Node, name: &str, decoder: &mut Decoder) -> Option<TierSettings> {
+    const KEYS: [&str; 5] = ["provider", "model", "endpoint", "apiKeyEnv", "price"];
+    let what = format!("the tier `{name}`");
+    let fields = decoder.fields(node, &what, &KEYS)?;
+    let model = decoder.required(&fields, "model", &what).and_then(|n| decoder.text(n, "model"));
+    let endpoint = fields.get("endpoint").and_then(|node| endpoint(node, decoder));
+    let api_key_env = fields.get("apiKeyEnv").and_then(|node| {
+        let text = decoder.text(node, "apiKeyEnv")?;
+        if !is_variable(text) {
+            decoder.push(
+                Diagnostic::error(Code::BAD_SETTING, node.span, "`apiKeyEnv` is not the name of a variable")
+                    .help("write the variable's name, such as `OPENAI_API_KEY`, never the key itself"),
+            );
+            return None;
+        }
+        Some(text.to_owned())
+    });
+    Some(TierSettings {
+        provider: fields.get("provider").and_then(|n| decoder.text(n, "provider")).map(str::to_owned),
+        model: model?.to_owned(),
+        endpoint,
+        api_key_env,
+        price: fields.get("price").and_then(|node| price(node, decoder)),
+    })
+}
+
+fn endpoint(node: &Node, decoder: &mut Decoder) -> Option<String> {
+    let text = decoder.text(node, "endpoint")?;
+    if !(text.starts_with("http://") || text.starts_with("https://")) {
+        let help = "write it whole, such as `http://127.0.0.1:11434/v1`".to_owned();
+        decoder.bad_value(node.span, format!("`{text}` is no address"), help);
+        return None;
+    }
+    Some(text.to_owned())
+}
+
+fn price(node: &Node, decoder: &mut Decoder) -> Option<ModelPrice> {
+    let fields = decoder.fields(node, "a price", &["input", "output", "cachedInput"])?;
+    let mut dollars = |key: &str, needed: bool| {
+        let node = match needed {
+            true => decoder.required(&fields, key, "a price")?,
+            false => fields.get(key)?,
+        };
+        decoder.number(node, key, 0.0, f64::INFINITY)
+    };
+    let (input, output, cached_input) =
+        (dollars("input", true), dollars("output", true), dollars("cachedInput", false));
+    Some(ModelPrice { input: input?, output: output?, cached_input })
+}
+
+fn escalation(node: &Node, limits: &mut EscalationLimits, decoder: &mut Decoder) {
+    const KEYS: [&str; 6] = [
+        "maxEscalationsPerSpecialist", "maxLargeTierUsesPerRun", "maxCostUsdPerRun",
+        "warnCostUsdThreshold", "budgetAllocation", "defaultLadder",
+    ];
+    let Some(fields) = decoder.fields(node, "`escalation`", &KEYS) else { return };
+    let mut count =
+        |key: &str| fields.get(key).and_then(|node| decoder.integer(node, key, 0, u32::MAX));
+    limits.per_specialist = count("maxEscalationsPerSpecialist");
+    limits.large_uses = count("maxLargeTierUsesPerRun");
+    let mut dollars =
+        |key: &str| fields.get(key).and_then(|node| decoder.number(node, key, 0.0, f64::INFINITY));
+    limits.max_cost_usd = dollars("maxCostUsdPerRun");
+    limits.warn_cost_usd = dollars("warnCostUsdThreshold");
+    if let Some((key, _)) = fields.entry("budgetAllocation") {
+        decoder.comes_later("budgetAllocation", key.span);
+    }
+    if let Some(node) = fields.get("defaultLadder") {
+        match node.as_map() {
+            Some(entries) => {
+                for (key, node) in entries {
+                    let ladder = decoder.ladder(node, &key.text);
+                    limits.ladders.insert(key.text.clone(), ladder);
+                }
+            }
+            None => decoder.wrong_type(node, "defaultLadder", "a map from specialists to tiers"),
+        }
+    }
+}
+
+/// `verifier.inconclusivePolicy` of 000 §18.6, as a map or as its `action` alone.
+fn verifier(node: &Node, decoder: &mut Decoder) -> Option<InconclusivePolicy> {
+    const KEYS: [&str; 5] =
+        ["action", "retryWithProbes", "maxRetries", "escalateTo", "failOnInconclusive"];
+    let fields = decoder.fields(node, "`verifier`", &["inconclusivePolicy"])?;
+    let node = fields.get("inconclusivePolicy")?;
+    if node.as_map().is_none() {
+        return inconclusive(node, decoder);
+    }
+    let fields = decoder.fields(node, "`inconclusivePolicy`", &KEYS)?;
+    for key in ["retryWithProbes", "maxRetries", "escalateTo"] {
+        if let Some((at, _)) = fields.entry(key) {
+            decoder.comes_later(key, at.span);
+        }
+    }
+    let fail = fields.get("failOnInconclusive").and_then(|n| decoder.boolean(n, "failOnInconclusive"));
+    let action = fields.get("action").and_then(|node| inconclusive(node, decoder));
+    if fail == Some(true) { Some(InconclusivePolicy::Fail) } else { action }
+}
+
+fn inconclusive(node: &Node, decoder: &mut Decoder) -> Option<InconclusivePolicy> {
+    let choices = [
+        ("warn", Some(InconclusivePolicy::Warn)),
+        ("fail", Some(InconclusivePolicy::Fail)),
+        ("askUser", Some(InconclusivePolicy::AskUser)),
+        ("retry", None),
+        ("escalate", None),
+    ];
+    let policy = decoder.one_of(node, "action", &choices)?;
+    if matches!(policy, None | Some(InconclusivePolicy::AskUser)) {
+        decoder.not_yet(node.as_text().unwrap_or_default(), node.span, None);
+    }
+    policy
+}
+
+fn tools(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
+    let Some(fields) = decoder.fields(node, "`tools`", &["security", "http"]) else { return };
+    if let Some(node) = fields.get("security") {
+        security(node, settings, decoder);
+    }
+    if let Some(node) = fields.get("http") {
+        let inner = decoder.fields(node, "`http`", &["allowPrivate"]);
+        if let Some(node) = inner.and_then(|inner| inner.get("allowPrivate")) {
+            settings.allowed_hosts = decoder.texts(node, "allowPrivate");
+        }
+    }
+}
+
+/// `tools.security` of 003 §4.5: `allowed_tools`, and a map for each tool.
+fn security(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
+    let Some(entries) = node.as_map() else {
+        decoder.wrong_type(node, "security", "a map");
+        return;
+    };
+    for (key, node) in entries {
+        if matches!(key.text.as_str(), "allowed_tools" | "allowedTools") {
+            settings.allowed_tools = Some(allowed_tools(node, decoder));
+        } else {
+            tool_security(key, node, settings, decoder);
+        }
+    }
+}
+
+/// `security` of 003 §12.3.
+fn security_of_003(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
+    let Some(fields) = decoder.fields(node, "`security`", &["globalLimits", "tools"]) else { return };
+    if let Some((key, _)) = fields.entry("globalLimits") {
+        decoder.comes_later("global_limits", key.span);
+    }
+    if let Some(node) = fields.get("tools") {
+        security(node, settings, decoder);
+    }
+}
+
+fn allowed_tools(node: &Node, decoder: &mut Decoder) -> Vec<ToolName> {
+    let mut allowed = Vec::new();
+    for item in decoder.list(node, "allowed_tools") {
+        let Some(text) = decoder.text(item, "allowed_tools") else { continue };
+        match resolve_tool(text) {
+            ToolPattern::Known(tools) => {
+                allowed.extend(tools.iter().filter_map(|tool| ToolName::new(tool.name).ok()));
+            }
+            ToolPattern::Later => decoder.comes_later(text, item.span),
+            ToolPattern::Unknown => decoder.unknown_tool(text, item.span, None),
+        }
+    }
+    allowed
+}
+
+fn tool_security(key: &super::Key, node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
+    const KEYS: [&str; 4] = ["enabled", "requiresApproval", "allowedPaths", "deniedPaths"];
+    let what = format!("the security of `{}`", key.text);
+    let Some(fields) = decoder.fields(node, &what, &KEYS) else { return };
+    let found = ToolSecurity {
+        enabled: fields.get("enabled").and_then(|node| decoder.boolean(node, "enabled")),
+        requires_approval: fields
+            .get("requiresApproval")
+            .and_then(|node| decoder.boolean(node, "requiresApproval")),
+        allowed_paths: fields.get("allowedPaths").map(|node| globs(node, "allowedPaths", decoder)),
+        denied_paths: fields.get("deniedPaths").map(|n| globs(n, "deniedPaths", decoder)).unwrap_or_default(),
+    };
+    match resolve_tool(&key.text) {
+        ToolPattern::Known(tools) => {
+            for name in tools.iter().filter_map(|tool| ToolName::new(tool.name).ok()) {
+                settings.tool_security.insert(name, found.clone());
+            }
+        }
+        ToolPattern::Later => decoder.comes_later(&key.text, key.span),
+        ToolPattern::Unknown => decoder.unknown_tool(&key.text, key.span, None),
+    }
+}
+
+fn globs(node: &Node, key: &str, decoder: &mut Decoder) -> Vec<String> {
+    let items = decoder.list(node, key);
+    for item in items {
+        if let Some(text) = item.as_text() {
+            crate::definition::check::pattern::glob(text, item.span, decoder);
+        }
+    }
+    decoder.texts(node, key)
+}
+
+fn secrets(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
+    let Some(entries) = node.as_map() else {
+        decoder.wrong_type(node, "secrets", "a map from names to `env:NAME`, `file:PATH` or `{command: [...]}`");
+        return;
+    };
+    for (key, node) in entries {
+        if !is_variable(&key.text) {
+            let message = format!("`{}` cannot be the name of a secret", key.text);
+            let help = "use a letter or `_`, then letters, digits and `_`";
+            decoder.push(Diagnostic::error(Code::BAD_ID, key.span, message).help(help));
+            continue;
+        }
+        if let Some(source) = secret(node, &key.text, decoder) {
+            settings.secrets.insert(key.text.clone(), source);
+        }
+    }
+}
+
+fn secret(node: &Node, name: &str, decoder: &mut Decoder) -> Option<SecretSource> {
+    if node.as_map().is_some() {
+        let fields = decoder.fields(node, "a secret", &["command", "env", "file"])?;
+        let one = |key: &str| fields.get(key);
+        return match (one("command"), one("env"), one("file")) {
+            (Some(node), None, None) => Some(SecretSource::Command(decoder.texts(node, "command")))
+                .filter(|source| *source != SecretSource::Command(Vec::new())),
+            (None, Some(node), None) => decoder.text(node, "env").map(|t| SecretSource::Env(t.to_owned())),
+            (None, None, Some(node)) => decoder.text(node, "file").map(|t| SecretSource::File(t.to_owned())),
+            _ => {
+                let message = format!("the secret `{name}` has not exactly one source");
+                let help = "write one of `command`, `env`, `file`";
+                decoder.push(Diagnostic::error(Code::BAD_SETTING, node.span, message).help(help));
+                None
+            }
+        };
+    }
+    let text = decoder.text(node, name)?;
+    let source = match text.split_once(':') {
+        Some(("env", variable)) if is_variable(variable) => Some(SecretSource::Env(variable.to_owned())),
+        Some(("file", path)) if !path.is_empty() => Some(SecretSource::File(path.to_owned())),
+        _ => None,
+    };
+    if source.is_none() {
+        // The text may be the secret itself, so the message does not repeat it.
+        let message = format!("the secret `{name}` is not a reference");
+        let help = "write `env:NAME`, `file:PATH` or `{command: [...]}`; never the value itself";
+        decoder.push(Diagnostic::error(Code::BAD_SETTING, node.span, message).help(help));
+    }
+    source
+}

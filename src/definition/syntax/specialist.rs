@@ -1,0 +1,379 @@
+use super::step_kind::profile_path;
+use super::{Decoder, Fields, Node};
+use crate::definition::model::{Example, LoopLimits, ModelChoice, Specialist};
+use crate::definition::schema::Schema;
+use crate::definition::tool_table::{ToolPattern, known_tools, resolve_tool};
+use crate::diagnostic::{Code, Diagnostic, Span, nearest};
+use crate::value::{Digest, SpecialistId, Tier, ToolName};
+use std::time::Duration;
+use unicode_normalization::UnicodeNormalization;
+
+const KEYS: [&str; 22] = [
+    "schema", "id", "name", "version", "description", "display", "role", "context", "staticContext",
+    "examples", "llm", "limits", "forcedReasoningInterval", "tools", "constraints", "capabilities",
+    "input", "inputPolicy", "output", "mcpServers", "brain", "memory",
+];
+
+/// A specialist that says nothing but its id: the defaults of 000 §11.
+pub(crate) fn bare(id: SpecialistId, span: Span, path: &str, digest: Digest) -> Specialist {
+    Specialist {
+        name: id.to_string(),
+        id,
+        version: None,
+        description: None,
+        emoji: None,
+        role: String::new(),
+        static_context: None,
+        examples: Vec::new(),
+        model: ModelChoice {
+            tier: Tier::Medium,
+            model: None,
+            temperature: None,
+            max_tokens: None,
+            ladder: Vec::new(),
+            fallback: None,
+        },
+        limits: LoopLimits {
+            max_steps: 15,
+            max_tool_calls: 20,
+            timeout: Duration::from_secs(300),
+            forced_reasoning_interval: None,
+        },
+        tools: Vec::new(),
+        unknown_tools: Vec::new(),
+        constraints: Vec::new(),
+        capabilities: Vec::new(),
+        input_schema: None,
+        strict_input: false,
+        output_schema: None,
+        path: path.to_owned(),
+        span,
+        digest,
+    }
+}
+
+/// Reads a specialist in the forms of 000 §9.1, §11 and §19.2.
+pub(crate) fn specialist(
+    root: &Node,
+    path: &str,
+    digest: Digest,
+    decoder: &mut Decoder,
+) -> Option<Specialist> {
+    let fields = decoder.fields(root, "a specialist", &KEYS)?;
+    decoder.schema_version(&fields, "kb.specialist/1", "a specialist");
+    let node = decoder.required(&fields, "id", "a specialist");
+    let id = node.and_then(|node| Some((decoder.specialist_id(node)?, node.span)));
+    let placeholder = SpecialistId::new("_").or_else(|_| SpecialistId::new("a")).ok()?;
+    let mut found = bare(placeholder, fields.span, path, digest);
+    common(&fields, &mut found, decoder);
+    let (id, span) = id?;
+    if found.name.is_empty() {
+        found.name = id.to_string();
+    }
+    found.id = id;
+    found.span = span;
+    finish_role(&mut found);
+    Some(found)
+}
+
+/// Everything that the forms have in common.
+pub(crate) fn common(fields: &Fields<'_>, found: &mut Specialist, decoder: &mut Decoder) {
+    found.name = text(fields, "name", decoder).unwrap_or_default();
+    found.version = fields.get("version").and_then(|n| decoder.word(n, "version")).map(str::to_owned);
+    found.description = text(fields, "description", decoder);
+    if let Some(node) = fields.get("display") {
+        display(node, found, decoder);
+    }
+    found.role = text(fields, "role", decoder).unwrap_or_default();
+    found.static_context = text(fields, "staticContext", decoder);
+    if let Some(node) = fields.get("context") {
+        context(node, found, decoder);
+    }
+    found.examples = fields.get("examples").map(|node| examples(node, decoder)).unwrap_or_default();
+    if let Some(node) = fields.get("llm") {
+        llm(node, &mut found.model, decoder);
+    }
+    if let Some(node) = fields.get("brain") {
+        brain(node, found, decoder);
+    }
+    if let Some(node) = fields.get("limits") {
+        limits(node, &mut found.limits, decoder);
+    }
+    if let Some(node) = fields.get("forcedReasoningInterval") {
+        found.limits.forced_reasoning_interval =
+            decoder.integer(node, "forcedReasoningInterval", 1, 1000);
+    }
+    if let Some(node) = fields.get("tools") {
+        decoder.tools(node, found);
+    }
+    found.constraints = fields.get("constraints").map(|n| decoder.texts(n, "constraints")).unwrap_or_default();
+    found.capabilities =
+        fields.get("capabilities").map(|node| capabilities(node, decoder)).unwrap_or_default();
+    if let Some(node) = fields.get("input") {
+        let inner = decoder.fields(node, "`input`", &["schema"]);
+        let schema = inner.and_then(|inner| inner.get("schema"));
+        found.input_schema = schema.and_then(|node| Schema::decode(node, decoder));
+    }
+    if let Some(node) = fields.get("inputPolicy") {
+        found.strict_input =
+            decoder.one_of(node, "inputPolicy", &[("warn", false), ("strict", true)]).unwrap_or(false);
+    }
+    if let Some(node) = fields.get("output") {
+        found.output_schema = output(node, decoder);
+    }
+    for key in ["mcpServers", "memory"] {
+        if let Some((at, _)) = fields.entry(key) {
+            decoder.comes_later(&at.text, at.span);
+        }
+    }
+}
+
+/// A specialist without a role of its own is told its name and what it is for.
+pub(crate) fn finish_role(found: &mut Specialist) {
+    if found.role.trim().is_empty() {
+        found.role = match &found.description {
+            Some(description) => format!("You are {}. {description}", found.name),
+            None => format!("You are {}.", found.name),
+        };
+    }
+}
+
+impl Decoder {
+    /// An id of a specialist, as `specialist:` and `agent:` name it.
+    pub(crate) fn specialist_id(&mut self, node: &Node) -> Option<SpecialistId> {
+        let text = self.text(node, "id")?;
+        let normal: String = profile_path(text).nfc().collect();
+        match SpecialistId::new(&normal) {
+            Ok(id) => Some(id),
+            Err(error) => {
+                let message = format!("`{text}` cannot be the id of a specialist");
+                let help = format!("use {}", error.expected);
+                self.push(Diagnostic::error(Code::BAD_ID, node.span, message).help(help));
+                None
+            }
+        }
+    }
+
+    /// A whitelist: names, globs, and what other documents call our tools.
+    pub(crate) fn tools(&mut self, node: &Node, found: &mut Specialist) {
+        for item in self.list(node, "tools") {
+            // Claude Code writes `tools: Read, Write`.
+            let Some(text) = self.text(item, "tools") else { continue };
+            for name in split_names(text) {
+                self.whitelist(name, item.span, found);
+            }
+        }
+    }
+
+    fn whitelist(&mut self, text: &str, span: Span, found: &mut Specialist) {
+        match resolve_tool(text) {
+            ToolPattern::Known(tools) => {
+                for tool in tools.iter().filter_map(|tool| ToolName::new(tool.name).ok()) {
+                    if !found.tools.contains(&tool) {
+                        found.tools.push(tool);
+                    }
+                }
+            }
+            ToolPattern::Later => {
+                self.comes_later(text, span);
+                match ToolName::new(text) {
+                    Ok(name) if !found.unknown_tools.contains(&name) => found.unknown_tools.push(name),
+                    _ => {}
+                }
+            }
+            ToolPattern::Unknown => {
+                let meant = nearest(text, known_tools().iter().map(|tool| tool.name));
+                self.unknown_tool(text, span, meant);
+            }
+        }
+    }
+}
+
+/// Names between commas; a comma in parentheses does not count: `Bash(git add:*, git diff:*)`.
+fn split_names(text: &str) -> Vec<&str> {
+    let (mut names, mut depth, mut start) = (Vec::new(), 0i32, 0);
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            ',' if depth <= 0 => {
+                names.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    names.push(&text[start..]);
+    names.into_iter().map(str::trim).filter(|name| !name.is_empty()).collect()
+}
+
+pub(crate) fn text(fields: &Fields<'_>, key: &str, decoder: &mut Decoder) -> Option<String> {
+    fields.get(key).and_then(|node| decoder.text(node, key)).map(str::to_owned)
+}
+
+pub(crate) fn display(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
+    const KEYS: [&str; 5] = ["name", "description", "emoji", "avatar", "color"];
+    let Some(fields) = decoder.fields(node, "`display`", &KEYS) else { return };
+    if let Some(name) = text(&fields, "name", decoder) {
+        found.name = name;
+    }
+    if let Some(description) = text(&fields, "description", decoder) {
+        found.description = Some(description);
+    }
+    found.emoji = text(&fields, "emoji", decoder);
+}
+
+/// `context:` of 000 §9.1: the system prompt, or knowledge beside a `role`.
+fn context(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
+    let Some(fields) = decoder.fields(node, "`context`", &["system", "rag"]) else { return };
+    if let Some(system) = text(&fields, "system", decoder) {
+        if found.role.is_empty() {
+            found.role = system;
+        } else {
+            let rest = found.static_context.take().unwrap_or_default();
+            found.static_context = Some(format!("{system}\n{rest}").trim_end().to_owned());
+        }
+    }
+    if let Some((key, _)) = fields.entry("rag") {
+        decoder.comes_later("context.rag", key.span);
+    }
+}
+
+fn examples(node: &Node, decoder: &mut Decoder) -> Vec<Example> {
+    let Some(items) = node.as_seq() else {
+        decoder.wrong_type(node, "examples", "a list of `{task, approach, outcome}`");
+        return Vec::new();
+    };
+    items.iter().filter_map(|item| example(item, decoder)).collect()
+}
+
+fn example(node: &Node, decoder: &mut Decoder) -> Option<Example> {
+    let fields = decoder.fields(node, "an example", &["task", "approach", "outcome"])?;
+    let mut part = |key: &str| {
+        let node = decoder.required(&fields, key, "an example")?;
+        decoder.text(node, key).map(str::to_owned)
+    };
+    let (task, approach, outcome) = (part("task"), part("approach"), part("outcome"));
+    Some(Example { task: task?, approach: approach?, outcome: outcome? })
+}
+
+fn llm(node: &Node, model: &mut ModelChoice, decoder: &mut Decoder) {
+    const KEYS: [&str; 7] =
+        ["tier", "model", "temperature", "maxTokens", "ladder", "fallback", "provider"];
+    let Some(fields) = decoder.fields(node, "`llm`", &KEYS) else { return };
+    if let Some(tier) = fields.get("tier").and_then(|node| decoder.tier(node, "tier")) {
+        model.tier = tier;
+    }
+    if let Some(node) = fields.get("ladder") {
+        model.ladder = decoder.ladder(node, "ladder");
+    }
+    generation(&fields, model, decoder);
+}
+
+/// What `llm` and `brain` share.
+fn generation(fields: &Fields<'_>, model: &mut ModelChoice, decoder: &mut Decoder) {
+    model.model = text(fields, "model", decoder);
+    model.temperature =
+        fields.get("temperature").and_then(|node| decoder.number(node, "temperature", 0.0, 2.0));
+    model.max_tokens =
+        fields.get("maxTokens").and_then(|node| decoder.integer(node, "maxTokens", 1, u32::MAX));
+    model.fallback = fields.get("fallback").and_then(|node| fallback(node, decoder));
+    if let Some(provider) = text(fields, "provider", decoder) {
+        // A model's name with its provider before it is how the model room tells them apart.
+        model.model = model.model.take().map(|name| match name.contains("::") {
+            true => name,
+            false => format!("{provider}::{name}"),
+        });
+    }
+}
+
+/// A model's name, or 003's `{enabled, model}`.
+fn fallback(node: &Node, decoder: &mut Decoder) -> Option<String> {
+    if node.as_map().is_none() {
+        return decoder.text(node, "fallback").map(str::to_owned);
+    }
+    let fields = decoder.fields(node, "`fallback`", &["enabled", "model"])?;
+    let enabled = fields.get("enabled").and_then(|node| decoder.boolean(node, "enabled"));
+    let model = text(&fields, "model", decoder);
+    model.filter(|_| enabled != Some(false))
+}
+
+/// `brain:` of 003 §3.2.
+pub(crate) fn brain(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
+    const KEYS: [&str; 6] =
+        ["provider", "model", "temperature", "maxTokens", "systemPrompt", "fallback"];
+    let Some(fields) = decoder.fields(node, "`brain`", &KEYS) else { return };
+    generation(&fields, &mut found.model, decoder);
+    if let Some(prompt) = text(&fields, "systemPrompt", decoder) {
+        found.role = prompt;
+    }
+}
+
+fn limits(node: &Node, limits: &mut LoopLimits, decoder: &mut Decoder) {
+    const KEYS: [&str; 5] =
+        ["maxSteps", "maxToolCalls", "timeoutMs", "timeout", "forcedReasoningInterval"];
+    let Some(fields) = decoder.fields(node, "`limits`", &KEYS) else { return };
+    if let Some(steps) = fields.get("maxSteps").and_then(|n| decoder.integer(n, "maxSteps", 1, 10_000)) {
+        limits.max_steps = steps;
+    }
+    let calls = fields.get("maxToolCalls").and_then(|n| decoder.integer(n, "maxToolCalls", 0, 10_000));
+    limits.max_tool_calls = calls.unwrap_or(limits.max_tool_calls);
+    let millis = fields.get("timeoutMs").and_then(|n| decoder.integer(n, "timeoutMs", 1, u32::MAX));
+    if let Some(millis) = millis {
+        limits.timeout = Duration::from_millis(u64::from(millis));
+    }
+    if let Some(timeout) = fields.get("timeout").and_then(|node| decoder.duration(node, "timeout")) {
+        limits.timeout = timeout;
+    }
+    if let Some(node) = fields.get("forcedReasoningInterval") {
+        limits.forced_reasoning_interval = decoder.integer(node, "forcedReasoningInterval", 1, 1000);
+    }
+}
+
+/// Texts, or 003's `{name, version, …}`.
+pub(crate) fn capabilities(node: &Node, decoder: &mut Decoder) -> Vec<String> {
+    const KEYS: [&str; 7] = [
+        "name", "version", "description", "inputSchema", "outputSchema", "toolsRequired",
+        "promptTemplate",
+    ];
+    let mut found = Vec::new();
+    for item in decoder.list(node, "capabilities") {
+        if item.as_map().is_none() {
+            found.extend(decoder.text(item, "capabilities").map(str::to_owned));
+            continue;
+        }
+        let Some(fields) = decoder.fields(item, "a capability", &KEYS) else { continue };
+        let name = decoder.required(&fields, "name", "a capability");
+        found.extend(name.and_then(|node| decoder.text(node, "name")).map(str::to_owned));
+    }
+    found
+}
+
+fn output(node: &Node, decoder: &mut Decoder) -> Option<Schema> {
+    let fields = decoder.fields(node, "`output`", &["format", "schema"])?;
+    if let Some(node) = fields.get("format") {
+        decoder.one_of(node, "format", &[("structured", ()), ("json", ()), ("text", ())]);
+    }
+    let schema = fields.get("schema").and_then(|node| Schema::decode(node, decoder));
+    schema.map(Schema::with_summary)
+}
+
+impl Decoder {
+    /// `small`, `medium` or `large`.
+    pub(crate) fn tier(&mut self, node: &Node, key: &str) -> Option<Tier> {
+        self.one_of(node, key, &Tier::ALL.map(|tier| (tier.as_str(), tier)))
+    }
+
+    /// Tiers that go up.
+    pub(crate) fn ladder(&mut self, node: &Node, key: &str) -> Vec<Tier> {
+        let items = self.list(node, key);
+        let tiers: Vec<Tier> = items.iter().filter_map(|item| self.tier(item, key)).collect();
+        if !tiers.is_sorted_by(|a, b| a < b) {
+            self.push(
+                Diagnostic::error(Code::BAD_SETTING, node.span, "a ladder goes from small to large")
+                    .help("write `[small, medium, large]` or a part of it"),
+            );
+        }
+        tiers
+    }
+}

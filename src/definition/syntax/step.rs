@@ -1,0 +1,369 @@
+use super::checks::{default_verify, verify};
+use super::outline::variables;
+use super::step_kind::{self, KINDS};
+use super::templates::Secrets;
+use super::{Decoder, Fields, Node};
+use crate::definition::check::name_form;
+use crate::definition::model::{
+    EvidenceMode, ForEach, NotYet, OnError, RunIf, Step, StepKind, StepPhase, WorkspaceMode,
+};
+use crate::definition::schema::Schema;
+use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::expression::Template;
+use crate::value::StepId;
+
+/// Every key of a step, kind keys first.
+pub(crate) const STEP_KEYS: [&str; 41] = [
+    "specialist", "agent", "run", "tool", "http", "playbook", "ask", "approve", "set", "wait", "gate",
+    "id", "name", "dependsOn", "condition", "runIf", "task", "prompt", "taskFile", "parse", "with",
+    "input", "timeout", "retry", "recovery", "maxAttempts", "retrySafe", "verify", "onError", "env",
+    "cwd", "locks", "workspace", "evidence", "budget", "forEach", "loop", "cache", "output", "outputs",
+    "includeArtifacts",
+];
+
+/// Keys that mean something for some kinds only.
+const OWN_KEYS: [(&str, &[&str]); 7] = [
+    ("task", &["specialist", "agent"]),
+    ("prompt", &["specialist", "agent"]),
+    ("taskFile", &["specialist", "agent"]),
+    ("outputs", &["specialist", "agent"]),
+    ("includeArtifacts", &["specialist", "agent"]),
+    ("parse", &["run"]),
+    ("with", &["playbook"]),
+];
+
+/// Reads one step; `defaults` are the playbook's.
+pub(crate) fn step(
+    node: &Node,
+    phase: StepPhase,
+    defaults: Option<&Fields<'_>>,
+    decoder: &mut Decoder,
+) -> Option<Step> {
+    let mut fields = decoder.fields(node, "a step", &STEP_KEYS)?;
+    let id = decoder.required(&fields, "id", "a step");
+    let id_text = id.and_then(|node| decoder.text(node, "id"));
+    let kind = kind_key(&fields, defaults, id_text, decoder);
+    if let Some(kind) = kind {
+        misplaced(&fields, kind, decoder);
+    }
+    let own_env = fields.get("env");
+    if let Some(defaults) = defaults {
+        inherit(&mut fields, defaults, kind);
+    }
+    let before = enter(&fields, decoder);
+    let for_each = fields.get("forEach").and_then(|node| for_each(node, decoder));
+    if let Some(for_each) = &for_each {
+        decoder.names.item = Some(for_each.name.clone());
+    } else if fields.get("forEach").is_some() {
+        decoder.names.item = Some("item".to_owned());
+    }
+    let decoded = body(&fields, kind, own_env, defaults, decoder);
+    leave(before, decoder);
+    let (id, span) = (StepId::new(id_text?).ok()?, id?.span);
+    let mut step = decoded?;
+    step.id = id;
+    step.span = span;
+    step.phase = phase;
+    step.for_each = for_each;
+    Some(step)
+}
+
+/// The one kind key of a step; none or two is an error that names them.
+fn kind_key(
+    fields: &Fields<'_>,
+    defaults: Option<&Fields<'_>>,
+    id: Option<&str>,
+    decoder: &mut Decoder,
+) -> Option<&'static str> {
+    let of = |fields: &Fields<'_>| -> Vec<(&'static str, Span)> {
+        let keys = KINDS.into_iter().filter_map(|kind| Some((kind, fields.entry(kind)?.0.span)));
+        keys.collect()
+    };
+    let mut kinds = of(fields);
+    if kinds.is_empty() {
+        kinds = defaults.map(of).unwrap_or_default();
+    }
+    let step = id.map_or("a step".to_owned(), |id| format!("the step `{id}`"));
+    match kinds.as_slice() {
+        [(kind, _)] => Some(kind),
+        [] => {
+            decoder.push(
+                Diagnostic::error(Code::STEP_KIND, fields.span, format!("{step} says not what it does"))
+                    .help(format!("add one of {}", KINDS.join(", "))),
+            );
+            None
+        }
+        [(first, at), (second, then), ..] => {
+            let message = format!("{step} has two kinds, `{first}` and `{second}`");
+            decoder.push(
+                Diagnostic::error(Code::STEP_KIND, *then, message)
+                    .label(*at, "the other kind")
+                    .help("keep one, or write two steps"),
+            );
+            None
+        }
+    }
+}
+
+/// Keys of another kind are errors; an input that nothing reads is a warning.
+fn misplaced(fields: &Fields<'_>, kind: &str, decoder: &mut Decoder) {
+    for (name, key, _) in fields.iter() {
+        if !belongs(name, kind) {
+            let kinds = OWN_KEYS.iter().find(|(own, _)| *own == name).map_or(&[][..], |(_, kinds)| kinds);
+            let message = format!("`{name}` does not belong to a `{kind}` step");
+            let help = format!("it belongs to {}", kinds.join(" and "));
+            decoder.push(Diagnostic::error(Code::MISPLACED_KEY, key.span, message).help(help));
+        } else if name == "input" && !matches!(kind, "specialist" | "agent" | "tool") {
+            let message = format!("a `{kind}` step does not read `input`");
+            let help = match kind {
+                "run" => "hand values over as `env:` or as arguments",
+                "playbook" => "hand values over as `with:`",
+                _ => "remove it",
+            };
+            decoder.push(Diagnostic::warning(Code::NO_EFFECT, key.span, message).help(help));
+        }
+    }
+}
+
+fn belongs(key: &str, kind: &str) -> bool {
+    OWN_KEYS.iter().find(|(own, _)| *own == key).is_none_or(|(_, kinds)| kinds.contains(&kind))
+}
+
+fn inherit<'n>(fields: &mut Fields<'n>, defaults: &Fields<'n>, kind: Option<&str>) {
+    let has_kind = KINDS.into_iter().any(|kind| fields.entry(kind).is_some());
+    let has_task = ["task", "prompt", "taskFile"].iter().any(|key| fields.entry(key).is_some());
+    fields.inherit(defaults, |key| match key {
+        "id" => false,
+        "task" | "prompt" | "taskFile" if has_task => false,
+        key if KINDS.contains(&key) => !has_kind,
+        key => kind.is_none_or(|kind| belongs(key, kind)),
+    });
+}
+
+/// What of the names a step changes for its own texts.
+struct Scope {
+    item: Option<String>,
+    added: Vec<String>,
+}
+
+fn enter(fields: &Fields<'_>, decoder: &mut Decoder) -> Scope {
+    let own = variables(fields.get("env"));
+    let added: Vec<String> =
+        own.into_iter().filter(|name| decoder.names.env.insert(name.clone())).collect();
+    Scope { item: decoder.names.item.take(), added }
+}
+
+fn leave(scope: Scope, decoder: &mut Decoder) {
+    for name in &scope.added {
+        decoder.names.env.remove(name);
+    }
+    decoder.names.item = scope.item;
+}
+
+/// Everything of a step but its id and place, which the caller fills in.
+fn body(
+    fields: &Fields<'_>,
+    kind: Option<&'static str>,
+    own_env: Option<&Node>,
+    defaults: Option<&Fields<'_>>,
+    decoder: &mut Decoder,
+) -> Option<Step> {
+    let mut not_yet = Vec::new();
+    let specialist = matches!(kind, Some("specialist" | "agent"));
+    let decoded_kind = kind.and_then(|kind| step_kind::read(kind, fields, decoder, &mut not_yet));
+    let secrets = if kind == Some("tool") { Secrets::Allowed } else { Secrets::Refused };
+    later(fields, decoder, &mut not_yet);
+    let verify = match fields.get("verify") {
+        Some(node) => Some(verify(node, specialist, decoder, &mut not_yet)),
+        None => specialist.then(|| default_verify(true)),
+    };
+    let step = Step {
+        // Replaced by the caller, who reports what is wrong with the real one.
+        id: StepId::new("_").ok()?,
+        name: fields.get("name").and_then(|n| decoder.text(n, "name")).map(str::to_owned),
+        kind: StepKind::NotYet(""),
+        phase: StepPhase::Main,
+        depends_on: depends_on(fields, decoder),
+        condition: fields.get("condition").and_then(|node| decoder.expression(node, "condition")),
+        run_if: fields.get("runIf").and_then(|node| run_if(node, decoder)).unwrap_or_default(),
+        input: fields.get("input").and_then(|node| decoder.value_template(node, "input", secrets)),
+        timeout: fields.get("timeout").map(|node| decoder.timeout(node)).unwrap_or_default(),
+        retry: fields.get("retry").and_then(|node| decoder.retry(node, kind == Some("run"))),
+        max_attempts: fields
+            .get("maxAttempts")
+            .and_then(|node| decoder.integer(node, "maxAttempts", 1, 1000)),
+        retry_safe: fields.get("retrySafe").and_then(|n| decoder.boolean(n, "retrySafe")).unwrap_or(true),
+        verify,
+        on_error: fields.get("onError").and_then(|node| on_error(node, "onError", decoder)).unwrap_or_default(),
+        env: environment(own_env, defaults, decoder),
+        cwd: fields.get("cwd").and_then(|node| decoder.template(node, "cwd", Secrets::Refused)),
+        output_schema: output_schema(fields, specialist, decoder),
+        for_each: None,
+        evidence: fields.get("evidence").and_then(|node| {
+            let choices = [("full", EvidenceMode::Full), ("none", EvidenceMode::None)];
+            decoder.one_of(node, "evidence", &choices)
+        }),
+        workspace: fields.get("workspace").and_then(|node| {
+            let choices = [("exclusive", WorkspaceMode::Exclusive), ("shared", WorkspaceMode::Shared)];
+            decoder.one_of(node, "workspace", &choices)
+        }),
+        not_yet,
+        span: fields.span,
+    };
+    Some(Step { kind: decoded_kind?, ..step })
+}
+
+fn depends_on(fields: &Fields<'_>, decoder: &mut Decoder) -> Vec<(StepId, Span)> {
+    let Some(node) = fields.get("dependsOn") else { return Vec::new() };
+    let mut found = Vec::new();
+    for item in decoder.list(node, "dependsOn") {
+        let Some(text) = decoder.text(item, "dependsOn") else { continue };
+        match StepId::new(text) {
+            Ok(id) => found.push((id, item.span)),
+            Err(error) => {
+                let message = format!("`{text}` cannot be the id of a step");
+                let help = format!("use {}", error.expected);
+                decoder.push(Diagnostic::error(Code::BAD_ID, item.span, message).help(help));
+            }
+        }
+    }
+    found
+}
+
+fn run_if(node: &Node, decoder: &mut Decoder) -> Option<RunIf> {
+    let choices = [
+        ("allSucceeded", RunIf::AllSucceeded),
+        ("noneFailed", RunIf::NoneFailed),
+        ("anySucceeded", RunIf::AnySucceeded),
+        ("allDone", RunIf::AllDone),
+    ];
+    decoder.one_of(node, "runIf", &choices)
+}
+
+fn on_error(node: &Node, key: &str, decoder: &mut Decoder) -> Option<OnError> {
+    decoder.one_of(node, key, &[("fail", OnError::Fail), ("continue", OnError::Continue)])
+}
+
+/// The defaults' variables that the step does not set itself, then its own.
+fn environment(
+    own: Option<&Node>,
+    defaults: Option<&Fields<'_>>,
+    decoder: &mut Decoder,
+) -> Vec<(String, Template)> {
+    let inherited = defaults.and_then(|fields| fields.get("env"));
+    let mut env = inherited.map(|node| decoder.environment(node, "env")).unwrap_or_default();
+    let own = own.map(|node| decoder.environment(node, "env")).unwrap_or_default();
+    env.retain(|(name, _)| !own.iter().any(|(own, _)| own == name));
+    env.extend(own);
+    env
+}
+
+fn output_schema(fields: &Fields<'_>, specialist: bool, decoder: &mut Decoder) -> Option<Schema> {
+    let short = fields.get("outputs").map(|node| decoder.texts(node, "outputs"));
+    let schema = match fields.get("output") {
+        Some(node) => {
+            let inner = decoder.fields(node, "`output`", &["schema"])?;
+            inner.get("schema").and_then(|node| Schema::decode(node, decoder))
+        }
+        None => short.map(|keys| Schema::of_texts(keys.iter().map(String::as_str))),
+    };
+    schema.map(|schema| if specialist { schema.with_summary() } else { schema })
+}
+
+fn for_each(node: &Node, decoder: &mut Decoder) -> Option<ForEach> {
+    const KEYS: [&str; 5] = ["in", "as", "key", "maxParallel", "onItemError"];
+    let short = node.as_map().is_none();
+    let fields = match short {
+        true => None,
+        false => Some(decoder.fields(node, "`forEach`", &KEYS)?),
+    };
+    let list = match &fields {
+        Some(fields) => decoder.required(fields, "in", "`forEach`")?,
+        None => node,
+    };
+    if list.as_seq().is_none() && list.as_text().is_none() {
+        decoder.wrong_type(list, "forEach", "a list or a placeholder of one as a text");
+        return None;
+    }
+    let items = decoder.value_template(list, "forEach", Secrets::Refused);
+    let mut name = "item".to_owned();
+    let (mut key, mut max_parallel, mut on_item_error) = (None, None, OnError::Fail);
+    if let Some(fields) = fields {
+        if let Some(node) = fields.get("as") {
+            name = item_name(node, decoder).unwrap_or(name);
+        }
+        decoder.names.item = Some(name.clone());
+        key = fields.get("key").and_then(|node| decoder.template(node, "key", Secrets::Refused));
+        max_parallel =
+            fields.get("maxParallel").and_then(|n| decoder.integer(n, "maxParallel", 1, 100_000));
+        if let Some(node) = fields.get("onItemError") {
+            on_item_error = on_error(node, "onItemError", decoder).unwrap_or_default();
+        }
+    }
+    Some(ForEach { items: items?, name, key, max_parallel, on_item_error })
+}
+
+/// `as:` — a word that names nothing else.
+fn item_name(node: &Node, decoder: &mut Decoder) -> Option<String> {
+    let text = decoder.text(node, "as")?;
+    if !name_form::is_word(text) {
+        let message = format!("`{text}` cannot be the name of an item");
+        let help = "use a letter or `_`, then letters, digits and `_`";
+        decoder.push(Diagnostic::error(Code::BAD_ID, node.span, message).help(help));
+        return None;
+    }
+    if text != "item" {
+        name_form::reserved(text, node.span, "an item", decoder);
+    }
+    if decoder.names.params.contains(text) || decoder.names.steps.contains(text) {
+        let message = format!("`{text}` is also the name of a parameter or step");
+        decoder.push(Diagnostic::error(Code::NAME_CLASH, node.span, message).help("choose another name"));
+    }
+    Some(text.to_owned())
+}
+
+/// Keys that the language has and that are not built yet: read for their shape.
+fn later(fields: &Fields<'_>, decoder: &mut Decoder, not_yet: &mut Vec<NotYet>) {
+    for key in ["recovery", "loop", "locks", "budget"] {
+        if let Some((at, node)) = fields.entry(key) {
+            shape(key, node, decoder);
+            decoder.not_yet(key, at.span, Some(not_yet));
+        }
+    }
+    for key in ["cache", "includeArtifacts"] {
+        if let Some((at, _)) = fields.entry(key) {
+            decoder.not_yet(key, at.span, None);
+        }
+    }
+}
+
+fn shape(key: &str, node: &Node, decoder: &mut Decoder) {
+    const ROW: [&str; 7] = ["on", "do", "max", "backoff", "initial", "maxDelay", "to"];
+    match key {
+        "recovery" => match node.as_seq() {
+            Some(rows) => rows.iter().for_each(|row| {
+                decoder.fields(row, "a row of `recovery`", &ROW);
+            }),
+            None => decoder.wrong_type(node, key, "a list of rows"),
+        },
+        "budget" => budget(node, decoder),
+        "locks" => {
+            decoder.texts(node, key);
+        }
+        _ => {
+            if node.as_map().is_none() {
+                decoder.wrong_type(node, key, "a map");
+            }
+        }
+    }
+}
+
+/// `budget:` of a run or a step.
+pub(crate) fn budget(node: &Node, decoder: &mut Decoder) {
+    const KEYS: [&str; 4] = ["maxCostUsd", "warnCostUsd", "maxTokens", "maxToolCalls"];
+    if let Some(fields) = decoder.fields(node, "`budget`", &KEYS) {
+        for (name, _, node) in fields.iter() {
+            decoder.number(node, name, 0.0, f64::INFINITY);
+        }
+    }
+}

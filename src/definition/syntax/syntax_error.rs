@@ -1,0 +1,153 @@
+use crate::diagnostic::{Code, Diagnostic, SourceId, Span};
+use granit_parser::{ErrorKind, ScanError};
+use std::ops::Range;
+
+/// A parser's complaint in plain words, with the mend where the cause is a usual one.
+pub(crate) fn describe(error: &ScanError, text: &str, base: usize, source: SourceId) -> Diagnostic {
+    let at = floor(text, error.marker().byte_offset().unwrap_or(0));
+    if let Some(found) = unquoted_placeholder(text, at) {
+        return quote_it(text, found, base, source);
+    }
+    let end = text[at..].chars().next().map_or(at, |c| at + c.len_utf8());
+    let span = Span::new(source, base + at, base + end);
+    let (message, help) = explain(error, text, at);
+    let code = match error.kind() {
+        ErrorKind::RecursionLimitExceeded => Code::TOO_LARGE,
+        _ => Code::INVALID_YAML,
+    };
+    let diagnostic = Diagnostic::error(code, span, message);
+    match help {
+        Some(help) => diagnostic.help(help),
+        None => diagnostic,
+    }
+}
+
+fn explain(error: &ScanError, text: &str, at: usize) -> (String, Option<String>) {
+    let line = &text[line_range(text, at)];
+    let (message, help): (&str, &str) = match error.kind() {
+        ErrorKind::TabInBlockIndentation
+        | ErrorKind::TabInIndentation
+        | ErrorKind::TabNotAllowed
+        | ErrorKind::TabAtBlockScalarStart
+        | ErrorKind::TabInPlainScalar => {
+            ("a tab where YAML takes only spaces", "indent with spaces")
+        }
+        ErrorKind::InvalidTrailingSingleQuotedScalar
+        | ErrorKind::InvalidTrailingDoubleQuotedScalar => {
+            return ("text after a closing quote".to_owned(), Some(after_quote(line)));
+        }
+        ErrorKind::MappingValueNotAllowed | ErrorKind::InvalidColonPlacement => (
+            "a `:` where no key can stand",
+            "quote a text that holds `: `; check that this line is indented like its neighbours",
+        ),
+        ErrorKind::UnexpectedCharacter { character } => {
+            let message = format!("a plain text cannot start with `{}`", character.escape_default());
+            return (message, Some("put the text into quotes".to_owned()));
+        }
+        ErrorKind::UnclosedQuotedScalar
+        | ErrorKind::InvalidQuotedScalarIndent
+        | ErrorKind::DocumentIndicatorInQuotedScalar => (
+            "a quoted text is not closed",
+            "close the quote that was opened before; write `''` for a quote inside of single quotes",
+        ),
+        ErrorKind::UnclosedFlowCollection { open } => {
+            return (format!("`{open}` is never closed"), Some(format!("close it with `{}`", closing(*open))));
+        }
+        ErrorKind::MismatchedFlowCollectionEnd { open, close } => {
+            let message = format!("`{open}` is closed with `{close}`");
+            return (message, Some(format!("close it with `{}`", closing(*open))));
+        }
+        ErrorKind::UnexpectedEofFlowSequence | ErrorKind::ExpectedFlowSequenceSeparator => {
+            ("expected `,` or `]` in a list", "close the list with `]`, or quote an item that holds `: ` or `[`")
+        }
+        ErrorKind::UnexpectedEofFlowMapping
+        | ErrorKind::ExpectedFlowMappingSeparator
+        | ErrorKind::UnexpectedEofImplicitFlowMapping => {
+            ("expected `,` or `}` in a map", "close the map with `}`, or quote a text that holds `{` or `,`")
+        }
+        ErrorKind::UnknownAnchor => (
+            "an alias without an anchor",
+            "quote a text that starts with `*`",
+        ),
+        ErrorKind::UnknownQuotedScalarEscape => (
+            "an unknown escape in double quotes",
+            "write `\\\\` for a backslash, or use single quotes, in which nothing is escaped",
+        ),
+        ErrorKind::BlockSequenceEntryNotAllowed => (
+            "a list item where none can stand",
+            "start the list on a line of its own, indented under its key",
+        ),
+        ErrorKind::ExpectedBlockMappingKey | ErrorKind::ExpectedBlockSequenceEntry => (
+            "this line belongs to neither the map nor the list around it",
+            "indent it like the lines before it; quote a text that starts with `[`, `{` or a quote",
+        ),
+        ErrorKind::SimpleKeyExpected | ErrorKind::InvalidSimpleKey => {
+            ("a line without `:` in a map", "write `key: value`; put a text of several lines after `|`")
+        }
+        ErrorKind::ExpectedDocumentStart | ErrorKind::InvalidIndentation => (
+            "this line is indented less than the lines before it",
+            "indent all keys of one map alike",
+        ),
+        ErrorKind::RecursionLimitExceeded => ("nested too deeply", "nest less deeply"),
+        _ => return (error.info(), None),
+    };
+    (message.to_owned(), Some(help.to_owned()))
+}
+
+fn closing(open: char) -> char {
+    if open == '[' { ']' } else { '}' }
+}
+
+/// The mend for text after a quoted scalar; a union of quoted words (000 §11.2) gets its accepted
+/// spelling.
+fn after_quote(line: &str) -> String {
+    let line = line.trim();
+    let (key, value) = line.split_once(": ").unwrap_or(("", line));
+    let value = value.split(" #").next().unwrap_or(value).trim();
+    let words: Vec<&str> =
+        value.split('|').map(|word| word.trim().trim_matches(['\'', '"'])).collect();
+    let is_word = |word: &&str| {
+        !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
+    };
+    if words.len() > 1 && words.iter().all(|word| is_word(&word)) {
+        let union = words.join(" | ");
+        return format!("YAML takes no text after a quote; write `{key}: {union}`");
+    }
+    "put the whole value into quotes; inside of single quotes write `''` for a quote".to_owned()
+}
+
+/// An unquoted value that starts with `{{` on the line of that byte, at or before it.
+pub(crate) fn unquoted_placeholder(text: &str, at: usize) -> Option<Range<usize>> {
+    let line = line_range(text, floor(text, at));
+    let content = &text[line.clone()];
+    let start = content.match_indices("{{").map(|(i, _)| i).find(|&i| {
+        let before = content[..i].trim_end();
+        before.ends_with(':') || before.ends_with('-') || before.ends_with([',', '['])
+    })?;
+    let value = content[start..].trim_end();
+    let value = value.split(" #").next().unwrap_or(value).trim_end();
+    Some(line.start + start..line.start + start + value.len())
+}
+
+/// The diagnostic for [`unquoted_placeholder`].
+pub(crate) fn quote_it(text: &str, found: Range<usize>, base: usize, source: SourceId) -> Diagnostic {
+    let value = &text[found.clone()];
+    let quoted = if value.contains('"') { format!("'{value}'") } else { format!("\"{value}\"") };
+    let span = Span::new(source, base + found.start, base + found.end);
+    Diagnostic::error(Code::UNQUOTED_PLACEHOLDER, span, "a placeholder without quotes")
+        .help(format!("quote it: `{quoted}`"))
+}
+
+fn line_range(text: &str, at: usize) -> Range<usize> {
+    let start = text[..at].rfind('\n').map_or(0, |i| i + 1);
+    let end = text[at..].find('\n').map_or(text.len(), |i| at + i);
+    start..end
+}
+
+fn floor(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}

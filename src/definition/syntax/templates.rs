@@ -1,0 +1,192 @@
+use super::{Decoder, Node, Scalar, ScalarKind, Value};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::expression::{Expression, Reference, Root, Template, ValueTemplate};
+use crate::value::{Json, JsonMap};
+
+/// Whether references to secrets are allowed at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Secrets {
+    Allowed,
+    Refused,
+}
+
+impl Decoder {
+    /// A text with placeholders, or `{text, raw: true}`.
+    pub(crate) fn template(&mut self, node: &Node, key: &str, secrets: Secrets) -> Option<Template> {
+        if let Some((text, raw)) = self.raw_text(node) {
+            return match raw {
+                true => Some(Template::literal(text.as_text()?)),
+                false => self.template(text, key, secrets),
+            };
+        }
+        let text = self.text(node, key)?;
+        self.parse_template(text, node, secrets)
+    }
+
+    /// As [`Decoder::template`]; numbers and booleans stand for their text.
+    pub(crate) fn word_template(&mut self, node: &Node, key: &str, secrets: Secrets) -> Option<Template> {
+        match &node.value {
+            Value::Scalar(Scalar { text, kind, .. })
+                if !matches!(kind, ScalarKind::Text | ScalarKind::Null) =>
+            {
+                Some(Template::literal(text.as_str()))
+            }
+            _ => self.template(node, key, secrets),
+        }
+    }
+
+    /// Any value whose texts are templates.
+    pub(crate) fn value_template(&mut self, node: &Node, key: &str, secrets: Secrets) -> Option<ValueTemplate> {
+        if let Some((text, raw)) = self.raw_text(node) {
+            return match raw {
+                true => Some(ValueTemplate::Literal(text.to_json())),
+                false => self.value_template(text, key, secrets),
+            };
+        }
+        match &node.value {
+            Value::Invalid => None,
+            Value::Scalar(Scalar { kind: ScalarKind::Text, text, .. }) => {
+                let template = self.parse_template(text, node, secrets)?;
+                Some(match template.as_literal() {
+                    Some(text) => ValueTemplate::Literal(Json::String(text.to_owned())),
+                    None => ValueTemplate::Text(template),
+                })
+            }
+            Value::Scalar(_) => Some(ValueTemplate::Literal(node.to_json())),
+            Value::Seq(items) => {
+                let count = items.len();
+                let items: Vec<ValueTemplate> =
+                    items.iter().filter_map(|item| self.value_template(item, key, secrets)).collect();
+                (items.len() == count).then(|| fold_list(items))
+            }
+            Value::Map(entries) => {
+                let items: Vec<(String, ValueTemplate)> = entries
+                    .iter()
+                    .filter_map(|(own, item)| {
+                        Some((own.text.clone(), self.value_template(item, &own.text, secrets)?))
+                    })
+                    .collect();
+                (items.len() == entries.len()).then(|| fold_map(items))
+            }
+        }
+    }
+
+    /// A map of templates, in order.
+    pub(crate) fn template_map(&mut self, node: &Node, key: &str, secrets: Secrets) -> Vec<(String, Template)> {
+        let Some(entries) = node.as_map() else {
+            self.wrong_type(node, key, "a map");
+            return Vec::new();
+        };
+        entries
+            .iter()
+            .filter_map(|(own, item)| {
+                Some((own.text.clone(), self.word_template(item, &own.text, secrets)?))
+            })
+            .collect()
+    }
+
+    /// A map of values with placeholders, in order.
+    pub(crate) fn value_map(&mut self, node: &Node, key: &str, secrets: Secrets) -> Vec<(String, ValueTemplate)> {
+        let Some(entries) = node.as_map() else {
+            self.wrong_type(node, key, "a map");
+            return Vec::new();
+        };
+        entries
+            .iter()
+            .filter_map(|(own, item)| {
+                Some((own.text.clone(), self.value_template(item, &own.text, secrets)?))
+            })
+            .collect()
+    }
+
+    /// A condition.
+    pub(crate) fn expression(&mut self, node: &Node, key: &str) -> Option<Expression> {
+        let source = match &node.value {
+            Value::Scalar(Scalar { text, kind: ScalarKind::Text | ScalarKind::Bool(_), .. }) => text,
+            _ => {
+                self.wrong_type(node, key, "an expression as a text");
+                return None;
+            }
+        };
+        match Expression::parse(source, node.origin(), &self.names, self.style) {
+            Ok(expression) => {
+                self.refuse_secrets(expression.references(), Secrets::Refused);
+                Some(expression)
+            }
+            Err(found) => {
+                self.extend(found);
+                None
+            }
+        }
+    }
+
+    fn parse_template(&mut self, text: &str, node: &Node, secrets: Secrets) -> Option<Template> {
+        if !text.contains(['{', '<']) {
+            return Some(Template::literal(text));
+        }
+        match Template::parse(text, node.origin(), &self.names, self.style) {
+            Ok(template) => {
+                self.refuse_secrets(template.references(), secrets);
+                Some(template)
+            }
+            Err(found) => {
+                self.extend(found);
+                None
+            }
+        }
+    }
+
+    /// `{text, raw}`, where a map is exactly that.
+    fn raw_text<'n>(&mut self, node: &'n Node) -> Option<(&'n Node, bool)> {
+        let entries = node.as_map()?;
+        let (text, raw) = (node.get("text")?, node.get("raw")?);
+        match &raw.value {
+            Value::Scalar(Scalar { kind: ScalarKind::Bool(raw), .. })
+                if entries.len() == 2 && text.as_text().is_some() =>
+            {
+                Some((text, *raw))
+            }
+            _ => None,
+        }
+    }
+
+    fn refuse_secrets(&mut self, references: &[Reference], secrets: Secrets) {
+        if secrets == Secrets::Allowed {
+            return;
+        }
+        for reference in references {
+            let name = match &reference.root {
+                Root::Secret(name) => format!("secrets.{name}"),
+                Root::Param(name) if self.secret_params.contains(name) => name.clone(),
+                _ => continue,
+            };
+            let message = format!("the secret `{name}` cannot stand here");
+            self.push(
+                Diagnostic::error(Code::SECRET_PLACE, reference.span, message)
+                    .help("secrets go into `env`, the headers, query and body of `http`, and the `input` of a tool"),
+            );
+        }
+    }
+}
+
+fn fold_list(items: Vec<ValueTemplate>) -> ValueTemplate {
+    if !items.iter().all(|item| matches!(item, ValueTemplate::Literal(_))) {
+        return ValueTemplate::List(items);
+    }
+    ValueTemplate::Literal(Json::Array(items.into_iter().map(literal).collect()))
+}
+
+fn fold_map(items: Vec<(String, ValueTemplate)>) -> ValueTemplate {
+    if !items.iter().all(|(_, item)| matches!(item, ValueTemplate::Literal(_))) {
+        return ValueTemplate::Map(items);
+    }
+    let map = items.into_iter().map(|(key, item)| (key, literal(item))).collect::<JsonMap>();
+    ValueTemplate::Literal(Json::Object(map))
+}
+
+fn literal(template: ValueTemplate) -> Json {
+    match template {
+        ValueTemplate::Literal(value) => value,
+        _ => Json::Null,
+    }
+}

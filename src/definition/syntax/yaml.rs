@@ -1,0 +1,331 @@
+use super::scalar::resolve;
+use super::syntax_error::describe;
+use super::{Key, Node, Scalar, ScalarKind, Value};
+use crate::diagnostic::{Code, Diagnostic, SourceId, Span};
+use crate::value::limits;
+use granit_parser::{Event, Parser, ScalarStyle, StructureStyle, Tag};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Reads one YAML document that starts at byte `base` of its source. The tree is `None` where the
+/// text is not YAML or is beyond the limits; problems that leave a usable tree come beside it.
+pub(crate) fn read_yaml(
+    text: &str,
+    base: usize,
+    source: SourceId,
+) -> (Option<Node>, Vec<Diagnostic>) {
+    let mut options = granit_parser::Options::default();
+    options.set_emit_comments(false);
+    let mut builder = Builder::new(text, base, source);
+    for event in Parser::new_from_str_with_options(text, options) {
+        let step = match event {
+            Ok((event, span)) => builder.event(event, span.byte_range().unwrap_or(0..0)),
+            Err(error) => Err(describe(&error, text, base, source)),
+        };
+        if let Err(diagnostic) = step {
+            // What was found before an unreadable place is mostly a consequence of it.
+            return (None, vec![diagnostic]);
+        }
+    }
+    (builder.root, builder.diagnostics)
+}
+
+type Step = Result<(), Diagnostic>;
+type Bytes = std::ops::Range<usize>;
+
+/// Puts the parser's events together into a tree, without recursion.
+struct Builder<'t> {
+    text: &'t str,
+    base: usize,
+    source: SourceId,
+    open: Vec<Frame>,
+    root: Option<Node>,
+    documents: u32,
+    anchors: BTreeMap<usize, Node>,
+    expanded: Size,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// A collection whose end has not been seen.
+struct Frame {
+    content: Content,
+    /// Its first byte; for block collections the first byte of what is in it.
+    start: usize,
+    flow: bool,
+    anchor: usize,
+}
+
+enum Content {
+    Seq(Vec<Node>),
+    /// `broken`: one of its keys could not be read, and that was said.
+    Map { entries: Vec<(Key, Node)>, key: Option<Option<Key>>, seen: Seen, broken: bool },
+}
+
+/// The keys of a map so far: a scan while it is small, a set after that.
+#[derive(Default)]
+struct Seen(BTreeSet<String>);
+
+/// How much aliases have added.
+#[derive(Default, Clone, Copy)]
+struct Size {
+    nodes: usize,
+    bytes: usize,
+}
+
+impl<'t> Builder<'t> {
+    fn new(text: &'t str, base: usize, source: SourceId) -> Self {
+        Builder {
+            text,
+            base,
+            source,
+            open: Vec::new(),
+            root: None,
+            documents: 0,
+            anchors: BTreeMap::new(),
+            expanded: Size::default(),
+            diagnostics: Vec::new(),
+        }
+    }
+
+    fn span(&self, bytes: &Bytes) -> Span {
+        Span::new(self.source, self.base + bytes.start, self.base + bytes.end)
+    }
+
+    fn event(&mut self, event: Event<'_>, bytes: Bytes) -> Step {
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                let kind = self.scalar_kind(&text, style, tag.as_deref(), &bytes)?;
+                let text = if kind == ScalarKind::Null && style == ScalarStyle::Plain && bytes.is_empty()
+                {
+                    String::new()
+                } else {
+                    text.into_owned()
+                };
+                let verbatim = self.verbatim(&text, style, &bytes);
+                let value = Value::Scalar(Scalar { text, kind, verbatim });
+                self.place(Node { value, span: self.span(&bytes) }, anchor, style == ScalarStyle::Plain)
+            }
+            Event::SequenceStart(style, anchor, tag) => {
+                self.no_tag(tag.as_deref(), "seq", &bytes)?;
+                self.start(Content::Seq(Vec::new()), style, anchor, bytes)
+            }
+            Event::MappingStart(style, anchor, tag) => {
+                self.no_tag(tag.as_deref(), "map", &bytes)?;
+                let (entries, seen) = (Vec::new(), Seen::default());
+                let content = Content::Map { entries, key: None, seen, broken: false };
+                self.start(content, style, anchor, bytes)
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.end(bytes),
+            Event::Alias(anchor) => self.alias(anchor, bytes),
+            Event::DocumentStart(..) => self.document(bytes),
+            _ => Ok(()),
+        }
+    }
+
+    fn document(&mut self, bytes: Bytes) -> Step {
+        self.documents += 1;
+        if self.documents > 1 {
+            return Err(Diagnostic::error(
+                Code::UNSUPPORTED_YAML,
+                self.span(&bytes),
+                "a second document in one file",
+            )
+            .help("one definition a file: move what follows `---` into a file of its own"));
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, content: Content, style: StructureStyle, anchor: usize, bytes: Bytes) -> Step {
+        if self.open.len() >= limits::DEFINITION_DEPTH {
+            let message = format!("nested more than {} levels deep", limits::DEFINITION_DEPTH);
+            return Err(Diagnostic::error(Code::TOO_LARGE, self.span(&bytes), message)
+                .help("nest less deeply"));
+        }
+        let flow = style == StructureStyle::Flow;
+        self.open.push(Frame { content, start: bytes.start, flow, anchor });
+        Ok(())
+    }
+
+    fn end(&mut self, bytes: Bytes) -> Step {
+        let Some(frame) = self.open.pop() else { return Ok(()) };
+        let (value, first) = match frame.content {
+            Content::Seq(items) => {
+                let first = items.first().map(|item| item.span);
+                (Value::Seq(items), first)
+            }
+            Content::Map { broken: true, .. } => (Value::Invalid, None),
+            Content::Map { entries, .. } => {
+                let first = entries.first().map(|(key, _)| key.span);
+                (Value::Map(entries), first)
+            }
+        };
+        let whole = self.span(&(frame.start..bytes.end.max(frame.start)));
+        let span = if frame.flow { whole } else { first.unwrap_or(whole) };
+        self.place(Node { value, span }, frame.anchor, false)
+    }
+
+    /// Puts a finished node where it belongs: a key, a value, an item, or the root.
+    fn place(&mut self, node: Node, anchor: usize, plain: bool) -> Step {
+        if anchor != 0 {
+            self.anchors.insert(anchor, node.clone());
+        }
+        match self.open.last_mut().map(|frame| &mut frame.content) {
+            None => self.root = Some(node),
+            Some(Content::Seq(items)) => items.push(node),
+            Some(Content::Map { key: None, .. }) => {
+                let key = self.key(node, plain);
+                if let Some(Content::Map { key: slot, .. }) =
+                    self.open.last_mut().map(|frame| &mut frame.content)
+                {
+                    *slot = Some(key);
+                }
+            }
+            Some(Content::Map { entries, key, .. }) => {
+                if let Some(Some(key)) = key.take() {
+                    entries.push((key, node));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A node as a key; `None` for one that was complained about and is left out with its value.
+    fn key(&mut self, node: Node, plain: bool) -> Option<Key> {
+        let span = node.span;
+        let Value::Scalar(scalar) = node.value else {
+            if !matches!(node.value, Value::Invalid) {
+                self.diagnostics.push(self.complex_key(span));
+            }
+            self.mark_broken();
+            return None;
+        };
+        if scalar.text == "<<" && plain {
+            self.diagnostics.push(
+                Diagnostic::error(Code::UNSUPPORTED_YAML, span, "merge keys `<<` are not used here")
+                    .help("write the keys out, or put what all steps share under `defaults:`"),
+            );
+            return None;
+        }
+        let Some(Frame { content: Content::Map { entries, seen, .. }, .. }) = self.open.last_mut()
+        else {
+            return None;
+        };
+        if seen.insert(&scalar.text, entries) {
+            return Some(Key { text: scalar.text, span });
+        }
+        let first = entries.iter().find(|(key, _)| key.text == scalar.text).map(|(key, _)| key.span);
+        let message = format!("the key `{}` is written twice", scalar.text);
+        let mut diagnostic = Diagnostic::error(Code::DUPLICATE_KEY, span, message)
+            .help("keep one of the two");
+        if let Some(first) = first {
+            diagnostic = diagnostic.label(first, "first written here");
+        }
+        self.diagnostics.push(diagnostic);
+        None
+    }
+
+    fn mark_broken(&mut self) {
+        if let Some(Frame { content: Content::Map { broken, .. }, .. }) = self.open.last_mut() {
+            *broken = true;
+        }
+    }
+
+    fn complex_key(&self, span: Span) -> Diagnostic {
+        let start = (span.start as usize).saturating_sub(self.base);
+        // `{{ x }}` without quotes is a map whose only key is a map; the outer brace is just before.
+        if let Some(found) = super::syntax_error::unquoted_placeholder(self.text, start) {
+            return super::syntax_error::quote_it(self.text, found, self.base, self.source);
+        }
+        Diagnostic::error(Code::UNSUPPORTED_YAML, span, "a key must be a text, not a list or map")
+            .help("quote the value if `{` or `[` is meant as text")
+    }
+
+    fn alias(&mut self, anchor: usize, bytes: Bytes) -> Step {
+        let span = self.span(&bytes);
+        let Some(node) = self.anchors.get(&anchor) else {
+            return Err(Diagnostic::error(
+                Code::UNSUPPORTED_YAML,
+                span,
+                "an alias inside of its own anchor",
+            ));
+        };
+        let node = node.clone();
+        self.expanded.add(&node);
+        if self.expanded.nodes > limits::DEFINITION_NODES
+            || self.expanded.bytes > limits::DEFINITION_BYTES
+        {
+            let message =
+                format!("aliases add more than {} nodes or 1 MiB", limits::DEFINITION_NODES);
+            return Err(Diagnostic::error(Code::TOO_LARGE, span, message).help("write less with aliases"));
+        }
+        self.place(node, 0, false)
+    }
+
+    fn scalar_kind(
+        &self,
+        text: &str,
+        style: ScalarStyle,
+        tag: Option<&Tag>,
+        bytes: &Bytes,
+    ) -> Result<ScalarKind, Diagnostic> {
+        let plain = style == ScalarStyle::Plain;
+        match tag.map(|tag| (tag.core_suffix(), tag.parts())) {
+            None if plain && bytes.is_empty() => Ok(ScalarKind::Null),
+            None if plain => Ok(resolve(text)),
+            None | Some((Some("str"), _)) | Some((_, ("" | "!", ""))) => Ok(ScalarKind::Text),
+            Some((Some("int" | "float" | "bool" | "null"), _)) => Ok(resolve(text)),
+            Some(_) => Err(self.unknown_tag(bytes)),
+        }
+    }
+
+    fn no_tag(&self, tag: Option<&Tag>, own: &str, bytes: &Bytes) -> Step {
+        match tag {
+            Some(tag) if tag.core_suffix() != Some(own) => Err(self.unknown_tag(bytes)),
+            _ => Ok(()),
+        }
+    }
+
+    fn unknown_tag(&self, bytes: &Bytes) -> Diagnostic {
+        Diagnostic::error(Code::UNSUPPORTED_YAML, self.span(bytes), "tags are not used here")
+            .help("quote the value if the `!` is meant as text")
+    }
+
+    fn verbatim(&self, text: &str, style: ScalarStyle, bytes: &Bytes) -> Option<u32> {
+        let quote = match style {
+            ScalarStyle::Plain => 0,
+            ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => 1,
+            _ => return None,
+        };
+        let raw = self.text.get(bytes.start + quote..bytes.end.checked_sub(quote)?)?;
+        (raw == text).then(|| (self.base + bytes.start + quote) as u32)
+    }
+}
+
+impl Seen {
+    const SMALL: usize = 24;
+
+    /// Notes a key; whether it is new.
+    fn insert(&mut self, key: &str, entries: &[(Key, Node)]) -> bool {
+        if entries.len() < Self::SMALL {
+            return !entries.iter().any(|(own, _)| own.text == key);
+        }
+        if self.0.is_empty() {
+            self.0.extend(entries.iter().map(|(own, _)| own.text.clone()));
+        }
+        self.0.insert(key.to_owned())
+    }
+}
+
+impl Size {
+    fn add(&mut self, node: &Node) {
+        self.nodes += 1;
+        match &node.value {
+            Value::Scalar(scalar) => self.bytes += scalar.text.len(),
+            Value::Seq(items) => items.iter().for_each(|item| self.add(item)),
+            Value::Map(entries) => entries.iter().for_each(|(key, item)| {
+                self.bytes += key.text.len();
+                self.add(item);
+            }),
+            Value::Invalid => {}
+        }
+    }
+}
