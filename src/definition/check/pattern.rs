@@ -7,7 +7,7 @@ pub(crate) fn regex(text: &str, span: Span, decoder: &mut Decoder) {
         let reason = error.to_string();
         let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
         decoder.push(
-            Diagnostic::error(Code::BAD_PATTERN, span, format!("`{text}` is not a regular expression: {reason}"))
+            Diagnostic::error(Code::INVALID_PATTERN, span, format!("`{text}` is not a regular expression: {reason}"))
                 .help("escape `( ) [ ] { } . * + ? ^ $ |` and `\\` with a backslash where they are meant as text"),
         );
     }
@@ -18,7 +18,7 @@ pub(crate) fn glob(text: &str, span: Span, decoder: &mut Decoder) {
     if let Err(error) = globset::GlobBuilder::new(text).literal_separator(true).build() {
         let message = format!("`{text}` is not a glob: {}", error.kind());
         decoder.push(
-            Diagnostic::error(Code::BAD_PATTERN, span, message)
+            Diagnostic::error(Code::INVALID_PATTERN, span, message)
                 .help("globs know `*`, `**`, `?`, `[ab]` and `{a,b}`"),
         );
     }

@@ -29,12 +29,12 @@ pub(crate) fn read_text(
     }
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
         let message = "the file is UTF-16".to_owned();
-        return fail(sources, String::new(), Code::NOT_TEXT, 0, message, "save it as UTF-8");
+        return fail(sources, String::new(), Code::NOT_UTF8, 0, message, "save it as UTF-8");
     }
     if bytes.contains(&0) {
         let message = "the file is binary, not text".to_owned();
         let help = "move it out of the folder of definitions";
-        return fail(sources, String::new(), Code::NOT_TEXT, 0, message, help);
+        return fail(sources, String::new(), Code::NOT_UTF8, 0, message, help);
     }
     match std::str::from_utf8(bytes) {
         Ok(text) => {
@@ -46,7 +46,7 @@ pub(crate) fn read_text(
             let at = error.valid_up_to();
             let message = format!("the file is not UTF-8: byte {} is 0x{:02x}", at + 1, bytes[at]);
             let text = String::from_utf8_lossy(bytes).into_owned();
-            fail(sources, text, Code::NOT_TEXT, at, message, "save it as UTF-8")
+            fail(sources, text, Code::NOT_UTF8, at, message, "save it as UTF-8")
         }
     }
 }

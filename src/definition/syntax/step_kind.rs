@@ -195,7 +195,7 @@ impl Decoder {
             }
         };
         self.push(
-            Diagnostic::error(Code::UNKNOWN_TOOL, span, format!("unknown tool `{text}`")).help(help),
+            Diagnostic::error(Code::NO_SUCH_TOOL, span, format!("unknown tool `{text}`")).help(help),
         );
     }
 }

@@ -116,7 +116,7 @@ its `enum`, `pattern`, `min` or `max` refuses, or a literal default for a secret
 
 Correct the default or the declaration.";
 
-    BAD_PATTERN = "KB0214", "not a valid pattern",
+    INVALID_PATTERN = "KB0214", "not a valid pattern",
         "A regular expression or a glob that cannot be compiled. Regular expressions have the syntax of
 the Rust `regex` crate (no look-around, no back-references, always linear time); globs know `*`,
 `**`, `?`, `[ab]` and `{a,b}`.
@@ -147,7 +147,7 @@ data, never a part of a shell script, a program's name, or the scheme and host o
 
 Hand the value over as `env:` or as an argument.";
 
-    UNKNOWN_TOOL = "KB0217", "no such tool",
+    NO_SUCH_TOOL = "KB0217", "no such tool",
         "The tool is not one of the built-in ones, nor one that the documents plan. `fs:*` means all
 tools of a family.
 

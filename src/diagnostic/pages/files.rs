@@ -9,7 +9,7 @@ Quote a whole value that holds `: `, ` #`, or that starts with `{`, `[`, `*`, `&
 a backtick; indent with spaces; close every quote and bracket. Only the first such problem of a
 file can be found; the other files are not affected.";
 
-    NOT_TEXT = "KB0102", "not a UTF-8 text",
+    NOT_UTF8 = "KB0102", "not a UTF-8 text",
         "Definitions are UTF-8 texts. This file holds bytes that are none, or looks like a program, a
 picture or an archive that came to lie in a folder of definitions.
 
