@@ -1,6 +1,6 @@
 use super::syntax::{
-    Decoder, FileText, FrontMatterError, Node, agent, playbook, profile, read_text, read_yaml, settings,
-    specialist, split_front_matter,
+    Decoder, FileText, FrontMatterError, Node, agent, playbook, profile, read_text, read_yaml,
+    settings, specialist, split_front_matter,
 };
 use super::{Catalog, DefinitionForm, Playbook, Settings, Specialist};
 use crate::diagnostic::{Code, Diagnostic, Sources, Span};
@@ -77,7 +77,13 @@ impl Loader {
         }
     }
 
-    fn playbook(&mut self, file: &InputFile, text: &FileText, digest: Digest, mut decoder: Decoder) {
+    fn playbook(
+        &mut self,
+        file: &InputFile,
+        text: &FileText,
+        digest: Digest,
+        mut decoder: Decoder,
+    ) {
         let form = match file.role {
             FileRole::Workflow => DefinitionForm::Workflow,
             _ => DefinitionForm::Playbook,
@@ -95,17 +101,26 @@ impl Loader {
         self.playbooks.extend(found.filter(|_| clean));
     }
 
-    fn specialist(&mut self, file: &InputFile, text: &FileText, digest: Digest, mut decoder: Decoder) {
+    fn specialist(
+        &mut self,
+        file: &InputFile,
+        text: &FileText,
+        digest: Digest,
+        mut decoder: Decoder,
+    ) {
         let path = &file.path;
         let found = match file.role {
-            FileRole::AgentProfile => markdown(path, text, &mut decoder).and_then(|(root, body)| {
-                profile::profile(&root, &text.text[body], path, digest, &mut decoder)
-            }),
-            _ => yaml(text, text.start..text.text.len(), &mut decoder).and_then(|root| {
-                match root.get("agent").is_some() {
-                    true => agent::agent(&root, path, digest, &mut decoder),
-                    false => specialist::specialist(&root, path, digest, &mut decoder),
-                }
+            FileRole::AgentProfile => {
+                markdown(path, text, &mut decoder).and_then(|(root, body)| {
+                    profile::profile(&root, &text.text[body], path, digest, &mut decoder)
+                })
+            }
+            _ => yaml(text, text.start..text.text.len(), &mut decoder).and_then(|root| match root
+                .get("agent")
+                .is_some()
+            {
+                true => agent::agent(&root, path, digest, &mut decoder),
+                false => specialist::specialist(&root, path, digest, &mut decoder),
             }),
         };
         let clean = !decoder.has_errors();
@@ -140,9 +155,9 @@ impl Loader {
             ..Catalog::default()
         };
         let playbooks = self.playbooks.into_iter();
-        let playbooks = playbooks.map(|found| (found.id.clone(), found.path.clone(), found.span, found));
-        catalog.playbooks =
-            unique(playbooks, "playbook", &mut self.diagnostics);
+        let playbooks =
+            playbooks.map(|found| (found.id.clone(), found.path.clone(), found.span, found));
+        catalog.playbooks = unique(playbooks, "playbook", &mut self.diagnostics);
         let specialists = self.specialists.into_iter();
         let specialists =
             specialists.map(|found| (found.id.clone(), found.path.clone(), found.span, found));
@@ -199,8 +214,12 @@ pub(super) fn yaml(text: &FileText, part: Range<usize>, decoder: &mut Decoder) -
 }
 
 fn empty(text: &FileText, at: usize) -> Diagnostic {
-    Diagnostic::error(Code::EMPTY_FILE, Span::new(text.source, at, at), "there is no definition in the file")
-        .help("write one, or delete the file")
+    Diagnostic::error(
+        Code::EMPTY_FILE,
+        Span::new(text.source, at, at),
+        "there is no definition in the file",
+    )
+    .help("write one, or delete the file")
 }
 
 /// The front matter's tree and where the body is. A `README.md` without front matter is documentation

@@ -52,7 +52,11 @@ const fn may(name: &'static str) -> ToolArgument {
     ToolArgument { name, required: false }
 }
 
-const fn tool(name: &'static str, level: ToolLevel, arguments: &'static [ToolArgument]) -> KnownTool {
+const fn tool(
+    name: &'static str,
+    level: ToolLevel,
+    arguments: &'static [ToolArgument],
+) -> KnownTool {
     KnownTool { name, level, arguments }
 }
 
@@ -110,9 +114,24 @@ const ALIASES: &[(&str, &[&str])] = &[
 
 /// Tools under other names that come later.
 const LATER_NAMES: &[&str] = &[
-    "web_search", "memory_read", "memory_write", "code_execute", "WebSearch", "Task", "Agent",
-    "TodoWrite", "TodoRead", "NotebookEdit", "NotebookRead", "Skill", "SlashCommand", "KillShell",
-    "KillBash", "BashOutput", "ExitPlanMode", "AskUserQuestion",
+    "web_search",
+    "memory_read",
+    "memory_write",
+    "code_execute",
+    "WebSearch",
+    "Task",
+    "Agent",
+    "TodoWrite",
+    "TodoRead",
+    "NotebookEdit",
+    "NotebookRead",
+    "Skill",
+    "SlashCommand",
+    "KillShell",
+    "KillBash",
+    "BashOutput",
+    "ExitPlanMode",
+    "AskUserQuestion",
 ];
 
 /// The built-in tools, in the order of the language's table.
@@ -138,7 +157,9 @@ pub(crate) fn resolve_tool(text: &str) -> ToolPattern {
         return ToolPattern::Known(exact);
     }
     if let Some((_, names)) = ALIASES.iter().find(|(alias, _)| *alias == text) {
-        return ToolPattern::Known(TOOLS.iter().filter(|tool| names.contains(&tool.name)).collect());
+        return ToolPattern::Known(
+            TOOLS.iter().filter(|tool| names.contains(&tool.name)).collect(),
+        );
     }
     if text.contains('*') {
         let matching: Vec<_> = TOOLS.iter().filter(|tool| glob(text, tool.name)).collect();
@@ -150,7 +171,9 @@ pub(crate) fn resolve_tool(text: &str) -> ToolPattern {
     let later = LATER_NAMES.contains(&text)
         || text.contains(':') && LATER.contains(&family)
         || text.starts_with("mcp__")
-        || text.split_once('(').is_some_and(|(name, _)| ALIASES.iter().any(|(own, _)| *own == name));
+        || text
+            .split_once('(')
+            .is_some_and(|(name, _)| ALIASES.iter().any(|(own, _)| *own == name));
     if later { ToolPattern::Later } else { ToolPattern::Unknown }
 }
 

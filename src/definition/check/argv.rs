@@ -22,9 +22,12 @@ pub(crate) fn check(words: &[Template], nodes: &[Node], decoder: &mut Decoder) {
         let found = Diagnostic::error(Code::VALUE_AS_CODE, node.span, message);
         decoder.push(found.caption("a value would become code").help(help));
     }
-    if words.first().and_then(Template::as_literal).is_some_and(|program| program.trim().is_empty()) {
+    if words.first().and_then(Template::as_literal).is_some_and(|program| program.trim().is_empty())
+    {
         let span = nodes.first().map(|node| node.span);
-        decoder.push(Diagnostic::error(Code::BAD_VALUE, span, "the program is empty").help("write its name"));
+        decoder.push(
+            Diagnostic::error(Code::BAD_VALUE, span, "the program is empty").help("write its name"),
+        );
     }
 }
 

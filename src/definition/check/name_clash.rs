@@ -9,8 +9,10 @@ pub(crate) fn check(outline: &Outline, decoder: &mut Decoder) {
     for name in outline.all_steps() {
         let first = *short.entry(name.text.replace('-', "_")).or_insert(name);
         if first.text != name.text {
-            let message =
-                format!("in expressions the steps `{}` and `{}` have one name", first.text, name.text);
+            let message = format!(
+                "in expressions the steps `{}` and `{}` have one name",
+                first.text, name.text
+            );
             decoder.push(
                 Diagnostic::error(Code::NAME_CLASH, name.span, message)
                     .label(first.span, "written the same way there")

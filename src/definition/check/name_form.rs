@@ -8,7 +8,11 @@ use crate::value::StepId;
 pub(crate) fn check(outline: &Outline, decoder: &mut Decoder) {
     for Name { text, span } in outline.all_steps() {
         if let Err(error) = StepId::new(text) {
-            let found = Diagnostic::error(Code::BAD_ID, *span, format!("`{text}` cannot be the id of a step"));
+            let found = Diagnostic::error(
+                Code::BAD_ID,
+                *span,
+                format!("`{text}` cannot be the id of a step"),
+            );
             decoder.push(found.help(format!("use {}", error.expected)));
         }
         reserved(text, *span, "a step", decoder);

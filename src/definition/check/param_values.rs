@@ -39,8 +39,9 @@ fn misfit(param: &Param, value: &Json) -> Option<(String, String)> {
         return None;
     }
     if param.kind == ParamType::Secret {
-        let reference =
-            value.as_str().is_some_and(|text| text.starts_with("env:") || text.starts_with("file:"));
+        let reference = value
+            .as_str()
+            .is_some_and(|text| text.starts_with("env:") || text.starts_with("file:"));
         return (!reference).then(|| {
             (
                 format!("a secret such as `{}` cannot be written into a definition", param.name),
@@ -57,8 +58,11 @@ fn misfit(param: &Param, value: &Json) -> Option<(String, String)> {
         ParamType::Object => (value.is_object(), "a map"),
     };
     if !fits {
-        let message =
-            format!("the default of `{}` is {}, expected {expected}", param.name, a(kind_of(value)));
+        let message = format!(
+            "the default of `{}` is {}, expected {expected}",
+            param.name,
+            a(kind_of(value))
+        );
         return Some((message, "correct the default or the `type`".to_owned()));
     }
     refused(param, value)
@@ -69,7 +73,10 @@ fn refused(param: &Param, value: &Json) -> Option<(String, String)> {
     let name = &param.name;
     if !param.one_of.is_empty() && !param.one_of.contains(value) {
         let known = param.one_of.iter().map(Json::to_string).collect::<Vec<_>>().join(", ");
-        return Some((format!("the default of `{name}` is not in its `enum`"), format!("one of {known}")));
+        return Some((
+            format!("the default of `{name}` is not in its `enum`"),
+            format!("one of {known}"),
+        ));
     }
     if let (Some(pattern), Some(text)) = (&param.pattern, value.as_str()) {
         let whole = regex::Regex::new(&format!("^(?:{pattern})$"));

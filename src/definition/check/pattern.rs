@@ -5,7 +5,8 @@ use crate::diagnostic::{Code, Diagnostic, Span};
 pub(crate) fn regex(text: &str, span: Span, decoder: &mut Decoder) {
     if let Err(error) = regex::RegexBuilder::new(text).size_limit(1 << 20).build() {
         let reason = error.to_string();
-        let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        let reason =
+            reason.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
         decoder.push(
             Diagnostic::error(Code::INVALID_PATTERN, span, format!("`{text}` is not a regular expression: {reason}"))
                 .help("escape `( ) [ ] { } . * + ? ^ $ |` and `\\` with a backslash where they are meant as text"),

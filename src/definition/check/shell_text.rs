@@ -6,9 +6,11 @@ use crate::expression::placeholders_in;
 pub(crate) fn check(text: &str, node: &Node, decoder: &mut Decoder) {
     for (range, inner) in placeholders_in(text, &decoder.names, decoder.style) {
         let span = match node.origin().verbatim {
-            Some(start) => {
-                Span::new(node.span.source, start as usize + range.start, start as usize + range.end)
-            }
+            Some(start) => Span::new(
+                node.span.source,
+                start as usize + range.start,
+                start as usize + range.end,
+            ),
             None => node.span,
         };
         let variable = variable_for(&inner);

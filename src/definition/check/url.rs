@@ -5,12 +5,18 @@ use crate::diagnostic::{Code, Diagnostic};
 pub(crate) fn check(text: &str, literal: bool, node: &Node, decoder: &mut Decoder) {
     let placeholder = match literal {
         true => text.len(),
-        false => ["{{", "<<", "{"].iter().filter_map(|open| text.find(open)).min().unwrap_or(text.len()),
+        false => {
+            ["{{", "<<", "{"].iter().filter_map(|open| text.find(open)).min().unwrap_or(text.len())
+        }
     };
     let fixed = &text[..placeholder];
-    let Some(rest) = ["http://", "https://"].iter().find_map(|scheme| fixed.strip_prefix(scheme)) else {
+    let Some(rest) = ["http://", "https://"].iter().find_map(|scheme| fixed.strip_prefix(scheme))
+    else {
         let (message, help) = match fixed.is_empty() && !literal {
-            true => ("the scheme and host of an address cannot be placeholders", "write `https://host/` literally; values may follow in the path, or as `query`"),
+            true => (
+                "the scheme and host of an address cannot be placeholders",
+                "write `https://host/` literally; values may follow in the path, or as `query`",
+            ),
             false => ("an address starts with `http://` or `https://`", "write the whole address"),
         };
         let code = if fixed.is_empty() && !literal { Code::VALUE_AS_CODE } else { Code::BAD_VALUE };
@@ -26,12 +32,17 @@ pub(crate) fn check(text: &str, literal: bool, node: &Node, decoder: &mut Decode
         );
     } else if host.is_empty() || host.contains(char::is_whitespace) {
         decoder.push(
-            Diagnostic::error(Code::BAD_VALUE, node.span, "the address has no host").help("write `https://host/path`"),
+            Diagnostic::error(Code::BAD_VALUE, node.span, "the address has no host")
+                .help("write `https://host/path`"),
         );
     } else if host.contains('@') {
         decoder.push(
-            Diagnostic::error(Code::SECRET_PLACE, node.span, "a name and password cannot stand in an address")
-                .help("send them in `headers: {Authorization: \"{{secrets.NAME}}\"}`"),
+            Diagnostic::error(
+                Code::SECRET_PLACE,
+                node.span,
+                "a name and password cannot stand in an address",
+            )
+            .help("send them in `headers: {Authorization: \"{{secrets.NAME}}\"}`"),
         );
     }
 }

@@ -58,8 +58,10 @@ impl Schema {
     /// An object with these required text keys: the `outputs: [findings]` of a workflow.
     pub fn of_texts<'k>(keys: impl IntoIterator<Item = &'k str>) -> Schema {
         let keys: Vec<&str> = keys.into_iter().collect();
-        let properties: JsonMap =
-            keys.iter().map(|key| ((*key).to_owned(), serde_json::json!({"type": "string"}))).collect();
+        let properties: JsonMap = keys
+            .iter()
+            .map(|key| ((*key).to_owned(), serde_json::json!({"type": "string"})))
+            .collect();
         Schema::right_by_construction(
             serde_json::json!({"type": "object", "properties": properties, "required": keys}),
         )
@@ -134,7 +136,9 @@ fn faults(json: &Json) -> Vec<String> {
     if let Some(draft) = json.get("$schema") {
         let known = draft.as_str().is_some_and(|uri| DRAFTS.contains(&uri.trim_end_matches('#')));
         if !known {
-            return vec![format!("`$schema` is {draft}, which is no draft of JSON Schema that is known here")];
+            return vec![format!(
+                "`$schema` is {draft}, which is no draft of JSON Schema that is known here"
+            )];
         }
     }
     let meta = match jsonschema::meta::validator_for(json) {

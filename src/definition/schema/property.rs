@@ -26,7 +26,9 @@ pub(super) fn find(root: &Json, schema: &Json, path: &[&str], depth: u32) -> Pro
     let mut answers = Vec::new();
     for word in ["anyOf", "oneOf", "allOf"] {
         let choices = map.get(word).and_then(Json::as_array);
-        answers.extend(choices.into_iter().flatten().map(|choice| find(root, choice, path, depth + 1)));
+        answers.extend(
+            choices.into_iter().flatten().map(|choice| find(root, choice, path, depth + 1)),
+        );
     }
     if let Some(own) = own(root, map, key, rest, depth) {
         answers.push(own);

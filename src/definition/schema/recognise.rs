@@ -4,12 +4,47 @@ const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "null", "obj
 
 /// Keywords beside which `type:` is JSON Schema's own and not a key called `type`.
 const KEYWORDS: &[&str] = &[
-    "type", "title", "description", "default", "examples", "format", "properties", "required",
-    "additionalProperties", "patternProperties", "propertyNames", "minProperties", "maxProperties",
-    "items", "prefixItems", "contains", "minItems", "maxItems", "uniqueItems", "enum", "const",
-    "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength",
-    "maxLength", "pattern", "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "dependentRequired",
-    "unevaluatedProperties", "readOnly", "writeOnly", "deprecated",
+    "type",
+    "title",
+    "description",
+    "default",
+    "examples",
+    "format",
+    "properties",
+    "required",
+    "additionalProperties",
+    "patternProperties",
+    "propertyNames",
+    "minProperties",
+    "maxProperties",
+    "items",
+    "prefixItems",
+    "contains",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "enum",
+    "const",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "anyOf",
+    "oneOf",
+    "allOf",
+    "not",
+    "if",
+    "then",
+    "else",
+    "dependentRequired",
+    "unevaluatedProperties",
+    "readOnly",
+    "writeOnly",
+    "deprecated",
 ];
 
 /// Whether a schema is written as JSON Schema rather than in the short form. A key of the short form
@@ -17,11 +52,16 @@ const KEYWORDS: &[&str] = &[
 pub(super) fn is_json_schema(node: &Node) -> bool {
     let Some(entries) = node.as_map() else { return false };
     let is_type = |node: &Node| match &node.value {
-        Value::Seq(items) => items.iter().all(|item| item.as_text().is_some_and(|t| TYPES.contains(&t))),
+        Value::Seq(items) => {
+            items.iter().all(|item| item.as_text().is_some_and(|t| TYPES.contains(&t)))
+        }
         _ => node.as_text().is_some_and(|text| TYPES.contains(&text)),
     };
-    let all_keywords =
-        || entries.iter().all(|(key, _)| key.text.starts_with('$') || KEYWORDS.contains(&key.text.as_str()));
+    let all_keywords = || {
+        entries
+            .iter()
+            .all(|(key, _)| key.text.starts_with('$') || KEYWORDS.contains(&key.text.as_str()))
+    };
     entries.is_empty()
         || entries.iter().any(|(key, value)| match key.text.as_str() {
             "$schema" | "$ref" | "$defs" | "$id" => true,

@@ -22,14 +22,20 @@ pub(super) fn read(node: &Node, decoder: &mut Decoder) -> Option<Json> {
             [item] => read(item, decoder).map(|item| json!({"type": "array", "items": item})),
             _ => {
                 decoder.push(
-                    Diagnostic::error(Code::BAD_SCHEMA, node.span, "a list in a schema has exactly one entry, the type of its items")
-                        .help("write `[string]`, or `a | b | c` for one of several"),
+                    Diagnostic::error(
+                        Code::BAD_SCHEMA,
+                        node.span,
+                        "a list in a schema has exactly one entry, the type of its items",
+                    )
+                    .help("write `[string]`, or `a | b | c` for one of several"),
                 );
                 None
             }
         },
         Value::Scalar(Scalar { kind: ScalarKind::Null, .. }) => Some(json!({})),
-        Value::Scalar(Scalar { kind: ScalarKind::Text, text, .. }) => expression(text, node, decoder),
+        Value::Scalar(Scalar { kind: ScalarKind::Text, text, .. }) => {
+            expression(text, node, decoder)
+        }
         Value::Scalar(_) => Some(json!({"const": node.to_json()})),
     }
 }
@@ -69,7 +75,8 @@ fn warn_near_miss(text: &str, node: &Node, decoder: &mut Decoder) {
     if let Some(name) = near {
         let message = format!("`{word}` is no type, so it means the literal text `{word}`");
         decoder.push(
-            Diagnostic::warning(Code::BAD_SCHEMA, node.span, message).help(format!("did you mean `{name}`?")),
+            Diagnostic::warning(Code::BAD_SCHEMA, node.span, message)
+                .help(format!("did you mean `{name}`?")),
         );
     }
 }

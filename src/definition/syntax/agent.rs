@@ -5,8 +5,17 @@ use crate::value::Digest;
 use std::time::Duration;
 
 const KEYS: [&str; 11] = [
-    "name", "type", "version", "display", "brain", "tools", "memory", "capabilities", "agentLoop",
-    "limits", "registry",
+    "name",
+    "type",
+    "version",
+    "display",
+    "brain",
+    "tools",
+    "memory",
+    "capabilities",
+    "agentLoop",
+    "limits",
+    "registry",
 ];
 
 /// Reads 003 §8: everything below one key `agent`.
@@ -27,7 +36,8 @@ pub(crate) fn agent(
         None => (crate::value::SpecialistId::new("unnamed").ok()?, fields.span),
     };
     let mut found = bare(id, span, path, digest);
-    found.version = fields.get("version").and_then(|n| decoder.word(n, "version")).map(str::to_owned);
+    found.version =
+        fields.get("version").and_then(|n| decoder.word(n, "version")).map(str::to_owned);
     text(&fields, "type", decoder);
     if let Some(node) = fields.get("display") {
         display(node, &mut found, decoder);

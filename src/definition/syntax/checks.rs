@@ -13,7 +13,15 @@ const VERIFY_KEYS: [&str; 6] =
 const CHECK_KINDS: [&str; 6] = ["schema", "file", "command", "expr", "diff", "judge"];
 
 const CHECK_KEYS: [&str; 10] = [
-    "schema", "file", "command", "expr", "diff", "judge", "inputs", "mustFailBefore", "tests",
+    "schema",
+    "file",
+    "command",
+    "expr",
+    "diff",
+    "judge",
+    "inputs",
+    "mustFailBefore",
+    "tests",
     "timeout",
 ];
 
@@ -46,8 +54,11 @@ pub(crate) fn verify(
     }
     let Some(fields) = decoder.fields(node, "`verify`", &VERIFY_KEYS) else { return verify };
     if let Some(node) = fields.get("claims") {
-        let choices =
-            [("strict", ClaimPolicy::Strict), ("warn", ClaimPolicy::Warn), ("none", ClaimPolicy::None)];
+        let choices = [
+            ("strict", ClaimPolicy::Strict),
+            ("warn", ClaimPolicy::Warn),
+            ("none", ClaimPolicy::None),
+        ];
         verify.claims = decoder.one_of(node, "claims", &choices).unwrap_or(verify.claims);
     }
     if let Some(node) = fields.get("expectChanges") {
@@ -57,7 +68,8 @@ pub(crate) fn verify(
         verify.checks = checks(node, "checks", decoder, not_yet);
     }
     if let Some(node) = fields.get("onFailed") {
-        verify.on_failed = on_failed(node, specialist, decoder, not_yet).unwrap_or(verify.on_failed);
+        verify.on_failed =
+            on_failed(node, specialist, decoder, not_yet).unwrap_or(verify.on_failed);
     }
     verify.on_inconclusive =
         fields.get("onInconclusive").and_then(|node| on_inconclusive(node, decoder, not_yet));
@@ -84,8 +96,12 @@ fn on_failed(
     if !specialist && matches!(policy, FailurePolicy::Rework | FailurePolicy::EscalateModel) {
         let text = node.as_text().unwrap_or_default();
         decoder.push(
-            Diagnostic::error(Code::MISPLACED_KEY, node.span, format!("`{text}` needs a specialist to talk to"))
-                .help("use `retry`, `warn` or `fail` for this kind of step"),
+            Diagnostic::error(
+                Code::MISPLACED_KEY,
+                node.span,
+                format!("`{text}` needs a specialist to talk to"),
+            )
+            .help("use `retry`, `warn` or `fail` for this kind of step"),
         );
     } else if policy == FailurePolicy::EscalateModel {
         decoder.not_yet("escalateModel", node.span, Some(not_yet));
@@ -154,7 +170,8 @@ fn check(node: &Node, decoder: &mut Decoder, not_yet: &mut Vec<NotYet>) -> Optio
     for name in ["inputs", "mustFailBefore", "tests", "timeout"] {
         if let (Some((key, _)), false) = (fields.entry(name), kind == "command") {
             let message = format!("`{name}` belongs to a `command` check");
-            decoder.push(Diagnostic::error(Code::MISPLACED_KEY, key.span, message).help("remove it"));
+            decoder
+                .push(Diagnostic::error(Code::MISPLACED_KEY, key.span, message).help("remove it"));
         }
     }
     let value = decoder.required(&fields, kind, "a check")?;
@@ -183,7 +200,8 @@ fn file(node: &Node, decoder: &mut Decoder) -> Option<Check> {
     let fields = decoder.fields(node, "a `file` check", &KEYS)?;
     let path_node = decoder.required(&fields, "path", "a `file` check");
     let path = path_node.and_then(|node| path(node, decoder));
-    let min_count = fields.get("minCount").and_then(|n| decoder.integer(n, "minCount", 0, u32::MAX));
+    let min_count =
+        fields.get("minCount").and_then(|n| decoder.integer(n, "minCount", 0, u32::MAX));
     let count = fields.get("count").and_then(|node| file_count(node, decoder));
     let changed = fields.get("changed").and_then(|node| decoder.boolean(node, "changed"));
     let absent = fields.get("absent").and_then(|node| decoder.boolean(node, "absent"));
@@ -226,7 +244,8 @@ fn command(
     not_yet: &mut Vec<NotYet>,
 ) -> Option<Check> {
     let argv = command_words(node, decoder);
-    let inputs = fields.get("inputs").map(|node| globs(node, "inputs", decoder)).unwrap_or_default();
+    let inputs =
+        fields.get("inputs").map(|node| globs(node, "inputs", decoder)).unwrap_or_default();
     let must_fail_before = fields
         .get("mustFailBefore")
         .and_then(|node| Some((node, decoder.boolean(node, "mustFailBefore")?)))

@@ -90,7 +90,8 @@ impl Decoder {
             Value::Scalar(Scalar { text, .. })
                 if matches!(text.to_ascii_lowercase().as_str(), "yes" | "no" | "on" | "off") =>
             {
-                let message = format!("{} takes `true` or `false`, found the text `{text}`", name(key));
+                let message =
+                    format!("{} takes `true` or `false`, found the text `{text}`", name(key));
                 let meant = matches!(text.to_ascii_lowercase().as_str(), "yes" | "on");
                 let help = format!("write `{meant}`");
                 self.push(Diagnostic::error(Code::WRONG_TYPE, node.span, message).help(help));
@@ -167,14 +168,20 @@ impl Decoder {
         match parse_duration(text) {
             Ok(value) if value > Duration::ZERO => Some(value),
             Ok(_) => {
-                self.bad_value(node.span, format!("{} cannot be nothing", name(key)), "leave the key out".into());
+                self.bad_value(
+                    node.span,
+                    format!("{} cannot be nothing", name(key)),
+                    "leave the key out".into(),
+                );
                 None
             }
             Err(_) => {
                 let message = format!("`{text}` is not a duration");
                 let help = match text.parse::<f64>() {
                     Ok(_) => format!("write a unit: `{text}s`, `{text}m` or `{text}ms`"),
-                    Err(_) => "write a number with a unit, such as `250ms`, `90s`, `5m` or `1h30m`".into(),
+                    Err(_) => {
+                        "write a number with a unit, such as `250ms`, `90s`, `5m` or `1h30m`".into()
+                    }
                 };
                 self.bad_value(node.span, message, help);
                 None

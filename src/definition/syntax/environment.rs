@@ -13,8 +13,11 @@ impl Decoder {
                     Diagnostic::error(Code::BAD_ID, name.span, message)
                         .help("letters, digits and `_`, not starting with a digit"),
                 );
-            } else if is_dangerous(&name.text) && value.as_text().is_some_and(|text| text.contains("{{")) {
-                let message = format!("a value cannot set `{}`, which makes programs run code", name.text);
+            } else if is_dangerous(&name.text)
+                && value.as_text().is_some_and(|text| text.contains("{{"))
+            {
+                let message =
+                    format!("a value cannot set `{}`, which makes programs run code", name.text);
                 self.push(
                     Diagnostic::error(Code::VALUE_AS_CODE, value.span, message)
                         .help("write a literal, or use another variable"),
@@ -34,8 +37,15 @@ pub(crate) fn is_variable(name: &str) -> bool {
 /// Variables by which loaders, shells and runtimes take in code (DESIGN §6).
 fn is_dangerous(name: &str) -> bool {
     const NAMES: [&str; 9] = [
-        "BASH_ENV", "ENV", "NODE_OPTIONS", "PROMPT_COMMAND", "PYTHONSTARTUP", "PYTHONPATH", "PERL5OPT",
-        "RUBYOPT", "JAVA_TOOL_OPTIONS",
+        "BASH_ENV",
+        "ENV",
+        "NODE_OPTIONS",
+        "PROMPT_COMMAND",
+        "PYTHONSTARTUP",
+        "PYTHONPATH",
+        "PERL5OPT",
+        "RUBYOPT",
+        "JAVA_TOOL_OPTIONS",
     ];
     NAMES.contains(&name) || ["LD_", "DYLD_", "GIT_"].iter().any(|prefix| name.starts_with(prefix))
 }

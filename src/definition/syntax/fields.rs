@@ -89,7 +89,13 @@ impl Decoder {
         Some(fields)
     }
 
-    fn note<'n>(&mut self, fields: &mut Fields<'n>, name: &'static str, key: &'n Key, value: &'n Node) {
+    fn note<'n>(
+        &mut self,
+        fields: &mut Fields<'n>,
+        name: &'static str,
+        key: &'n Key,
+        value: &'n Node,
+    ) {
         let Some((first, _)) = fields.entry(name) else {
             fields.found.push((name, key, value));
             return;
@@ -125,7 +131,9 @@ impl Decoder {
                 Some(_) => format!("`{name}` of {what} is empty"),
                 None => format!("{what} has no `{name}`"),
             };
-            self.push(Diagnostic::error(Code::MISSING_KEY, at, message).help(format!("add `{name}:`")));
+            self.push(
+                Diagnostic::error(Code::MISSING_KEY, at, message).help(format!("add `{name}:`")),
+            );
         }
         found
     }

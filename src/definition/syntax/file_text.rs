@@ -17,13 +17,15 @@ pub(crate) fn read_text(
     bytes: &[u8],
     sources: &mut Sources,
 ) -> Result<FileText, Diagnostic> {
-    let fail = |sources: &mut Sources, text: String, code, at: usize, message: String, help: &str| {
-        let source = sources.add(path, text);
-        let length = sources.get(source).text[at..].chars().next().map_or(0, char::len_utf8);
-        Err(Diagnostic::error(code, Span::new(source, at, at + length), message).help(help))
-    };
+    let fail =
+        |sources: &mut Sources, text: String, code, at: usize, message: String, help: &str| {
+            let source = sources.add(path, text);
+            let length = sources.get(source).text[at..].chars().next().map_or(0, char::len_utf8);
+            Err(Diagnostic::error(code, Span::new(source, at, at + length), message).help(help))
+        };
     if bytes.len() > limits::DEFINITION_BYTES {
-        let message = format!("{} bytes, more than the 1 MiB that a definition may have", bytes.len());
+        let message =
+            format!("{} bytes, more than the 1 MiB that a definition may have", bytes.len());
         let help = "split it; long texts go into files of their own (`taskFile:`)";
         return fail(sources, String::new(), Code::TOO_LARGE, 0, message, help);
     }

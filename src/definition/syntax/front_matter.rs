@@ -20,7 +20,10 @@ pub(crate) enum FrontMatterError {
 
 /// Splits a text whose first line, at byte `start`, is exactly `---`. The next line that is `---` or
 /// `...` closes the matter, wherever it stands. Nothing is trimmed or rewritten.
-pub(crate) fn split_front_matter(text: &str, start: usize) -> Result<FrontMatter, FrontMatterError> {
+pub(crate) fn split_front_matter(
+    text: &str,
+    start: usize,
+) -> Result<FrontMatter, FrontMatterError> {
     let mut lines = text[start..].split_inclusive('\n');
     let first = lines.next().filter(|line| is(line, "---")).ok_or(FrontMatterError::Missing)?;
     let begin = start + first.len();

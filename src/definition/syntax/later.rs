@@ -11,7 +11,8 @@ impl Decoder {
             false => "the definition loads and runs without it",
         };
         self.push(
-            Diagnostic::warning(Code::NOT_YET, span, format!("`{what}` is not built yet")).help(help),
+            Diagnostic::warning(Code::NOT_YET, span, format!("`{what}` is not built yet"))
+                .help(help),
         );
         if let Some(list) = refuse {
             list.push(NotYet { what: what.to_owned(), span });

@@ -114,7 +114,10 @@ impl Node {
             Value::Invalid => Json::Null,
             Value::Seq(items) => Json::Array(items.iter().map(Node::to_json).collect()),
             Value::Map(entries) => Json::Object(
-                entries.iter().map(|(key, node)| (key.text.clone(), node.to_json())).collect::<JsonMap>(),
+                entries
+                    .iter()
+                    .map(|(key, node)| (key.text.clone(), node.to_json()))
+                    .collect::<JsonMap>(),
             ),
             Value::Scalar(scalar) => scalar.to_json(),
         }

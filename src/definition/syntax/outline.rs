@@ -44,8 +44,10 @@ impl Outline {
     }
 
     fn infer(&mut self, root: &Node) {
-        let steps: BTreeSet<String> =
-            self.all_steps().flat_map(|name| [name.text.clone(), name.text.replace('-', "_")]).collect();
+        let steps: BTreeSet<String> = self
+            .all_steps()
+            .flat_map(|name| [name.text.clone(), name.text.replace('-', "_")])
+            .collect();
         let mut seen = BTreeSet::new();
         for step in items(root.get("steps")).iter().chain(items(root.get("finally"))) {
             for prompt in ["prompt", "task"].iter().filter_map(|key| step.get(key)) {
@@ -72,10 +74,12 @@ impl Outline {
     pub(crate) fn declare(&self, root: &Node, decoder: &mut Decoder) {
         let names = &mut decoder.names;
         names.steps = self.all_steps().map(|name| name.text.clone()).collect();
-        names.params = self.params.iter().chain(&self.inferred).map(|name| name.text.clone()).collect();
+        names.params =
+            self.params.iter().chain(&self.inferred).map(|name| name.text.clone()).collect();
         names.env = variables(root.get("env"));
         for step in items(root.get("steps")).iter().chain(items(root.get("finally"))) {
-            let (Some(id), Some(outputs)) = (step.get("id").and_then(Node::as_text), step.get("outputs"))
+            let (Some(id), Some(outputs)) =
+                (step.get("id").and_then(Node::as_text), step.get("outputs"))
             else {
                 continue;
             };

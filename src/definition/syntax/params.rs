@@ -5,7 +5,16 @@ use crate::definition::schema::Schema;
 use crate::diagnostic::{Code, Diagnostic};
 
 const KEYS: [&str; 11] = [
-    "name", "type", "required", "default", "prompt", "description", "enum", "pattern", "min", "max",
+    "name",
+    "type",
+    "required",
+    "default",
+    "prompt",
+    "description",
+    "enum",
+    "pattern",
+    "min",
+    "max",
     "schema",
 ];
 
@@ -41,7 +50,10 @@ fn param(node: &Node, decoder: &mut Decoder) -> Option<Param> {
     let mut param = Param {
         name: name.unwrap_or_default().to_owned(),
         kind: kind.unwrap_or_default(),
-        required: fields.get("required").and_then(|n| decoder.boolean(n, "required")).unwrap_or(false),
+        required: fields
+            .get("required")
+            .and_then(|n| decoder.boolean(n, "required"))
+            .unwrap_or(false),
         default: fields.get("default").map(Node::to_json),
         prompt: text(&fields, "prompt", decoder),
         description: text(&fields, "description", decoder),

@@ -11,8 +11,23 @@ use crate::expression::Style;
 use crate::value::{DefinitionId, Digest};
 
 const KEYS: [&str; 17] = [
-    "schema", "id", "name", "description", "triggers", "params", "steps", "outputs", "env", "defaults",
-    "limits", "budget", "finally", "on", "concurrency", "order", "trigger",
+    "schema",
+    "id",
+    "name",
+    "description",
+    "triggers",
+    "params",
+    "steps",
+    "outputs",
+    "env",
+    "defaults",
+    "limits",
+    "budget",
+    "finally",
+    "on",
+    "concurrency",
+    "order",
+    "trigger",
 ];
 
 /// What is known of a definition before its text is read.
@@ -23,7 +38,11 @@ pub(crate) struct Origin<'o> {
 }
 
 /// Reads a playbook, or a workflow's front matter.
-pub(crate) fn playbook(root: &Node, origin: &Origin<'_>, decoder: &mut Decoder) -> Option<Playbook> {
+pub(crate) fn playbook(
+    root: &Node,
+    origin: &Origin<'_>,
+    decoder: &mut Decoder,
+) -> Option<Playbook> {
     let workflow = origin.form == DefinitionForm::Workflow;
     let what = if workflow { "a workflow" } else { "a playbook" };
     let keys = if workflow { &KEYS[..] } else { &KEYS[..16] };
@@ -187,7 +206,8 @@ fn chain(steps: &mut [Step]) {
 }
 
 fn limits(node: &Node, decoder: &mut Decoder) -> Limits {
-    let Some(fields) = decoder.fields(node, "`limits`", &["maxParallel", "timeout", "failFast"]) else {
+    let Some(fields) = decoder.fields(node, "`limits`", &["maxParallel", "timeout", "failFast"])
+    else {
         return Limits::default();
     };
     Limits {
@@ -195,7 +215,10 @@ fn limits(node: &Node, decoder: &mut Decoder) -> Limits {
             .get("maxParallel")
             .and_then(|node| decoder.integer(node, "maxParallel", 1, 100_000)),
         timeout: fields.get("timeout").and_then(|node| decoder.duration(node, "timeout")),
-        fail_fast: fields.get("failFast").and_then(|n| decoder.boolean(n, "failFast")).unwrap_or(false),
+        fail_fast: fields
+            .get("failFast")
+            .and_then(|n| decoder.boolean(n, "failFast"))
+            .unwrap_or(false),
     }
 }
 

@@ -25,7 +25,8 @@ impl Decoder {
         if node.as_map().is_none() {
             let message = format!("`retry` takes a map, found {}", node.kind());
             self.push(
-                Diagnostic::error(Code::WRONG_TYPE, node.span, message).help("write `retry: {max: 2}`"),
+                Diagnostic::error(Code::WRONG_TYPE, node.span, message)
+                    .help("write `retry: {max: 2}`"),
             );
             return None;
         }

@@ -48,7 +48,9 @@ fn signed(value: u64) -> ScalarKind {
 fn float(text: &str) -> Option<ScalarKind> {
     let digits = text.trim_start_matches(['-', '+']);
     let plausible = text.len() - digits.len() <= 1
-        && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'))
+        && digits
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'))
         && digits.bytes().any(|byte| byte.is_ascii_digit())
         && !has_leading_zero(digits);
     if !plausible {

@@ -6,8 +6,12 @@ impl Decoder {
     pub(crate) fn schema_version(&mut self, fields: &Fields<'_>, expected: &str, what: &str) {
         let Some((key, node)) = fields.entry("schema") else {
             self.push(
-                Diagnostic::error(Code::SCHEMA_VERSION, fields.span, format!("{what} has no `schema`"))
-                    .help(format!("add `schema: {expected}` as the first line")),
+                Diagnostic::error(
+                    Code::SCHEMA_VERSION,
+                    fields.span,
+                    format!("{what} has no `schema`"),
+                )
+                .help(format!("add `schema: {expected}` as the first line")),
             );
             return;
         };
@@ -19,19 +23,34 @@ impl Decoder {
         if text == expected {
             return;
         }
-        let family = |text: &str| text.split_once('/').map(|(family, version)| (family.to_owned(), version.parse::<u32>().ok()));
+        let family = |text: &str| {
+            text.split_once('/')
+                .map(|(family, version)| (family.to_owned(), version.parse::<u32>().ok()))
+        };
         let (own, _) = family(expected).unwrap_or_default();
         let found = match family(text) {
-            Some((other, Some(version))) if other == own && version > 1 => {
-                Diagnostic::error(Code::SCHEMA_VERSION, node.span, format!("`{text}` is newer than this `kb` knows"))
-                    .help(format!("update `kb`, or write `{expected}`"))
+            Some((other, Some(version))) if other == own && version > 1 => Diagnostic::error(
+                Code::SCHEMA_VERSION,
+                node.span,
+                format!("`{text}` is newer than this `kb` knows"),
+            )
+            .help(format!("update `kb`, or write `{expected}`")),
+            Some((other, Some(1)))
+                if matches!(other.as_str(), "kb.playbook" | "kb.specialist" | "kb.script") =>
+            {
+                Diagnostic::error(
+                    Code::BAD_DEFINITION,
+                    node.span,
+                    format!("`{text}` is not {what}"),
+                )
+                .help(format!("move the file to where such definitions lie, or write `{expected}`"))
             }
-            Some((other, Some(1))) if matches!(other.as_str(), "kb.playbook" | "kb.specialist" | "kb.script") => {
-                Diagnostic::error(Code::BAD_DEFINITION, node.span, format!("`{text}` is not {what}"))
-                    .help(format!("move the file to where such definitions lie, or write `{expected}`"))
-            }
-            _ => Diagnostic::error(Code::SCHEMA_VERSION, node.span, format!("unknown schema `{text}`"))
-                .help(format!("write `{expected}`")),
+            _ => Diagnostic::error(
+                Code::SCHEMA_VERSION,
+                node.span,
+                format!("unknown schema `{text}`"),
+            )
+            .help(format!("write `{expected}`")),
         };
         self.push(found);
     }

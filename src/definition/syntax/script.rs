@@ -41,7 +41,9 @@ fn turn(node: &Node, decoder: &mut Decoder) -> Option<ScriptTurn> {
     Some(ScriptTurn {
         say: fields.get("say").and_then(|node| decoder.text(node, "say")).map(str::to_owned),
         calls: fields.get("calls").map(|node| calls(node, decoder)).unwrap_or_default(),
-        output: fields.get("output").and_then(|n| decoder.value_template(n, "output", Secrets::Refused)),
+        output: fields
+            .get("output")
+            .and_then(|n| decoder.value_template(n, "output", Secrets::Refused)),
         usage: fields.get("usage").and_then(|node| usage(node, decoder)),
         delay: fields
             .get("delayMs")
@@ -73,7 +75,10 @@ fn call(node: &Node, decoder: &mut Decoder) -> Option<ScriptCall> {
 fn usage(node: &Node, decoder: &mut Decoder) -> Option<(u64, u64)> {
     let fields = decoder.fields(node, "`usage`", &["prompt", "completion"])?;
     let mut tokens = |key: &str| {
-        fields.get(key).map_or(Some(0), |node| decoder.integer(node, key, 0, u32::MAX)).map(u64::from)
+        fields
+            .get(key)
+            .map_or(Some(0), |node| decoder.integer(node, key, 0, u32::MAX))
+            .map(u64::from)
     };
     let (prompt, completion) = (tokens("prompt"), tokens("completion"));
     Some((prompt?, completion?))

@@ -1,16 +1,26 @@
 use super::environment::is_variable;
 use super::{Decoder, Fields, Node};
 use crate::definition::model::{
-    ApprovalLevel, EscalationLimits, InconclusivePolicy, ModelPrice, SecretSource, Settings, SyncMode,
-    TierSettings, ToolSecurity,
+    ApprovalLevel, EscalationLimits, InconclusivePolicy, ModelPrice, SecretSource, Settings,
+    SyncMode, TierSettings, ToolSecurity,
 };
 use crate::definition::tool_table::{ToolPattern, resolve_tool};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::value::{Tier, ToolName};
 
 const KEYS: [&str; 12] = [
-    "schema", "llm", "orchestrator", "verifier", "tools", "security", "secrets", "env", "sandbox",
-    "testCommands", "journal", "limits",
+    "schema",
+    "llm",
+    "orchestrator",
+    "verifier",
+    "tools",
+    "security",
+    "secrets",
+    "env",
+    "sandbox",
+    "testCommands",
+    "journal",
+    "limits",
 ];
 
 /// Reads the settings of a project.
@@ -50,8 +60,10 @@ pub(crate) fn settings(root: &Node, decoder: &mut Decoder) -> Option<Settings> {
 
 fn rest(fields: &Fields<'_>, settings: &mut Settings, decoder: &mut Decoder) {
     if let Some(node) = fields.get("sandbox") {
-        if let Some(inner) = decoder.fields(node, "`sandbox`", &["require", "criticalUnapprovedAt"]) {
-            settings.sandbox_require = inner.get("require").and_then(|n| level(n, "require", decoder));
+        if let Some(inner) = decoder.fields(node, "`sandbox`", &["require", "criticalUnapprovedAt"])
+        {
+            settings.sandbox_require =
+                inner.get("require").and_then(|n| level(n, "require", decoder));
             settings.critical_unapproved_at = inner
                 .get("criticalUnapprovedAt")
                 .and_then(|node| level(node, "criticalUnapprovedAt", decoder));
@@ -118,15 +130,22 @@ fn tier(node: &Node, name: &str, decoder: &mut Decoder) -> Option<TierSettings> 
         let text = decoder.text(node, "apiKeyEnv")?;
         if !is_variable(text) {
             decoder.push(
-                Diagnostic::error(Code::BAD_SETTING, node.span, "`apiKeyEnv` is not the name of a variable")
-                    .help("write the variable's name, such as `OPENAI_API_KEY`, never the key itself"),
+                Diagnostic::error(
+                    Code::BAD_SETTING,
+                    node.span,
+                    "`apiKeyEnv` is not the name of a variable",
+                )
+                .help("write the variable's name, such as `OPENAI_API_KEY`, never the key itself"),
             );
             return None;
         }
         Some(text.to_owned())
     });
     Some(TierSettings {
-        provider: fields.get("provider").and_then(|n| decoder.text(n, "provider")).map(str::to_owned),
+        provider: fields
+            .get("provider")
+            .and_then(|n| decoder.text(n, "provider"))
+            .map(str::to_owned),
         model: model?.to_owned(),
         endpoint,
         api_key_env,
@@ -160,8 +179,12 @@ fn price(node: &Node, decoder: &mut Decoder) -> Option<ModelPrice> {
 
 fn escalation(node: &Node, limits: &mut EscalationLimits, decoder: &mut Decoder) {
     const KEYS: [&str; 6] = [
-        "maxEscalationsPerSpecialist", "maxLargeTierUsesPerRun", "maxCostUsdPerRun",
-        "warnCostUsdThreshold", "budgetAllocation", "defaultLadder",
+        "maxEscalationsPerSpecialist",
+        "maxLargeTierUsesPerRun",
+        "maxCostUsdPerRun",
+        "warnCostUsdThreshold",
+        "budgetAllocation",
+        "defaultLadder",
     ];
     let Some(fields) = decoder.fields(node, "`escalation`", &KEYS) else { return };
     let mut count =
@@ -203,7 +226,8 @@ fn verifier(node: &Node, decoder: &mut Decoder) -> Option<InconclusivePolicy> {
             decoder.comes_later(key, at.span);
         }
     }
-    let fail = fields.get("failOnInconclusive").and_then(|n| decoder.boolean(n, "failOnInconclusive"));
+    let fail =
+        fields.get("failOnInconclusive").and_then(|n| decoder.boolean(n, "failOnInconclusive"));
     let action = fields.get("action").and_then(|node| inconclusive(node, decoder));
     if fail == Some(true) { Some(InconclusivePolicy::Fail) } else { action }
 }
@@ -253,7 +277,9 @@ fn security(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
 
 /// `security` of 003 §12.3.
 fn security_of_003(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
-    let Some(fields) = decoder.fields(node, "`security`", &["globalLimits", "tools"]) else { return };
+    let Some(fields) = decoder.fields(node, "`security`", &["globalLimits", "tools"]) else {
+        return;
+    };
     if let Some((key, _)) = fields.entry("globalLimits") {
         decoder.comes_later("global_limits", key.span);
     }
@@ -287,7 +313,10 @@ fn tool_security(key: &super::Key, node: &Node, settings: &mut Settings, decoder
             .get("requiresApproval")
             .and_then(|node| decoder.boolean(node, "requiresApproval")),
         allowed_paths: fields.get("allowedPaths").map(|node| globs(node, "allowedPaths", decoder)),
-        denied_paths: fields.get("deniedPaths").map(|n| globs(n, "deniedPaths", decoder)).unwrap_or_default(),
+        denied_paths: fields
+            .get("deniedPaths")
+            .map(|n| globs(n, "deniedPaths", decoder))
+            .unwrap_or_default(),
     };
     match resolve_tool(&key.text) {
         ToolPattern::Known(tools) => {
@@ -312,7 +341,11 @@ fn globs(node: &Node, key: &str, decoder: &mut Decoder) -> Vec<String> {
 
 fn secrets(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
     let Some(entries) = node.as_map() else {
-        decoder.wrong_type(node, "secrets", "a map from names to `env:NAME`, `file:PATH` or `{command: [...]}`");
+        decoder.wrong_type(
+            node,
+            "secrets",
+            "a map from names to `env:NAME`, `file:PATH` or `{command: [...]}`",
+        );
         return;
     };
     for (key, node) in entries {
@@ -335,8 +368,12 @@ fn secret(node: &Node, name: &str, decoder: &mut Decoder) -> Option<SecretSource
         return match (one("command"), one("env"), one("file")) {
             (Some(node), None, None) => Some(SecretSource::Command(decoder.texts(node, "command")))
                 .filter(|source| *source != SecretSource::Command(Vec::new())),
-            (None, Some(node), None) => decoder.text(node, "env").map(|t| SecretSource::Env(t.to_owned())),
-            (None, None, Some(node)) => decoder.text(node, "file").map(|t| SecretSource::File(t.to_owned())),
+            (None, Some(node), None) => {
+                decoder.text(node, "env").map(|t| SecretSource::Env(t.to_owned()))
+            }
+            (None, None, Some(node)) => {
+                decoder.text(node, "file").map(|t| SecretSource::File(t.to_owned()))
+            }
             _ => {
                 let message = format!("the secret `{name}` has not exactly one source");
                 let help = "write one of `command`, `env`, `file`";
@@ -347,7 +384,9 @@ fn secret(node: &Node, name: &str, decoder: &mut Decoder) -> Option<SecretSource
     }
     let text = decoder.text(node, name)?;
     let source = match text.split_once(':') {
-        Some(("env", variable)) if is_variable(variable) => Some(SecretSource::Env(variable.to_owned())),
+        Some(("env", variable)) if is_variable(variable) => {
+            Some(SecretSource::Env(variable.to_owned()))
+        }
         Some(("file", path)) if !path.is_empty() => Some(SecretSource::File(path.to_owned())),
         _ => None,
     };

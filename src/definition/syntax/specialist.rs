@@ -9,9 +9,28 @@ use std::time::Duration;
 use unicode_normalization::UnicodeNormalization;
 
 const KEYS: [&str; 22] = [
-    "schema", "id", "name", "version", "description", "display", "role", "context", "staticContext",
-    "examples", "llm", "limits", "forcedReasoningInterval", "tools", "constraints", "capabilities",
-    "input", "inputPolicy", "output", "mcpServers", "brain", "memory",
+    "schema",
+    "id",
+    "name",
+    "version",
+    "description",
+    "display",
+    "role",
+    "context",
+    "staticContext",
+    "examples",
+    "llm",
+    "limits",
+    "forcedReasoningInterval",
+    "tools",
+    "constraints",
+    "capabilities",
+    "input",
+    "inputPolicy",
+    "output",
+    "mcpServers",
+    "brain",
+    "memory",
 ];
 
 /// A specialist that says nothing but its id: the defaults of 000 §11.
@@ -79,7 +98,8 @@ pub(crate) fn specialist(
 /// Everything that the forms have in common.
 pub(crate) fn common(fields: &Fields<'_>, found: &mut Specialist, decoder: &mut Decoder) {
     found.name = text(fields, "name", decoder).unwrap_or_default();
-    found.version = fields.get("version").and_then(|n| decoder.word(n, "version")).map(str::to_owned);
+    found.version =
+        fields.get("version").and_then(|n| decoder.word(n, "version")).map(str::to_owned);
     found.description = text(fields, "description", decoder);
     if let Some(node) = fields.get("display") {
         display(node, found, decoder);
@@ -106,7 +126,8 @@ pub(crate) fn common(fields: &Fields<'_>, found: &mut Specialist, decoder: &mut 
     if let Some(node) = fields.get("tools") {
         decoder.tools(node, found);
     }
-    found.constraints = fields.get("constraints").map(|n| decoder.texts(n, "constraints")).unwrap_or_default();
+    found.constraints =
+        fields.get("constraints").map(|n| decoder.texts(n, "constraints")).unwrap_or_default();
     found.capabilities =
         fields.get("capabilities").map(|node| capabilities(node, decoder)).unwrap_or_default();
     if let Some(node) = fields.get("input") {
@@ -115,8 +136,9 @@ pub(crate) fn common(fields: &Fields<'_>, found: &mut Specialist, decoder: &mut 
         found.input_schema = schema.and_then(|node| Schema::decode(node, decoder));
     }
     if let Some(node) = fields.get("inputPolicy") {
-        found.strict_input =
-            decoder.one_of(node, "inputPolicy", &[("warn", false), ("strict", true)]).unwrap_or(false);
+        found.strict_input = decoder
+            .one_of(node, "inputPolicy", &[("warn", false), ("strict", true)])
+            .unwrap_or(false);
     }
     if let Some(node) = fields.get("output") {
         found.output_schema = output(node, decoder);
@@ -177,7 +199,9 @@ impl Decoder {
             ToolPattern::Later => {
                 self.comes_later(text, span);
                 match ToolName::new(text) {
-                    Ok(name) if !found.unknown_tools.contains(&name) => found.unknown_tools.push(name),
+                    Ok(name) if !found.unknown_tools.contains(&name) => {
+                        found.unknown_tools.push(name)
+                    }
                     _ => {}
                 }
             }
@@ -313,27 +337,37 @@ fn limits(node: &Node, limits: &mut LoopLimits, decoder: &mut Decoder) {
     const KEYS: [&str; 5] =
         ["maxSteps", "maxToolCalls", "timeoutMs", "timeout", "forcedReasoningInterval"];
     let Some(fields) = decoder.fields(node, "`limits`", &KEYS) else { return };
-    if let Some(steps) = fields.get("maxSteps").and_then(|n| decoder.integer(n, "maxSteps", 1, 10_000)) {
+    if let Some(steps) =
+        fields.get("maxSteps").and_then(|n| decoder.integer(n, "maxSteps", 1, 10_000))
+    {
         limits.max_steps = steps;
     }
-    let calls = fields.get("maxToolCalls").and_then(|n| decoder.integer(n, "maxToolCalls", 0, 10_000));
+    let calls =
+        fields.get("maxToolCalls").and_then(|n| decoder.integer(n, "maxToolCalls", 0, 10_000));
     limits.max_tool_calls = calls.unwrap_or(limits.max_tool_calls);
     let millis = fields.get("timeoutMs").and_then(|n| decoder.integer(n, "timeoutMs", 1, u32::MAX));
     if let Some(millis) = millis {
         limits.timeout = Duration::from_millis(u64::from(millis));
     }
-    if let Some(timeout) = fields.get("timeout").and_then(|node| decoder.duration(node, "timeout")) {
+    if let Some(timeout) = fields.get("timeout").and_then(|node| decoder.duration(node, "timeout"))
+    {
         limits.timeout = timeout;
     }
     if let Some(node) = fields.get("forcedReasoningInterval") {
-        limits.forced_reasoning_interval = decoder.integer(node, "forcedReasoningInterval", 1, 1000);
+        limits.forced_reasoning_interval =
+            decoder.integer(node, "forcedReasoningInterval", 1, 1000);
     }
 }
 
 /// Texts, or 003's `{name, version, …}`.
 pub(crate) fn capabilities(node: &Node, decoder: &mut Decoder) -> Vec<String> {
     const KEYS: [&str; 7] = [
-        "name", "version", "description", "inputSchema", "outputSchema", "toolsRequired",
+        "name",
+        "version",
+        "description",
+        "inputSchema",
+        "outputSchema",
+        "toolsRequired",
         "promptTemplate",
     ];
     let mut found = Vec::new();
@@ -370,8 +404,12 @@ impl Decoder {
         let tiers: Vec<Tier> = items.iter().filter_map(|item| self.tier(item, key)).collect();
         if !tiers.is_sorted_by(|a, b| a < b) {
             self.push(
-                Diagnostic::error(Code::BAD_SETTING, node.span, "a ladder goes from small to large")
-                    .help("write `[small, medium, large]` or a part of it"),
+                Diagnostic::error(
+                    Code::BAD_SETTING,
+                    node.span,
+                    "a ladder goes from small to large",
+                )
+                .help("write `[small, medium, large]` or a part of it"),
             );
         }
         tiers

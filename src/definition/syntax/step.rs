@@ -14,10 +14,46 @@ use crate::value::StepId;
 
 /// Every key of a step, kind keys first.
 pub(crate) const STEP_KEYS: [&str; 41] = [
-    "specialist", "agent", "run", "tool", "http", "playbook", "ask", "approve", "set", "wait", "gate",
-    "id", "name", "dependsOn", "condition", "runIf", "task", "prompt", "taskFile", "parse", "with",
-    "input", "timeout", "retry", "recovery", "maxAttempts", "retrySafe", "verify", "onError", "env",
-    "cwd", "locks", "workspace", "evidence", "budget", "forEach", "loop", "cache", "output", "outputs",
+    "specialist",
+    "agent",
+    "run",
+    "tool",
+    "http",
+    "playbook",
+    "ask",
+    "approve",
+    "set",
+    "wait",
+    "gate",
+    "id",
+    "name",
+    "dependsOn",
+    "condition",
+    "runIf",
+    "task",
+    "prompt",
+    "taskFile",
+    "parse",
+    "with",
+    "input",
+    "timeout",
+    "retry",
+    "recovery",
+    "maxAttempts",
+    "retrySafe",
+    "verify",
+    "onError",
+    "env",
+    "cwd",
+    "locks",
+    "workspace",
+    "evidence",
+    "budget",
+    "forEach",
+    "loop",
+    "cache",
+    "output",
+    "outputs",
     "includeArtifacts",
 ];
 
@@ -88,8 +124,12 @@ fn kind_key(
         [(kind, _)] => Some(kind),
         [] => {
             decoder.push(
-                Diagnostic::error(Code::STEP_KIND, fields.span, format!("{step} says not what it does"))
-                    .help(format!("add one of {}", KINDS.join(", "))),
+                Diagnostic::error(
+                    Code::STEP_KIND,
+                    fields.span,
+                    format!("{step} says not what it does"),
+                )
+                .help(format!("add one of {}", KINDS.join(", "))),
             );
             None
         }
@@ -109,7 +149,8 @@ fn kind_key(
 fn misplaced(fields: &Fields<'_>, kind: &str, decoder: &mut Decoder) {
     for (name, key, _) in fields.iter() {
         if !belongs(name, kind) {
-            let kinds = OWN_KEYS.iter().find(|(own, _)| *own == name).map_or(&[][..], |(_, kinds)| kinds);
+            let kinds =
+                OWN_KEYS.iter().find(|(own, _)| *own == name).map_or(&[][..], |(_, kinds)| kinds);
             let message = format!("`{name}` does not belong to a `{kind}` step");
             let help = format!("it belongs to {}", kinds.join(" and "));
             decoder.push(Diagnostic::error(Code::MISPLACED_KEY, key.span, message).help(help));
@@ -192,9 +233,15 @@ fn body(
         max_attempts: fields
             .get("maxAttempts")
             .and_then(|node| decoder.integer(node, "maxAttempts", 1, 1000)),
-        retry_safe: fields.get("retrySafe").and_then(|n| decoder.boolean(n, "retrySafe")).unwrap_or(true),
+        retry_safe: fields
+            .get("retrySafe")
+            .and_then(|n| decoder.boolean(n, "retrySafe"))
+            .unwrap_or(true),
         verify,
-        on_error: fields.get("onError").and_then(|node| on_error(node, "onError", decoder)).unwrap_or_default(),
+        on_error: fields
+            .get("onError")
+            .and_then(|node| on_error(node, "onError", decoder))
+            .unwrap_or_default(),
         env: environment(own_env, defaults, decoder),
         cwd: fields.get("cwd").and_then(|node| decoder.template(node, "cwd", Secrets::Refused)),
         output_schema: output_schema(fields, specialist, decoder),
@@ -204,7 +251,8 @@ fn body(
             decoder.one_of(node, "evidence", &choices)
         }),
         workspace: fields.get("workspace").and_then(|node| {
-            let choices = [("exclusive", WorkspaceMode::Exclusive), ("shared", WorkspaceMode::Shared)];
+            let choices =
+                [("exclusive", WorkspaceMode::Exclusive), ("shared", WorkspaceMode::Shared)];
             decoder.one_of(node, "workspace", &choices)
         }),
         not_yet,
@@ -317,7 +365,9 @@ fn item_name(node: &Node, decoder: &mut Decoder) -> Option<String> {
     }
     if decoder.names.params.contains(text) || decoder.names.steps.contains(text) {
         let message = format!("`{text}` is also the name of a parameter or step");
-        decoder.push(Diagnostic::error(Code::NAME_CLASH, node.span, message).help("choose another name"));
+        decoder.push(
+            Diagnostic::error(Code::NAME_CLASH, node.span, message).help("choose another name"),
+        );
     }
     Some(text.to_owned())
 }

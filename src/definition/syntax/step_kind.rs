@@ -10,7 +10,17 @@ use unicode_normalization::UnicodeNormalization;
 
 /// The keys of which a step has exactly one.
 pub(crate) const KINDS: [&str; 11] = [
-    "specialist", "agent", "run", "tool", "http", "playbook", "ask", "approve", "set", "wait", "gate",
+    "specialist",
+    "agent",
+    "run",
+    "tool",
+    "http",
+    "playbook",
+    "ask",
+    "approve",
+    "set",
+    "wait",
+    "gate",
 ];
 
 /// Reads what a step does.
@@ -89,8 +99,12 @@ fn specialist_id(kind: &str, node: &Node, decoder: &mut Decoder) -> Option<Speci
     let text = decoder.text(node, kind)?;
     if text.contains("{{") || text.contains("<<") {
         decoder.push(
-            Diagnostic::error(Code::VALUE_AS_CODE, node.span, format!("`{kind}` cannot be a placeholder"))
-                .help("write the id literally; use two steps with a `condition` each to choose"),
+            Diagnostic::error(
+                Code::VALUE_AS_CODE,
+                node.span,
+                format!("`{kind}` cannot be a placeholder"),
+            )
+            .help("write the id literally; use two steps with a `condition` each to choose"),
         );
         return None;
     }
@@ -134,25 +148,43 @@ fn run(node: &Node, fields: &Fields<'_>, decoder: &mut Decoder) -> Option<StepKi
             let text = decoder.text(node, "run")?;
             shell_text::check(text, node, decoder);
             if text.trim().is_empty() {
-                decoder.bad_value(node.span, "the script is empty".to_owned(), "write a command".to_owned());
+                decoder.bad_value(
+                    node.span,
+                    "the script is empty".to_owned(),
+                    "write a command".to_owned(),
+                );
             }
             RunCommand::Shell(text.to_owned())
         }
         None => {
-            decoder.wrong_type(node, "run", "a text (a shell script) or a list (a program and its arguments)");
+            decoder.wrong_type(
+                node,
+                "run",
+                "a text (a shell script) or a list (a program and its arguments)",
+            );
             return None;
         }
     };
     Some(StepKind::Run { command, parse: parse.unwrap_or_default() })
 }
 
-fn words(nodes: &[Node], span: Span, decoder: &mut Decoder) -> Option<Vec<crate::expression::Template>> {
+fn words(
+    nodes: &[Node],
+    span: Span,
+    decoder: &mut Decoder,
+) -> Option<Vec<crate::expression::Template>> {
     if nodes.is_empty() {
-        decoder.bad_value(span, "the command is empty".to_owned(), "write `[program, argument]`".to_owned());
+        decoder.bad_value(
+            span,
+            "the command is empty".to_owned(),
+            "write `[program, argument]`".to_owned(),
+        );
         return None;
     }
-    let words: Vec<_> =
-        nodes.iter().filter_map(|node| decoder.word_template(node, "run", Secrets::Refused)).collect();
+    let words: Vec<_> = nodes
+        .iter()
+        .filter_map(|node| decoder.word_template(node, "run", Secrets::Refused))
+        .collect();
     if words.len() != nodes.len() {
         return None;
     }
@@ -195,7 +227,8 @@ impl Decoder {
             }
         };
         self.push(
-            Diagnostic::error(Code::NO_SUCH_TOOL, span, format!("unknown tool `{text}`")).help(help),
+            Diagnostic::error(Code::NO_SUCH_TOOL, span, format!("unknown tool `{text}`"))
+                .help(help),
         );
     }
 }
@@ -218,12 +251,16 @@ fn http(node: &Node, decoder: &mut Decoder) -> Option<HttpStep> {
         url::check(&text, template.as_literal().is_some(), node, decoder);
         Some(template)
     });
-    let headers = fields.get("headers").map(|n| decoder.template_map(n, "headers", Secrets::Allowed));
+    let headers =
+        fields.get("headers").map(|n| decoder.template_map(n, "headers", Secrets::Allowed));
     let query = fields.get("query").map(|n| decoder.value_map(n, "query", Secrets::Allowed));
     let body = fields.get("body").map(|n| decoder.value_template(n, "body", Secrets::Allowed));
     let expect = fields.get("expect").map(|node| {
         let items = decoder.list(node, "expect");
-        items.iter().filter_map(|item| decoder.integer(item, "expect", 100, 599)).collect::<Vec<_>>()
+        items
+            .iter()
+            .filter_map(|item| decoder.integer(item, "expect", 100, 599))
+            .collect::<Vec<_>>()
     });
     Some(HttpStep {
         method: method.unwrap_or_else(|| "GET".to_owned()),
@@ -259,7 +296,8 @@ fn not_built(kind: &str, node: &Node, fields: &Fields<'_>, decoder: &mut Decoder
             }
         }
         "ask" => {
-            if let Some(fields) = decoder.fields(node, "`ask`", &["question", "options", "schema"]) {
+            if let Some(fields) = decoder.fields(node, "`ask`", &["question", "options", "schema"])
+            {
                 if let Some(node) = decoder.required(&fields, "question", "`ask`") {
                     decoder.template(node, "question", Secrets::Refused);
                 }

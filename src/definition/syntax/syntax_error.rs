@@ -41,7 +41,8 @@ fn explain(error: &ScanError, text: &str, at: usize) -> (String, Option<String>)
             "quote a text that holds `: `; check that this line is indented like its neighbours",
         ),
         ErrorKind::UnexpectedCharacter { character } => {
-            let message = format!("a plain text cannot start with `{}`", character.escape_default());
+            let message =
+                format!("a plain text cannot start with `{}`", character.escape_default());
             return (message, Some("put the text into quotes".to_owned()));
         }
         ErrorKind::UnclosedQuotedScalar
@@ -51,24 +52,28 @@ fn explain(error: &ScanError, text: &str, at: usize) -> (String, Option<String>)
             "close the quote that was opened before; write `''` for a quote inside of single quotes",
         ),
         ErrorKind::UnclosedFlowCollection { open } => {
-            return (format!("`{open}` is never closed"), Some(format!("close it with `{}`", closing(*open))));
+            return (
+                format!("`{open}` is never closed"),
+                Some(format!("close it with `{}`", closing(*open))),
+            );
         }
         ErrorKind::MismatchedFlowCollectionEnd { open, close } => {
             let message = format!("`{open}` is closed with `{close}`");
             return (message, Some(format!("close it with `{}`", closing(*open))));
         }
-        ErrorKind::UnexpectedEofFlowSequence | ErrorKind::ExpectedFlowSequenceSeparator => {
-            ("expected `,` or `]` in a list", "close the list with `]`, or quote an item that holds `: ` or `[`")
-        }
+        ErrorKind::UnexpectedEofFlowSequence | ErrorKind::ExpectedFlowSequenceSeparator => (
+            "expected `,` or `]` in a list",
+            "close the list with `]`, or quote an item that holds `: ` or `[`",
+        ),
         ErrorKind::UnexpectedEofFlowMapping
         | ErrorKind::ExpectedFlowMappingSeparator
-        | ErrorKind::UnexpectedEofImplicitFlowMapping => {
-            ("expected `,` or `}` in a map", "close the map with `}`, or quote a text that holds `{` or `,`")
-        }
-        ErrorKind::UnknownAnchor => (
-            "an alias without an anchor",
-            "quote a text that starts with `*`",
+        | ErrorKind::UnexpectedEofImplicitFlowMapping => (
+            "expected `,` or `}` in a map",
+            "close the map with `}`, or quote a text that holds `{` or `,`",
         ),
+        ErrorKind::UnknownAnchor => {
+            ("an alias without an anchor", "quote a text that starts with `*`")
+        }
         ErrorKind::UnknownQuotedScalarEscape => (
             "an unknown escape in double quotes",
             "write `\\\\` for a backslash, or use single quotes, in which nothing is escaped",
@@ -81,9 +86,10 @@ fn explain(error: &ScanError, text: &str, at: usize) -> (String, Option<String>)
             "this line belongs to neither the map nor the list around it",
             "indent it like the lines before it; quote a text that starts with `[`, `{` or a quote",
         ),
-        ErrorKind::SimpleKeyExpected | ErrorKind::InvalidSimpleKey => {
-            ("a line without `:` in a map", "write `key: value`; put a text of several lines after `|`")
-        }
+        ErrorKind::SimpleKeyExpected | ErrorKind::InvalidSimpleKey => (
+            "a line without `:` in a map",
+            "write `key: value`; put a text of several lines after `|`",
+        ),
         ErrorKind::ExpectedDocumentStart | ErrorKind::InvalidIndentation => (
             "this line is indented less than the lines before it",
             "indent all keys of one map alike",
@@ -130,7 +136,12 @@ pub(crate) fn unquoted_placeholder(text: &str, at: usize) -> Option<Range<usize>
 }
 
 /// The diagnostic for [`unquoted_placeholder`].
-pub(crate) fn quote_it(text: &str, found: Range<usize>, base: usize, source: SourceId) -> Diagnostic {
+pub(crate) fn quote_it(
+    text: &str,
+    found: Range<usize>,
+    base: usize,
+    source: SourceId,
+) -> Diagnostic {
     let value = &text[found.clone()];
     let quoted = if value.contains('"') { format!("'{value}'") } else { format!("\"{value}\"") };
     let span = Span::new(source, base + found.start, base + found.end);

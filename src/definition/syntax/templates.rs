@@ -12,7 +12,12 @@ pub(crate) enum Secrets {
 
 impl Decoder {
     /// A text with placeholders, or `{text, raw: true}`.
-    pub(crate) fn template(&mut self, node: &Node, key: &str, secrets: Secrets) -> Option<Template> {
+    pub(crate) fn template(
+        &mut self,
+        node: &Node,
+        key: &str,
+        secrets: Secrets,
+    ) -> Option<Template> {
         if let Some((text, raw)) = self.raw_text(node) {
             return match raw {
                 true => Some(Template::literal(text.as_text()?)),
@@ -24,7 +29,12 @@ impl Decoder {
     }
 
     /// As [`Decoder::template`]; numbers and booleans stand for their text.
-    pub(crate) fn word_template(&mut self, node: &Node, key: &str, secrets: Secrets) -> Option<Template> {
+    pub(crate) fn word_template(
+        &mut self,
+        node: &Node,
+        key: &str,
+        secrets: Secrets,
+    ) -> Option<Template> {
         match &node.value {
             Value::Scalar(Scalar { text, kind, .. })
                 if !matches!(kind, ScalarKind::Text | ScalarKind::Null) =>
@@ -36,7 +46,12 @@ impl Decoder {
     }
 
     /// Any value whose texts are templates.
-    pub(crate) fn value_template(&mut self, node: &Node, key: &str, secrets: Secrets) -> Option<ValueTemplate> {
+    pub(crate) fn value_template(
+        &mut self,
+        node: &Node,
+        key: &str,
+        secrets: Secrets,
+    ) -> Option<ValueTemplate> {
         if let Some((text, raw)) = self.raw_text(node) {
             return match raw {
                 true => Some(ValueTemplate::Literal(text.to_json())),
@@ -55,8 +70,10 @@ impl Decoder {
             Value::Scalar(_) => Some(ValueTemplate::Literal(node.to_json())),
             Value::Seq(items) => {
                 let count = items.len();
-                let items: Vec<ValueTemplate> =
-                    items.iter().filter_map(|item| self.value_template(item, key, secrets)).collect();
+                let items: Vec<ValueTemplate> = items
+                    .iter()
+                    .filter_map(|item| self.value_template(item, key, secrets))
+                    .collect();
                 (items.len() == count).then(|| fold_list(items))
             }
             Value::Map(entries) => {
@@ -72,7 +89,12 @@ impl Decoder {
     }
 
     /// A map of templates, in order.
-    pub(crate) fn template_map(&mut self, node: &Node, key: &str, secrets: Secrets) -> Vec<(String, Template)> {
+    pub(crate) fn template_map(
+        &mut self,
+        node: &Node,
+        key: &str,
+        secrets: Secrets,
+    ) -> Vec<(String, Template)> {
         let Some(entries) = node.as_map() else {
             self.wrong_type(node, key, "a map");
             return Vec::new();
@@ -86,7 +108,12 @@ impl Decoder {
     }
 
     /// A map of values with placeholders, in order.
-    pub(crate) fn value_map(&mut self, node: &Node, key: &str, secrets: Secrets) -> Vec<(String, ValueTemplate)> {
+    pub(crate) fn value_map(
+        &mut self,
+        node: &Node,
+        key: &str,
+        secrets: Secrets,
+    ) -> Vec<(String, ValueTemplate)> {
         let Some(entries) = node.as_map() else {
             self.wrong_type(node, key, "a map");
             return Vec::new();
@@ -102,7 +129,9 @@ impl Decoder {
     /// A condition.
     pub(crate) fn expression(&mut self, node: &Node, key: &str) -> Option<Expression> {
         let source = match &node.value {
-            Value::Scalar(Scalar { text, kind: ScalarKind::Text | ScalarKind::Bool(_), .. }) => text,
+            Value::Scalar(Scalar {
+                text, kind: ScalarKind::Text | ScalarKind::Bool(_), ..
+            }) => text,
             _ => {
                 self.wrong_type(node, key, "an expression as a text");
                 return None;

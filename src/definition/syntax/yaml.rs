@@ -57,7 +57,12 @@ struct Frame {
 enum Content {
     Seq(Vec<Node>),
     /// `broken`: one of its keys could not be read, and that was said.
-    Map { entries: Vec<(Key, Node)>, key: Option<Option<Key>>, seen: Seen, broken: bool },
+    Map {
+        entries: Vec<(Key, Node)>,
+        key: Option<Option<Key>>,
+        seen: Seen,
+        broken: bool,
+    },
 }
 
 /// The keys of a map so far: a scan while it is small, a set after that.
@@ -94,7 +99,9 @@ impl<'t> Builder<'t> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let kind = self.scalar_kind(&text, style, tag.as_deref(), &bytes)?;
-                let text = if kind == ScalarKind::Null && style == ScalarStyle::Plain && bytes.is_empty()
+                let text = if kind == ScalarKind::Null
+                    && style == ScalarStyle::Plain
+                    && bytes.is_empty()
                 {
                     String::new()
                 } else {
@@ -102,7 +109,11 @@ impl<'t> Builder<'t> {
                 };
                 let verbatim = self.verbatim(&text, style, &bytes);
                 let value = Value::Scalar(Scalar { text, kind, verbatim });
-                self.place(Node { value, span: self.span(&bytes) }, anchor, style == ScalarStyle::Plain)
+                self.place(
+                    Node { value, span: self.span(&bytes) },
+                    anchor,
+                    style == ScalarStyle::Plain,
+                )
             }
             Event::SequenceStart(style, anchor, tag) => {
                 self.no_tag(tag.as_deref(), "seq", &bytes)?;
@@ -134,7 +145,13 @@ impl<'t> Builder<'t> {
         Ok(())
     }
 
-    fn start(&mut self, content: Content, style: StructureStyle, anchor: usize, bytes: Bytes) -> Step {
+    fn start(
+        &mut self,
+        content: Content,
+        style: StructureStyle,
+        anchor: usize,
+        bytes: Bytes,
+    ) -> Step {
         if self.open.len() >= limits::DEFINITION_DEPTH {
             let message = format!("nested more than {} levels deep", limits::DEFINITION_DEPTH);
             return Err(Diagnostic::error(Code::TOO_LARGE, self.span(&bytes), message)
@@ -200,8 +217,12 @@ impl<'t> Builder<'t> {
         };
         if scalar.text == "<<" && plain {
             self.diagnostics.push(
-                Diagnostic::error(Code::UNSUPPORTED_YAML, span, "merge keys `<<` are not used here")
-                    .help("write the keys out, or put what all steps share under `defaults:`"),
+                Diagnostic::error(
+                    Code::UNSUPPORTED_YAML,
+                    span,
+                    "merge keys `<<` are not used here",
+                )
+                .help("write the keys out, or put what all steps share under `defaults:`"),
             );
             return None;
         }
@@ -212,10 +233,11 @@ impl<'t> Builder<'t> {
         if seen.insert(&scalar.text, entries) {
             return Some(Key { text: scalar.text, span });
         }
-        let first = entries.iter().find(|(key, _)| key.text == scalar.text).map(|(key, _)| key.span);
+        let first =
+            entries.iter().find(|(key, _)| key.text == scalar.text).map(|(key, _)| key.span);
         let message = format!("the key `{}` is written twice", scalar.text);
-        let mut diagnostic = Diagnostic::error(Code::DUPLICATE_KEY, span, message)
-            .help("keep one of the two");
+        let mut diagnostic =
+            Diagnostic::error(Code::DUPLICATE_KEY, span, message).help("keep one of the two");
         if let Some(first) = first {
             diagnostic = diagnostic.label(first, "first written here");
         }
@@ -255,7 +277,9 @@ impl<'t> Builder<'t> {
         {
             let message =
                 format!("aliases add more than {} nodes or 1 MiB", limits::DEFINITION_NODES);
-            return Err(Diagnostic::error(Code::TOO_LARGE, span, message).help("write less with aliases"));
+            return Err(
+                Diagnostic::error(Code::TOO_LARGE, span, message).help("write less with aliases")
+            );
         }
         self.place(node, 0, false)
     }
