@@ -9,7 +9,12 @@ pub fn now() -> Timestamp {
     Timestamp(since.as_millis() as i64)
 }
 
-/// Now, in monotonic time; for measuring and deadlines.
+/// Now, in monotonic time; for measuring.
 pub fn instant() -> Instant {
     Instant::now()
+}
+
+/// Now, on the clock that timers run by; for deadlines. Tests may pause it.
+pub fn timer_instant() -> tokio::time::Instant {
+    tokio::time::Instant::now()
 }

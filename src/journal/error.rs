@@ -1,3 +1,4 @@
+use crate::value::RunId;
 use std::io;
 use std::path::Path;
 
@@ -43,6 +44,14 @@ pub enum JournalError {
 }
 
 impl JournalError {
+    /// A write that does not follow the last event: its writer and the journal disagree, and
+    /// neither may guess.
+    pub(super) fn wrong_place(run: &RunId, expected: u64, last: u64) -> JournalError {
+        JournalError::Broken(format!(
+            "run `{run}` has {last} events where its holder counts {expected}"
+        ))
+    }
+
     /// What an operation on a file of the journal met.
     pub(super) fn of_file(what: &str, path: &Path, error: &io::Error) -> JournalError {
         match error.kind() {

@@ -118,7 +118,7 @@ impl Journal for MemoryJournal {
         }
         let last = stored.events.len() as u64;
         if last != expected {
-            return Err(super::sqlite::wrong_place(run, expected, last));
+            return Err(JournalError::wrong_place(run, expected, last));
         }
         let placed = (last + 1..).zip(events);
         let placed =

@@ -11,6 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// outermost first, where a step of one `kb` runs another.
 pub(super) const MARKER: &str = "KB_SPAWN";
 
+/// Marks a guardian, which is not what it guards.
+pub(super) const GUARDIAN_MARKER: &str = "KB_GUARDIAN";
+
 /// Waits for `kb` to end, by reading from a pipe that only `kb` holds; then ends every process that
 /// still carries its mark and removes its temporary directory. `kill -9` leaves no time to do so
 /// oneself. It is a shell script, so that it works in whatever program this library is part of.
@@ -53,8 +56,8 @@ impl Guardian {
     fn start() -> Guardian {
         let instance = format!("{}-{:x}", std::process::id(), crate::clock::now().0);
         let temporary = make_private(&std::env::temp_dir().join(format!("kb-{instance}"))).ok();
-        let pipe = watch(&instance, temporary.as_deref()).ok();
         let inherited = std::env::var(MARKER).ok();
+        let pipe = watch(&instance, inherited.as_deref(), temporary.as_deref()).ok();
         Guardian { instance, inherited, temporary, counter: AtomicU64::new(1), _pipe: pipe }
     }
 
@@ -82,7 +85,11 @@ fn make_private(path: &Path) -> io::Result<PathBuf> {
     Ok(path.to_owned())
 }
 
-fn watch(instance: &str, temporary: Option<&Path>) -> io::Result<ChildStdin> {
+fn watch(
+    instance: &str,
+    inherited: Option<&str>,
+    temporary: Option<&Path>,
+) -> io::Result<ChildStdin> {
     let mut command = Command::new("/bin/sh");
     command
         .args(["-c", SCRIPT, "kb-guardian", instance])
@@ -90,7 +97,8 @@ fn watch(instance: &str, temporary: Option<&Path>) -> io::Result<ChildStdin> {
         .current_dir("/")
         .env_clear()
         .env("PATH", "/usr/bin:/bin:/usr/local/bin")
-        .env("KB_GUARDIAN", instance)
+        .env(GUARDIAN_MARKER, instance)
+        .envs(inherited.map(|outer| (MARKER, outer)))
         .process_group(0)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())

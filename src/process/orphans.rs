@@ -4,7 +4,7 @@
 //! and groups they have. They appear as children of the main thread, so that one small file of
 //! `/proc` tells whether anything is left: 2 µs a step where there is nothing, and exact.
 
-use super::guardian::MARKER;
+use super::guardian::{GUARDIAN_MARKER, MARKER};
 use rustix::process::{Pid, Signal, WaitOptions};
 use std::collections::BTreeSet;
 use std::io;
@@ -101,16 +101,18 @@ fn belongs(pid: u32, status: &Status, group: u32, token: &str, alone: bool) -> b
         return true;
     }
     let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    let mut variables = environment.split(|byte| *byte == 0);
-    let marker = variables
-        .clone()
-        .find_map(|variable| variable.strip_prefix(MARKER.as_bytes())?.strip_prefix(b"="));
-    match marker {
-        Some(tokens) => tokens.split(|byte| *byte == b',').any(|own| own == token.as_bytes()),
-        // The guardian of a `kb` that ran in a step: it ends by itself, after what it guards.
-        None if variables.any(|variable| variable.starts_with(b"KB_GUARDIAN=")) => false,
-        None => alone,
+    match (value_of(MARKER, &environment), value_of(GUARDIAN_MARKER, &environment)) {
+        (Some(tokens), _) => tokens.split(|byte| *byte == b',').any(|own| own == token.as_bytes()),
+        // The guardian of another `kb` that this program had started; it ends by itself.
+        (None, Some(_)) => false,
+        (None, None) => alone,
     }
+}
+
+fn value_of<'a>(name: &str, environment: &'a [u8]) -> Option<&'a [u8]> {
+    environment
+        .split(|byte| *byte == 0)
+        .find_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
 }
 
 fn end(pid: u32) {

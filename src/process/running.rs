@@ -1,5 +1,6 @@
 use super::capture::Capture;
 use super::{End, Exited, OnLine, Spawn, Stream, orphans};
+use crate::clock::timer_instant;
 use rustix::process::{Pid, Signal};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -64,8 +65,8 @@ impl Running {
             stdout: Capture::new(Stream::Stdout, stdout, limit, on_line.clone()),
             stderr: Capture::new(Stream::Stderr, stderr, limit, on_line),
             idle: spawn.idle,
-            quiet_since: Instant::now(),
-            deadline: spawn.timeout.map(|timeout| Instant::now() + timeout),
+            quiet_since: timer_instant(),
+            deadline: spawn.timeout.map(|timeout| timer_instant() + timeout),
             phase: Phase::Working,
         }
     }
@@ -100,8 +101,8 @@ impl Running {
         let lives = !matches!(self.phase, Phase::Draining { .. });
         let works = matches!(self.phase, Phase::Working);
         tokio::select! {
-            () = self.stdout.fill(), if self.stdout.is_open() => self.quiet_since = Instant::now(),
-            () = self.stderr.fill(), if self.stderr.is_open() => self.quiet_since = Instant::now(),
+            () = self.stdout.fill(), if self.stdout.is_open() => self.quiet_since = timer_instant(),
+            () = self.stderr.fill(), if self.stderr.is_open() => self.quiet_since = timer_instant(),
             done = write_some(&mut self.input), if self.input.is_some() => {
                 if done {
                     self.input = None;
@@ -127,7 +128,7 @@ impl Running {
     }
 
     fn alarmed(&mut self) {
-        let now = Instant::now();
+        let now = timer_instant();
         match std::mem::replace(&mut self.phase, Phase::Working) {
             Phase::Working if self.deadline.is_some_and(|deadline| deadline <= now) => {
                 self.stop(End::TimedOut);
@@ -145,7 +146,7 @@ impl Running {
 
     fn stop(&mut self, why: End) {
         self.group.signal(Signal::TERM);
-        self.phase = Phase::Terminating { why, until: Instant::now() + GRACE };
+        self.phase = Phase::Terminating { why, until: timer_instant() + GRACE };
     }
 
     fn ended(&mut self, status: std::io::Result<ExitStatus>) {
@@ -164,7 +165,7 @@ impl Running {
             | Phase::Over { end } => end,
         };
         self.input = None;
-        self.phase = Phase::Draining { end, until: Instant::now() + DRAIN };
+        self.phase = Phase::Draining { end, until: timer_instant() + DRAIN };
     }
 }
 

@@ -3,6 +3,7 @@ use super::program::{explain, find_program};
 use super::running::Running;
 use super::{BaseEnvironment, End, Exited, Spawn, Stream, orphans};
 use crate::clock;
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,6 +57,12 @@ impl Supervisor {
     /// How surely nothing of a step outlives it, here.
     pub fn level(&self) -> ProcessLevel {
         ProcessLevel::Group
+    }
+
+    /// The private directory that processes get as `TMPDIR`; removed when `kb` ends. It is for what
+    /// they write and forget, so write policies allow it.
+    pub fn temporary_directory(&self) -> Option<&'static Path> {
+        Guardian::of_process().temporary_directory()
     }
 
     /// Runs a process until it and everything it started is gone: by its own end, its limits or

@@ -337,6 +337,30 @@ async fn holder() {
     run(step).await;
 }
 
+#[tokio::test]
+async fn a_kb_inside_of_a_step_ends_with_all_of_its_steps() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("pids");
+    let program = std::env::current_exe().unwrap().display().to_string();
+    let mut step = spawn(&[&program, "--exact", "process::holder", "--ignored"]);
+    step.env.push(("KB_TEST_OUT".into(), out.display().to_string()));
+    let cancel = CancellationToken::new();
+    let trigger = async {
+        while !out.exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        cancel.cancel();
+    };
+    let supervisor = supervisor();
+    let (exited, ()) = tokio::join!(supervisor.run(step, &cancel, None), trigger);
+    assert_eq!(exited.end, End::Cancelled);
+    let text = std::fs::read_to_string(&out).unwrap();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    assert!(!words[..3].iter().any(|pid| is_alive(pid)), "{text}");
+    let temporary = supervisor.temporary_directory().unwrap();
+    assert!(Path::new(words[3]).starts_with(temporary), "{} in {temporary:?}", words[3]);
+}
+
 #[test]
 fn kill_nine_of_the_holder_leaves_nothing() {
     let directory = tempfile::tempdir().unwrap();

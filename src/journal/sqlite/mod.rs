@@ -13,16 +13,7 @@ mod write;
 pub use journal::SqliteJournal;
 
 use super::JournalError;
-use crate::value::RunId;
 use rusqlite::ErrorCode;
-
-/// A write that does not follow the last event: the caller and the journal disagree, and neither
-/// may guess.
-pub(super) fn wrong_place(run: &RunId, expected: u64, last: u64) -> JournalError {
-    JournalError::Broken(format!(
-        "run `{run}` has {last} events where its holder counts {expected}"
-    ))
-}
 
 /// An I/O failure for want of room for the shared memory file (`SQLITE_IOERR_SHMSIZE`).
 const NO_ROOM_FOR_SHARED_MEMORY: i32 = 4874;

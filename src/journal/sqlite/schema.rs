@@ -135,7 +135,14 @@ pub(super) fn open_writer(places: &Places) -> Result<Connection, JournalError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(&places.database, flags)?;
     connection.busy_timeout(BUSY)?;
-    connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+    let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
+    if mode != "wal" {
+        let place = places.directory.display();
+        return Err(JournalError::Broken(format!(
+            "the file system of `{place}` cannot share memory between processes, which the \
+             journal needs"
+        )));
+    }
     connection.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA trusted_schema = OFF;")?;
     Ok(connection)
 }

@@ -2,7 +2,6 @@
 
 use super::group_commit::WorkError;
 use super::schema::base_position;
-use super::wrong_place;
 use crate::journal::{JournalError, NewRun};
 use crate::run::{Event, RunStatus};
 use crate::value::{RunId, Timestamp};
@@ -74,7 +73,7 @@ fn refusal(connection: &Connection, append: &Append) -> Result<WorkError, rusqli
     Ok(WorkError::Refused(match found {
         None => JournalError::NoRun(append.run.to_string()),
         Some((epoch, last)) if epoch == append.epoch as i64 => {
-            wrong_place(&append.run, append.expected, last as u64)
+            JournalError::wrong_place(&append.run, append.expected, last as u64)
         }
         Some(_) => JournalError::Stale(append.run.to_string()),
     }))
