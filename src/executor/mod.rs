@@ -5,14 +5,14 @@
 //! and are never stored. The types of the seam live in [`crate::attempt`].
 
 mod gate;
-//mod http;
-//mod local;
+mod http;
+mod local;
 mod observer;
-//mod process;
-//mod tool;
+mod process;
+mod tool;
 
-//pub use local::LocalExecutor;
 pub use gate::run_gate;
+pub use local::LocalExecutor;
 
 pub use crate::attempt::{
     Context, Outcome, Progress, Recorder, Request, RunWork, SpecialistWork, Stopped, Work,

@@ -26,13 +26,14 @@ pub(super) async fn run(
         Err(failure) => return Outcome::failed(OutcomeKind::PolicyDenied, failure),
     };
     let argv = spawn.argv.clone();
-    let before = if request.evidence { Some(toolbox.manifest()) } else { None };
+    let workspace = toolbox.workspace();
+    let before = request.evidence.then(|| workspace.manifest());
     let began = clock::now();
     let recorder = context.recorder.clone();
     let on_line = Arc::new(move |_, line: &str| recorder.progress(Progress::Output(line.to_owned())));
     let exited = supervisor.run(spawn, &context.cancel, Some(on_line)).await;
     if let Some(before) = before {
-        let changes = toolbox.changes_since(&before);
+        let changes = workspace.changes(&before, &workspace.manifest());
         let record = evidence(&argv, &exited, changes, began);
         if context.recorder.record(record).await.is_err() {
             return stopped();

@@ -411,7 +411,7 @@ impl Simulation {
 }
 
 fn seeds() -> u64 {
-    std::env::var("KB_SIMULATE").ok().and_then(|n| n.parse().ok()).unwrap_or(3_000)
+    std::env::var("KB_SIMULATE").ok().and_then(|n| n.parse().ok()).unwrap_or(1_000)
 }
 
 fn named(seed: u64, check: impl FnOnce(u64) + std::panic::UnwindSafe) {
