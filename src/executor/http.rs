@@ -14,14 +14,17 @@ pub(super) async fn send(toolbox: &Toolbox, request: &Request, context: &Context
         let failure = Failure::new(Code::DEFECT.as_str(), "no `http` step");
         return Outcome::failed(OutcomeKind::Unknown, failure);
     };
-    let mut args = json!({"url": url, "method": method, "headers": object(headers), "query": object(query)});
+    let mut args =
+        json!({"url": url, "method": method, "headers": object(headers), "query": object(query)});
     if let (Some(body), Some(map)) = (body, args.as_object_mut()) {
         map.insert("body".to_owned(), body.clone());
     }
     let outcome = tool::call(toolbox, request, "http:request", &args, context).await;
     let status = outcome.output.as_ref().and_then(|o| o.get("status")).and_then(Json::as_u64);
     match status {
-        Some(status) if !is_expected(status as u16, expect) => unexpected(outcome, status as u16, url),
+        Some(status) if !is_expected(status as u16, expect) => {
+            unexpected(outcome, status as u16, url)
+        }
         _ => outcome,
     }
 }

@@ -33,7 +33,8 @@ impl LocalExecutor {
     async fn attempt(self, request: Request, context: Context) -> Outcome {
         match &request.work {
             Work::Run { command, parse } => {
-                process::run(&self.supervisor, &self.toolbox, &request, command, *parse, &context).await
+                process::run(&self.supervisor, &self.toolbox, &request, command, *parse, &context)
+                    .await
             }
             Work::Tool { tool, args } => {
                 tool::call(&self.toolbox, &request, tool.as_str(), args, &context).await

@@ -30,7 +30,8 @@ pub(super) async fn run(
     let before = request.evidence.then(|| workspace.manifest());
     let began = clock::now();
     let recorder = context.recorder.clone();
-    let on_line = Arc::new(move |_, line: &str| recorder.progress(Progress::Output(line.to_owned())));
+    let on_line =
+        Arc::new(move |_, line: &str| recorder.progress(Progress::Output(line.to_owned())));
     let exited = supervisor.run(spawn, &context.cancel, Some(on_line)).await;
     if let Some(before) = before {
         let changes = workspace.changes(&before, &workspace.manifest());
@@ -50,7 +51,9 @@ pub(super) fn stopped() -> Outcome {
 
 fn spawn(toolbox: &Toolbox, request: &Request, command: &RunWork) -> Result<Spawn, Failure> {
     let argv = match command {
-        RunWork::Shell(script) => ["bash", "-euo", "pipefail", "-c", script].map(str::to_owned).to_vec(),
+        RunWork::Shell(script) => {
+            ["bash", "-euo", "pipefail", "-c", script].map(str::to_owned).to_vec()
+        }
         RunWork::Argv(argv) => argv.clone(),
     };
     let mut env = request.env.clone();
@@ -89,29 +92,48 @@ fn outcome(argv: &[String], exited: Exited, parse: OutputParse) -> Outcome {
             Err(failure) => failed(base, OutcomeKind::ValidationFailed, failure),
         },
         End::Code(code) => {
-            let failure = Failure::new(Code::EXITED.as_str(), format!("exit code {code}{}", last_words(&exited)));
+            let failure = Failure::new(
+                Code::EXITED.as_str(),
+                format!("exit code {code}{}", last_words(&exited)),
+            );
             failed(base, OutcomeKind::Exit(*code), failure)
         }
         End::Signal(signal) => {
-            let failure = Failure::new(Code::EXITED.as_str(), format!("killed by signal {signal}{}", last_words(&exited)));
+            let failure = Failure::new(
+                Code::EXITED.as_str(),
+                format!("killed by signal {signal}{}", last_words(&exited)),
+            );
             failed(base, OutcomeKind::Exit(128 + signal), failure)
         }
         End::TimedOut => {
             let took = crate::value::format_duration(exited.duration);
-            let failure = Failure::new(Code::TIMED_OUT.as_str(), format!("stopped after {took}: its time was up"))
-                .help("raise `timeout`, or split the step");
+            let failure = Failure::new(
+                Code::TIMED_OUT.as_str(),
+                format!("stopped after {took}: its time was up"),
+            )
+            .help("raise `timeout`, or split the step");
             failed(base, OutcomeKind::Timeout, failure)
         }
         End::Idle => {
-            let failure = Failure::new(Code::TIMED_OUT.as_str(), "stopped: it was silent for too long")
-                .help("raise `timeout: {idle: …}`");
+            let failure =
+                Failure::new(Code::TIMED_OUT.as_str(), "stopped: it was silent for too long")
+                    .help("raise `timeout: {idle: …}`");
             failed(base, OutcomeKind::Timeout, failure)
         }
-        End::Cancelled => failed(base, OutcomeKind::Cancelled, Failure::new(Code::ATTEMPT_FAILED.as_str(), "cancelled")),
+        End::Cancelled => failed(
+            base,
+            OutcomeKind::Cancelled,
+            Failure::new(Code::ATTEMPT_FAILED.as_str(), "cancelled"),
+        ),
         End::NotStarted(reason) => {
             let program = argv.first().map_or("", String::as_str);
-            let failure = Failure::new(Code::NOT_STARTED.as_str(), format!("`{program}` did not start: {reason}"))
-                .help("check the name and that it is on PATH; `run:` with a list takes no shell syntax");
+            let failure = Failure::new(
+                Code::NOT_STARTED.as_str(),
+                format!("`{program}` did not start: {reason}"),
+            )
+            .help(
+                "check the name and that it is on PATH; `run:` with a list takes no shell syntax",
+            );
             failed(base, OutcomeKind::ToolError, failure)
         }
     }
@@ -131,7 +153,8 @@ fn exit_code(end: &End) -> Option<i32> {
 
 /// The last line that it wrote to stderr, else to stdout: most programs say there what went wrong.
 fn last_words(exited: &Exited) -> String {
-    let last = |text: &str| text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned);
+    let last =
+        |text: &str| text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned);
     let words = last(&exited.stderr).or_else(|| last(&exited.stdout));
     words.map_or(String::new(), |line| format!(": {}", line.chars().take(200).collect::<String>()))
 }
@@ -141,8 +164,11 @@ fn parsed(exited: &Exited, parse: OutputParse) -> Result<Json, Failure> {
     let text = text.strip_suffix('\r').unwrap_or(text);
     if parse != OutputParse::Text && exited.stdout_cut > 0 {
         let kept = limits::STREAM_BYTES;
-        let message = format!("stdout is longer than the {kept} bytes that are kept, so it cannot be parsed");
-        return Err(Failure::new(Code::BAD_OUTPUT.as_str(), message).help("write large results to a file"));
+        let message =
+            format!("stdout is longer than the {kept} bytes that are kept, so it cannot be parsed");
+        return Err(
+            Failure::new(Code::BAD_OUTPUT.as_str(), message).help("write large results to a file")
+        );
     }
     match parse {
         OutputParse::Text => Ok(json!(text)),
@@ -150,7 +176,8 @@ fn parsed(exited: &Exited, parse: OutputParse) -> Result<Json, Failure> {
         OutputParse::Lines => Ok(text.lines().map(Json::from).collect()),
         OutputParse::Json => serde_json::from_str(text).map_err(|error| {
             let start: String = text.chars().take(80).collect();
-            let message = format!("stdout is not one JSON value: {error}; it begins with `{start}`");
+            let message =
+                format!("stdout is not one JSON value: {error}; it begins with `{start}`");
             Failure::new(Code::BAD_OUTPUT.as_str(), message)
                 .help("print JSON alone to stdout and everything else to stderr")
         }),

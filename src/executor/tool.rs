@@ -40,11 +40,8 @@ pub(super) async fn call(
     };
     let (result, invocation) = toolbox.call(&call, &context.cancel).await;
     let status = result.status;
-    let ended = Record::ToolResult {
-        turn: 0,
-        invocation,
-        result: Payload::inline(result.result.clone()),
-    };
+    let ended =
+        Record::ToolResult { turn: 0, invocation, result: Payload::inline(result.result.clone()) };
     if context.recorder.record(ended).await.is_err() {
         return stopped();
     }

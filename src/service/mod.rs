@@ -7,6 +7,7 @@
 mod error;
 mod pages;
 pub mod params;
+pub mod runs;
 mod schemas;
 
 pub use crate::journal::JournalError;

@@ -120,7 +120,9 @@ impl Frozen {
 /// Reads a script; every problem of it is an error of definition.
 pub(super) fn read_script(path: &str, bytes: &[u8]) -> Result<Arc<Script>, ServiceError> {
     let (script, sources, diagnostics) = load_script(path, bytes);
-    script.map(Arc::new).ok_or_else(|| ServiceError::Definitions { diagnostics, sources: Box::new(sources) })
+    script
+        .map(Arc::new)
+        .ok_or_else(|| ServiceError::Definitions { diagnostics, sources: Box::new(sources) })
 }
 
 fn broken(diagnostics: Vec<Diagnostic>, catalog: &Catalog) -> ServiceError {

@@ -73,7 +73,8 @@ pub async fn begin(options: Begin) -> Result<Prepared, ServiceError> {
         Ok::<_, ServiceError>(FrozenFile { path, role: "script".to_owned(), text })
     });
     let settings = catalog.settings.clone();
-    let tiers = tiers(&plan, script.is_some(), &settings, &place, overrides.model.as_deref()).await?;
+    let tiers =
+        tiers(&plan, script.is_some(), &settings, &place, overrides.model.as_deref()).await?;
     let frozen = Frozen {
         version: Frozen::VERSION,
         definition: definition.clone(),
@@ -89,9 +90,15 @@ pub async fn begin(options: Begin) -> Result<Prepared, ServiceError> {
     let assembled = assemble(&place, &settings, &frozen, tiers, record)?;
     let run = new_run_id();
     let journal = assembled.parts.journal.clone();
-    let new = NewRun { run: run.clone(), definition: definition.to_string(), at: clock::now(), frozen: frozen.json() };
+    let new = NewRun {
+        run: run.clone(),
+        definition: definition.to_string(),
+        at: clock::now(),
+        frozen: frozen.json(),
+    };
     let epoch = journal.create(new)?;
-    let opening = Opening::Start { digest: frozen.digest(), environment: environment(&assembled, &frozen) };
+    let opening =
+        Opening::Start { digest: frozen.digest(), environment: environment(&assembled, &frozen) };
     Ok(assembled.prepare(place, run, epoch, Arc::new(plan), frozen, opening))
 }
 
@@ -100,21 +107,33 @@ pub fn resume(place: Place, name: &str, overrides: &Overrides) -> Result<Prepare
     let (run, status) = find(&place, name)?;
     if status.has_ended() {
         let help = match status {
-            RunStatus::Succeeded => "there is nothing left to do; start a new run with `kb playbook run`".to_owned(),
+            RunStatus::Succeeded => {
+                "there is nothing left to do; start a new run with `kb playbook run`".to_owned()
+            }
             _ => format!("`kb run retry {run}` re-opens it"),
         };
-        let failure = Failure::new(Code::NOT_RESUMABLE.as_str(), format!("run `{run}` has {status}")).help(help);
+        let failure =
+            Failure::new(Code::NOT_RESUMABLE.as_str(), format!("run `{run}` has {status}"))
+                .help(help);
         return Err(ServiceError::refused(failure));
     }
     reopen(place, run, overrides, |_| Ok(Opening::Resume))
 }
 
 /// Re-opens a run that failed or was cancelled, from a step or from all that did not succeed.
-pub fn retry(place: Place, name: &str, from: Option<&str>, overrides: &Overrides) -> Result<Prepared, ServiceError> {
+pub fn retry(
+    place: Place,
+    name: &str,
+    from: Option<&str>,
+    overrides: &Overrides,
+) -> Result<Prepared, ServiceError> {
     let (run, status) = find(&place, name)?;
     if !status.has_ended() {
-        let failure = Failure::new(Code::NOT_RESUMABLE.as_str(), format!("run `{run}` is {status}, not ended"))
-            .help(format!("`kb run resume {run}` goes on with it"));
+        let failure = Failure::new(
+            Code::NOT_RESUMABLE.as_str(),
+            format!("run `{run}` is {status}, not ended"),
+        )
+        .help(format!("`kb run resume {run}` goes on with it"));
         return Err(ServiceError::refused(failure));
     }
     if status == RunStatus::Succeeded && from.is_none() {
@@ -219,10 +238,12 @@ fn assemble(
     let redactor = Arc::new(Redactor::default());
     let base = BaseEnvironment::select(place.env.clone(), &settings.env_pass);
     let supervisor = Supervisor::new(base);
-    let workspace = Workspace::open(&place.root, &[], std::slice::from_ref(&place.state_dir)).map_err(|error| {
-        let message = format!("the project folder `{}` cannot be opened: {error}", place.root.display());
-        ServiceError::environment(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), message))
-    })?;
+    let workspace = Workspace::open(&place.root, &[], std::slice::from_ref(&place.state_dir))
+        .map_err(|error| {
+            let message =
+                format!("the project folder `{}` cannot be opened: {error}", place.root.display());
+            ServiceError::environment(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), message))
+        })?;
     let sandbox = ApprovalLevel::Process;
     let toolbox = Arc::new(Toolbox::new(ToolboxParts {
         workspace,
@@ -245,12 +266,14 @@ fn assemble(
         (None, Some(tiers)) => Some(Arc::new(GenaiProvider::new(tiers))),
         (None, None) => None,
     };
-    let recording = provider.clone().zip(record).map(|(inner, path)| (Arc::new(Recording::new(inner)), path));
+    let recording =
+        provider.clone().zip(record).map(|(inner, path)| (Arc::new(Recording::new(inner)), path));
     let provider = match &recording {
         Some((recording, _)) => Some(recording.clone() as Arc<dyn ModelProvider>),
         None => provider,
     };
-    let specialists = provider.map(|provider| Arc::new(SpecialistRunner { provider, toolbox: toolbox.clone() }));
+    let specialists =
+        provider.map(|provider| Arc::new(SpecialistRunner { provider, toolbox: toolbox.clone() }));
     let process_level = supervisor.level().as_str();
     let executor = Arc::new(LocalExecutor::new(toolbox, supervisor, specialists));
     let rules = Rules {
@@ -290,7 +313,9 @@ fn plan_of(
         // A file of that name with errors is why it is not there.
         let stem = format!("/{definition}.");
         let own = |d: &Diagnostic| {
-            d.span.is_some_and(|span| format!("/{}", catalog.sources.get(span.source).path).contains(&stem))
+            d.span.is_some_and(|span| {
+                format!("/{}", catalog.sources.get(span.source).path).contains(&stem)
+            })
         };
         let mine: Vec<Diagnostic> = diagnostics.into_iter().filter(|d| own(d)).collect();
         if mine.iter().any(Diagnostic::is_error) || files.is_empty() {
@@ -330,7 +355,10 @@ async fn tiers(
         let choice = &specialist.model;
         let name = if model.is_some() { None } else { choice.model.as_deref() };
         resolvable(&tiers, choice.tier, name).map_err(|error| {
-            let failure = Failure::new(Code::NO_MODEL.as_str(), format!("specialist `{}`: {error}", specialist.id));
+            let failure = Failure::new(
+                Code::NO_MODEL.as_str(),
+                format!("specialist `{}`: {error}", specialist.id),
+            );
             ServiceError::environment(failure)
         })?;
     }
@@ -369,7 +397,8 @@ fn new_run_id() -> RunId {
     let seed = format!("{}/{}/{random}", clock::now().0, std::process::id());
     let digest = Digest::of(seed);
     const LETTERS: &[u8] = b"0123456789abcdefghjkmnpqrstvwxyz";
-    let text: String = digest.as_bytes()[..8].iter().map(|b| LETTERS[usize::from(b % 32)] as char).collect();
+    let text: String =
+        digest.as_bytes()[..8].iter().map(|b| LETTERS[usize::from(b % 32)] as char).collect();
     // A run's id begins with a letter, so that it never looks like a number.
     RunId::new(format!("r{}", &text[1..])).expect("letters and digits make a run id")
 }

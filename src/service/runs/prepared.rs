@@ -63,7 +63,8 @@ impl Prepared {
         let driven = engine::drive(self.parts, setup, self.task_files).await;
         if let Some((recording, path)) = self.recording {
             recording.write_to(&path).map_err(|error| {
-                let message = format!("the script could not be written to `{}`: {error}", path.display());
+                let message =
+                    format!("the script could not be written to `{}`: {error}", path.display());
                 ServiceError::environment(Failure::new("KB0801", message))
             })?;
         }
