@@ -16,11 +16,13 @@ mod guardian;
 mod orphans;
 mod program;
 mod running;
+mod sandbox;
 mod spawn;
 mod supervisor;
 
 pub use base_environment::{BaseEnvironment, is_dangerous_variable};
 pub use capture::Stream;
 pub use exited::{End, Exited};
+pub use sandbox::{WriteLimits, kernel_holds_writes};
 pub use spawn::Spawn;
 pub use supervisor::{OnLine, ProcessLevel, Supervisor};

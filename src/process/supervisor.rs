@@ -1,6 +1,7 @@
 use super::guardian::Guardian;
 use super::program::{explain, find_program};
 use super::running::Running;
+use super::sandbox::{WriteLimits, start_held};
 use super::{BaseEnvironment, End, Exited, Spawn, Stream, orphans};
 use crate::clock;
 use std::path::Path;
@@ -46,12 +47,20 @@ impl ProcessLevel {
 #[derive(Debug, Clone)]
 pub struct Supervisor {
     base: Arc<BaseEnvironment>,
+    limits: Option<Arc<WriteLimits>>,
 }
 
 impl Supervisor {
     /// A supervisor whose processes start from this environment.
     pub fn new(base: BaseEnvironment) -> Supervisor {
-        Supervisor { base: Arc::new(base) }
+        Supervisor { base: Arc::new(base), limits: None }
+    }
+
+    /// The same, for processes that the kernel lets write in few places only. Where it cannot,
+    /// they do not start: [`super::kernel_holds_writes`] tells before.
+    #[must_use]
+    pub fn held(&self, limits: WriteLimits) -> Supervisor {
+        Supervisor { base: self.base.clone(), limits: Some(Arc::new(limits)) }
     }
 
     /// How surely nothing of a step outlives it, here.
@@ -114,7 +123,14 @@ impl Supervisor {
             .stdin(if spawn.stdin.is_empty() { Stdio::null() } else { Stdio::piped() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        orphans::spawn_registered(|| command.spawn())
-            .map_err(|error| explain(name, &spawn.cwd, &error))
+        let mut start = || command.spawn();
+        let started = orphans::spawn_registered(|| match &self.limits {
+            None => start(),
+            Some(limits) => {
+                let (home, temporary) = (self.base.get("HOME"), guardian.temporary_directory());
+                start_held(limits, home, temporary, start)
+            }
+        });
+        started.map_err(|error| explain(name, &spawn.cwd, &error))
     }
 }

@@ -42,4 +42,4 @@ pub use outputs::OutputStore;
 pub use path_error::PathError;
 pub use policy::Approvals;
 pub use spec::{Tool, ToolDescription, ToolLevel, ToolSpec};
-pub use toolbox::{Toolbox, ToolboxParts, result_text};
+pub use toolbox::{Toolbox, ToolboxParts, result_text, sandbox_level};

@@ -154,7 +154,7 @@ async fn run(
         false => None,
     };
     let timeout = spawn.timeout;
-    let exited = toolbox.supervisor().run(spawn, cancel, None).await;
+    let exited = toolbox.supervisor_for(&call.caller).run(spawn, cancel, None).await;
     let mut result = ended(&exited, timeout);
     result.process = Some(with_end(process, &exited));
     if let Some(before) = before {

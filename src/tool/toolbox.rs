@@ -10,7 +10,7 @@ use crate::clock;
 use crate::definition::{ApprovalLevel, Settings};
 use crate::diagnostic::{Code, nearest};
 use crate::evidence::{Invocation, InvocationStatus, Purpose};
-use crate::process::Supervisor;
+use crate::process::{Supervisor, WriteLimits};
 use crate::redaction::Redactor;
 use crate::value::{Digest, Failure, Json, json_text};
 use futures::future::BoxFuture;
@@ -127,6 +127,17 @@ impl Toolbox {
         &self.outputs
     }
 
+    /// Starts the processes of a specialist's own commands: held by the kernel where the sandbox
+    /// reaches that far.
+    pub(super) fn supervisor_for(&self, caller: &Caller) -> Supervisor {
+        match (caller, self.sandbox()) {
+            (Caller::Specialist { .. }, ApprovalLevel::Kernel) => {
+                self.supervisor().held(WriteLimits::to([self.workspace().root().to_owned()]))
+            }
+            _ => self.supervisor().clone(),
+        }
+    }
+
     /// How far processes are held.
     pub fn sandbox(&self) -> ApprovalLevel {
         self.shared.parts.sandbox
@@ -151,7 +162,7 @@ impl Toolbox {
         self.outputs.keep(&call.id, &text);
         let invocation = Invocation {
             id: call.id.clone(),
-            tool: call.tool.clone(),
+            tool: redactor.mask_text(&call.tool).into_owned(),
             args: redactor.mask_json(&call.args),
             args_hash: Digest::of_json(&call.args),
             at,
@@ -193,6 +204,12 @@ impl Toolbox {
     fn mask(&self, result: &mut CallResult) {
         let redactor = &self.shared.parts.redactor;
         result.result = redactor.mask_json(&result.result);
+        for change in &mut result.changes {
+            change.path = redactor.mask_text(&change.path).into_owned();
+        }
+        for evidence in &mut result.evidence {
+            evidence.reference = redactor.mask_text(&evidence.reference).into_owned();
+        }
         result.process = result.process.as_ref().map(|process| redactor.mask_json(process));
         if let Some(failure) = &mut result.failure {
             failure.message = redactor.mask_text(&failure.message).to_string();
@@ -247,6 +264,14 @@ pub(super) fn arguments<A: DeserializeOwned>(call: &Call) -> Result<A, Refusal> 
 pub(super) fn stopped() -> CallResult {
     let failure = Failure::new(Code::TOOL_STOPPED.as_str(), "the call was stopped");
     CallResult::failed(InvocationStatus::Failed, failure)
+}
+
+/// How far this machine holds the commands of specialists: the value for [`ToolboxParts::sandbox`].
+pub fn sandbox_level() -> ApprovalLevel {
+    match crate::process::kernel_holds_writes() {
+        true => ApprovalLevel::Kernel,
+        false => ApprovalLevel::Process,
+    }
 }
 
 /// A result as text, the same that `output:read` reads on in.

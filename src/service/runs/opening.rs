@@ -244,7 +244,7 @@ fn assemble(
                 format!("the project folder `{}` cannot be opened: {error}", place.root.display());
             ServiceError::environment(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), message))
         })?;
-    let sandbox = ApprovalLevel::Process;
+    let sandbox = crate::tool::sandbox_level();
     let toolbox = Arc::new(Toolbox::new(ToolboxParts {
         workspace,
         supervisor: supervisor.clone(),

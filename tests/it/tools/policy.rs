@@ -203,3 +203,30 @@ fn every_tool_has_the_names_of_the_language() {
         assert!(jsonschema::meta::is_valid(&spec.output), "{}", spec.name);
     }
 }
+
+#[tokio::test]
+async fn secrets_are_masked_in_everything_that_is_recorded() {
+    let redactor = std::sync::Arc::new(kb::redaction::Redactor::new());
+    redactor.add("TOKEN", "hunter2-hunter2");
+    let dir = tempfile::tempdir().unwrap();
+    let tools = kb::tool::Toolbox::new(kb::tool::ToolboxParts {
+        workspace: kb::tool::Workspace::open(dir.path(), &[], &[]).unwrap(),
+        supervisor: kb::process::Supervisor::new(kb::process::BaseEnvironment::from_process(&[])),
+        settings: Default::default(),
+        approvals: Default::default(),
+        redactor,
+        sandbox: kb::definition::ApprovalLevel::None,
+    });
+    let bench = super::bench::Bench { dir, tools };
+    for (tool, args) in [
+        ("shell:exec", json!({"command": "echo hunter2-hunter2; exit 1"})),
+        ("shell:exec", json!({"argv": ["hunter2-hunter2"]})),
+        ("fs:read", json!({"path": "hunter2-hunter2"})),
+        ("fs:read", json!({"hunter2-hunter2": 1})),
+        ("hunter2-hunter2", json!({})),
+    ] {
+        let (result, invocation) = bench.make(&super::bench::call(tool, args)).await;
+        let recorded = format!("{result:?} {}", serde_json::to_string(&invocation).unwrap());
+        assert!(!recorded.contains("hunter2"), "{tool}: {recorded}");
+    }
+}

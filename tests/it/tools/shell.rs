@@ -218,3 +218,35 @@ async fn the_step_environment_reaches_the_command() {
     let process = invocation.process.unwrap();
     assert_eq!((&process["cwd"], &process["env"]), (&json!("sub"), &json!(["A", "B"])));
 }
+
+#[tokio::test]
+async fn the_kernel_holds_the_writes_of_a_specialist() {
+    if kb::tool::sandbox_level() != ApprovalLevel::Kernel {
+        return eprintln!("skipped: this kernel has no Landlock of Linux 6.2 or later");
+    }
+    let outside = tempfile::tempdir().unwrap();
+    let target = outside.path().join("file");
+    std::fs::write(&target, "old").unwrap();
+    let bench = Setup { sandbox: Some(ApprovalLevel::Kernel), ..Setup::default() }.bench();
+    let out = target.display();
+    let cases = [
+        (format!("echo x > {out}"), false),
+        (format!("rm {out}"), false),
+        (format!("truncate -s 0 {out}"), false),
+        (format!("bash -c 'setsid -w sh -c \"echo x > {out}\"'"), false),
+        (format!("ln {out} inside; echo x > inside"), false),
+        (format!("ln -s {out} link; echo x > link"), false),
+        (format!("cat {out}"), true),
+        ("mkdir -p a/b && echo x > a/b/c && mv a/b/c d".into(), true),
+        ("echo x > \"$TMPDIR/t\" && echo x > /dev/null && echo x > /dev/stderr".into(), true),
+    ];
+    for (command, works) in cases {
+        let (result, _) = bench.make(&by_specialist(json!({"command": command}))).await;
+        let worked = result.status == InvocationStatus::Success;
+        assert_eq!(worked, works, "{command}: {}", result.result);
+        assert_eq!(std::fs::read_to_string(&target).unwrap(), "old", "{command}");
+    }
+    let free = format!("echo new > {out}");
+    bench.ok("shell:exec", json!({"command": free})).await;
+    assert_eq!(std::fs::read_to_string(&target).unwrap(), "new\n");
+}
