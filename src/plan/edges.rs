@@ -49,9 +49,7 @@ pub(super) fn of_step(
         let target = steps[on.at()];
         match (step.phase, target.phase) {
             (StepPhase::Main, StepPhase::Finally) => problems.push(runs_later(step, target, span)),
-            (StepPhase::Finally, StepPhase::Main) => {
-                problems.extend(found.depends_on.map(|span| has_ended(step, target, span)));
-            }
+            (StepPhase::Finally, StepPhase::Main) => {}
             _ => dependencies.push(Dependency { on, strength, span }),
         }
     }
@@ -76,15 +74,4 @@ fn runs_later(step: &Step, target: &Step, span: Span) -> Diagnostic {
         .caption("a `finally` step")
         .label(target.span, "begins once all of `steps` have ended")
         .help(format!("move `{}` to `steps`, or `{}` to `finally`", target.id, step.id))
-}
-
-fn has_ended(step: &Step, target: &Step, span: Span) -> Diagnostic {
-    let message =
-        format!("`dependsOn: [{}]` of the `finally` step `{}` has no effect", target.id, step.id);
-    Diagnostic::warning(Code::FINALLY_DEPENDS, span, message)
-        .caption("has always ended by then, however it ended")
-        .help(format!(
-            "to run only after a success, write `condition: \"{{{{{}.status}}}} == 'succeeded'\"`",
-            target.id
-        ))
 }

@@ -1,1 +1,11 @@
-//! Plans: edges and their strengths, circles, order, guards, keys, pictures.
+//! Plans: edges and their strengths, circles, order, guards, keys, writers, pictures.
+//!
+//! Most tests draft a playbook in lines of their own (see [`draft`]), so that each says only what it
+//! is about; the last ones go through definition files.
+
+mod draft;
+mod edges;
+mod graphs;
+mod guards;
+mod order;
+mod warnings;

@@ -33,20 +33,10 @@ one of them.
     finally:
       - {id: cleanup, run: rm -rf out}
 
-Move the one up or the other down.";
+Move the one up or the other down. A `finally` step may read every one of `steps` without waiting for
+it: they have all ended, each in its way, so say in a condition which end you mean.";
 
-    FINALLY_DEPENDS = "KB0404", "`dependsOn` of a `finally` step has no effect",
-        "When a `finally` step begins, all of `steps` have ended, each in its way: succeeded, failed,
-skipped or never started. Depending on one of them orders nothing and keeps nothing from running.
-
-    finally:
-      - id: announce
-        condition: \"{{deploy.status}} == 'succeeded'\"
-        run: ./announce
-
-Say with a condition which end you mean. `finally` steps may depend on each other.";
-
-    NOT_ABOVE = "KB0405", "a gate reads a step that may not have ended",
+    NOT_ABOVE = "KB0404", "a gate reads a step that may not have ended",
         "The checks of `verify` look back: they may read their own step and every step above it, and
 they order nothing. This one reads a step that runs beside its own, or after it.
 
@@ -59,7 +49,7 @@ they order nothing. This one reads a step that runs beside its own, or after it.
 Add `dependsOn: [review]` to the step, or check it in a `gate:` step after both, whose checks do
 order it.";
 
-    UNGUARDED_READ = "KB0406", "a read of a step that may have no output",
+    UNGUARDED_READ = "KB0405", "a read of a step that may have no output",
         "A step that has a condition, or that needs one that has, may be skipped, and a step with
 `onError: continue` may fail without failing the run. Their outputs may not be there, so that whoever
 reads one has to say what happens then.
@@ -76,7 +66,7 @@ condition of the reader that names `debug`, or a join under which the reader is 
 default, `runIf: allSucceeded`; it does not help against a tolerated failure). `.status`, `.error` and
 `.verdict` need no guard.";
 
-    OUTPUT_KEY = "KB0407", "an output does not have that key",
+    OUTPUT_KEY = "KB0406", "an output does not have that key",
         "What the step hands out is known before it runs, from its `output.schema`, its specialist's,
 or its kind, and it has no such key.
 
@@ -88,7 +78,7 @@ or its kind, and it has no such key.
 Correct the spelling, add the key to the schema, or make the output an object: `parse: json` on a
 `run` step. A schema with `additionalProperties: true` rules nothing out.";
 
-    OUTPUT_UNDESCRIBED = "KB0408", "nothing describes the output that is read",
+    OUTPUT_UNDESCRIBED = "KB0407", "nothing describes the output that is read",
         "Neither the step nor its specialist has an `output.schema`, so that nobody told the model
 which keys to hand back, and nothing can check that this one will be there. Only `summary` always is.
 
@@ -99,7 +89,7 @@ which keys to hand back, and nothing can check that this one will be there. Only
 
 With a schema the answer is held to it, and a misspelt key is found at load.";
 
-    UNORDERED_WRITERS = "KB0409", "steps that may write the same files run side by side",
+    UNORDERED_WRITERS = "KB0408", "steps that may write the same files run side by side",
         "Steps that nothing orders run at the same time, or in either order. Two of these may both
 change files, so that the outcome may depend on chance. The warning lists them once. A specialist with
 a writing tool and a tool step that writes count; `run` steps count only beside one of those, because

@@ -150,6 +150,8 @@ fn problem(
     let id = &read.step;
     let who = reader.map_or_else(|| "`outputs`".to_owned(), |step| format!("`{}`", step.step.id));
     let path = read.reference.path.join(".");
+    // In a template, a `-` would subtract.
+    let root = id.as_str().replace('-', "_");
     let (message, caption) = match gap {
         Gap::Skipped(_) => (
             format!("{who} reads `{id}.{path}`, but `{id}` may be skipped"),
@@ -160,14 +162,14 @@ fn problem(
             format!("nothing is there when `{id}` failed"),
         ),
     };
-    let default = format!("`{{{{ {id}.{path} | default('') }}}}`");
+    let default = format!("`{{{{ {root}.{path} | default('') }}}}`");
     let help = match (reader, gap) {
         (None, _) => format!("write {default}"),
         (Some(_), Gap::Skipped(_)) => {
             format!("write {default}, or name `{id}` in the condition of {who}")
         }
         (Some(_), Gap::Tolerated) => format!(
-            "write {default}, or give {who} the condition `{{{{{id}.status}}}} == 'succeeded'`"
+            "write {default}, or give {who} the condition `{{{{{root}.status}}}} == 'succeeded'`"
         ),
     };
     let (span, text) = cause(plan, target, gap);

@@ -1,16 +1,14 @@
 use super::Subject;
-use super::shape::{self, Key};
-use crate::definition::{OutputParse, StepKind};
+use crate::definition::{OutputParse, Property, Schema, StepKind};
 use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::plan::reads::Read;
 use crate::plan::{PlanStep, StepIx};
-use crate::value::Json;
 use std::collections::BTreeSet;
 
 /// What is known of a step's output before it runs.
 enum Output<'a> {
     /// A schema that it is held to. A specialist's `summary` is always there.
-    Schema { schema: &'a Json, summary: bool },
+    Schema { schema: &'a Schema, summary: bool },
     /// An object with these keys.
     Keys(Vec<&'a str>),
     /// Text, which has no keys.
@@ -63,9 +61,9 @@ fn output_of(step: &PlanStep) -> Output<'_> {
     match &step.step.kind {
         StepKind::Specialist { .. } => {
             let declared = step.specialist.as_ref().and_then(|s| s.output_schema.as_ref());
-            own.or(declared).map_or(Output::Unsaid, |schema| held(schema.json(), true))
+            own.or(declared).map_or(Output::Unsaid, |schema| held(schema, true))
         }
-        _ if own.is_some() => own.map_or(Output::Open, |schema| held(schema.json(), false)),
+        _ if own.is_some() => own.map_or(Output::Open, |schema| held(schema, false)),
         StepKind::Run { parse: OutputParse::Text, .. } => Output::Text,
         StepKind::Http(_) => Output::Keys(vec!["status", "headers", "body"]),
         StepKind::Set(values) => Output::Keys(values.iter().map(|(key, _)| key.as_str()).collect()),
@@ -92,16 +90,10 @@ fn missing<'a>(output: &Output<'a>, path: &[String]) -> Option<Lacking<'a>> {
     }
 }
 
-fn missing_in<'a>(root: &'a Json, path: &[String]) -> Option<Lacking<'a>> {
-    let mut schema = root;
-    for (at, name) in path.iter().enumerate() {
-        match shape::key(root, schema, name) {
-            Key::Known(next) => schema = next,
-            Key::Open => return None,
-            Key::Missing(known) => return Some(Lacking { at, known }),
-        }
-    }
-    None
+fn missing_in<'a>(schema: &'a Schema, path: &[String]) -> Option<Lacking<'a>> {
+    let path: Vec<&str> = path.iter().map(String::as_str).collect();
+    let at = (0..path.len()).find(|&at| schema.property(&path[..=at]) == Property::Unknown)?;
+    Some(Lacking { at, known: if at == 0 { schema.keys() } else { Vec::new() } })
 }
 
 fn no_such_key(
@@ -125,7 +117,9 @@ fn no_such_key(
     }
     match nearest(name, lacking.known.iter().copied()) {
         Some(near) => problem.help(format!("did you mean `{near}`?")),
-        None if lacking.known.is_empty() => problem.help(format!("`{parent}` is not an object")),
+        None if lacking.known.is_empty() => {
+            problem.help(format!("look at what the output schema of `{}` says", read.step))
+        }
         None => problem.help(format!("it has {}", listed(&lacking.known))),
     }
 }

@@ -4,7 +4,6 @@ mod above;
 mod cycle;
 mod guards;
 mod keys;
-mod shape;
 mod writers;
 
 pub(super) use cycle::cycle;

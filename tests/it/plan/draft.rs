@@ -1,0 +1,246 @@
+//! A playbook in lines: `ID: KIND; KEY VALUE; …`.
+//!
+//! Kinds: `set`, `run`, `json` (a `run` whose output is parsed), `http`, `gate EXPRESSION`,
+//! `tool NAME`, `agent SPECIALIST`. Keys: `needs a b`, `if EXPRESSION`, `read TEMPLATE`,
+//! `verify EXPRESSION`, `each TEMPLATE`, `join NAME`, `tolerated`, `finally`, `shared`, `exclusive`.
+//! The line `outputs TEMPLATE` is the playbook's. Every span points into these lines.
+
+use crate::simulate::{playbook, step};
+use kb::definition::*;
+use kb::diagnostic::{Diagnostic, SourceId, Sources, Span, render};
+use kb::expression::{Expression, Names, Origin, Style, Template, ValueTemplate};
+use kb::plan::Plan;
+use kb::value::*;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A draft that became a plan or did not.
+pub(super) struct Draft {
+    pub(super) plan: Option<Plan>,
+    pub(super) problems: Vec<Diagnostic>,
+    sources: Sources,
+}
+
+pub(super) fn draft(text: &str) -> Draft {
+    let text: String = text.lines().map(|line| format!("{}\n", line.trim())).collect();
+    let mut sources = Sources::default();
+    let source = sources.add("draft.yml", text.as_str());
+    let reader = Reader { text: &text, source, names: names(&text) };
+    let (mut main, mut finally, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        if let Some(value) = line.strip_prefix("outputs ") {
+            outputs.push(("result".to_owned(), reader.value(value)));
+            continue;
+        }
+        let step = reader.step(line);
+        match step.phase {
+            StepPhase::Main => main.push(step),
+            StepPhase::Finally => finally.push(step),
+        }
+    }
+    let mut book = Arc::unwrap_or_clone(playbook(main, finally));
+    book.outputs = outputs;
+    let (plan, problems) = Plan::build(&Arc::new(book), &catalog());
+    Draft { plan, problems, sources }
+}
+
+impl Draft {
+    /// The plan, which must be there.
+    #[track_caller]
+    pub(super) fn sound(self) -> Plan {
+        let told = self.told();
+        self.plan.unwrap_or_else(|| panic!("no plan:\n{told}"))
+    }
+
+    /// Each problem as `CODE message`.
+    pub(super) fn told(&self) -> String {
+        let line = |problem: &Diagnostic| format!("{} {}", problem.code, problem.message);
+        self.problems.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    /// All problems as people see them.
+    pub(super) fn drawn(&self) -> String {
+        let drawn = |problem| render(problem, &self.sources, false);
+        self.problems.iter().map(drawn).collect::<Vec<_>>().join("\n\n")
+    }
+}
+
+/// Problems of a draft, by code and message.
+#[track_caller]
+pub(super) fn check(text: &str, expected: &str) {
+    assert_eq!(draft(text).told(), expected.trim(), "{text}");
+}
+
+fn names(text: &str) -> Names {
+    let ids = text.lines().filter_map(|line| line.split_once(':')).map(|(id, _)| id.to_owned());
+    Names { steps: ids.collect(), item: Some("item".to_owned()), ..Names::default() }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    source: SourceId,
+    names: Names,
+}
+
+impl Reader<'_> {
+    /// Where a part of the text stands.
+    fn span(&self, part: &str) -> Span {
+        let start = part.as_ptr() as usize - self.text.as_ptr() as usize;
+        Span::new(self.source, start, start + part.len())
+    }
+
+    fn origin(&self, part: &str) -> Origin {
+        let span = self.span(part);
+        Origin { span, verbatim: Some(span.start) }
+    }
+
+    fn expression(&self, part: &str) -> Expression {
+        Expression::parse(part, self.origin(part), &self.names, Style::Playbook).expect(part)
+    }
+
+    fn value(&self, part: &str) -> ValueTemplate {
+        let template = Template::parse(part, self.origin(part), &self.names, Style::Playbook);
+        ValueTemplate::Text(template.expect(part))
+    }
+
+    fn step(&self, line: &str) -> Step {
+        let (id, rest) = line.split_once(':').expect(line);
+        let mut parts = rest.split(';').map(str::trim);
+        let mut step = step(id);
+        step.span = self.span(id);
+        step.kind = self.kind(parts.next().unwrap_or_default());
+        parts.for_each(|part| self.key(&mut step, part));
+        step
+    }
+
+    fn kind(&self, text: &str) -> StepKind {
+        let (kind, rest) = text.split_once(' ').unwrap_or((text, ""));
+        let run = |parse| StepKind::Run { command: RunCommand::Shell("true".to_owned()), parse };
+        match kind {
+            "set" => StepKind::Set(Vec::new()),
+            "run" => run(OutputParse::Text),
+            "json" => run(OutputParse::Json),
+            "gate" => StepKind::Gate(vec![Check::Expr(self.expression(rest))]),
+            "tool" => StepKind::Tool { tool: ToolName::new(rest).unwrap(), span: self.span(rest) },
+            "http" => StepKind::Http(HttpStep {
+                method: "GET".to_owned(),
+                url: Template::literal("https://example.org"),
+                headers: Vec::new(),
+                query: Vec::new(),
+                body: None,
+                expect: Vec::new(),
+            }),
+            "agent" => StepKind::Specialist {
+                specialist: SpecialistId::new(rest).unwrap(),
+                span: self.span(rest),
+                task: None,
+            },
+            other => panic!("no kind `{other}`"),
+        }
+    }
+
+    fn key(&self, step: &mut Step, part: &str) {
+        let (key, rest) = part.split_once(' ').unwrap_or((part, ""));
+        match key {
+            "needs" => step
+                .depends_on
+                .extend(rest.split(' ').map(|id| (StepId::new(id).unwrap(), self.span(id)))),
+            "if" => step.condition = Some(self.expression(rest)),
+            "read" => step.input = Some(self.value(rest)),
+            "verify" => step.verify = Some(verify(Check::Expr(self.expression(rest)))),
+            "each" => {
+                step.for_each = Some(ForEach {
+                    items: self.value(rest),
+                    name: "item".to_owned(),
+                    key: None,
+                    max_parallel: None,
+                    on_item_error: OnError::Fail,
+                });
+            }
+            "join" => step.run_if = join(rest),
+            "tolerated" => step.on_error = OnError::Continue,
+            "finally" => step.phase = StepPhase::Finally,
+            "shared" => step.workspace = Some(WorkspaceMode::Shared),
+            "exclusive" => step.workspace = Some(WorkspaceMode::Exclusive),
+            other => panic!("no key `{other}`"),
+        }
+    }
+}
+
+fn join(name: &str) -> RunIf {
+    match name {
+        "allSucceeded" => RunIf::AllSucceeded,
+        "noneFailed" => RunIf::NoneFailed,
+        "anySucceeded" => RunIf::AnySucceeded,
+        "allDone" => RunIf::AllDone,
+        other => panic!("no join `{other}`"),
+    }
+}
+
+fn verify(check: Check) -> Verify {
+    Verify {
+        claims: ClaimPolicy::None,
+        expect_changes: None,
+        checks: vec![check],
+        on_failed: FailurePolicy::Fail,
+        on_inconclusive: None,
+        max_reworks: 0,
+    }
+}
+
+/// `reader` and `writer`, and `vague`, which has no output schema.
+fn catalog() -> Catalog {
+    let schema = serde_json::json!({
+        "type": "object",
+        "properties": {
+            "files": {"type": "array", "items": {"type": "string"}},
+            "result": {"type": "string"},
+            "stats": {"type": "object", "properties": {"lines": {"type": "integer"}}},
+        },
+    });
+    let described = || Some(Schema::new(schema.clone()).expect("a right schema"));
+    let all = [
+        specialist("reader", &["fs:read"], described()),
+        specialist("writer", &["fs:read", "fs:write"], described()),
+        specialist("vague", &["fs:read"], None),
+    ];
+    let specialists = all.into_iter().map(|s| (s.id.clone(), Arc::new(s))).collect();
+    Catalog { specialists, ..Catalog::default() }
+}
+
+fn specialist(id: &str, tools: &[&str], output_schema: Option<Schema>) -> Specialist {
+    Specialist {
+        id: SpecialistId::new(id).unwrap(),
+        version: None,
+        name: id.to_owned(),
+        description: None,
+        emoji: None,
+        role: String::new(),
+        static_context: None,
+        examples: Vec::new(),
+        model: ModelChoice {
+            tier: Tier::Medium,
+            model: None,
+            temperature: None,
+            max_tokens: None,
+            ladder: Vec::new(),
+            fallback: None,
+        },
+        limits: LoopLimits {
+            max_steps: 1,
+            max_tool_calls: 1,
+            timeout: Duration::from_secs(1),
+            forced_reasoning_interval: None,
+        },
+        tools: tools.iter().map(|tool| ToolName::new(tool).unwrap()).collect(),
+        unknown_tools: Vec::new(),
+        constraints: Vec::new(),
+        capabilities: Vec::new(),
+        input_schema: None,
+        strict_input: false,
+        output_schema,
+        path: format!("{id}.yml"),
+        span: Span::new(SourceId(0), 0, 0),
+        digest: Digest::of(id),
+    }
+}
