@@ -1,1 +1,252 @@
-//! executor.
+//! Real steps on real files: shells, tools, gates and scripted specialists, from YAML to journal.
+
+use kb::engine::Folded;
+use kb::journal::Journal;
+use kb::project::Project;
+use kb::run::{Event, Rules, RunStatus};
+use kb::service::runs::{Begin, Overrides, Place, begin};
+use kb::value::{DefinitionId, Json};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::Path;
+use tokio::sync::mpsc::unbounded_channel;
+
+/// A project in a temporary folder, with one playbook called `it`.
+pub(crate) struct Bench {
+    folder: tempfile::TempDir,
+}
+
+/// How its run went.
+pub(crate) struct Ran {
+    pub(crate) status: RunStatus,
+    pub(crate) steps: BTreeMap<String, String>,
+    pub(crate) outputs: Json,
+    pub(crate) events: Vec<Event>,
+    pub(crate) failures: BTreeMap<String, String>,
+}
+
+impl Bench {
+    pub(crate) fn new(steps: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let bench = Bench { folder };
+        bench.write(".kb/playbooks/it.yml", &format!("schema: kb.playbook/1\nid: it\n{steps}"));
+        bench.write(
+            ".kb/specialists/writer.yml",
+            "schema: kb.specialist/1\nid: writer\nrole: You write files.\ntools: [fs:read, fs:write, fs:edit]\n\
+             output:\n  schema:\n    created: string[]\n    summary: string\n",
+        );
+        bench
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.root().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    pub(crate) fn read(&self, path: &str) -> Option<String> {
+        std::fs::read_to_string(self.root().join(path)).ok()
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        Place {
+            root: self.root().to_owned(),
+            state_dir: self
+                .root()
+                .join("../")
+                .join(format!("{}-state", self.root().file_name().unwrap().to_str().unwrap())),
+            env: std::env::vars().collect(),
+        }
+    }
+
+    pub(crate) async fn run(&self, params: Json, script: Option<&str>) -> Ran {
+        let (files, problems) = Project::at(self.root()).definition_files();
+        assert!(problems.is_empty(), "{problems:?}");
+        let prepared = begin(Begin {
+            place: self.place(),
+            files,
+            definition: DefinitionId::new("it").unwrap(),
+            params: params.as_object().cloned().unwrap_or_default(),
+            script: script.map(|text| ("script.yml".to_owned(), text.as_bytes().to_vec())),
+            record: None,
+            overrides: Overrides { max_parallel: Some(4), ..Overrides::default() },
+        })
+        .await
+        .unwrap_or_else(|error| panic!("{error}: {error:?}"));
+        let (plan, run) = (prepared.plan().clone(), prepared.run().clone());
+        let (_keep, commands) = unbounded_channel();
+        let summary = prepared.drive(None, commands).await.unwrap();
+        let journal = self.place().journal(Default::default()).unwrap();
+        let stored = journal.events(&run, 0).unwrap();
+        let folded = Folded::of(&plan, Rules::default(), &stored);
+        let name = |ix| folded.state.key(&plan, ix).to_string();
+        let steps =
+            folded.state.instances().map(|(ix, i)| (name(ix), i.status.to_string())).collect();
+        let failures = folded
+            .state
+            .instances()
+            .filter_map(|(ix, i)| Some((name(ix), i.failure.as_ref()?.to_string())))
+            .collect();
+        let outputs =
+            summary.outputs.and_then(|o| o.as_inline().map(|v| (**v).clone())).unwrap_or_default();
+        let events = stored.into_iter().map(|s| s.event).collect();
+        let _ = std::fs::remove_dir_all(self.place().state_dir);
+        Ran { status: summary.status, steps, outputs, events, failures }
+    }
+}
+
+async fn outputs(steps: &str) -> Json {
+    let ran = Bench::new(steps).run(json!({}), None).await;
+    assert_eq!(ran.status, RunStatus::Succeeded, "{:?}", ran.failures);
+    ran.outputs
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_shell_hands_out_what_it_prints() {
+    let found = outputs(
+        "steps:\n  - {id: text, run: 'printf \"a\\nb\\n\"'}\n  - {id: lines, run: 'printf \"a\\nb\\n\"', parse: lines}\n  \
+         - {id: data, run: [echo, '{\"n\": 3}'], parse: json}\n  - {id: empty, run: 'true'}\n\
+         outputs: {text: '{{text.output}}', lines: '{{lines.output}}', n: '{{data.output.n}}', none: '{{empty.output}}'}\n",
+    )
+    .await;
+    assert_eq!(found, json!({"text": "a\nb", "lines": ["a", "b"], "n": 3, "none": ""}));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn values_reach_a_shell_as_data_and_never_as_code() {
+    let bench = Bench::new(
+        "params: [{name: title}]\nsteps:\n  - id: say\n    env: {TITLE: '{{title}}'}\n    run: 'printf %s \"$TITLE\"'\n  \
+         - {id: argv, run: [printf, '%s', '{{title}}']}\noutputs: {a: '{{say.output}}', b: '{{argv.output}}'}\n",
+    );
+    let hostile = "$(touch pwned); `id` \"' && rm -rf /";
+    let ran = bench.run(json!({"title": hostile}), None).await;
+    assert_eq!(ran.outputs, json!({"a": hostile, "b": hostile}), "{:?}", ran.failures);
+    assert_eq!(bench.read("pwned"), None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failing_command_blocks_what_needs_it_and_says_its_last_words() {
+    let ran = Bench::new(
+        "steps:\n  - {id: bad, run: 'echo oops >&2; exit 7'}\n  - {id: after, dependsOn: [bad], run: 'true'}\n  \
+         - {id: beside, run: 'true'}\n  - {id: always, dependsOn: [bad], runIf: allDone, run: 'true'}\n",
+    )
+    .run(json!({}), None)
+    .await;
+    assert_eq!(ran.status, RunStatus::Failed);
+    let expected =
+        [("after", "blocked"), ("always", "succeeded"), ("bad", "failed"), ("beside", "succeeded")];
+    assert_eq!(ran.steps, expected.map(|(a, b)| (a.to_owned(), b.to_owned())).into());
+    assert_eq!(ran.failures["bad"], "exit code 7: oops [KB0558]");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flaky_command_is_retried_with_the_same_idempotency_key() {
+    let bench = Bench::new(
+        "steps:\n  - id: flaky\n    run: 'echo \"$KB_ATTEMPT $KB_IDEMPOTENCY_KEY\" >> tries; test $(wc -l < tries) -ge 3'\n    \
+         retry: {max: 3, on: [exit], initial: 1ms}\n",
+    );
+    let ran = bench.run(json!({}), None).await;
+    assert_eq!(ran.status, RunStatus::Succeeded, "{:?}", ran.failures);
+    let tries = bench.read("tries").unwrap();
+    let tries: Vec<Vec<&str>> = tries.lines().map(|line| line.split(' ').collect()).collect();
+    assert_eq!(tries.iter().map(|t| t[0]).collect::<Vec<_>>(), ["1", "2", "3"]);
+    assert!(tries.iter().all(|t| t[1] == tries[0][1] && t[1].ends_with("/flaky/1")));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn items_run_side_by_side_and_keep_their_order() {
+    let found = outputs(
+        "steps:\n  - {id: list, run: 'printf \"c\\na\\nb\\n\"', parse: lines}\n  \
+         - {id: each, forEach: '{{list.output}}', env: {IT: '{{item}}', N: '{{index}}'}, run: 'echo \"$N$IT\"'}\n  \
+         - {id: keyed, forEach: {in: '{{list.output}}', as: letter, key: '{{letter}}'}, run: [echo, '{{letter}}!']}\n  \
+         - {id: empty, forEach: [], run: 'false'}\n\
+         outputs: {each: '{{each.output}}', keyed: '{{keyed.output}}', none: '{{empty.output}}'}\n",
+    )
+    .await;
+    assert_eq!(
+        found,
+        json!({"each": ["0c", "1a", "2b"], "keyed": {"c": "c!", "a": "a!", "b": "b!"}, "none": []})
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_condition_skips_and_finally_sees_how_it_ended() {
+    let bench = Bench::new(
+        "params: [{name: deep, type: boolean}]\nsteps:\n  - {id: base, set: {n: 2}}\n  \
+         - {id: more, condition: '{{deep}}', run: 'true'}\n  \
+         - {id: sum, set: {n: '{{base.output.n + 1}}', more: \"{{more.output | default('nothing')}}\"}}\n  \
+         - {id: bad, dependsOn: [sum], run: 'false'}\n\
+         finally:\n  - {id: report, env: {STATUS: '{{run.status}}'}, run: 'echo $STATUS > report'}\n\
+         outputs: {n: '{{sum.output.n}}', more: '{{sum.output.more}}'}\n",
+    );
+    let ran = bench.run(json!({"deep": false}), None).await;
+    assert_eq!(ran.status, RunStatus::Failed);
+    assert_eq!(ran.steps["more"], "skipped");
+    assert_eq!(bench.read("report").as_deref(), Some("failed\n"));
+    assert_eq!(ran.outputs, json!({"n": 3, "more": "nothing"}));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_gate_holds_a_step_to_what_is_on_disk() {
+    let ran = Bench::new(
+        "steps:\n  - id: good\n    run: 'mkdir -p out && echo hello > out/a.txt'\n    \
+         verify: {checks: [{file: {path: 'out/*.txt', changed: true}}, {command: [grep, -q, hello, out/a.txt]}]}\n  \
+         - id: bad\n    run: 'true'\n    verify: {checks: [{file: {path: nothing.txt}}]}\n  \
+         - id: gate\n    dependsOn: [good]\n    gate: [{expr: \"{{good.output}} == ''\"}]\n",
+    )
+    .run(json!({}), None)
+    .await;
+    assert_eq!(ran.steps["good"], "succeeded", "{:?}", ran.failures);
+    assert_eq!(ran.steps["gate"], "succeeded", "{:?}", ran.failures);
+    assert_eq!(ran.steps["bad"], "failed");
+    assert!(ran.failures["bad"].contains("nothing.txt"), "{}", ran.failures["bad"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_specialist_that_claims_what_it_did_not_do_is_sent_back() {
+    let bench = Bench::new(
+        "steps:\n  - {id: write, specialist: writer, task: 'write a.txt'}\noutputs: {made: '{{write.output.created}}'}\n",
+    );
+    let script = "schema: kb.script/1\nsteps:\n  write#1:\n    - output: {created: [a.txt], summary: done}\n  \
+         write#2:\n    - calls: [{tool: fs:write, args: {path: a.txt, content: hello}}]\n    \
+         - output: {created: [a.txt], summary: done now}\n";
+    let ran = bench.run(json!({}), Some(script)).await;
+    assert_eq!(ran.status, RunStatus::Succeeded, "{:?}", ran.failures);
+    assert_eq!(bench.read("a.txt").as_deref(), Some("hello"));
+    assert_eq!(ran.outputs, json!({"made": ["a.txt"]}));
+    let reworks = ran
+        .events
+        .iter()
+        .filter(|e| matches!(e, Event::Recovered { action, .. } if action == "rework"));
+    assert_eq!(reworks.count(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tool_step_writes_and_a_guard_holds_it_inside() {
+    let bench = Bench::new(
+        "steps:\n  - {id: put, tool: 'fs:write', input: {path: notes/a.md, content: hi}}\n  \
+         - {id: out, tool: 'fs:write', input: {path: ../escaped.md, content: hi}}\n",
+    );
+    let ran = bench.run(json!({}), None).await;
+    assert_eq!(bench.read("notes/a.md").as_deref(), Some("hi"), "{:?}", ran.failures);
+    assert_eq!(ran.steps["out"], "failed");
+    assert!(!bench.root().join("../escaped.md").exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_secret_reaches_its_process_and_no_event() {
+    let bench = Bench::new(
+        "steps:\n  - id: use\n    env: {TOKEN: '{{secrets.TOKEN}}'}\n    run: 'echo \"got $TOKEN\"; echo -n $TOKEN > used'\n",
+    );
+    bench.write(".kb/kb.config.yml", "secrets: {TOKEN: 'file:.kb/token'}\n");
+    bench.write(".kb/token", "s3cr3t-value-42\n");
+    let ran = bench.run(json!({}), None).await;
+    assert_eq!(ran.status, RunStatus::Succeeded, "{:?}", ran.failures);
+    assert_eq!(bench.read("used").as_deref(), Some("s3cr3t-value-42"));
+    let text = format!("{:?}", ran.events);
+    assert!(!text.contains("s3cr3t"), "{text}");
+}
