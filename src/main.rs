@@ -1,3 +1,5 @@
-fn main() {
-    std::process::exit(0)
+//! The `kb` program. Everything is in the library.
+
+fn main() -> std::process::ExitCode {
+    kb::cli::main()
 }

@@ -1,1 +1,55 @@
-//! To be built.
+//! What people type and see: one file a command, `render` for how it looks, `exit` for how it ends.
+//!
+//! Reads arguments, asks `service`, prints. Must never decide what a use case means: no definition is
+//! read, no plan made and no run driven here. Data goes to stdout, everything else to stderr.
+
+mod arguments;
+mod completions;
+mod demo;
+mod doctor;
+mod driving;
+mod exit;
+mod explain;
+mod init;
+mod playbook;
+mod render;
+mod run;
+mod runtime;
+mod schema;
+mod specialist;
+mod terminal;
+
+use arguments::{Command, Kb};
+use clap::Parser;
+use exit::{CliError, Exit};
+use std::process::ExitCode;
+use terminal::Terminal;
+
+/// What a command gives back: how the process ends, or why the command could not be carried out.
+type CliResult = Result<Exit, CliError>;
+
+/// Runs the command that the process was started with.
+pub fn main() -> ExitCode {
+    let arguments = Kb::parse();
+    let mut terminal = Terminal::new();
+    let result = dispatch(arguments, &mut terminal);
+    exit::finish(result, &mut terminal).into()
+}
+
+fn dispatch(arguments: Kb, terminal: &mut Terminal) -> CliResult {
+    if let Some(folder) = &arguments.directory {
+        std::env::set_current_dir(folder).map_err(|e| CliError::directory(folder, &e))?;
+    }
+    match arguments.command {
+        None => arguments::first_steps(terminal),
+        Some(Command::Demo(args)) => demo::run(args, terminal),
+        Some(Command::Init(args)) => init::run(args, terminal),
+        Some(Command::Doctor(args)) => doctor::run(args, terminal),
+        Some(Command::Playbook(command)) => playbook::run(command, terminal),
+        Some(Command::Specialist(command)) => specialist::run(command, terminal),
+        Some(Command::Run(command)) => run::run(command, terminal),
+        Some(Command::Schema(args)) => schema::run(args, terminal),
+        Some(Command::Explain(args)) => explain::run(args, terminal),
+        Some(Command::Completions(args)) => completions::run(args, terminal),
+    }
+}

@@ -105,6 +105,25 @@ impl Template {
         }
         Ok(out)
     }
+
+    /// The text as far as its values are known: placeholders without one stay as they are written.
+    /// Also whether all of it is rendered.
+    pub fn preview(&self, scope: &dyn Scope) -> (String, bool) {
+        let (mut out, mut complete) = (String::new(), true);
+        for part in &*self.parts {
+            match part {
+                Part::Text(text) => out.push_str(text),
+                Part::Placeholder { program, written } => {
+                    let (mut shown, known) = (String::new(), out.len() <= limits::RENDERED_BYTES);
+                    let done = program.with(scope, |value| append(&mut shown, value));
+                    let rendered = known && matches!(done, Ok(Some(Ok(()))));
+                    complete &= rendered;
+                    out.push_str(if rendered { &shown } else { written });
+                }
+            }
+        }
+        (out, complete)
+    }
 }
 
 fn placeholder(

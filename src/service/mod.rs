@@ -2,16 +2,45 @@
 //!
 //! Owns the order of things (load, check, plan, start, look back) and the one error type that the
 //! command line and later servers map to messages and exit codes. Must never print, exit the process
-//! or read a terminal.
+//! or read a terminal. Enter at [`here`], which gives the [`Project`] that almost everything takes.
 
+mod demonstration;
+mod doctor;
 mod error;
+mod importing;
+mod inspect;
+mod matching;
 mod pages;
 pub mod params;
+mod plan_view;
+mod playbooks;
+mod project;
 pub mod runs;
+mod scaffold;
 mod schemas;
+mod specialists;
+mod starting;
+mod validation;
+mod watching;
 
+pub use crate::attempt::Progress;
+pub use crate::engine::{Command, Summary, Update};
 pub use crate::journal::JournalError;
+pub use crate::run::RunStatus;
+pub use demonstration::{Demonstration, demonstration};
+pub use doctor::{Finding, Level, doctor};
 pub use error::{Kind, ServiceError};
+pub use importing::{Imported, import};
+pub use inspect::{LogEntry, Reader, list_runs, run_events, run_output, show_run};
+pub use matching::{Match, match_phrase};
 pub use pages::{CodePage, all_codes, explain};
 pub use params::Problem;
+pub use plan_view::{CostRange, Edge, PlanView, PlannedStep, Prompt, plan_view};
+pub use playbooks::{DefinitionSheet, GraphFormat, StepLine, graph, list_playbooks, show_playbook};
+pub use project::{BrokenFile, Project, here, here_or_bare};
+pub use scaffold::{Initialized, TEMPLATES, init, new_playbook, new_specialist};
 pub use schemas::{SCHEMA_NAMES, schema};
+pub use specialists::{SpecialistSheet, list_specialists, show_specialist};
+pub use starting::{Ask, Start, start};
+pub use validation::{Report, validate_playbooks, validate_specialists};
+pub use watching::{Seen, Watcher};

@@ -7,20 +7,14 @@ pages! { TABLE;
 
 The message names the argument and the form. `kb COMMAND --help` describes each of them.";
 
-    WOULD_OVERWRITE = "KB0851", "a new file would overwrite an old one",
-        "`kb init`, `kb playbook new`, `kb specialist new` and `kb playbook import` write new files and
-never overwrite one that is there.
-
-Take another id, or look at the file first and remove it yourself.";
-
-    PLACE_UNUSABLE = "KB0852", "a folder or file cannot be used",
+    PLACE_UNUSABLE = "KB0851", "a folder or file cannot be used",
         "The system refused to read or write something that the command needs: a missing permission, a
 read-only or full disk, a file where a folder must be.
 
 The message has the path and the system's own words. `kb doctor` checks the project, the state folder
 and the journal one by one.";
 
-    PARAMETER_FILE = "KB0853", "the parameter file cannot be read",
+    PARAMETER_FILE = "KB0852", "the parameter file cannot be read",
         "`--params FILE` takes a YAML or JSON file that maps the names of parameters to their values.
 
     featureName: greeting
@@ -28,10 +22,4 @@ and the journal one by one.";
 
 Values have the declared types: a list is a list, a number a number. What `--param` says holds over
 the file.";
-
-    NOTHING_TO_DO = "KB0854", "the run cannot go on that way",
-        "`kb run resume` goes on with a run that is interrupted or waits; `kb run retry` re-opens one that
-failed or was cancelled, in its next iteration. A run that succeeded is done.
-
-`kb run show RUN` says where the run stands.";
 }

@@ -1,0 +1,21 @@
+use super::arguments::Kb;
+use super::terminal::Terminal;
+use super::{CliResult, Exit};
+use clap::CommandFactory;
+
+/// Print the completion script of a shell
+///
+/// For example: `kb completions bash > ~/.local/share/bash-completion/completions/kb`, or
+/// `kb completions fish > ~/.config/fish/completions/kb.fish`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Which shell
+    shell: clap_complete::Shell,
+}
+
+pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Kb::command(), "kb", &mut script);
+    terminal.out(&String::from_utf8_lossy(&script))?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,170 @@
+//! A run in front of a person: the engine's news go to a renderer, signals go to the engine.
+
+use super::exit::{CliError, Exit};
+use super::render::{Display, Renderer, Tally, renderer, summary};
+use super::terminal::Terminal;
+use crate::service::runs::Prepared;
+use crate::service::{Command, Progress, RunStatus, Seen, Summary, Update, Watcher};
+use std::time::Duration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+/// How a run is shown.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub(super) struct Showing {
+    /// One event a line, as JSON on stdout
+    #[arg(long)]
+    pub(super) json: bool,
+    /// With `--json`, the model's words as they come too
+    #[arg(long, requires = "json")]
+    tokens: bool,
+    /// Show nothing but the summary
+    #[arg(short, long, conflicts_with = "json")]
+    quiet: bool,
+}
+
+impl Showing {
+    fn display(self) -> Display {
+        match (self.json, self.quiet) {
+            (true, _) => Display::Json { tokens: self.tokens },
+            (_, true) => Display::Quiet,
+            _ => Display::Auto,
+        }
+    }
+}
+
+/// How often a live display is drawn anew.
+const TICK: Duration = Duration::from_millis(120);
+
+/// Drives a run that is held to where it stops, and shows it on the way. `program` is how this `kb`
+/// is called in the command that goes on.
+pub(super) async fn drive(
+    prepared: Prepared,
+    showing: Showing,
+    program: &str,
+    terminal: &mut Terminal,
+) -> Result<Exit, CliError> {
+    let run = prepared.run().to_string();
+    let (watcher, before) = Watcher::of(&prepared)?;
+    let mut show =
+        Show { watcher, tally: Tally::default(), renderer: renderer(showing.display(), terminal) };
+    before.iter().for_each(|event| show.tally.add(event));
+    let (updates, mut news) = unbounded_channel();
+    let (orders, commands) = unbounded_channel();
+    let mut signals = Signals::listen(orders)?;
+    let mut driving = tokio::spawn(prepared.drive(Some(updates), commands));
+    let mut ticks = tokio::time::interval(TICK);
+    let ended = loop {
+        tokio::select! {
+            Some(update) = news.recv() => show.see(update),
+            ended = &mut driving => break ended,
+            text = signals.next(&run) => show.renderer.note(&text),
+            _ = ticks.tick() => show.renderer.tick(),
+        }
+    };
+    while let Ok(update) = news.try_recv() {
+        show.see(update);
+    }
+    let ended = match ended {
+        Ok(ended) => ended,
+        Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
+    };
+    if ended.as_ref().is_ok_and(|left| left.status == RunStatus::Waiting) {
+        show.watcher.waiting().iter().for_each(|event| show.renderer.event(event));
+    }
+    show.renderer.close();
+    conclude(ended?, &show.tally, &signals, showing, program, terminal)
+}
+
+fn conclude(
+    left: Summary,
+    tally: &Tally,
+    signals: &Signals,
+    showing: Showing,
+    program: &str,
+    terminal: &mut Terminal,
+) -> Result<Exit, CliError> {
+    let (run, status) = (left.run.as_str(), left.status.as_str());
+    match showing.json {
+        false => terminal.out(&summary::text(program, run, status, tally))?,
+        true => {
+            let goes_on = summary::goes_on(program, run, status);
+            goes_on.map(|command| terminal.err(&format!("go on with: {command}\n"))).transpose()?;
+        }
+    }
+    Ok(match left.status {
+        RunStatus::Succeeded => Exit::Done,
+        RunStatus::Failed | RunStatus::Cancelled => Exit::RunFailed,
+        RunStatus::Waiting => Exit::Waiting,
+        RunStatus::Interrupted | RunStatus::Running => signals.exit().unwrap_or(Exit::RunFailed),
+    })
+}
+
+struct Show {
+    watcher: Watcher,
+    tally: Tally,
+    renderer: Box<dyn Renderer>,
+}
+
+impl Show {
+    fn see(&mut self, update: Update) {
+        for seen in self.watcher.see(update) {
+            match seen {
+                Seen::Event(event) => {
+                    self.tally.add(&event);
+                    self.renderer.event(&event);
+                }
+                Seen::Progress { instance, progress } => {
+                    if let (Progress::Token(text), true) = (&progress, self.renderer.wants_tokens())
+                    {
+                        let event = self.watcher.token(&instance, text);
+                        self.renderer.event(&event);
+                    }
+                    self.renderer.progress(&instance.to_string(), &progress);
+                }
+            }
+        }
+    }
+}
+
+/// SIGINT and SIGTERM: the first stops new work, the second kills.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    orders: UnboundedSender<Command>,
+    first: Option<Exit>,
+    count: u32,
+}
+
+impl Signals {
+    fn listen(orders: UnboundedSender<Command>) -> std::io::Result<Signals> {
+        let interrupt = signal(SignalKind::interrupt())?;
+        let terminate = signal(SignalKind::terminate())?;
+        Ok(Signals { interrupt, terminate, orders, first: None, count: 0 })
+    }
+
+    /// Waits for the next signal, passes it on, and says what that means.
+    async fn next(&mut self, run: &str) -> String {
+        let (exit, name) = tokio::select! {
+            _ = self.interrupt.recv() => (Exit::Interrupted, "SIGINT"),
+            _ = self.terminate.recv() => (Exit::Terminated, "SIGTERM"),
+        };
+        self.first.get_or_insert(exit);
+        self.count += 1;
+        let (order, text) = match self.count {
+            1 => (
+                Command::Drain(format!("stopped by {name}")),
+                "stopping: nothing new starts, and what runs may end; once more kills it"
+                    .to_owned(),
+            ),
+            _ => (Command::Abandon, format!("killing what runs; run {run} can be resumed")),
+        };
+        // Where nobody listens, the run is over already.
+        let _ = self.orders.send(order);
+        text
+    }
+
+    fn exit(&self) -> Option<Exit> {
+        self.first
+    }
+}

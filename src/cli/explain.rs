@@ -1,0 +1,36 @@
+use super::terminal::{TITLE, Terminal, paint};
+use super::{CliResult, Exit};
+use crate::service;
+
+/// Tell what a code such as `KB0101` means, with an example and the mend
+///
+/// Without a code, every code with its title.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The code, as a diagnostic or a failure shows it
+    code: Option<String>,
+    /// One JSON object or list
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
+    let pages = match &args.code {
+        Some(code) => vec![service::explain(code)?],
+        None => service::all_codes(),
+    };
+    if args.json {
+        match args.code {
+            Some(_) => terminal.json(&pages[0])?,
+            None => terminal.json(&pages)?,
+        }
+        return Ok(Exit::Done);
+    }
+    for page in pages {
+        terminal.out(&format!("{}  {}\n", paint(TITLE, &page.code), page.title))?;
+        if args.code.is_some() {
+            terminal.out(&format!("\n{}\n", page.text.trim_end()))?;
+        }
+    }
+    Ok(Exit::Done)
+}

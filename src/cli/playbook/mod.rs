@@ -1,0 +1,44 @@
+//! `kb playbook …`: definitions, from looking at them to running them.
+
+mod graph;
+mod import;
+mod list;
+mod matching;
+mod new;
+mod plan;
+mod run;
+mod show;
+mod validate;
+
+use super::CliResult;
+use super::terminal::Terminal;
+use clap::Subcommand;
+
+pub(super) use run::Hold;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    List(list::Args),
+    Show(show::Args),
+    Validate(validate::Args),
+    Graph(graph::Args),
+    Plan(plan::Args),
+    Run(run::Args),
+    New(new::Args),
+    Match(matching::Args),
+    Import(import::Args),
+}
+
+pub(super) fn run(command: Command, terminal: &mut Terminal) -> CliResult {
+    match command {
+        Command::List(args) => list::run(args, terminal),
+        Command::Show(args) => show::run(args, terminal),
+        Command::Validate(args) => validate::run(args, terminal),
+        Command::Graph(args) => graph::run(args, terminal),
+        Command::Plan(args) => plan::run(args, terminal),
+        Command::Run(args) => run::run(args, terminal),
+        Command::New(args) => new::run(args, terminal),
+        Command::Match(args) => matching::run(args, terminal),
+        Command::Import(args) => import::run(args, terminal),
+    }
+}

@@ -1,0 +1,70 @@
+use crate::cli::render::table::Table;
+use crate::cli::terminal::{DIM, TITLE, Terminal, paint};
+use crate::cli::{CliResult, Exit};
+use crate::service::{self, DefinitionSheet};
+
+/// Show one playbook or workflow: parameters, steps and what they wait for, outputs
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Args {
+    /// Its id, or a path
+    id: String,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
+    let sheet = service::show_playbook(&service::here_or_bare(&args.id)?, &args.id)?;
+    if args.json {
+        terminal.json(&sheet.view)?;
+    } else {
+        terminal.out(&text(&sheet))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn text(sheet: &DefinitionSheet) -> String {
+    let view = &sheet.view;
+    let mut out = format!("{}  {}\n", paint(TITLE, &view.id), view.name);
+    out.push_str(&format!("{}\n", paint(DIM, &view.path)));
+    if let Some(description) = &view.description {
+        out.push_str(&format!("\n{}\n", description.trim_end()));
+    }
+    if !view.triggers.is_empty() {
+        out.push_str(&format!("\n{}  {}\n", paint(TITLE, "triggers"), view.triggers.join(", ")));
+    }
+    if !view.params.is_empty() {
+        out.push_str(&format!("\n{}\n", paint(TITLE, "parameters")));
+        let mut table = Table::bare();
+        for param in &view.params {
+            let need = match (&param.default, param.required) {
+                (Some(default), _) => format!("default {default}"),
+                (None, true) => "required".to_owned(),
+                (None, false) => "optional".to_owned(),
+            };
+            let about = param.description.as_deref().unwrap_or_default();
+            table.row(["", &param.name, param.kind, &need, about]);
+        }
+        out.push_str(&table.text());
+    }
+    for (title, finally) in [("steps", false), ("finally", true)] {
+        let steps: Vec<_> = sheet.steps.iter().filter(|step| step.finally == finally).collect();
+        if steps.is_empty() {
+            continue;
+        }
+        out.push_str(&format!("\n{}\n", paint(TITLE, title)));
+        let mut table = Table::bare();
+        for step in steps {
+            let after = match step.after.is_empty() {
+                true => String::new(),
+                false => format!("after {}", step.after.join(", ")),
+            };
+            table.row(["", &step.id, &step.what, &after, step.condition.as_deref().unwrap_or("")]);
+        }
+        out.push_str(&table.text());
+    }
+    if !view.outputs.is_empty() {
+        out.push_str(&format!("\n{}  {}\n", paint(TITLE, "outputs"), view.outputs.join(", ")));
+    }
+    out
+}

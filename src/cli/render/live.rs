@@ -1,0 +1,237 @@
+use super::phrase::{brief_args, status_style};
+use super::quantity::{cost, grouped, time};
+use super::table::plain;
+use super::{Renderer, line};
+use crate::cli::terminal::{DIM, TITLE, WARNING, paint};
+use crate::service::Progress;
+use crate::value::Timestamp;
+use crate::wire::{Body, Event, UsageView};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use std::collections::BTreeMap;
+
+/// A line a running step at the bottom of the terminal; finished ones stay above for good.
+pub(super) struct Live {
+    screen: MultiProgress,
+    rows: BTreeMap<String, Row>,
+    words: ProgressBar,
+    speaker: String,
+    spoken: String,
+    began: Option<Timestamp>,
+}
+
+/// A running step.
+struct Row {
+    bar: ProgressBar,
+    what: String,
+    model: Option<String>,
+    usage: UsageView,
+    now: Option<String>,
+    verdict: Option<String>,
+    attempt: u32,
+}
+
+/// How much of what a model writes is kept for the one line that shows it.
+const SPOKEN_CHARS: usize = 60;
+
+impl Live {
+    pub(super) fn new() -> Self {
+        let screen = MultiProgress::new();
+        let words = screen.add(ProgressBar::new_spinner());
+        words.set_style(style("  {wide_msg:.dim}"));
+        Live {
+            screen,
+            rows: BTreeMap::new(),
+            words,
+            speaker: String::new(),
+            spoken: String::new(),
+            began: None,
+        }
+    }
+
+    fn start(&mut self, name: &str, what: String, attempt: u32) {
+        let words = &self.words;
+        let screen = &self.screen;
+        let row = self.rows.entry(name.to_owned()).or_insert_with(|| {
+            let bar = screen.insert_before(words, ProgressBar::new_spinner());
+            bar.set_style(style("{spinner:.cyan} {prefix:.bold}  {elapsed:>4.dim}  {wide_msg}"));
+            bar.set_prefix(plain(name));
+            Row {
+                bar,
+                what: String::new(),
+                model: None,
+                usage: UsageView { cost_usd: Some(0.0), ..UsageView::default() },
+                now: None,
+                verdict: None,
+                attempt,
+            }
+        });
+        (row.what, row.attempt, row.now) = (what, attempt, None);
+        row.draw();
+    }
+
+    fn change(&mut self, name: &str, change: impl FnOnce(&mut Row)) {
+        if let Some(row) = self.rows.get_mut(name) {
+            change(row);
+            row.draw();
+        }
+    }
+
+    /// Takes a finished step off the screen and leaves one line of it above.
+    fn finish(&mut self, name: &str, event: &Event, status: &str) {
+        let row = self.rows.remove(name);
+        let Body::StepEnd { usage, duration_ms, verdict, error, .. } = &event.body else { return };
+        let mark = paint(status_style(status), mark(status));
+        let mut parts = vec![format!("{mark} {}  {status}", paint(TITLE, &plain(name)))];
+        if *duration_ms > 0 {
+            parts.push(time(*duration_ms));
+        }
+        parts.extend(row.as_ref().and_then(|row| row.model.as_deref()).map(plain));
+        parts.extend((usage.model_calls > 0).then(|| totals(usage)));
+        parts.extend(verdict.as_ref().map(|v| format!("gate {}", paint(status_style(v), v))));
+        parts.extend(error.as_ref().map(|e| format!("{} [{}]", plain(&e.message), e.code)));
+        if let Some(row) = row {
+            row.bar.finish_and_clear();
+        }
+        self.above(&parts.join("  "));
+        if self.speaker == name {
+            self.words.set_message("");
+        }
+    }
+
+    fn above(&self, text: &str) {
+        let choice = anstream::AutoStream::choice(&std::io::stderr());
+        let text = match choice {
+            anstream::ColorChoice::Never => anstream::adapter::strip_str(text).to_string(),
+            _ => text.to_owned(),
+        };
+        let _ = self.screen.println(text);
+    }
+
+    fn hear(&mut self, name: &str, text: &str) {
+        if self.speaker != name {
+            name.clone_into(&mut self.speaker);
+            self.spoken.clear();
+        }
+        self.spoken.push_str(text);
+        // The end of what is said is what is new, so long text loses its beginning.
+        let skip = self.spoken.chars().count().saturating_sub(SPOKEN_CHARS);
+        self.spoken = self.spoken.chars().skip(skip).collect();
+        self.words.set_message(format!("{}: {}", plain(name), plain(&self.spoken)));
+        self.words.tick();
+    }
+}
+
+impl Renderer for Live {
+    fn event(&mut self, event: &Event) {
+        let began = *self.began.get_or_insert(event.at);
+        let name = event.place.as_ref().map(|p| p.instance.to_string()).unwrap_or_default();
+        match &event.body {
+            Body::StepStart { kind, specialist, tier } => {
+                let attempt = event.place.as_ref().and_then(|p| p.attempt).unwrap_or(1);
+                let tier = tier.map(|t| format!(" ({t})")).unwrap_or_default();
+                let what = match specialist {
+                    Some(who) => format!("{}{tier}", plain(who)),
+                    None => (*kind).to_owned(),
+                };
+                self.start(&name, what, attempt);
+            }
+            Body::ModelCall { model, usage, .. } => self.change(&name, |row| {
+                row.model = Some(model.clone());
+                row.add(usage);
+            }),
+            Body::ToolCall { tool, args, .. } => self.change(&name, |row| {
+                let args = brief_args(args.as_deref());
+                row.now = Some(format!("{} {args}", plain(tool)).trim_end().to_owned());
+            }),
+            Body::ToolResult { .. } => self.change(&name, |row| row.now = None),
+            Body::VerificationComplete { verdict, .. } => {
+                self.change(&name, |row| row.verdict = Some(verdict.clone()));
+                if verdict != "passed" {
+                    line(event, began).into_iter().for_each(|text| self.above(&text));
+                }
+            }
+            Body::StepEnd { status, .. } => self.finish(&name, event, status),
+            Body::RunEnd { .. } | Body::StepReady {} | Body::StepToken { .. } => {}
+            Body::AttemptEnd { .. } => {}
+            Body::RunStart { .. }
+            | Body::RunResume { .. }
+            | Body::RunWaiting { .. }
+            | Body::StepExpanded { .. }
+            | Body::StepReset { .. }
+            | Body::StepWaiting { .. }
+            | Body::RecoveryApplied { .. }
+            | Body::AskOpened { .. }
+            | Body::AskAnswered { .. } => {
+                line(event, began).into_iter().for_each(|text| self.above(&text));
+            }
+        }
+    }
+
+    fn progress(&mut self, instance: &str, progress: &Progress) {
+        match progress {
+            Progress::Token(text) => self.hear(instance, text),
+            Progress::Tool(tool) => self.change(instance, |row| row.now = Some(plain(tool))),
+            Progress::Model(model) => self.change(instance, |row| {
+                row.model = Some(model.clone());
+                row.now = None;
+            }),
+            Progress::Output(text) => self.hear(instance, text),
+        }
+    }
+
+    fn tick(&mut self) {
+        self.rows.values().for_each(|row| row.bar.tick());
+    }
+
+    fn note(&mut self, text: &str) {
+        self.above(&paint(WARNING, text));
+    }
+
+    fn close(&mut self) {
+        self.rows.values().for_each(|row| row.bar.finish_and_clear());
+        self.words.finish_and_clear();
+        let _ = self.screen.clear();
+    }
+}
+
+impl Row {
+    fn add(&mut self, usage: &UsageView) {
+        self.usage.prompt_tokens += usage.prompt_tokens;
+        self.usage.completion_tokens += usage.completion_tokens;
+        self.usage.model_calls += usage.model_calls.max(1);
+        self.usage.cost_usd = self.usage.cost_usd.zip(usage.cost_usd).map(|(a, b)| a + b);
+    }
+
+    fn draw(&self) {
+        let mut parts = vec![self.what.clone()];
+        if self.attempt > 1 {
+            parts.push(format!("attempt {}", self.attempt));
+        }
+        parts.extend(self.model.as_deref().map(plain));
+        parts.extend((self.usage.model_calls > 0).then(|| totals(&self.usage)));
+        parts.extend(self.verdict.as_ref().map(|verdict| format!("gate {verdict}")));
+        parts.extend(self.now.clone());
+        self.bar.set_message(parts.join("  "));
+        self.bar.tick();
+    }
+}
+
+fn totals(usage: &UsageView) -> String {
+    let tokens = usage.prompt_tokens + usage.completion_tokens;
+    paint(DIM, &format!("{} tokens  {}", grouped(tokens), cost(usage)))
+}
+
+fn mark(status: &str) -> &'static str {
+    match status {
+        "succeeded" => "✓",
+        "failed" => "✗",
+        _ => "-",
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    // The templates are written here; one that does not parse falls back to the library's own.
+    ProgressStyle::with_template(template)
+        .unwrap_or_else(|_| ProgressStyle::default_spinner())
+        .tick_chars("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ ")
+}

@@ -1,0 +1,155 @@
+//! A public event in words: one line, the same live, off a terminal and from the journal.
+
+use super::quantity::{bytes, cost, time, tokens};
+use super::table::plain;
+use crate::cli::terminal::{DIM, ERROR, GOOD, HINT, TITLE, WARNING, paint};
+use crate::value::{Json, Timestamp, json_text};
+use crate::wire::{Body, CheckLine, ErrorView, Event, FileChange};
+use anstyle::Style;
+
+/// How a status looks.
+pub(in crate::cli) fn status_style(status: &str) -> Style {
+    match status {
+        "succeeded" | "passed" | "success" => GOOD,
+        "failed" | "blocked" | "denied" => ERROR,
+        "cancelled" | "interrupted" | "waiting" | "inconclusive" | "timeout" => WARNING,
+        "skipped" | "pending" => DIM,
+        _ => HINT,
+    }
+}
+
+/// One line: time since the run's start, the instance, what happened. `None` where there is nothing to
+/// say that another line does not say better.
+pub(in crate::cli) fn line(event: &Event, began: Timestamp) -> Option<String> {
+    let text = phrase(event)?;
+    let since = event.at.since(began).as_millis() as u64;
+    let clock = paint(DIM, &format!("{:>8}", time(since)));
+    Some(match &event.place {
+        Some(place) => format!("{clock}  {}  {text}", paint(TITLE, &plain(&place.instance))),
+        None => format!("{clock}  {text}"),
+    })
+}
+
+fn phrase(event: &Event) -> Option<String> {
+    Some(match &event.body {
+        Body::StepReady {} | Body::StepToken { .. } => return None,
+        Body::AttemptEnd { outcome, .. } if outcome == "ok" => return None,
+        Body::RunStart { .. } | Body::RunResume { .. } | Body::RunWaiting { .. } => of_run(event),
+        Body::StepStart { kind, specialist, tier } => {
+            let attempt = event.place.as_ref().and_then(|place| place.attempt);
+            started(kind, specialist.as_deref(), *tier, attempt)
+        }
+        Body::StepExpanded { count, .. } => format!("expanded into {count} items"),
+        Body::StepReset { closure, reason, .. } => {
+            format!("goes back with {} instances: {}", closure.len(), plain(reason))
+        }
+        Body::StepWaiting { reason, until } => match until {
+            Some(until) => format!("{} for {} until {until}", word("waiting"), plain(reason)),
+            None => format!("{}: {}", word("waiting"), plain(reason)),
+        },
+        Body::ModelCall { model, usage, calls, .. } => {
+            let asks = if *calls > 0 { format!(", asks for {calls} tools") } else { String::new() };
+            format!("model {}: {}, {}{asks}", plain(model), tokens(usage), cost(usage))
+        }
+        Body::ToolCall { tool, args, .. } => {
+            format!("tool {} {}", plain(tool), brief_args(args.as_deref()))
+        }
+        Body::ToolResult { tool, status, bytes, duration_ms, changes, .. } => {
+            tool_result(tool, status, *bytes, *duration_ms, changes)
+        }
+        Body::AttemptEnd { outcome, error, .. } => {
+            format!("attempt ended: {}{}", paint(ERROR, outcome), because(error.as_ref()))
+        }
+        Body::VerificationComplete { verdict, confidence, reason, checks } => {
+            verdict_line(verdict, confidence, reason.as_deref(), checks)
+        }
+        Body::RecoveryApplied { row, taken, max, reason, .. } => {
+            format!("{} {taken} of {max}: {}", paint(WARNING, row), plain(reason))
+        }
+        Body::AskOpened { question } => format!("asks: {}", plain(question)),
+        Body::AskAnswered { approved, by } => {
+            format!("{} by {}", if *approved { "approved" } else { "refused" }, plain(by))
+        }
+        Body::StepEnd { status, tolerated, error, duration_ms, .. } => {
+            step_end(status, *tolerated, error.as_ref(), *duration_ms)
+        }
+        Body::RunEnd { status, duration_ms, error, .. } => {
+            let why = because(error.as_ref());
+            format!("run {} in {}{why}", word(status), time(*duration_ms))
+        }
+    })
+}
+
+fn of_run(event: &Event) -> String {
+    match &event.body {
+        Body::RunStart { definition, .. } => {
+            format!("run {} of {}", event.run, paint(TITLE, definition))
+        }
+        Body::RunResume { in_flight, .. } if in_flight.is_empty() => {
+            format!("run {} goes on", event.run)
+        }
+        Body::RunResume { in_flight, .. } => {
+            format!("run {} goes on, in flight: {}", event.run, plain(&in_flight.join(", ")))
+        }
+        Body::RunWaiting { status, reason } => format!("run {}: {}", word(status), plain(reason)),
+        _ => String::new(),
+    }
+}
+
+fn started(kind: &str, who: Option<&str>, tier: Option<&str>, attempt: Option<u32>) -> String {
+    let who = who.map(|who| format!(" {}", plain(who))).unwrap_or_default();
+    let tier = tier.map(|tier| format!(" ({tier})")).unwrap_or_default();
+    let again = attempt.filter(|n| *n > 1).map(|n| format!(", attempt {n}")).unwrap_or_default();
+    format!("started: {kind}{who}{tier}{again}")
+}
+
+fn tool_result(tool: &str, status: &str, size: u64, ms: u64, changes: &[FileChange]) -> String {
+    let mut text =
+        format!("tool {} {} in {}, {}", plain(tool), word(status), time(ms), bytes(size));
+    for change in changes.iter().take(3) {
+        text.push_str(&format!(", {} {}", change.change, plain(&change.path)));
+    }
+    if changes.len() > 3 {
+        text.push_str(&format!(" and {} more", changes.len() - 3));
+    }
+    text
+}
+
+fn verdict_line(
+    verdict: &str,
+    confidence: &str,
+    reason: Option<&str>,
+    checks: &[CheckLine],
+) -> String {
+    let why = match reason {
+        Some(reason) => format!(": {}", plain(reason)),
+        None => format!(", {} checks, confidence {confidence}", checks.len()),
+    };
+    format!("gate {}{why}", word(verdict))
+}
+
+fn step_end(status: &str, tolerated: bool, error: Option<&ErrorView>, ms: u64) -> String {
+    let tolerated = if tolerated { ", tolerated" } else { "" };
+    let took = if ms > 0 { format!(" in {}", time(ms)) } else { String::new() };
+    format!("{}{took}{tolerated}{}", word(status), because(error))
+}
+
+/// A status word in its style.
+fn word(status: &str) -> String {
+    paint(status_style(status), status)
+}
+
+fn because(error: Option<&ErrorView>) -> String {
+    error.map(|e| format!(": {} [{}]", plain(&e.message), e.code)).unwrap_or_default()
+}
+
+/// What a tool is called with, in a few words: its path, command or pattern.
+pub(super) fn brief_args(args: Option<&Json>) -> String {
+    const TELLING: [&str; 6] = ["path", "command", "argv", "url", "pattern", "ref"];
+    let found = args.and_then(|args| TELLING.iter().find_map(|key| args.get(key)));
+    let text = plain(&found.map(json_text).unwrap_or_default());
+    match text.char_indices().nth(60) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
+}

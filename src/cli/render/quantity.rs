@@ -1,0 +1,62 @@
+//! Numbers for people.
+
+use crate::value::{Money, format_duration};
+use crate::wire::UsageView;
+use std::time::Duration;
+
+/// `1,234,567`.
+pub(in crate::cli) fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `640 + 58 tokens`, read and written.
+pub(in crate::cli) fn tokens(usage: &UsageView) -> String {
+    format!("{} + {} tokens", grouped(usage.prompt_tokens), grouped(usage.completion_tokens))
+}
+
+/// `$0.01`; a model without a price has no known cost.
+pub(in crate::cli) fn cost(usage: &UsageView) -> String {
+    match usage.cost_usd {
+        Some(usd) => Money::from_usd(usd).to_string(),
+        None => "cost not known".to_owned(),
+    }
+}
+
+/// Tokens and cost, or nothing where no model was asked.
+pub(in crate::cli) fn spent(usage: &UsageView) -> Option<String> {
+    (usage.model_calls > 0).then(|| format!("{}, {}", tokens(usage), cost(usage)))
+}
+
+/// Milliseconds for people.
+pub(in crate::cli) fn time(ms: u64) -> String {
+    format_duration(Duration::from_millis(ms))
+}
+
+/// `1,204 bytes`, `1 byte`.
+pub(in crate::cli) fn bytes(n: u64) -> String {
+    match n {
+        1 => "1 byte".to_owned(),
+        n => format!("{} bytes", grouped(n)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        let cases = [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")];
+        for (n, text) in cases {
+            assert_eq!(grouped(n), text);
+        }
+    }
+}

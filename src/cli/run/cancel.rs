@@ -1,0 +1,31 @@
+use crate::cli::driving::{Showing, drive};
+use crate::cli::terminal::Terminal;
+use crate::cli::{CliResult, Exit, runtime};
+use crate::service;
+use crate::service::runs::{self, Cancelled};
+
+/// Stop a run for good, also from another terminal
+///
+/// A run with a holder is told and ends by itself; one without is ended here.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Args {
+    /// A run's id, the first letters of one, or @last
+    run: String,
+}
+
+pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
+    let place = service::here()?.place;
+    runtime::block_on(async {
+        match runs::cancel(place, &args.run, "kb run cancel")? {
+            Cancelled::Told(run) => terminal.out(&format!("run {run} was told to stop\n"))?,
+            Cancelled::AlreadyEnded(run, status) => {
+                terminal.out(&format!("run {run} has {status} already\n"))?;
+            }
+            Cancelled::Ready(prepared) => {
+                // That the run ends as cancelled is what was asked for.
+                drive(*prepared, Showing::default(), "kb", terminal).await?;
+            }
+        }
+        Ok(Exit::Done)
+    })?
+}

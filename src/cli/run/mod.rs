@@ -1,0 +1,39 @@
+//! `kb run …`: look at runs, and go on with them.
+
+mod cancel;
+mod events;
+mod list;
+mod logs;
+mod output;
+mod resume;
+mod retry;
+mod show;
+
+use super::CliResult;
+use super::terminal::Terminal;
+use clap::Subcommand;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    List(list::Args),
+    Show(show::Args),
+    Logs(logs::Args),
+    Events(events::Args),
+    Output(output::Args),
+    Resume(resume::Args),
+    Retry(retry::Args),
+    Cancel(cancel::Args),
+}
+
+pub(super) fn run(command: Command, terminal: &mut Terminal) -> CliResult {
+    match command {
+        Command::List(args) => list::run(args, terminal),
+        Command::Show(args) => show::run(args, terminal),
+        Command::Logs(args) => logs::run(args, terminal),
+        Command::Events(args) => events::run(args, terminal),
+        Command::Output(args) => output::run(args, terminal),
+        Command::Resume(args) => resume::run(args, terminal),
+        Command::Retry(args) => retry::run(args, terminal),
+        Command::Cancel(args) => cancel::run(args, terminal),
+    }
+}

@@ -1,0 +1,77 @@
+use crate::cli::render::table::{Table, plain};
+use crate::cli::render::{spent, status_style, summary};
+use crate::cli::terminal::{DIM, HINT, TITLE, Terminal, paint};
+use crate::cli::{CliResult, Exit};
+use crate::service;
+use crate::value::format_duration;
+use crate::wire::{InstanceView, RunView};
+use std::time::Duration;
+
+/// Show where a run stands, step by step
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Args {
+    /// A run's id, the first letters of one, or @last
+    run: String,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
+    let view = service::show_run(&service::here()?, &args.run)?;
+    match args.json {
+        true => terminal.json(&view)?,
+        false => terminal.out(&text(&view))?,
+    }
+    Ok(Exit::Done)
+}
+
+fn text(view: &RunView) -> String {
+    let status = paint(status_style(view.status), view.status);
+    let started = paint(DIM, &view.started_at);
+    let run = paint(TITLE, &view.run);
+    let mut out = format!("{run} {status}: {}, {started}\n", view.definition);
+    let whole = [took(view.duration_ms), spent(&view.usage)];
+    let whole: Vec<String> = whole.into_iter().flatten().collect();
+    if !whole.is_empty() {
+        out.push_str(&format!("{}\n", whole.join(", ")));
+    }
+    out.push_str(&format!("\n{}", steps(&view.steps)));
+    if view.steps.iter().any(|step| step.tolerated) {
+        out.push_str("* its failure is tolerated\n");
+    }
+    if let Some(error) = &view.error {
+        out.push_str(&format!("\n{} [{}]\n", plain(&error.message), error.code));
+        if let Some(help) = &error.help {
+            out.push_str(&format!("  {} {}\n", paint(HINT, "help:"), plain(help)));
+        }
+    }
+    if let Some(command) = summary::goes_on("kb", &view.run, view.status) {
+        out.push_str(&format!("\ngo on with: {}\n", paint(TITLE, &command)));
+    }
+    out
+}
+
+fn steps(steps: &[InstanceView]) -> String {
+    let mut table = Table::new(["STEP", "STATUS", "TRIES", "TIME", "TOKENS", "GATE", "WHY"]);
+    for step in steps {
+        let mark = if step.tolerated { "*" } else { "" };
+        let tokens = step.usage.prompt_tokens + step.usage.completion_tokens;
+        let or_none = |n: u64| if n == 0 { String::new() } else { n.to_string() };
+        let why = step.error.as_ref().map(|e| format!("{} [{}]", e.message, e.code));
+        table.row([
+            step.instance.clone(),
+            format!("{}{mark}", step.status),
+            or_none(u64::from(step.attempts)),
+            took(step.duration_ms).unwrap_or_default(),
+            or_none(tokens),
+            step.verdict.clone().unwrap_or_default(),
+            why.unwrap_or_default(),
+        ]);
+    }
+    table.text()
+}
+
+fn took(ms: Option<u64>) -> Option<String> {
+    ms.map(|ms| format_duration(Duration::from_millis(ms)))
+}

@@ -1,0 +1,67 @@
+use crate::cli::terminal::{DIM, TITLE, Terminal, paint};
+use crate::cli::{CliResult, Exit};
+use crate::service::{self, SpecialistSheet};
+
+/// Show one specialist: role, model, tools, limits, input and output
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Args {
+    /// Its id
+    id: String,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
+    let sheet = service::show_specialist(&service::here()?, &args.id)?;
+    if args.json {
+        terminal.json(&sheet.view)?;
+    } else {
+        terminal.out(&text(&sheet))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn text(sheet: &SpecialistSheet) -> String {
+    let view = &sheet.view;
+    let mut out =
+        format!("{}  {}\n{}\n", paint(TITLE, &view.id), view.name, paint(DIM, &view.path));
+    if let Some(description) = &view.description {
+        out.push_str(&format!("\n{}\n", description.trim_end()));
+    }
+    let mut row = |title: &str, text: String| {
+        if !text.is_empty() {
+            out.push_str(&format!("\n{}\n", paint(TITLE, title)));
+            text.trim_end().lines().for_each(|line| out.push_str(&format!("  {line}\n")));
+        }
+    };
+    row("model", sheet.model.clone());
+    row("limits", sheet.limits.clone());
+    row("tools", view.tools.join("\n"));
+    row("tools that this version does not have", view.unknown_tools.join("\n"));
+    row("capabilities", view.capabilities.join("\n"));
+    row("constraints", sheet.constraints.join("\n"));
+    row("input", keys(view.input_schema.as_ref()));
+    row("output", keys(view.output_schema.as_ref()));
+    row("role", sheet.role.clone());
+    out
+}
+
+/// The keys of an object schema with their types, one a line; `?` marks those that may be absent.
+fn keys(schema: Option<&crate::value::Json>) -> String {
+    let Some(properties) = schema.and_then(|s| s["properties"].as_object()) else {
+        return String::new();
+    };
+    let required = schema.and_then(|s| s["required"].as_array());
+    let is_required = |key: &str| required.is_some_and(|list| list.iter().any(|r| r == key));
+    let line = |(key, kind): (&String, &crate::value::Json)| {
+        let mark = if is_required(key) { "" } else { "?" };
+        let name = match (kind["type"].as_str(), kind["items"]["type"].as_str()) {
+            (Some("array"), Some(item)) => format!("{item}[]"),
+            (Some(name), _) => name.to_owned(),
+            (None, _) => kind.to_string(),
+        };
+        format!("{key}{mark}: {name}")
+    };
+    properties.iter().map(line).collect::<Vec<_>>().join("\n")
+}

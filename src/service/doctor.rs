@@ -1,0 +1,242 @@
+//! Whether this place can do the work: each finding is ok, a warning or an error with the mend.
+
+use super::ServiceError;
+use super::project::Project;
+use super::validation::validate_playbooks;
+use crate::definition::ApprovalLevel;
+use crate::diagnostic::Severity;
+use crate::journal::Journal;
+use crate::llm::{
+    Asker, ChatRequest, GenaiProvider, Message, ModelProvider, TierReport, Tiers, local_servers,
+};
+use crate::process::{BaseEnvironment, Supervisor};
+use serde::Serialize;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// How a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// As it should be.
+    Ok,
+    /// Works, with less than there could be.
+    Warning,
+    /// Does not work.
+    Error,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// How it is.
+    pub level: Level,
+    /// What was looked at, in a word.
+    pub subject: &'static str,
+    /// What was found.
+    pub message: String,
+    /// The mend.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+}
+
+impl Finding {
+    fn new(level: Level, subject: &'static str, message: impl Into<String>) -> Self {
+        Finding { level, subject, message: message.into(), help: None }
+    }
+
+    fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// Looks at everything; with `call`, asks each model one real question. A missing project is a
+/// finding, not an error.
+pub async fn doctor(project: Result<Project, ServiceError>, call: bool) -> Vec<Finding> {
+    let version = format!("kb {}", env!("CARGO_PKG_VERSION"));
+    let mut findings = vec![Finding::new(Level::Ok, "version", version)];
+    let project = match project {
+        Ok(project) => project,
+        Err(error) => {
+            let help = error.help().unwrap_or_default();
+            findings.push(Finding::new(Level::Error, "project", error.to_string()).help(help));
+            return findings;
+        }
+    };
+    findings.push(definitions(&project));
+    findings.push(state(&project));
+    findings.push(journal(&project));
+    findings.push(bash(&project));
+    findings.push(processes(&project));
+    findings.push(sandbox(&project));
+    findings.extend(models(&project, call).await);
+    findings
+}
+
+fn definitions(project: &Project) -> Finding {
+    let root = project.place.root.display();
+    let (playbooks, specialists) =
+        (project.catalog.playbooks.len(), project.catalog.specialists.len());
+    let have = format!("{root}: {playbooks} playbooks, {specialists} specialists");
+    let count = |severity| {
+        move |report: &super::Report| {
+            report.diagnostics.iter().filter(|d| d.severity == severity).count()
+        }
+    };
+    let help = "`kb playbook validate` shows them";
+    match validate_playbooks(project, &[]) {
+        Err(error) => Finding::new(Level::Error, "project", error.to_string()),
+        Ok(report) if report.has_errors() => {
+            let n = count(Severity::Error)(&report);
+            Finding::new(Level::Error, "project", format!("{have}, {n} errors")).help(help)
+        }
+        Ok(report) if report.has_warnings() => {
+            let n = count(Severity::Warning)(&report);
+            Finding::new(Level::Warning, "project", format!("{have}, {n} warnings")).help(help)
+        }
+        Ok(_) => Finding::new(Level::Ok, "project", have),
+    }
+}
+
+fn state(project: &Project) -> Finding {
+    let folder = &project.place.state_dir;
+    let probe = folder.join(format!(".probe-{}", std::process::id()));
+    let tried = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&probe, b"ok"));
+    let _ = std::fs::remove_file(&probe);
+    match tried {
+        Ok(()) => Finding::new(Level::Ok, "state", folder.display().to_string()),
+        Err(error) => {
+            let message = format!("`{}` cannot be written: {error}", folder.display());
+            Finding::new(Level::Error, "state", message)
+                .help("mend its permissions, or name another place by XDG_STATE_HOME")
+        }
+    }
+}
+
+fn journal(project: &Project) -> Finding {
+    let listed = project.place.journal(Default::default()).and_then(|journal| journal.list());
+    match listed {
+        Ok(rows) => Finding::new(Level::Ok, "journal", format!("opens, {} runs", rows.len())),
+        Err(error) => {
+            let error = ServiceError::from(error);
+            let finding = Finding::new(Level::Error, "journal", error.to_string());
+            match error.help() {
+                Some(help) => finding.help(help),
+                None => finding,
+            }
+        }
+    }
+}
+
+fn bash(project: &Project) -> Finding {
+    let path = project.place.env.get("PATH").map(String::as_str).unwrap_or_default();
+    let found = std::env::split_paths(path).map(|folder| folder.join("bash")).find(|p| p.is_file());
+    match found {
+        Some(path) => Finding::new(Level::Ok, "bash", path.display().to_string()),
+        None => Finding::new(Level::Error, "bash", "not found in PATH")
+            .help("`run:` steps that are one text need it; a list of words runs without a shell"),
+    }
+}
+
+fn processes(project: &Project) -> Finding {
+    let settings = &project.catalog.settings;
+    let base = BaseEnvironment::select(project.place.env.clone(), &settings.env_pass);
+    let level = Supervisor::new(base).level();
+    let message = format!("{}: {}", level.as_str(), level.description());
+    Finding::new(Level::Ok, "processes", message)
+}
+
+fn sandbox(project: &Project) -> Finding {
+    let settings = &project.catalog.settings;
+    let level = crate::tool::sandbox_level();
+    let name = match level {
+        ApprovalLevel::None => "none",
+        ApprovalLevel::Process => "process",
+        ApprovalLevel::Kernel => "kernel",
+    };
+    let needed = settings.critical_unapproved_at.unwrap_or(ApprovalLevel::Kernel);
+    if settings.sandbox_require.is_some_and(|required| required > level) {
+        return Finding::new(Level::Error, "sandbox", format!("{name}, and more is required"))
+            .help("no run starts below `sandbox.require` of the settings");
+    }
+    if needed > level {
+        let message = format!("{name}: a specialist's shell needs a person's word");
+        return Finding::new(Level::Warning, "sandbox", message).help(
+            "`--yes` approves for one run; `sandbox: {criticalUnapprovedAt: process}` in the \
+             settings for all",
+        );
+    }
+    Finding::new(Level::Ok, "sandbox", format!("{name}: a specialist's shell runs unapproved"))
+}
+
+async fn models(project: &Project, call: bool) -> Vec<Finding> {
+    let mut tiers = Tiers::from(&project.catalog.settings, &project.place.env);
+    if tiers.is_empty() {
+        tiers = tiers.with_local(&local_servers().await);
+    }
+    let reports = tiers.describe();
+    if reports.is_empty() {
+        let finding = Finding::new(Level::Warning, "models", "none found");
+        return vec![finding.help(
+            "set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY, start a local server such as \
+             Ollama, or write `llm.tiers` in the settings; playbooks without specialists and \
+             `--script` need none",
+        )];
+    }
+    let provider = GenaiProvider::new(tiers);
+    let mut findings = Vec::new();
+    let mut asked: Vec<(String, Finding)> = Vec::new();
+    for report in reports {
+        let finding = match &report.target {
+            Err(_) => Finding::new(Level::Error, "models", report.to_string())
+                .help("mend `llm.tiers` in the settings or the environment"),
+            Ok(target) if call => {
+                let key = format!("{} {}", target.endpoint, target.model);
+                match asked.iter().find(|(known, _)| *known == key) {
+                    Some((_, known)) => {
+                        Finding { message: format!("{report}: as above"), ..known.clone() }
+                    }
+                    None => {
+                        let finding = ask(&provider, &report).await;
+                        asked.push((key, finding.clone()));
+                        finding
+                    }
+                }
+            }
+            Ok(_) => Finding::new(Level::Ok, "models", report.to_string()),
+        };
+        findings.push(finding);
+    }
+    findings
+}
+
+/// Asks a model one short question.
+async fn ask(provider: &GenaiProvider, report: &TierReport) -> Finding {
+    let model = match provider.resolve(report.tier, None) {
+        Ok(model) => model,
+        Err(error) => return Finding::new(Level::Error, "models", error.to_string()),
+    };
+    let request = ChatRequest {
+        model,
+        messages: vec![Message::User("Answer with the one word: ready".to_owned())],
+        tools: Vec::new(),
+        response_schema: None,
+        temperature: Some(0.0),
+        max_tokens: Some(64),
+        timeout: Duration::from_secs(30),
+        asker: Asker::default(),
+    };
+    let began = crate::clock::instant();
+    let reply = provider.chat(request, &|_| {}, &CancellationToken::new()).await;
+    let took = crate::value::format_duration(began.elapsed());
+    match reply {
+        Ok(_) => Finding::new(Level::Ok, "models", format!("{report}: answered in {took}")),
+        // A cut answer is an answer: the model is there and its key is right.
+        Err(error) if error.to_string().contains("length limit") => {
+            Finding::new(Level::Ok, "models", format!("{report}: answered in {took}"))
+        }
+        Err(error) => Finding::new(Level::Error, "models", format!("{report}: {error}"))
+            .help("check the key, the endpoint and the model's name"),
+    }
+}

@@ -1,0 +1,262 @@
+//! Looking back at runs: everything from the journal, through the same public events as live.
+
+use super::runs::{Frozen, Place};
+use super::{Kind, Project, ServiceError};
+use crate::definition::InconclusivePolicy;
+use crate::diagnostic::Code;
+use crate::engine::{Folded, Payloads};
+use crate::journal::sqlite::SqliteJournal;
+use crate::journal::{Journal, RunRow, StoredEvent};
+use crate::plan::Plan;
+use crate::run::{self, Payload, Record, Rules};
+use crate::value::{Failure, Json, RunId};
+use crate::wire::{Body, Event, RunHead, RunView, Translator};
+use std::sync::Arc;
+
+/// Runs of the project, newest first.
+pub fn list_runs(project: &Project, limit: usize) -> Result<Vec<RunView>, ServiceError> {
+    let journal = project.place.journal(Default::default())?;
+    let rows = journal.list()?;
+    let view = |row: &RunRow| match Reader::of(&project.place, journal.clone(), row.clone()) {
+        Ok(mut reader) => reader.view(),
+        // A run that cannot be read back in full still has its line.
+        Err(_) => Ok(RunView::head(&head(row))),
+    };
+    rows.iter().take(limit).map(view).collect()
+}
+
+/// One run with its steps.
+pub fn show_run(project: &Project, name: &str) -> Result<RunView, ServiceError> {
+    Reader::open(project, name)?.view()
+}
+
+/// The public events of a run, from its first to the last that is stored.
+pub fn run_events(project: &Project, name: &str) -> Result<Vec<Event>, ServiceError> {
+    let mut reader = Reader::open(project, name)?;
+    let entries = reader.poll()?.into_iter().filter_map(|entry| match entry {
+        LogEntry::Event(event) => Some(*event),
+        LogEntry::Text { .. } => None,
+    });
+    Ok(entries.collect())
+}
+
+/// What a run hands out, or what one of its steps or items does, in its last iteration.
+pub fn run_output(
+    project: &Project,
+    name: &str,
+    step: Option<&str>,
+) -> Result<Arc<Json>, ServiceError> {
+    let mut reader = Reader::open(project, name)?;
+    let (run, stored) = (reader.row.run.clone(), reader.unread()?);
+    let mut found = None;
+    let mut names = Vec::new();
+    for stored in &stored {
+        for event in reader.translator.translate(stored.seq, stored.at, &stored.event) {
+            let instance = event.place.as_ref().map(|place| place.instance.to_string());
+            match (&event.body, step) {
+                (Body::RunEnd { outputs, outputs_blob, .. }, None) => {
+                    found = reader.value(outputs.as_ref(), outputs_blob.as_ref())?;
+                }
+                (Body::StepEnd { output, output_blob, .. }, Some(step)) => {
+                    if instance.as_deref() == Some(step) {
+                        found = reader.value(output.as_ref(), output_blob.as_ref())?;
+                    }
+                    names.extend(instance);
+                }
+                _ => {}
+            }
+        }
+    }
+    found.ok_or_else(|| no_output(&reader, &run, step, names))
+}
+
+fn no_output(reader: &Reader, run: &RunId, step: Option<&str>, names: Vec<String>) -> ServiceError {
+    let status = reader.row.status;
+    match step {
+        Some(step) if !names.iter().any(|name| name == step) => {
+            let plan = reader.plan.steps().iter().map(|s| s.step.id.to_string());
+            if reader.plan.find(step).is_some() {
+                let message = format!("step `{step}` of run `{run}` has not ended");
+                return ServiceError::refused(Failure::new(Code::NOT_RESUMABLE.as_str(), message));
+            }
+            ServiceError::unknown(Kind::Step, step, plan.chain(names))
+        }
+        Some(step) => {
+            let message = format!("step `{step}` of run `{run}` handed out nothing");
+            ServiceError::refused(Failure::new(Code::NOT_RESUMABLE.as_str(), message))
+        }
+        None => {
+            let message = format!("run `{run}` is {status} and has handed out nothing");
+            let failure = Failure::new(Code::NOT_RESUMABLE.as_str(), message);
+            ServiceError::refused(
+                failure.help(format!("`kb run output {run} STEP` prints one step's")),
+            )
+        }
+    }
+}
+
+/// One thing of a run's log.
+#[derive(Debug, Clone)]
+pub enum LogEntry {
+    /// A public event.
+    Event(Box<Event>),
+    /// Text that belongs to an instance: what a process wrote, what a model said.
+    Text {
+        /// Whose.
+        instance: String,
+        /// The step's id.
+        step: String,
+        /// `stdout`, `stderr` or `model`.
+        channel: &'static str,
+        /// The text itself.
+        text: String,
+    },
+}
+
+/// Reads a run's journal, once or as it grows.
+pub struct Reader {
+    journal: Arc<SqliteJournal>,
+    row: RunRow,
+    plan: Arc<Plan>,
+    rules: Rules,
+    translator: Translator,
+    seq: u64,
+}
+
+impl Reader {
+    /// For a run by its id, a unique prefix, or `@last`.
+    pub fn open(project: &Project, name: &str) -> Result<Reader, ServiceError> {
+        let journal = project.place.journal(Default::default())?;
+        let run = find_run(&journal, name)?;
+        let row = journal.run(&run)?;
+        Reader::of(&project.place, journal, row)
+    }
+
+    fn of(_: &Place, journal: Arc<SqliteJournal>, row: RunRow) -> Result<Reader, ServiceError> {
+        let frozen: Frozen = serde_json::from_value(row.frozen.clone()).map_err(|error| {
+            let message = format!("what run `{}` has frozen cannot be read: {error}", row.run);
+            ServiceError::environment(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), message))
+        })?;
+        let (catalog, plan) = frozen.thaw()?;
+        let inconclusive = catalog.settings.inconclusive.unwrap_or(InconclusivePolicy::Warn);
+        let rules = Rules { max_parallel: frozen.max_parallel.max(1), inconclusive };
+        let translator = Translator::new(row.run.clone(), &plan);
+        Ok(Reader { journal, row, plan, rules, translator, seq: 0 })
+    }
+
+    /// The run's id.
+    pub fn run(&self) -> &RunId {
+        &self.row.run
+    }
+
+    /// Refuses a step that the run does not have.
+    pub fn has_step(&self, step: &str) -> Result<(), ServiceError> {
+        let own = step.split('[').next().unwrap_or(step);
+        if self.plan.find(own).is_some() {
+            return Ok(());
+        }
+        let known = self.plan.steps().iter().map(|s| s.step.id.to_string());
+        Err(ServiceError::unknown(Kind::Step, step, known))
+    }
+
+    /// Whether somebody is at work on the run, so that more may follow.
+    pub fn is_live(&self) -> Result<bool, ServiceError> {
+        Ok(self.journal.is_held(&self.row.run)?)
+    }
+
+    /// What was stored since the last time.
+    pub fn poll(&mut self) -> Result<Vec<LogEntry>, ServiceError> {
+        let mut entries = Vec::new();
+        for stored in self.unread()? {
+            let events = self.translator.translate(stored.seq, stored.at, &stored.event);
+            let texts = self.texts(&stored)?;
+            let said_first = matches!(stored.event, run::Event::AttemptEnded { .. });
+            let events = events.into_iter().map(|event| LogEntry::Event(Box::new(event)));
+            match said_first {
+                true => entries.extend(texts.into_iter().chain(events)),
+                false => entries.extend(events.chain(texts)),
+            }
+        }
+        Ok(entries)
+    }
+
+    fn unread(&mut self) -> Result<Vec<StoredEvent>, ServiceError> {
+        let stored = self.journal.events(&self.row.run, self.seq)?;
+        self.seq = stored.last().map_or(self.seq, |last| last.seq);
+        Ok(stored)
+    }
+
+    fn view(&mut self) -> Result<RunView, ServiceError> {
+        let stored = self.unread()?;
+        let folded = Folded::of(&self.plan, self.rules.clone(), &stored);
+        Ok(RunView::of(&head(&self.row), &self.plan, &folded.state))
+    }
+
+    fn texts(&self, stored: &StoredEvent) -> Result<Vec<LogEntry>, ServiceError> {
+        let (ix, parts) = match &stored.event {
+            run::Event::AttemptEnded { instance, streams: Some(streams), .. } => {
+                let streams = self.load(streams)?;
+                let stream =
+                    |channel| (channel, streams[channel].as_str().unwrap_or_default().to_owned());
+                (*instance, vec![stream("stdout"), stream("stderr")])
+            }
+            run::Event::Recorded { instance, record: Record::ModelCall { text, .. }, .. } => {
+                let text = self.load(text)?;
+                (*instance, vec![("model", text.as_str().unwrap_or_default().to_owned())])
+            }
+            _ => return Ok(Vec::new()),
+        };
+        let Some(place) = self.translator.place(ix) else { return Ok(Vec::new()) };
+        let (instance, step) = (place.instance.to_string(), place.step.to_string());
+        let entry = |(channel, text)| LogEntry::Text {
+            instance: instance.clone(),
+            step: step.clone(),
+            channel,
+            text,
+        };
+        let parts = parts.into_iter().filter(|(_, text): &(_, String)| !text.trim().is_empty());
+        Ok(parts.map(entry).collect())
+    }
+
+    fn load(&self, payload: &Payload) -> Result<Arc<Json>, ServiceError> {
+        let journal: Arc<dyn Journal> = self.journal.clone();
+        Ok(Payloads::new(journal).load(payload)?)
+    }
+
+    fn value(
+        &self,
+        inline: Option<&Arc<Json>>,
+        blob: Option<&crate::wire::Blob>,
+    ) -> Result<Option<Arc<Json>>, ServiceError> {
+        match (inline, blob) {
+            (Some(value), _) => Ok(Some(value.clone())),
+            (None, Some(blob)) => {
+                let payload = Payload::Blob { digest: blob.sha256, bytes: blob.bytes };
+                self.load(&payload).map(Some)
+            }
+            (None, None) => Ok(None),
+        }
+    }
+}
+
+fn find_run(journal: &SqliteJournal, name: &str) -> Result<RunId, ServiceError> {
+    use crate::journal::JournalError;
+    match journal.find(name) {
+        Ok(run) => Ok(run),
+        Err(JournalError::NoRun(_)) => {
+            let known = journal.list()?.into_iter().map(|row| row.run.to_string());
+            Err(ServiceError::unknown(Kind::Run, name, known))
+        }
+        Err(other) => Err(other.into()),
+    }
+}
+
+fn head(row: &RunRow) -> RunHead {
+    RunHead {
+        run: row.run.clone(),
+        status: row.status,
+        definition: row.definition.clone(),
+        started_at: row.started_at,
+        ended_at: row.ended_at,
+    }
+}

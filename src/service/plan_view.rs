@@ -1,0 +1,218 @@
+//! What a run would do, without running anything: prompts as far as they can be rendered, the order,
+//! what may be skipped, models, tools, and what it may cost.
+
+use super::playbooks::what;
+use super::starting::{Ask, Start, resolve};
+use super::{Project, ServiceError};
+use crate::definition::{RunIf, Specialist, Step, StepKind, TaskText};
+use crate::expression::{Root, Scope, Strength};
+use crate::llm::Tiers;
+use crate::plan::{Plan, PlanStep, StepIx};
+use crate::value::{Json, JsonMap};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// A plan as people look at it before they run it.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanView {
+    /// The definition's id.
+    pub definition: String,
+    /// Its file.
+    pub path: String,
+    /// Parameters as they would be.
+    pub params: JsonMap,
+    /// Steps in an order that the graph allows.
+    pub steps: Vec<PlannedStep>,
+    /// The longest chain of steps.
+    pub critical_path: Vec<String>,
+    /// What the models may cost; null where a price is not known.
+    pub cost: Option<CostRange>,
+}
+
+/// A step that would run.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlannedStep {
+    /// Its id.
+    pub id: String,
+    /// Its kind key.
+    pub kind: &'static str,
+    /// What it does, in a few words.
+    pub what: String,
+    /// What it waits for.
+    pub after: Vec<Edge>,
+    /// Its condition, as written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
+    /// Whether it may end without having run.
+    pub may_skip: bool,
+    /// Whether it is one of `finally`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub finally: bool,
+    /// A specialist's task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<Prompt>,
+    /// The model that would be asked, or why there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The tools that may be called.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+    /// The checks of its gate.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<&'static str>,
+}
+
+/// What a step waits for.
+#[derive(Debug, Clone, Serialize)]
+pub struct Edge {
+    /// Which step.
+    pub step: String,
+    /// `needs`, `may-skip` or `watch`.
+    pub strength: &'static str,
+}
+
+/// A task as far as it can be rendered.
+#[derive(Debug, Clone, Serialize)]
+pub struct Prompt {
+    /// Placeholders that cannot be filled yet stay as they are written.
+    pub text: String,
+    /// Whether all of it is rendered.
+    pub complete: bool,
+}
+
+/// From one short answer a step to every call that its limits allow.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CostRange {
+    /// Dollars.
+    pub min_usd: f64,
+    /// Dollars.
+    pub max_usd: f64,
+}
+
+/// What a run of this definition with these parameters would do.
+pub fn plan_view(
+    project: &Project,
+    start: &Start,
+    ask: Option<&mut Ask<'_>>,
+) -> Result<PlanView, ServiceError> {
+    let (project, id, params) = resolve(project, start, ask)?;
+    let plan = project.plan(id.as_str())?;
+    let mut tiers = Tiers::from(&project.catalog.settings, &project.place.env);
+    if let Some(model) = &start.overrides.model {
+        tiers = tiers.with_model(model);
+    }
+    let scope = Known { params: Arc::new(Json::Object(params.clone())) };
+    let steps = plan.order().iter().map(|ix| step(&plan, *ix, &tiers, &scope)).collect();
+    let chain = plan.critical_path(|_| 1);
+    Ok(PlanView {
+        definition: plan.playbook().id.to_string(),
+        path: plan.playbook().path.clone(),
+        params,
+        steps,
+        critical_path: chain.iter().map(|ix| plan.step(*ix).step.id.to_string()).collect(),
+        cost: cost(&plan, &tiers),
+    })
+}
+
+fn step(plan: &Plan, ix: StepIx, tiers: &Tiers, scope: &Known) -> PlannedStep {
+    let planned = plan.step(ix);
+    let step = &planned.step;
+    let edge = |d: &crate::plan::Dependency| Edge {
+        step: plan.step(d.on).step.id.to_string(),
+        strength: d.strength.as_str(),
+    };
+    let checks = match &step.kind {
+        StepKind::Gate(checks) => checks.as_slice(),
+        _ => step.verify.as_ref().map_or(&[][..], |verify| verify.checks.as_slice()),
+    };
+    let specialist = planned.specialist.as_deref();
+    PlannedStep {
+        id: step.id.to_string(),
+        kind: step.kind.name(),
+        what: what(&step.kind),
+        after: planned.dependencies.iter().map(edge).collect(),
+        condition: step.condition.as_ref().map(|c| c.source().to_owned()),
+        may_skip: may_skip(plan, ix),
+        finally: planned.is_finally(),
+        prompt: prompt(step, scope),
+        model: specialist.map(|s| model(s, tiers)),
+        tools: specialist.map(tools).unwrap_or_default(),
+        checks: checks.iter().map(super::playbooks::check_name).collect(),
+    }
+}
+
+fn tools(specialist: &Specialist) -> Vec<String> {
+    specialist.tools.iter().map(ToString::to_string).collect()
+}
+
+fn model(specialist: &Specialist, tiers: &Tiers) -> String {
+    let choice = &specialist.model;
+    match tiers.target(choice.tier, choice.model.as_deref()) {
+        Ok(target) => format!("{} ({})", target.model, choice.tier),
+        Err(_) => format!("none for the tier `{}`", choice.tier),
+    }
+}
+
+fn prompt(step: &Step, scope: &Known) -> Option<Prompt> {
+    let StepKind::Specialist { task: Some(task), .. } = &step.kind else { return None };
+    Some(match task {
+        TaskText::Inline(template) => {
+            let (text, complete) = template.preview(scope);
+            Prompt { text, complete }
+        }
+        TaskText::File { path, .. } => {
+            Prompt { text: format!("(the text of {path})"), complete: true }
+        }
+    })
+}
+
+/// A step may be skipped by its own condition, or because something that it needs may be.
+fn may_skip(plan: &Plan, ix: StepIx) -> bool {
+    let PlanStep { step, dependencies, .. } = plan.step(ix);
+    let inherits = matches!(step.run_if, RunIf::AllSucceeded | RunIf::AnySucceeded);
+    step.condition.is_some()
+        || (inherits
+            && dependencies.iter().any(|d| d.strength == Strength::Needs && may_skip(plan, d.on)))
+}
+
+/// What a prompt and an answer are taken to be at least and at most, in tokens.
+const LEAST: (f64, f64) = (500.0, 100.0);
+const MOST: (f64, f64) = (8_000.0, 4_096.0);
+
+fn cost(plan: &Plan, tiers: &Tiers) -> Option<CostRange> {
+    let mut range = CostRange { min_usd: 0.0, max_usd: 0.0 };
+    for (ix, planned) in plan.iter() {
+        let Some(specialist) = planned.specialist.as_deref() else { continue };
+        let target = tiers.target(specialist.model.tier, specialist.model.model.as_deref()).ok()?;
+        let price = target.price?;
+        let dollars =
+            |(read, written): (f64, f64)| (read * price.input + written * price.output) / 1e6;
+        let answer = specialist.model.max_tokens.map_or(MOST.1, f64::from);
+        let reworks = planned.step.verify.as_ref().map_or(0, |verify| verify.max_reworks);
+        let calls = f64::from(specialist.limits.max_steps) * f64::from(reworks + 1);
+        if !may_skip(plan, ix) {
+            range.min_usd += dollars(LEAST);
+        }
+        range.max_usd += calls * dollars((MOST.0, answer));
+    }
+    Some(range)
+}
+
+/// What is known before anything has run: the parameters.
+struct Known {
+    params: Arc<Json>,
+}
+
+impl Scope for Known {
+    fn lookup(&self, root: &Root, field: Option<&str>) -> Option<Arc<Json>> {
+        match (root, field) {
+            (Root::Param(name), None) => self.params.get(name).cloned().map(Arc::new),
+            (Root::Params, None) => Some(self.params.clone()),
+            (Root::Params, Some(name)) => self.params.get(name).cloned().map(Arc::new),
+            _ => None,
+        }
+    }
+}

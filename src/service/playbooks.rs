@@ -1,0 +1,135 @@
+//! Playbooks and workflows as people look at them: a list, one of them, its graph.
+
+use super::{Project, ServiceError};
+use crate::definition::{Check, RunCommand, Step, StepKind, StepPhase};
+use crate::plan::{Plan, graph as drawing};
+use crate::wire::DefinitionView;
+
+/// A definition as people look at it.
+#[derive(Debug, Clone)]
+pub struct DefinitionSheet {
+    /// Its public form.
+    pub view: DefinitionView,
+    /// Its steps in file order, those of `finally` last.
+    pub steps: Vec<StepLine>,
+}
+
+/// A step in one line.
+#[derive(Debug, Clone)]
+pub struct StepLine {
+    /// Its id.
+    pub id: String,
+    /// Its kind with what it does, in a few words.
+    pub what: String,
+    /// What it waits for, however strongly.
+    pub after: Vec<String>,
+    /// Its condition, as written.
+    pub condition: Option<String>,
+    /// Whether it is one of `finally`.
+    pub finally: bool,
+}
+
+/// How a graph is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GraphFormat {
+    /// For a terminal.
+    Text,
+    /// For Graphviz.
+    Dot,
+    /// For markdown.
+    Mermaid,
+    /// For programs.
+    Json,
+}
+
+/// Every clean definition of the project.
+pub fn list_playbooks(project: &Project) -> Vec<DefinitionView> {
+    project.catalog.playbooks.values().map(|p| DefinitionView::from(&**p)).collect()
+}
+
+/// One definition in full.
+pub fn show_playbook(project: &Project, id: &str) -> Result<DefinitionSheet, ServiceError> {
+    let playbook = project.playbook(id)?;
+    let (plan, _) = Plan::build(&playbook, &project.catalog);
+    let steps = playbook.steps.iter().chain(&playbook.finally);
+    Ok(DefinitionSheet {
+        view: DefinitionView::from(&*playbook),
+        steps: steps.map(|step| line(step, plan.as_ref())).collect(),
+    })
+}
+
+/// What waits for what, drawn.
+pub fn graph(project: &Project, id: &str, format: GraphFormat) -> Result<String, ServiceError> {
+    let plan = project.plan(id)?;
+    let text = match format {
+        GraphFormat::Text => drawing::text(&plan),
+        GraphFormat::Dot => drawing::dot(&plan),
+        GraphFormat::Mermaid => drawing::mermaid(&plan),
+        GraphFormat::Json => format!("{:#}", drawing::json(&plan)),
+    };
+    Ok(text.trim_end().to_owned() + "\n")
+}
+
+fn line(step: &Step, plan: Option<&Plan>) -> StepLine {
+    let planned = plan.and_then(|plan| plan.find(step.id.as_str()).map(|ix| (plan, ix)));
+    let after = match planned {
+        Some((plan, ix)) => {
+            let on = plan.step(ix).dependencies.iter().map(|d| &plan.step(d.on).step.id);
+            on.map(ToString::to_string).collect()
+        }
+        None => step.depends_on.iter().map(|(id, _)| id.to_string()).collect(),
+    };
+    StepLine {
+        id: step.id.to_string(),
+        what: what(&step.kind),
+        after,
+        condition: step.condition.as_ref().map(|c| c.source().to_owned()),
+        finally: step.phase == StepPhase::Finally,
+    }
+}
+
+/// A step's kind with what it does, in a few words.
+pub(super) fn what(kind: &StepKind) -> String {
+    match kind {
+        StepKind::Specialist { specialist, .. } => format!("specialist {specialist}"),
+        StepKind::Run { command: RunCommand::Shell(script), .. } => {
+            let first = script.trim().lines().next().unwrap_or_default();
+            let more = if script.trim().lines().count() > 1 { " …" } else { "" };
+            format!("run {}{more}", cut(first, 40))
+        }
+        StepKind::Run { command: RunCommand::Argv(words), .. } => {
+            let program = words.first().and_then(|word| word.as_literal()).unwrap_or_default();
+            format!("run {program} …")
+        }
+        StepKind::Tool { tool, .. } => format!("tool {tool}"),
+        StepKind::Http(step) => format!("http {}", step.method),
+        StepKind::Set(values) => {
+            let names: Vec<&str> = values.iter().map(|(name, _)| name.as_str()).collect();
+            format!("set {}", names.join(", "))
+        }
+        StepKind::Gate(checks) => {
+            let names: Vec<&str> = checks.iter().map(check_name).collect();
+            format!("gate {}", names.join(", "))
+        }
+        StepKind::NotYet(name) => format!("{name} (not built yet)"),
+    }
+}
+
+/// A check's key as people write it.
+pub(super) fn check_name(check: &Check) -> &'static str {
+    match check {
+        Check::Schema(_) => "schema",
+        Check::File { .. } => "file",
+        Check::Command { .. } => "command",
+        Check::Expr(_) => "expr",
+        Check::NotYet(name) => name,
+    }
+}
+
+/// The first characters of a text, with a mark where some are missing.
+pub(super) fn cut(text: &str, chars: usize) -> String {
+    match text.char_indices().nth(chars) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}

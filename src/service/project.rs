@@ -1,0 +1,207 @@
+use super::runs::Place;
+use super::{Kind, ServiceError};
+use crate::definition::{Catalog, InputFile, Playbook, load};
+use crate::diagnostic::{Diagnostic, Sources};
+use crate::plan::Plan;
+use crate::project;
+use crate::value::DefinitionId;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A project with everything that it defines, and every problem of that.
+#[derive(Debug, Clone)]
+pub struct Project {
+    /// Where its runs take place.
+    pub place: Place,
+    /// Every definition file, and the ones that were named.
+    pub files: Vec<InputFile>,
+    /// What is clean of them.
+    pub catalog: Catalog,
+    /// What is wrong with the others, and what is worth knowing.
+    pub diagnostics: Vec<Diagnostic>,
+    home: project::Project,
+}
+
+/// A file with errors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrokenFile {
+    /// As people know it.
+    pub path: String,
+    /// How many.
+    pub errors: usize,
+}
+
+/// The project of the present folder.
+pub fn here() -> Result<Project, ServiceError> {
+    let folder = present_folder()?;
+    match project::Project::find(&folder) {
+        Some(home) => Ok(Project::load(home)),
+        None => Err(ServiceError::NoProject { from: folder }),
+    }
+}
+
+/// The project of the present folder; where there is none and a file is named, that file alone.
+pub fn here_or_bare(name: &str) -> Result<Project, ServiceError> {
+    let folder = present_folder()?;
+    match project::Project::find(&folder) {
+        Some(home) => Ok(Project::load(home)),
+        None if is_file(name) => Ok(Project::bare(project::Project::at(&folder))),
+        None => Err(ServiceError::NoProject { from: folder }),
+    }
+}
+
+fn present_folder() -> Result<std::path::PathBuf, ServiceError> {
+    use crate::value::Failure;
+    std::env::current_dir().map_err(|error| {
+        let code = crate::diagnostic::Code::PLACE_UNUSABLE.as_str();
+        let message = format!("the present folder cannot be found: {error}");
+        ServiceError::environment(Failure::new(code, message))
+    })
+}
+
+/// Whether a name is meant as a path: it names a file, and has a form that no id has.
+fn is_file(name: &str) -> bool {
+    name.contains(['/', '.']) && Path::new(name).is_file()
+}
+
+impl Project {
+    /// Reads and checks everything that a folder with `.kb/` defines.
+    pub fn load(home: project::Project) -> Project {
+        let (files, unreadable) = home.definition_files();
+        Project::from_files(home, files, unreadable)
+    }
+
+    /// A folder without `.kb/`; only files that are named belong to it.
+    fn bare(home: project::Project) -> Project {
+        Project::from_files(home, Vec::new(), Vec::new())
+    }
+
+    fn from_files(
+        home: project::Project,
+        files: Vec<InputFile>,
+        mut diagnostics: Vec<Diagnostic>,
+    ) -> Project {
+        let (catalog, problems) = load(files.clone());
+        diagnostics.extend(problems);
+        let place = Place {
+            root: home.root().to_owned(),
+            state_dir: home.state_dir(),
+            env: std::env::vars_os()
+                .filter_map(|(k, v)| k.into_string().ok().zip(v.into_string().ok()))
+                .collect(),
+        };
+        Project { place, files, catalog, diagnostics, home }
+    }
+
+    /// The same, with the files among these names taken in where they are not yet.
+    pub fn with_named(&self, names: &[&str]) -> Result<Project, ServiceError> {
+        let mut files = self.files.clone();
+        let mut unreadable = Vec::new();
+        for name in names.iter().filter(|name| is_file(name)) {
+            let path = self.home.relative(Path::new(name));
+            if files.iter().any(|file| file.path == path) {
+                continue;
+            }
+            match self.home.read_file(Path::new(name)) {
+                Ok(file) => files.push(file),
+                Err(problem) => unreadable.push(*problem),
+            }
+        }
+        if files.len() == self.files.len() && unreadable.is_empty() {
+            return Ok(self.clone());
+        }
+        let (_, own) = self.home.definition_files();
+        unreadable.extend(own);
+        Ok(Project::from_files(self.home.clone(), files, unreadable))
+    }
+
+    /// The texts that diagnostics point into.
+    pub fn sources(&self) -> &Sources {
+        &self.catalog.sources
+    }
+
+    /// The id that a name (an id or a path) has, whether or not its definition is clean.
+    pub fn definition_id(&self, name: &str) -> Result<DefinitionId, ServiceError> {
+        self.playbook(name).map(|playbook| playbook.id.clone())
+    }
+
+    /// The clean definition that a name (an id or a path) names.
+    pub fn playbook(&self, name: &str) -> Result<Arc<Playbook>, ServiceError> {
+        let all = &self.catalog.playbooks;
+        if let Some(playbook) = all.get(name) {
+            return Ok(playbook.clone());
+        }
+        let path = self.path_of(name);
+        if let Some(playbook) = all.values().find(|p| Some(&p.path) == path.as_ref()) {
+            return Ok(playbook.clone());
+        }
+        Err(self.broken(name).unwrap_or_else(|| {
+            ServiceError::unknown(Kind::Playbook, name, all.keys().map(ToString::to_string))
+        }))
+    }
+
+    /// The plan of a definition; every problem of it where there is none.
+    pub fn plan(&self, name: &str) -> Result<Plan, ServiceError> {
+        let playbook = self.playbook(name)?;
+        let (plan, problems) = Plan::build(&playbook, &self.catalog);
+        plan.ok_or_else(|| {
+            let own = self.diagnostics_of(&[&playbook.path]).into_iter().chain(problems);
+            self.refused(own.collect())
+        })
+    }
+
+    /// What is wrong with the file that a name names, where that is why it names no definition.
+    pub fn broken(&self, name: &str) -> Option<ServiceError> {
+        let path = self.path_of(name);
+        let means = |shown: &str| {
+            let stem = Path::new(shown).file_stem().and_then(|stem| stem.to_str());
+            let folder = Path::new(shown).parent().and_then(Path::file_name);
+            path.as_deref() == Some(shown)
+                || stem == Some(name)
+                || (stem == Some("specialist") && folder.is_some_and(|folder| folder == name))
+        };
+        let files = self.files.iter().map(|file| file.path.as_str()).filter(|path| means(path));
+        let mut own = self.diagnostics_of(&files.collect::<Vec<_>>());
+        // A file that cannot even be read has no text to point into.
+        own.extend(self.diagnostics.iter().filter(|d| d.span.is_none()).cloned().filter(|d| {
+            path.as_ref().is_some_and(|path| d.message.contains(&format!("`{path}`")))
+        }));
+        own.iter().any(Diagnostic::is_error).then(|| self.refused(own))
+    }
+
+    /// Problems that point into one of these files.
+    pub fn diagnostics_of(&self, paths: &[&str]) -> Vec<Diagnostic> {
+        let points = |d: &&Diagnostic| {
+            d.span.is_some_and(|span| paths.contains(&&*self.sources().get(span.source).path))
+        };
+        self.diagnostics.iter().filter(points).cloned().collect()
+    }
+
+    /// Files with errors, by path.
+    pub fn broken_files(&self) -> Vec<BrokenFile> {
+        let mut broken: Vec<BrokenFile> = Vec::new();
+        for problem in self.diagnostics.iter().filter(|d| d.is_error()) {
+            let Some(span) = problem.span else { continue };
+            let path = &*self.sources().get(span.source).path;
+            match broken.iter_mut().find(|file| file.path == path) {
+                Some(file) => file.errors += 1,
+                None => broken.push(BrokenFile { path: path.to_owned(), errors: 1 }),
+            }
+        }
+        broken
+    }
+
+    fn refused(&self, diagnostics: Vec<Diagnostic>) -> ServiceError {
+        let sources = Box::new(self.sources().clone());
+        ServiceError::Definitions { diagnostics, sources }
+    }
+
+    /// A name as a path of this project, where it is meant as one.
+    fn path_of(&self, name: &str) -> Option<String> {
+        let known = self.files.iter().any(|file| file.path == name);
+        match known {
+            true => Some(name.to_owned()),
+            false => name.contains(['/', '.']).then(|| self.home.relative(Path::new(name))),
+        }
+    }
+}

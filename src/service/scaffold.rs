@@ -1,0 +1,90 @@
+//! New files from shipped templates; nothing that is there is ever overwritten.
+
+use super::{Kind, Project, ServiceError};
+use crate::diagnostic::Code;
+use crate::project::{Placed, place_files};
+use crate::value::{DefinitionId, Failure, SpecialistId};
+use serde::Serialize;
+use std::path::Path;
+
+/// What `kb playbook new --template` knows.
+pub const TEMPLATES: [(&str, &str); 4] = [
+    ("basic", include_str!("../../templates/basic.yml")),
+    ("specialist", include_str!("../../templates/specialist.yml")),
+    ("for-each", include_str!("../../templates/for-each.yml")),
+    ("pipeline", include_str!("../../templates/pipeline.yml")),
+];
+
+/// The files of a new project, by their place in it.
+pub(super) const INITIAL: [(&str, &str); 4] = [
+    (".kb/kb.config.yml", include_str!("../../templates/init/kb.config.yml")),
+    (".kb/specialists/researcher.yml", include_str!("../../.kb/specialists/researcher.yml")),
+    (".kb/specialists/implementer.yml", include_str!("../../.kb/specialists/implementer.yml")),
+    (".kb/playbooks/add-feature.yml", include_str!("../../playbooks/add-feature.yml")),
+];
+
+/// What `kb init` did.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Initialized {
+    /// New files.
+    pub created: Vec<String>,
+    /// Files that were there already and stayed as they were.
+    pub kept: Vec<String>,
+}
+
+/// Makes `.kb/` in a folder.
+pub fn init(folder: &Path) -> Result<Initialized, ServiceError> {
+    let Placed { created, kept } = place(folder, &INITIAL)?;
+    Ok(Initialized { created, kept })
+}
+
+/// Writes `.kb/playbooks/ID.yml` from a template; its path.
+pub fn new_playbook(project: &Project, id: &str, template: &str) -> Result<String, ServiceError> {
+    let known = || TEMPLATES.iter().map(|(name, _)| *name);
+    let (name, text) = TEMPLATES
+        .iter()
+        .find(|(name, _)| *name == template)
+        .ok_or_else(|| ServiceError::unknown(Kind::Template, template, known()))?;
+    DefinitionId::new(id).map_err(|error| bad_id(error.to_string()))?;
+    let text = text.replacen(&format!("\nid: {name}\n"), &format!("\nid: {id}\n"), 1).replacen(
+        &format!("`kb playbook run {name}`"),
+        &format!("`kb playbook run {id}`"),
+        1,
+    );
+    new_file(project, &format!(".kb/playbooks/{id}.yml"), &text)
+}
+
+/// Writes `.kb/specialists/ID.yml`; its path.
+pub fn new_specialist(project: &Project, id: &str) -> Result<String, ServiceError> {
+    let plain = id.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    let id = SpecialistId::new(id).map_err(|error| bad_id(error.to_string()))?;
+    if !plain {
+        return Err(bad_id(format!("`{id}` is a path, and a new specialist takes a plain id")));
+    }
+    let text =
+        include_str!("../../templates/init/specialist.yml").replace("SPECIALIST_ID", id.as_str());
+    new_file(project, &format!(".kb/specialists/{id}.yml"), &text)
+}
+
+/// Makes one new file of the project; its path.
+fn new_file(project: &Project, path: &str, text: &str) -> Result<String, ServiceError> {
+    let placed = place(&project.place.root, &[(path, text)])?;
+    if placed.kept.is_empty() {
+        return Ok(path.to_owned());
+    }
+    let failure =
+        Failure::new(Code::FILE_IN_THE_WAY.as_str(), format!("`{path}` is there already"));
+    Err(ServiceError::refused(failure.help("take another id, or remove the file first")))
+}
+
+/// Makes files below a folder; never overwrites one.
+pub(super) fn place(folder: &Path, files: &[(&str, &str)]) -> Result<Placed, ServiceError> {
+    place_files(folder, files).map_err(|(path, error)| {
+        let message = format!("`{}` cannot be written: {error}", path.display());
+        ServiceError::environment(Failure::new(Code::PLACE_UNUSABLE.as_str(), message))
+    })
+}
+
+fn bad_id(message: String) -> ServiceError {
+    ServiceError::refused(Failure::new(Code::BAD_ARGUMENT.as_str(), message))
+}

@@ -1,0 +1,73 @@
+//! Specialists as people look at them.
+
+use super::{Kind, Project, ServiceError};
+use crate::definition::Specialist;
+use crate::value::format_duration;
+use crate::wire::SpecialistView;
+
+/// A specialist as people look at it.
+#[derive(Debug, Clone)]
+pub struct SpecialistSheet {
+    /// Its public form.
+    pub view: SpecialistView,
+    /// Its model in one line.
+    pub model: String,
+    /// Its limits in one line.
+    pub limits: String,
+    /// Rules of its prompt.
+    pub constraints: Vec<String>,
+    /// Its system prompt.
+    pub role: String,
+}
+
+/// Every clean specialist of the project.
+pub fn list_specialists(project: &Project) -> Vec<SpecialistView> {
+    project.catalog.specialists.values().map(|s| SpecialistView::from(&**s)).collect()
+}
+
+/// One specialist in full, by its id or its file.
+pub fn show_specialist(project: &Project, id: &str) -> Result<SpecialistSheet, ServiceError> {
+    let all = &project.catalog.specialists;
+    match all.get(id).or_else(|| all.values().find(|specialist| specialist.path == id)) {
+        Some(specialist) => Ok(sheet(specialist)),
+        None => Err(project.broken(id).unwrap_or_else(|| {
+            ServiceError::unknown(Kind::Specialist, id, all.keys().map(ToString::to_string))
+        })),
+    }
+}
+
+fn sheet(specialist: &Specialist) -> SpecialistSheet {
+    SpecialistSheet {
+        view: SpecialistView::from(specialist),
+        model: model(specialist),
+        limits: limits(specialist),
+        constraints: specialist.constraints.clone(),
+        role: specialist.role.clone(),
+    }
+}
+
+fn model(specialist: &Specialist) -> String {
+    let choice = &specialist.model;
+    let mut parts = vec![match &choice.model {
+        Some(model) => format!("{model} (tier {})", choice.tier),
+        None => format!("tier {}", choice.tier),
+    }];
+    parts.extend(choice.temperature.map(|t| format!("temperature {t}")));
+    parts.extend(choice.max_tokens.map(|n| format!("at most {n} tokens an answer")));
+    if !choice.ladder.is_empty() {
+        let ladder: Vec<&str> = choice.ladder.iter().map(|tier| tier.as_str()).collect();
+        parts.push(format!("ladder {}", ladder.join(" → ")));
+    }
+    parts.join(", ")
+}
+
+fn limits(specialist: &Specialist) -> String {
+    let limits = &specialist.limits;
+    let time = format_duration(limits.timeout);
+    let mut text =
+        format!("{} model calls, {} tool calls, {time}", limits.max_steps, limits.max_tool_calls);
+    if let Some(interval) = limits.forced_reasoning_interval {
+        text.push_str(&format!(", a turn without tools after {interval} calls"));
+    }
+    text
+}

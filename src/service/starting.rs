@@ -1,0 +1,91 @@
+//! From what was typed to a run that is held and ready to go.
+
+use super::runs::{self, Begin, Overrides, Prepared};
+use super::{Project, ServiceError, params};
+use crate::definition::Param;
+use crate::diagnostic::Code;
+use crate::value::{DefinitionId, Failure, Json, JsonMap};
+use std::path::{Path, PathBuf};
+
+/// A question that a person can answer: a required parameter without a value.
+pub type Ask<'a> = dyn FnMut(&str) -> Option<String> + 'a;
+
+/// What a command line says of a run that is to begin.
+#[derive(Debug, Clone, Default)]
+pub struct Start {
+    /// The definition's id, or a path.
+    pub definition: String,
+    /// `--param NAME=VALUE`, in order.
+    pub params: Vec<(String, String)>,
+    /// `--params FILE`.
+    pub params_file: Option<PathBuf>,
+    /// `--script FILE`.
+    pub script: Option<PathBuf>,
+    /// `--record FILE`.
+    pub record: Option<PathBuf>,
+    /// What holds over the definition.
+    pub overrides: Overrides,
+}
+
+/// Resolves the parameters, checks everything that can be checked, and takes hold of a new run.
+pub async fn start(
+    project: &Project,
+    start: Start,
+    ask: Option<&mut Ask<'_>>,
+) -> Result<Prepared, ServiceError> {
+    let (project, definition, params) = resolve(project, &start, ask)?;
+    let script = start.script.as_deref().map(read_script).transpose()?;
+    let place = project.place.clone();
+    let Start { record, overrides, .. } = start;
+    let files = project.files;
+    runs::begin(Begin { place, files, definition, params, script, record, overrides }).await
+}
+
+/// The definition that is meant, and the values of its parameters.
+pub(super) fn resolve(
+    project: &Project,
+    start: &Start,
+    ask: Option<&mut Ask<'_>>,
+) -> Result<(Project, DefinitionId, JsonMap), ServiceError> {
+    let project = project.with_named(&[&start.definition])?;
+    let playbook = project.playbook(&start.definition)?;
+    let file = start.params_file.as_deref().map(read_params).transpose()?;
+    let values = match ask {
+        None => params::resolve(&playbook.params, &start.params, file, None),
+        Some(ask) => {
+            let mut ask = |param: &Param| ask(&question(param));
+            params::resolve(&playbook.params, &start.params, file, Some(&mut ask))
+        }
+    };
+    let values = values.map_err(ServiceError::Params)?;
+    Ok((project, playbook.id.clone(), values))
+}
+
+fn question(param: &Param) -> String {
+    let text = param.prompt.as_ref().or(param.description.as_ref());
+    text.cloned().unwrap_or_else(|| format!("{}:", param.name))
+}
+
+fn read_params(path: &Path) -> Result<Json, ServiceError> {
+    let text = read(path)?;
+    let options = serde_saphyr::options! { strict_booleans: true };
+    serde_saphyr::from_str_with_options::<Json>(&text, options).map_err(|error| {
+        let message = format!("`{}` is no YAML or JSON: {error}", path.display());
+        ServiceError::refused(Failure::new(Code::PARAMETER_FILE.as_str(), message))
+    })
+}
+
+fn read_script(path: &Path) -> Result<(String, Vec<u8>), ServiceError> {
+    read(path).map(|text| (path.display().to_string(), text.into_bytes()))
+}
+
+fn read(path: &Path) -> Result<String, ServiceError> {
+    std::fs::read_to_string(path).map_err(|error| {
+        if error.kind() == std::io::ErrorKind::NotFound {
+            let none: [String; 0] = [];
+            return ServiceError::unknown(super::Kind::File, path.display().to_string(), none);
+        }
+        let message = format!("`{}` cannot be read: {error}", path.display());
+        ServiceError::refused(Failure::new(Code::FILE_UNREADABLE.as_str(), message))
+    })
+}

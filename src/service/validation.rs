@@ -1,0 +1,133 @@
+//! Checking definitions: all problems of everything that is asked for, at once.
+
+use super::{Kind, Project, ServiceError};
+use crate::diagnostic::{Diagnostic, Severity, Sources};
+use crate::plan::Plan;
+use crate::wire;
+use std::collections::BTreeSet;
+
+/// What a check found.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// Every problem, by file and place.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The texts that they point into.
+    pub sources: Sources,
+    /// How many definitions are clean.
+    pub checked: usize,
+}
+
+impl Report {
+    /// Whether something does not run.
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+
+    /// Whether something runs, but probably not as meant.
+    pub fn has_warnings(&self) -> bool {
+        self.diagnostics.iter().any(|d| d.severity == Severity::Warning)
+    }
+
+    /// The public form.
+    pub fn views(&self) -> Vec<wire::Problem> {
+        self.diagnostics.iter().map(|d| wire::Problem::of(d, &self.sources)).collect()
+    }
+}
+
+/// Checks these playbooks and workflows with the specialists that they reach; without names,
+/// everything of the project.
+pub fn validate_playbooks(project: &Project, names: &[String]) -> Result<Report, ServiceError> {
+    let named: Vec<&str> = names.iter().map(String::as_str).collect();
+    let project = project.with_named(&named)?;
+    if names.is_empty() {
+        return Ok(everything(&project));
+    }
+    let mut diagnostics = Vec::new();
+    let mut paths: BTreeSet<String> = BTreeSet::new();
+    let mut checked = 0;
+    for name in names {
+        let playbook = match project.playbook(name) {
+            Ok(playbook) => playbook,
+            Err(ServiceError::Definitions { diagnostics: own, .. }) => {
+                diagnostics.extend(own);
+                continue;
+            }
+            Err(other) => return Err(other),
+        };
+        let (plan, problems) = Plan::build(&playbook, &project.catalog);
+        checked += usize::from(plan.is_some());
+        diagnostics.extend(problems);
+        paths.insert(playbook.path.clone());
+        let specialists =
+            plan.iter().flat_map(|plan| plan.steps()).filter_map(|s| s.specialist.as_ref());
+        paths.extend(specialists.map(|specialist| specialist.path.clone()));
+    }
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    diagnostics.extend(project.diagnostics_of(&paths));
+    Ok(report(&project, diagnostics, checked))
+}
+
+/// Checks these specialists and agent profiles; without names, all of the project.
+pub fn validate_specialists(project: &Project, names: &[String]) -> Result<Report, ServiceError> {
+    let named: Vec<&str> = names.iter().map(String::as_str).collect();
+    let project = project.with_named(&named)?;
+    let mut diagnostics = Vec::new();
+    let mut checked = 0;
+    if names.is_empty() {
+        checked = project.catalog.specialists.len();
+        let files = project.files.iter().filter(|file| is_specialist(file));
+        let paths: Vec<&str> = files.map(|file| file.path.as_str()).collect();
+        diagnostics.extend(project.diagnostics_of(&paths));
+    }
+    for name in names {
+        let all = &project.catalog.specialists;
+        let clean = all.get(name.as_str()).or_else(|| {
+            let ends = |path: &str| path == name || name.ends_with(&format!("/{path}"));
+            all.values().find(|specialist| ends(&specialist.path))
+        });
+        match (clean, project.broken(name)) {
+            (Some(specialist), _) => {
+                checked += 1;
+                diagnostics.extend(project.diagnostics_of(&[&specialist.path]));
+            }
+            (None, Some(ServiceError::Definitions { diagnostics: own, .. })) => {
+                diagnostics.extend(own);
+            }
+            (None, _) => {
+                let known = all.keys().map(ToString::to_string);
+                return Err(ServiceError::unknown(Kind::Specialist, name, known));
+            }
+        }
+    }
+    Ok(report(&project, diagnostics, checked))
+}
+
+fn is_specialist(file: &crate::definition::InputFile) -> bool {
+    use crate::definition::FileRole::{AgentProfile, Specialist};
+    matches!(file.role, Specialist | AgentProfile)
+}
+
+fn everything(project: &Project) -> Report {
+    let mut diagnostics = project.diagnostics.clone();
+    let mut checked = project.catalog.specialists.len();
+    for playbook in project.catalog.playbooks.values() {
+        let (plan, problems) = Plan::build(playbook, &project.catalog);
+        checked += usize::from(plan.is_some());
+        diagnostics.extend(problems);
+    }
+    report(project, diagnostics, checked)
+}
+
+/// By file and place, each problem once: a specialist is reached by many definitions.
+fn report(project: &Project, diagnostics: Vec<Diagnostic>, checked: usize) -> Report {
+    let sources = project.sources().clone();
+    let path = |d: &Diagnostic| d.span.map(|span| sources.get(span.source).path.clone());
+    let mut sorted: Vec<Diagnostic> = Vec::new();
+    for diagnostic in diagnostics {
+        if !sorted.contains(&diagnostic) {
+            sorted.push(diagnostic);
+        }
+    }
+    sorted.sort_by_key(|d| (path(d), d.span.map(|span| span.start)));
+    Report { diagnostics: sorted, sources, checked }
+}
