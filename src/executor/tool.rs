@@ -38,7 +38,8 @@ pub(super) async fn call(
         cwd: request.cwd.clone(),
         evidence: request.evidence,
     };
-    let (result, invocation) = toolbox.call(&call, &context.cancel).await;
+    let attempt = toolbox.for_attempt(request.timeout);
+    let (result, invocation) = attempt.call(&call, &context.cancel).await;
     let status = result.status;
     let ended =
         Record::ToolResult { turn: 0, invocation, result: Payload::inline(result.result.clone()) };
@@ -55,6 +56,7 @@ pub(super) async fn call(
         InvocationStatus::Denied => OutcomeKind::PolicyDenied,
         InvocationStatus::Timeout => OutcomeKind::Timeout,
         _ if context.cancel.is_cancelled() => OutcomeKind::Cancelled,
+        _ if failure.code == Code::HTTP_FAILED.as_str() => OutcomeKind::Transient,
         _ => OutcomeKind::ToolError,
     };
     // A `shell:exec` that ended with a code keeps what it printed.

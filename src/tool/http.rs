@@ -152,7 +152,7 @@ impl HttpClient {
         }
         let message =
             format!("`{}` redirects more than {MAX_REDIRECTS} times", shown(&request.url));
-        Err(HttpError::Invalid(failed(message)))
+        Err(HttpError::Invalid(unusable(message)))
     }
 
     async fn exchange(&self, hop: &Hop) -> Result<Response, HttpError> {
@@ -175,7 +175,7 @@ impl HttpClient {
         }
         let slot = if guard { &self.guarded } else { &self.open };
         slot.get_or_init(|| build(guard)).as_ref().map_err(|error| {
-            HttpError::Invalid(failed(format!("no HTTP client can be made: {error}")))
+            HttpError::Invalid(unusable(format!("no HTTP client can be made: {error}")))
         })
     }
 
@@ -357,7 +357,7 @@ async fn received(mut response: Response) -> Result<HttpResponse, HttpError> {
             shown(url.as_str()),
             MAX_BODY >> 20
         );
-        HttpError::Invalid(failed(message))
+        HttpError::Invalid(unusable(message))
     };
     if response.content_length().is_some_and(|length| length > MAX_BODY as u64) {
         return Err(too_large());
@@ -427,6 +427,10 @@ fn not_public(host: &str) -> HttpError {
 
 fn failed(message: String) -> Failure {
     Failure::new(Code::HTTP_FAILED.as_str(), message)
+}
+
+fn unusable(message: String) -> Failure {
+    Failure::new(Code::ANSWER_UNUSABLE.as_str(), message)
 }
 
 fn bad(message: String) -> Failure {

@@ -14,9 +14,9 @@ pub(super) struct OutputRead {
     spec: ToolSpec,
 }
 
-/// Characters that one call hands out; less than what reaches a model's context, so that the
-/// piece itself is not cut again.
-const PIECE_CHARS: usize = limits::TOOL_RESULT_CHARS - 100;
+/// Characters that one call hands out. Quoting at most doubles them; then the piece still is not
+/// longer than what a model is shown of this tool, five times the usual.
+const PIECE_CHARS: usize = 5 * limits::TOOL_RESULT_CHARS / 2 - 100;
 
 #[derive(Deserialize)]
 struct Args {

@@ -95,9 +95,9 @@ pages! { TABLE;
          \x20     http: {allowPrivate: [\"localhost:8080\"]}";
     HTTP_FAILED = "KB0618", "a request got no answer",
         "The name did not resolve, the connection was refused or cut, TLS failed, the time ran out, \
-         there were too many redirects, or the answer was too large. A status such as 404 or 500 is an \
-         answer, not this.\n\n\
-         The message says which. Trying again may help where the network was at fault.";
+         or the connection broke in the middle. A status such as 404 or 500 is an answer, not this.\n\n\
+         The message says which. Trying again may help; in an `http` step a `retry` for `transient` does it:\n\n\
+         \x20   retry: {max: 3, on: [transient, timeout], backoff: exponential}";
     UNKNOWN_REFERENCE = "KB0619", "no such result to read on in",
         "`output:read` was given a `ref` that no earlier call of this attempt has.\n\n\
          The reference stands where a long result was cut; copy it as it is. Results of earlier \
@@ -111,4 +111,9 @@ pages! { TABLE;
         "The step was cancelled, or the runtime ended, while the tool was at work. What it had done \
          until then stays.\n\n\
          Nothing is to be mended; `kb run resume` goes on.";
+    ANSWER_UNUSABLE = "KB0622", "an answer that cannot be used",
+        "A request was answered, but with more than five redirects or with more than 8 MiB; or no client \
+         could be made on this machine, for instance because its certificates cannot be read.\n\n\
+         Ask for less (a page, a range, a filter), or fetch large files with a command:\n\n\
+         \x20   run: [\"curl\", \"-fsSLo\", \"data.bin\", \"https://example.com/data.bin\"]";
 }

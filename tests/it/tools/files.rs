@@ -278,7 +278,7 @@ async fn compares_names_in_the_composed_form() {
 #[tokio::test]
 async fn reads_on_in_a_long_result() {
     let bench = bench(&[]);
-    put(bench.dir.path(), "a.txt", &"é".repeat(1_000));
+    put(bench.dir.path(), "a.txt", &"é".repeat(5_000));
     let attempt = bench.tools.for_attempt(None);
     let cancel = tokio_util::sync::CancellationToken::new();
     let mut read = call("fs:read", json!({"path": "a.txt"}));

@@ -216,3 +216,36 @@ fn working_directories_are_folders_inside() {
     assert_eq!(workspace.cwd("none"), Err(PathError::Missing("none".into())));
     assert!(matches!(workspace.cwd("src/a"), Err(PathError::WrongKind { .. })));
 }
+
+/// Somebody swaps a folder for a link that leaves, again and again, while tools work in it.
+#[test]
+fn a_race_does_not_lead_out_of_the_workspace() {
+    let (bench, outside) = under_attack();
+    let (folder, aside) = (bench.dir.path().join("swap"), bench.dir.path().join("aside"));
+    std::fs::create_dir(&folder).unwrap();
+    put(&folder, "secret.txt", "harmless");
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    symlink(&outside, &aside).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            use rustix::fs::{CWD, RenameFlags, renameat_with};
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                renameat_with(CWD, &folder, CWD, &aside, RenameFlags::EXCHANGE).unwrap();
+            }
+        });
+        for i in 0..400 {
+            let path = "swap/secret.txt";
+            let read = runtime.block_on(bench.run("fs:read", json!({"path": path})));
+            assert!(!read.result.to_string().contains("\"secret\""), "{}", read.result);
+            let args = json!({"path": path, "content": format!("harmless {i}")});
+            runtime.block_on(bench.run("fs:write", args));
+            let found = runtime.block_on(bench.run("fs:search", json!({"pattern": "^secret$"})));
+            assert_eq!(found.result, json!({"matches": []}));
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    assert_eq!(std::fs::read_to_string(outside.join("secret.txt")).unwrap(), "secret");
+    assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 1);
+    std::fs::remove_dir_all(outside).unwrap();
+}
