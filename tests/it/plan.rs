@@ -5,6 +5,7 @@
 
 mod draft;
 mod edges;
+mod files;
 mod graphs;
 mod guards;
 mod order;

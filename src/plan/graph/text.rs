@@ -93,7 +93,11 @@ fn notes(plan: &Plan, step: &PlanStep) -> Vec<String> {
         RunIf::AllDone => Some("runIf allDone".to_owned()),
     });
     notes.extend((own.on_error == OnError::Continue).then(|| "failure tolerated".to_owned()));
-    notes.extend(own.verify.is_some().then(|| "verified".to_owned()));
+    notes.extend(match own.verify.as_ref().map_or(0, |verify| verify.checks.len()) {
+        0 => None,
+        1 => Some("1 check".to_owned()),
+        n => Some(format!("{n} checks")),
+    });
     notes
 }
 

@@ -20,7 +20,7 @@ fn as_text() {
       │ lint      run                ← research  failure tolerated
       └ review    specialist reader  ← research  for each of research.output.files  runIf noneFailed
       ┌ debug     specialist reader  ← test (may-skip)  if {{test.output.result}} == 'failed'
-      └ report    tool fs:write      ← test, lint (watch)  if {{lint.status}} != "x"  verified
+      └ report    tool fs:write      ← test, lint (watch)  if {{lint.status}} != "x"  1 check
 
     finally, however the others end
       ─ clean     run
