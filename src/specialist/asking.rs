@@ -18,6 +18,13 @@ impl Attempt<'_> {
         let model = self.model().await?;
         let mut request = self.chat_request(ask, model);
         let reply = match self.chat(&request).await {
+            Err(End::Model(error @ ModelError::Refused { .. })) if ask.mode == Mode::Structured => {
+                // Not every server knows that mode; the question itself asks for the same.
+                let text = format!("asking again without the structured-output mode: {error}");
+                self.record(Record::Note { text }).await?;
+                request.response_schema = None;
+                self.chat(&request).await?
+            }
             Err(End::Model(error)) if self.may_fall_back(&error) => {
                 request.model = self.fall_back(error).await?;
                 self.chat(&request).await?

@@ -25,6 +25,8 @@ pub(super) enum Reply {
     Say(&'static str),
     Calls(Vec<(&'static str, Json)>),
     Error(ModelError),
+    /// Says this where no structured output is asked for, else refuses.
+    NoSchema(&'static str),
     /// Never answers.
     Hang,
 }
@@ -39,6 +41,10 @@ pub(super) fn done() -> Reply {
 
 pub(super) fn call(tool: &'static str, args: Json) -> Reply {
     Reply::Calls(vec![(tool, args)])
+}
+
+fn refused() -> ModelError {
+    ModelError::Refused { message: "no such format".to_owned(), status: Some(400) }
 }
 
 /// A model whose answer depends on the turn alone, as a real one's would on the conversation.
@@ -60,13 +66,15 @@ impl ModelProvider for Model {
         let replies = if request.model.name == "spare" { &self.fallback } else { &self.replies };
         let reply = replies.get(turn - 1).cloned();
         let model = request.model.name.clone();
+        let structured = request.response_schema.is_some();
         self.requests.lock().unwrap().push(request);
         Box::pin(async move {
             let (text, calls) = match reply {
                 None => return Err(ModelError::ScriptEnded { message: format!("no turn {turn}") }),
                 Some(Reply::Error(error)) => return Err(error),
                 Some(Reply::Hang) => std::future::pending().await,
-                Some(Reply::Say(text)) => (text, Vec::new()),
+                Some(Reply::NoSchema(_)) if structured => return Err(refused()),
+                Some(Reply::Say(text) | Reply::NoSchema(text)) => (text, Vec::new()),
                 Some(Reply::Calls(calls)) => ("", calls),
             };
             on_token(text);
@@ -269,6 +277,8 @@ pub(super) struct Bench {
     pub(super) tools: Tools,
     /// Real tools instead, where there are some.
     pub(super) toolbox: Option<Arc<dyn ToolSet>>,
+    /// Another model instead of the written replies.
+    pub(super) provider: Option<Arc<dyn ModelProvider>>,
     pub(super) output_schema: Option<Schema>,
 }
 
@@ -293,6 +303,7 @@ pub(super) fn bench(replies: impl IntoIterator<Item = Reply>) -> Bench {
         cancel: CancellationToken::new(),
         tools: Tools::default(),
         toolbox: None,
+        provider: None,
         output_schema: None,
     }
 }
@@ -324,7 +335,8 @@ impl Bench {
             params: Arc::new(json!({})),
         };
         let toolbox = self.toolbox.unwrap_or_else(|| Arc::new(self.tools.clone()));
-        let runner = SpecialistRunner { provider: model.clone(), toolbox };
+        let provider = self.provider.unwrap_or_else(|| model.clone());
+        let runner = SpecialistRunner { provider, toolbox };
         let context = Context { cancel: self.cancel, recorder: journal.clone() };
         let outcome = runner.run(&request(&work), &work, &context).await;
         let tools = &self.tools;

@@ -69,3 +69,11 @@ async fn an_output_in_the_reply_of_a_failed_call_is_not_taken() {
     let ran = check([both, done()], DONE).await;
     assert!(ran.sent(2).contains("not taken"), "{}", ran.sent(2));
 }
+
+#[tokio::test]
+async fn a_server_without_structured_output_is_asked_in_words() {
+    let replies = [Reply::Say("hm"), Reply::Say("hm"), Reply::NoSchema("{\"summary\": \"done\"}")];
+    let ran = check(replies, DONE).await;
+    assert!(ran.sent(4).contains("Answer with one JSON object and nothing else"));
+    assert_eq!(ran.notes()[2], "asking again without the structured-output mode: no such format");
+}
