@@ -6,7 +6,7 @@ mod decision;
 mod hostile;
 mod limits;
 mod model_errors;
-mod real;
+mod output;
 mod repair;
 mod resume;
 mod tools;

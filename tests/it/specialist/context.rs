@@ -1,6 +1,5 @@
 use super::bench::*;
 use kb::definition::Specialist;
-use kb::llm::Message;
 use kb::run::Record;
 use kb::value::json_text;
 use serde_json::json;
