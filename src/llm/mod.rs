@@ -105,6 +105,22 @@ pub struct ChatRequest {
     pub asker: Asker,
 }
 
+impl ChatRequest {
+    /// The smallest question that shows whether a model answers, as `kb doctor --call` asks it.
+    pub fn greeting(model: ModelRef) -> ChatRequest {
+        ChatRequest {
+            model,
+            messages: vec![Message::User("Answer with the one word: ready".into())],
+            tools: Vec::new(),
+            response_schema: None,
+            temperature: None,
+            max_tokens: Some(256),
+            timeout: Duration::from_secs(60),
+            asker: Asker { step: "doctor".into(), attempt: 1, turn: 1, ..Asker::default() },
+        }
+    }
+}
+
 /// Who asks, for scripts and records.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Asker {

@@ -3,7 +3,7 @@ use super::local::LocalServer;
 use super::prices::Prices;
 use super::target::{Environment, Target};
 use super::{ModelError, ModelRef};
-use crate::definition::Settings;
+use crate::definition::{Settings, TierSettings};
 use crate::value::{Json, JsonMap, Tier};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -98,7 +98,7 @@ impl Tiers {
             return tiers;
         }
         for (tier, own) in &settings.tiers {
-            let target = Target::configured(own, &tiers.env, &tiers.prices);
+            let target = Target::configured(&complete(own, *tier), &tiers.env, &tiers.prices);
             tiers.slots.insert(*tier, Slot { origin: TierOrigin::Settings, target });
         }
         tiers.fill_from_keys();
@@ -279,6 +279,15 @@ impl TierOrigin {
     /// Whether somebody chose that server, which may then serve models of any name.
     fn is_chosen(self) -> bool {
         matches!(self, TierOrigin::EndpointVariables | TierOrigin::Settings | TierOrigin::Journal)
+    }
+}
+
+/// A provider without a model means its usual one for that tier.
+fn complete(own: &TierSettings, tier: Tier) -> TierSettings {
+    let known = own.provider.as_deref().and_then(known::by_name);
+    match known.filter(|_| own.model.is_empty()) {
+        Some(known) => TierSettings { model: known.model(tier).to_owned(), ..own.clone() },
+        None => own.clone(),
     }
 }
 

@@ -190,6 +190,16 @@ mod tests {
         check(&json!({"a b": [], "on": {}, "": null, "n": [1, -2.5, true, [[1], []], {"x": []}]}));
     }
 
+    proptest::proptest! {
+        #[test]
+        fn any_text_reads_back_as_it_was(
+            text in "[ -~\n\t:#|>é\u{85}]{0,40}|\\PC{0,20}|(a|b|\n| |\r|-){0,12}",
+            key in "\\PC{0,6}",
+        ) {
+            check(&json!({key: [text.clone(), {"x": {"y": text}}]}));
+        }
+    }
+
     #[test]
     fn it_reads_well() {
         let value =

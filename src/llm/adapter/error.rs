@@ -54,8 +54,11 @@ pub(super) fn model_error(error: Error, target: &Target) -> ModelError {
             }
         }
         Error::ChatResponse { body, .. } => in_stream(&body, target),
-        Error::StreamParse { .. }
-        | Error::SerdeJson(_)
+        Error::StreamParse { serde_error, .. } => {
+            let why = words(&serde_error.to_string(), target);
+            transient(format!("`{}` sent something that is no answer: {why}", target.model))
+        }
+        Error::SerdeJson(_)
         | Error::JsonValueExt(_)
         | Error::InvalidJsonResponseElement { .. }
         | Error::NoChatResponse { .. }

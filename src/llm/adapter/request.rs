@@ -14,7 +14,8 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 use std::time::Duration;
 
-/// How long a stream may be silent; servers that think send signs of life.
+/// How long a stream may be silent, where the question itself may take longer; servers that think
+/// send signs of life.
 const SILENCE: Duration = Duration::from_secs(180);
 /// What stands where a server wants no key; the library insists on one.
 const NO_KEY: &str = "none";
@@ -110,7 +111,7 @@ pub(super) fn options(request: &ChatRequest, target: &Target) -> ChatOptions {
     let mut options = ChatOptions::default()
         .with_capture_usage(true)
         .with_capture_tool_calls(target.protocol != Protocol::OpenAi)
-        .with_stream_read_timeout(SILENCE.min(request.timeout));
+        .with_stream_read_timeout(SILENCE);
     if let Some(temperature) = request.temperature {
         options = options.with_temperature(temperature);
     }

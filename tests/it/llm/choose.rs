@@ -91,6 +91,9 @@ fn settings_fill_what_they_say_and_lend_it_to_the_other_tiers() {
     medium: llama3 at http://127.0.0.1:11434/v1/ (from the settings; free)
     large: big at https://gw.example/v1/ (from the settings; price unknown)
     ");
+    let usual = settings(&[(Tier::Large, tier(Some("anthropic"), "", None))]);
+    let usual = Tiers::from(&usual, &env(&[("ANTHROPIC_API_KEY", KEY)]));
+    assert_eq!(usual.resolve(Tier::Large, None).unwrap().name, "claude-opus-5-5");
     let keyed = Tiers::from(&own, &env(&[("ANTHROPIC_API_KEY", KEY)]));
     assert_eq!(keyed.resolve(Tier::Medium, None).unwrap().name, "claude-sonnet-5-5");
 }

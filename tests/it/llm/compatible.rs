@@ -258,7 +258,12 @@ async fn an_error_in_the_middle_of_a_stream_has_its_own_status() {
     check(json!({"error": {"code": 400, "message": "why"}}), refused(&said(400), 400)).await;
     check(
         json!("{\"choices\": [{\"del"),
-        transient("`test-model` sent something that is no answer", None, None),
+        transient(
+            "`test-model` sent something that is no answer: EOF while parsing a string at line 1 \
+             column 18",
+            None,
+            None,
+        ),
     )
     .await;
 }
@@ -311,10 +316,16 @@ async fn a_silent_server_meets_the_timeout() {
     let provider = provider(&endpoint);
     let limit = Duration::from_millis(50);
     let request = ChatRequest { timeout: limit, ..question("hi") };
-    let (reply, _open) = tokio::join!(ask(&provider, request), connection);
-    let message = "`test-model` fell silent in the middle of its answer";
+    let serving = async {
+        let _open = connection.await;
+        std::future::pending::<()>().await;
+    };
+    let reply = tokio::select! {
+        reply = ask(&provider, request) => reply,
+        () = serving => unreachable!("a silent server says nothing"),
+    };
     let timeout = ModelError::Timeout { model: "test-model".into(), limit };
-    assert!(reply == Err(timeout) || reply == Err(transient(message, None, None)), "{reply:?}");
+    assert_eq!(reply, Err(timeout));
 }
 
 #[tokio::test]
@@ -336,4 +347,34 @@ async fn cancelling_in_mid_stream_closes_the_connection() {
     let both = async { tokio::join!(asking, serving) };
     let (reply, ()) = tokio::time::timeout(Duration::from_secs(10), both).await.unwrap();
     assert_eq!(reply, Err(ModelError::Cancelled));
+}
+
+/// A handshake needs the one TLS stack; a server that speaks none is a broken connection.
+#[tokio::test]
+async fn tls_is_tried_and_its_failure_is_transient() {
+    let plain = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let endpoint = format!("https://{}/v1/", plain.local_addr().unwrap());
+    let provider = provider(&endpoint);
+    let serving = async {
+        let (mut stream, _) = plain.accept().await.unwrap();
+        let mut hello = [0; 5];
+        stream.read_exact(&mut hello).await.unwrap();
+        // A TLS record of the handshake kind.
+        assert_eq!(hello[0], 22);
+        stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
+    };
+    let (reply, ()) = tokio::join!(ask(&provider, question("hi")), serving);
+    let error = reply.unwrap_err();
+    assert_eq!(error.outcome(), OutcomeKind::Transient);
+    assert!(error.to_string().starts_with(&format!("cannot reach `{endpoint}`: ")), "{error}");
+}
+
+#[tokio::test]
+async fn many_questions_are_asked_at_the_same_time() {
+    let slow = answer(finished("yes")).set_delay(Duration::from_millis(200));
+    let server = server(slow).await;
+    let provider = provider(&server.uri());
+    let all = (0..200).map(|_| ask(&provider, question("hi")));
+    let replies = futures::future::join_all(all).await;
+    assert!(replies.iter().all(Result::is_ok));
 }

@@ -107,11 +107,14 @@ pub(super) async fn wire() -> (String, impl Future<Output = TcpStream>) {
         let mut buffer = vec![0; 64 << 10];
         let mut read = 0;
         while !String::from_utf8_lossy(&buffer[..read]).contains("\r\n\r\n") {
-            read += stream.read(&mut buffer[read..]).await.unwrap();
+            match stream.read(&mut buffer[read..]).await.unwrap() {
+                0 => break,
+                n => read += n,
+            }
         }
         let head =
             "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
-        stream.write_all(head.as_bytes()).await.unwrap();
+        let _ = stream.write_all(head.as_bytes()).await;
         stream
     };
     (endpoint, connection)

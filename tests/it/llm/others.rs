@@ -148,3 +148,30 @@ async fn ollama_gets_the_schema() {
     ask(&provider, to("llama3", request)).await.unwrap();
     assert_eq!(asked(&server).await["response_format"]["type"], json!("json_schema"));
 }
+
+/// OpenAI's `codex` and `pro` models have its responses alone.
+#[tokio::test]
+async fn openai_responses_answer_and_a_made_up_end_is_not_believed() {
+    let item = json!({"type": "message", "role": "assistant", "content": []});
+    let mut all = vec![
+        json!({"type": "response.output_item.added", "output_index": 0, "item": item}),
+        json!({"type": "response.output_text.delta", "output_index": 0, "content_index": 0,
+               "item_id": "m", "delta": "Hello"}),
+    ];
+    let cut = events(&all);
+    let usage = json!({"input_tokens": 5, "output_tokens": 2, "total_tokens": 7});
+    let response = json!({"id": "r", "status": "completed", "model": "gpt-9-codex", "output": [], "usage": usage});
+    all.push(json!({"type": "response.completed", "response": response}));
+    let asked = async |body: String| {
+        let server = server(answer(body)).await;
+        let provider = provider("openai", "gpt-9-codex", &server.uri());
+        let reply = ask(&provider, to("gpt-9-codex", question("hi"))).await;
+        let path = server.received_requests().await.unwrap()[0].url.path().to_owned();
+        assert_eq!(path, "/v1/responses");
+        reply
+    };
+    let reply = asked(events(&all)).await.unwrap();
+    assert_eq!((reply.text.as_str(), reply.usage.prompt_tokens), ("Hello", 5));
+    let error = asked(cut).await.unwrap_err();
+    assert_eq!(error.to_string(), "the answer of `gpt-9-codex` was cut off before its end");
+}

@@ -1,7 +1,8 @@
 //! A script answers from who asks, and from nothing else.
 
 use kb::definition::{Script, ScriptCall, ScriptError, ScriptTurn};
-use kb::expression::ValueTemplate;
+use kb::diagnostic::{Sources, Span};
+use kb::expression::{Names, Origin, Style, Template, ValueTemplate};
 use kb::llm::*;
 use kb::value::{Json, Money, Tier};
 use serde_json::json;
@@ -227,4 +228,27 @@ async fn a_recording_says_what_was_said() {
             message: "this turn was not recorded"
         - say: "again"
     "#);
+}
+
+#[tokio::test]
+async fn placeholders_are_filled_from_the_parameters() {
+    let names = Names { params: ["name".to_owned()].into(), ..Names::default() };
+    let source = Sources::default().add("s.yml", "x");
+    let origin = Origin { span: Span::new(source, 0, 1), verbatim: None };
+    let text = |text: &str| Template::parse(text, origin, &names, Style::Playbook).unwrap();
+    let map = |text: Template| ValueTemplate::Map(vec![("path".into(), ValueTemplate::Text(text))]);
+    let call = |template: &str| ScriptCall { tool: "fs:write".into(), args: map(text(template)) };
+    let calls = vec![call("src/{{ params.name }}.sh"), call("{{ name }}")];
+    let turn =
+        ScriptTurn { calls, output: Some(map(text("a {{ name }}"))), ..ScriptTurn::default() };
+    let player = script(&[("s", vec![turn])]);
+    let mut request = asks("s", 1, 1);
+    request.asker.params = Arc::new(json!({"name": "x"}));
+    let reply = play(&player, request).await.unwrap();
+    let args: Vec<_> = reply.calls.iter().map(|call| call.args["path"].clone()).collect();
+    assert_eq!(args, [json!("src/x.sh"), json!("x")]);
+    assert_eq!(reply.submitted, Some(json!({"path": "a x"})));
+
+    let error = play(&player, asks("s", 1, 1)).await.unwrap_err();
+    assert!(error.to_string().starts_with("turn 1 of `s` in the script: "), "{error}");
 }
