@@ -7,6 +7,7 @@ use crate::definition::Check;
 use crate::evidence::Verification;
 use crate::expression::{EvalError, Scope, Template};
 use crate::tool::Toolbox;
+use crate::value::Failure;
 use crate::verify::{Criterion, FileCriterion, Gate, asks, judge};
 use tokio_util::sync::CancellationToken;
 
@@ -48,7 +49,7 @@ fn criterion(check: &Check, scope: &(dyn Scope + Sync)) -> Criterion {
                 changed: *changed,
                 absent: *absent,
             }),
-            Err(failure) => unresolved("file", failure),
+            Err(failure) => unresolved("file", *failure),
         },
         Check::Command { argv, inputs, must_fail_before, timeout } => {
             let words: Result<Vec<String>, EvalError> =
@@ -60,7 +61,7 @@ fn criterion(check: &Check, scope: &(dyn Scope + Sync)) -> Criterion {
                     must_fail_before: *must_fail_before,
                     timeout: *timeout,
                 },
-                Err(failure) => unresolved("command", failure),
+                Err(failure) => unresolved("command", *failure),
             }
         }
         Check::Expr(expression) => Criterion::Truth {
@@ -71,6 +72,6 @@ fn criterion(check: &Check, scope: &(dyn Scope + Sync)) -> Criterion {
     }
 }
 
-fn unresolved(check: &str, failure: EvalError) -> Criterion {
-    Criterion::Unresolved { check: check.to_owned(), failure: *failure }
+fn unresolved(check: &str, failure: Failure) -> Criterion {
+    Criterion::Unresolved { check: check.to_owned(), failure }
 }

@@ -77,8 +77,8 @@ pub fn placeholders_in(text: &str, names: &Names, style: Style) -> Vec<(Range<us
         .collect()
 }
 
-/// The bare `{name}` placeholders of a workflow's text, known or not: the inferred parameters of a
-/// workflow without `params` are among them.
+/// The bare `{name}` placeholders of a workflow's text that have the form of a parameter's name, known
+/// or not: the inferred parameters of a workflow without `params` are among them.
 pub fn bare_names(text: &str) -> Vec<(Range<usize>, String)> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -90,6 +90,7 @@ pub fn bare_names(text: &str) -> Vec<(Range<usize>, String)> {
         } else if !matches!(before, Some('$' | '\\' | '{'))
             && let Some(end) = text[at..].find('}').map(|i| at + i)
             && is_word(&text[at..end])
+            && !text[at..end].contains('-')
             && !text[end + 1..].starts_with('}')
         {
             found.push((open..end + 1, text[at..end].to_owned()));

@@ -281,6 +281,8 @@ fn numbers_stay_what_they_are() {
         ("[test.output.huge] | first", json!(u64::MAX)),
         ("test.output.ratio", json!(2.0)),
         ("n / 2", json!(1.5)),
+        ("4 / 2", json!(2.0)),
+        ("[test.output.ratio] | first", json!(2.0)),
         ("7 // 2", json!(3)),
         ("7 % 4", json!(3)),
         ("2 ** 10", json!(1024)),
@@ -764,11 +766,12 @@ fn a_shell_script_may_hold_any_brace_but_ours() {
 
 #[test]
 fn bare_names_of_a_workflow_are_found() {
-    let found: Vec<String> =
-        bare_names("Write {topic} for {audience_x}, not {{ x }}, ${y}, \\{z}, {a.b}, { c }, {1}")
-            .into_iter()
-            .map(|(_, name)| name)
-            .collect();
+    let found: Vec<String> = bare_names(
+        "Write {topic} for {audience_x}, not {{ x }}, ${y}, \\{z}, {a.b}, {a-b}, { c }, {1}",
+    )
+    .into_iter()
+    .map(|(_, name)| name)
+    .collect();
     assert_eq!(found, ["topic", "audience_x"]);
 }
 
