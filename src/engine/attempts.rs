@@ -3,18 +3,19 @@
 use super::payloads::Payloads;
 use super::setup::{Parts, Update};
 use crate::attempt::{Context, Outcome, Progress, Recorder, Request, Stopped};
+use crate::definition::Step;
 use crate::diagnostic::Code;
 use crate::evidence::{CheckDetail, Confidence, Verdict, Verification};
 use crate::executor::GateRequest;
 use crate::expression::Scope;
-use crate::redaction::Redactor;
+use crate::redaction::{Redactor, StreamMasker};
 use crate::run::{AttemptReport, InstanceIx, Payload, Record};
 use crate::value::{Failure, InstanceKey, Json, OutcomeKind};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::json;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -41,10 +42,12 @@ pub(super) struct Line {
     pub(super) instance: InstanceIx,
     pub(super) attempt: u32,
     pub(super) key: InstanceKey,
+    pub(super) step: Arc<Step>,
     pub(super) messages: UnboundedSender<Message>,
     pub(super) updates: Option<UnboundedSender<Update>>,
     pub(super) payloads: Payloads,
     pub(super) redactor: Arc<Redactor>,
+    pub(super) tokens: Mutex<StreamMasker>,
 }
 
 impl Recorder for Line {
@@ -73,8 +76,10 @@ impl Recorder for Line {
                 Progress::Output(line) => {
                     Progress::Output(self.redactor.mask_text(&line).to_string())
                 }
+                // A secret may be split over tokens, so they are masked as one stream.
                 Progress::Token(text) => {
-                    Progress::Token(self.redactor.mask_text(&text).to_string())
+                    let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+                    Progress::Token(tokens.push(&text))
                 }
                 other => other,
             };
@@ -127,6 +132,7 @@ pub(super) async fn run(
     if late {
         outcome = timed_out(outcome, timeout);
     }
+    let outcome = super::prepare::fits(&line.step, outcome);
     let report = line.payloads.store_report(report(outcome, &line.redactor));
     let (instance, attempt) = (line.instance, line.attempt);
     let message = match report {

@@ -4,6 +4,7 @@ use super::payloads::Payloads;
 use super::prepare::{self, Brought};
 use super::scope::RunScope;
 use super::setup::{Command, EngineError, Opening, Parts, Setup, Summary, Update};
+use crate::attempt::Outcome;
 use crate::clock;
 use crate::definition::{StepKind, TaskText};
 use crate::diagnostic::Code;
@@ -15,7 +16,7 @@ use crate::run::{
 use crate::value::{Failure, Json, JsonMap, OutcomeKind, Timestamp, Usage};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
@@ -202,17 +203,13 @@ impl Dispatcher {
         let step = &self.setup.plan.step(self.folded.state.instance(ix).step).step;
         let StepKind::Set(values) = &step.kind else { return None };
         let scope = self.scope(Some(ix));
-        Some(match prepare::set(&scope, values) {
-            Ok(value) => AttemptReport {
-                outcome: OutcomeKind::Ok,
-                output: Some(self.store_payload(self.parts.redactor.mask_json(&value))),
-                streams: None,
-                failure: None,
-                retry_after_ms: None,
-                usage: Usage::NONE,
-            },
-            Err(failure) => failed_report(OutcomeKind::ToolError, *failure),
-        })
+        let outcome = match prepare::set(&scope, values) {
+            Ok(value) => prepare::fits(step, Outcome::ok(value)),
+            Err(failure) => Outcome::failed(OutcomeKind::ToolError, *failure),
+        };
+        let report = attempts::report(outcome, &self.parts.redactor);
+        // A blob that cannot be written stays inline: correct, only larger.
+        Some(self.payloads.store_report(report.clone()).unwrap_or(report))
     }
 
     fn store_payload(&self, value: Json) -> Payload {
@@ -370,10 +367,12 @@ impl Dispatcher {
             instance: ix,
             attempt,
             key: self.folded.state.key(&self.setup.plan, ix),
+            step: self.setup.plan.step(self.folded.state.instance(ix).step).step.clone(),
             messages: self.line.clone(),
             updates: self.setup.updates.clone(),
             payloads: self.payloads.clone(),
             redactor: self.parts.redactor.clone(),
+            tokens: Mutex::new(self.parts.redactor.stream()),
         };
         (Arc::new(line), cancel)
     }

@@ -1,7 +1,7 @@
 //! Turns a step template into one concrete request, with every value rendered.
 
 use super::scope::{RunScope, Snapshot};
-use crate::attempt::{Request, RunWork, SpecialistWork, Work};
+use crate::attempt::{Outcome, Request, RunWork, SpecialistWork, Work};
 use crate::definition::{
     Check, ClaimPolicy, EvidenceMode, ForEach, HttpStep, RunCommand, Step, StepKind, TaskText,
     Verify,
@@ -12,7 +12,7 @@ use crate::executor::GateRequest;
 use crate::expression::{EvalError, Reference, Template};
 use crate::plan::PlanStep;
 use crate::run::{Feedback, Found, InstanceIx, Payload, Record, StepStatus};
-use crate::value::{Failure, Json, JsonMap, json_text, limits};
+use crate::value::{Failure, Json, JsonMap, OutcomeKind, json_text, limits};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -267,6 +267,21 @@ fn takes_evidence(step: &Step) -> bool {
         Some(mode) => mode == EvidenceMode::Full,
         None => matches!(step.kind, StepKind::Specialist { .. }) || reads_changes(),
     }
+}
+
+/// Holds what a step hands out to its `output.schema`. Specialists are held to theirs on the way.
+pub(super) fn fits(step: &Step, outcome: Outcome) -> Outcome {
+    let Some(schema) = step.output_schema.as_ref().filter(|_| outcome.kind == OutcomeKind::Ok) else {
+        return outcome;
+    };
+    let violations = outcome.output.as_ref().map(|o| schema.violations(o)).unwrap_or_default();
+    if violations.is_empty() || matches!(step.kind, StepKind::Specialist { .. }) {
+        return outcome;
+    }
+    let lines = violations.iter().map(|v| format!("output{}: {}", v.pointer, v.message));
+    let message = format!("the output does not fit its schema: {}", lines.collect::<Vec<_>>().join("; "));
+    let failure = Failure::new(Code::OUTPUT_MISFIT.as_str(), message);
+    Outcome { kind: OutcomeKind::ValidationFailed, output: None, failure: Some(failure), ..outcome }
 }
 
 /// What a step's gate needs, with the values that its checks read.

@@ -1,9 +1,10 @@
-use super::{Executor, GateRequest, gate, http, process, tool};
-use crate::attempt::{Context, Outcome, Request, Work};
+use super::{Executor, GateRequest, gate, http, input, process, tool};
+use crate::attempt::{Context, Outcome, Request, SpecialistWork, Work};
 use crate::diagnostic::Code;
 use crate::evidence::Verification;
 use crate::expression::Scope;
 use crate::process::Supervisor;
+use crate::run::Record;
 use crate::specialist::SpecialistRunner;
 use crate::tool::Toolbox;
 use crate::value::{Failure, OutcomeKind};
@@ -40,14 +41,27 @@ impl LocalExecutor {
                 tool::call(&self.toolbox, &request, tool.as_str(), args, &context).await
             }
             Work::Http { .. } => http::send(&self.toolbox, &request, &context).await,
-            Work::Specialist(work) => match &self.specialists {
-                Some(runner) => runner.run(&request, work, &context).await,
-                None => Outcome::failed(
-                    OutcomeKind::Unknown,
-                    Failure::new(Code::NO_MODEL.as_str(), "there is no model for this run"),
-                ),
-            },
+            Work::Specialist(work) => self.specialist(&request, work.clone(), &context).await,
         }
+    }
+
+    async fn specialist(&self, request: &Request, mut work: SpecialistWork, context: &Context) -> Outcome {
+        let Some(runner) = &self.specialists else {
+            let failure = Failure::new(Code::NO_MODEL.as_str(), "there is no model for this run");
+            return Outcome::failed(OutcomeKind::Unknown, failure);
+        };
+        let warnings = match input::fit(&mut work) {
+            Ok(warnings) => warnings,
+            Err(failure) => return Outcome::failed(OutcomeKind::ValidationFailed, failure),
+        };
+        // A resumed attempt has said so before.
+        if !warnings.is_empty() && work.history.is_empty() {
+            let text = format!("warning: {}", warnings.join("; "));
+            if context.recorder.record(Record::Note { text }).await.is_err() {
+                return process::stopped();
+            }
+        }
+        runner.run(request, &work, context).await
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod gate;
 mod http;
+mod input;
 mod local;
 mod observer;
 mod process;

@@ -98,6 +98,14 @@ holds the run now. What it had recorded is kept; a resumed run goes on from its 
         "An `http` step got a status outside 200–299, or outside of its `expect` list. 429 and 5xx are\n`transient`, so that `retry: {max: 3}` comes back to them (a `retry-after` is honoured);\neverything else is a `tool_error`.\n\n    http: {url: \"https://example.com/item\", expect: [200, 404]}";
     NOT_RESUMABLE = "KB0562", "a run that cannot go on this way",
         "`kb run resume` goes on with a run that is interrupted or waits. `kb run retry` re-opens one\nthat failed or was cancelled, in its next iteration: what succeeded keeps its results, and\n`--from STEP` names where to go back to, which also works for a run that succeeded.";
+    SANDBOX_BELOW = "KB0563", "the sandbox is not reached",
+        "The settings ask for a level (`sandbox: {require: kernel}`) that this machine does not give.\n`kb doctor` says which level is reached: `none`, `process` (a step's processes end with it) or\n`kernel` (the kernel holds the writes of specialists' commands to the project).";
+    BAD_INPUT = "KB0564", "input that does not fit a specialist",
+        "A specialist with `inputPolicy: strict` was given an `input` that does not fit its\n`input.schema`. Without `strict` the same is a warning in `kb run logs`. A key `task` is filled\nfrom the step's `task`, and a list or object that meets a `string` is given as text.";
+    OUTPUT_MISFIT = "KB0565", "an output that does not fit its schema",
+        "The step says `output: {schema: …}`, and what it handed out is something else. Each violation\nnames the place in the output. For a `run` step, `parse: json` makes a value of what it prints.";
+    RUN_TIMED_OUT = "KB0566", "the run took too long",
+        "`limits: {timeout: 1h}` bounds the whole run, waiting included. When it is over, what runs is\nstopped, what has not begun is cancelled, `finally` steps run, and the run has failed.\n`kb run retry RUN` goes on with what did not succeed, with the whole time again.";
     REFUSED = "KB0554", "a person refused it",
         "The step waited for a person, and the answer was no. The run fails unless the step has\n`onError: continue`. `kb run retry RUN` asks again.";
 }

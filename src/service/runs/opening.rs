@@ -15,7 +15,7 @@ use crate::redaction::Redactor;
 use crate::run::{InstanceIx, Rules, RunStatus};
 use crate::service::{Kind, ServiceError};
 use crate::specialist::SpecialistRunner;
-use crate::tool::{Approvals, Toolbox, ToolboxParts, Workspace};
+use crate::tool::{Approvals, Toolbox, ToolboxParts, Workspace, sandbox_level};
 use crate::value::{DefinitionId, Digest, Failure, Json, JsonMap, RunId, Tier};
 use serde_json::json;
 use std::path::PathBuf;
@@ -284,12 +284,31 @@ fn assemble(
     Ok(Assembled { parts, rules, recording, process_level, sandbox })
 }
 
-fn environment(assembled: &Assembled, frozen: &Frozen) -> Json {
-    let sandbox = match assembled.sandbox {
+/// How far processes are held here; less than `sandbox.require` asks for refuses the run.
+fn reached_sandbox(settings: &Settings) -> Result<ApprovalLevel, ServiceError> {
+    let reached = sandbox_level();
+    match settings.sandbox_require {
+        Some(required) if reached < required => {
+            let (required, reached) = (level_name(required), level_name(reached));
+            let message = format!("`sandbox.require: {required}` is not reached here; the level is `{reached}`");
+            let failure = Failure::new(Code::SANDBOX_BELOW.as_str(), message)
+                .help("run on a Linux kernel with Landlock, or lower `sandbox.require` in the settings");
+            Err(ServiceError::environment(failure))
+        }
+        _ => Ok(reached),
+    }
+}
+
+fn level_name(level: ApprovalLevel) -> &'static str {
+    match level {
         ApprovalLevel::None => "none",
         ApprovalLevel::Process => "process",
         ApprovalLevel::Kernel => "kernel",
-    };
+    }
+}
+
+fn environment(assembled: &Assembled, frozen: &Frozen) -> Json {
+    let sandbox = level_name(assembled.sandbox);
     json!({
         "kb": env!("CARGO_PKG_VERSION"),
         "process": assembled.process_level,
