@@ -17,7 +17,7 @@ use crate::value::{Failure, Json, JsonMap, OutcomeKind, Timestamp, Usage};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -60,6 +60,8 @@ struct Dispatcher {
     line: UnboundedSender<Message>,
     leaving: bool,
     abandoned: bool,
+    expires: Option<Instant>,
+    began: BTreeMap<InstanceIx, Instant>,
 }
 
 impl Dispatcher {
@@ -83,6 +85,8 @@ impl Dispatcher {
             line,
             leaving: false,
             abandoned: false,
+            expires: setup.plan.playbook().limits.timeout.map(|limit| clock::instant() + limit),
+            began: BTreeMap::new(),
             parts,
             setup,
         };
@@ -98,12 +102,12 @@ impl Dispatcher {
             }
             Opening::Start { .. } | Opening::Resume => self.inputs.push_back(Input::Recovered),
             Opening::Retry { from } => {
-                // A run whose holder died is first taken over, so that nothing is left half-way.
-                if !self.folded.state.status().has_ended() {
-                    self.inputs.push_back(Input::Recovered);
-                }
                 let reason = "asked for by `kb run retry`".to_owned();
                 self.inputs.push_back(Input::Reset { roots: from, reason });
+            }
+            Opening::Answer { step, approved, by } => {
+                self.inputs.push_back(Input::Recovered);
+                self.answer(step.as_deref(), approved, &by);
             }
             Opening::Cancel { by } => {
                 self.inputs.push_back(Input::CancelRequested { by });
@@ -127,6 +131,7 @@ impl Dispatcher {
                 Some(message) = self.messages.recv() => self.take(message)?,
                 Some(command) = self.setup.commands.recv() => self.obey(command),
                 () = sleep_until(due) => {}
+                () = expiry(self.expires) => self.expire(),
                 _ = inbox.tick() => self.look_into_inbox()?,
             }
             while let Ok(message) = self.messages.try_recv() {
@@ -322,6 +327,7 @@ impl Dispatcher {
         });
         match request {
             Ok(request) => {
+                self.began.insert(ix, clock::instant());
                 let (line, cancel) = self.open_line(ix, attempt);
                 tokio::spawn(attempts::run(self.parts.clone(), line, request, cancel));
             }
@@ -348,7 +354,10 @@ impl Dispatcher {
             .map_err(|e| Box::new(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), e.to_string())))
             .and_then(|output| prepare::gate(&self.scope(Some(ix)), ix, output, trace));
         match gate {
-            Ok((request, snapshot)) => {
+            Ok((mut request, snapshot)) => {
+                // Running and verifying share one bound.
+                let spent = self.began.remove(&ix).map_or(Duration::ZERO, |began| began.elapsed());
+                request.timeout = request.timeout.map(|limit| limit.saturating_sub(spent));
                 let (line, cancel) = self.open_line(ix, attempt);
                 let scope = Arc::new(snapshot);
                 tokio::spawn(attempts::verify(self.parts.clone(), line, request, scope, cancel));
@@ -411,6 +420,13 @@ impl Dispatcher {
         }
     }
 
+    fn expire(&mut self) {
+        self.expires = None;
+        if let Some(limit) = self.setup.plan.playbook().limits.timeout {
+            self.inputs.push_back(Input::Expired { limit_ms: limit.as_millis() as u64 });
+        }
+    }
+
     fn take_due_timers(&mut self) {
         let now = clock::now();
         while let Some(&(due, instance)) = self.timers.first() {
@@ -431,13 +447,8 @@ impl Dispatcher {
                 "approve" => {
                     let approved =
                         item.body.get("approved").and_then(Json::as_bool).unwrap_or(true);
-                    for instance in self.named(item.body.get("step").and_then(Json::as_str)) {
-                        self.inputs.push_back(Input::Answered {
-                            instance,
-                            approved,
-                            by: by.clone(),
-                        });
-                    }
+                    let step = item.body.get("step").and_then(Json::as_str).map(str::to_owned);
+                    self.answer(step.as_deref(), approved, &by);
                 }
                 _ => {}
             }
@@ -447,6 +458,13 @@ impl Dispatcher {
             self.parts.journal.taken(&self.setup.run, &std::mem::take(&mut self.taken))?;
         }
         Ok(())
+    }
+
+    fn answer(&mut self, step: Option<&str>, approved: bool, by: &str) {
+        for instance in self.named(step) {
+            let by = by.to_owned();
+            self.inputs.push_back(Input::Answered { instance, approved, by });
+        }
     }
 
     /// The instances that wait for a person under that name; all of them without one.
@@ -523,6 +541,13 @@ pub fn task_file_paths(plan: &crate::plan::Plan) -> Vec<String> {
         _ => None,
     });
     files.collect()
+}
+
+async fn expiry(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
+    }
 }
 
 async fn sleep_until(due: Option<Timestamp>) {

@@ -271,7 +271,8 @@ fn takes_evidence(step: &Step) -> bool {
 
 /// Holds what a step hands out to its `output.schema`. Specialists are held to theirs on the way.
 pub(super) fn fits(step: &Step, outcome: Outcome) -> Outcome {
-    let Some(schema) = step.output_schema.as_ref().filter(|_| outcome.kind == OutcomeKind::Ok) else {
+    let Some(schema) = step.output_schema.as_ref().filter(|_| outcome.kind == OutcomeKind::Ok)
+    else {
         return outcome;
     };
     let violations = outcome.output.as_ref().map(|o| schema.violations(o)).unwrap_or_default();
@@ -279,7 +280,8 @@ pub(super) fn fits(step: &Step, outcome: Outcome) -> Outcome {
         return outcome;
     }
     let lines = violations.iter().map(|v| format!("output{}: {}", v.pointer, v.message));
-    let message = format!("the output does not fit its schema: {}", lines.collect::<Vec<_>>().join("; "));
+    let message =
+        format!("the output does not fit its schema: {}", lines.collect::<Vec<_>>().join("; "));
     let failure = Failure::new(Code::OUTPUT_MISFIT.as_str(), message);
     Outcome { kind: OutcomeKind::ValidationFailed, output: None, failure: Some(failure), ..outcome }
 }

@@ -60,6 +60,15 @@ pub enum Opening {
         /// Step ids; none means everything that did not succeed.
         from: Vec<InstanceIx>,
     },
+    /// Answer for what waits for a person, and go on.
+    Answer {
+        /// The step or instance; none means everything that waits.
+        step: Option<String>,
+        /// Whether it goes on.
+        approved: bool,
+        /// Who answers.
+        by: String,
+    },
     /// End one that has no holder.
     Cancel {
         /// Who wants it.

@@ -1,8 +1,8 @@
 //! A specialist's input, held to its `input.schema` (LANGUAGE §4, values).
 
 use crate::attempt::SpecialistWork;
-use crate::diagnostic::Code;
 use crate::definition::Schema;
+use crate::diagnostic::Code;
 use crate::value::{Failure, Json, JsonMap, json_text};
 use serde_json::json;
 
@@ -35,7 +35,11 @@ pub(super) fn fit(work: &mut SpecialistWork) -> Result<Vec<String>, Failure> {
         .collect();
     work.input = Some(input);
     if work.specialist.strict_input && !problems.is_empty() {
-        let message = format!("the input does not fit specialist `{}`: {}", work.specialist.id, problems.join("; "));
+        let message = format!(
+            "the input does not fit specialist `{}`: {}",
+            work.specialist.id,
+            problems.join("; ")
+        );
         return Err(Failure::new(Code::BAD_INPUT.as_str(), message)
             .help("give the missing keys in `input:`, or set `inputPolicy: warn`"));
     }

@@ -45,7 +45,12 @@ impl LocalExecutor {
         }
     }
 
-    async fn specialist(&self, request: &Request, mut work: SpecialistWork, context: &Context) -> Outcome {
+    async fn specialist(
+        &self,
+        request: &Request,
+        mut work: SpecialistWork,
+        context: &Context,
+    ) -> Outcome {
         let Some(runner) = &self.specialists else {
             let failure = Failure::new(Code::NO_MODEL.as_str(), "there is no model for this run");
             return Outcome::failed(OutcomeKind::Unknown, failure);

@@ -270,6 +270,11 @@ pub enum Event {
         /// Who or what, for people.
         by: String,
     },
+    /// The run's own time is up: what has not ended is stopped, and the run will have failed.
+    TimedOut {
+        /// The bound, in milliseconds.
+        limit_ms: u64,
+    },
     /// The holder starts nothing new and leaves when what runs has ended.
     Draining {
         /// Why, for people.

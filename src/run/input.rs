@@ -88,6 +88,11 @@ pub enum Input {
         /// Who or what, for people.
         by: String,
     },
+    /// The run's own time is up.
+    Expired {
+        /// The bound, in milliseconds.
+        limit_ms: u64,
+    },
     /// Start nothing new; leave when what runs has ended.
     Drain {
         /// Why, for people.

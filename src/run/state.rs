@@ -153,6 +153,7 @@ pub struct State {
     pub(super) failed: bool,
     pub(super) cancel: Option<String>,
     pub(super) draining: bool,
+    pub(super) expired: Option<u64>,
     pub(super) seed: Digest,
     pub(super) failure: Option<Failure>,
     pub(super) outputs: Option<Payload>,
@@ -185,6 +186,7 @@ impl State {
             failed: false,
             cancel: None,
             draining: false,
+            expired: None,
             seed: Digest::of(""),
             failure: None,
             outputs: None,
@@ -328,6 +330,7 @@ impl State {
             }
             Event::Reset { closure, .. } => self.reset(plan, closure),
             Event::CancelRequested { by } => self.cancel = Some(by.clone()),
+            Event::TimedOut { limit_ms } => self.expired = Some(*limit_ms),
             Event::Draining { .. } => self.draining = true,
             Event::RunEnded { status, outputs, failure } => {
                 self.status = *status;
@@ -477,6 +480,7 @@ impl State {
         self.status = RunStatus::Running;
         self.cancel = None;
         self.draining = false;
+        self.expired = None;
         self.failure = None;
         self.outputs = None;
         let chosen: BTreeSet<InstanceIx> = closure.iter().copied().collect();

@@ -83,7 +83,7 @@ impl Translator {
                 let in_flight = self.board.names(in_flight);
                 vec![(None, Body::RunResume { epoch: *epoch, in_flight })]
             }
-            E::Evaluated { .. } | E::CancelRequested { .. } => Vec::new(),
+            E::Evaluated { .. } | E::CancelRequested { .. } | E::TimedOut { .. } => Vec::new(),
             E::Expanded { instance, keys, .. } => self.expanded(at, *instance, keys),
             E::Ready { instance } => {
                 self.status(*instance, StepStatus::Ready);

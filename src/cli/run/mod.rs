@@ -1,5 +1,6 @@
 //! `kb run …`: look at runs, and go on with them.
 
+mod approve;
 mod cancel;
 mod events;
 mod list;
@@ -23,6 +24,7 @@ pub(super) enum Command {
     Resume(resume::Args),
     Retry(retry::Args),
     Cancel(cancel::Args),
+    Approve(approve::Args),
 }
 
 pub(super) fn run(command: Command, terminal: &mut Terminal) -> CliResult {
@@ -35,5 +37,6 @@ pub(super) fn run(command: Command, terminal: &mut Terminal) -> CliResult {
         Command::Resume(args) => resume::run(args, terminal),
         Command::Retry(args) => retry::run(args, terminal),
         Command::Cancel(args) => cancel::run(args, terminal),
+        Command::Approve(args) => approve::run(args, terminal),
     }
 }

@@ -105,7 +105,7 @@ holds the run now. What it had recorded is kept; a resumed run goes on from its 
     OUTPUT_MISFIT = "KB0565", "an output that does not fit its schema",
         "The step says `output: {schema: …}`, and what it handed out is something else. Each violation\nnames the place in the output. For a `run` step, `parse: json` makes a value of what it prints.";
     RUN_TIMED_OUT = "KB0566", "the run took too long",
-        "`limits: {timeout: 1h}` bounds the whole run, waiting included. When it is over, what runs is\nstopped, what has not begun is cancelled, `finally` steps run, and the run has failed.\n`kb run retry RUN` goes on with what did not succeed, with the whole time again.";
+        "`limits: {timeout: 1h}` bounds the whole run, waiting included, anew after each resume. When it is over, what runs is\nstopped, what has not begun is cancelled, `finally` steps run, and the run has failed.\n`kb run retry RUN` goes on with what did not succeed, with the whole time again.";
     REFUSED = "KB0554", "a person refused it",
         "The step waited for a person, and the answer was no. The run fails unless the step has\n`onError: continue`. `kb run retry RUN` asks again.";
 }

@@ -45,6 +45,18 @@ impl Decider<'_> {
         }
     }
 
+    /// The run's own time is up: as a cancellation, but the run will have failed.
+    pub(super) fn expired(&mut self, limit_ms: u64) {
+        if self.state.status.has_ended()
+            || self.state.open_main == 0
+            || self.state.expired.is_some()
+        {
+            return;
+        }
+        self.emit(Event::TimedOut { limit_ms });
+        self.stop_main();
+    }
+
     pub(super) fn drain(&mut self, reason: String) {
         if !self.state.status.has_ended() && !self.state.is_draining() {
             self.emit(Event::Draining { reason });

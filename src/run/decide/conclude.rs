@@ -1,8 +1,10 @@
 use super::Decider;
+use crate::diagnostic::Code;
 use crate::run::effect::Effect;
 use crate::run::event::{Event, RunStatus};
 use crate::run::record::Payload;
-use crate::value::{Failure, Json};
+use crate::value::{Failure, Json, format_duration};
+use std::time::Duration;
 
 impl Decider<'_> {
     pub(super) fn concluded(&mut self, outputs: Result<Payload, Failure>) {
@@ -11,7 +13,7 @@ impl Decider<'_> {
             return;
         }
         let (outputs, failure) = match outputs {
-            Ok(outputs) => (outputs, None),
+            Ok(outputs) => (outputs, self.state.expired.map(out_of_time)),
             Err(failure) => (Payload::inline(Json::Null), Some(failure)),
         };
         let status = if self.state.is_cancelled() {
@@ -24,4 +26,10 @@ impl Decider<'_> {
         self.emit(Event::RunEnded { status, outputs, failure });
         self.effect(Effect::Leave);
     }
+}
+
+fn out_of_time(limit_ms: u64) -> Failure {
+    let limit = format_duration(Duration::from_millis(limit_ms));
+    Failure::new(Code::RUN_TIMED_OUT.as_str(), format!("the run took longer than its {limit}"))
+        .help("raise `limits.timeout`, or go on with `kb run retry`")
 }

@@ -74,6 +74,7 @@ impl Decider<'_> {
             Input::Gathered { instance, output } => self.gathered(instance, output),
             Input::Answered { instance, approved, by } => self.answered(instance, approved, by),
             Input::CancelRequested { by } => self.cancel_requested(by),
+            Input::Expired { limit_ms } => self.expired(limit_ms),
             Input::Drain { reason } => self.drain(reason),
             Input::Reset { roots, reason } => self.reset(roots, reason),
             Input::Concluded { outputs } => self.concluded(outputs),

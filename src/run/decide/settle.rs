@@ -100,6 +100,7 @@ impl Decider<'_> {
 
     pub(super) fn stopping_main(&self) -> bool {
         self.state.is_cancelled()
+            || self.state.expired.is_some()
             || (self.state.has_failed() && self.plan.playbook().limits.fail_fast)
     }
 

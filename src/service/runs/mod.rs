@@ -10,7 +10,7 @@ mod prepared;
 mod secrets;
 
 pub use frozen::{Frozen, FrozenFile};
-pub use opening::{Begin, Cancelled, Overrides, begin, cancel, resume, retry};
+pub use opening::{Answered, Begin, Cancelled, Overrides, answer, begin, cancel, resume, retry};
 pub use place::Place;
 pub use prepared::Prepared;
 pub use secrets::KnownSecrets;

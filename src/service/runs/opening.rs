@@ -51,6 +51,14 @@ pub struct Overrides {
     pub yes: bool,
 }
 
+/// How an answer went.
+pub enum Answered {
+    /// The run has a holder, and it was told.
+    Told(RunId),
+    /// It has none: drive this to go on.
+    Ready(Box<Prepared>),
+}
+
 /// How a cancellation went.
 pub enum Cancelled {
     /// The run has a holder, and it was told.
@@ -151,6 +159,39 @@ pub fn retry(
     })
 }
 
+/// Answers for what waits for a person. A holder is told; without one, drive what comes back.
+pub fn answer(
+    place: Place,
+    name: &str,
+    step: Option<&str>,
+    approved: bool,
+    by: &str,
+) -> Result<Answered, ServiceError> {
+    let (run, status) = find(&place, name)?;
+    if status.has_ended() {
+        let failure = Failure::new(
+            Code::NOT_RESUMABLE.as_str(),
+            format!("run `{run}` has {status}: nothing of it waits"),
+        );
+        return Err(ServiceError::refused(failure));
+    }
+    let journal = place.journal(Default::default())?;
+    if journal.is_held(&run)? {
+        let key = format!("approve-{}-{}", step.unwrap_or("*"), clock::now().0);
+        journal.post(
+            &run,
+            &key,
+            "approve",
+            json!({"by": by, "step": step, "approved": approved}),
+        )?;
+        return Ok(Answered::Told(run));
+    }
+    drop(journal);
+    let opening = Opening::Answer { step: step.map(str::to_owned), approved, by: by.to_owned() };
+    let prepared = reopen(place, run, &Overrides::default(), |_| Ok(opening))?;
+    Ok(Answered::Ready(Box::new(prepared)))
+}
+
 /// Stops a run for good: its holder is told, or it is ended here where it has none.
 pub fn cancel(place: Place, name: &str, by: &str) -> Result<Cancelled, ServiceError> {
     let (run, status) = find(&place, name)?;
@@ -244,7 +285,7 @@ fn assemble(
                 format!("the project folder `{}` cannot be opened: {error}", place.root.display());
             ServiceError::environment(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), message))
         })?;
-    let sandbox = crate::tool::sandbox_level();
+    let sandbox = reached_sandbox(settings)?;
     let toolbox = Arc::new(Toolbox::new(ToolboxParts {
         workspace,
         supervisor: supervisor.clone(),
@@ -290,9 +331,12 @@ fn reached_sandbox(settings: &Settings) -> Result<ApprovalLevel, ServiceError> {
     match settings.sandbox_require {
         Some(required) if reached < required => {
             let (required, reached) = (level_name(required), level_name(reached));
-            let message = format!("`sandbox.require: {required}` is not reached here; the level is `{reached}`");
-            let failure = Failure::new(Code::SANDBOX_BELOW.as_str(), message)
-                .help("run on a Linux kernel with Landlock, or lower `sandbox.require` in the settings");
+            let message = format!(
+                "`sandbox.require: {required}` is not reached here; the level is `{reached}`"
+            );
+            let failure = Failure::new(Code::SANDBOX_BELOW.as_str(), message).help(
+                "run on a Linux kernel with Landlock, or lower `sandbox.require` in the settings",
+            );
             Err(ServiceError::environment(failure))
         }
         _ => Ok(reached),
