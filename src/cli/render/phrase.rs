@@ -1,5 +1,6 @@
 //! A public event in words: one line, the same live, off a terminal and from the journal.
 
+use super::diagnostics::count;
 use super::quantity::{bytes, cost, time, tokens};
 use super::table::plain;
 use crate::cli::terminal::{DIM, ERROR, GOOD, HINT, TITLE, WARNING, paint};
@@ -48,7 +49,10 @@ fn phrase(event: &Event) -> Option<String> {
             None => format!("{}: {}", word("waiting"), plain(reason)),
         },
         Body::ModelCall { model, usage, calls, .. } => {
-            let asks = if *calls > 0 { format!(", asks for {calls} tools") } else { String::new() };
+            let asks = match calls {
+                0 => String::new(),
+                calls => format!(", asks for {}", count(*calls, "tool call")),
+            };
             format!("model {}: {}, {}{asks}", plain(model), tokens(usage), cost(usage))
         }
         Body::ToolCall { tool, args, .. } => {
@@ -123,7 +127,8 @@ fn verdict_line(
 ) -> String {
     let why = match reason {
         Some(reason) => format!(": {}", plain(reason)),
-        None => format!(", {} checks, confidence {confidence}", checks.len()),
+        None if checks.is_empty() => ": nothing was claimed".to_owned(),
+        None => format!(", {}, confidence {confidence}", count(checks.len(), "check")),
     };
     format!("gate {}{why}", word(verdict))
 }

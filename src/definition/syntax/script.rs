@@ -3,15 +3,17 @@ use super::{Decoder, Node};
 use crate::definition::model::{Script, ScriptCall, ScriptError, ScriptTurn};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::expression::ValueTemplate;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Reads a script (LANGUAGE §11). Its placeholders refer to parameters, which are known only to the run
-/// that plays it, so `params` is all that is checked.
+/// Reads a script (LANGUAGE §11). Its placeholders refer to parameters as `params.NAME`; which there are
+/// is known only to the run that plays it.
 pub(crate) fn script(root: &Node, decoder: &mut Decoder) -> Option<Script> {
     const KEYS: [&str; 4] = ["schema", "description", "params", "steps"];
     let fields = decoder.fields(root, "a script", &KEYS)?;
     decoder.schema_version(&fields, "kb.script/1", "a script");
     let steps = decoder.required(&fields, "steps", "a script")?;
+    decoder.names.params = named_params(&root.to_json().to_string());
     let Some(entries) = steps.as_map() else {
         decoder.wrong_type(steps, "steps", "a map from steps to lists of turns");
         return None;
@@ -26,6 +28,14 @@ pub(crate) fn script(root: &Node, decoder: &mut Decoder) -> Option<Script> {
         script.steps.insert(key.text.clone(), turns);
     }
     Some(script)
+}
+
+/// The names after every `params.` of a text: a script takes what it reads for parameters, and the run
+/// that plays it has them or not.
+fn named_params(text: &str) -> BTreeSet<String> {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let name = |rest: &str| rest.chars().take_while(|c| is_word(*c)).collect::<String>();
+    text.split("params.").skip(1).map(name).filter(|name| !name.is_empty()).collect()
 }
 
 fn turn(node: &Node, decoder: &mut Decoder) -> Option<ScriptTurn> {
