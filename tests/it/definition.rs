@@ -1,7 +1,17 @@
 //! Definitions: what loads, and what is said about what does not.
 
-use kb::definition::{self, Catalog, FileRole, InputFile};
+use kb::definition::{self, Catalog, FileRole, InputFile, Playbook, Settings, Specialist};
 use kb::diagnostic::{Diagnostic, Severity};
+use std::sync::Arc;
+
+mod broken;
+mod documents;
+mod files;
+mod mutation;
+mod schema;
+mod settings;
+mod steps;
+mod workflows;
 
 fn file(path: &str, role: FileRole, text: impl AsRef<[u8]>) -> InputFile {
     InputFile { path: path.to_owned(), bytes: text.as_ref().to_vec(), role }
@@ -27,37 +37,43 @@ fn lines(catalog: &Catalog, found: &[Diagnostic]) -> String {
     out
 }
 
-#[test]
-fn smoke() {
-    for (name, role) in [
-        ("add-feature.yml", FileRole::Playbook),
-        ("codebase-expert.yml", FileRole::Specialist),
-        ("researcher-11-1.yml", FileRole::Specialist),
-        ("implementer-11-2.yml", FileRole::Specialist),
-        ("researcher-19-2.yml", FileRole::Specialist),
-        ("writer-003.yml", FileRole::Specialist),
-        ("escalation.yml", FileRole::Settings),
-        ("inconclusive.yml", FileRole::Settings),
-        ("security-003-4-5.yml", FileRole::Settings),
-        ("security-003-12-3.yml", FileRole::Settings),
-        ("research-pipeline.md", FileRole::Workflow),
-        ("chain.md", FileRole::Workflow),
-        ("fan-out.md", FileRole::Workflow),
-        ("debate.md", FileRole::Workflow),
-        ("review-loop.md", FileRole::Workflow),
-        ("test-agent.md", FileRole::AgentProfile),
-    ] {
-        let bytes = std::fs::read(format!("tests/definitions/documents/{name}")).unwrap();
-        let (catalog, found) = definition::load(vec![file(name, role, bytes)]);
-        println!(
-            "=== {name}: {} playbooks, {} specialists\n{}",
-            catalog.playbooks.len(),
-            catalog.specialists.len(),
-            lines(&catalog, &found)
-        );
+/// Loads one file and says what was said.
+fn said(role: FileRole, path: &str, text: impl AsRef<[u8]>) -> (Catalog, String) {
+    let (catalog, found) = definition::load(vec![file(path, role, text)]);
+    let said = lines(&catalog, &found);
+    (catalog, said)
+}
 
-        for p in catalog.specialists.values() {
-            println!("{:?}", p);
-        }
-    }
+/// A playbook that must load without a word.
+fn playbook(text: &str) -> Arc<Playbook> {
+    let (catalog, said) = said(FileRole::Playbook, "playbooks/p.yml", text);
+    assert_eq!(said, "", "{text}");
+    catalog.playbooks.values().next().expect("it loaded").clone()
+}
+
+/// The same with these steps.
+fn with_steps(steps: &str) -> String {
+    format!("schema: kb.playbook/1\nid: p\nparams: [{{name: topic}}]\nsteps:\n{steps}\n")
+}
+
+/// What is said of a playbook with these steps; the first step stands on line 5.
+fn steps_said(steps: &str) -> String {
+    said(FileRole::Playbook, "playbooks/p.yml", with_steps(steps)).1
+}
+
+fn specialist(role: FileRole, path: &str, text: &str) -> (Arc<Specialist>, String) {
+    let (catalog, said) = said(role, path, text);
+    let found = catalog.specialists.values().next();
+    (found.unwrap_or_else(|| panic!("it did not load: {said}")).clone(), said)
+}
+
+fn settings(text: &str) -> (Arc<Settings>, String) {
+    let (catalog, said) = said(FileRole::Settings, ".kb/kb.config.yml", text);
+    (catalog.settings, said)
+}
+
+/// A sample of the older documents, byte for byte.
+fn document(name: &str) -> String {
+    let path = format!("{}/tests/definitions/documents/{name}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }

@@ -36,7 +36,11 @@ fn variable_for(inner: &str) -> String {
             name.push('_');
         }
         lower = c.is_ascii_lowercase();
-        name.push(if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' });
+        match c.is_ascii_alphanumeric() {
+            true => name.push(c.to_ascii_uppercase()),
+            false if !name.ends_with('_') => name.push('_'),
+            false => {}
+        }
     }
     let name = name.trim_matches('_');
     if name.is_empty() { "VALUE".to_owned() } else { name.to_owned() }
@@ -49,7 +53,7 @@ mod tests {
         let cases = [
             ("featureName", "FEATURE_NAME"),
             (" research.output.files | join ", "RESEARCH_OUTPUT_FILES"),
-            ("steps['a-b'].output", "STEPS__A_B__OUTPUT"),
+            ("steps['a-b'].output", "STEPS_A_B_OUTPUT"),
         ];
         for (inner, name) in cases {
             assert_eq!(super::variable_for(inner), name);

@@ -1,4 +1,4 @@
-use super::{Property, Violation, property, recognise, short_form, violation};
+use super::{Violation, recognise, short_form, violation};
 use crate::definition::syntax::{Decoder, Node};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::value::{Json, JsonMap};
@@ -67,20 +67,6 @@ impl Schema {
         )
     }
 
-    /// The same, with an optional text `summary` where it describes an object and says nothing of it.
-    #[must_use]
-    pub fn with_summary(self) -> Schema {
-        let described = |json: &Json| json.get("properties").is_some_and(Json::is_object);
-        if !described(&self.json) || self.json["properties"].get("summary").is_some() {
-            return self;
-        }
-        let mut json = Arc::unwrap_or_clone(self.json);
-        json["properties"]["summary"] = serde_json::json!({
-            "type": "string", "description": "what was done and found, in a few sentences"
-        });
-        Schema::right_by_construction(json)
-    }
-
     /// The JSON Schema.
     pub fn json(&self) -> &Json {
         &self.json
@@ -92,17 +78,6 @@ impl Schema {
             Some(validator) => violation::of(validator, value),
             None => Vec::new(),
         }
-    }
-
-    /// Whether values of this schema can have that path of keys: `["files", "path"]`.
-    pub fn property(&self, path: &[&str]) -> Property {
-        property::find(&self.json, &self.json, path, 0)
-    }
-
-    /// The keys that an object of this schema is known to have, for suggestions.
-    pub fn keys(&self) -> Vec<&str> {
-        let properties = self.json.get("properties").and_then(Json::as_object);
-        properties.into_iter().flat_map(|map| map.keys().map(String::as_str)).collect()
     }
 }
 

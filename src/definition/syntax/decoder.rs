@@ -34,10 +34,12 @@ impl Decoder {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
-    /// Everything that was found; one problem said for many steps (through `defaults`) stands once.
+    /// Everything that was found, in the order of the file; one problem said for many steps (through
+    /// `defaults`) stands once.
     pub(crate) fn finish(self) -> Vec<Diagnostic> {
         let mut seen = BTreeSet::new();
         let mut kept = self.diagnostics;
+        kept.sort_by_key(|found| found.span.map(|span| span.start));
         kept.retain(|found| seen.insert((found.span, found.code, found.message.clone())));
         kept
     }
@@ -49,7 +51,7 @@ impl Decoder {
         }
         let message = format!("{} takes {expected}, found {}", name(key), node.kind());
         let mut found = Diagnostic::error(Code::WRONG_TYPE, node.span, message);
-        if expected.contains("text") {
+        if expected == "a text" {
             found = match &node.value {
                 Value::Scalar(Scalar { text, kind, .. }) if *kind != ScalarKind::Null => {
                     found.help(format!("quote it: `\"{text}\"`"))
@@ -109,6 +111,10 @@ impl Decoder {
         let value = match &node.value {
             Value::Scalar(Scalar { kind: ScalarKind::Int(value), .. }) => *value,
             Value::Scalar(Scalar { kind: ScalarKind::UInt(_), .. }) => i64::MAX,
+            _ if key.ends_with("Ms") => {
+                self.wrong_type(node, key, "milliseconds as a whole number");
+                return None;
+            }
             _ => {
                 self.wrong_type(node, key, "a whole number");
                 return None;

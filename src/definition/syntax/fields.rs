@@ -5,6 +5,8 @@ use crate::diagnostic::{Code, Diagnostic, Span, nearest};
 #[derive(Debug, Clone)]
 pub(crate) struct Fields<'n> {
     found: Vec<(&'static str, &'n Key, &'n Node)>,
+    /// What unknown keys were probably meant to be; their absence is no second problem.
+    meant: Vec<&'static str>,
     /// Where the map is, for what it lacks.
     pub(crate) span: Span,
 }
@@ -18,6 +20,11 @@ impl<'n> Fields<'n> {
     /// A key with its value, present even where there is nothing after it.
     pub(crate) fn entry(&self, name: &str) -> Option<(&'n Key, &'n Node)> {
         self.found.iter().find(|(own, ..)| *own == name).map(|(_, key, node)| (*key, *node))
+    }
+
+    /// Whether an unknown key was probably meant to be one of these.
+    pub(crate) fn was_meant(&self, names: &[&str]) -> bool {
+        self.meant.iter().any(|meant| names.contains(meant))
     }
 
     /// All keys that are there, in the order of the file.
@@ -79,11 +86,12 @@ impl Decoder {
             self.wrong_type(node, what, "a map");
             return None;
         };
-        let mut fields = Fields { found: Vec::with_capacity(entries.len()), span: node.span };
+        let found = Vec::with_capacity(entries.len());
+        let mut fields = Fields { found, meant: Vec::new(), span: node.span };
         for (key, value) in entries {
             match canonical(&key.text, known) {
                 Some(name) => self.note(&mut fields, name, key, value),
-                None => self.unknown_key(key, what, known),
+                None => fields.meant.extend(self.unknown_key(key, what, known)),
             }
         }
         Some(fields)
@@ -108,13 +116,21 @@ impl Decoder {
         );
     }
 
-    fn unknown_key(&mut self, key: &Key, what: &str, known: &[&'static str]) {
+    /// Complains, and gives the key that was probably meant.
+    fn unknown_key(
+        &mut self,
+        key: &Key,
+        what: &str,
+        known: &[&'static str],
+    ) -> Option<&'static str> {
         let message = format!("unknown key `{}` in {what}", key.text);
-        let help = match suggestion(&key.text, known) {
+        let meant = suggestion(&key.text, known);
+        let help = match meant {
             Some(name) => format!("did you mean `{name}`?"),
             None => format!("known keys: {}", known.join(", ")),
         };
         self.push(Diagnostic::error(Code::UNKNOWN_KEY, key.span, message).help(help));
+        meant
     }
 
     /// A key that must be there.
@@ -125,15 +141,17 @@ impl Decoder {
         what: &str,
     ) -> Option<&'n Node> {
         let found = fields.get(name);
-        if found.is_none() {
+        if found.is_none() && !fields.was_meant(&[name]) {
             let at = fields.entry(name).map_or(fields.span, |(key, _)| key.span);
             let message = match fields.entry(name) {
                 Some(_) => format!("`{name}` of {what} is empty"),
                 None => format!("{what} has no `{name}`"),
             };
-            self.push(
-                Diagnostic::error(Code::MISSING_KEY, at, message).help(format!("add `{name}:`")),
-            );
+            let help = match fields.entry(name) {
+                Some(_) => "write its value".to_owned(),
+                None => format!("add `{name}:`"),
+            };
+            self.push(Diagnostic::error(Code::MISSING_KEY, at, message).help(help));
         }
         found
     }

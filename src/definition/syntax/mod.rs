@@ -37,3 +37,6 @@ pub(super) use front_matter::{FrontMatterError, split_front_matter};
 pub(super) use node::{Key, Node, Scalar, ScalarKind, Value};
 pub(super) use templates::Secrets;
 pub(super) use yaml::read_yaml;
+
+#[cfg(test)]
+mod oracles;

@@ -59,7 +59,8 @@ impl Node {
             Value::Scalar(scalar) => match scalar.kind {
                 ScalarKind::Null => "nothing",
                 ScalarKind::Bool(_) => "a boolean",
-                ScalarKind::Int(_) | ScalarKind::UInt(_) | ScalarKind::Float(_) => "a number",
+                ScalarKind::Int(_) | ScalarKind::UInt(_) => "a number",
+                ScalarKind::Float(_) => "a number with a fraction",
                 ScalarKind::Text => "a text",
             },
         }

@@ -77,7 +77,6 @@ pub(crate) fn playbook(
     if order == Some(Order::Sequential) {
         chain(&mut main);
     }
-    not_yet.extend(main.iter().chain(&last).flat_map(|step| step.not_yet.iter().cloned()));
     let (id, span) = id?;
     Some(Playbook {
         name: text(&fields, "name", decoder).unwrap_or_else(|| id.to_string()),

@@ -41,8 +41,9 @@ fn named_params(text: &str) -> BTreeSet<String> {
 fn turn(node: &Node, decoder: &mut Decoder) -> Option<ScriptTurn> {
     const KEYS: [&str; 6] = ["say", "calls", "output", "usage", "delayMs", "error"];
     let fields = decoder.fields(node, "a turn", &KEYS)?;
-    let says = ["say", "calls", "output", "error"].iter().any(|key| fields.entry(key).is_some());
-    if !says {
+    const ANSWERS: [&str; 4] = ["say", "calls", "output", "error"];
+    let says = ANSWERS.iter().any(|key| fields.entry(key).is_some());
+    if !says && !fields.was_meant(&ANSWERS) {
         decoder.push(
             Diagnostic::error(Code::BAD_TURN, node.span, "the turn answers nothing")
                 .help("add `say`, `calls`, `output` or `error`"),

@@ -302,12 +302,12 @@ fn generation(fields: &Fields<'_>, model: &mut ModelChoice, decoder: &mut Decode
     model.max_tokens =
         fields.get("maxTokens").and_then(|node| decoder.integer(node, "maxTokens", 1, u32::MAX));
     model.fallback = fields.get("fallback").and_then(|node| fallback(node, decoder));
-    if let Some(provider) = text(fields, "provider", decoder) {
-        // A model's name with its provider before it is how the model room tells them apart.
-        model.model = model.model.take().map(|name| match name.contains("::") {
-            true => name,
-            false => format!("{provider}::{name}"),
-        });
+    if let Some((key, node)) = fields.entry("provider") {
+        decoder.text(node, "provider");
+        decoder.push(
+            Diagnostic::warning(Code::COMES_LATER, key.span, "`provider` of a specialist comes later")
+                .help("the model's name decides who answers; providers stand in the settings under `llm.tiers`"),
+        );
     }
 }
 
@@ -388,8 +388,7 @@ fn output(node: &Node, decoder: &mut Decoder) -> Option<Schema> {
     if let Some(node) = fields.get("format") {
         decoder.one_of(node, "format", &[("structured", ()), ("json", ()), ("text", ())]);
     }
-    let schema = fields.get("schema").and_then(|node| Schema::decode(node, decoder));
-    schema.map(Schema::with_summary)
+    fields.get("schema").and_then(|node| Schema::decode(node, decoder))
 }
 
 impl Decoder {

@@ -122,6 +122,7 @@ fn kind_key(
     let step = id.map_or("a step".to_owned(), |id| format!("the step `{id}`"));
     match kinds.as_slice() {
         [(kind, _)] => Some(kind),
+        [] if fields.was_meant(&KINDS) => None,
         [] => {
             decoder.push(
                 Diagnostic::error(
@@ -244,7 +245,7 @@ fn body(
             .unwrap_or_default(),
         env: environment(own_env, defaults, decoder),
         cwd: fields.get("cwd").and_then(|node| decoder.template(node, "cwd", Secrets::Refused)),
-        output_schema: output_schema(fields, specialist, decoder),
+        output_schema: output_schema(fields, decoder),
         for_each: None,
         evidence: fields.get("evidence").and_then(|node| {
             let choices = [("full", EvidenceMode::Full), ("none", EvidenceMode::None)];
@@ -306,16 +307,15 @@ fn environment(
     env
 }
 
-fn output_schema(fields: &Fields<'_>, specialist: bool, decoder: &mut Decoder) -> Option<Schema> {
+fn output_schema(fields: &Fields<'_>, decoder: &mut Decoder) -> Option<Schema> {
     let short = fields.get("outputs").map(|node| decoder.texts(node, "outputs"));
-    let schema = match fields.get("output") {
+    match fields.get("output") {
         Some(node) => {
             let inner = decoder.fields(node, "`output`", &["schema"])?;
             inner.get("schema").and_then(|node| Schema::decode(node, decoder))
         }
         None => short.map(|keys| Schema::of_texts(keys.iter().map(String::as_str))),
-    };
-    schema.map(|schema| if specialist { schema.with_summary() } else { schema })
+    }
 }
 
 fn for_each(node: &Node, decoder: &mut Decoder) -> Option<ForEach> {

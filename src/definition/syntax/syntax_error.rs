@@ -8,6 +8,12 @@ pub(crate) fn describe(error: &ScanError, text: &str, base: usize, source: Sourc
     if let Some(found) = unquoted_placeholder(text, at) {
         return quote_it(text, found, base, source);
     }
+    let at = match error.kind() {
+        ErrorKind::UnclosedQuotedScalar
+        | ErrorKind::InvalidQuotedScalarIndent
+        | ErrorKind::DocumentIndicatorInQuotedScalar => opening_quote(text, at).unwrap_or(at),
+        _ => at,
+    };
     let end = text[at..].chars().next().map_or(at, |c| at + c.len_utf8());
     let span = Span::new(source, base + at, base + end);
     let (message, help) = explain(error, text, at);
@@ -36,10 +42,22 @@ fn explain(error: &ScanError, text: &str, at: usize) -> (String, Option<String>)
         | ErrorKind::InvalidTrailingDoubleQuotedScalar => {
             return ("text after a closing quote".to_owned(), Some(after_quote(line)));
         }
-        ErrorKind::MappingValueNotAllowed | ErrorKind::InvalidColonPlacement => (
+        ErrorKind::MappingValueNotAllowed => (
             "a `:` where no key can stand",
             "quote a text that holds `: `; check that this line is indented like its neighbours",
         ),
+        ErrorKind::InvalidColonPlacement => (
+            "a `:` where no key can stand",
+            "close the `[` or `{` before it, or quote a text that holds `: `",
+        ),
+        ErrorKind::UnexpectedCharacter { character } if character.is_control() => {
+            let message =
+                format!("the control character `{}` cannot stand here", character.escape_default());
+            return (
+                message,
+                Some("remove it, or write it as an escape in double quotes".to_owned()),
+            );
+        }
         ErrorKind::UnexpectedCharacter { character } => {
             let message =
                 format!("a plain text cannot start with `{}`", character.escape_default());
@@ -49,7 +67,7 @@ fn explain(error: &ScanError, text: &str, at: usize) -> (String, Option<String>)
         | ErrorKind::InvalidQuotedScalarIndent
         | ErrorKind::DocumentIndicatorInQuotedScalar => (
             "a quoted text is not closed",
-            "close the quote that was opened before; write `''` for a quote inside of single quotes",
+            "close it; write `''` for a quote inside of single quotes",
         ),
         ErrorKind::UnclosedFlowCollection { open } => {
             return (
@@ -130,8 +148,11 @@ pub(crate) fn unquoted_placeholder(text: &str, at: usize) -> Option<Range<usize>
         let before = content[..i].trim_end();
         before.ends_with(':') || before.ends_with('-') || before.ends_with([',', '['])
     })?;
-    let value = content[start..].trim_end();
-    let value = value.split(" #").next().unwrap_or(value).trim_end();
+    let rest = content[start..].trim_end();
+    let value = match content[..start].contains(['{', '[']) {
+        true => &rest[..rest.find("}}").map_or(rest.len(), |end| end + 2)],
+        false => rest.split(" #").next().unwrap_or(rest).trim_end(),
+    };
     Some(line.start + start..line.start + start + value.len())
 }
 
@@ -147,6 +168,28 @@ pub(crate) fn quote_it(
     let span = Span::new(source, base + found.start, base + found.end);
     Diagnostic::error(Code::UNQUOTED_PLACEHOLDER, span, "a placeholder without quotes")
         .help(format!("quote it: `{quoted}`"))
+}
+
+/// Where the quote was opened that is still open at that byte: the nearest line before it with an odd
+/// number of one kind of quote, of which one starts a value.
+fn opening_quote(text: &str, at: usize) -> Option<usize> {
+    const LINES: usize = 50;
+    let mut end = at;
+    for _ in 0..LINES {
+        let line = line_range(text, end);
+        let content = &text[line.start..end.max(line.start)];
+        for quote in ['"', '\''] {
+            let starts = content.match_indices(quote).map(|(i, _)| i).find(|&i| {
+                let before = content[..i].trim_end();
+                before.is_empty() || before.ends_with([':', '-', '[', ',', '{'])
+            });
+            if let Some(i) = starts.filter(|_| content.matches(quote).count() % 2 == 1) {
+                return Some(line.start + i);
+            }
+        }
+        end = line.start.checked_sub(1)?;
+    }
+    None
 }
 
 fn line_range(text: &str, at: usize) -> Range<usize> {

@@ -1,0 +1,389 @@
+//! Broken definitions: what is said, and where.
+
+use super::*;
+
+#[test]
+fn all_problems_of_a_file_are_told_at_once() {
+    insta::assert_snapshot!(steps_said(
+        "  - id: fetch
+    run: make
+    timeot: 5s
+  - id: fetch
+    run: echo
+    dependsOn: [biuld, fetch]
+  - id: build
+    specialist: coder
+    runIf: allSuceeded
+    timeout: 90
+  - id: 3x
+    run: [ls]
+    tool: fs:read
+  - {}
+"), @"
+    error KB0106 7:5 unknown key `timeot` in a step | did you mean `timeout`?
+    error KB0203 8:9 duplicate step id `fetch` | rename one of them
+    error KB0206 10:17 unknown step `biuld` | did you mean `build`?
+    error KB0210 10:24 the step `fetch` depends on itself | remove it
+    error KB0212 12:17 the specialist is not told what to do | add `task:`, `taskFile:`, or a `task` in `input`
+    error KB0112 13:12 `allSuceeded` is no value of `runIf` | did you mean `allSucceeded`?
+    error KB0112 14:14 `90` is not a duration | write a unit: `90s`, `90m` or `90ms`
+    error KB0202 15:9 `3x` cannot be the id of a step | use a letter or `_`, then letters, digits, `_` and `-`
+    error KB0205 17:5 the step `3x` has two kinds, `run` and `tool` | keep one, or write two steps
+    error KB0108 18:5 a step has no `id` | add `id:`
+    error KB0205 18:5 a step says not what it does | add one of specialist, agent, run, tool, http, playbook, ask, approve, set, wait, gate
+    ");
+}
+
+#[test]
+fn keys_are_known_once_and_in_one_spelling() {
+    insta::assert_snapshot!(steps_said(
+        "  - {id: a, run: x, dependsOn: [], depends_on: []}
+  - {id: b, run: x, run: y}
+  - {id: c, needs: [a], if: \"true\", run: x}
+  - {id: d, command: make}
+  - {id: e, run: x, retry: {max: 1, maxdelay: 5s}}
+"), @"
+    error KB0107 5:36 `dependsOn` and `depends_on` are the same key | keep one of the two; `dependsOn` is the usual spelling
+    error KB0107 6:21 the key `run` is written twice | keep one of the two
+    error KB0106 7:13 unknown key `needs` in a step | did you mean `dependsOn`?
+    error KB0106 7:25 unknown key `if` in a step | did you mean `condition`?
+    error KB0106 8:13 unknown key `command` in a step | did you mean `run`?
+    error KB0106 9:37 unknown key `maxdelay` in `retry` | did you mean `maxDelay`?
+    ");
+}
+
+#[test]
+fn wrong_types_name_what_is_expected() {
+    insta::assert_snapshot!(steps_said(
+        "  - {id: 7, name: 2024, run: x}
+  - {id: b, run: {a: 1}, retrySafe: yes}
+  - {id: c, run: x, maxAttempts: 2.5, dependsOn: {a: b}}
+  - {id: d, run: x, maxAttempts: 0, retry: 3}
+  - {id: e, run: x, timeout: -5s, verify: [x]}
+  - {id: f, run: x, env: [A=b], input: 3}
+  - {id: g, run: x, condition: 3, output: {schema: 3, extra: 1}}
+  - plain
+"), @r#"
+    error KB0105 5:10 `id` takes a text, found a number | quote it: `"7"`
+    error KB0105 5:19 `name` takes a text, found a number | quote it: `"2024"`
+    error KB0105 6:18 `run` takes a text (a shell script) or a list (a program and its arguments), found a map
+    error KB0105 6:37 `retrySafe` takes `true` or `false`, found the text `yes` | write `true`
+    error KB0105 7:34 `maxAttempts` takes a whole number, found a number with a fraction
+    error KB0105 7:50 `dependsOn` takes a list, found a map
+    error KB0112 8:34 `maxAttempts` cannot be 0 | write a whole number from 1 to 1000
+    error KB0105 8:44 `retry` takes a map, found a number | write `retry: {max: 2}`
+    error KB0112 9:30 `-5s` is not a duration | write a number with a unit, such as `250ms`, `90s`, `5m` or `1h30m`
+    error KB0105 9:43 `verify` takes a map, found a list | write `verify: {checks: [...]}`
+    error KB0105 10:26 `env` takes a map, found a list
+    warning KB0219 10:33 a `run` step does not read `input` | hand values over as `env:` or as arguments
+    error KB0105 11:32 `condition` takes an expression as a text, found a number
+    error KB0106 11:55 unknown key `extra` in `output` | known keys: schema
+    error KB0105 12:5 a step takes a map, found a text
+    "#);
+}
+
+#[test]
+fn unquoted_placeholders_are_recognised() {
+    let said = |text: &str| steps_said(text);
+    insta::assert_snapshot!(said("  - {id: a, run: x}\n  - id: b\n    run: x\n    condition: {{ topic }}\n    cwd: {{topic}}\n"), @r#"
+    error KB0109 8:16 a placeholder without quotes | quote it: `"{{ topic }}"`
+    error KB0109 9:10 a placeholder without quotes | quote it: `"{{topic}}"`
+    "#);
+    insta::assert_snapshot!(said("  - id: b\n    run: x\n    condition: {{ a.output.x }} == 'failed'\n"), @r#"error KB0109 7:16 a placeholder without quotes | quote it: `"{{ a.output.x }} == 'failed'"`"#);
+    insta::assert_snapshot!(said("  - id: b\n    run: [echo, {{topic}}]\n"), @r#"error KB0109 6:17 a placeholder without quotes | quote it: `"{{topic}}"`"#);
+}
+
+#[test]
+fn syntax_errors_say_what_to_do() {
+    let said = |text: &str| said(FileRole::Playbook, "p.yml", text).1;
+    insta::assert_snapshot!(said("steps:\n\t- id: a\n"), @"error KB0101 2:2 a tab where YAML takes only spaces | indent with spaces");
+    insta::assert_snapshot!(said("name: a: b\n"), @"error KB0101 1:8 a `:` where no key can stand | quote a text that holds `: `; check that this line is indented like its neighbours");
+    insta::assert_snapshot!(said("name: @me\n"), @"error KB0101 1:7 a plain text cannot start with `@` | put the text into quotes");
+    insta::assert_snapshot!(said("name: \"open\nid: p\n"), @"error KB0101 1:7 a quoted text is not closed | close it; write `''` for a quote inside of single quotes");
+    insta::assert_snapshot!(said("steps: [a, b\nid: p\n"), @"error KB0101 2:3 a `:` where no key can stand | close the `[` or `{` before it, or quote a text that holds `: `");
+    insta::assert_snapshot!(said("steps: [a, b\n"), @"error KB0101 1:8 `[` is never closed | close it with `]`");
+    insta::assert_snapshot!(said("name: *all\n"), @"error KB0101 1:7 an alias without an anchor | quote a text that starts with `*`");
+    insta::assert_snapshot!(said("name: \"a\\qb\"\n"), @r#"error KB0101 1:7 an unknown escape in double quotes | write `\\` for a backslash, or use single quotes, in which nothing is escaped"#);
+    insta::assert_snapshot!(said("name: 'a' b\n"), @"error KB0101 1:11 text after a closing quote | put the whole value into quotes; inside of single quotes write `''` for a quote");
+    insta::assert_snapshot!(said("id: p\n name: x\n"), @"error KB0101 2:6 a `:` where no key can stand | quote a text that holds `: `; check that this line is indented like its neighbours");
+    insta::assert_snapshot!(said("steps: - a\n"), @"error KB0101 1:8 a list item where none can stand | start the list on a line of its own, indented under its key");
+    insta::assert_snapshot!(said("id: p\nname\n"), @"error KB0101 2:1 a line without `:` in a map | write `key: value`; put a text of several lines after `|`");
+    insta::assert_snapshot!(said("- a\nb: c\n"), @"error KB0101 2:1 this line belongs to neither the map nor the list around it | indent it like the lines before it; quote a text that starts with `[`, `{` or a quote");
+    insta::assert_snapshot!(said("name: a\u{1}b\n"), @r#"error KB0101 1:7 the control character `\u{1}` cannot stand here | remove it, or write it as an escape in double quotes"#);
+    insta::assert_snapshot!(said("name: !custom x\n"), @"error KB0111 1:15 tags are not used here | quote the value if the `!` is meant as text");
+    insta::assert_snapshot!(said("<<: {a: b}\nid: p\n"), @"
+    error KB0111 1:1 merge keys `<<` are not used here | write the keys out, or put what all steps share under `defaults:`
+    error KB0113 2:1 a playbook has no `schema` | add `schema: kb.playbook/1` as the first line
+    error KB0108 2:1 a playbook has no `steps` | add `steps:`
+    ");
+    insta::assert_snapshot!(said("id: p\n---\nid: q\n"), @"error KB0111 2:1 a second document in one file | one definition a file: move what follows `---` into a file of its own");
+    insta::assert_snapshot!(said("[a]: b\n"), @"error KB0111 1:1 a key must be a text, not a list or map | quote the value if `{` or `[` is meant as text");
+}
+
+#[test]
+fn steps_have_one_kind() {
+    insta::assert_snapshot!(steps_said("  - {id: a}\n  - {id: b, run: x, set: {}}\n  - {id: c, run:}\n"), @"
+    error KB0205 5:5 the step `a` says not what it does | add one of specialist, agent, run, tool, http, playbook, ask, approve, set, wait, gate
+    error KB0205 6:21 the step `b` has two kinds, `run` and `set` | keep one, or write two steps
+    error KB0108 7:13 `run` of a step is empty | write its value
+    ");
+}
+
+#[test]
+fn names_have_their_form_and_do_not_clash() {
+    insta::assert_snapshot!(steps_said(
+        "  - {id: \"a b\", run: x}
+  - {id: run, run: x}
+  - {id: add-test, run: x}
+  - {id: add_test, run: x}
+  - {id: topic, run: x}
+  - {id: self, run: x, dependsOn: [self]}
+"), @"
+    error KB0202 5:10 `a b` cannot be the id of a step | use a letter or `_`, then letters, digits, `_` and `-`
+    error KB0207 6:10 `run` is reserved and cannot name a step | choose another name, such as `run_1` or `my_run`
+    error KB0208 8:10 in expressions the steps `add-test` and `add_test` have one name | rename one of them
+    error KB0208 9:10 `topic` is the name of a parameter and of a step | rename one of them
+    error KB0207 10:10 `self` is reserved and cannot name a step | choose another name, such as `self_1` or `my_self`
+    error KB0210 10:36 the step `self` depends on itself | remove it
+    ");
+    let said = |text: &str| said(FileRole::Playbook, "p.yml", text).1;
+    insta::assert_snapshot!(said("schema: kb.playbook/1\nid: Add Feature\nsteps: [{id: a, run: x}]\n"), @"error KB0202 2:5 `Add Feature` cannot be the id of a playbook | use a lower-case letter, then up to 63 lower-case letters, digits, `_` and `-`");
+}
+
+#[test]
+fn dependencies_name_other_steps_of_the_same_list() {
+    let said = |text: &str| said(FileRole::Playbook, "p.yml", text).1;
+    insta::assert_snapshot!(said("schema: kb.playbook/1\nid: p\nsteps:\n  - {id: build, run: x}\n  - {id: test, run: x, dependsOn: [biuld, test, build, build, clean]}\nfinally:\n  - {id: clean, run: x, dependsOn: [build]}\n"), @"
+    error KB0206 5:36 unknown step `biuld` | did you mean `build`?
+    error KB0210 5:43 the step `test` depends on itself | remove it
+    warning KB0219 5:56 `build` is named twice | remove one of them
+    error KB0206 5:63 `clean` is a step of `finally`, which runs after all others | move it into `steps`, or remove the dependency
+    warning KB0219 7:37 `build` has always ended before `finally` begins | remove it; `finally` may read any step without naming it
+    ");
+}
+
+#[test]
+fn a_playbook_needs_steps() {
+    let said = |steps: &str| {
+        said(FileRole::Playbook, "p.yml", format!("schema: kb.playbook/1\nid: p\n{steps}")).1
+    };
+    insta::assert_snapshot!(said(""), @"error KB0108 1:1 a playbook has no `steps` | add `steps:`");
+    insta::assert_snapshot!(said("steps: []\n"), @"error KB0209 3:1 a playbook has no steps | write at least one step: `- {id: hello, run: echo hello}`");
+    insta::assert_snapshot!(said("steps:\n"), @"error KB0209 3:1 a playbook has no steps | write at least one step: `- {id: hello, run: echo hello}`");
+    insta::assert_snapshot!(said("steps: {a: {run: x}}\n"), @"error KB0105 3:8 `steps` takes a list of steps, found a map | start each step with `- id: …`");
+}
+
+#[test]
+fn parameters_do_not_contradict_themselves() {
+    insta::assert_snapshot!(said(FileRole::Playbook, "p.yml",
+        "schema: kb.playbook/1
+id: p
+params:
+  - {name: a, type: integer, default: three}
+  - {name: b, type: strnig}
+  - {name: c, type: secret, default: hunter2}
+  - {name: d, enum: [x, y], default: z}
+  - {name: e, pattern: \"[a-z]+\", default: \"A1\"}
+  - {name: f, type: number, min: 5, max: 1}
+  - {name: g, pattern: \"(\"}
+  - {name: h, required: true, default: x}
+  - {name: a}
+  - {name: \"i-j\"}
+  - {type: string}
+  - name
+steps: [{id: s, run: x}]
+").1, @r#"
+    error KB0213 4:39 the default of `a` is a string, expected a whole number | correct the default or the `type`
+    error KB0112 5:21 `strnig` is no value of `type` | did you mean `string`?
+    error KB0213 6:38 a secret such as `c` cannot be written into a definition | write `env:NAME` or `file:PATH`, where its value is
+    error KB0213 7:38 the default of `d` is not in its `enum` | one of "x", "y"
+    error KB0213 8:43 the default of `e` does not match its `pattern` | `[a-z]+` must match the whole text
+    error KB0213 9:12 `min` of `f` is larger than its `max` | swap them
+    error KB0214 10:24 `(` is not a regular expression: unclosed group | escape `( ) [ ] { } . * + ? ^ $ |` and `\` with a backslash where they are meant as text
+    warning KB0219 11:40 `h` has a default, so it is never required | remove `required: true` or the default
+    error KB0203 12:12 duplicate parameter `a` | rename one of them
+    error KB0202 13:12 `i-j` cannot be the name of a parameter | use a letter or `_`, then letters, digits and `_`
+    error KB0108 14:5 a parameter has no `name` | add `name:`
+    error KB0105 15:5 a parameter takes a map, found a text
+    "#);
+}
+
+#[test]
+fn nothing_from_outside_becomes_code() {
+    insta::assert_snapshot!(steps_said(
+        "  - {id: a, run: \"echo {{topic}}\"}
+  - {id: b, run: [\"{{topic}}\", x]}
+  - {id: c, run: [bash, -c, \"echo {{topic}}\"]}
+  - {id: d, run: [python3, -c, \"print(1)\", \"{{topic}}\"]}
+  - {id: e, specialist: \"{{topic}}\", task: x}
+  - {id: f, tool: \"{{topic}}\", input: {}}
+  - {id: g, http: {url: \"{{topic}}/x\"}}
+  - {id: h, http: {url: \"https://{{topic}}/x\"}}
+  - {id: i, http: {url: \"https://example.org{{topic}}\"}}
+  - {id: j, http: {url: \"https://example.org/{{topic}}\"}}
+  - {id: k, tool: shell:exec, input: {command: \"ls {{topic}}\"}}
+  - {id: l, tool: shell:exec, input: {argv: [ls, \"{{topic}}\"]}}
+  - {id: m, run: x, env: {LD_PRELOAD: \"{{topic}}\", \"9x\": a}}
+  - {id: n, gate: [{command: [\"{{topic}}\"]}]}
+"), @r#"
+    error KB0216 5:24 `{{topic}}` cannot stand in a shell script | write `"$TOPIC"` here and `env: {TOPIC: "{{topic}}"}` beside `run`, or use the list form `run: [program, "{{topic}}"]`
+    error KB0216 6:19 the program cannot be a placeholder | write its name; values may be arguments
+    error KB0216 7:29 a value cannot be the code of an interpreter | write the code literally and hand the value over as a later argument or as `env:`
+    error KB0216 9:25 `specialist` cannot be a placeholder | write the id literally; use two steps with a `condition` each to choose
+    error KB0216 10:19 `tool` cannot be a placeholder | write the tool's name literally
+    error KB0216 11:25 the scheme and host of an address cannot be placeholders | write `https://host/` literally; values may follow in the path, or as `query`
+    error KB0216 12:25 the host of an address cannot be a placeholder | write the host literally and end it with `/`; values may follow in the path, or as `query`
+    error KB0216 13:25 the host of an address cannot be a placeholder | write the host literally and end it with `/`; values may follow in the path, or as `query`
+    error KB0216 15:52 `{{topic}}` cannot stand in a shell script | write `"$TOPIC"` here and `env: {TOPIC: "{{topic}}"}` beside `run`, or use the list form `run: [program, "{{topic}}"]`
+    error KB0216 17:39 a value cannot set `LD_PRELOAD`, which makes programs run code | write a literal, or use another variable
+    error KB0202 17:52 `9x` cannot be the name of a variable | letters, digits and `_`, not starting with a digit
+    error KB0216 18:31 the program cannot be a placeholder | write its name; values may be arguments
+    "#);
+}
+
+#[test]
+fn shell_texts_of_several_lines_point_at_the_whole_text() {
+    insta::assert_snapshot!(steps_said("  - id: a\n    run: |\n      echo one\n      echo << topic >> {{ params.topic | upper }}\n"), @r#"
+    error KB0216 7:7 `<< topic >>` cannot stand in a shell script | write `"$TOPIC"` here and `env: {TOPIC: "{{topic}}"}` beside `run`, or use the list form `run: [program, "{{topic}}"]`
+    error KB0216 7:7 `{{ params.topic | upper }}` cannot stand in a shell script | write `"$PARAMS_TOPIC"` here and `env: {PARAMS_TOPIC: "{{params.topic | upper}}"}` beside `run`, or use the list form `run: [program, "{{params.topic | upper}}"]`
+    "#);
+}
+
+#[test]
+fn secrets_stay_where_secrets_may_go() {
+    insta::assert_snapshot!(said(FileRole::Playbook, "p.yml",
+        "schema: kb.playbook/1
+id: p
+params: [{name: token, type: secret, required: true}]
+steps:
+  - {id: a, run: [curl, \"{{token}}\"]}
+  - {id: b, run: curl, env: {T: \"{{token}}\"}}
+  - {id: c, specialist: s, task: \"use {{token}}\"}
+  - {id: d, set: {t: \"{{token}}\"}}
+  - {id: e, http: {url: \"https://a.b/{{token}}\", headers: {A: \"{{token}}\"}}}
+  - {id: f, run: x, condition: \"{{token}} == 'x'\"}
+").1, @"
+    error KB0220 5:28 the secret `token` cannot stand here | secrets go into `env`, the headers, query and body of `http`, and the `input` of a tool
+    error KB0220 7:41 the secret `token` cannot stand here | secrets go into `env`, the headers, query and body of `http`, and the `input` of a tool
+    error KB0220 8:25 the secret `token` cannot stand here | secrets go into `env`, the headers, query and body of `http`, and the `input` of a tool
+    error KB0220 9:40 the secret `token` cannot stand here | secrets go into `env`, the headers, query and body of `http`, and the `input` of a tool
+    error KB0220 10:35 the secret `token` cannot stand here | secrets go into `env`, the headers, query and body of `http`, and the `input` of a tool
+    ");
+}
+
+#[test]
+fn keys_belong_to_their_kinds() {
+    insta::assert_snapshot!(steps_said(
+        "  - {id: a, run: x, task: Go, parse: yaml}
+  - {id: b, specialist: s, parse: json}
+  - {id: c, specialist: s, task: a, taskFile: b.md}
+  - {id: d, specialist: s, taskFile: ../secret}
+  - {id: e, run: x, verify: {onFailed: rework, checks: []}}
+  - {id: f, run: x, input: {a: 1}}
+  - {id: g, specialist: s, task: a, input: {task: b}}
+"), @"
+    error KB0211 5:21 `task` does not belong to a `run` step | it belongs to specialist and agent
+    error KB0112 5:38 `yaml` is no value of `parse` | write one of text, json, lines
+    error KB0212 6:25 the specialist is not told what to do | add `task:`, `taskFile:`, or a `task` in `input`
+    error KB0211 6:28 `parse` does not belong to a `specialist` step | it belongs to run
+    error KB0212 7:37 a step has `task` or `taskFile`, not both | keep one of them
+    error KB0112 8:38 `../secret` is not a path inside of the project | write it relative to the project's root
+    error KB0211 9:40 `rework` needs a specialist to talk to | use `retry`, `warn` or `fail` for this kind of step
+    warning KB0219 9:56 `checks` is empty | add a check such as `{file: out.txt}`, or remove the key
+    warning KB0219 10:21 a `run` step does not read `input` | hand values over as `env:` or as arguments
+    error KB0212 11:28 both `task` and `input.task` say what to do | keep one of them
+    ");
+}
+
+#[test]
+fn checks_are_checked() {
+    insta::assert_snapshot!(steps_said(
+        "  - id: a
+    run: x
+    verify:
+      checks:
+        - {file: a, expr: b}
+        - {inputs: [a]}
+        - {file: {path: \"src/[\", count: {pattern: \"(\", min: 4, max: 2}}}
+        - {command: cargo test}
+        - {expr: \"1 +\"}
+        - {file: a, timeout: 5s}
+        - {fiel: a}
+      claims: strickt
+      maxReworks: -1
+"), @r#"
+    error KB0205 9:11 a check has both `file` and `expr` | write two checks
+    error KB0205 10:11 a check says not what it checks | add one of schema, file, command, expr, diff, judge
+    error KB0214 11:25 `src/[` is not a glob: unclosed character class; missing ']' | globs know `*`, `**`, `?`, `[ab]` and `{a,b}`
+    error KB0112 11:41 `min` 4 is larger than `max` 2 | swap them
+    error KB0214 11:51 `(` is not a regular expression: unclosed group | escape `( ) [ ] { } . * + ? ^ $ |` and `\` with a backslash where they are meant as text
+    error KB0105 12:21 `command` takes a list of words, found a text | write `[cargo, test]`; for a shell write `[bash, -c, "..."]`
+    error KB0301 13:21 not a valid expression: unexpected end of input, expected expression | something is missing at the end
+    error KB0211 14:21 `timeout` belongs to a `command` check | remove it
+    error KB0106 15:12 unknown key `fiel` in a check | did you mean `file`?
+    error KB0112 16:15 `strickt` is no value of `claims` | did you mean `strict`?
+    error KB0112 17:19 `maxReworks` cannot be -1 | write a whole number from 0 to 100
+    "#);
+}
+
+#[test]
+fn tools_are_known_with_their_arguments() {
+    insta::assert_snapshot!(steps_said(
+        "  - {id: a, tool: fs:raed, input: {path: x}}
+  - {id: b, tool: fs:write, input: {path: x, contents: y}}
+  - {id: c, tool: fs:read}
+  - {id: d, tool: mind:rag-query, input: {q: x}}
+  - {id: e, tool: file_read, input: {path: x}}
+  - {id: f, tool: shell:exec, input: {}}
+"), @"
+    error KB0217 5:19 unknown tool `fs:raed` | did you mean `fs:read`?
+    error KB0108 6:19 `fs:write` needs `content` | add `input: {content: …}`
+    error KB0106 6:46 `fs:write` does not take `contents` | did you mean `content`?
+    error KB0108 7:19 `fs:read` needs `path` | add `input: {path: …}`
+    warning KB0902 8:19 `mind:rag-query` comes later | it has no effect for now
+    error KB0217 9:19 unknown tool `file_read` | did you mean `fs:read`?
+    error KB0108 10:19 `shell:exec` needs `command` or `argv` | write `input: {command: make}` or `input: {argv: [make, all]}`
+    ");
+}
+
+#[test]
+fn problems_of_templates_are_told_with_the_others() {
+    insta::assert_snapshot!(steps_said(
+        "  - {id: a, run: [echo, \"{{tpic}}\"], timeot: 5s}
+  - {id: b, run: x, condition: \"{{a.output ==\"}
+  - {id: c, set: {x: \"{{nobody.output}}\"}}
+"), @r#"
+    error KB0302 5:28 `tpic` is neither a parameter nor a step | did you mean `topic`?
+    error KB0106 5:38 unknown key `timeot` in a step | did you mean `timeout`?
+    error KB0305 6:33 the placeholder is not closed | close it with `}}`; where two braces are meant as text, write `\{{`
+    error KB0302 7:25 `nobody` is neither a parameter nor a step | known names are `topic`, `a`, `b`, `c`, `a`, `b`, `c`, `params`, `steps`, `run`, `env`, `secrets`
+    "#);
+}
+
+#[test]
+fn a_problem_of_defaults_is_told_once() {
+    let said = said(FileRole::Playbook, "p.yml", "schema: kb.playbook/1\nid: p\ndefaults: {timeout: 5, id: x, env: {A: \"{{nope}}\"}}\nsteps:\n  - {id: a, run: x}\n  - {id: b, run: x}\n  - {id: c, run: x}\n").1;
+    insta::assert_snapshot!(said, @"
+    error KB0112 3:21 `5` is not a duration | write a unit: `5s`, `5m` or `5ms`
+    error KB0211 3:24 `id` cannot be shared by all steps | remove it
+    error KB0302 3:43 `nope` is neither a parameter nor a step | known names are `a`, `b`, `c`, `a`, `b`, `c`, `params`, `steps`, `run`, `env`, `secrets`, `loop`
+    ");
+}
+
+#[test]
+fn for_each_is_checked() {
+    insta::assert_snapshot!(steps_said(
+        "  - {id: a, run: x, forEach: 3}
+  - {id: b, run: x, forEach: {in: [1], as: topic, key: \"{{item}}\", maxParallel: 0, onItemError: skip}}
+  - {id: c, run: x, forEach: {as: \"x y\"}}
+  - {id: d, run: [echo, \"{{item}}\"]}
+  - {id: e, run: [echo, \"{{item}}\", \"{{index}}\"], forEach: \"{{params.topic}}\"}
+"), @"
+    error KB0105 5:30 `forEach` takes a list or a placeholder of one as a text, found a number
+    error KB0208 6:44 `topic` is also the name of a parameter or step | choose another name
+    error KB0112 6:81 `maxParallel` cannot be 0 | write a whole number from 1 to 100000
+    error KB0112 6:97 `skip` is no value of `onItemError` | write one of fail, continue
+    error KB0108 7:30 `forEach` has no `in` | add `in:`
+    error KB0309 8:28 `item` exists only in a step that has a `forEach` | give the step a `forEach`, or name a parameter or a step
+    ");
+}

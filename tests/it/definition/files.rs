@@ -1,0 +1,181 @@
+//! Files that are no definitions at all, and several files together.
+
+use super::*;
+
+fn check(bytes: impl AsRef<[u8]>, expected: &str) {
+    let (catalog, said) = said(FileRole::Playbook, "playbooks/p.yml", bytes);
+    assert!(catalog.playbooks.is_empty());
+    assert_eq!(said.trim_end(), expected);
+}
+
+#[test]
+fn what_is_no_text_is_one_diagnostic() {
+    check(
+        b"id: caf\xe9\n",
+        "error KB0102 1:8 the file is not UTF-8: byte 8 is 0xe9 | save it as UTF-8",
+    );
+    check(
+        b"\x7fELF\x00\x01",
+        "error KB0102 1:1 the file is binary, not text | move it out of the folder of definitions",
+    );
+    check(b"\xff\xfei\x00d\x00", "error KB0102 1:1 the file is UTF-16 | save it as UTF-8");
+}
+
+#[test]
+fn what_is_empty_is_one_diagnostic() {
+    for text in ["", "\n\n", "# only\n# comments\n", "---\n", "\u{feff}", "~"] {
+        check(
+            text,
+            "error KB0104 1:1 there is no definition in the file | write one, or delete the file",
+        );
+    }
+}
+
+#[test]
+fn what_is_not_a_map_is_one_diagnostic() {
+    check("- a\n- b\n", "error KB0105 1:3 a playbook takes a map, found a list");
+    check("hello", "error KB0105 1:1 a playbook takes a map, found a text");
+}
+
+#[test]
+fn what_is_too_large_is_one_diagnostic() {
+    check(
+        vec![b'#'; (1 << 20) + 1],
+        "error KB0103 1:1 1048577 bytes, more than the 1 MiB that a definition may have | split it; long texts go into files of their own (`taskFile:`)",
+    );
+    check(
+        format!("a: {}{}", "[".repeat(40), "]".repeat(40)),
+        "error KB0103 1:35 nested more than 32 levels deep | nest less deeply",
+    );
+    let deep: String = (0..500).map(|level| format!("{}a:\n", " ".repeat(level))).collect();
+    check(deep, "error KB0103 33:33 nested more than 32 levels deep | nest less deeply");
+}
+
+#[test]
+fn aliases_cannot_explode() {
+    let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+    for level in 1..9 {
+        let before = format!("*a{}, ", level - 1).repeat(9);
+        bomb += &format!("a{level}: &a{level} [{before}*a{}]\n", level - 1);
+    }
+    check(
+        bomb,
+        "error KB0103 4:45 aliases add more than 10000 nodes or 1 MiB | write less with aliases",
+    );
+    let text = "x".repeat(500_000);
+    check(
+        format!("a: &a {text}\nb: [*a, *a, *a, *a]\n"),
+        "error KB0103 2:13 aliases add more than 10000 nodes or 1 MiB | write less with aliases",
+    );
+    check("a: &a [*a]\n", "error KB0111 1:8 an alias inside of its own anchor");
+}
+
+#[test]
+fn a_byte_order_mark_and_crlf_are_fine() {
+    let text = with_steps("  - {id: a, run: echo hi}").replace('\n', "\r\n");
+    let found = playbook(&format!("\u{feff}{text}"));
+    assert_eq!(found.steps.len(), 1);
+    let (_, said) =
+        said(FileRole::Playbook, "p.yml", "\u{feff}schema: kb.playbook/1\r\nid: p\r\nstps: []\r\n");
+    assert!(said.contains("KB0106 3:1 unknown key `stps`"), "{said}");
+}
+
+#[test]
+fn one_bad_file_never_hides_the_good_ones() {
+    let good = with_steps("  - {id: a, run: echo hi}");
+    let (catalog, found) = definition::load(vec![
+        file("playbooks/broken.yml", FileRole::Playbook, "id: [\n"),
+        file("playbooks/p.yml", FileRole::Playbook, &good),
+        file("playbooks/binary.yml", FileRole::Playbook, b"\x00\x01"),
+        file("workflows/w.md", FileRole::Workflow, "no front matter"),
+        file(
+            ".kb/specialists/s.yml",
+            FileRole::Specialist,
+            "schema: kb.specialist/1\nid: s\nrole: Help.\n",
+        ),
+    ]);
+    assert_eq!(catalog.playbooks.keys().map(|id| id.as_str()).collect::<Vec<_>>(), ["p"]);
+    assert_eq!(catalog.specialists.len(), 1);
+    assert_eq!(found.len(), 3);
+    let files: Vec<&str> =
+        found.iter().map(|d| &*catalog.sources.get(d.span.expect("a place").source).path).collect();
+    assert_eq!(files, ["playbooks/broken.yml", "playbooks/binary.yml", "workflows/w.md"]);
+}
+
+#[test]
+fn two_files_with_one_id_are_an_error_that_names_both_and_use_neither() {
+    let text = with_steps("  - {id: a, run: echo hi}");
+    let (catalog, found) = definition::load(vec![
+        file(".kb/playbooks/p.yml", FileRole::Playbook, &text),
+        file("playbooks/old.yml", FileRole::Playbook, &text),
+        file("workflows/p.md", FileRole::Workflow, "---\nsteps: [{id: a, run: echo}]\n---\n"),
+    ]);
+    assert!(catalog.playbooks.is_empty());
+    insta::assert_snapshot!(lines(&catalog, &found), @"
+    error KB0204 2:5 two files define the playbook `p`: `.kb/playbooks/p.yml` and `playbooks/old.yml` | rename one of them or delete it; until then neither is used
+    error KB0204 2:1 two files define the playbook `p`: `.kb/playbooks/p.yml` and `workflows/p.md` | rename one of them or delete it; until then neither is used
+    ");
+}
+
+#[test]
+fn a_definition_in_the_wrong_place_is_told_so() {
+    let (_, said) = said(
+        FileRole::Playbook,
+        "playbooks/s.yml",
+        "schema: kb.specialist/1\nid: s\nsteps: [{id: a, run: echo}]\n",
+    );
+    insta::assert_snapshot!(said, @"error KB0201 1:9 `kb.specialist/1` is not a playbook | move the file to where such definitions lie, or write `kb.playbook/1`");
+}
+
+#[test]
+fn the_schema_is_checked() {
+    let said = |schema: &str| {
+        let text = format!("{schema}id: p\nsteps: [{{id: a, run: echo}}]\n");
+        said(FileRole::Playbook, "playbooks/p.yml", text).1
+    };
+    insta::assert_snapshot!(said(""), @"error KB0113 1:1 a playbook has no `schema` | add `schema: kb.playbook/1` as the first line");
+    insta::assert_snapshot!(said("schema: kb.playbook/2\n"), @"error KB0113 1:9 `kb.playbook/2` is newer than this `kb` knows | update `kb`, or write `kb.playbook/1`");
+    insta::assert_snapshot!(said("schema: playbook\n"), @"error KB0113 1:9 unknown schema `playbook` | write `kb.playbook/1`");
+}
+
+#[test]
+fn front_matter_must_be_there_and_closed() {
+    let said = |name: &str, text: &str| said(FileRole::Workflow, name, text).1;
+    insta::assert_snapshot!(said("w.md", "# Title\n"), @"error KB0110 1:1 the file does not begin with front matter | begin with a line `---`, then the keys, then another line `---`");
+    insta::assert_snapshot!(said("w.md", "---\nname: x\n"), @"error KB0110 1:1 the front matter is never closed | end it with a line `---`");
+    assert_eq!(said("workflows/README.md", "# About these workflows\n"), "");
+}
+
+#[test]
+fn places_in_markdown_are_those_of_the_file() {
+    let (_, said) = said(
+        FileRole::Workflow,
+        "w.md",
+        "\u{feff}---\nname: x\nsteps:\n  - {id: a, run: echo, tiemout: 5s}\n---\nbody\n",
+    );
+    insta::assert_snapshot!(said, @"error KB0106 4:24 unknown key `tiemout` in a step | did you mean `timeout`?");
+}
+
+#[test]
+fn scripts_are_read_with_places() {
+    let text = "schema: kb.script/1\nsteps:\n  implement:\n    - calls: [{tool: fs:write, args: {path: a, content: \"{x}\"}}]\n      usage: {prompt: 900, completion: 120}\n    - output: {created: [a], summary: done}\n      delayMs: 20\n  plan#2:\n    - error: {status: 429, retryAfter: 2}\n";
+    let (script, _, found) = definition::load_script("s.yml", text.as_bytes());
+    let script = script.unwrap_or_else(|| panic!("{found:?}"));
+    let turns = &script.steps["implement"];
+    assert_eq!(turns[0].calls[0].tool, "fs:write");
+    assert_eq!(turns[0].usage, Some((900, 120)));
+    assert_eq!(turns[1].delay, Some(std::time::Duration::from_millis(20)));
+    let error = script.steps["plan#2"][0].error.as_ref().expect("an error");
+    assert_eq!((error.status, error.retry_after), (429, Some(std::time::Duration::from_secs(2))));
+
+    let (script, sources, found) = definition::load_script(
+        "s.yml",
+        b"schema: kb.script/1\nsteps:\n  a:\n    - {usage: {}}\n    - {cals: []}\n",
+    );
+    assert!(script.is_none());
+    let catalog = Catalog { sources, ..Catalog::default() };
+    insta::assert_snapshot!(lines(&catalog, &found), @"
+    error KB0222 4:7 the turn answers nothing | add `say`, `calls`, `output` or `error`
+    error KB0106 5:8 unknown key `cals` in a turn | did you mean `calls`?
+    ");
+}

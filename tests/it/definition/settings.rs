@@ -1,0 +1,74 @@
+//! Settings, as YAML and as JSON.
+
+use super::*;
+use kb::definition::{ApprovalLevel, InconclusivePolicy, SecretSource, SyncMode};
+use kb::value::Tier;
+
+const FULL: &str = r#"{
+  "llm": {
+    "tiers": {
+      "small": {"provider": "openai-compatible", "model": "smol", "endpoint": "http://127.0.0.1:8080/v1"},
+      "large": {"model": "claude", "apiKeyEnv": "ANTHROPIC_API_KEY", "price": {"input": 3, "output": 15, "cachedInput": 0.3}}
+    },
+    "prices": {"smol": {"input": 0, "output": 0}}
+  },
+  "verifier": {"inconclusivePolicy": {"action": "fail"}},
+  "tools": {"security": {"shell:exec": {"enabled": false}, "fs:*": {"denied_paths": ["**/.env"]}}, "http": {"allowPrivate": ["localhost:8080"]}},
+  "secrets": {"TOKEN": "env:GITHUB_TOKEN", "FILE": "file:.secret", "CMD": {"command": ["pass", "show", "x"]}},
+  "env": {"pass": ["CI"]},
+  "sandbox": {"require": "process", "criticalUnapprovedAt": "kernel"},
+  "testCommands": ["cargo test"],
+  "journal": {"sync": "full"},
+  "limits": {"maxParallel": 4}
+}
+"#;
+
+#[test]
+fn json_settings_are_read_whole() {
+    let (found, said) = settings(FULL);
+    assert_eq!(said, "");
+    assert_eq!(found.tiers[&Tier::Small].endpoint.as_deref(), Some("http://127.0.0.1:8080/v1"));
+    assert_eq!(found.tiers[&Tier::Large].price.expect("a price").cached_input, Some(0.3));
+    assert_eq!(found.inconclusive, Some(InconclusivePolicy::Fail));
+    assert_eq!(found.tool_security["shell:exec"].enabled, Some(false));
+    assert_eq!(found.tool_security["fs:delete"].denied_paths, ["**/.env"]);
+    assert_eq!(found.allowed_hosts, ["localhost:8080"]);
+    assert_eq!(found.secrets["TOKEN"], SecretSource::Env("GITHUB_TOKEN".into()));
+    assert_eq!(
+        found.secrets["CMD"],
+        SecretSource::Command(vec!["pass".into(), "show".into(), "x".into()])
+    );
+    assert_eq!(found.env_pass, ["CI"]);
+    assert_eq!(found.sandbox_require, Some(ApprovalLevel::Process));
+    assert_eq!(found.sync, SyncMode::Full);
+    assert_eq!(found.max_parallel, Some(4));
+}
+
+#[test]
+fn all_problems_of_settings_are_told_with_their_places() {
+    let (_, said) = settings(
+        "llm:\n  tiers:\n    tiny: {model: a}\n    small: {endpoint: localhost}\n    large: {model: b, apiKeyEnv: sk-123-abc}\nsecrets: {TOKEN: hunter2}\nsandbox: {require: kernal}\norchestrator: {escalation: {defaultLadder: {a: [large, small]}}}\njournal: {sync: always}\n",
+    );
+    insta::assert_snapshot!(said, @"
+    error KB0106 3:5 unknown key `tiny` in `tiers` | known keys: small, medium, large
+    error KB0108 4:12 the tier `small` has no `model` | add `model:`
+    error KB0112 4:23 `localhost` is no address | write it whole, such as `http://127.0.0.1:11434/v1`
+    error KB0221 5:34 `apiKeyEnv` is not the name of a variable | write the variable's name, such as `OPENAI_API_KEY`, never the key itself
+    error KB0221 6:18 the secret `TOKEN` is not a reference | write `env:NAME`, `file:PATH` or `{command: [...]}`; never the value itself
+    error KB0112 7:20 `kernal` is no value of `require` | did you mean `kernel`?
+    error KB0221 8:48 a ladder goes from small to large | write `[small, medium, large]` or a part of it
+    error KB0112 9:17 `always` is no value of `sync` | write one of normal, full
+    ");
+    assert!(!said.contains("hunter2"), "a secret is never repeated");
+}
+
+#[test]
+fn secrets_of_the_settings_are_known_to_playbooks() {
+    let steps = with_steps("  - {id: a, run: [curl], env: {T: \"{{secrets.TOKEN}}\"}}");
+    let (catalog, found) = definition::load(vec![
+        file("playbooks/p.yml", FileRole::Playbook, steps),
+        file(".kb/kb.config.yml", FileRole::Settings, "secrets: {TOKEN: env:X}\n"),
+    ]);
+    assert_eq!(lines(&catalog, &found), "");
+    assert_eq!(catalog.playbooks.len(), 1);
+}
