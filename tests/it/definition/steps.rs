@@ -266,11 +266,18 @@ fn workspace_and_gates_of_their_own() {
 #[test]
 fn loading_takes_time_in_proportion_to_the_steps() {
     let text = |count: usize| {
-        let mut text = String::from("schema: kb.playbook/1\nid: p\nparams: [{name: topic}]\nsteps:\n");
+        let mut text =
+            String::from("schema: kb.playbook/1\nid: p\nparams: [{name: topic}]\nsteps:\n");
         for i in 0..count {
             let before = format!("step-{}", i / 2);
-            let input = if i == 0 { "{{topic}}".to_owned() } else { format!("{{{{steps['{before}'].output}}}}") };
-            text += &format!("  - id: step-{i}\n    run: [echo, \"{input}\"]\n    timeout: 90s\n    retry: {{max: 2}}\n");
+            let input = if i == 0 {
+                "{{topic}}".to_owned()
+            } else {
+                format!("{{{{steps['{before}'].output}}}}")
+            };
+            text += &format!(
+                "  - id: step-{i}\n    run: [echo, \"{input}\"]\n    timeout: 90s\n    retry: {{max: 2}}\n"
+            );
         }
         text
     };
