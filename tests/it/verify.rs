@@ -1,6 +1,6 @@
 //! LANGUAGE §6: claims against evidence and disk, and the checks of a gate, over real tools and files.
 
-use kb::definition::{ApprovalLevel, Check, ClaimPolicy, FileCount, Settings};
+use kb::definition::{ApprovalLevel, Check, ClaimPolicy, FileCount, Schema, Settings};
 use kb::diagnostic::{SourceId, Span};
 use kb::evidence::{Invocation, InvocationStatus, Verification};
 use kb::executor::{GateRequest, run_gate};
@@ -518,6 +518,32 @@ async fn expressions_see_the_step_itself() {
     ] {
         assert_eq!(work.checks(vec![check.clone()]).await, expected, "{check:?}");
     }
+}
+
+fn schema(json: Json) -> Schema {
+    Schema::new(json).unwrap()
+}
+
+#[tokio::test]
+async fn schema_checks_name_what_does_not_fit() {
+    let work = work(&[]);
+    let count = |kind: &str| {
+        schema(
+            json!({"type": "object", "properties": {"count": {"type": kind}}, "required": ["count"]}),
+        )
+    };
+    assert_eq!(work.checks(vec![Check::Schema(count("integer"))]).await, "passed");
+    let verdict = work.checks(vec![Check::Schema(count("string"))]).await;
+    assert!(verdict.starts_with("failed: `/count` of the output does not fit: "), "{verdict}");
+    let request = GateRequest {
+        output_schema: Some(count("string")),
+        ..work.request(json!({"summary": "no count"}))
+    };
+    let verification = work.judge(request).await;
+    assert_eq!(verification.verdict, kb::evidence::Verdict::Failed);
+    assert_eq!(verification.checks[0].check, "output schema");
+    let violations = &verification.checks[0].evidence.as_ref().unwrap()["violations"];
+    assert_eq!(violations.as_array().unwrap().len(), 1, "{violations}");
 }
 
 #[tokio::test]
