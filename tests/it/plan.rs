@@ -9,4 +9,5 @@ mod files;
 mod graphs;
 mod guards;
 mod order;
+mod random;
 mod warnings;
