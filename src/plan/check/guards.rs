@@ -62,7 +62,9 @@ impl Fates {
         let tolerated = subject.plan.step(target).step.on_error == OnError::Continue;
         let implied = || reader.is_some_and(|reader| join_implies(subject, reader, target));
         match (field, self.skipped_by[target.at()]) {
-            (Some("output" | "stdout" | "stderr" | "exitCode"), Some(by)) if !implied() => {
+            (Some("output" | "stdout" | "stderr" | "exitCode" | "errors"), Some(by))
+                if !implied() =>
+            {
                 Some(Gap::Skipped(by))
             }
             // A failed process still has its exit code and what it printed.
@@ -82,7 +84,7 @@ fn skipped_by_of(step: &PlanStep, ix: StepIx, known: &[Option<StepIx>]) -> Optio
             .iter()
             .filter(|dependency| dependency.strength == Strength::Needs)
             .find_map(|dependency| known[dependency.on.at()]),
-        RunIf::AnySucceeded => step.dependencies.iter().any(counts).then_some(ix),
+        RunIf::AnySucceeded => (!step.dependencies.is_empty()).then_some(ix),
         RunIf::NoneFailed | RunIf::AllDone => None,
     }
 }
