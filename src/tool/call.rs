@@ -92,16 +92,26 @@ pub(super) fn error_view(failure: &Failure) -> Json {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Refusal {
     /// A rule forbids it; nothing was done.
-    Denied(Failure),
+    Denied(Box<Failure>),
     /// It did not work.
-    Failed(Failure),
+    Failed(Box<Failure>),
+}
+
+impl Refusal {
+    pub(super) fn denied(failure: Failure) -> Self {
+        Refusal::Denied(Box::new(failure))
+    }
+
+    pub(super) fn failed(failure: Failure) -> Self {
+        Refusal::Failed(Box::new(failure))
+    }
 }
 
 impl From<Refusal> for CallResult {
     fn from(refusal: Refusal) -> Self {
         match refusal {
-            Refusal::Denied(failure) => CallResult::failed(InvocationStatus::Denied, failure),
-            Refusal::Failed(failure) => CallResult::failed(InvocationStatus::Failed, failure),
+            Refusal::Denied(failure) => CallResult::failed(InvocationStatus::Denied, *failure),
+            Refusal::Failed(failure) => CallResult::failed(InvocationStatus::Failed, *failure),
         }
     }
 }

@@ -85,17 +85,17 @@ fn edit(args: &Args, files: &Files) -> Result<CallResult, Refusal> {
     let size = size.map_err(|error| PathError::io(&args.path, error))?;
     if size as u64 > MAX_BYTES {
         let message = format!("`{}` is larger than {} MiB", place.shown, MAX_BYTES >> 20);
-        return Err(Refusal::Failed(Failure::new(Code::FILE_FAILED.as_str(), message)));
+        return Err(Refusal::failed(Failure::new(Code::FILE_FAILED.as_str(), message)));
     }
     if let Some(state) = &mut before {
         state.sha256 = Some(Digest::of(&bytes));
     }
     let text = String::from_utf8(bytes).map_err(|_| {
         let message = format!("`{}` is not a text file; it has {size} bytes", place.shown);
-        Refusal::Failed(Failure::new(Code::NOT_TEXT.as_str(), message))
+        Refusal::failed(Failure::new(Code::NOT_TEXT.as_str(), message))
     })?;
     let edited = replace(&text, &args.old, &args.new, args.all)
-        .map_err(|mismatch| Refusal::Failed(mismatch.failure(&place.shown)))?;
+        .map_err(|mismatch| Refusal::failed(mismatch.failure(&place.shown)))?;
     let after = place.write(edited.text.as_bytes())?;
     let result = json!({ "replaced": edited.replaced, "line": edited.line });
     let change = Change { path: place.shown, before, after: Some(after) };

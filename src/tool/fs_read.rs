@@ -77,7 +77,7 @@ fn read(args: &Args, files: &Files) -> Result<CallResult, Refusal> {
     let (start, end) = (args.start_line.unwrap_or(1), args.end_line.unwrap_or(u64::MAX));
     if start > end {
         let message = format!("`startLine` {start} is after `endLine` {end}");
-        return Err(Refusal::Failed(Failure::new(Code::BAD_ARGUMENTS.as_str(), message)));
+        return Err(Refusal::failed(Failure::new(Code::BAD_ARGUMENTS.as_str(), message)));
     }
     let located = files.locate(&args.path)?;
     let size = located.found.stat.st_size;
@@ -86,7 +86,7 @@ fn read(args: &Args, files: &Files) -> Result<CallResult, Refusal> {
         .map_err(|error| super::path_error::PathError::io(&args.path, error))?;
     let not_text = || {
         let message = format!("`{}` is not a text file; it has {size} bytes", located.shown);
-        Refusal::Failed(Failure::new(Code::NOT_TEXT.as_str(), message))
+        Refusal::failed(Failure::new(Code::NOT_TEXT.as_str(), message))
     };
     if lines.binary {
         return Err(not_text());
@@ -95,7 +95,7 @@ fn read(args: &Args, files: &Files) -> Result<CallResult, Refusal> {
     if start > lines.total && start > 1 {
         let message =
             format!("`startLine` is {start}, and `{}` has {} lines", located.shown, lines.total);
-        return Err(Refusal::Failed(Failure::new(Code::BAD_ARGUMENTS.as_str(), message)));
+        return Err(Refusal::failed(Failure::new(Code::BAD_ARGUMENTS.as_str(), message)));
     }
     let mut result = json!({ "content": content, "totalLines": lines.total });
     if let Some(next) = lines.cut_at {

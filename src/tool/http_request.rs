@@ -103,7 +103,9 @@ async fn request(args: Args, toolbox: &Toolbox, cancel: &CancellationToken) -> C
         }
         Err(HttpError::Cancelled) => stopped(),
         Err(HttpError::Refused(failure)) => Refusal::Denied(failure).into(),
-        Err(HttpError::TimedOut(failure)) => CallResult::failed(InvocationStatus::Timeout, failure),
-        Err(error) => Refusal::Failed(error.failure()).into(),
+        Err(HttpError::TimedOut(failure)) => {
+            CallResult::failed(InvocationStatus::Timeout, *failure)
+        }
+        Err(error) => Refusal::failed(error.failure()).into(),
     }
 }

@@ -6,7 +6,6 @@
 //! every tool goes through [`Workspace`], which the kernel resolves under folders that are held
 //! open. Nothing here trusts a model: a refusal is a result that it sees, never a wider policy.
 
-mod address;
 mod beneath;
 mod call;
 mod files;

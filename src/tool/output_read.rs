@@ -82,7 +82,7 @@ fn read(args: &Args, outputs: &OutputStore) -> Result<CallResult, Refusal> {
         let message = format!("no result of this attempt has the reference `{}`", args.reference);
         let help = "copy the reference from the cut result, or call that tool again";
         let failure = Failure::new(Code::UNKNOWN_REFERENCE.as_str(), message).help(help);
-        return Err(Refusal::Failed(failure));
+        return Err(Refusal::failed(failure));
     };
     let offset = args.offset.unwrap_or(0);
     let mut rest = text.chars().skip(offset);

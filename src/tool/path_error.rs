@@ -109,8 +109,8 @@ impl PathError {
 impl From<PathError> for Refusal {
     fn from(error: PathError) -> Self {
         match error.is_denial() {
-            true => Refusal::Denied(error.failure()),
-            false => Refusal::Failed(error.failure()),
+            true => Refusal::denied(error.failure()),
+            false => Refusal::failed(error.failure()),
         }
     }
 }

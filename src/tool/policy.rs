@@ -129,7 +129,7 @@ impl Policy {
 }
 
 fn denied(code: Code, message: String, help: &str) -> Refusal {
-    Refusal::Denied(Failure::new(code.as_str(), message).help(help))
+    Refusal::denied(Failure::new(code.as_str(), message).help(help))
 }
 
 /// The name of a level as settings write it.

@@ -62,7 +62,7 @@ impl Registered {
         let compiled = self.schema.get_or_init(|| jsonschema::validator_for(&spec.input).ok());
         let Some(validator) = compiled else {
             let message = format!("the schema of `{}` cannot be used", spec.name);
-            return Err(Refusal::Failed(Failure::new(Code::BAD_ARGUMENTS.as_str(), message)));
+            return Err(Refusal::failed(Failure::new(Code::BAD_ARGUMENTS.as_str(), message)));
         };
         let violations: Vec<(String, String)> = validator
             .iter_errors(args)
@@ -71,7 +71,7 @@ impl Registered {
         if violations.is_empty() {
             return Ok(());
         }
-        Err(Refusal::Failed(failure(spec, &violations)))
+        Err(Refusal::failed(failure(spec, &violations)))
     }
 }
 

@@ -90,7 +90,7 @@ impl Tool for ShellExec {
 
 /// Checks everything that the schema cannot say.
 fn prepare(args: &Args, call: &Call, toolbox: &Toolbox) -> Result<Spawn, Refusal> {
-    let bad = |code: Code, message: String| Refusal::Failed(Failure::new(code.as_str(), message));
+    let bad = |code: Code, message: String| Refusal::failed(Failure::new(code.as_str(), message));
     let argv = match (&args.command, &args.argv) {
         (Some(command), None) => shell(command),
         (None, Some(argv)) => argv.clone(),
@@ -101,7 +101,7 @@ fn prepare(args: &Args, call: &Call, toolbox: &Toolbox) -> Result<Spawn, Refusal
     };
     if let Some(name) = args.env.keys().find(|name| !may_be_set(name)) {
         let message = format!("the variable `{name}` may not be set by a call");
-        return Err(Refusal::Denied(Failure::new(Code::BAD_ENVIRONMENT.as_str(), message)));
+        return Err(Refusal::denied(Failure::new(Code::BAD_ENVIRONMENT.as_str(), message)));
     }
     if argv.iter().chain(args.env.values()).any(|text| text.contains('\0')) {
         let message = "a command and its environment hold no NUL character".to_owned();

@@ -198,7 +198,7 @@ impl Toolbox {
             }
         };
         let message = format!("there is no tool `{}`", call.tool);
-        Refusal::Denied(Failure::new(Code::UNKNOWN_TOOL.as_str(), message).help(help))
+        Refusal::denied(Failure::new(Code::UNKNOWN_TOOL.as_str(), message).help(help))
     }
 
     fn mask(&self, result: &mut CallResult) {
@@ -256,7 +256,7 @@ impl Toolbox {
 pub(super) fn arguments<A: DeserializeOwned>(call: &Call) -> Result<A, Refusal> {
     A::deserialize(&call.args).map_err(|error| {
         let message = format!("the arguments do not fit `{}`: {error}", call.tool);
-        Refusal::Failed(Failure::new(Code::BAD_ARGUMENTS.as_str(), message))
+        Refusal::failed(Failure::new(Code::BAD_ARGUMENTS.as_str(), message))
     })
 }
 

@@ -1,0 +1,16 @@
+//! Requests that go where they may: the one HTTP client of tools and `http` steps.
+//!
+//! Only http(s), no password in the URL, and only public addresses unless the settings name the
+//! host. The address is checked where the connection takes it from, so that a name cannot answer
+//! differently a second time, and every redirect is a new request under the same rules.
+
+mod address;
+mod client;
+mod error;
+mod hop;
+mod response;
+
+pub use client::HttpClient;
+pub use error::HttpError;
+pub use hop::HttpRequest;
+pub use response::HttpResponse;
