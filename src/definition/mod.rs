@@ -15,5 +15,5 @@ mod tool_table;
 pub use load::{FileRole, InputFile, load};
 pub use load_script::load_script;
 pub use model::*;
-pub use schema::{Schema, Violation};
+pub use schema::{Property, Schema, Violation};
 pub use tool_table::{KnownTool, ToolArgument, ToolLevel, known_tools};

@@ -1,4 +1,4 @@
-use super::{Violation, recognise, short_form, violation};
+use super::{Property, Violation, property, recognise, short_form, violation};
 use crate::definition::syntax::{Decoder, Node};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::value::{Json, JsonMap};
@@ -78,6 +78,18 @@ impl Schema {
             Some(validator) => violation::of(validator, value),
             None => Vec::new(),
         }
+    }
+
+    /// Whether values of this schema can have that path of keys: `["files", "path"]`.
+    pub fn property<S: AsRef<str>>(&self, path: &[S]) -> Property {
+        let path: Vec<&str> = path.iter().map(AsRef::as_ref).collect();
+        property::find(&self.json, &self.json, &path, 0)
+    }
+
+    /// The keys that an object of this schema is known to have, for suggestions.
+    pub fn keys(&self) -> Vec<&str> {
+        let properties = self.json.get("properties").and_then(Json::as_object);
+        properties.into_iter().flat_map(|map| map.keys().map(String::as_str)).collect()
     }
 }
 

@@ -3,9 +3,11 @@
 //! Offline by construction: a reference outside of the schema itself is an error at load.
 
 mod checked;
+mod property;
 mod recognise;
 mod short_form;
 mod violation;
 
 pub use checked::Schema;
+pub use property::Property;
 pub use violation::Violation;

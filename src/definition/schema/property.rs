@@ -1,0 +1,109 @@
+use crate::value::Json;
+
+/// Whether values of a schema can have a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Property {
+    /// The schema names it, or allows any key there.
+    Known,
+    /// The schema describes the value and does not have it.
+    Unknown,
+    /// The schema does not say.
+    Maybe,
+}
+
+/// References are followed this far, so that a schema that refers to itself ends.
+const DEEPEST: u32 = 32;
+
+pub(super) fn find(root: &Json, schema: &Json, path: &[&str], depth: u32) -> Property {
+    let Some((key, rest)) = path.split_first() else { return Property::Known };
+    let Some(map) = schema.as_object().filter(|_| depth < DEEPEST) else { return Property::Maybe };
+    if let Some(target) = map.get("$ref").and_then(Json::as_str) {
+        return match resolve(root, target) {
+            Some(target) => find(root, target, path, depth + 1),
+            None => Property::Maybe,
+        };
+    }
+    let mut answers = Vec::new();
+    for word in ["anyOf", "oneOf", "allOf"] {
+        let choices = map.get(word).and_then(Json::as_array);
+        answers.extend(
+            choices.into_iter().flatten().map(|choice| find(root, choice, path, depth + 1)),
+        );
+    }
+    if let Some(own) = own(root, map, key, rest, depth) {
+        answers.push(own);
+    }
+    if answers.contains(&Property::Known) {
+        Property::Known
+    } else if answers.is_empty() || answers.contains(&Property::Maybe) {
+        Property::Maybe
+    } else {
+        Property::Unknown
+    }
+}
+
+/// What the schema itself says, without its alternatives; `None` where it says nothing.
+fn own(
+    root: &Json,
+    map: &crate::value::JsonMap,
+    key: &str,
+    rest: &[&str],
+    depth: u32,
+) -> Option<Property> {
+    if let Some(inner) = map.get("properties").and_then(|properties| properties.get(key)) {
+        return Some(find(root, inner, rest, depth + 1));
+    }
+    if map.contains_key("patternProperties") {
+        return Some(Property::Maybe);
+    }
+    match map.get("additionalProperties") {
+        Some(Json::Bool(true)) => return Some(Property::Maybe),
+        Some(inner @ Json::Object(_)) => return Some(find(root, inner, rest, depth + 1)),
+        Some(Json::Bool(false)) => return Some(Property::Unknown),
+        _ => {}
+    }
+    if map.get("properties").and_then(Json::as_object).is_some_and(|known| !known.is_empty()) {
+        return Some(Property::Unknown);
+    }
+    let kinds: Vec<&str> = match map.get("type") {
+        Some(Json::String(kind)) => vec![kind],
+        Some(Json::Array(kinds)) => kinds.iter().filter_map(Json::as_str).collect(),
+        _ if map.contains_key("enum") || map.contains_key("const") => return Some(Property::Maybe),
+        _ => return None,
+    };
+    Some(if kinds.contains(&"object") { Property::Maybe } else { Property::Unknown })
+}
+
+fn resolve<'s>(root: &'s Json, target: &str) -> Option<&'s Json> {
+    root.pointer(target.strip_prefix('#')?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn check(schema: Json, path: &[&str], expected: Property) {
+        assert_eq!(find(&schema, &schema, path, 0), expected, "{schema} {path:?}");
+    }
+
+    #[test]
+    fn tells_what_a_schema_has() {
+        let files = json!({"type": "object", "properties": {
+            "files": {"type": "array", "items": {"type": "string"}},
+            "code": {"type": "object", "additionalProperties": {"type": "string"}},
+            "free": {"type": "object"},
+        }});
+        check(files.clone(), &["files"], Property::Known);
+        check(files.clone(), &["fils"], Property::Unknown);
+        check(files.clone(), &["files", "name"], Property::Unknown);
+        check(files.clone(), &["code", "a.rs"], Property::Known);
+        check(files.clone(), &["code", "a.rs", "x"], Property::Unknown);
+        check(files, &["free", "x"], Property::Maybe);
+        check(json!({}), &["x"], Property::Maybe);
+        check(json!({"$ref": "#"}), &["x"], Property::Maybe);
+        let either = json!({"anyOf": [{"properties": {"a": {}}}, {"type": "string"}]});
+        check(either.clone(), &["a"], Property::Known);
+        check(either, &["b"], Property::Unknown);
+    }
+}
