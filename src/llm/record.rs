@@ -9,6 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
+/// The longest delay that a script may say.
+const LONGEST_DELAY_MS: u64 = 3_600_000;
+
 /// Asks another provider and keeps every answer, to be written as a script (`--record FILE`).
 ///
 /// Turns stand under their instance, from the second attempt on with `#attempt` behind it. What a
@@ -101,7 +104,8 @@ fn said(reply: &ChatReply) -> Json {
     }
     let usage = &reply.usage;
     if usage.total_tokens() > 0 {
-        let (prompt, completion) = (usage.prompt_tokens, usage.completion_tokens);
+        let count = |tokens: u64| tokens.min(u32::MAX.into());
+        let (prompt, completion) = (count(usage.prompt_tokens), count(usage.completion_tokens));
         turn.insert("usage".into(), json!({"prompt": prompt, "completion": completion}));
     }
     Json::Object(turn)
@@ -137,23 +141,31 @@ fn failed(error: &ModelError) -> Option<Json> {
         }
         ModelError::Refused { message, status } => Some(turn(status.unwrap_or(400), message, None)),
         ModelError::Timeout { limit, .. } => {
-            Some(json!({"say": "", "delayMs": limit.as_millis() as u64 + 1}))
+            let delay = (limit.as_millis() as u64).saturating_add(1).min(LONGEST_DELAY_MS);
+            Some(json!({"say": "", "delayMs": delay}))
         }
         ModelError::NoModel { .. } | ModelError::ScriptEnded { .. } | ModelError::Cancelled => None,
     }
 }
 
 /// A value in which nothing is a placeholder, whatever a model wrote: texts that look like one
-/// stand as `{text, raw: true}`.
+/// stand as `{text, raw: true}`, and so does the text of an object that looks like that itself.
 fn literal(value: &Json) -> Json {
-    let raw = |value: &Json| json!({"text": value, "raw": true});
+    let raw = |text: &Json| json!({"text": text, "raw": true});
     match value {
         Json::String(text) if ["{{", "<<", "\\{", "\\<"].iter().any(|sign| text.contains(sign)) => {
             raw(value)
         }
-        Json::Object(map) if map.contains_key("text") && map.contains_key("raw") => raw(value),
         Json::Object(map) => {
-            Json::Object(map.iter().map(|(key, item)| (key.clone(), literal(item))).collect())
+            let looks_raw = map.len() == 2 && map.get("raw").is_some_and(Json::is_boolean);
+            let entry = |(key, item): (&String, &Json)| {
+                let item = match looks_raw && key == "text" && item.is_string() {
+                    true => raw(item),
+                    false => literal(item),
+                };
+                (key.clone(), item)
+            };
+            Json::Object(map.iter().map(entry).collect())
         }
         Json::Array(items) => items.iter().map(literal).collect(),
         plain => plain.clone(),

@@ -6,3 +6,4 @@ mod fake;
 mod others;
 mod play;
 mod price;
+mod record;

@@ -19,7 +19,7 @@ fn script(steps: &[(&str, Vec<ScriptTurn>)]) -> ScriptPlayer {
     ScriptPlayer::new(Arc::new(Script { steps }))
 }
 
-fn asks(instance: &str, attempt: u32, turn: u32) -> ChatRequest {
+pub(super) fn asks(instance: &str, attempt: u32, turn: u32) -> ChatRequest {
     ChatRequest {
         model: ModelRef { name: "script".into(), tier: Some(Tier::Medium) },
         messages: vec![Message::User("go".into())],
