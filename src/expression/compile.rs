@@ -127,16 +127,14 @@ fn operators(code: &str) -> usize {
 
 /// Step ids with a `-`, where they stand as a bare name and would be subtracted.
 fn dashed_steps(text: &Text<'_>) -> Vec<Diagnostic> {
-    let dashed: Vec<&str> =
-        text.names.steps.iter().map(String::as_str).filter(|id| id.contains('-')).collect();
-    if dashed.is_empty() {
+    if !text.code.contains('-') {
         return Vec::new();
     }
     words(text.code)
         .into_iter()
         .filter_map(|word| {
             let written = &text.code[word.clone()];
-            let id = dashed.iter().find(|id| **id == written)?;
+            let id = text.names.steps.get(written).filter(|id| id.contains('-'))?;
             let short = id.replace('-', "_");
             let message = format!("`{id}` would be read as a subtraction");
             let help = format!("write `steps['{id}']` or `{short}`");

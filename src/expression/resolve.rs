@@ -4,7 +4,7 @@ use super::parse::Names;
 use super::reference::Root;
 use crate::diagnostic::{Code, nearest};
 use crate::value::StepId;
-use std::ops::Range;
+use std::ops::{Bound, Range};
 
 /// What a step can be asked for, as in `STEP.output`.
 pub const STEP_FIELDS: &[&str] = &[
@@ -57,8 +57,25 @@ pub(super) struct Unresolved {
 
 /// The step that a word names: its id, or its id with `_` for each `-`.
 pub(super) fn step_of<'n>(names: &'n Names, word: &str) -> Option<&'n str> {
-    let exact = names.steps.get(word);
-    exact.or_else(|| names.steps.iter().find(|id| id.replace('-', "_") == word)).map(String::as_str)
+    let alike = |id: &&String| {
+        let same = |(a, b): (u8, u8)| a == b || (a == b'-' && b == b'_');
+        id.len() == word.len() && id.bytes().zip(word.bytes()).all(same)
+    };
+    // Only ids that agree up to the first `_` can be meant, and the set is ordered.
+    let dashed = || {
+        let start = &word[..word.find('_')?];
+        let near = names.steps.range::<str, _>((Bound::Included(start), Bound::Unbounded));
+        near.take_while(|id| id.starts_with(start)).find(alike)
+    };
+    names.steps.get(word).or_else(dashed).map(String::as_str)
+}
+
+/// Whether a word can begin a reference; the roots of the scope can only where a path follows.
+pub(super) fn is_known_word(names: &Names, word: &str, with_path: bool) -> bool {
+    names.params.contains(word)
+        || step_of(names, word).is_some()
+        || names.item.as_deref().is_some_and(|item| [item, "item", "index"].contains(&word))
+        || with_path && ["params", "steps", "run", "env", "secrets", "loop"].contains(&word)
 }
 
 /// Every word that can begin a reference; those of the scope only where a path follows.

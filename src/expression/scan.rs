@@ -2,7 +2,7 @@
 
 use super::brackets::{close, end_of_quotes};
 use super::parse::{Names, Style};
-use super::resolve::{STEP_FIELDS, known_words, step_of};
+use super::resolve::{STEP_FIELDS, is_known_word, known_words, step_of};
 use crate::diagnostic::{Code, edit_distance};
 use std::ops::Range;
 
@@ -293,7 +293,7 @@ fn dotted_names(names: &Names) -> Vec<String> {
 /// is read, since `run` and `item` are ordinary words.
 fn is_known(names: &Names, word: &str, rest: &str) -> bool {
     let has_path = rest.starts_with(['.', '[']);
-    known_words(names, has_path).iter().any(|name| name == word)
+    is_known_word(names, word, has_path)
 }
 
 /// The part of a dashed word before the first dash: the root that an expression would see.

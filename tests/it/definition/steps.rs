@@ -293,6 +293,5 @@ fn loading_takes_time_in_proportion_to_the_steps() {
             .expect("three times")
     };
     let (few, many) = (time(400), time(3200));
-    println!("{few:?} {many:?}");
     assert!(many < few * 24, "8 times the steps took {few:?} and {many:?}");
 }
