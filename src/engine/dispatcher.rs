@@ -161,6 +161,7 @@ impl Dispatcher {
     fn decide(&mut self, input: Input) {
         let envelope = Envelope { at: clock::now(), epoch: self.setup.epoch, input };
         let decision = decide(&self.setup.plan, &mut self.folded.state, envelope);
+        tracing::debug!(events = decision.events.len(), effects = ?decision.effects, "decided");
         for event in &decision.events {
             self.folded.note(event);
         }
@@ -251,6 +252,7 @@ impl Dispatcher {
     /// Appends what was decided, then tells those who wait for it.
     fn store(&mut self) -> Result<(), EngineError> {
         let events = std::mem::take(&mut self.pending);
+        tracing::debug!(run = %self.setup.run, after = self.folded.seq, events = events.len(), "storing");
         let acks = std::mem::take(&mut self.acks);
         if !events.is_empty() {
             let at = clock::now();
