@@ -384,6 +384,7 @@ impl Dispatcher {
             payloads: self.payloads.clone(),
             redactor: self.parts.redactor.clone(),
             tokens: Mutex::new(self.parts.redactor.stream()),
+            heard: Mutex::new(tokio::time::Instant::now()),
         };
         (Arc::new(line), cancel)
     }
