@@ -28,13 +28,13 @@ pub(super) enum Message {
     Record {
         instance: InstanceIx,
         attempt: u32,
-        record: Record,
+        record: Box<Record>,
         stored: oneshot::Sender<Result<(), Stopped>>,
     },
     /// The attempt is over.
     Ended { instance: InstanceIx, attempt: u32, report: Box<AttemptReport> },
     /// The gate has spoken.
-    Judged { instance: InstanceIx, attempt: u32, verification: Verification },
+    Judged { instance: InstanceIx, attempt: u32, verification: Box<Verification> },
     /// The journal's blobs cannot be written.
     Broken(crate::journal::JournalError),
 }
@@ -86,7 +86,7 @@ impl Recorder for Line {
             let (stored, answer) = oneshot::channel();
             let (instance, attempt) = (self.instance, self.attempt);
             self.messages
-                .send(Message::Record { instance, attempt, record, stored })
+                .send(Message::Record { instance, attempt, record: Box::new(record), stored })
                 .map_err(|_| Stopped)?;
             answer.await.unwrap_or(Err(Stopped))
         }
@@ -242,6 +242,7 @@ pub(super) async fn verify(
         looked.unwrap_or_else(|_| broken_gate("the gate itself broke; please report it"));
     let verification = masked_verification(verification, &line.redactor);
     let (instance, attempt) = (line.instance, line.attempt);
+    let verification = Box::new(verification);
     let _ = line.messages.send(Message::Judged { instance, attempt, verification });
 }
 

@@ -10,7 +10,7 @@ use crate::definition::{StepKind, TaskText};
 use crate::diagnostic::Code;
 use crate::journal::{Durability, JournalError, StoredEvent};
 use crate::run::{
-    AttemptReport, Effect, Envelope, Event, Feedback, Input, InstanceIx, Payload, RunStatus,
+    AttemptReport, Effect, Envelope, Event, Feedback, Found, Input, InstanceIx, Payload, RunStatus,
     StepStatus, decide,
 };
 use crate::value::{Failure, Json, JsonMap, OutcomeKind, Timestamp, Usage};
@@ -179,7 +179,7 @@ impl Dispatcher {
         let input = match effect {
             Effect::Evaluate { instance } => {
                 let found = prepare::evaluate(&self.scope(Some(*instance)), *instance);
-                let found = found.and_then(|f| self.store_found(f));
+                let found = found.map(|f| self.store_found(f)).map_err(|e| *e);
                 Input::Evaluated { instance: *instance, found }
             }
             Effect::Gather { instance } => {
@@ -190,7 +190,7 @@ impl Dispatcher {
             Effect::Conclude => {
                 let outputs = prepare::conclude(&self.scope(None));
                 let masked = outputs.map(|o| self.parts.redactor.mask_json(&o));
-                Input::Concluded { outputs: masked.map(|o| self.store_payload(o)) }
+                Input::Concluded { outputs: masked.map(|o| self.store_payload(o)).map_err(|e| *e) }
             }
             Effect::Execute { instance, attempt, .. } => match self.set_values(*instance) {
                 Some(report) => {
@@ -224,15 +224,14 @@ impl Dispatcher {
         self.payloads.store(payload.clone()).unwrap_or(payload)
     }
 
-    fn store_found(&self, found: crate::run::Found) -> Result<crate::run::Found, Failure> {
-        use crate::run::Found;
-        Ok(match found {
+    fn store_found(&self, found: Found) -> Found {
+        match found {
             Found::Items { keys, items: Payload::Inline(list), keyed } => {
                 let masked = self.parts.redactor.mask_json(&list);
                 Found::Items { keys, items: self.store_payload(masked), keyed }
             }
             other => other,
-        })
+        }
     }
 
     fn scope(&self, instance: Option<InstanceIx>) -> RunScope<'_> {
@@ -271,7 +270,7 @@ impl Dispatcher {
                 for (i, event) in events.into_iter().enumerate() {
                     let stored =
                         StoredEvent { seq: before + 1 + i as u64, at, epoch: *epoch, event };
-                    let _ = updates.send(Update::Stored(stored));
+                    let _ = updates.send(Update::Stored(Box::new(stored)));
                 }
             }
         }
@@ -345,7 +344,7 @@ impl Dispatcher {
         let loaded = records.into_iter().map(|record| self.payloads.load_record(record));
         loaded
             .collect::<Result<_, JournalError>>()
-            .map_err(|e| Box::new(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), e.to_string())))
+            .map_err(prepare::unreadable)
     }
 
     fn verify(&mut self, ix: InstanceIx, attempt: u32) {
@@ -353,7 +352,7 @@ impl Dispatcher {
         let output = output.map_or(Ok(Arc::new(Json::Null)), |p| self.payloads.load(p));
         let trace = self.folded.traces.get(&ix).cloned().unwrap_or_default();
         let gate = output
-            .map_err(|e| Box::new(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), e.to_string())))
+            .map_err(prepare::unreadable)
             .and_then(|output| prepare::gate(&self.scope(Some(ix)), ix, output, trace));
         match gate {
             Ok((mut request, snapshot)) => {
@@ -399,6 +398,7 @@ impl Dispatcher {
                     let _ = stored.send(Err(crate::attempt::Stopped));
                     return Ok(());
                 }
+                let record = *record;
                 self.inputs.push_back(Input::Recorded { instance, attempt, record });
                 self.acks.push(stored);
             }
@@ -408,6 +408,7 @@ impl Dispatcher {
             }
             Message::Judged { instance, attempt, verification } => {
                 self.cancels.remove(&instance);
+                let verification = *verification;
                 self.inputs.push_back(Input::Judged { instance, attempt, verification });
             }
             Message::Broken(error) => return Err(error.into()),
