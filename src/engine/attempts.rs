@@ -16,8 +16,8 @@ use futures::future::BoxFuture;
 use serde_json::json;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::mpsc::UnboundedSender;
 use std::time::Duration;
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -181,9 +181,8 @@ async fn expired(timeout: Option<Duration>) {
 
 fn timed_out(outcome: Outcome, how: &str, timeout: Option<Duration>) -> Outcome {
     let limit = timeout.map(crate::value::format_duration).unwrap_or_default();
-    let mut failure =
-        Failure::new(Code::TIMED_OUT.as_str(), format!("the attempt {how} {limit}"))
-            .help("raise `timeout`, or split the step");
+    let mut failure = Failure::new(Code::TIMED_OUT.as_str(), format!("the attempt {how} {limit}"))
+        .help("raise `timeout`, or split the step");
     failure.details = outcome.failure.and_then(|f| f.details);
     Outcome { kind: OutcomeKind::Timeout, failure: Some(failure), ..outcome }
 }

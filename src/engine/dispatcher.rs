@@ -7,7 +7,6 @@ use super::setup::{Command, EngineError, Opening, Parts, Setup, Summary, Update}
 use crate::attempt::Outcome;
 use crate::clock;
 use crate::definition::{StepKind, TaskText};
-use crate::diagnostic::Code;
 use crate::journal::{Durability, JournalError, StoredEvent};
 use crate::run::{
     AttemptReport, Effect, Envelope, Event, Feedback, Found, Input, InstanceIx, Payload, RunStatus,
@@ -342,9 +341,7 @@ impl Dispatcher {
     fn history(&self, ix: InstanceIx) -> Result<Vec<crate::run::Record>, Box<Failure>> {
         let records = self.folded.histories.get(&ix).cloned().unwrap_or_default();
         let loaded = records.into_iter().map(|record| self.payloads.load_record(record));
-        loaded
-            .collect::<Result<_, JournalError>>()
-            .map_err(prepare::unreadable)
+        loaded.collect::<Result<_, JournalError>>().map_err(prepare::unreadable)
     }
 
     fn verify(&mut self, ix: InstanceIx, attempt: u32) {

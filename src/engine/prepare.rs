@@ -94,9 +94,7 @@ pub(super) fn gather(scope: &RunScope<'_>, ix: InstanceIx) -> Result<Json, EvalE
         match &instance.output {
             Some(output) if instance.status == StepStatus::Succeeded => {
                 let value = scope.payloads.load(output);
-                value
-                    .map(|v| (*v).clone())
-                    .map_err(unreadable)
+                value.map(|v| (*v).clone()).map_err(unreadable)
             }
             _ => Ok(Json::Null),
         }

@@ -62,11 +62,7 @@ pub(super) fn stopped() -> Outcome {
     Outcome::failed(OutcomeKind::Cancelled, failure)
 }
 
-fn spawn(
-    toolbox: &Toolbox,
-    request: &Request,
-    command: &RunWork,
-) -> Result<Spawn, Box<Failure>> {
+fn spawn(toolbox: &Toolbox, request: &Request, command: &RunWork) -> Result<Spawn, Box<Failure>> {
     let argv = match command {
         RunWork::Shell(script) => {
             ["bash", "-euo", "pipefail", "-c", script].map(str::to_owned).to_vec()
