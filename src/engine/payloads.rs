@@ -9,10 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Clone)]
 pub struct Payloads {
     journal: Arc<dyn Journal>,
-    recent: Arc<Mutex<Recent>>,
+    recent: Arc<Mutex<VecDeque<(Digest, Arc<Json>)>>>,
 }
-
-type Recent = VecDeque<(Digest, Arc<Json>)>;
 
 const RECENT: usize = 4;
 

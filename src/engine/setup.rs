@@ -91,7 +91,7 @@ pub enum Command {
 #[derive(Debug, Clone)]
 pub enum Update {
     /// An event was stored.
-    Stored(Box<StoredEvent>),
+    Stored(StoredEvent),
     /// Something to show, never stored.
     Progress {
         /// Whose.

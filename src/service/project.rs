@@ -40,12 +40,13 @@ pub fn here() -> Result<Project, ServiceError> {
     }
 }
 
-/// The project of the present folder; where there is none and a file is named, that file alone.
+/// The project of the present folder with the file that is named, if one is; where there is no project,
+/// that file alone.
 pub fn here_or_bare(name: &str) -> Result<Project, ServiceError> {
     let folder = present_folder()?;
     match project::Project::find(&folder) {
-        Some(home) => Ok(Project::load(home)),
-        None if is_file(name) => Ok(Project::bare(project::Project::at(&folder))),
+        Some(home) => Project::load(home).with_named(&[name]),
+        None if is_file(name) => Project::bare(project::Project::at(&folder)).with_named(&[name]),
         None => Err(ServiceError::NoProject { from: folder }),
     }
 }

@@ -17,6 +17,7 @@ mod real_model;
 mod redaction;
 mod run;
 mod run_commands;
+mod scratch;
 mod shipped;
 mod simulate;
 mod specialist;

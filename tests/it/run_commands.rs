@@ -1,1 +1,215 @@
-//! run commands.
+//! Looking back at runs, and going on with them, through the real binary.
+
+use crate::scratch::Scratch;
+use serde_json::json;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Stdio};
+
+fn project(steps: &str) -> Scratch {
+    let text = format!("schema: kb.playbook/1\nid: p\nsteps:\n{steps}");
+    Scratch::new(&[("playbooks/p.yml", &text)])
+}
+
+#[test]
+fn a_run_is_listed_shown_and_its_outputs_are_printed() {
+    let scratch = project(
+        "  - {id: a, run: 'echo one; echo two >&2'}\n  - {id: b, set: {n: 1, from: '{{a.output}}'}}\noutputs: {n: '{{b.output.n}}'}\n",
+    );
+    scratch.kb(&["playbook", "run", "p"]).code(0).says(&["p succeeded", "n: 1"]);
+    let run = scratch.last_run();
+    let list = scratch.json(&["run", "list", "--json"]);
+    for key in ["run", "status", "definition", "startedAt", "endedAt", "steps"] {
+        assert!(list[0].get(key).is_some(), "{key} in {}", list[0]);
+    }
+    scratch.kb(&["run", "list"]).code(0).says(&[&run, "succeeded", "2/2"]);
+    scratch.kb(&["run", "show", &run[..5]]).code(0).says(&[&run, "a", "succeeded"]);
+    assert_eq!(scratch.json(&["run", "output", "@last"]), json!({"n": 1}));
+    assert_eq!(scratch.kb(&["run", "output", "@last", "a"]).code(0).out, "one\n");
+    assert_eq!(scratch.kb(&["run", "output", "@last", "a", "--json"]).out, "\"one\"\n");
+    assert_eq!(scratch.json(&["run", "output", "@last", "b"])["from"], "one");
+    scratch.kb(&["run", "output", "@last", "c"]).code(4).says(&["there is no step `c`", "a, b"]);
+    let logs = scratch.kb(&["run", "logs", "@last", "a"]).code(0).out;
+    for text in ["stdout  a  one", "stderr  a  two", "a  succeeded"] {
+        assert!(logs.contains(text), "`{text}` is missing in:\n{logs}");
+    }
+    assert!(!logs.contains("  b  "), "{logs}");
+    scratch.kb(&["run", "logs", "@last", "zzz"]).code(4).says(&["there is no step `zzz`"]);
+    scratch.kb(&["run", "show", "zzz"]).code(4).says(&["there is no run `zzz`", &run]);
+}
+
+#[test]
+fn events_live_and_later_are_the_same_lines() {
+    let scratch = project("  - {id: a, run: echo x}\n  - {id: b, run: 'exit 3', dependsOn: [a]}\n");
+    let live = scratch.kb(&["playbook", "run", "p", "--json"]).code(1);
+    let events = live.events();
+    let kinds: Vec<&str> = events.iter().map(|e| e["type"].as_str().unwrap()).collect();
+    assert_eq!((kinds[0], kinds[kinds.len() - 1]), ("run:start", "run:end"));
+    assert!(events.iter().all(|e| e["v"] == 1 && e["run"].is_string() && e["time"].is_string()));
+    assert_eq!(events.last().unwrap()["status"], "failed");
+    let ended = events.iter().find(|e| e["type"] == "step:end" && e["step"] == "b").unwrap();
+    assert_eq!((&ended["status"], ended["error"]["code"].is_string()), (&json!("failed"), true));
+    assert_eq!(scratch.kb(&["run", "events", "@last"]).code(0).out, live.out);
+    assert!(live.err.contains("kb run retry"), "{}", live.err);
+}
+
+#[test]
+fn a_failed_run_says_why_and_the_one_command_that_goes_on() {
+    let scratch = project(
+        "  - {id: a, run: 'test -e mended'}\n  - {id: b, run: echo done, dependsOn: [a]}\n",
+    );
+    let said = scratch.kb(&["playbook", "run", "p"]).code(1);
+    let run = scratch.last_run();
+    for text in ["p failed", "failed a: ", "1 failed, 1 blocked", &format!("kb run retry {run}")] {
+        assert!(said.out.contains(text), "`{text}` is missing in:\n{}", said.out);
+    }
+    scratch.kb(&["run", "resume", &run]).code(2).says(&["kb run retry"]);
+    scratch.kb(&["run", "retry", &run]).code(1);
+    scratch.write("mended", "");
+    scratch.kb(&["run", "retry", &run]).code(0).says(&["p succeeded"]);
+    let show = scratch.json(&["run", "show", &run, "--json"]);
+    assert_eq!((&show["status"], &show["steps"][0]["iteration"]), (&json!("succeeded"), &json!(3)));
+    scratch.kb(&["run", "retry", &run]).code(2).says(&["--from STEP"]);
+    scratch.kb(&["run", "retry", &run, "--from", "b"]).code(0);
+    scratch.kb(&["run", "retry", &run, "--from", "bb"]).code(4).says(&["there is no step `bb`"]);
+}
+
+#[test]
+fn a_tolerated_failure_is_listed_and_does_not_fail_the_run() {
+    let scratch =
+        project("  - {id: a, run: 'exit 1', onError: continue}\n  - {id: b, run: echo x}\n");
+    scratch.kb(&["playbook", "run", "p"]).code(0).says(&["tolerated a"]);
+    scratch.kb(&["run", "show", "@last"]).code(0).says(&["failed*", "its failure is tolerated"]);
+}
+
+/// Starts a run and waits until a step of it has begun.
+fn begun(scratch: &Scratch, step: &str) -> (Child, String) {
+    let mut child = scratch
+        .command()
+        .args(["playbook", "run", "p", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let wanted = |line: &String| {
+        let event: serde_json::Value = serde_json::from_str(line).unwrap();
+        event["type"] == "step:start" && event["step"] == step
+    };
+    let line = lines.find(wanted).expect("the step begins");
+    let event: serde_json::Value = serde_json::from_str(&line).unwrap();
+    // Somebody has to go on reading, or the run would meet a closed stream.
+    std::thread::spawn(move || lines.for_each(drop));
+    (child, event["run"].as_str().unwrap().to_owned())
+}
+
+fn signal(child: &Child, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_child(child);
+    rustix::process::kill_process(pid, signal).unwrap();
+}
+
+#[test]
+fn the_first_interrupt_lets_what_runs_end_and_leaves_a_resumable_run() {
+    let scratch = project(
+        "  - id: a\n    run: 'touch began; for i in $(seq 200); do test -e go && exit 0; sleep 0.05; done; exit 9'\n  - {id: b, run: echo b, dependsOn: [a]}\n",
+    );
+    let (mut child, run) = begun(&scratch, "a");
+    signal(&child, rustix::process::Signal::INT);
+    // The word on stderr says that the signal was taken in; only then may the step end.
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut word = String::new();
+    stderr.read_line(&mut word).unwrap();
+    assert!(word.contains("once more kills"), "{word}");
+    scratch.write("go", "");
+    let code = child.wait().unwrap().code();
+    let mut rest = String::new();
+    stderr.read_to_string(&mut rest).unwrap();
+    assert_eq!(code, Some(130), "{rest}");
+    assert!(rest.contains(&format!("kb run resume {run}")), "{rest}");
+    let show = scratch.json(&["run", "show", &run, "--json"]);
+    assert_eq!(show["status"], "interrupted");
+    let (a, b) = (&show["steps"][0], &show["steps"][1]);
+    assert_eq!((&a["status"], &b["attempts"]), (&json!("succeeded"), &json!(0)));
+    scratch.kb(&["run", "resume", &run]).code(0);
+    let show = scratch.json(&["run", "show", &run, "--json"]);
+    assert_eq!(show["steps"][0]["attempts"], 1, "what had ended did not run again");
+}
+
+#[test]
+fn the_second_interrupt_kills_and_sigterm_has_its_own_code() {
+    let scratch = project("  - {id: a, run: 'trap \"\" TERM; sleep 300'}\n");
+    let (mut child, run) = begun(&scratch, "a");
+    signal(&child, rustix::process::Signal::TERM);
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    stderr.read_line(&mut String::new()).unwrap();
+    signal(&child, rustix::process::Signal::TERM);
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    assert_eq!(scratch.json(&["run", "show", &run, "--json"])["status"], "interrupted");
+}
+
+#[test]
+fn another_process_sees_a_run_and_can_cancel_it() {
+    let scratch =
+        project("  - {id: a, run: 'sleep 300'}\n  - {id: b, run: echo b, dependsOn: [a]}\n");
+    let (mut child, run) = begun(&scratch, "a");
+    let show = scratch.json(&["run", "show", &run, "--json"]);
+    assert_eq!(
+        (&show["status"], &show["steps"][0]["status"]),
+        (&json!("running"), &json!("running"))
+    );
+    scratch.kb(&["run", "resume", &run]).says(&["another holder", "kb run cancel"]);
+    scratch.kb(&["run", "cancel", &run]).code(0).says(&["was told to stop"]);
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    let show = scratch.json(&["run", "show", &run, "--json"]);
+    assert_eq!(show["status"], "cancelled");
+    scratch.kb(&["run", "cancel", &run]).code(0).says(&["already"]);
+}
+
+#[test]
+fn a_run_without_a_holder_can_be_cancelled_too() {
+    let scratch = project("  - {id: a, run: 'sleep 300'}\n");
+    let (mut child, run) = begun(&scratch, "a");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(scratch.json(&["run", "show", &run, "--json"])["status"], "interrupted");
+    scratch.kb(&["run", "cancel", &run]).code(0);
+    assert_eq!(scratch.json(&["run", "show", &run, "--json"])["status"], "cancelled");
+}
+
+#[test]
+fn logs_follow_a_run_to_its_end() {
+    let scratch = project(
+        "  - id: a\n    run: 'for i in $(seq 400); do test -e go && exit 0; sleep 0.05; done; exit 9'\n  - {id: b, run: echo bee, dependsOn: [a]}\n",
+    );
+    let (mut child, run) = begun(&scratch, "a");
+    let mut follower = scratch
+        .command()
+        .args(["run", "logs", &run, "--follow"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(follower.stdout.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.contains("a  started")));
+    scratch.write("go", "");
+    let rest: Vec<String> = lines.collect();
+    assert!(rest.iter().any(|line| line.contains("b  bee")), "{rest:?}");
+    assert!(rest.last().unwrap().contains("run succeeded"), "{rest:?}");
+    assert!(follower.wait().unwrap().success());
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_reader_that_goes_away_does_not_stop_the_run() {
+    let scratch = project(
+        "  - {id: a, run: 'sleep 0.3'}\n  - {id: b, run: 'touch reached', dependsOn: [a]}\n",
+    );
+    let mut child = scratch
+        .command()
+        .args(["playbook", "run", "p", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(scratch.has("reached"));
+}

@@ -1,1 +1,118 @@
-//! shipped.
+//! Every file that is shipped loads, fits its JSON Schema, and runs.
+
+use crate::scratch::Scratch;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+fn shipped(folder: &str) -> Vec<(PathBuf, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let mut files: Vec<(PathBuf, String)> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "yml"))
+        .map(|path| (path.clone(), std::fs::read_to_string(path).unwrap()))
+        .collect();
+    files.sort();
+    files
+}
+
+fn validator(kind: &str) -> jsonschema::Validator {
+    let said = Scratch::bare().kb(&["schema", kind]).code(0);
+    let schema: Value = serde_json::from_str(&said.out).unwrap();
+    jsonschema::meta::validate(&schema).unwrap_or_else(|error| panic!("{kind}: {error}"));
+    jsonschema::validator_for(&schema).unwrap()
+}
+
+fn fits(kind: &str, folder: &str) {
+    let validator = validator(kind);
+    let files = shipped(folder);
+    assert!(!files.is_empty(), "{folder}");
+    for (path, text) in files {
+        let value: Value = serde_saphyr::from_str(&text).unwrap();
+        let errors: Vec<String> = validator
+            .iter_errors(&value)
+            .map(|e| format!("{e} at {}", e.instance_path()))
+            .collect();
+        assert!(errors.is_empty(), "{}: {errors:#?}", path.display());
+    }
+}
+
+#[test]
+fn shipped_files_fit_the_schemas_for_editors() {
+    fits("playbook", "playbooks");
+    fits("playbook", "templates");
+    fits("specialist", ".kb/specialists");
+    fits("settings", ".kb");
+    fits("settings", "assets/demo/files");
+    fits("script", "assets/demo");
+}
+
+#[test]
+fn the_schemas_refuse_what_the_language_refuses() {
+    let refuses = |kind: &str, value: Value| {
+        assert!(!validator(kind).is_valid(&value), "{kind} takes {value}");
+    };
+    let playbook = |step: Value| json!({"schema": "kb.playbook/1", "id": "a", "steps": [step]});
+    refuses("playbook", playbook(json!({"id": "s"})));
+    refuses("playbook", playbook(json!({"id": "s", "run": "x", "set": {}})));
+    refuses("playbook", playbook(json!({"id": "s", "run": "x", "dependson": ["y"]})));
+    refuses("playbook", playbook(json!({"id": "s", "run": "x", "timeout": "soon"})));
+    refuses("playbook", json!({"schema": "kb.playbook/1", "id": "A B", "steps": []}));
+    refuses("script", json!({"schema": "kb.script/1", "steps": {"a": [{}]}}));
+    refuses("settings", json!({"limit": {"maxParallel": 2}}));
+    refuses("workflow", json!({"name": "w", "steps": [{"id": "s", "prompt": "x"}]}));
+    let ok = json!({"name": "w", "steps": [
+        {"id": "s", "agent": "agents/w.md", "prompt": "on {topic}", "outputs": ["found"]},
+        {"id": "t", "agent": "agents/w.md", "prompt": "x", "depends_on": ["s"]},
+    ]});
+    assert!(validator("workflow").is_valid(&ok));
+}
+
+#[test]
+fn the_documents_sample_is_shipped_unchanged() {
+    let (_, text) = shipped("playbooks")
+        .into_iter()
+        .find(|(path, _)| path.ends_with("add-feature.yml"))
+        .expect("add-feature is shipped");
+    assert!(text.starts_with("# .kb/playbooks/add-feature.yml\nschema: kb.playbook/1\n"));
+    assert!(text.contains("    condition: \"{{test.output.testResult}} == 'failed'\"\n"));
+    assert!(text.contains("    condition: \"{{debug.output}}\"\n"));
+    assert_eq!(text.matches("  - id: ").count(), 6);
+}
+
+#[test]
+fn the_report_on_a_repository_runs_without_a_model() {
+    let scratch = Scratch::new(&[
+        ("src/a.rs", "// TODO: more\nfn a() {}\n"),
+        ("src/b with space.rs", "fn b() {}\n"),
+        ("Makefile", "all:\n"),
+    ]);
+    let playbook = Path::new(env!("CARGO_MANIFEST_DIR")).join("playbooks/repo-report.yml");
+    scratch.write("playbooks/repo-report.yml", &std::fs::read_to_string(playbook).unwrap());
+    scratch.kb(&["playbook", "validate", "--strict"]).code(0);
+    let args = ["playbook", "run", "repo-report", "--param", "report=out/report.md"];
+    let said = scratch.kb(&args).code(0);
+    assert!(said.out.contains("created out/report.md"), "{}", said.out);
+    let report = scratch.read("out/report.md");
+    for text in [
+        "## Files by kind\n\n- .rs: 2",
+        "src/b with space.rs: 10 bytes",
+        "no commits here",
+        "2 in: playbooks/repo-report.yml, src/a.rs",
+    ] {
+        assert!(report.contains(text), "`{text}` is missing in:\n{report}");
+    }
+}
+
+#[test]
+fn every_event_of_a_run_fits_the_schema_of_events() {
+    let scratch = Scratch::bare();
+    let said = scratch.kb(&["demo", "--dir", "demo", "--json"]).code(0);
+    let validator = validator("events");
+    let events = said.events();
+    assert!(events.len() > 20);
+    for event in &events {
+        let errors: Vec<String> = validator.iter_errors(event).map(|e| e.to_string()).collect();
+        assert!(errors.is_empty(), "{event}: {errors:#?}");
+    }
+}
