@@ -217,9 +217,9 @@ fn empty(text: &FileText, at: usize) -> Diagnostic {
     Diagnostic::error(
         Code::EMPTY_FILE,
         Span::new(text.source, at, at),
-        "there is no definition in the file",
+        "there is nothing in the file",
     )
-    .help("write one, or delete the file")
+    .help("write something, or delete the file")
 }
 
 /// The front matter's tree and where the body is. A `README.md` without front matter is documentation

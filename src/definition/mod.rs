@@ -7,6 +7,7 @@
 mod check;
 mod load;
 mod load_script;
+mod load_value;
 pub mod model;
 mod schema;
 mod syntax;
@@ -14,6 +15,7 @@ mod tool_table;
 
 pub use load::{FileRole, InputFile, load};
 pub use load_script::load_script;
+pub use load_value::load_value;
 pub use model::*;
 pub use schema::{Property, Schema, Violation};
 pub use tool_table::{KnownTool, ToolArgument, ToolLevel, known_tools};

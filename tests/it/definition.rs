@@ -8,9 +8,11 @@ mod broken;
 mod documents;
 mod files;
 mod mutation;
+mod oracles;
 mod schema;
 mod settings;
 mod steps;
+mod tool_table;
 mod workflows;
 
 fn file(path: &str, role: FileRole, text: impl AsRef<[u8]>) -> InputFile {

@@ -1,4 +1,5 @@
-use super::specialist::{bare, brain, capabilities, display, finish_role, text};
+use super::model_choice::brain;
+use super::specialist::{bare, capabilities, display, finish_role, text};
 use super::{Decoder, Fields, Node};
 use crate::definition::model::Specialist;
 use crate::value::Digest;

@@ -1,7 +1,7 @@
 use super::templates::Secrets;
 use super::{Decoder, Node};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::expression::Template;
+use crate::expression::{Template, placeholders_in};
 
 impl Decoder {
     /// `env:` — names with templates; names that would let a value run code take literals only.
@@ -13,9 +13,7 @@ impl Decoder {
                     Diagnostic::error(Code::BAD_ID, name.span, message)
                         .help("letters, digits and `_`, not starting with a digit"),
                 );
-            } else if is_dangerous(&name.text)
-                && value.as_text().is_some_and(|text| text.contains("{{"))
-            {
+            } else if is_dangerous(&name.text) && self.holds_placeholder(value) {
                 let message =
                     format!("a value cannot set `{}`, which makes programs run code", name.text);
                 self.push(
@@ -25,6 +23,11 @@ impl Decoder {
             }
         }
         self.template_map(node, key, Secrets::Allowed)
+    }
+
+    fn holds_placeholder(&self, value: &Node) -> bool {
+        let found = value.as_text().map(|text| placeholders_in(text, &self.names, self.style));
+        found.is_some_and(|found| !found.is_empty())
     }
 }
 

@@ -1,4 +1,4 @@
-use super::Decoder;
+use super::{Decoder, Fields, Node};
 use crate::definition::model::NotYet;
 use crate::diagnostic::{Code, Diagnostic, Span};
 
@@ -25,5 +25,51 @@ impl Decoder {
             Diagnostic::warning(Code::COMES_LATER, span, format!("`{what}` comes later"))
                 .help("it has no effect for now"),
         );
+    }
+}
+
+/// Keys that the language has and that are not built yet: read for their shape.
+pub(crate) fn later(fields: &Fields<'_>, decoder: &mut Decoder, not_yet: &mut Vec<NotYet>) {
+    for key in ["recovery", "loop", "locks", "budget"] {
+        if let Some((at, node)) = fields.entry(key) {
+            shape(key, node, decoder);
+            decoder.not_yet(key, at.span, Some(not_yet));
+        }
+    }
+    for key in ["cache", "includeArtifacts"] {
+        if let Some((at, _)) = fields.entry(key) {
+            decoder.not_yet(key, at.span, None);
+        }
+    }
+}
+
+fn shape(key: &str, node: &Node, decoder: &mut Decoder) {
+    const ROW: [&str; 7] = ["on", "do", "max", "backoff", "initial", "maxDelay", "to"];
+    match key {
+        "recovery" => match node.as_seq() {
+            Some(rows) => rows.iter().for_each(|row| {
+                decoder.fields(row, "a row of `recovery`", &ROW);
+            }),
+            None => decoder.wrong_type(node, key, "a list of rows"),
+        },
+        "budget" => budget(node, decoder),
+        "locks" => {
+            decoder.texts(node, key);
+        }
+        _ => {
+            if node.as_map().is_none() {
+                decoder.wrong_type(node, key, "a map");
+            }
+        }
+    }
+}
+
+/// `budget:` of a run or a step.
+pub(crate) fn budget(node: &Node, decoder: &mut Decoder) {
+    const KEYS: [&str; 4] = ["maxCostUsd", "warnCostUsd", "maxTokens", "maxToolCalls"];
+    if let Some(fields) = decoder.fields(node, "`budget`", &KEYS) {
+        for (name, _, node) in fields.iter() {
+            decoder.number(node, name, 0.0, f64::INFINITY);
+        }
     }
 }

@@ -8,14 +8,19 @@ mod decoder;
 mod environment;
 mod fields;
 mod file_text;
+mod for_each;
 mod front_matter;
 mod later;
+mod model_choice;
 mod node;
 mod policies;
 mod scalar;
 mod schema_version;
+mod secrets;
 mod syntax_error;
 mod templates;
+mod tool_security;
+mod whitelist;
 mod yaml;
 
 pub(super) mod agent;
@@ -37,6 +42,3 @@ pub(super) use front_matter::{FrontMatterError, split_front_matter};
 pub(super) use node::{Key, Node, Scalar, ScalarKind, Value};
 pub(super) use templates::Secrets;
 pub(super) use yaml::read_yaml;
-
-#[cfg(test)]
-mod oracles;

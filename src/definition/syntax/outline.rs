@@ -77,6 +77,7 @@ impl Outline {
         names.params =
             self.params.iter().chain(&self.inferred).map(|name| name.text.clone()).collect();
         names.env = variables(root.get("env"));
+        names.env.extend(variables(root.get("defaults").and_then(|node| node.get("env"))));
         for step in items(root.get("steps")).iter().chain(items(root.get("finally"))) {
             let (Some(id), Some(outputs)) =
                 (step.get("id").and_then(Node::as_text), step.get("outputs"))

@@ -1,5 +1,6 @@
+use super::later::budget;
 use super::outline::Outline;
-use super::step::{STEP_KEYS, budget, step};
+use super::step::{STEP_KEYS, step};
 use super::templates::Secrets;
 use super::{Decoder, Fields, Node, params};
 use crate::definition::check::{dependencies, duplicates, name_clash, name_form};

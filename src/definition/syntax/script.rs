@@ -1,5 +1,5 @@
 use super::templates::Secrets;
-use super::{Decoder, Node};
+use super::{Decoder, Node, Value};
 use crate::definition::model::{Script, ScriptCall, ScriptError, ScriptTurn};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::expression::ValueTemplate;
@@ -13,6 +13,7 @@ pub(crate) fn script(root: &Node, decoder: &mut Decoder) -> Option<Script> {
     let fields = decoder.fields(root, "a script", &KEYS)?;
     decoder.schema_version(&fields, "kb.script/1", "a script");
     let steps = decoder.required(&fields, "steps", "a script")?;
+    declare_params(steps, decoder);
     decoder.names.params = named_params(&root.to_json().to_string());
     let Some(entries) = steps.as_map() else {
         decoder.wrong_type(steps, "steps", "a map from steps to lists of turns");
@@ -36,6 +37,24 @@ fn named_params(text: &str) -> BTreeSet<String> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let name = |rest: &str| rest.chars().take_while(|c| is_word(*c)).collect::<String>();
     text.split("params.").skip(1).map(name).filter(|name| !name.is_empty()).collect()
+}
+
+/// Every `params.NAME` of the texts counts as declared.
+fn declare_params(node: &Node, decoder: &mut Decoder) {
+    match &node.value {
+        Value::Seq(items) => items.iter().for_each(|item| declare_params(item, decoder)),
+        Value::Map(entries) => entries.iter().for_each(|(_, item)| declare_params(item, decoder)),
+        Value::Scalar(scalar) => {
+            for rest in scalar.text.split("params.").skip(1) {
+                let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+                let name = &rest[..end.unwrap_or(rest.len())];
+                if !name.is_empty() {
+                    decoder.names.params.insert(name.to_owned());
+                }
+            }
+        }
+        Value::Invalid => {}
+    }
 }
 
 fn turn(node: &Node, decoder: &mut Decoder) -> Option<ScriptTurn> {

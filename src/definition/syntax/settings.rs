@@ -1,12 +1,13 @@
 use super::environment::is_variable;
+use super::secrets::secrets;
+use super::tool_security::{security_of_003, tools};
 use super::{Decoder, Fields, Node};
 use crate::definition::model::{
-    ApprovalLevel, EscalationLimits, InconclusivePolicy, ModelPrice, SecretSource, Settings,
-    SyncMode, TierSettings, ToolSecurity,
+    ApprovalLevel, EscalationLimits, InconclusivePolicy, ModelPrice, Settings, SyncMode,
+    TierSettings,
 };
-use crate::definition::tool_table::{ToolPattern, resolve_tool};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::value::{Tier, ToolName};
+use crate::value::Tier;
 
 const KEYS: [&str; 12] = [
     "schema",
@@ -245,156 +246,4 @@ fn inconclusive(node: &Node, decoder: &mut Decoder) -> Option<InconclusivePolicy
         decoder.not_yet(node.as_text().unwrap_or_default(), node.span, None);
     }
     policy
-}
-
-fn tools(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
-    let Some(fields) = decoder.fields(node, "`tools`", &["security", "http"]) else { return };
-    if let Some(node) = fields.get("security") {
-        security(node, settings, decoder);
-    }
-    if let Some(node) = fields.get("http") {
-        let inner = decoder.fields(node, "`http`", &["allowPrivate"]);
-        if let Some(node) = inner.and_then(|inner| inner.get("allowPrivate")) {
-            settings.allowed_hosts = decoder.texts(node, "allowPrivate");
-        }
-    }
-}
-
-/// `tools.security` of 003 §4.5: `allowed_tools`, and a map for each tool.
-fn security(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
-    let Some(entries) = node.as_map() else {
-        decoder.wrong_type(node, "security", "a map");
-        return;
-    };
-    for (key, node) in entries {
-        if matches!(key.text.as_str(), "allowed_tools" | "allowedTools") {
-            settings.allowed_tools = Some(allowed_tools(node, decoder));
-        } else {
-            tool_security(key, node, settings, decoder);
-        }
-    }
-}
-
-/// `security` of 003 §12.3.
-fn security_of_003(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
-    let Some(fields) = decoder.fields(node, "`security`", &["globalLimits", "tools"]) else {
-        return;
-    };
-    if let Some((key, _)) = fields.entry("globalLimits") {
-        decoder.comes_later("global_limits", key.span);
-    }
-    if let Some(node) = fields.get("tools") {
-        security(node, settings, decoder);
-    }
-}
-
-fn allowed_tools(node: &Node, decoder: &mut Decoder) -> Vec<ToolName> {
-    let mut allowed = Vec::new();
-    for item in decoder.list(node, "allowed_tools") {
-        let Some(text) = decoder.text(item, "allowed_tools") else { continue };
-        match resolve_tool(text) {
-            ToolPattern::Known(tools) => {
-                allowed.extend(tools.iter().filter_map(|tool| ToolName::new(tool.name).ok()));
-            }
-            ToolPattern::Later => decoder.comes_later(text, item.span),
-            ToolPattern::Unknown => decoder.unknown_tool(text, item.span, None),
-        }
-    }
-    allowed
-}
-
-fn tool_security(key: &super::Key, node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
-    const KEYS: [&str; 4] = ["enabled", "requiresApproval", "allowedPaths", "deniedPaths"];
-    let what = format!("the security of `{}`", key.text);
-    let Some(fields) = decoder.fields(node, &what, &KEYS) else { return };
-    let found = ToolSecurity {
-        enabled: fields.get("enabled").and_then(|node| decoder.boolean(node, "enabled")),
-        requires_approval: fields
-            .get("requiresApproval")
-            .and_then(|node| decoder.boolean(node, "requiresApproval")),
-        allowed_paths: fields.get("allowedPaths").map(|node| globs(node, "allowedPaths", decoder)),
-        denied_paths: fields
-            .get("deniedPaths")
-            .map(|n| globs(n, "deniedPaths", decoder))
-            .unwrap_or_default(),
-    };
-    match resolve_tool(&key.text) {
-        ToolPattern::Known(tools) => {
-            for name in tools.iter().filter_map(|tool| ToolName::new(tool.name).ok()) {
-                settings.tool_security.insert(name, found.clone());
-            }
-        }
-        ToolPattern::Later => decoder.comes_later(&key.text, key.span),
-        ToolPattern::Unknown => decoder.unknown_tool(&key.text, key.span, None),
-    }
-}
-
-fn globs(node: &Node, key: &str, decoder: &mut Decoder) -> Vec<String> {
-    let items = decoder.list(node, key);
-    for item in items {
-        if let Some(text) = item.as_text() {
-            crate::definition::check::pattern::glob(text, item.span, decoder);
-        }
-    }
-    decoder.texts(node, key)
-}
-
-fn secrets(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
-    let Some(entries) = node.as_map() else {
-        decoder.wrong_type(
-            node,
-            "secrets",
-            "a map from names to `env:NAME`, `file:PATH` or `{command: [...]}`",
-        );
-        return;
-    };
-    for (key, node) in entries {
-        if !is_variable(&key.text) {
-            let message = format!("`{}` cannot be the name of a secret", key.text);
-            let help = "use a letter or `_`, then letters, digits and `_`";
-            decoder.push(Diagnostic::error(Code::BAD_ID, key.span, message).help(help));
-            continue;
-        }
-        if let Some(source) = secret(node, &key.text, decoder) {
-            settings.secrets.insert(key.text.clone(), source);
-        }
-    }
-}
-
-fn secret(node: &Node, name: &str, decoder: &mut Decoder) -> Option<SecretSource> {
-    if node.as_map().is_some() {
-        let fields = decoder.fields(node, "a secret", &["command", "env", "file"])?;
-        let one = |key: &str| fields.get(key);
-        return match (one("command"), one("env"), one("file")) {
-            (Some(node), None, None) => Some(SecretSource::Command(decoder.texts(node, "command")))
-                .filter(|source| *source != SecretSource::Command(Vec::new())),
-            (None, Some(node), None) => {
-                decoder.text(node, "env").map(|t| SecretSource::Env(t.to_owned()))
-            }
-            (None, None, Some(node)) => {
-                decoder.text(node, "file").map(|t| SecretSource::File(t.to_owned()))
-            }
-            _ => {
-                let message = format!("the secret `{name}` has not exactly one source");
-                let help = "write one of `command`, `env`, `file`";
-                decoder.push(Diagnostic::error(Code::BAD_SETTING, node.span, message).help(help));
-                None
-            }
-        };
-    }
-    let text = decoder.text(node, name)?;
-    let source = match text.split_once(':') {
-        Some(("env", variable)) if is_variable(variable) => {
-            Some(SecretSource::Env(variable.to_owned()))
-        }
-        Some(("file", path)) if !path.is_empty() => Some(SecretSource::File(path.to_owned())),
-        _ => None,
-    };
-    if source.is_none() {
-        // The text may be the secret itself, so the message does not repeat it.
-        let message = format!("the secret `{name}` is not a reference");
-        let help = "write `env:NAME`, `file:PATH` or `{command: [...]}`; never the value itself";
-        decoder.push(Diagnostic::error(Code::BAD_SETTING, node.span, message).help(help));
-    }
-    source
 }

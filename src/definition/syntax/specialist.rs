@@ -1,10 +1,10 @@
+use super::model_choice::{brain, llm};
 use super::step_kind::profile_path;
 use super::{Decoder, Fields, Node};
 use crate::definition::model::{Example, LoopLimits, ModelChoice, Specialist};
 use crate::definition::schema::Schema;
-use crate::definition::tool_table::{ToolPattern, known_tools, resolve_tool};
-use crate::diagnostic::{Code, Diagnostic, Span, nearest};
-use crate::value::{Digest, SpecialistId, Tier, ToolName};
+use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::value::{Digest, SpecialistId, Tier};
 use std::time::Duration;
 use unicode_normalization::UnicodeNormalization;
 
@@ -175,60 +175,6 @@ impl Decoder {
             }
         }
     }
-
-    /// A whitelist: names, globs, and what other documents call our tools.
-    pub(crate) fn tools(&mut self, node: &Node, found: &mut Specialist) {
-        for item in self.list(node, "tools") {
-            // Claude Code writes `tools: Read, Write`.
-            let Some(text) = self.text(item, "tools") else { continue };
-            for name in split_names(text) {
-                self.whitelist(name, item.span, found);
-            }
-        }
-    }
-
-    fn whitelist(&mut self, text: &str, span: Span, found: &mut Specialist) {
-        match resolve_tool(text) {
-            ToolPattern::Known(tools) => {
-                for tool in tools.iter().filter_map(|tool| ToolName::new(tool.name).ok()) {
-                    if !found.tools.contains(&tool) {
-                        found.tools.push(tool);
-                    }
-                }
-            }
-            ToolPattern::Later => {
-                self.comes_later(text, span);
-                match ToolName::new(text) {
-                    Ok(name) if !found.unknown_tools.contains(&name) => {
-                        found.unknown_tools.push(name)
-                    }
-                    _ => {}
-                }
-            }
-            ToolPattern::Unknown => {
-                let meant = nearest(text, known_tools().iter().map(|tool| tool.name));
-                self.unknown_tool(text, span, meant);
-            }
-        }
-    }
-}
-
-/// Names between commas; a comma in parentheses does not count: `Bash(git add:*, git diff:*)`.
-fn split_names(text: &str) -> Vec<&str> {
-    let (mut names, mut depth, mut start) = (Vec::new(), 0i32, 0);
-    for (at, c) in text.char_indices() {
-        match c {
-            '(' => depth += 1,
-            ')' => depth -= 1,
-            ',' if depth <= 0 => {
-                names.push(&text[start..at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    names.push(&text[start..]);
-    names.into_iter().map(str::trim).filter(|name| !name.is_empty()).collect()
 }
 
 pub(crate) fn text(fields: &Fields<'_>, key: &str, decoder: &mut Decoder) -> Option<String> {
@@ -279,58 +225,6 @@ fn example(node: &Node, decoder: &mut Decoder) -> Option<Example> {
     };
     let (task, approach, outcome) = (part("task"), part("approach"), part("outcome"));
     Some(Example { task: task?, approach: approach?, outcome: outcome? })
-}
-
-fn llm(node: &Node, model: &mut ModelChoice, decoder: &mut Decoder) {
-    const KEYS: [&str; 7] =
-        ["tier", "model", "temperature", "maxTokens", "ladder", "fallback", "provider"];
-    let Some(fields) = decoder.fields(node, "`llm`", &KEYS) else { return };
-    if let Some(tier) = fields.get("tier").and_then(|node| decoder.tier(node, "tier")) {
-        model.tier = tier;
-    }
-    if let Some(node) = fields.get("ladder") {
-        model.ladder = decoder.ladder(node, "ladder");
-    }
-    generation(&fields, model, decoder);
-}
-
-/// What `llm` and `brain` share.
-fn generation(fields: &Fields<'_>, model: &mut ModelChoice, decoder: &mut Decoder) {
-    model.model = text(fields, "model", decoder);
-    model.temperature =
-        fields.get("temperature").and_then(|node| decoder.number(node, "temperature", 0.0, 2.0));
-    model.max_tokens =
-        fields.get("maxTokens").and_then(|node| decoder.integer(node, "maxTokens", 1, u32::MAX));
-    model.fallback = fields.get("fallback").and_then(|node| fallback(node, decoder));
-    if let Some((key, node)) = fields.entry("provider") {
-        decoder.text(node, "provider");
-        decoder.push(
-            Diagnostic::warning(Code::COMES_LATER, key.span, "`provider` of a specialist comes later")
-                .help("the model's name decides who answers; providers stand in the settings under `llm.tiers`"),
-        );
-    }
-}
-
-/// A model's name, or 003's `{enabled, model}`.
-fn fallback(node: &Node, decoder: &mut Decoder) -> Option<String> {
-    if node.as_map().is_none() {
-        return decoder.text(node, "fallback").map(str::to_owned);
-    }
-    let fields = decoder.fields(node, "`fallback`", &["enabled", "model"])?;
-    let enabled = fields.get("enabled").and_then(|node| decoder.boolean(node, "enabled"));
-    let model = text(&fields, "model", decoder);
-    model.filter(|_| enabled != Some(false))
-}
-
-/// `brain:` of 003 §3.2.
-pub(crate) fn brain(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
-    const KEYS: [&str; 6] =
-        ["provider", "model", "temperature", "maxTokens", "systemPrompt", "fallback"];
-    let Some(fields) = decoder.fields(node, "`brain`", &KEYS) else { return };
-    generation(&fields, &mut found.model, decoder);
-    if let Some(prompt) = text(&fields, "systemPrompt", decoder) {
-        found.role = prompt;
-    }
 }
 
 fn limits(node: &Node, limits: &mut LoopLimits, decoder: &mut Decoder) {
@@ -389,28 +283,4 @@ fn output(node: &Node, decoder: &mut Decoder) -> Option<Schema> {
         decoder.one_of(node, "format", &[("structured", ()), ("json", ()), ("text", ())]);
     }
     fields.get("schema").and_then(|node| Schema::decode(node, decoder))
-}
-
-impl Decoder {
-    /// `small`, `medium` or `large`.
-    pub(crate) fn tier(&mut self, node: &Node, key: &str) -> Option<Tier> {
-        self.one_of(node, key, &Tier::ALL.map(|tier| (tier.as_str(), tier)))
-    }
-
-    /// Tiers that go up.
-    pub(crate) fn ladder(&mut self, node: &Node, key: &str) -> Vec<Tier> {
-        let items = self.list(node, key);
-        let tiers: Vec<Tier> = items.iter().filter_map(|item| self.tier(item, key)).collect();
-        if !tiers.is_sorted_by(|a, b| a < b) {
-            self.push(
-                Diagnostic::error(
-                    Code::BAD_SETTING,
-                    node.span,
-                    "a ladder goes from small to large",
-                )
-                .help("write `[small, medium, large]` or a part of it"),
-            );
-        }
-        tiers
-    }
 }

@@ -1,11 +1,12 @@
 use super::checks::{default_verify, verify};
+use super::for_each::for_each;
+use super::later::later;
 use super::outline::variables;
 use super::step_kind::{self, KINDS};
 use super::templates::Secrets;
 use super::{Decoder, Fields, Node};
-use crate::definition::check::name_form;
 use crate::definition::model::{
-    EvidenceMode, ForEach, NotYet, OnError, RunIf, Step, StepKind, StepPhase, WorkspaceMode,
+    EvidenceMode, OnError, RunIf, Step, StepKind, StepPhase, WorkspaceMode,
 };
 use crate::definition::schema::Schema;
 use crate::diagnostic::{Code, Diagnostic, Span};
@@ -289,7 +290,7 @@ fn run_if(node: &Node, decoder: &mut Decoder) -> Option<RunIf> {
     decoder.one_of(node, "runIf", &choices)
 }
 
-fn on_error(node: &Node, key: &str, decoder: &mut Decoder) -> Option<OnError> {
+pub(crate) fn on_error(node: &Node, key: &str, decoder: &mut Decoder) -> Option<OnError> {
     decoder.one_of(node, key, &[("fail", OnError::Fail), ("continue", OnError::Continue)])
 }
 
@@ -315,105 +316,5 @@ fn output_schema(fields: &Fields<'_>, decoder: &mut Decoder) -> Option<Schema> {
             inner.get("schema").and_then(|node| Schema::decode(node, decoder))
         }
         None => short.map(|keys| Schema::of_texts(keys.iter().map(String::as_str))),
-    }
-}
-
-fn for_each(node: &Node, decoder: &mut Decoder) -> Option<ForEach> {
-    const KEYS: [&str; 5] = ["in", "as", "key", "maxParallel", "onItemError"];
-    let short = node.as_map().is_none();
-    let fields = match short {
-        true => None,
-        false => Some(decoder.fields(node, "`forEach`", &KEYS)?),
-    };
-    let list = match &fields {
-        Some(fields) => decoder.required(fields, "in", "`forEach`")?,
-        None => node,
-    };
-    if list.as_seq().is_none() && list.as_text().is_none() {
-        decoder.wrong_type(list, "forEach", "a list or a placeholder of one as a text");
-        return None;
-    }
-    let items = decoder.value_template(list, "forEach", Secrets::Refused);
-    let mut name = "item".to_owned();
-    let (mut key, mut max_parallel, mut on_item_error) = (None, None, OnError::Fail);
-    if let Some(fields) = fields {
-        if let Some(node) = fields.get("as") {
-            name = item_name(node, decoder).unwrap_or(name);
-        }
-        decoder.names.item = Some(name.clone());
-        key = fields.get("key").and_then(|node| decoder.template(node, "key", Secrets::Refused));
-        max_parallel =
-            fields.get("maxParallel").and_then(|n| decoder.integer(n, "maxParallel", 1, 100_000));
-        if let Some(node) = fields.get("onItemError") {
-            on_item_error = on_error(node, "onItemError", decoder).unwrap_or_default();
-        }
-    }
-    Some(ForEach { items: items?, name, key, max_parallel, on_item_error })
-}
-
-/// `as:` — a word that names nothing else.
-fn item_name(node: &Node, decoder: &mut Decoder) -> Option<String> {
-    let text = decoder.text(node, "as")?;
-    if !name_form::is_word(text) {
-        let message = format!("`{text}` cannot be the name of an item");
-        let help = "use a letter or `_`, then letters, digits and `_`";
-        decoder.push(Diagnostic::error(Code::BAD_ID, node.span, message).help(help));
-        return None;
-    }
-    if text != "item" {
-        name_form::reserved(text, node.span, "an item", decoder);
-    }
-    if decoder.names.params.contains(text) || decoder.names.steps.contains(text) {
-        let message = format!("`{text}` is also the name of a parameter or step");
-        decoder.push(
-            Diagnostic::error(Code::NAME_CLASH, node.span, message).help("choose another name"),
-        );
-    }
-    Some(text.to_owned())
-}
-
-/// Keys that the language has and that are not built yet: read for their shape.
-fn later(fields: &Fields<'_>, decoder: &mut Decoder, not_yet: &mut Vec<NotYet>) {
-    for key in ["recovery", "loop", "locks", "budget"] {
-        if let Some((at, node)) = fields.entry(key) {
-            shape(key, node, decoder);
-            decoder.not_yet(key, at.span, Some(not_yet));
-        }
-    }
-    for key in ["cache", "includeArtifacts"] {
-        if let Some((at, _)) = fields.entry(key) {
-            decoder.not_yet(key, at.span, None);
-        }
-    }
-}
-
-fn shape(key: &str, node: &Node, decoder: &mut Decoder) {
-    const ROW: [&str; 7] = ["on", "do", "max", "backoff", "initial", "maxDelay", "to"];
-    match key {
-        "recovery" => match node.as_seq() {
-            Some(rows) => rows.iter().for_each(|row| {
-                decoder.fields(row, "a row of `recovery`", &ROW);
-            }),
-            None => decoder.wrong_type(node, key, "a list of rows"),
-        },
-        "budget" => budget(node, decoder),
-        "locks" => {
-            decoder.texts(node, key);
-        }
-        _ => {
-            if node.as_map().is_none() {
-                decoder.wrong_type(node, key, "a map");
-            }
-        }
-    }
-}
-
-/// `budget:` of a run or a step.
-pub(crate) fn budget(node: &Node, decoder: &mut Decoder) {
-    const KEYS: [&str; 4] = ["maxCostUsd", "warnCostUsd", "maxTokens", "maxToolCalls"];
-    if let Some(fields) = decoder.fields(node, "`budget`", &KEYS) {
-        for (name, _, node) in fields.iter() {
-            decoder.number(node, name, 0.0, f64::INFINITY);
-        }
     }
 }

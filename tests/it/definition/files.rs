@@ -26,7 +26,7 @@ fn what_is_empty_is_one_diagnostic() {
     for text in ["", "\n\n", "# only\n# comments\n", "---\n", "\u{feff}", "~"] {
         check(
             text,
-            "error KB0104 1:1 there is no definition in the file | write one, or delete the file",
+            "error KB0104 1:1 there is nothing in the file | write something, or delete the file",
         );
     }
 }
@@ -158,11 +158,14 @@ fn places_in_markdown_are_those_of_the_file() {
 
 #[test]
 fn scripts_are_read_with_places() {
-    let text = "schema: kb.script/1\nsteps:\n  implement:\n    - calls: [{tool: fs:write, args: {path: a, content: \"{x}\"}}]\n      usage: {prompt: 900, completion: 120}\n    - output: {created: [a], summary: done}\n      delayMs: 20\n  plan#2:\n    - error: {status: 429, retryAfter: 2}\n";
+    let text = "schema: kb.script/1\nsteps:\n  implement:\n    - calls: [{tool: fs:write, args: {path: a, content: \"{x} {{params.topic}}\"}}]\n      usage: {prompt: 900, completion: 120}\n    - output: {created: [a], summary: done}\n      delayMs: 20\n  plan#2:\n    - error: {status: 429, retryAfter: 2}\n";
     let (script, _, found) = definition::load_script("s.yml", text.as_bytes());
     let script = script.unwrap_or_else(|| panic!("{found:?}"));
     let turns = &script.steps["implement"];
     assert_eq!(turns[0].calls[0].tool, "fs:write");
+    let params = Arc::new(serde_json::json!({"topic": "tea"}));
+    let args = turns[0].calls[0].args_with(&params).expect("its parameter is there");
+    assert_eq!(args["content"], "{x} tea");
     assert_eq!(turns[0].usage, Some((900, 120)));
     assert_eq!(turns[1].delay, Some(std::time::Duration::from_millis(20)));
     let error = script.steps["plan#2"][0].error.as_ref().expect("an error");

@@ -1,0 +1,82 @@
+use super::specialist::text;
+use super::{Decoder, Fields, Node};
+use crate::definition::model::{ModelChoice, Specialist};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::value::Tier;
+
+/// `llm:`.
+pub(crate) fn llm(node: &Node, model: &mut ModelChoice, decoder: &mut Decoder) {
+    const KEYS: [&str; 7] =
+        ["tier", "model", "temperature", "maxTokens", "ladder", "fallback", "provider"];
+    let Some(fields) = decoder.fields(node, "`llm`", &KEYS) else { return };
+    if let Some(tier) = fields.get("tier").and_then(|node| decoder.tier(node, "tier")) {
+        model.tier = tier;
+    }
+    if let Some(node) = fields.get("ladder") {
+        model.ladder = decoder.ladder(node, "ladder");
+    }
+    generation(&fields, model, decoder);
+}
+
+/// What `llm` and `brain` share.
+fn generation(fields: &Fields<'_>, model: &mut ModelChoice, decoder: &mut Decoder) {
+    model.model = text(fields, "model", decoder);
+    model.temperature =
+        fields.get("temperature").and_then(|node| decoder.number(node, "temperature", 0.0, 2.0));
+    model.max_tokens =
+        fields.get("maxTokens").and_then(|node| decoder.integer(node, "maxTokens", 1, u32::MAX));
+    model.fallback = fields.get("fallback").and_then(|node| fallback(node, decoder));
+    if let Some((key, node)) = fields.entry("provider") {
+        decoder.text(node, "provider");
+        decoder.push(
+            Diagnostic::warning(Code::COMES_LATER, key.span, "`provider` of a specialist comes later")
+                .help("the model's name decides who answers; providers stand in the settings under `llm.tiers`"),
+        );
+    }
+}
+
+/// A model's name, or 003's `{enabled, model}`.
+fn fallback(node: &Node, decoder: &mut Decoder) -> Option<String> {
+    if node.as_map().is_none() {
+        return decoder.text(node, "fallback").map(str::to_owned);
+    }
+    let fields = decoder.fields(node, "`fallback`", &["enabled", "model"])?;
+    let enabled = fields.get("enabled").and_then(|node| decoder.boolean(node, "enabled"));
+    let model = text(&fields, "model", decoder);
+    model.filter(|_| enabled != Some(false))
+}
+
+/// `brain:` of 003 §3.2.
+pub(crate) fn brain(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
+    const KEYS: [&str; 6] =
+        ["provider", "model", "temperature", "maxTokens", "systemPrompt", "fallback"];
+    let Some(fields) = decoder.fields(node, "`brain`", &KEYS) else { return };
+    generation(&fields, &mut found.model, decoder);
+    if let Some(prompt) = text(&fields, "systemPrompt", decoder) {
+        found.role = prompt;
+    }
+}
+
+impl Decoder {
+    /// `small`, `medium` or `large`.
+    pub(crate) fn tier(&mut self, node: &Node, key: &str) -> Option<Tier> {
+        self.one_of(node, key, &Tier::ALL.map(|tier| (tier.as_str(), tier)))
+    }
+
+    /// Tiers that go up.
+    pub(crate) fn ladder(&mut self, node: &Node, key: &str) -> Vec<Tier> {
+        let items = self.list(node, key);
+        let tiers: Vec<Tier> = items.iter().filter_map(|item| self.tier(item, key)).collect();
+        if !tiers.is_sorted_by(|a, b| a < b) {
+            self.push(
+                Diagnostic::error(
+                    Code::BAD_SETTING,
+                    node.span,
+                    "a ladder goes from small to large",
+                )
+                .help("write `[small, medium, large]` or a part of it"),
+            );
+        }
+        tiers
+    }
+}

@@ -1,0 +1,61 @@
+use super::{Decoder, Node};
+use crate::definition::model::Specialist;
+use crate::definition::tool_table::{ToolPattern, known_tools, resolve_tool};
+use crate::diagnostic::{Span, nearest};
+use crate::value::ToolName;
+
+impl Decoder {
+    /// A whitelist: names, globs, and what other documents call our tools.
+    pub(crate) fn tools(&mut self, node: &Node, found: &mut Specialist) {
+        for item in self.list(node, "tools") {
+            // Claude Code writes `tools: Read, Write`.
+            let Some(text) = self.text(item, "tools") else { continue };
+            for name in split_names(text) {
+                self.whitelist(name, item.span, found);
+            }
+        }
+    }
+
+    fn whitelist(&mut self, text: &str, span: Span, found: &mut Specialist) {
+        match resolve_tool(text) {
+            ToolPattern::Known(tools) => {
+                for tool in tools.iter().filter_map(|tool| ToolName::new(tool.name).ok()) {
+                    if !found.tools.contains(&tool) {
+                        found.tools.push(tool);
+                    }
+                }
+            }
+            ToolPattern::Later => {
+                self.comes_later(text, span);
+                match ToolName::new(text) {
+                    Ok(name) if !found.unknown_tools.contains(&name) => {
+                        found.unknown_tools.push(name)
+                    }
+                    _ => {}
+                }
+            }
+            ToolPattern::Unknown => {
+                let meant = nearest(text, known_tools().iter().map(|tool| tool.name));
+                self.unknown_tool(text, span, meant);
+            }
+        }
+    }
+}
+
+/// Names between commas; a comma in parentheses does not count: `Bash(git add:*, git diff:*)`.
+fn split_names(text: &str) -> Vec<&str> {
+    let (mut names, mut depth, mut start) = (Vec::new(), 0i32, 0);
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            ',' if depth <= 0 => {
+                names.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    names.push(&text[start..]);
+    names.into_iter().map(str::trim).filter(|name| !name.is_empty()).collect()
+}
