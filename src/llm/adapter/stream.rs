@@ -64,10 +64,21 @@ impl Reader<'_> {
             text,
             calls,
             usage: self.usage(end.captured_usage.as_ref()),
-            model: self.heard.model().unwrap_or_else(|| self.target.model.clone()),
+            model: self.model(),
             cut_short: stop.is_some_and(StopReason::is_max_tokens),
             submitted: None,
         })
+    }
+
+    /// The model that says it answers, unless what it says is no name but the path of a file.
+    fn model(&self) -> String {
+        let plain = |name: &String| {
+            !name.is_empty()
+                && name.len() <= 128
+                && !name.starts_with('/')
+                && name.chars().all(|c| c.is_ascii_graphic())
+        };
+        self.heard.model().filter(plain).unwrap_or_else(|| self.target.model.clone())
     }
 
     fn calls(&self, end: &StreamEnd) -> Vec<CallRequest> {
