@@ -11,6 +11,7 @@ mod driving;
 mod exit;
 mod explain;
 mod init;
+mod logging;
 mod playbook;
 mod render;
 mod run;
@@ -31,6 +32,7 @@ type CliResult = Result<Exit, CliError>;
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
     let arguments = Kb::parse();
+    logging::start();
     let mut terminal = Terminal::new();
     let result = dispatch(arguments, &mut terminal);
     exit::finish(result, &mut terminal).into()

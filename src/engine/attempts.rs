@@ -16,8 +16,10 @@ use futures::future::BoxFuture;
 use serde_json::json;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// What tasks tell the dispatcher.
@@ -26,13 +28,13 @@ pub(super) enum Message {
     Record {
         instance: InstanceIx,
         attempt: u32,
-        record: Record,
+        record: Box<Record>,
         stored: oneshot::Sender<Result<(), Stopped>>,
     },
     /// The attempt is over.
     Ended { instance: InstanceIx, attempt: u32, report: Box<AttemptReport> },
     /// The gate has spoken.
-    Judged { instance: InstanceIx, attempt: u32, verification: Verification },
+    Judged { instance: InstanceIx, attempt: u32, verification: Box<Verification> },
     /// The journal's blobs cannot be written.
     Broken(crate::journal::JournalError),
 }
@@ -48,10 +50,31 @@ pub(super) struct Line {
     pub(super) payloads: Payloads,
     pub(super) redactor: Arc<Redactor>,
     pub(super) tokens: Mutex<StreamMasker>,
+    pub(super) heard: Mutex<Instant>,
+}
+
+impl Line {
+    /// Notes that the attempt gave a sign of life.
+    fn hear(&self) {
+        *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// Ends once nothing was heard for this long; never without a bound.
+    async fn silent_for(&self, idle: Option<Duration>) {
+        let Some(idle) = idle else { return std::future::pending().await };
+        loop {
+            let until = *self.heard.lock().unwrap_or_else(PoisonError::into_inner) + idle;
+            if until <= Instant::now() {
+                return;
+            }
+            tokio::time::sleep_until(until).await;
+        }
+    }
 }
 
 impl Recorder for Line {
     fn record(&self, record: Record) -> BoxFuture<'_, Result<(), Stopped>> {
+        self.hear();
         async move {
             let record = match self.payloads.store_record(masked(record, &self.redactor)) {
                 Ok(record) => record,
@@ -63,7 +86,7 @@ impl Recorder for Line {
             let (stored, answer) = oneshot::channel();
             let (instance, attempt) = (self.instance, self.attempt);
             self.messages
-                .send(Message::Record { instance, attempt, record, stored })
+                .send(Message::Record { instance, attempt, record: Box::new(record), stored })
                 .map_err(|_| Stopped)?;
             answer.await.unwrap_or(Err(Stopped))
         }
@@ -71,6 +94,7 @@ impl Recorder for Line {
     }
 
     fn progress(&self, progress: Progress) {
+        self.hear();
         if let Some(updates) = &self.updates {
             let progress = match progress {
                 Progress::Output(line) => {
@@ -115,22 +139,28 @@ pub(super) async fn run(
     request: Request,
     cancel: CancellationToken,
 ) {
-    let timeout = request.timeout;
+    let (timeout, idle) = (request.timeout, request.idle);
     let context = Context { cancel: cancel.clone(), recorder: line.clone() };
     let work = AssertUnwindSafe(parts.executor.execute(request, context)).catch_unwind();
     tokio::pin!(work);
-    let mut late = false;
+    let mut late = None;
     let ended = tokio::select! {
         ended = &mut work => ended,
         () = expired(timeout) => {
-            late = true;
+            late = Some("took longer than");
+            cancel.cancel();
+            work.await
+        }
+        () = line.silent_for(idle) => {
+            late = Some("was silent for more than");
             cancel.cancel();
             work.await
         }
     };
     let mut outcome = ended.unwrap_or_else(|panic| panicked(&*panic));
-    if late {
-        outcome = timed_out(outcome, timeout);
+    if let Some(how) = late {
+        let limit = if how.starts_with("took") { timeout } else { idle };
+        outcome = timed_out(outcome, how, limit);
     }
     let outcome = super::prepare::fits(&line.step, outcome);
     let report = line.payloads.store_report(report(outcome, &line.redactor));
@@ -142,18 +172,17 @@ pub(super) async fn run(
     let _ = line.messages.send(message);
 }
 
-async fn expired(timeout: Option<std::time::Duration>) {
+async fn expired(timeout: Option<Duration>) {
     match timeout {
         Some(timeout) => tokio::time::sleep(timeout).await,
         None => std::future::pending().await,
     }
 }
 
-fn timed_out(outcome: Outcome, timeout: Option<std::time::Duration>) -> Outcome {
+fn timed_out(outcome: Outcome, how: &str, timeout: Option<Duration>) -> Outcome {
     let limit = timeout.map(crate::value::format_duration).unwrap_or_default();
-    let mut failure =
-        Failure::new(Code::TIMED_OUT.as_str(), format!("the attempt took longer than {limit}"))
-            .help("raise `timeout`, or split the step");
+    let mut failure = Failure::new(Code::TIMED_OUT.as_str(), format!("the attempt {how} {limit}"))
+        .help("raise `timeout`, or split the step");
     failure.details = outcome.failure.and_then(|f| f.details);
     Outcome { kind: OutcomeKind::Timeout, failure: Some(failure), ..outcome }
 }
@@ -210,8 +239,21 @@ pub(super) async fn verify(
         AssertUnwindSafe(parts.executor.verify(request, scope, cancel)).catch_unwind().await;
     let verification =
         looked.unwrap_or_else(|_| broken_gate("the gate itself broke; please report it"));
+    let verification = masked_verification(verification, &line.redactor);
     let (instance, attempt) = (line.instance, line.attempt);
+    let verification = Box::new(verification);
     let _ = line.messages.send(Message::Judged { instance, attempt, verification });
+}
+
+fn masked_verification(verification: Verification, redactor: &Redactor) -> Verification {
+    let mask = |text: String| redactor.mask_text(&text).to_string();
+    let checks = verification.checks.into_iter().map(|check| CheckDetail {
+        check: mask(check.check),
+        verdict: check.verdict,
+        reason: check.reason.map(mask),
+        evidence: check.evidence.map(|evidence| redactor.mask_json(&evidence)),
+    });
+    Verification { reason: verification.reason.map(mask), checks: checks.collect(), ..verification }
 }
 
 /// A gate that could not look proves nothing.

@@ -7,10 +7,9 @@ use super::setup::{Command, EngineError, Opening, Parts, Setup, Summary, Update}
 use crate::attempt::Outcome;
 use crate::clock;
 use crate::definition::{StepKind, TaskText};
-use crate::diagnostic::Code;
 use crate::journal::{Durability, JournalError, StoredEvent};
 use crate::run::{
-    AttemptReport, Effect, Envelope, Event, Feedback, Input, InstanceIx, Payload, RunStatus,
+    AttemptReport, Effect, Envelope, Event, Feedback, Found, Input, InstanceIx, Payload, RunStatus,
     StepStatus, decide,
 };
 use crate::value::{Failure, Json, JsonMap, OutcomeKind, Timestamp, Usage};
@@ -161,6 +160,7 @@ impl Dispatcher {
     fn decide(&mut self, input: Input) {
         let envelope = Envelope { at: clock::now(), epoch: self.setup.epoch, input };
         let decision = decide(&self.setup.plan, &mut self.folded.state, envelope);
+        tracing::debug!(events = decision.events.len(), effects = ?decision.effects, "decided");
         for event in &decision.events {
             self.folded.note(event);
         }
@@ -178,7 +178,7 @@ impl Dispatcher {
         let input = match effect {
             Effect::Evaluate { instance } => {
                 let found = prepare::evaluate(&self.scope(Some(*instance)), *instance);
-                let found = found.and_then(|f| self.store_found(f));
+                let found = found.map(|f| self.store_found(f)).map_err(|e| *e);
                 Input::Evaluated { instance: *instance, found }
             }
             Effect::Gather { instance } => {
@@ -189,7 +189,7 @@ impl Dispatcher {
             Effect::Conclude => {
                 let outputs = prepare::conclude(&self.scope(None));
                 let masked = outputs.map(|o| self.parts.redactor.mask_json(&o));
-                Input::Concluded { outputs: masked.map(|o| self.store_payload(o)) }
+                Input::Concluded { outputs: masked.map(|o| self.store_payload(o)).map_err(|e| *e) }
             }
             Effect::Execute { instance, attempt, .. } => match self.set_values(*instance) {
                 Some(report) => {
@@ -223,15 +223,14 @@ impl Dispatcher {
         self.payloads.store(payload.clone()).unwrap_or(payload)
     }
 
-    fn store_found(&self, found: crate::run::Found) -> Result<crate::run::Found, Failure> {
-        use crate::run::Found;
-        Ok(match found {
+    fn store_found(&self, found: Found) -> Found {
+        match found {
             Found::Items { keys, items: Payload::Inline(list), keyed } => {
                 let masked = self.parts.redactor.mask_json(&list);
                 Found::Items { keys, items: self.store_payload(masked), keyed }
             }
             other => other,
-        })
+        }
     }
 
     fn scope(&self, instance: Option<InstanceIx>) -> RunScope<'_> {
@@ -251,6 +250,7 @@ impl Dispatcher {
     /// Appends what was decided, then tells those who wait for it.
     fn store(&mut self) -> Result<(), EngineError> {
         let events = std::mem::take(&mut self.pending);
+        tracing::debug!(run = %self.setup.run, after = self.folded.seq, events = events.len(), "storing");
         let acks = std::mem::take(&mut self.acks);
         if !events.is_empty() {
             let at = clock::now();
@@ -269,7 +269,7 @@ impl Dispatcher {
                 for (i, event) in events.into_iter().enumerate() {
                     let stored =
                         StoredEvent { seq: before + 1 + i as u64, at, epoch: *epoch, event };
-                    let _ = updates.send(Update::Stored(stored));
+                    let _ = updates.send(Update::Stored(Box::new(stored)));
                 }
             }
         }
@@ -341,9 +341,7 @@ impl Dispatcher {
     fn history(&self, ix: InstanceIx) -> Result<Vec<crate::run::Record>, Box<Failure>> {
         let records = self.folded.histories.get(&ix).cloned().unwrap_or_default();
         let loaded = records.into_iter().map(|record| self.payloads.load_record(record));
-        loaded
-            .collect::<Result<_, JournalError>>()
-            .map_err(|e| Box::new(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), e.to_string())))
+        loaded.collect::<Result<_, JournalError>>().map_err(prepare::unreadable)
     }
 
     fn verify(&mut self, ix: InstanceIx, attempt: u32) {
@@ -351,7 +349,7 @@ impl Dispatcher {
         let output = output.map_or(Ok(Arc::new(Json::Null)), |p| self.payloads.load(p));
         let trace = self.folded.traces.get(&ix).cloned().unwrap_or_default();
         let gate = output
-            .map_err(|e| Box::new(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), e.to_string())))
+            .map_err(prepare::unreadable)
             .and_then(|output| prepare::gate(&self.scope(Some(ix)), ix, output, trace));
         match gate {
             Ok((mut request, snapshot)) => {
@@ -382,6 +380,7 @@ impl Dispatcher {
             payloads: self.payloads.clone(),
             redactor: self.parts.redactor.clone(),
             tokens: Mutex::new(self.parts.redactor.stream()),
+            heard: Mutex::new(tokio::time::Instant::now()),
         };
         (Arc::new(line), cancel)
     }
@@ -396,6 +395,7 @@ impl Dispatcher {
                     let _ = stored.send(Err(crate::attempt::Stopped));
                     return Ok(());
                 }
+                let record = *record;
                 self.inputs.push_back(Input::Recorded { instance, attempt, record });
                 self.acks.push(stored);
             }
@@ -405,6 +405,7 @@ impl Dispatcher {
             }
             Message::Judged { instance, attempt, verification } => {
                 self.cancels.remove(&instance);
+                let verification = *verification;
                 self.inputs.push_back(Input::Judged { instance, attempt, verification });
             }
             Message::Broken(error) => return Err(error.into()),

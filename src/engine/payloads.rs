@@ -9,8 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Clone)]
 pub struct Payloads {
     journal: Arc<dyn Journal>,
-    recent: Arc<Mutex<VecDeque<(Digest, Arc<Json>)>>>,
+    recent: Arc<Mutex<Recent>>,
 }
+
+type Recent = VecDeque<(Digest, Arc<Json>)>;
 
 const RECENT: usize = 4;
 

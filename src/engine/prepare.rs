@@ -10,6 +10,7 @@ use crate::diagnostic::Code;
 use crate::evidence::Invocation;
 use crate::executor::GateRequest;
 use crate::expression::{EvalError, Reference, Template};
+use crate::journal::JournalError;
 use crate::plan::PlanStep;
 use crate::run::{Feedback, Found, InstanceIx, Payload, Record, StepStatus};
 use crate::value::{Failure, Json, JsonMap, OutcomeKind, json_text, limits};
@@ -27,10 +28,10 @@ pub(super) struct Brought {
 }
 
 /// The condition's truth, and the `forEach` list where it holds.
-pub(super) fn evaluate(scope: &RunScope<'_>, ix: InstanceIx) -> Result<Found, Failure> {
+pub(super) fn evaluate(scope: &RunScope<'_>, ix: InstanceIx) -> Result<Found, EvalError> {
     let step = &scope.plan.step(scope.state.instance(ix).step).step;
     let holds = match &step.condition {
-        Some(condition) => condition.truth(scope).map_err(|e| *e)?,
+        Some(condition) => condition.truth(scope)?,
         None => true,
     };
     match &step.for_each {
@@ -39,13 +40,13 @@ pub(super) fn evaluate(scope: &RunScope<'_>, ix: InstanceIx) -> Result<Found, Fa
     }
 }
 
-fn items(scope: &RunScope<'_>, ix: InstanceIx, for_each: &ForEach) -> Result<Found, Failure> {
-    let list = for_each.items.evaluate(scope).map_err(|e| *e)?;
+fn items(scope: &RunScope<'_>, ix: InstanceIx, for_each: &ForEach) -> Result<Found, EvalError> {
+    let list = for_each.items.evaluate(scope)?;
     let Json::Array(values) = &list else {
         let kind = crate::value::kind_of(&list);
         let message = format!("`forEach` needs a list and got a value of kind `{kind}`");
-        return Err(Failure::new(Code::NOT_A_LIST.as_str(), message)
-            .help("name an output that is a list, or use `parse: lines` or `parse: json` on the step that makes it"));
+        return Err(Box::new(Failure::new(Code::NOT_A_LIST.as_str(), message)
+            .help("name an output that is a list, or use `parse: lines` or `parse: json` on the step that makes it")));
     };
     if values.len() > limits::FOR_EACH_ITEMS {
         let message = format!(
@@ -53,7 +54,7 @@ fn items(scope: &RunScope<'_>, ix: InstanceIx, for_each: &ForEach) -> Result<Fou
             values.len(),
             limits::FOR_EACH_ITEMS
         );
-        return Err(Failure::new(Code::NOT_A_LIST.as_str(), message));
+        return Err(Box::new(Failure::new(Code::NOT_A_LIST.as_str(), message)));
     }
     let (keys, keyed) = match &for_each.key {
         Some(template) => (keys(scope, ix, template, values)?, true),
@@ -67,18 +68,18 @@ fn keys(
     ix: InstanceIx,
     key: &Template,
     values: &[Json],
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<String>, EvalError> {
     let mut keys = Vec::with_capacity(values.len());
     let mut seen = BTreeSet::new();
     for (index, value) in values.iter().enumerate() {
         let item = Some((Arc::new(value.clone()), index as u32));
         let scope = RunScope { instance: Some(ix), item, depth: Default::default(), ..*scope };
-        let text = key.render(&scope).map_err(|e| *e)?;
+        let text = key.render(&scope)?;
         if !seen.insert(text.clone()) {
             let message = format!("`forEach` has two items with the key `{text}`");
-            return Err(Failure::new(Code::NOT_A_LIST.as_str(), message).help(
+            return Err(Box::new(Failure::new(Code::NOT_A_LIST.as_str(), message).help(
                 "make `key` something that tells the items apart, or leave it out to use the index",
-            ));
+            )));
         }
         keys.push(text);
     }
@@ -86,16 +87,14 @@ fn keys(
 }
 
 /// The output of a `forEach` step: its items' outputs in order, or a map by key; failed ones null.
-pub(super) fn gather(scope: &RunScope<'_>, ix: InstanceIx) -> Result<Json, Failure> {
+pub(super) fn gather(scope: &RunScope<'_>, ix: InstanceIx) -> Result<Json, EvalError> {
     let Some(items) = &scope.state.instance(ix).items else { return Ok(Json::Null) };
-    let value = |ix: InstanceIx| -> Result<Json, Failure> {
+    let value = |ix: InstanceIx| -> Result<Json, EvalError> {
         let instance = scope.state.instance(ix);
         match &instance.output {
             Some(output) if instance.status == StepStatus::Succeeded => {
                 let value = scope.payloads.load(output);
-                value
-                    .map(|v| (*v).clone())
-                    .map_err(|e| Failure::new(Code::JOURNAL_UNUSABLE.as_str(), e.to_string()))
+                value.map(|v| (*v).clone()).map_err(unreadable)
             }
             _ => Ok(Json::Null),
         }
@@ -112,18 +111,23 @@ pub(super) fn gather(scope: &RunScope<'_>, ix: InstanceIx) -> Result<Json, Failu
             .map_or(String::new(), |item| item.key.to_string());
         Ok((key, value(ix)?))
     });
-    pairs.collect::<Result<JsonMap, Failure>>().map(Json::Object)
+    pairs.collect::<Result<JsonMap, EvalError>>().map(Json::Object)
+}
+
+/// A value that the journal holds and does not give back.
+pub(super) fn unreadable(error: JournalError) -> EvalError {
+    Box::new(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), error.to_string()))
 }
 
 /// The run's outputs. After a failure, those that can still be had.
-pub(super) fn conclude(scope: &RunScope<'_>) -> Result<Json, Failure> {
+pub(super) fn conclude(scope: &RunScope<'_>) -> Result<Json, EvalError> {
     let lenient = scope.state.has_failed() || scope.state.is_cancelled();
     let mut outputs = JsonMap::new();
     for (name, template) in &scope.plan.playbook().outputs {
         match template.evaluate(scope) {
             Ok(value) => drop(outputs.insert(name.clone(), value)),
             Err(_) if lenient => {}
-            Err(error) => return Err(*error),
+            Err(error) => return Err(error),
         }
     }
     Ok(Json::Object(outputs))

@@ -91,7 +91,7 @@ pub enum Command {
 #[derive(Debug, Clone)]
 pub enum Update {
     /// An event was stored.
-    Stored(StoredEvent),
+    Stored(Box<StoredEvent>),
     /// Something to show, never stored.
     Progress {
         /// Whose.

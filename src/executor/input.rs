@@ -8,7 +8,7 @@ use serde_json::json;
 
 /// Fills `task`, renders lists and objects where text is asked for, and says what still does not
 /// fit: as warnings, or as a failure where the specialist is strict.
-pub(super) fn fit(work: &mut SpecialistWork) -> Result<Vec<String>, Failure> {
+pub(super) fn fit(work: &mut SpecialistWork) -> Result<Vec<String>, Box<Failure>> {
     let Some(schema) = work.specialist.input_schema.clone() else { return Ok(Vec::new()) };
     let mut input = match work.input.take() {
         None | Some(Json::Null) => JsonMap::new(),
@@ -40,8 +40,9 @@ pub(super) fn fit(work: &mut SpecialistWork) -> Result<Vec<String>, Failure> {
             work.specialist.id,
             problems.join("; ")
         );
-        return Err(Failure::new(Code::BAD_INPUT.as_str(), message)
-            .help("give the missing keys in `input:`, or set `inputPolicy: warn`"));
+        let failure = Failure::new(Code::BAD_INPUT.as_str(), message);
+        let help = "give the missing keys in `input:`, or set `inputPolicy: warn`";
+        return Err(Box::new(failure.help(help)));
     }
     Ok(problems)
 }

@@ -57,7 +57,7 @@ impl LocalExecutor {
         };
         let warnings = match input::fit(&mut work) {
             Ok(warnings) => warnings,
-            Err(failure) => return Outcome::failed(OutcomeKind::ValidationFailed, failure),
+            Err(failure) => return Outcome::failed(OutcomeKind::ValidationFailed, *failure),
         };
         // A resumed attempt has said so before.
         if !warnings.is_empty() && work.history.is_empty() {

@@ -4,10 +4,10 @@ use crate::attempt::{Context, Outcome, Progress, Request, RunWork};
 use crate::clock;
 use crate::definition::OutputParse;
 use crate::diagnostic::Code;
-use crate::evidence::{Change, Invocation, InvocationStatus, Purpose};
+use crate::evidence::{Change, Invocation, InvocationStatus, Manifest, Purpose};
 use crate::process::{End, Exited, Spawn, Supervisor};
 use crate::run::{Payload, Record};
-use crate::tool::Toolbox;
+use crate::tool::{Toolbox, Workspace};
 use crate::value::{Digest, Failure, Json, OutcomeKind, Timestamp, limits};
 use serde_json::json;
 use std::sync::Arc;
@@ -23,18 +23,18 @@ pub(super) async fn run(
 ) -> Outcome {
     let spawn = match spawn(toolbox, request, command) {
         Ok(spawn) => spawn,
-        Err(failure) => return Outcome::failed(OutcomeKind::PolicyDenied, failure),
+        Err(failure) => return Outcome::failed(OutcomeKind::PolicyDenied, *failure),
     };
     let argv = spawn.argv.clone();
     let workspace = toolbox.workspace();
-    let before = request.evidence.then(|| workspace.manifest());
+    let before = if request.evidence { Some(manifest(workspace).await) } else { None };
     let began = clock::now();
     let recorder = context.recorder.clone();
     let on_line =
         Arc::new(move |_, line: &str| recorder.progress(Progress::Output(line.to_owned())));
     let exited = supervisor.run(spawn, &context.cancel, Some(on_line)).await;
     if let Some(before) = before {
-        let changes = workspace.changes(&before, &workspace.manifest());
+        let changes = changes(workspace, before).await;
         let record = evidence(&argv, &exited, changes, began);
         if context.recorder.record(record).await.is_err() {
             return stopped();
@@ -43,13 +43,26 @@ pub(super) async fn run(
     outcome(&argv, exited, parse)
 }
 
+/// A scan of the workspace, away from the threads that drive everything else.
+async fn manifest(workspace: &Workspace) -> Manifest {
+    let workspace = workspace.clone();
+    let truncated = Manifest { truncated: true, ..Manifest::default() };
+    tokio::task::spawn_blocking(move || workspace.manifest()).await.unwrap_or(truncated)
+}
+
+async fn changes(workspace: &Workspace, before: Manifest) -> Vec<Change> {
+    let workspace = workspace.clone();
+    let scan = move || workspace.changes(&before, &workspace.manifest());
+    tokio::task::spawn_blocking(scan).await.unwrap_or_default()
+}
+
 /// The run has another holder: nothing that is said here matters any more.
 pub(super) fn stopped() -> Outcome {
     let failure = Failure::new(Code::ATTEMPT_FAILED.as_str(), "the run has another holder");
     Outcome::failed(OutcomeKind::Cancelled, failure)
 }
 
-fn spawn(toolbox: &Toolbox, request: &Request, command: &RunWork) -> Result<Spawn, Failure> {
+fn spawn(toolbox: &Toolbox, request: &Request, command: &RunWork) -> Result<Spawn, Box<Failure>> {
     let argv = match command {
         RunWork::Shell(script) => {
             ["bash", "-euo", "pipefail", "-c", script].map(str::to_owned).to_vec()
@@ -60,7 +73,7 @@ fn spawn(toolbox: &Toolbox, request: &Request, command: &RunWork) -> Result<Spaw
     env.extend(identity(request));
     Ok(Spawn {
         argv,
-        cwd: toolbox.workspace().cwd(&request.cwd).map_err(|error| error.failure())?,
+        cwd: toolbox.workspace().cwd(&request.cwd).map_err(|error| Box::new(error.failure()))?,
         env,
         stdin: Vec::new(),
         timeout: request.timeout,
@@ -89,7 +102,7 @@ fn outcome(argv: &[String], exited: Exited, parse: OutputParse) -> Outcome {
     match &exited.end {
         End::Code(0) => match parsed(&exited, parse) {
             Ok(output) => Outcome { output: Some(output), ..base },
-            Err(failure) => failed(base, OutcomeKind::ValidationFailed, failure),
+            Err(failure) => failed(base, OutcomeKind::ValidationFailed, *failure),
         },
         End::Code(code) => {
             let failure = Failure::new(
@@ -159,16 +172,15 @@ fn last_words(exited: &Exited) -> String {
     words.map_or(String::new(), |line| format!(": {}", line.chars().take(200).collect::<String>()))
 }
 
-fn parsed(exited: &Exited, parse: OutputParse) -> Result<Json, Failure> {
+fn parsed(exited: &Exited, parse: OutputParse) -> Result<Json, Box<Failure>> {
     let text = exited.stdout.strip_suffix('\n').unwrap_or(&exited.stdout);
     let text = text.strip_suffix('\r').unwrap_or(text);
     if parse != OutputParse::Text && exited.stdout_cut > 0 {
         let kept = limits::STREAM_BYTES;
         let message =
             format!("stdout is longer than the {kept} bytes that are kept, so it cannot be parsed");
-        return Err(
-            Failure::new(Code::BAD_OUTPUT.as_str(), message).help("write large results to a file")
-        );
+        let failure = Failure::new(Code::BAD_OUTPUT.as_str(), message);
+        return Err(Box::new(failure.help("write large results to a file")));
     }
     match parse {
         OutputParse::Text => Ok(json!(text)),
@@ -178,8 +190,8 @@ fn parsed(exited: &Exited, parse: OutputParse) -> Result<Json, Failure> {
             let start: String = text.chars().take(80).collect();
             let message =
                 format!("stdout is not one JSON value: {error}; it begins with `{start}`");
-            Failure::new(Code::BAD_OUTPUT.as_str(), message)
-                .help("print JSON alone to stdout and everything else to stderr")
+            let failure = Failure::new(Code::BAD_OUTPUT.as_str(), message);
+            Box::new(failure.help("print JSON alone to stdout and everything else to stderr"))
         }),
     }
 }

@@ -127,8 +127,9 @@ impl Instance {
     }
 
     fn restart(&mut self) {
-        let iteration = self.iteration + 1;
-        *self = Instance { iteration, ..Instance::new(self.step, self.item.take()) };
+        // What earlier iterations took stays on the bill.
+        let (iteration, usage) = (self.iteration + 1, self.usage);
+        *self = Instance { iteration, usage, ..Instance::new(self.step, self.item.take()) };
     }
 
     /// Whether it holds a slot.

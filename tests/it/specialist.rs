@@ -7,6 +7,7 @@ mod hostile;
 mod limits;
 mod model_errors;
 mod output;
+mod real;
 mod repair;
 mod resume;
 mod tools;
