@@ -61,7 +61,7 @@ impl Loader {
     fn file(&mut self, file: &InputFile) {
         let text = match read_text(&file.path, &file.bytes, &mut self.sources) {
             Ok(text) => text,
-            Err(diagnostic) => return self.diagnostics.push(diagnostic),
+            Err(diagnostic) => return self.diagnostics.push(*diagnostic),
         };
         let mut decoder = Decoder::default();
         decoder.names.secrets = self.secrets.clone();

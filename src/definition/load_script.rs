@@ -8,7 +8,7 @@ pub fn load_script(path: &str, bytes: &[u8]) -> (Option<Script>, Sources, Vec<Di
     let mut sources = Sources::default();
     let text = match read_text(path, bytes, &mut sources) {
         Ok(text) => text,
-        Err(diagnostic) => return (None, sources, vec![diagnostic]),
+        Err(diagnostic) => return (None, sources, vec![*diagnostic]),
     };
     let mut decoder = Decoder::default();
     let root = yaml(&text, text.start..text.text.len(), &mut decoder);

@@ -9,11 +9,11 @@ pub(crate) fn check(param: &Param, default: Span, pattern_span: Span, decoder: &
     if let Some(text) = &param.pattern {
         pattern::regex(text, pattern_span, decoder);
     }
-    if let (Some(min), Some(max)) = (param.min, param.max) {
-        if min > max {
-            let message = format!("`min` of `{}` is larger than its `max`", param.name);
-            decoder.push(Diagnostic::error(Code::BAD_PARAM, param.span, message).help("swap them"));
-        }
+    if let (Some(min), Some(max)) = (param.min, param.max)
+        && min > max
+    {
+        let message = format!("`min` of `{}` is larger than its `max`", param.name);
+        decoder.push(Diagnostic::error(Code::BAD_PARAM, param.span, message).help("swap them"));
     }
     let Some(value) = &param.default else { return };
     let Some((message, help)) = misfit(param, value) else {

@@ -178,10 +178,10 @@ fn camel_case(snake: &str) -> String {
 
 fn suggestion(text: &str, known: &[&'static str]) -> Option<&'static str> {
     let synonym = SYNONYMS.iter().find(|(word, _)| word.eq_ignore_ascii_case(text));
-    if let Some((_, name)) = synonym {
-        if let Some(name) = known.iter().find(|own| *own == name) {
-            return Some(name);
-        }
+    if let Some((_, name)) = synonym
+        && let Some(name) = known.iter().find(|own| *own == name)
+    {
+        return Some(name);
     }
     let same = known.iter().copied().find(|name| name.eq_ignore_ascii_case(text));
     same.or_else(|| nearest(&camel_case(text), known.iter().copied()))

@@ -16,12 +16,13 @@ pub(crate) fn read_text(
     path: &str,
     bytes: &[u8],
     sources: &mut Sources,
-) -> Result<FileText, Diagnostic> {
+) -> Result<FileText, Box<Diagnostic>> {
     let fail =
         |sources: &mut Sources, text: String, code, at: usize, message: String, help: &str| {
             let source = sources.add(path, text);
             let length = sources.get(source).text[at..].chars().next().map_or(0, char::len_utf8);
-            Err(Diagnostic::error(code, Span::new(source, at, at + length), message).help(help))
+            let span = Span::new(source, at, at + length);
+            Err(Box::new(Diagnostic::error(code, span, message).help(help)))
         };
     if bytes.len() > limits::DEFINITION_BYTES {
         let message =

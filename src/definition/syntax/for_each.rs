@@ -21,7 +21,7 @@ pub(crate) fn for_each(node: &Node, decoder: &mut Decoder) -> Option<ForEach> {
         decoder.wrong_type(list, "forEach", "a list or a placeholder of one as a text");
         return None;
     }
-    let items = decoder.value_template(list, "forEach", Secrets::Refused);
+    let items = decoder.value_template(list, Secrets::Refused);
     let mut name = "item".to_owned();
     let (mut key, mut max_parallel, mut on_item_error) = (None, None, OnError::Fail);
     if let Some(fields) = fields {

@@ -237,10 +237,10 @@ fn top_level_later(fields: &Fields<'_>, decoder: &mut Decoder, not_yet: &mut Vec
         decoder.fields(node, "`on`", &["schedule", "webhook", "file", "message"]);
         decoder.not_yet("on", key.span, None);
     }
-    if let Some((_, node)) = fields.entry("trigger") {
-        if decoder.one_of(node, "trigger", &[("manual", false), ("auto", true)]) == Some(true) {
-            decoder.not_yet("trigger: auto", node.span, None);
-        }
+    if let Some((_, node)) = fields.entry("trigger")
+        && decoder.one_of(node, "trigger", &[("manual", false), ("auto", true)]) == Some(true)
+    {
+        decoder.not_yet("trigger: auto", node.span, None);
     }
 }
 

@@ -71,9 +71,7 @@ fn turn(node: &Node, decoder: &mut Decoder) -> Option<ScriptTurn> {
     Some(ScriptTurn {
         say: fields.get("say").and_then(|node| decoder.text(node, "say")).map(str::to_owned),
         calls: fields.get("calls").map(|node| calls(node, decoder)).unwrap_or_default(),
-        output: fields
-            .get("output")
-            .and_then(|n| decoder.value_template(n, "output", Secrets::Refused)),
+        output: fields.get("output").and_then(|n| decoder.value_template(n, Secrets::Refused)),
         usage: fields.get("usage").and_then(|node| usage(node, decoder)),
         delay: fields
             .get("delayMs")
@@ -96,7 +94,7 @@ fn call(node: &Node, decoder: &mut Decoder) -> Option<ScriptCall> {
     let tool = decoder.required(&fields, "tool", "a call");
     let tool = tool.and_then(|node| decoder.text(node, "tool")).map(str::to_owned);
     let args = match fields.get("args") {
-        Some(node) => decoder.value_template(node, "args", Secrets::Refused)?,
+        Some(node) => decoder.value_template(node, Secrets::Refused)?,
         None => ValueTemplate::Literal(serde_json::json!({})),
     };
     Some(ScriptCall { tool: tool?, args })

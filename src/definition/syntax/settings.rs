@@ -60,15 +60,13 @@ pub(crate) fn settings(root: &Node, decoder: &mut Decoder) -> Option<Settings> {
 }
 
 fn rest(fields: &Fields<'_>, settings: &mut Settings, decoder: &mut Decoder) {
-    if let Some(node) = fields.get("sandbox") {
-        if let Some(inner) = decoder.fields(node, "`sandbox`", &["require", "criticalUnapprovedAt"])
-        {
-            settings.sandbox_require =
-                inner.get("require").and_then(|n| level(n, "require", decoder));
-            settings.critical_unapproved_at = inner
-                .get("criticalUnapprovedAt")
-                .and_then(|node| level(node, "criticalUnapprovedAt", decoder));
-        }
+    if let Some(node) = fields.get("sandbox")
+        && let Some(inner) = decoder.fields(node, "`sandbox`", &["require", "criticalUnapprovedAt"])
+    {
+        settings.sandbox_require = inner.get("require").and_then(|n| level(n, "require", decoder));
+        settings.critical_unapproved_at = inner
+            .get("criticalUnapprovedAt")
+            .and_then(|node| level(node, "criticalUnapprovedAt", decoder));
     }
     if let Some(node) = fields.get("testCommands") {
         settings.test_commands = decoder.texts(node, "testCommands");
@@ -99,12 +97,12 @@ fn level(node: &Node, key: &str, decoder: &mut Decoder) -> Option<ApprovalLevel>
 
 fn llm(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
     let Some(fields) = decoder.fields(node, "`llm`", &["tiers", "prices"]) else { return };
-    if let Some(node) = fields.get("tiers") {
-        if let Some(inner) = decoder.fields(node, "`tiers`", &["small", "medium", "large"]) {
-            for (name, _, node) in inner.iter() {
-                if let (Some(tier), Some(found)) = (Tier::parse(name), tier(node, name, decoder)) {
-                    settings.tiers.insert(tier, found);
-                }
+    if let Some(node) = fields.get("tiers")
+        && let Some(inner) = decoder.fields(node, "`tiers`", &["small", "medium", "large"])
+    {
+        for (name, _, node) in inner.iter() {
+            if let (Some(tier), Some(found)) = (Tier::parse(name), tier(node, name, decoder)) {
+                settings.tiers.insert(tier, found);
             }
         }
     }

@@ -229,7 +229,7 @@ fn body(
         depends_on: depends_on(fields, decoder),
         condition: fields.get("condition").and_then(|node| decoder.expression(node, "condition")),
         run_if: fields.get("runIf").and_then(|node| run_if(node, decoder)).unwrap_or_default(),
-        input: fields.get("input").and_then(|node| decoder.value_template(node, "input", secrets)),
+        input: fields.get("input").and_then(|node| decoder.value_template(node, secrets)),
         timeout: fields.get("timeout").map(|node| decoder.timeout(node)).unwrap_or_default(),
         retry: fields.get("retry").and_then(|node| decoder.retry(node, kind == Some("run"))),
         max_attempts: fields

@@ -254,7 +254,7 @@ fn http(node: &Node, decoder: &mut Decoder) -> Option<HttpStep> {
     let headers =
         fields.get("headers").map(|n| decoder.template_map(n, "headers", Secrets::Allowed));
     let query = fields.get("query").map(|n| decoder.value_map(n, "query", Secrets::Allowed));
-    let body = fields.get("body").map(|n| decoder.value_template(n, "body", Secrets::Allowed));
+    let body = fields.get("body").map(|n| decoder.value_template(n, Secrets::Allowed));
     let expect = fields.get("expect").map(|node| {
         let items = decoder.list(node, "expect");
         items
@@ -297,10 +297,9 @@ fn not_built(kind: &str, node: &Node, fields: &Fields<'_>, decoder: &mut Decoder
         }
         "ask" => {
             if let Some(fields) = decoder.fields(node, "`ask`", &["question", "options", "schema"])
+                && let Some(node) = decoder.required(&fields, "question", "`ask`")
             {
-                if let Some(node) = decoder.required(&fields, "question", "`ask`") {
-                    decoder.template(node, "question", Secrets::Refused);
-                }
+                decoder.template(node, "question", Secrets::Refused);
             }
         }
         "approve" => {

@@ -133,7 +133,7 @@ fn after_quote(line: &str) -> String {
     let is_word = |word: &&str| {
         !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
     };
-    if words.len() > 1 && words.iter().all(|word| is_word(&word)) {
+    if words.len() > 1 && words.iter().all(is_word) {
         let union = words.join(" | ");
         return format!("YAML takes no text after a quote; write `{key}: {union}`");
     }

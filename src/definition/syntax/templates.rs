@@ -49,13 +49,12 @@ impl Decoder {
     pub(crate) fn value_template(
         &mut self,
         node: &Node,
-        key: &str,
         secrets: Secrets,
     ) -> Option<ValueTemplate> {
         if let Some((text, raw)) = self.raw_text(node) {
             return match raw {
                 true => Some(ValueTemplate::Literal(text.to_json())),
-                false => self.value_template(text, key, secrets),
+                false => self.value_template(text, secrets),
             };
         }
         match &node.value {
@@ -70,17 +69,15 @@ impl Decoder {
             Value::Scalar(_) => Some(ValueTemplate::Literal(node.to_json())),
             Value::Seq(items) => {
                 let count = items.len();
-                let items: Vec<ValueTemplate> = items
-                    .iter()
-                    .filter_map(|item| self.value_template(item, key, secrets))
-                    .collect();
+                let items: Vec<ValueTemplate> =
+                    items.iter().filter_map(|item| self.value_template(item, secrets)).collect();
                 (items.len() == count).then(|| fold_list(items))
             }
             Value::Map(entries) => {
                 let items: Vec<(String, ValueTemplate)> = entries
                     .iter()
                     .filter_map(|(own, item)| {
-                        Some((own.text.clone(), self.value_template(item, &own.text, secrets)?))
+                        Some((own.text.clone(), self.value_template(item, secrets)?))
                     })
                     .collect();
                 (items.len() == entries.len()).then(|| fold_map(items))
@@ -120,9 +117,7 @@ impl Decoder {
         };
         entries
             .iter()
-            .filter_map(|(own, item)| {
-                Some((own.text.clone(), self.value_template(item, &own.text, secrets)?))
-            })
+            .filter_map(|(own, item)| Some((own.text.clone(), self.value_template(item, secrets)?)))
             .collect()
     }
 

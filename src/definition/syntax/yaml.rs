@@ -19,17 +19,17 @@ pub(crate) fn read_yaml(
     for event in Parser::new_from_str_with_options(text, options) {
         let step = match event {
             Ok((event, span)) => builder.event(event, span.byte_range().unwrap_or(0..0)),
-            Err(error) => Err(describe(&error, text, base, source)),
+            Err(error) => Err(Box::new(describe(&error, text, base, source))),
         };
         if let Err(diagnostic) = step {
             // What was found before an unreadable place is mostly a consequence of it.
-            return (None, vec![diagnostic]);
+            return (None, vec![*diagnostic]);
         }
     }
     (builder.root, builder.diagnostics)
 }
 
-type Step = Result<(), Diagnostic>;
+type Step = Result<(), Box<Diagnostic>>;
 type Bytes = std::ops::Range<usize>;
 
 /// Puts the parser's events together into a tree, without recursion.
@@ -135,12 +135,14 @@ impl<'t> Builder<'t> {
     fn document(&mut self, bytes: Bytes) -> Step {
         self.documents += 1;
         if self.documents > 1 {
-            return Err(Diagnostic::error(
-                Code::UNSUPPORTED_YAML,
-                self.span(&bytes),
-                "a second document in one file",
-            )
-            .help("one definition a file: move what follows `---` into a file of its own"));
+            return Err(Box::new(
+                Diagnostic::error(
+                    Code::UNSUPPORTED_YAML,
+                    self.span(&bytes),
+                    "a second document in one file",
+                )
+                .help("one definition a file: move what follows `---` into a file of its own"),
+            ));
         }
         Ok(())
     }
@@ -154,8 +156,10 @@ impl<'t> Builder<'t> {
     ) -> Step {
         if self.open.len() >= limits::DEFINITION_DEPTH {
             let message = format!("nested more than {} levels deep", limits::DEFINITION_DEPTH);
-            return Err(Diagnostic::error(Code::TOO_LARGE, self.span(&bytes), message)
-                .help("nest less deeply"));
+            return Err(Box::new(
+                Diagnostic::error(Code::TOO_LARGE, self.span(&bytes), message)
+                    .help("nest less deeply"),
+            ));
         }
         let flow = style == StructureStyle::Flow;
         self.open.push(Frame { content, start: bytes.start, flow, anchor });
@@ -264,11 +268,11 @@ impl<'t> Builder<'t> {
     fn alias(&mut self, anchor: usize, bytes: Bytes) -> Step {
         let span = self.span(&bytes);
         let Some(node) = self.anchors.get(&anchor) else {
-            return Err(Diagnostic::error(
+            return Err(Box::new(Diagnostic::error(
                 Code::UNSUPPORTED_YAML,
                 span,
                 "an alias inside of its own anchor",
-            ));
+            )));
         };
         let node = node.clone();
         self.expanded.add(&node);
@@ -277,9 +281,8 @@ impl<'t> Builder<'t> {
         {
             let message =
                 format!("aliases add more than {} nodes or 1 MiB", limits::DEFINITION_NODES);
-            return Err(
-                Diagnostic::error(Code::TOO_LARGE, span, message).help("write less with aliases")
-            );
+            let found = Diagnostic::error(Code::TOO_LARGE, span, message);
+            return Err(Box::new(found.help("write less with aliases")));
         }
         self.place(node, 0, false)
     }
@@ -290,20 +293,20 @@ impl<'t> Builder<'t> {
         style: ScalarStyle,
         tag: Option<&Tag>,
         bytes: &Bytes,
-    ) -> Result<ScalarKind, Diagnostic> {
+    ) -> Result<ScalarKind, Box<Diagnostic>> {
         let plain = style == ScalarStyle::Plain;
         match tag.map(|tag| (tag.core_suffix(), tag.parts())) {
             None if plain && bytes.is_empty() => Ok(ScalarKind::Null),
             None if plain => Ok(resolve(text)),
             None | Some((Some("str"), _)) | Some((_, ("" | "!", ""))) => Ok(ScalarKind::Text),
             Some((Some("int" | "float" | "bool" | "null"), _)) => Ok(resolve(text)),
-            Some(_) => Err(self.unknown_tag(bytes)),
+            Some(_) => Err(Box::new(self.unknown_tag(bytes))),
         }
     }
 
     fn no_tag(&self, tag: Option<&Tag>, own: &str, bytes: &Bytes) -> Step {
         match tag {
-            Some(tag) if tag.core_suffix() != Some(own) => Err(self.unknown_tag(bytes)),
+            Some(tag) if tag.core_suffix() != Some(own) => Err(Box::new(self.unknown_tag(bytes))),
             _ => Ok(()),
         }
     }

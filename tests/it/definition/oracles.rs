@@ -31,9 +31,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
 fn regular_texts() -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
-    for folder in
-        ["tests/definitions", "playbooks", "workflows", "templates", "shipped", "demo", ".kb"]
-    {
+    for folder in ["tests/definitions", "playbooks", "workflows", "templates", "assets", ".kb"] {
         files(&root.join(folder), &mut found);
     }
     found.sort();
