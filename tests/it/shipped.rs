@@ -116,3 +116,70 @@ fn every_event_of_a_run_fits_the_schema_of_events() {
         assert!(errors.is_empty(), "{event}: {errors:#?}");
     }
 }
+
+/// The YAML blocks of the README, by the kind that they say they are.
+fn readme_blocks(kind: &str) -> Vec<(String, String)> {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md"));
+    let readme = readme.unwrap();
+    let blocks = readme.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let id = |block: &str| {
+        let line = block.lines().find_map(|line| line.strip_prefix("id: "));
+        line.unwrap_or("script").to_owned()
+    };
+    blocks
+        .filter(|block| block.starts_with(&format!("schema: {kind}\n")))
+        .map(|block| (id(block), block.to_owned()))
+        .collect()
+}
+
+#[test]
+fn every_block_of_the_readme_is_what_it_says() {
+    let scratch = Scratch::bare();
+    scratch.kb(&["init"]).code(0);
+    let playbooks = readme_blocks("kb.playbook/1");
+    for (id, text) in &playbooks {
+        scratch.write(&format!("playbooks/{id}.yml"), text);
+    }
+    for (id, text) in readme_blocks("kb.specialist/1") {
+        scratch.write(&format!(".kb/specialists/{id}.yml"), &text);
+    }
+    for (id, text) in readme_blocks("kb.script/1") {
+        scratch.write(&format!("{id}.yml"), &text);
+    }
+    let ids: Vec<&str> = playbooks.iter().map(|(id, _)| id.as_str()).collect();
+    assert_eq!(ids, ["measure", "release", "document"]);
+    scratch.kb(&["playbook", "validate", "--strict"]).code(0);
+    scratch.kb(&["playbook", "run", "measure"]).code(0).says(&["host: Linux"]);
+    assert!(
+        scratch.read("lengths.md").contains("\"coffee\":\"6\""),
+        "{}",
+        scratch.read("lengths.md")
+    );
+    let said = scratch.kb(&["playbook", "run", "release"]).code(0);
+    assert!(said.out.contains("4 succeeded, 1 failed, 1 skipped"), "{}", said.out);
+    let args = ["playbook", "run", "document", "--param", "topic=tea", "--script", "script.yml"];
+    scratch.kb(&args).code(0).says(&["created docs/tea.md"]);
+}
+
+#[test]
+fn the_readme_shows_what_the_demo_says() {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md"));
+    let said = Scratch::bare().kb(&["demo", "--dir", "demo"]).code(0);
+    // Times and ids differ from run to run.
+    let words = |line: &str| {
+        let kept = line
+            .split_whitespace()
+            .filter(|word| !word.starts_with('r') || !word.chars().any(|c| c.is_ascii_digit()));
+        let timeless = kept.filter(|word| {
+            !word.trim_end_matches([':', ',']).ends_with('s')
+                || !word.starts_with(|c: char| c.is_ascii_digit())
+        });
+        timeless.collect::<Vec<_>>().join(" ")
+    };
+    let real: Vec<String> = said.err.lines().chain(said.out.lines()).map(words).collect();
+    let readme = readme.unwrap();
+    let block = readme.split("```text\n").nth(1).unwrap().split("```").next().unwrap();
+    for line in block.lines().skip(1).map(words).filter(|line| line != "…") {
+        assert!(real.contains(&line), "`{line}` is not in:\n{}", real.join("\n"));
+    }
+}
