@@ -1,12 +1,15 @@
 use crate::definition::model::{Step, StepPhase};
 use crate::definition::syntax::Decoder;
-use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::definition::syntax::outline::Outline;
+use crate::diagnostic::{Code, Diagnostic};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// `dependsOn` names other steps of the same list, each once.
-pub(crate) fn check(steps: &[Step], finally: &[Step], decoder: &mut Decoder) {
-    let phases: BTreeMap<&str, StepPhase> =
-        steps.iter().chain(finally).map(|step| (step.id.as_str(), step.phase)).collect();
+pub(crate) fn check(outline: &Outline, steps: &[Step], finally: &[Step], decoder: &mut Decoder) {
+    // By the outline, so that a step with problems of its own is not unknown besides.
+    let main = outline.steps.iter().map(|name| (name.text.as_str(), StepPhase::Main));
+    let last = outline.finally.iter().map(|name| (name.text.as_str(), StepPhase::Finally));
+    let phases: BTreeMap<&str, StepPhase> = main.chain(last).collect();
     for step in steps.iter().chain(finally) {
         let mut seen = BTreeSet::new();
         for (id, span) in &step.depends_on {
@@ -17,7 +20,7 @@ pub(crate) fn check(steps: &[Step], finally: &[Step], decoder: &mut Decoder) {
                     format!("the step `{id}` depends on itself"),
                 )
                 .help("remove it"),
-                None => unknown(id.as_str(), *span, &phases),
+                None => unknown(id.as_str(), *span, &phases, decoder),
                 Some(phase) if *phase != step.phase => other_list(step, id.as_str(), *span),
                 Some(_) if !seen.insert(id) => {
                     let message = format!("`{id}` is named twice");
@@ -34,8 +37,9 @@ fn unknown(
     id: &str,
     span: crate::diagnostic::Span,
     phases: &BTreeMap<&str, StepPhase>,
+    decoder: &mut Decoder,
 ) -> Diagnostic {
-    let help = match nearest(id, phases.keys().copied()) {
+    let help = match decoder.nearest(id, phases.keys().copied()) {
         Some(name) => format!("did you mean `{name}`?"),
         None if phases.len() <= 12 => {
             format!("known steps: {}", phases.keys().copied().collect::<Vec<_>>().join(", "))

@@ -14,6 +14,8 @@ pub(crate) struct Decoder {
     pub(crate) names: Names,
     /// Which placeholders are on.
     pub(crate) style: Style,
+    /// How many suggestions were looked for.
+    suggestions: u32,
     /// Parameters whose values are secrets.
     pub(crate) secret_params: BTreeSet<String>,
 }
@@ -42,6 +44,17 @@ impl Decoder {
         kept.sort_by_key(|found| found.span.map(|span| span.start));
         kept.retain(|found| seen.insert((found.span, found.code, found.message.clone())));
         kept
+    }
+
+    /// The name that was probably meant. A hostile file could ask for millions, so there is an end.
+    pub(crate) fn nearest<'a>(
+        &mut self,
+        word: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Option<&'a str> {
+        const MOST: u32 = 200;
+        self.suggestions += 1;
+        (self.suggestions <= MOST && word.len() <= 128).then(|| nearest(word, known)).flatten()
     }
 
     /// `expected …, found …`, with the mend for what people usually meant.

@@ -1,5 +1,5 @@
 use super::{Decoder, Key, Node};
-use crate::diagnostic::{Code, Diagnostic, Span, nearest};
+use crate::diagnostic::{Code, Diagnostic, Span};
 
 /// The keys of one map under their canonical names, each at most once.
 #[derive(Debug, Clone)]
@@ -124,7 +124,7 @@ impl Decoder {
         known: &[&'static str],
     ) -> Option<&'static str> {
         let message = format!("unknown key `{}` in {what}", key.text);
-        let meant = suggestion(&key.text, known);
+        let meant = self.suggestion(&key.text, known);
         let help = match meant {
             Some(name) => format!("did you mean `{name}`?"),
             None => format!("known keys: {}", known.join(", ")),
@@ -176,13 +176,15 @@ fn camel_case(snake: &str) -> String {
     out
 }
 
-fn suggestion(text: &str, known: &[&'static str]) -> Option<&'static str> {
-    let synonym = SYNONYMS.iter().find(|(word, _)| word.eq_ignore_ascii_case(text));
-    if let Some((_, name)) = synonym
-        && let Some(name) = known.iter().find(|own| *own == name)
-    {
-        return Some(name);
+impl Decoder {
+    fn suggestion(&mut self, text: &str, known: &[&'static str]) -> Option<&'static str> {
+        let synonym = SYNONYMS.iter().find(|(word, _)| word.eq_ignore_ascii_case(text));
+        if let Some((_, name)) = synonym
+            && let Some(name) = known.iter().find(|own| *own == name)
+        {
+            return Some(name);
+        }
+        let same = known.iter().copied().find(|name| name.eq_ignore_ascii_case(text));
+        same.or_else(|| self.nearest(&camel_case(text), known.iter().copied()))
     }
-    let same = known.iter().copied().find(|name| name.eq_ignore_ascii_case(text));
-    same.or_else(|| nearest(&camel_case(text), known.iter().copied()))
 }

@@ -74,7 +74,7 @@ pub(crate) fn playbook(
         Some(node) => steps(node, "finally", StepPhase::Finally, defaults.as_ref(), decoder),
         None => Vec::new(),
     };
-    dependencies::check(&main, &last, decoder);
+    dependencies::check(&outline, &main, &last, decoder);
     if order == Some(Order::Sequential) {
         chain(&mut main);
     }

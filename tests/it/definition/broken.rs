@@ -387,3 +387,23 @@ fn for_each_is_checked() {
     error KB0309 8:28 `item` exists only in a step that has a `forEach` | give the step a `forEach`, or name a parameter or a step
     ");
 }
+
+#[test]
+fn a_file_full_of_mistakes_is_told_of_all_of_them_in_time() {
+    let steps: String =
+        (0..2000).map(|i| format!("  - {{id: step{i}, rum: x, dependsOn: [stpe{i}]}}\n")).collect();
+    let start = std::time::Instant::now();
+    let said = steps_said(&steps);
+    assert_eq!(said.lines().filter(|line| line.starts_with("error KB0206")).count(), 0);
+    assert_eq!(said.lines().filter(|line| line.starts_with("error KB0106")).count(), 2000);
+    let steps: String =
+        (0..2000).map(|i| format!("  - {{id: step{i}, run: x, dependsOn: [stpe{i}]}}\n")).collect();
+    let said = steps_said(&steps);
+    assert_eq!(said.lines().filter(|line| line.starts_with("error KB0206")).count(), 2000);
+    assert!(start.elapsed() < std::time::Duration::from_secs(20), "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_step_with_problems_is_not_unknown_besides() {
+    insta::assert_snapshot!(steps_said("  - {id: a, rum: x}\n  - {id: b, run: x, dependsOn: [a]}\n"), @"error KB0106 5:13 unknown key `rum` in a step | did you mean `run`?");
+}
