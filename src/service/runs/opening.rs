@@ -418,11 +418,12 @@ async fn tiers(
         let choice = &specialist.model;
         let name = if model.is_some() { None } else { choice.model.as_deref() };
         resolvable(&tiers, choice.tier, name).map_err(|error| {
-            let failure = Failure::new(
-                Code::NO_MODEL.as_str(),
-                format!("specialist `{}`: {error}", specialist.id),
-            );
-            ServiceError::environment(failure)
+            let text = error.to_string();
+            // What would give a model is the mend, not the problem.
+            let (problem, mend) = text.split_once("; ").unwrap_or((&text, ""));
+            let message = format!("specialist `{}` has no model: {problem}", specialist.id);
+            let failure = Failure::new(Code::NO_MODEL.as_str(), message);
+            ServiceError::environment(if mend.is_empty() { failure } else { failure.help(mend) })
         })?;
     }
     Ok(Some(tiers))
