@@ -24,6 +24,11 @@ pub(super) struct Showing {
 }
 
 impl Showing {
+    /// Whether nothing is wanted beside data and summary.
+    pub(super) fn is_sparing(self) -> bool {
+        self.json || self.quiet
+    }
+
     fn display(self) -> Display {
         match (self.json, self.quiet) {
             (true, _) => Display::Json { tokens: self.tokens },

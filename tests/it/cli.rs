@@ -66,6 +66,7 @@ fn a_misspelt_command_or_option_is_bad_usage_with_the_nearest() {
     scratch.kb(&["playbook", "list", "--jsn"]).code(2).says(&["'--json'"]);
     scratch.kb(&["playbook", "run", "x", "--param", "novalue"]).code(2).says(&["NAME=VALUE"]);
     scratch.kb(&["playbook", "run", "x", "--max-parallel", "0"]).code(2);
+    scratch.kb(&["run", "add-feature"]).code(2).says(&["`kb playbook run add-feature` makes one"]);
     scratch.kb(&["-C", "/nowhere/at/all", "playbook", "list"]).code(2).says(&["cannot be entered"]);
 }
 
@@ -365,4 +366,22 @@ fn colour_is_only_for_terminals_and_never_carries_meaning() {
     assert!(!plain.err.contains('\x1b'), "{}", plain.err);
     assert!(forced.err.contains('\x1b'), "{}", forced.err);
     assert_eq!(anstream::adapter::strip_str(&forced.err).to_string(), plain.err);
+}
+
+#[test]
+fn a_run_begins_with_the_warnings_of_its_definition() {
+    let scratch = Scratch::new(&[(
+        "playbooks/w.yml",
+        "schema: kb.playbook/1\nid: w\nsteps:\n  - {id: a, run: echo 1, parse: json}\n  - {id: b, set: {v: '{{a.output.k | default(0)}}'}}\n",
+    )]);
+    let warned = scratch.kb(&["playbook", "validate", "w", "--strict"]).code(2);
+    assert!(warned.err.contains("warning"), "{}", warned.err);
+    let said = scratch.kb(&["playbook", "run", "w"]);
+    assert!(
+        said.err.contains("warning[KB") && said.err.contains("playbooks/w.yml:"),
+        "{}",
+        said.err
+    );
+    let quiet = scratch.kb(&["playbook", "run", "w", "--quiet"]);
+    assert!(!quiet.err.contains("warning"), "{}", quiet.err);
 }
