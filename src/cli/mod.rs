@@ -31,11 +31,33 @@ type CliResult = Result<Exit, CliError>;
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
-    let arguments = Kb::parse();
-    logging::start();
     let mut terminal = Terminal::new();
-    let result = dispatch(arguments, &mut terminal);
+    let result = match Kb::try_parse() {
+        Ok(arguments) => {
+            logging::start();
+            dispatch(arguments, &mut terminal)
+        }
+        Err(error) => unparsed(&error, &mut terminal),
+    };
     exit::finish(result, &mut terminal).into()
+}
+
+/// Help and version are no errors; everything else is bad usage.
+fn unparsed(error: &clap::Error, terminal: &mut Terminal) -> CliResult {
+    error.print()?;
+    if !error.use_stderr() {
+        return Ok(Exit::Done);
+    }
+    let words: Vec<String> = std::env::args().skip(1).take(2).collect();
+    let is_unknown = error.kind() == clap::error::ErrorKind::InvalidSubcommand;
+    if let ([first, second], true) = (words.as_slice(), is_unknown)
+        && first == "run"
+    {
+        terminal.err(&format!(
+            "\n`kb run` is about runs that are there; `kb playbook run {second}` makes one\n"
+        ))?;
+    }
+    Ok(Exit::BadInput)
 }
 
 fn dispatch(arguments: Kb, terminal: &mut Terminal) -> CliResult {

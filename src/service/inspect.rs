@@ -188,7 +188,7 @@ impl Reader {
 
     fn view(&mut self) -> Result<RunView, ServiceError> {
         let stored = self.unread()?;
-        let folded = Folded::of(&self.plan, self.rules.clone(), &stored);
+        let folded = Folded::of(&self.plan, self.rules, &stored);
         Ok(RunView::of(&head(&self.row), &self.plan, &folded.state))
     }
 

@@ -164,9 +164,10 @@ impl Project {
         let files = self.files.iter().map(|file| file.path.as_str()).filter(|path| means(path));
         let mut own = self.diagnostics_of(&files.collect::<Vec<_>>());
         // A file that cannot even be read has no text to point into.
-        own.extend(self.diagnostics.iter().filter(|d| d.span.is_none()).cloned().filter(|d| {
-            path.as_ref().is_some_and(|path| d.message.contains(&format!("`{path}`")))
-        }));
+        if let Some(shown) = path.as_ref().map(|path| format!("`{path}`")) {
+            let placeless = self.diagnostics.iter().filter(|d| d.span.is_none());
+            own.extend(placeless.filter(|d| d.message.contains(&shown)).cloned());
+        }
         own.iter().any(Diagnostic::is_error).then(|| self.refused(own))
     }
 

@@ -19,7 +19,7 @@ pub struct Watcher {
 #[derive(Debug, Clone)]
 pub enum Seen {
     /// An event of the run.
-    Event(Event),
+    Event(Box<Event>),
     /// What an instance is doing; never stored.
     Progress {
         /// Whose.
@@ -53,7 +53,7 @@ impl Watcher {
             Update::Stored(stored) => {
                 let events = self.translator.translate(stored.seq, stored.at, &stored.event);
                 events.iter().for_each(|event| self.remember(event));
-                events.into_iter().map(Seen::Event).collect()
+                events.into_iter().map(|event| Seen::Event(Box::new(event))).collect()
             }
             Update::Progress { instance, progress } => vec![Seen::Progress { instance, progress }],
         }

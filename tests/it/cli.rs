@@ -372,7 +372,7 @@ fn colour_is_only_for_terminals_and_never_carries_meaning() {
 fn a_run_begins_with_the_warnings_of_its_definition() {
     let scratch = Scratch::new(&[(
         "playbooks/w.yml",
-        "schema: kb.playbook/1\nid: w\nsteps:\n  - {id: a, run: echo 1, parse: json}\n  - {id: b, set: {v: '{{a.output.k | default(0)}}'}}\n",
+        "schema: kb.playbook/1\nid: w\nsteps:\n  - {id: a, run: echo}\n  - {id: b, run: echo, dependsOn: [a, a]}\n",
     )]);
     let warned = scratch.kb(&["playbook", "validate", "w", "--strict"]).code(2);
     assert!(warned.err.contains("warning"), "{}", warned.err);
