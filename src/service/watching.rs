@@ -17,6 +17,7 @@ pub struct Watcher {
 
 /// Something to show.
 #[derive(Debug, Clone)]
+#[allow(clippy::large_enum_variant)] // One at a time, on its way to a display.
 pub enum Seen {
     /// An event of the run.
     Event(Box<Event>),

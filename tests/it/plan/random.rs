@@ -23,8 +23,8 @@ fn sketch() -> impl Strategy<Value = Sketch> {
 fn acyclic() -> impl Strategy<Value = Sketch> {
     (sketch(), any::<u64>()).prop_map(|(mut sketch, seed)| {
         let rank = |i: usize| (i as u64 + 1).wrapping_mul(seed | 1) >> 7;
-        for i in 0..sketch.len() {
-            sketch[i].1.retain(|&on| (rank(on), on) < (rank(i), i));
+        for (i, (_, on)) in sketch.iter_mut().enumerate() {
+            on.retain(|&on| (rank(on), on) < (rank(i), i));
         }
         sketch
     })
@@ -93,8 +93,8 @@ proptest! {
         let after = closure(&sketch);
         let plan = build(&sketch).0.unwrap();
         let at = |i: usize| plan.order().iter().position(|ix| ix.at() == i).unwrap();
-        for i in 0..sketch.len() {
-            for on in (0..sketch.len()).filter(|&on| after[i][on]) {
+        for (i, after_i) in after.iter().enumerate() {
+            for on in (0..sketch.len()).filter(|&on| after_i[on]) {
                 prop_assert!(at(on) < at(i));
             }
             let below = plan.downstream(&[StepIx(i as u32)]);

@@ -203,7 +203,10 @@ impl Recorder for Journal {
     fn record(&self, record: Record) -> BoxFuture<'_, Result<(), Stopped>> {
         let mut records = self.records.lock().unwrap();
         let stored = match records.len() < self.until {
-            true => Ok(records.push(record)),
+            true => {
+                records.push(record);
+                Ok(())
+            }
             false => Err(Stopped),
         };
         Box::pin(async move { stored })
