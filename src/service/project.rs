@@ -1,6 +1,6 @@
 use super::runs::Place;
 use super::{Kind, ServiceError};
-use crate::definition::{Catalog, InputFile, Playbook, load};
+use crate::definition::{Catalog, FileRole, InputFile, Playbook, load};
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::plan::Plan;
 use crate::project;
@@ -169,6 +169,22 @@ impl Project {
             own.extend(placeless.filter(|d| d.message.contains(&shown)).cloned());
         }
         own.iter().any(Diagnostic::is_error).then(|| self.refused(own))
+    }
+
+    /// Settings with errors refuse everything that would run under them: what they forbid or require
+    /// must not be dropped in silence.
+    pub(super) fn sound_settings(&self) -> Result<(), ServiceError> {
+        let mut own = self.diagnostics_of(&self.settings_paths());
+        let unread = |d: &&Diagnostic| d.span.is_none() && d.message.contains("kb.config.");
+        own.extend(self.diagnostics.iter().filter(unread).cloned());
+        own.retain(Diagnostic::is_error);
+        if own.is_empty() { Ok(()) } else { Err(self.refused(own)) }
+    }
+
+    /// The settings files of the project.
+    pub(super) fn settings_paths(&self) -> Vec<&str> {
+        let settings = self.files.iter().filter(|file| file.role == FileRole::Settings);
+        settings.map(|file| file.path.as_str()).collect()
     }
 
     /// Problems that point into one of these files.

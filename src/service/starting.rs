@@ -48,6 +48,7 @@ pub(super) fn resolve(
     ask: Option<&mut Ask<'_>>,
 ) -> Result<(Project, DefinitionId, JsonMap), ServiceError> {
     let project = project.with_named(&[&start.definition])?;
+    project.sound_settings()?;
     let playbook = project.playbook(&start.definition)?;
     let file = start.params_file.as_deref().map(read_params).transpose()?;
     let values = match ask {

@@ -43,7 +43,8 @@ pub fn validate_playbooks(project: &Project, names: &[String]) -> Result<Report,
         return Ok(everything(&project));
     }
     let mut diagnostics = Vec::new();
-    let mut paths: BTreeSet<String> = BTreeSet::new();
+    let mut paths: BTreeSet<String> =
+        project.settings_paths().into_iter().map(str::to_owned).collect();
     let mut checked = 0;
     for name in names {
         let playbook = match project.playbook(name) {
