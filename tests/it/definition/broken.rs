@@ -157,7 +157,7 @@ fn dependencies_name_other_steps_of_the_same_list() {
     error KB0206 5:36 unknown step `biuld` | did you mean `build`?
     error KB0210 5:43 the step `test` depends on itself | remove it
     warning KB0219 5:56 `build` is named twice | remove one of them
-    error KB0206 5:63 `clean` is a step of `finally`, which runs after all others | move it into `steps`, or remove the dependency
+    error KB0403 5:63 `clean` is a step of `finally`, which runs after all others | move it into `steps`, or remove the dependency
     warning KB0219 7:37 `build` has always ended before `finally` begins | remove it; `finally` may read any step without naming it
     ");
 }
