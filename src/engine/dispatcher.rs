@@ -171,6 +171,11 @@ impl Dispatcher {
                 self.effects.push(effect);
             }
         }
+        // What an earlier input found idle may be at work again through this one: an answer comes
+        // together with the taking over of the run that it is for.
+        if self.folded.state.running() > 0 {
+            self.effects.retain(|effect| *effect != Effect::Leave);
+        }
     }
 
     /// Carries out what only computes. False where something outside is to be done.

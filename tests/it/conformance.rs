@@ -1,131 +1,298 @@
-//! Black-box cases: a definition, what it is given, and what must happen (`tests/conformance/`).
-//!
-//! Each file holds a list of cases. They speak to the binary alone, so they hold for any
-//! implementation of the language.
+//! The language sentence by sentence, black-box: every case of `tests/conformance/` runs through the
+//! binary and says what must happen. The cases are data, so that a reader of the language can check
+//! them without reading Rust.
 
-use crate::scratch::Scratch;
+use crate::scratch::{Said, Scratch};
 use serde::Deserialize;
-use serde_json::Value;
-use std::collections::BTreeMap;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+/// One definition and what must become of it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Case {
+    /// What is shown; unique in its file.
     name: String,
-    /// The playbook below its `schema` and `id`.
+    /// The playbook, without `schema` and `id`.
+    #[serde(default)]
     playbook: Option<String>,
-    /// Further files by path.
+    /// A whole markdown workflow instead, without `id`: the file's name is the id.
+    #[serde(default)]
+    workflow: Option<String>,
+    /// Other files of the project, specialists and settings among them.
     #[serde(default)]
     files: BTreeMap<String, String>,
-    /// The turns of a script.
+    /// The model's turns: the map below `steps:` of a script.
+    #[serde(default)]
     script: Option<String>,
+    /// `--param`s.
+    #[serde(default)]
+    params: BTreeMap<String, String>,
+    /// Further arguments of `kb playbook run`.
     #[serde(default)]
     args: Vec<String>,
+    /// Variables that `kb` is started with.
     #[serde(default)]
     env: BTreeMap<String, String>,
-    /// The exit code; 0 unless said.
-    #[serde(default)]
+    expect: Expectation,
+}
+
+/// What must happen; what is not named may be anything.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Expectation {
+    /// The exit code of the run.
     exit: i32,
     /// How steps and items end.
     #[serde(default)]
     steps: BTreeMap<String, String>,
-    /// What the run hands out.
+    /// Codes of failures and diagnostics that the run names.
     #[serde(default)]
-    outputs: BTreeMap<String, Value>,
-    /// What is said, on either stream.
+    codes: Vec<String>,
+    /// Codes that `kb playbook validate` gives, errors and warnings, all of them.
+    #[serde(default)]
+    validate: Option<BTreeSet<String>>,
+    /// The outputs of the run, all of them.
+    #[serde(default)]
+    outputs: Option<Value>,
+    /// What the error of a step says, in part; its code among it.
+    #[serde(default)]
+    errors: BTreeMap<String, String>,
+    /// What a gate of a step said, attempt by attempt.
+    #[serde(default)]
+    verdicts: BTreeMap<String, Vec<String>>,
+    /// How often a step began an attempt.
+    #[serde(default)]
+    attempts: BTreeMap<String, usize>,
+    /// Texts of files afterwards; null where there must be none.
+    #[serde(default)]
+    files: BTreeMap<String, Option<String>>,
+    /// What is said on either stream, in part.
     #[serde(default)]
     says: Vec<String>,
-    /// What must never be said or stored in an event.
+    /// What is said on neither stream.
     #[serde(default)]
     never: Vec<String>,
-    /// What files hold afterwards.
-    #[serde(default)]
-    leaves: BTreeMap<String, String>,
 }
 
-fn check(case: &Case) {
-    let scratch = Scratch::bare();
-    scratch.kb(&["init"]).code(0);
-    if let Some(playbook) = &case.playbook {
+impl Case {
+    fn project(&self) -> Scratch {
+        let scratch = Scratch::new(&[]);
+        if let Some(text) = &self.playbook {
+            let text = format!("schema: kb.playbook/1\nid: it\n{text}");
+            scratch.write(".kb/playbooks/it.yml", &text);
+        }
+        if let Some(text) = &self.workflow {
+            scratch.write(".kb/workflows/it.md", text);
+        }
+        scratch.write(".kb/specialists/researcher.yml", RESEARCHER);
+        scratch.write(".kb/specialists/implementer.yml", IMPLEMENTER);
+        scratch.write(".kb/specialists/writer.yml", WRITER);
+        scratch.write(".kb/specialists/reader.yml", READER);
+        if let Some(turns) = &self.script {
+            scratch
+                .write("script.yml", &format!("schema: kb.script/1\nsteps:\n{}", indented(turns)));
+        }
+        self.files.iter().for_each(|(path, text)| scratch.write(path, text));
         scratch
-            .write("playbooks/case.yml", &format!("schema: kb.playbook/1\nid: case\n{playbook}"));
     }
-    case.files.iter().for_each(|(path, text)| scratch.write(path, text));
-    let mut args = vec!["playbook", "run", "case", "--json"];
-    if let Some(script) = &case.script {
-        let steps: String = script.lines().map(|line| format!("  {line}\n")).collect();
-        scratch.write("script.yml", &format!("schema: kb.script/1\nsteps:\n{steps}"));
-        args.extend(["--script", "script.yml"]);
-    }
-    args.extend(case.args.iter().map(String::as_str));
-    let said = scratch.kb_with(&args, |command| {
-        command.envs(&case.env);
-    });
-    let told = format!("{}\n{}", said.out, said.err);
-    assert_eq!(said.code, case.exit, "exit code\n{told}");
-    let events: Vec<Value> =
-        said.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    for (step, status) in &case.steps {
-        let ended = |e: &&Value| e["type"] == "step:end" && e["instance"] == step.as_str();
-        let last = events.iter().rfind(ended).unwrap_or_else(|| panic!("`{step}` ends\n{told}"));
-        assert_eq!(last["status"], status.as_str(), "`{step}`\n{told}");
-    }
-    let end = events.last().cloned().unwrap_or_default();
-    for (name, value) in &case.outputs {
-        assert_eq!(&end["outputs"][name], value, "output `{name}`\n{told}");
-    }
-    for text in &case.says {
-        assert!(told.contains(text), "`{text}` is missing in\n{told}");
-    }
-    for text in &case.never {
-        assert!(!told.contains(text), "`{text}` was said in\n{told}");
-        let later = scratch.kb(&["run", "logs", "@last"]);
-        assert!(!later.out.contains(text), "`{text}` is in the log");
-    }
-    for (path, text) in &case.leaves {
-        assert_eq!(&scratch.read(path), text, "{path}");
-    }
-}
 
-fn cases(subject: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance").join(subject);
-    let text = std::fs::read_to_string(&path).unwrap();
-    let cases: Vec<Case> = serde_saphyr::from_str(&text).unwrap_or_else(|e| panic!("{e}"));
-    let failed: Vec<String> = cases
-        .iter()
-        .filter_map(|case| {
-            let tried = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| check(case)));
-            let text = |panic: Box<dyn std::any::Any + Send>| {
-                panic.downcast_ref::<String>().cloned().unwrap_or_default()
-            };
-            tried.err().map(|panic| format!("== {}\n{}", case.name, text(panic)))
+    fn run(&self, scratch: &Scratch) -> Said {
+        let mut args: Vec<String> = ["playbook", "run", "it", "--json"].map(str::to_owned).to_vec();
+        if self.script.is_some() {
+            args.extend(["--script".to_owned(), "script.yml".to_owned()]);
+        }
+        for (name, value) in &self.params {
+            args.extend(["--param".to_owned(), format!("{name}={value}")]);
+        }
+        args.extend(self.args.iter().cloned());
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        scratch.kb_with(&args, |command| {
+            command.envs(&self.env);
         })
-        .collect();
-    assert!(failed.is_empty(), "{} of {}:\n{}", failed.len(), cases.len(), failed.join("\n"));
+    }
+
+    /// Everything that is not as it must be.
+    fn problems(&self) -> Vec<String> {
+        let scratch = self.project();
+        let mut problems = Vec::new();
+        if let Some(wanted) = &self.expect.validate {
+            let codes = validated(&scratch);
+            if codes != *wanted {
+                problems.push(format!("`validate` gives {codes:?}, not {wanted:?}"));
+            }
+        }
+        let said = self.run(&scratch);
+        self.expect.check(&said, &scratch, &mut problems);
+        if !problems.is_empty() {
+            problems.push(format!("stdout:\n{}stderr:\n{}", said.out, said.err));
+        }
+        problems
+    }
+}
+
+impl Expectation {
+    fn check(&self, said: &Said, scratch: &Scratch, problems: &mut Vec<String>) {
+        let mut must = |holds: bool, text: String| {
+            if !holds {
+                problems.push(text);
+            }
+        };
+        must(said.code == self.exit, format!("exit {}, not {}", said.code, self.exit));
+        let told = Told::of(said);
+        for (step, wanted) in &self.steps {
+            let found = told.ends.get(step).map_or("nothing", |end| text(&end["status"]));
+            must(found == wanted, format!("`{step}` ended as {found}, not {wanted}"));
+        }
+        for (step, wanted) in &self.errors {
+            let error = told.ends.get(step).map(|end| end["error"].clone()).unwrap_or_default();
+            let found = format!("{} {}", text(&error["code"]), text(&error["message"]));
+            must(found.contains(wanted), format!("`{step}` says `{found}`, not `{wanted}`"));
+        }
+        for (step, wanted) in &self.verdicts {
+            let found = told.verdicts.get(step).cloned().unwrap_or_default();
+            must(found == *wanted, format!("the gate of `{step}` said {found:?}, not {wanted:?}"));
+        }
+        for (step, wanted) in &self.attempts {
+            let found = told.starts.get(step).copied().unwrap_or_default();
+            must(found == *wanted, format!("`{step}` had {found} attempts, not {wanted}"));
+        }
+        if let Some(wanted) = &self.outputs {
+            must(told.outputs == *wanted, format!("outputs {}, not {wanted}", told.outputs));
+        }
+        for (path, wanted) in &self.files {
+            let found = scratch.has(path).then(|| scratch.read(path));
+            must(found == *wanted, format!("`{path}` holds {found:?}, not {wanted:?}"));
+        }
+        let all = format!("{}\n{}", said.out, said.err);
+        for wanted in self.codes.iter().chain(&self.says) {
+            must(all.contains(wanted), format!("nothing says `{wanted}`"));
+        }
+        for unwanted in &self.never {
+            must(!all.contains(unwanted), format!("something says `{unwanted}`"));
+        }
+        must(!all.contains("panicked"), "a panic is a defect".to_owned());
+    }
+}
+
+/// What the events of a run tell.
+#[derive(Default)]
+struct Told {
+    ends: BTreeMap<String, Value>,
+    verdicts: BTreeMap<String, Vec<String>>,
+    starts: BTreeMap<String, usize>,
+    outputs: Value,
+}
+
+impl Told {
+    fn of(said: &Said) -> Told {
+        let mut told = Told { outputs: json!({}), ..Told::default() };
+        for line in said.out.lines() {
+            let Ok(event) = serde_json::from_str::<Value>(line) else { continue };
+            let instance = text(&event["instance"]).to_owned();
+            match text(&event["type"]) {
+                "step:start" => *told.starts.entry(instance).or_default() += 1,
+                "verification:complete" => {
+                    let verdict = text(&event["verdict"]).to_owned();
+                    told.verdicts.entry(instance).or_default().push(verdict);
+                }
+                "step:end" => drop(told.ends.insert(instance, event)),
+                "run:end" => told.outputs = event["outputs"].clone(),
+                _ => {}
+            }
+        }
+        told
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}\n")).collect()
+}
+
+/// The codes of errors and warnings; what is only said for information does not count.
+fn validated(scratch: &Scratch) -> BTreeSet<String> {
+    let said = scratch.kb(&["playbook", "validate", "it", "--json"]);
+    let problems: Vec<Value> = serde_json::from_str(&said.out).unwrap_or_default();
+    let counts = |problem: &&Value| text(&problem["severity"]) != "info";
+    problems.iter().filter(counts).map(|problem| text(&problem["code"]).to_owned()).collect()
+}
+
+const RESEARCHER: &str = include_str!("../../.kb/specialists/researcher.yml");
+const IMPLEMENTER: &str = include_str!("../../.kb/specialists/implementer.yml");
+
+const WRITER: &str = "schema: kb.specialist/1
+id: writer
+role: You write files.
+tools: [fs:read, fs:write, fs:edit, fs:delete]
+output:
+  schema:
+    created?: string[]
+    modified?: string[]
+    deleted?: string[]
+    summary: string
+";
+
+const READER: &str = "schema: kb.specialist/1
+id: reader
+role: You read files.
+tools: [fs:read, fs:list]
+output:
+  schema:
+    facts?: string[]
+    summary: string
+";
+
+fn cases() -> Vec<(String, Case)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance");
+    let mut files: Vec<_> = folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let mut all = Vec::new();
+    for file in files.iter().filter(|path| path.extension().is_some_and(|e| e == "yml")) {
+        let area = file.file_stem().unwrap().to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(file).unwrap();
+        let cases: Vec<Case> =
+            serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{area}: {error}"));
+        all.extend(cases.into_iter().map(|case| (format!("{area}: {}", case.name), case)));
+    }
+    all
 }
 
 #[test]
-fn joins() {
-    cases("joins.yml");
-}
-
-#[test]
-fn values() {
-    cases("values.yml");
-}
-
-#[test]
-fn steps() {
-    cases("steps.yml");
-}
-
-#[test]
-fn gates() {
-    cases("gates.yml");
-}
-
-#[test]
-fn refused() {
-    cases("refused.yml");
+fn every_case_of_the_language_holds() {
+    const THREADS: usize = 4;
+    let cases = cases();
+    let names: BTreeSet<&String> = cases.iter().map(|(name, _)| name).collect();
+    assert_eq!(names.len(), cases.len(), "each case has a name of its own");
+    // One area or case alone: `KB_CASE=joins cargo test conformance`.
+    let only = std::env::var("KB_CASE").unwrap_or_default();
+    let (next, failures) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                while let Some((name, case)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let problems = if name.contains(&only) { case.problems() } else { Vec::new() };
+                    if !problems.is_empty() {
+                        failures.lock().unwrap().insert(name.clone(), problems.join("\n  "));
+                    }
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner().unwrap();
+    let report: Vec<String> =
+        failures.iter().map(|(name, text)| format!("{name}\n  {text}")).collect();
+    assert!(
+        report.is_empty(),
+        "{} of {} fail:\n\n{}",
+        report.len(),
+        cases.len(),
+        report.join("\n\n")
+    );
 }

@@ -44,7 +44,7 @@ pub(in crate::cli) fn goes_on(program: &str, run: &str, status: &str) -> Option<
     match status {
         "failed" | "cancelled" => Some(format!("{program} run retry {run}")),
         "interrupted" => Some(format!("{program} run resume {run}")),
-        "waiting" => Some(format!("{program} run resume {run} --yes")),
+        "waiting" => Some(format!("{program} run approve {run}")),
         _ => None,
     }
 }
