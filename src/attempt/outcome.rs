@@ -14,6 +14,8 @@ pub struct Outcome {
     pub stdout: Option<String>,
     /// Of a process; cut at the limit.
     pub stderr: Option<String>,
+    /// Of a process: bytes of stdout and of stderr that were more than is kept.
+    pub cut: [u64; 2],
     /// Why it did not work; with `details.partial` where something was done (000 §12.1).
     pub failure: Option<Failure>,
     /// How long the provider wants us to wait at least.
@@ -31,6 +33,7 @@ impl Outcome {
             exit_code: None,
             stdout: None,
             stderr: None,
+            cut: [0, 0],
             failure: None,
             retry_after: None,
             usage: Usage::NONE,

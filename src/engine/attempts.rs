@@ -206,11 +206,17 @@ pub(super) fn report(outcome: Outcome, redactor: &Redactor) -> AttemptReport {
     let streams = process.then(|| {
         let text =
             |text: &Option<String>| text.as_deref().map(|t| redactor.mask_text(t).to_string());
-        Payload::inline(json!({
+        let mut streams = json!({
             "exitCode": outcome.exit_code,
             "stdout": text(&outcome.stdout),
             "stderr": text(&outcome.stderr),
-        }))
+        });
+        for (name, bytes) in ["stdoutCut", "stderrCut"].into_iter().zip(outcome.cut) {
+            if bytes > 0 {
+                streams[name] = json!(bytes);
+            }
+        }
+        Payload::inline(streams)
     });
     let failure = outcome.failure.map(|f| Failure {
         message: redactor.mask_text(&f.message).to_string(),

@@ -97,6 +97,7 @@ fn outcome(argv: &[String], exited: Exited, parse: OutputParse) -> Outcome {
         exit_code: exit_code(&exited.end),
         stdout: Some(exited.stdout.clone()),
         stderr: Some(exited.stderr.clone()),
+        cut: [exited.stdout_cut, exited.stderr_cut],
         ..Outcome::ok(Json::Null)
     };
     match &exited.end {

@@ -196,9 +196,7 @@ impl Reader {
         let (ix, parts) = match &stored.event {
             run::Event::AttemptEnded { instance, streams: Some(streams), .. } => {
                 let streams = self.load(streams)?;
-                let stream =
-                    |channel| (channel, streams[channel].as_str().unwrap_or_default().to_owned());
-                (*instance, vec![stream("stdout"), stream("stderr")])
+                (*instance, vec![stream(&streams, "stdout"), stream(&streams, "stderr")])
             }
             run::Event::Recorded { instance, record: Record::ModelCall { text, .. }, .. } => {
                 let text = self.load(text)?;
@@ -259,4 +257,16 @@ fn head(row: &RunRow) -> RunHead {
         started_at: row.started_at,
         ended_at: row.ended_at,
     }
+}
+
+/// What a process wrote on one of its streams, and how much of it was not kept.
+fn stream(streams: &Json, channel: &'static str) -> (&'static str, String) {
+    let mut text = streams[channel].as_str().unwrap_or_default().to_owned();
+    if let Some(bytes) = streams[format!("{channel}Cut")].as_u64() {
+        let newline = if text.ends_with('\n') { "" } else { "\n" };
+        text.push_str(&format!(
+            "{newline}[{bytes} more bytes were cut; write large output to a file]\n"
+        ));
+    }
+    (channel, text)
 }
