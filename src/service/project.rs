@@ -1,7 +1,7 @@
 use super::runs::Place;
 use super::{Kind, ServiceError};
 use crate::definition::{Catalog, FileRole, InputFile, Playbook, load};
-use crate::diagnostic::{Diagnostic, Sources};
+use crate::diagnostic::{Code, Diagnostic, Sources};
 use crate::plan::Plan;
 use crate::project;
 use crate::value::DefinitionId;
@@ -168,6 +168,12 @@ impl Project {
             let placeless = self.diagnostics.iter().filter(|d| d.span.is_none());
             own.extend(placeless.filter(|d| d.message.contains(&shown)).cloned());
         }
+        // Neither of two definitions with one id is used, whatever their files are called.
+        let twice = format!(" `{name}`: ");
+        let doubles = self.diagnostics.iter().filter(|d| d.code == Code::DUPLICATE_DEFINITION);
+        let doubles: Vec<Diagnostic> =
+            doubles.filter(|d| d.message.contains(&twice) && !own.contains(d)).cloned().collect();
+        own.extend(doubles);
         own.iter().any(Diagnostic::is_error).then(|| self.refused(own))
     }
 
