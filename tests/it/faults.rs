@@ -632,3 +632,70 @@ outputs: {all: '{{plain.output}}'}
     let state = scratch.root().parent().unwrap().join("state");
     assert_eq!(holders(&state, &texts), Vec::<String>::new());
 }
+
+// --- Ends that must not be lost
+
+#[test]
+fn what_was_cancelled_still_runs_its_finally_steps() {
+    let scratch = project(
+        "steps: [{id: a, run: 'touch began; sleep 300'}, {id: b, dependsOn: [a], run: touch ran}]\nfinally: [{id: z, env: {S: '{{run.status}}'}, run: 'echo \"$S\" > end'}]\n",
+    );
+    let mut held = Held::begin(&scratch);
+    appears(&scratch, "began");
+    scratch.kb(&["run", "cancel", "@last"]).code(0);
+    assert_eq!(held.child.wait().unwrap().code(), Some(1));
+    assert_eq!(scratch.read("end"), "cancelled\n");
+    assert!(!scratch.has("ran"));
+}
+
+#[test]
+fn a_cancelled_run_can_be_re_opened() {
+    let scratch = project(&format!(
+        "steps: [{{id: done, run: echo x >> ledger}}, {{id: a, dependsOn: [done], run: '{WAIT}'}}]\n"
+    ));
+    let mut held = Held::begin(&scratch);
+    appears(&scratch, "began");
+    scratch.kb(&["run", "cancel", "@last"]).code(0);
+    assert_eq!(held.child.wait().unwrap().code(), Some(1));
+    scratch.kb(&["run", "resume", "@last"]).code(2).says(&["kb run retry"]);
+    scratch.write("go", "");
+    scratch.kb(&["run", "retry", "@last"]).code(0);
+    assert_eq!(scratch.read("ledger"), "x\n");
+}
+
+#[test]
+fn killed_between_a_failure_and_its_retry_it_still_retries() {
+    let scratch = project(
+        "steps: [{id: a, run: 'echo \"$KB_ATTEMPT\" >> ledger; test \"$KB_ATTEMPT\" = 2', retry: {max: 1, on: [exit], initial: 1s}}]\n",
+    );
+    let held = Held::until(&scratch, of_type("recovery:applied"));
+    held.kill();
+    scratch.kb(&["run", "resume", "@last"]).code(0);
+    assert_eq!(scratch.read("ledger"), "1\n2\n");
+}
+
+#[test]
+fn a_disk_that_is_full_is_an_error_and_the_run_goes_on_when_there_is_room() {
+    let scratch = project(
+        "limits: {maxParallel: 1}\nsteps: [{id: a, forEach: {in: '{{range(400)}}', key: 'k{{item}}'}, env: {I: '{{item}}'}, run: 'echo \"$I\" >> ledger'}, {id: b, dependsOn: [a], run: echo done >> ledger}]\n",
+    );
+    // A limit on the size of files stands for the full disk: what is over it is refused.
+    let command = scratch.command();
+    let mut bash = std::process::Command::new("bash");
+    bash.current_dir(scratch.root()).env_clear();
+    for (name, value) in command.get_envs() {
+        value.map(|value| bash.env(name, value));
+    }
+    let kb = env!("CARGO_BIN_EXE_kb");
+    bash.args(["-c", &format!("trap '' XFSZ; ulimit -f 300; exec {kb} playbook run p")]);
+    let ended = bash.output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(5), "{said}");
+    assert!(said.contains("help:") && !said.contains("panicked"), "{said}");
+    scratch.kb(&["run", "resume", "@last"]).code(0);
+    let ledger = scratch.read("ledger");
+    // The step that was under way may have run again; all others ran once.
+    let lines = ledger.lines().count();
+    assert!((401..=402).contains(&lines), "{lines}");
+    assert!(ledger.ends_with("done\n"));
+}
