@@ -20,7 +20,7 @@ pub(super) const INITIAL: [(&str, &str); 4] = [
     (".kb/kb.config.yml", include_str!("../../templates/init/kb.config.yml")),
     (".kb/specialists/researcher.yml", include_str!("../../.kb/specialists/researcher.yml")),
     (".kb/specialists/implementer.yml", include_str!("../../.kb/specialists/implementer.yml")),
-    (".kb/playbooks/add-feature.yml", include_str!("../../playbooks/add-feature.yml")),
+    (".kb/playbooks/add-feature.yml", include_str!("../../templates/init/add-feature.yml")),
 ];
 
 /// What `kb init` did.
