@@ -2,7 +2,7 @@
 
 use super::payloads::Payloads;
 use super::setup::{Parts, Update};
-use crate::attempt::{Context, Outcome, Progress, Recorder, Request, Stopped};
+use crate::attempt::{Context, Outcome, Progress, Recorder, Request, Stopped, Work};
 use crate::definition::Step;
 use crate::diagnostic::Code;
 use crate::evidence::{CheckDetail, Confidence, Verdict, Verification};
@@ -121,9 +121,15 @@ fn masked(record: Record, redactor: &Redactor) -> Record {
     match &mut record {
         Record::ModelCall { text, calls, .. } => {
             *text = mask(text.clone());
-            calls.iter_mut().for_each(|call| call.args = redactor.mask_json(&call.args));
+            for call in calls {
+                call.args = redactor.mask_json(&call.args);
+                call.tool = redactor.mask_text(&call.tool).to_string();
+            }
         }
-        Record::ToolCall { args, .. } => *args = mask(args.clone()),
+        Record::ToolCall { args, tool, .. } => {
+            *args = mask(args.clone());
+            *tool = redactor.mask_text(tool).to_string();
+        }
         Record::ToolResult { result, .. } => *result = mask(result.clone()),
         Record::Compression { summary: text, .. } | Record::Note { text } => {
             *text = redactor.mask_text(text).to_string();
@@ -139,7 +145,9 @@ pub(super) async fn run(
     request: Request,
     cancel: CancellationToken,
 ) {
-    let (timeout, idle) = (request.timeout, request.idle);
+    // A process's silence is watched where its pipes are read.
+    let is_process = matches!(request.work, Work::Run { .. });
+    let (timeout, idle) = (request.timeout, request.idle.filter(|_| !is_process));
     let context = Context { cancel: cancel.clone(), recorder: line.clone() };
     let work = AssertUnwindSafe(parts.executor.execute(request, context)).catch_unwind();
     tokio::pin!(work);
@@ -158,7 +166,7 @@ pub(super) async fn run(
         }
     };
     let mut outcome = ended.unwrap_or_else(|panic| panicked(&*panic));
-    if let Some(how) = late {
+    if let Some(how) = late.filter(|_| outcome.kind != OutcomeKind::Ok) {
         let limit = if how.starts_with("took") { timeout } else { idle };
         outcome = timed_out(outcome, how, limit);
     }
@@ -218,11 +226,7 @@ pub(super) fn report(outcome: Outcome, redactor: &Redactor) -> AttemptReport {
         }
         Payload::inline(streams)
     });
-    let failure = outcome.failure.map(|f| Failure {
-        message: redactor.mask_text(&f.message).to_string(),
-        details: f.details.map(|d| redactor.mask_json(&d)),
-        ..f
-    });
+    let failure = outcome.failure.map(|failure| masked_failure(failure, redactor));
     AttemptReport {
         outcome: outcome.kind,
         output: outcome.output.map(|o: Json| Payload::inline(redactor.mask_json(&o))),
@@ -249,6 +253,17 @@ pub(super) async fn verify(
     let (instance, attempt) = (line.instance, line.attempt);
     let verification = Box::new(verification);
     let _ = line.messages.send(Message::Judged { instance, attempt, verification });
+}
+
+/// The same failure without the values of secrets.
+pub(super) fn masked_failure(failure: Failure, redactor: &Redactor) -> Failure {
+    let mask = |text: String| redactor.mask_text(&text).to_string();
+    Failure {
+        code: failure.code,
+        message: mask(failure.message),
+        help: failure.help.map(mask),
+        details: failure.details.map(|details| redactor.mask_json(&details)),
+    }
 }
 
 fn masked_verification(verification: Verification, redactor: &Redactor) -> Verification {

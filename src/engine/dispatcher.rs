@@ -42,13 +42,27 @@ pub async fn drive(
 
 type Ack = oneshot::Sender<Result<(), crate::attempt::Stopped>>;
 
+/// An input with what is owed for it once its events are stored.
+struct Waiting {
+    input: Input,
+    ack: Option<Ack>,
+    inbox: Option<i64>,
+}
+
+impl From<Input> for Waiting {
+    fn from(input: Input) -> Self {
+        Waiting { input, ack: None, inbox: None }
+    }
+}
+
 struct Dispatcher {
     parts: Parts,
     setup: Setup,
     folded: Folded,
     payloads: Payloads,
     task_files: Arc<JsonMap>,
-    inputs: VecDeque<Input>,
+    inputs: VecDeque<Waiting>,
+    now: Timestamp,
     pending: Vec<Event>,
     acks: Vec<Ack>,
     effects: Vec<Effect>,
@@ -74,6 +88,7 @@ impl Dispatcher {
             folded,
             task_files: Arc::new(task_files),
             inputs: VecDeque::new(),
+            now: clock::now(),
             pending: Vec::new(),
             acks: Vec::new(),
             effects: Vec::new(),
@@ -93,33 +108,46 @@ impl Dispatcher {
         Ok(dispatcher)
     }
 
+    fn tell(&mut self, input: Input) {
+        self.inputs.push_back(input.into());
+    }
+
     fn begin(&mut self, fresh: bool) {
         match self.setup.opening.clone() {
             Opening::Start { digest, environment } if fresh => {
                 let params = (*self.setup.params).clone();
-                self.inputs.push_back(Input::Started { digest, params, environment });
+                self.tell(Input::Started { digest, params, environment });
             }
-            Opening::Start { .. } | Opening::Resume => self.inputs.push_back(Input::Recovered),
+            Opening::Start { .. } | Opening::Resume | Opening::Answer { .. } => {
+                self.tell(Input::Recovered { cancel: None });
+            }
             Opening::Retry { from } => {
                 let reason = "asked for by `kb run retry`".to_owned();
-                self.inputs.push_back(Input::Reset { roots: from, reason });
+                self.tell(Input::Reset { roots: from, reason });
             }
-            Opening::Answer { step, approved, by } => {
-                self.inputs.push_back(Input::Recovered);
-                self.answer(step.as_deref(), approved, &by);
-            }
-            Opening::Cancel { by } => {
-                self.inputs.push_back(Input::CancelRequested { by });
-                self.inputs.push_back(Input::Recovered);
-            }
+            Opening::Cancel { by } => self.tell(Input::Recovered { cancel: Some(by) }),
         }
     }
 
     async fn run(&mut self) -> Result<(), EngineError> {
         let mut inbox = tokio::time::interval(INBOX_INTERVAL);
         inbox.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        // First the taking over, then what was left for the run while it had no holder.
+        self.tick()?;
+        if let Opening::Answer { step, approved, by } = self.setup.opening.clone() {
+            self.answer(step.as_deref(), approved, &by);
+        }
+        self.look_into_inbox()?;
         loop {
             self.tick()?;
+            if self.leaving && !self.abandoned && !self.folded.state.status().has_ended() {
+                // Somebody may have left something for this holder in the meantime.
+                self.look_into_inbox()?;
+                self.leaving = self.inputs.is_empty();
+                if !self.leaving {
+                    continue;
+                }
+            }
             if self.leaving || self.abandoned {
                 self.stop_all().await;
                 return Ok(());
@@ -143,8 +171,10 @@ impl Dispatcher {
     /// Decides on everything that has come, stores, then acts; until nothing is left to decide.
     fn tick(&mut self) -> Result<(), EngineError> {
         while !self.inputs.is_empty() || !self.pending.is_empty() {
-            while let Some(input) = self.inputs.pop_front() {
-                self.decide(input);
+            // One moment for everything that is stored together: live and folded state agree.
+            self.now = clock::now();
+            while let Some(waiting) = self.inputs.pop_front() {
+                self.take_in(waiting);
                 if self.pending.len() >= BATCH {
                     break;
                 }
@@ -157,8 +187,26 @@ impl Dispatcher {
         Ok(())
     }
 
+    /// Decides on one input. What is owed for it is paid once its events are stored; a record that
+    /// the heart did not take belongs to an attempt that is over.
+    fn take_in(&mut self, waiting: Waiting) {
+        let before = self.pending.len();
+        self.decide(waiting.input);
+        self.taken.extend(waiting.inbox);
+        if let Some(ack) = waiting.ack {
+            let taken = self.pending[before..].iter().any(|e| matches!(e, Event::Recorded { .. }));
+            if taken {
+                self.acks.push(ack);
+            } else {
+                let _ = ack.send(Err(crate::attempt::Stopped));
+            }
+        }
+    }
+
     fn decide(&mut self, input: Input) {
-        let envelope = Envelope { at: clock::now(), epoch: self.setup.epoch, input };
+        // Each decision says anew whether the holder can leave.
+        self.effects.retain(|effect| *effect != Effect::Leave);
+        let envelope = Envelope { at: self.now, epoch: self.setup.epoch, input };
         let decision = decide(&self.setup.plan, &mut self.folded.state, envelope);
         tracing::debug!(events = decision.events.len(), effects = ?decision.effects, "decided");
         for event in &decision.events {
@@ -183,18 +231,19 @@ impl Dispatcher {
         let input = match effect {
             Effect::Evaluate { instance } => {
                 let found = prepare::evaluate(&self.scope(Some(*instance)), *instance);
-                let found = found.map(|f| self.store_found(f)).map_err(|e| *e);
+                let found = found.map(|f| self.store_found(f)).map_err(|e| self.masked(*e));
                 Input::Evaluated { instance: *instance, found }
             }
             Effect::Gather { instance } => {
                 let gathered = prepare::gather(&self.scope(None), *instance);
-                let output = gathered.unwrap_or(Json::Null);
-                Input::Gathered { instance: *instance, output: self.store_payload(output) }
+                let output = gathered.map(|o| self.store_payload(o)).map_err(|e| self.masked(*e));
+                Input::Gathered { instance: *instance, output }
             }
             Effect::Conclude => {
                 let outputs = prepare::conclude(&self.scope(None));
                 let masked = outputs.map(|o| self.parts.redactor.mask_json(&o));
-                Input::Concluded { outputs: masked.map(|o| self.store_payload(o)).map_err(|e| *e) }
+                let outputs = masked.map(|o| self.store_payload(o)).map_err(|e| self.masked(*e));
+                Input::Concluded { outputs }
             }
             Effect::Execute { instance, attempt, .. } => match self.set_values(*instance) {
                 Some(report) => {
@@ -204,7 +253,7 @@ impl Dispatcher {
             },
             _ => return false,
         };
-        self.inputs.push_back(input);
+        self.tell(input);
         true
     }
 
@@ -231,6 +280,8 @@ impl Dispatcher {
     fn store_found(&self, found: Found) -> Found {
         match found {
             Found::Items { keys, items: Payload::Inline(list), keyed } => {
+                let mask = |key: String| self.parts.redactor.mask_text(&key).into_owned();
+                let keys = keys.into_iter().map(mask).collect();
                 let masked = self.parts.redactor.mask_json(&list);
                 Found::Items { keys, items: self.store_payload(masked), keyed }
             }
@@ -258,9 +309,9 @@ impl Dispatcher {
         tracing::debug!(run = %self.setup.run, after = self.folded.seq, events = events.len(), "storing");
         let acks = std::mem::take(&mut self.acks);
         if !events.is_empty() {
-            let at = clock::now();
+            let at = self.now;
             let status = self.presents();
-            let durability = if events.iter().any(is_durable) {
+            let durability = if events.iter().any(|event| self.is_durable(event)) {
                 Durability::Durable
             } else {
                 Durability::Ordered
@@ -288,6 +339,24 @@ impl Dispatcher {
         Ok(())
     }
 
+    /// What must be on disk before anything follows from it (DESIGN §4).
+    fn is_durable(&self, event: &Event) -> bool {
+        match event {
+            Event::RunStarted { .. } | Event::RunEnded { .. } | Event::Answered { .. } => true,
+            Event::CancelRequested { .. } | Event::Reset { .. } => true,
+            Event::Started { instance, .. } => {
+                let step = &self.setup.plan.step(self.folded.state.instance(*instance).step).step;
+                let sends = matches!(&step.kind, StepKind::Http(http) if http.method != "GET");
+                !step.retry_safe || sends
+            }
+            _ => false,
+        }
+    }
+
+    fn masked(&self, failure: Failure) -> Failure {
+        attempts::masked_failure(failure, &self.parts.redactor)
+    }
+
     fn presents(&self) -> RunStatus {
         let state = &self.folded.state;
         if state.status() != RunStatus::Running {
@@ -311,7 +380,7 @@ impl Dispatcher {
                     cancel.cancel();
                 }
             }
-            Effect::Leave => self.leaving = true,
+            Effect::Leave => self.leaving = self.inputs.is_empty(),
             Effect::Evaluate { .. } | Effect::Gather { .. } | Effect::Conclude => {}
         }
     }
@@ -337,8 +406,8 @@ impl Dispatcher {
                 tokio::spawn(attempts::run(self.parts.clone(), line, request, cancel));
             }
             Err(failure) => {
-                let report = failed_report(OutcomeKind::ToolError, *failure);
-                self.inputs.push_back(Input::AttemptEnded { instance: ix, attempt, report });
+                let report = failed_report(OutcomeKind::ToolError, self.masked(*failure));
+                self.tell(Input::AttemptEnded { instance: ix, attempt, report });
             }
         }
     }
@@ -367,7 +436,7 @@ impl Dispatcher {
             }
             Err(failure) => {
                 let verification = attempts::broken_gate(&failure.message);
-                self.inputs.push_back(Input::Judged { instance: ix, attempt, verification });
+                self.tell(Input::Judged { instance: ix, attempt, verification });
             }
         }
     }
@@ -400,18 +469,17 @@ impl Dispatcher {
                     let _ = stored.send(Err(crate::attempt::Stopped));
                     return Ok(());
                 }
-                let record = *record;
-                self.inputs.push_back(Input::Recorded { instance, attempt, record });
-                self.acks.push(stored);
+                let input = Input::Recorded { instance, attempt, record: *record };
+                self.inputs.push_back(Waiting { input, ack: Some(stored), inbox: None });
             }
             Message::Ended { instance, attempt, report } => {
                 self.cancels.remove(&instance);
-                self.inputs.push_back(Input::AttemptEnded { instance, attempt, report: *report });
+                self.tell(Input::AttemptEnded { instance, attempt, report: *report });
             }
             Message::Judged { instance, attempt, verification } => {
                 self.cancels.remove(&instance);
                 let verification = *verification;
-                self.inputs.push_back(Input::Judged { instance, attempt, verification });
+                self.tell(Input::Judged { instance, attempt, verification });
             }
             Message::Broken(error) => return Err(error.into()),
         }
@@ -420,8 +488,8 @@ impl Dispatcher {
 
     fn obey(&mut self, command: Command) {
         match command {
-            Command::Drain(reason) => self.inputs.push_back(Input::Drain { reason }),
-            Command::Cancel(by) => self.inputs.push_back(Input::CancelRequested { by }),
+            Command::Drain(reason) => self.tell(Input::Drain { reason }),
+            Command::Cancel(by) => self.tell(Input::CancelRequested { by }),
             Command::Abandon => self.abandoned = true,
         }
     }
@@ -429,7 +497,7 @@ impl Dispatcher {
     fn expire(&mut self) {
         self.expires = None;
         if let Some(limit) = self.setup.plan.playbook().limits.timeout {
-            self.inputs.push_back(Input::Expired { limit_ms: limit.as_millis() as u64 });
+            self.tell(Input::Expired { limit_ms: limit.as_millis() as u64 });
         }
     }
 
@@ -440,28 +508,32 @@ impl Dispatcher {
                 return;
             }
             self.timers.pop_first();
-            self.inputs.push_back(Input::TimerDue { instance });
+            self.tell(Input::TimerDue { instance });
         }
     }
 
     fn look_into_inbox(&mut self) -> Result<(), EngineError> {
         for item in self.parts.journal.inbox(&self.setup.run)? {
-            let by =
-                item.body.get("by").and_then(Json::as_str).unwrap_or("another process").to_owned();
+            if self.taken.contains(&item.id) || self.inputs.iter().any(|w| w.inbox == Some(item.id))
+            {
+                continue;
+            }
+            let text = |key: &str| item.body.get(key).and_then(Json::as_str).map(str::to_owned);
+            let by = text("by").unwrap_or_else(|| "another process".to_owned());
+            let before = self.inputs.len();
             match item.kind.as_str() {
-                "cancel" => self.inputs.push_back(Input::CancelRequested { by }),
+                "cancel" => self.tell(Input::CancelRequested { by }),
                 "approve" => {
-                    let approved =
-                        item.body.get("approved").and_then(Json::as_bool).unwrap_or(true);
-                    let step = item.body.get("step").and_then(Json::as_str).map(str::to_owned);
-                    self.answer(step.as_deref(), approved, &by);
+                    let approved = item.body.get("approved").and_then(Json::as_bool);
+                    self.answer(text("step").as_deref(), approved.unwrap_or(true), &by);
                 }
                 _ => {}
             }
-            self.taken.push(item.id);
-        }
-        if self.inputs.is_empty() && !self.taken.is_empty() {
-            self.parts.journal.taken(&self.setup.run, &std::mem::take(&mut self.taken))?;
+            // The item is taken with the last of what came of it; with nothing, now.
+            match self.inputs.iter_mut().skip(before).next_back() {
+                Some(waiting) => waiting.inbox = Some(item.id),
+                None => self.parts.journal.taken(&self.setup.run, &[item.id])?,
+            }
         }
         Ok(())
     }
@@ -469,7 +541,7 @@ impl Dispatcher {
     fn answer(&mut self, step: Option<&str>, approved: bool, by: &str) {
         for instance in self.named(step) {
             let by = by.to_owned();
-            self.inputs.push_back(Input::Answered { instance, approved, by });
+            self.tell(Input::Answered { instance, approved, by });
         }
     }
 
@@ -533,11 +605,6 @@ fn failed_report(outcome: OutcomeKind, failure: Failure) -> AttemptReport {
         retry_after_ms: None,
         usage: Usage::NONE,
     }
-}
-
-/// What must be on disk before it is acknowledged (DESIGN §4).
-fn is_durable(event: &Event) -> bool {
-    matches!(event, Event::RunEnded { .. } | Event::Answered { .. } | Event::RunStarted { .. })
 }
 
 /// The task files that a plan's specialist steps name.

@@ -121,7 +121,8 @@ pub(super) fn unreadable(error: JournalError) -> EvalError {
 
 /// The run's outputs. After a failure, those that can still be had.
 pub(super) fn conclude(scope: &RunScope<'_>) -> Result<Json, EvalError> {
-    let lenient = scope.state.has_failed() || scope.state.is_cancelled();
+    let state = scope.state;
+    let lenient = state.has_failed() || state.is_cancelled() || state.has_expired();
     let mut outputs = JsonMap::new();
     for (name, template) in &scope.plan.playbook().outputs {
         match template.evaluate(scope) {

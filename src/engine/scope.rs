@@ -1,5 +1,6 @@
 use super::payloads::Payloads;
 use crate::definition::{ParamType, StepPhase};
+use crate::diagnostic::Code;
 use crate::expression::{Reference, Root, Scope};
 use crate::plan::Plan;
 use crate::run::{Instance, InstanceIx, RunStatus, State, StepStatus};
@@ -77,7 +78,7 @@ impl RunScope<'_> {
     fn run_field(&self, field: Option<&str>) -> Option<Arc<Json>> {
         let status = if self.state.is_cancelled() {
             RunStatus::Cancelled
-        } else if self.state.has_failed() {
+        } else if self.state.has_failed() || self.state.has_expired() {
             RunStatus::Failed
         } else if self.in_finally() {
             RunStatus::Succeeded
@@ -110,6 +111,9 @@ impl RunScope<'_> {
             .state
             .instances()
             .find(|(_, i)| i.status == StepStatus::Failed && !i.tolerated && i.item.is_none());
+        if failed.is_none() && self.state.has_expired() {
+            return json!({"code": Code::RUN_TIMED_OUT.as_str(), "message": "the run's own time is up"});
+        }
         failed.map_or(Json::Null, |(ix, instance)| {
             let mut error = error_of(instance);
             if let Some(map) = error.as_object_mut() {

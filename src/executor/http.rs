@@ -50,8 +50,9 @@ fn unexpected(outcome: Outcome, status: u16, url: &str) -> Outcome {
     Outcome { retry_after: retry_after(&response), ..Outcome::failed(kind, failure) }
 }
 
-/// `retry-after` in seconds; dates are ignored.
+/// `retry-after` in seconds, at most an hour; dates are ignored.
 fn retry_after(response: &Json) -> Option<Duration> {
     let text = response.get("headers")?.get("retry-after")?.as_str()?;
-    text.trim().parse().ok().map(Duration::from_secs)
+    let seconds: u64 = text.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds.min(3600)))
 }

@@ -215,6 +215,9 @@ pub enum Event {
         outcome: OutcomeKind,
         /// What is done about it: `retry`, `rework`.
         action: String,
+        /// Which row of the step's table.
+        #[serde(default)]
+        row: u32,
         /// How often this row was taken now.
         taken: u32,
         /// How often it may be.

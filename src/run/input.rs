@@ -26,8 +26,11 @@ pub enum Input {
         /// What is known of the place.
         environment: Json,
     },
-    /// A new holder folded the journal; what was in flight goes on.
-    Recovered,
+    /// A new holder folded the journal; what was in flight goes on, unless it comes to cancel.
+    Recovered {
+        /// Who wants the run to stop, where that is why there is a new holder.
+        cancel: Option<String>,
+    },
     /// An [`Effect::Evaluate`](super::Effect::Evaluate) has its answer.
     Evaluated {
         /// Whose.
@@ -71,8 +74,8 @@ pub enum Input {
     Gathered {
         /// The step.
         instance: InstanceIx,
-        /// Its output.
-        output: Payload,
+        /// Its output, or why it cannot be had.
+        output: Result<Payload, Failure>,
     },
     /// A person answered.
     Answered {

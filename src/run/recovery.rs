@@ -25,11 +25,6 @@ impl Action {
     }
 }
 
-/// The counter that a row of that name uses in an instance.
-pub(super) fn row_of(action: &str) -> usize {
-    usize::from(action == Action::Rework.as_str())
-}
-
 /// A row of the table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
@@ -88,7 +83,7 @@ pub fn table(step: &Step) -> Vec<Row> {
     rows
 }
 
-/// The row that is taken next, if any, with the delay before it.
+/// The row that is taken next, if any, with its place in the table and the delay before it.
 ///
 /// A rework that leads to the very same failure ends its row early: nothing was learnt. A `retry`
 /// does not: the same 429 twice is what a backoff is for.
@@ -97,17 +92,17 @@ pub(super) fn next(
     instance: &Instance,
     outcome: OutcomeKind,
     jitter: &Digest,
-) -> Option<(Row, Duration)> {
+) -> Option<(usize, Row, Duration)> {
     if step.max_attempts.is_some_and(|max| instance.attempt >= max) {
         return None;
     }
-    table(step).into_iter().find_map(|row| {
-        let taken = instance.taken[row_of(row.action.as_str())];
+    table(step).into_iter().enumerate().find_map(|(index, row)| {
+        let taken = instance.taken[index];
         let speaks = row.on.iter().any(|on| on.matches(outcome));
         let learnt = row.action == Action::Retry
             || instance.fingerprint.is_none_or(|before| before != fingerprint(instance));
         let delay = row.delay.as_ref().map_or(Duration::ZERO, |p| backoff(p, taken, jitter));
-        (speaks && taken < row.max && learnt).then_some((row, delay))
+        (speaks && taken < row.max && learnt).then_some((index, row, delay))
     })
 }
 

@@ -225,6 +225,11 @@ impl State {
         self.cancel.is_some()
     }
 
+    /// Whether the run's own time is up.
+    pub fn has_expired(&self) -> bool {
+        self.expired.is_some()
+    }
+
     /// Whether nothing new starts.
     pub fn is_draining(&self) -> bool {
         self.draining
@@ -299,14 +304,16 @@ impl State {
             Event::Judged { instance, verification, .. } => {
                 self.instances[instance.at()].verification = Some(verification.clone());
             }
-            Event::Recovered { instance, action, due, .. } => {
+            Event::Recovered { instance, row, due, .. } => {
                 let fingerprint = super::recovery::fingerprint(self.instance(*instance));
                 self.leave_slot(*instance);
                 let target = &mut self.instances[instance.at()];
                 target.status = StepStatus::Waiting;
                 target.due = Some(*due);
                 target.fingerprint = Some(fingerprint);
-                target.taken[super::recovery::row_of(action)] += 1;
+                if let Some(taken) = target.taken.get_mut(*row as usize) {
+                    *taken += 1;
+                }
             }
             Event::Waiting { instance, .. } => {
                 self.leave_slot(*instance);

@@ -97,7 +97,7 @@ impl Translator {
                 self.attempt_ended(at, *instance, *outcome, (output, failure), *usage)
             }
             E::Judged { instance, verification, .. } => self.judged(*instance, verification),
-            E::Recovered { instance, outcome, action, taken, max, reason, due } => {
+            E::Recovered { instance, outcome, action, taken, max, reason, due, .. } => {
                 let body = Body::RecoveryApplied {
                     outcome: outcome.name(),
                     row: action.clone(),

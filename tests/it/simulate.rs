@@ -332,7 +332,7 @@ impl Simulation {
                 self.tell(Input::TimerDue { instance });
             }
             Effect::Gather { instance } => {
-                self.tell(Input::Gathered { instance, output: Payload::inline(Json::Null) });
+                self.tell(Input::Gathered { instance, output: Ok(Payload::inline(Json::Null)) });
             }
             Effect::Conclude => {
                 self.tell(Input::Concluded { outputs: Ok(Payload::inline(Json::Null)) })
@@ -363,7 +363,7 @@ impl Simulation {
         self.open.clear();
         self.left = false;
         if !self.state.status().has_ended() {
-            self.tell(Input::Recovered);
+            self.tell(Input::Recovered { cancel: None });
         }
     }
 
@@ -389,7 +389,7 @@ impl Simulation {
                 if !matches!(
                     old,
                     Input::Started { .. }
-                        | Input::Recovered
+                        | Input::Recovered { .. }
                         | Input::CancelRequested { .. }
                         | Input::Reset { .. }
                         | Input::Drain { .. }
@@ -506,6 +506,64 @@ fn cancelling_at_any_moment_ends_the_run_with_no_live_step() {
                 simulation.state.instances().all(|(_, i)| i.status.has_ended()),
                 "a live step is left"
             );
+        });
+    }
+}
+
+#[test]
+fn a_holder_that_comes_to_cancel_or_finds_the_time_up_starts_no_main_step() {
+    for seed in 0..seeds() {
+        named(seed, |seed| {
+            let mut dice = Dice(seed.wrapping_mul(271_828));
+            let (plan, fates, rules) = world(&mut dice);
+            let mut simulation = Simulation::new(plan, fates, rules);
+            simulation.tell(Input::Started {
+                digest: Digest::of("seed"),
+                params: Json::Null,
+                environment: Json::Null,
+            });
+            for _ in 0..dice.below(10) {
+                if simulation.open.is_empty() {
+                    break;
+                }
+                let effect = simulation.open.swap_remove(dice.below(simulation.open.len()));
+                simulation.answer(effect);
+            }
+            if simulation.state.status().has_ended() {
+                return;
+            }
+            let expires = dice.chance(50);
+            let main_was_open = simulation
+                .statuses()
+                .iter()
+                .any(|(id, status)| id.starts_with('s') && !status.has_ended());
+            let told = simulation.stored.len();
+            if expires {
+                simulation.tell(Input::Expired { limit_ms: 5 });
+            }
+            // The holder dies with everything that it had not done yet.
+            simulation.state = State::new(&simulation.plan, simulation.rules);
+            for (at, event) in simulation.stored.clone() {
+                simulation.state.apply(&simulation.plan, at, &event);
+            }
+            simulation.open.clear();
+            let cancel = (!expires).then(|| "a test".to_owned());
+            simulation.tell(Input::Recovered { cancel });
+            while !simulation.open.is_empty() {
+                let effect = simulation.open.swap_remove(dice.below(simulation.open.len()));
+                simulation.answer(effect);
+            }
+            for (_, event) in &simulation.stored[told..] {
+                if let Event::Started { instance, .. } = event {
+                    let step = simulation.plan.step(simulation.state.instance(*instance).step);
+                    assert!(!main_was_open || step.is_finally(), "a main step began");
+                }
+            }
+            assert!(simulation.state.status().has_ended());
+            let finals = simulation.statuses();
+            let cut =
+                finals.iter().any(|(id, s)| id.starts_with('f') && *s == StepStatus::Cancelled);
+            assert!(!main_was_open || !cut, "`finally` was cut off");
         });
     }
 }

@@ -121,6 +121,7 @@ fn a_retried_step_tells_each_attempt_and_the_row_that_was_taken() {
     assert_eq!(end["durationMs"], 10);
     let recovered = stream
         .say(Event::Recovered {
+            row: 0,
             instance: A,
             outcome: OutcomeKind::Exit(1),
             action: "retry".to_owned(),
@@ -380,6 +381,7 @@ fn every_event_keeps_the_published_schema() {
         attempt_ended(A, 1, OutcomeKind::Timeout, 1),
         Event::Judged { instance: A, attempt: 1, verification },
         Event::Recovered {
+            row: 0,
             instance: A,
             outcome: OutcomeKind::Timeout,
             action: "retry".to_owned(),

@@ -39,6 +39,10 @@ impl Decider<'_> {
             usage,
         });
         match outcome {
+            // What no gate has seen does not count as done, and a run that stops lets none look.
+            OutcomeKind::Ok if self.has_gate(ix) && self.stopping(ix) => {
+                self.end(ix, StepStatus::Cancelled, None);
+            }
             OutcomeKind::Ok if self.has_gate(ix) => self.verify(ix),
             OutcomeKind::Ok => self.end(ix, StepStatus::Succeeded, None),
             OutcomeKind::Cancelled => self.end(ix, StepStatus::Cancelled, None),
@@ -65,6 +69,9 @@ impl Decider<'_> {
         let verdict = verification.verdict;
         let output = self.gate_output(ix, &verification);
         self.emit(Event::Judged { instance: ix, attempt, verification });
+        if verdict == Verdict::Inconclusive && self.stopping(ix) {
+            return self.end(ix, StepStatus::Cancelled, None);
+        }
         let verify = self.step(ix).verify.as_ref();
         let on_failed = verify.map(|v| v.on_failed);
         let on_inconclusive =
@@ -102,18 +109,19 @@ impl Decider<'_> {
     fn recover(&mut self, ix: InstanceIx, outcome: OutcomeKind, retry_after_ms: Option<u64>) {
         let next = recovery::next(self.step(ix), self.instance(ix), outcome, &self.jitter(ix));
         let stops = self.stopping(ix);
-        let Some((row, delay)) = next.filter(|_| !stops) else {
+        let Some((index, row, delay)) = next.filter(|_| !stops) else {
             return self.end(ix, StepStatus::Failed, Some(self.failure_of(ix, outcome)));
         };
         let delay = delay.max(Duration::from_millis(retry_after_ms.unwrap_or(0)));
         let due = self.at.after(delay);
         let action = row.action.as_str().to_owned();
-        let taken = self.instance(ix).taken[recovery::row_of(&action)] + 1;
+        let taken = self.instance(ix).taken[index] + 1;
         let reason = self.failure_of(ix, outcome).message;
         self.emit(Event::Recovered {
             instance: ix,
             outcome,
             action,
+            row: index as u32,
             taken,
             max: row.max,
             reason,

@@ -14,9 +14,10 @@ impl Decider<'_> {
         if !again {
             self.emit(Event::CancelRequested { by });
         }
+        let main_was_over = self.state.open_main == 0;
         self.stop_main();
-        // Once the main steps are over, or when asked a second time, `finally` stops as well.
-        if again || self.state.open_main == 0 {
+        // Where the main steps were over before, or when asked a second time, `finally` stops too.
+        if again || main_was_over {
             self.stop(StepPhase::Finally);
         }
     }

@@ -12,9 +12,10 @@ impl Decider<'_> {
         if self.state.status.has_ended() || open > 0 {
             return;
         }
+        let expired = self.state.expired.map(out_of_time);
         let (outputs, failure) = match outputs {
-            Ok(outputs) => (outputs, self.state.expired.map(out_of_time)),
-            Err(failure) => (Payload::inline(Json::Null), Some(failure)),
+            Ok(outputs) => (outputs, expired),
+            Err(failure) => (Payload::inline(Json::Null), expired.or(Some(failure))),
         };
         let status = if self.state.is_cancelled() {
             RunStatus::Cancelled
@@ -28,6 +29,7 @@ impl Decider<'_> {
     }
 }
 
+/// Why a run whose own time is up has failed.
 fn out_of_time(limit_ms: u64) -> Failure {
     let limit = format_duration(Duration::from_millis(limit_ms));
     Failure::new(Code::RUN_TIMED_OUT.as_str(), format!("the run took longer than its {limit}"))

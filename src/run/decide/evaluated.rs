@@ -34,12 +34,15 @@ impl Decider<'_> {
         self.items_changed(ix);
     }
 
-    pub(super) fn gathered(&mut self, ix: InstanceIx, output: Payload) {
+    pub(super) fn gathered(&mut self, ix: InstanceIx, output: Result<Payload, Failure>) {
         let live = self.exists(ix) && !self.instance(ix).status.has_ended();
         if !live || self.instance(ix).items.as_ref().is_none_or(|items| items.ended < items.count) {
             return;
         }
-        let output = Some(output);
+        let output = match output {
+            Ok(output) => Some(output),
+            Err(failure) => return self.end(ix, StepStatus::Failed, Some(failure)),
+        };
         let status = StepStatus::Succeeded;
         self.emit(Event::Ended { instance: ix, status, tolerated: false, output, failure: None });
         self.after_end(ix);

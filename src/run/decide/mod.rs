@@ -59,7 +59,7 @@ impl Decider<'_> {
             Input::Started { digest, params, environment } => {
                 self.started(digest, params, environment)
             }
-            Input::Recovered => self.recovered(),
+            Input::Recovered { cancel } => self.recovered(cancel),
             Input::Evaluated { instance, found } => self.evaluated(instance, found),
             Input::Recorded { instance, attempt, record } => {
                 self.recorded(instance, attempt, record)

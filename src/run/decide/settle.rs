@@ -13,7 +13,7 @@ impl Decider<'_> {
     }
 
     /// A new holder: what was in flight goes on, what waited is asked for again.
-    pub(super) fn recovered(&mut self) {
+    pub(super) fn recovered(&mut self, cancel: Option<String>) {
         if self.state.status.has_ended() {
             return;
         }
@@ -25,8 +25,14 @@ impl Decider<'_> {
             .map(|(ix, _)| ix)
             .collect();
         self.emit(Event::RunResumed { epoch: self.epoch, in_flight: in_flight.clone() });
+        if let Some(by) = cancel.filter(|_| !self.state.is_cancelled()) {
+            self.emit(Event::CancelRequested { by });
+        }
         for ix in in_flight {
             self.go_on(ix);
+        }
+        if self.stopping_main() {
+            self.stop_main();
         }
         let waiting: Vec<_> =
             self.state.instances().filter_map(|(ix, i)| Some((ix, i.due?))).collect();
@@ -45,14 +51,19 @@ impl Decider<'_> {
     }
 
     fn go_on(&mut self, ix: InstanceIx) {
-        if self.instance(ix).status == StepStatus::Verifying {
-            self.verify(ix);
-        } else if self.state.is_cancelled() && self.step(ix).phase == StepPhase::Main {
+        let status = self.instance(ix).status;
+        if status.has_ended() {
+            return;
+        }
+        if self.stopping(ix) {
             self.end(ix, StepStatus::Cancelled, None);
+        } else if status == StepStatus::Verifying {
+            self.verify(ix);
         } else if self.step(ix).retry_safe {
             self.execute(ix, true);
         } else {
-            let reason = "it was under way when `kb` stopped, and `retrySafe: false` says that it must not simply run again";
+            let reason = "it was under way when `kb` stopped, and `retrySafe: false` says that it \
+                          must not simply run again";
             self.emit(Event::Waiting { instance: ix, reason: reason.to_owned() });
         }
     }

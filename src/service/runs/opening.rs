@@ -178,13 +178,13 @@ pub fn answer(
     let journal = place.journal(Default::default())?;
     if journal.is_held(&run)? {
         let key = format!("approve-{}-{}", step.unwrap_or("*"), clock::now().0);
-        journal.post(
-            &run,
-            &key,
-            "approve",
-            json!({"by": by, "step": step, "approved": approved}),
-        )?;
-        return Ok(Answered::Told(run));
+        let body = json!({"by": by, "step": step, "approved": approved});
+        journal.post(&run, &key, "approve", body)?;
+        if journal.is_held(&run)? {
+            return Ok(Answered::Told(run));
+        }
+        let prepared = reopen(place, run, &Overrides::default(), |_| Ok(Opening::Resume))?;
+        return Ok(Answered::Ready(Box::new(prepared)));
     }
     drop(journal);
     let opening = Opening::Answer { step: step.map(str::to_owned), approved, by: by.to_owned() };
@@ -202,7 +202,12 @@ pub fn cancel(place: Place, name: &str, by: &str) -> Result<Cancelled, ServiceEr
     if journal.is_held(&run)? {
         let key = format!("cancel-{}", clock::now().0);
         journal.post(&run, &key, "cancel", json!({"by": by}))?;
-        return Ok(Cancelled::Told(run));
+        // A holder that left in between did not read it; what was left waits for the next one.
+        if journal.is_held(&run)? {
+            return Ok(Cancelled::Told(run));
+        }
+        let prepared = reopen(place, run, &Overrides::default(), |_| Ok(Opening::Resume))?;
+        return Ok(Cancelled::Ready(Box::new(prepared)));
     }
     drop(journal);
     let opening = Opening::Cancel { by: by.to_owned() };
@@ -239,6 +244,15 @@ fn reopen(
     let tiers = needs_model.then(|| Tiers::thawed(&frozen.tiers, &catalog.settings, &place.env));
     let assembled = assemble(&place, &catalog.settings, &frozen, tiers, None)?;
     let epoch = assembled.parts.journal.take(&run)?;
+    // A holder that died before its first event left a run that has yet to begin.
+    let unbegun = assembled.parts.journal.events(&run, 0)?.is_empty();
+    let opening = match opening {
+        Opening::Resume | Opening::Answer { .. } if unbegun => {
+            let environment = environment(&assembled, &frozen);
+            Opening::Start { digest: frozen.digest(), environment }
+        }
+        other => other,
+    };
     Ok(assembled.prepare(place, run, epoch, plan, frozen, opening))
 }
 

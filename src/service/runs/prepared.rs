@@ -1,4 +1,5 @@
 use super::place::Place;
+use crate::diagnostic::Code;
 use crate::engine::{self, Command, EngineError, Opening, Parts, Setup, Summary, Update};
 use crate::llm::Recording;
 use crate::plan::Plan;
@@ -60,19 +61,24 @@ impl Prepared {
             updates,
             commands,
         };
+        let run = setup.run.clone();
         let driven = engine::drive(self.parts, setup, self.task_files).await;
+        let summary = driven.map_err(|error| match error {
+            EngineError::Journal(error) => ServiceError::Journal(error),
+            EngineError::Mismatch { .. } => unusable(error.to_string()),
+        })?;
         if let Some((recording, path)) = self.recording {
             recording.write_to(&path).map_err(|error| {
-                let message =
-                    format!("the script could not be written to `{}`: {error}", path.display());
-                ServiceError::environment(Failure::new("KB0801", message))
+                let (status, path) = (summary.status, path.display());
+                unusable(format!(
+                    "run `{run}` has {status}, but its script could not be written to `{path}`: {error}"
+                ))
             })?;
         }
-        driven.map_err(|error| match error {
-            EngineError::Journal(error) => ServiceError::Journal(error),
-            EngineError::Mismatch { .. } => {
-                ServiceError::environment(Failure::new("KB0801", error.to_string()))
-            }
-        })
+        Ok(summary)
     }
+}
+
+fn unusable(message: String) -> ServiceError {
+    ServiceError::environment(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), message))
 }
