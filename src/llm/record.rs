@@ -1,5 +1,6 @@
 use super::yaml::yaml;
 use super::{Asker, CallRequest, ChatReply, ChatRequest, ModelError, ModelProvider, ModelRef};
+use crate::redaction::Redactor;
 use crate::value::{Json, JsonMap, Tier};
 use futures::future::BoxFuture;
 use serde_json::json;
@@ -15,23 +16,26 @@ const LONGEST_DELAY_MS: u64 = 3_600_000;
 /// Asks another provider and keeps every answer, to be written as a script (`--record FILE`).
 ///
 /// Turns stand under their instance, from the second attempt on with `#attempt` behind it. What a
-/// script cannot say is left out: an answer that never came because the run was stopped.
+/// script cannot say is left out: an answer that never came because the run was stopped. Secrets that
+/// a model saw and repeated are masked, since a script is a file that people share.
 pub struct Recording {
     inner: Arc<dyn ModelProvider>,
+    redactor: Arc<Redactor>,
     turns: Mutex<BTreeMap<String, BTreeMap<u32, Json>>>,
 }
 
 impl Recording {
     /// A recording of that provider, empty so far.
-    pub fn new(inner: Arc<dyn ModelProvider>) -> Self {
-        Recording { inner, turns: Mutex::default() }
+    pub fn new(inner: Arc<dyn ModelProvider>, redactor: Arc<Redactor>) -> Self {
+        Recording { inner, redactor, turns: Mutex::default() }
     }
 
     /// What was heard so far, as `kb.script/1`.
     pub fn script(&self) -> String {
         let turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        let steps: JsonMap =
-            turns.iter().map(|(key, turns)| (key.clone(), in_order(turns))).collect();
+        let key = |key: &str| self.redactor.mask_text(key).into_owned();
+        let turns = turns.iter().map(|(instance, turns)| (key(instance), self.in_order(turns)));
+        let steps: JsonMap = turns.collect();
         yaml(&json!({"schema": "kb.script/1", "steps": steps}))
     }
 
@@ -41,6 +45,28 @@ impl Recording {
         part.push(".part");
         std::fs::write(&part, self.script())?;
         std::fs::rename(&part, path)
+    }
+
+    /// The turns from the first on; one that was not heard stands as an answer that was cut off.
+    fn in_order(&self, turns: &BTreeMap<u32, Json>) -> Json {
+        let last = turns.last_key_value().map_or(0, |(turn, _)| *turn);
+        let missing = || json!({"error": {"status": 0, "message": "this turn was not recorded"}});
+        let turn = |turn| turns.get(&turn).map_or_else(missing, |turn| self.masked(turn));
+        (1..=last).map(turn).collect()
+    }
+
+    /// Masks what a model or its provider wrote. Counts stay numbers, whatever a secret looks like.
+    fn masked(&self, turn: &Json) -> Json {
+        let mut turn = turn.clone();
+        for part in ["say", "calls", "output"] {
+            if let Some(part) = turn.get_mut(part) {
+                *part = self.redactor.mask_json(part);
+            }
+        }
+        if let Some(message) = turn.pointer_mut("/error/message") {
+            *message = self.redactor.mask_json(message);
+        }
+        turn
     }
 
     fn keep(&self, asker: &Asker, turn: Json) {
@@ -80,13 +106,6 @@ fn key(asker: &Asker) -> String {
         0 | 1 => asker.instance.clone(),
         attempt => format!("{}#{attempt}", asker.instance),
     }
-}
-
-/// The turns from the first on; one that was not heard stands as an answer that was cut off.
-fn in_order(turns: &BTreeMap<u32, Json>) -> Json {
-    let last = turns.last_key_value().map_or(0, |(turn, _)| *turn);
-    let missing = || json!({"error": {"status": 0, "message": "this turn was not recorded"}});
-    (1..=last).map(|turn| turns.get(&turn).cloned().unwrap_or_else(missing)).collect()
 }
 
 fn said(reply: &ChatReply) -> Json {

@@ -20,7 +20,7 @@ mod sandbox;
 mod spawn;
 mod supervisor;
 
-pub use base_environment::{BaseEnvironment, is_dangerous_variable};
+pub use base_environment::BaseEnvironment;
 pub use capture::Stream;
 pub use exited::{End, Exited};
 pub use sandbox::{WriteLimits, kernel_holds_writes};

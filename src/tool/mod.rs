@@ -35,10 +35,11 @@ mod spec;
 mod toolbox;
 mod walk;
 
+pub use crate::definition::ToolLevel;
 pub use call::{Call, CallResult, Caller};
 pub use guard::Workspace;
 pub use outputs::OutputStore;
 pub use path_error::PathError;
 pub use policy::Approvals;
-pub use spec::{Tool, ToolDescription, ToolLevel, ToolSpec};
+pub use spec::{Tool, ToolDescription, ToolSpec};
 pub use toolbox::{Toolbox, ToolboxParts, result_text, sandbox_level};

@@ -1,4 +1,4 @@
-use super::{Call, CallResult, Toolbox};
+use super::{Call, CallResult, ToolLevel, Toolbox};
 use crate::value::Json;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
@@ -32,19 +32,6 @@ pub struct ToolSpec {
     pub output: Json,
     /// Whether calling it twice changes nothing: an unknown outcome may then be asked again.
     pub only_reads: bool,
-}
-
-/// How dangerous a tool is (003 §4.5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ToolLevel {
-    /// Needs nothing.
-    Safe,
-    /// Reads, inside allowed paths.
-    Moderate,
-    /// Writes; being whitelisted in the project is the permission.
-    Restricted,
-    /// Runs commands; needs a person's or the sandbox's approval.
-    Critical,
 }
 
 /// A tool as a model is told of it.

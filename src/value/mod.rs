@@ -4,6 +4,7 @@
 //! Pure: no clock, no environment, no files. Everything here is checked at construction, so that a
 //! value of one of these types needs no second look.
 
+mod dangerous_variable;
 mod digest;
 mod duration;
 mod ids;
@@ -15,6 +16,7 @@ mod outcome;
 mod timestamp;
 mod usage;
 
+pub use dangerous_variable::is_dangerous_variable;
 pub use digest::{Digest, Hasher};
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use ids::{DefinitionId, IdError, RunId, SpecialistId, StepId, ToolName};

@@ -1,7 +1,8 @@
 //! Processes: how they end, what is kept of them, and that nothing of them is left.
 
+use kb::process::ProcessLevel;
 use kb::process::{BaseEnvironment, End, Exited, OnLine, Spawn, Stream, Supervisor};
-use kb::process::{ProcessLevel, is_dangerous_variable};
+use kb::value::is_dangerous_variable;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};

@@ -7,6 +7,7 @@ pub(super) mod name_clash;
 pub(super) mod name_form;
 pub(super) mod param_values;
 pub(super) mod pattern;
+pub(super) mod secret_variables;
 pub(super) mod shell_text;
 pub(super) mod tool_input;
 pub(super) mod url;

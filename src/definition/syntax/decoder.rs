@@ -1,6 +1,6 @@
 use super::{Node, Scalar, ScalarKind, Value};
 use crate::diagnostic::{Code, Diagnostic, Span, nearest};
-use crate::expression::{Names, Style};
+use crate::expression::{Names, Root, Style};
 use crate::value::parse_duration;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -18,6 +18,10 @@ pub(crate) struct Decoder {
     suggestions: u32,
     /// Parameters whose values are secrets.
     pub(crate) secret_params: BTreeSet<String>,
+    /// What each variable of an `env:` reads, as often as it reads something.
+    pub(crate) env_sources: Vec<(String, Root)>,
+    /// Variables that are read where no secret may stand.
+    pub(crate) env_reads: Vec<(String, Span)>,
 }
 
 impl Decoder {

@@ -2,6 +2,7 @@ use super::templates::Secrets;
 use super::{Decoder, Node};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::expression::{Template, placeholders_in};
+use crate::value::is_dangerous_variable;
 
 impl Decoder {
     /// `env:` — names with templates; names that would let a value run code take literals only.
@@ -13,7 +14,7 @@ impl Decoder {
                     Diagnostic::error(Code::BAD_ID, name.span, message)
                         .help("letters, digits and `_`, not starting with a digit"),
                 );
-            } else if is_dangerous(&name.text) && self.holds_placeholder(value) {
+            } else if runs_code(&name.text) && self.holds_placeholder(value) {
                 let message =
                     format!("a value cannot set `{}`, which makes programs run code", name.text);
                 self.push(
@@ -22,7 +23,12 @@ impl Decoder {
                 );
             }
         }
-        self.template_map(node, key, Secrets::Allowed)
+        let environment = self.template_map(node, key, Secrets::Allowed);
+        for (name, value) in &environment {
+            let references = value.references().iter();
+            self.env_sources.extend(references.map(|found| (name.clone(), found.root.clone())));
+        }
+        environment
     }
 
     fn holds_placeholder(&self, value: &Node) -> bool {
@@ -37,18 +43,8 @@ pub(crate) fn is_variable(name: &str) -> bool {
         && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// Variables by which loaders, shells and runtimes take in code (DESIGN §6).
-fn is_dangerous(name: &str) -> bool {
-    const NAMES: [&str; 9] = [
-        "BASH_ENV",
-        "ENV",
-        "NODE_OPTIONS",
-        "PROMPT_COMMAND",
-        "PYTHONSTARTUP",
-        "PYTHONPATH",
-        "PERL5OPT",
-        "RUBYOPT",
-        "JAVA_TOOL_OPTIONS",
-    ];
-    NAMES.contains(&name) || ["LD_", "DYLD_", "GIT_"].iter().any(|prefix| name.starts_with(prefix))
+/// Variables by which loaders, shells and runtimes take in code (DESIGN §6), and the one by which
+/// programs are found: a value there would choose what a literal name starts.
+fn runs_code(name: &str) -> bool {
+    name == "PATH" || is_dangerous_variable(name)
 }

@@ -3,7 +3,7 @@ use super::outline::Outline;
 use super::step::{STEP_KEYS, step};
 use super::templates::Secrets;
 use super::{Decoder, Fields, Node, params};
-use crate::definition::check::{dependencies, duplicates, name_clash, name_form};
+use crate::definition::check::{dependencies, duplicates, name_clash, name_form, secret_variables};
 use crate::definition::model::{
     DefinitionForm, Limits, NotYet, Order, Param, ParamType, Playbook, Step, StepPhase,
 };
@@ -78,6 +78,12 @@ pub(crate) fn playbook(
     if order == Some(Order::Sequential) {
         chain(&mut main);
     }
+    let outputs = fields
+        .get("outputs")
+        .map(|node| decoder.value_map(node, "outputs", Secrets::Refused))
+        .unwrap_or_default();
+    let env = fields.get("env").map(|node| decoder.environment(node, "env")).unwrap_or_default();
+    secret_variables::check(decoder);
     let (id, span) = id?;
     Some(Playbook {
         name: text(&fields, "name", decoder).unwrap_or_else(|| id.to_string()),
@@ -88,11 +94,8 @@ pub(crate) fn playbook(
         params,
         steps: main,
         finally: last,
-        outputs: fields
-            .get("outputs")
-            .map(|node| decoder.value_map(node, "outputs", Secrets::Refused))
-            .unwrap_or_default(),
-        env: fields.get("env").map(|node| decoder.environment(node, "env")).unwrap_or_default(),
+        outputs,
+        env,
         limits: fields.get("limits").map(|node| limits(node, decoder)).unwrap_or_default(),
         order: order.unwrap_or_default(),
         span,

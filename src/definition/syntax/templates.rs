@@ -10,6 +10,10 @@ pub(crate) enum Secrets {
     Refused,
 }
 
+/// Where secrets may stand, as people are told.
+pub(crate) const SECRET_PLACES: &str =
+    "secrets go into `env`, the headers, query and body of `http`, and the `input` of a tool";
+
 impl Decoder {
     /// A text with placeholders, or `{text, raw: true}`.
     pub(crate) fn template(
@@ -182,12 +186,20 @@ impl Decoder {
             let name = match &reference.root {
                 Root::Secret(name) => format!("secrets.{name}"),
                 Root::Param(name) if self.secret_params.contains(name) => name.clone(),
+                Root::Params => match self.secret_params.first() {
+                    Some(name) => name.clone(),
+                    None => continue,
+                },
+                // Whether it holds a secret is known when every `env:` has been read.
+                Root::Env(name) => {
+                    self.env_reads.push((name.clone(), reference.span));
+                    continue;
+                }
                 _ => continue,
             };
             let message = format!("the secret `{name}` cannot stand here");
             self.push(
-                Diagnostic::error(Code::SECRET_PLACE, reference.span, message)
-                    .help("secrets go into `env`, the headers, query and body of `http`, and the `input` of a tool"),
+                Diagnostic::error(Code::SECRET_PLACE, reference.span, message).help(SECRET_PLACES),
             );
         }
     }

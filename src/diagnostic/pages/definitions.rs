@@ -145,7 +145,8 @@ data, never a part of a shell script, a program's name, or the scheme and host o
     env: {TITLE: \"{{title}}\"}
     run: [echo, \"{{title}}\"]                     # or without a shell
 
-Hand the value over as `env:` or as an argument.";
+Hand the value over as `env:` or as an argument. Variables that make programs load something, such
+as `PATH`, `LD_PRELOAD` or `NODE_OPTIONS`, take literals only.";
 
     NO_SUCH_TOOL = "KB0217", "no such tool",
         "The tool is not one of the built-in ones, nor one that the documents plan. `fs:*` means all
@@ -178,7 +179,9 @@ tool. Elsewhere they would end up in prompts, logs or file names.
     task: \"Use the token {{secrets.TOKEN}}\"         # a model would see it
     env: {TOKEN: \"{{secrets.TOKEN}}\"}
 
-Hand it over through one of these places.";
+Hand it over through one of these places. A variable that was given a secret in any `env:` of the
+definition counts as one: `{{env.TOKEN}}` may stand where the secret may. A variable of the same name
+that holds none needs another name.";
 
     BAD_SETTING = "KB0221", "a setting contradicts itself",
         "A setting is readable, but cannot be meant so: a tier that is none, a ladder that goes down, a

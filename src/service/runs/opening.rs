@@ -321,8 +321,10 @@ fn assemble(
         (None, Some(tiers)) => Some(Arc::new(GenaiProvider::new(tiers))),
         (None, None) => None,
     };
-    let recording =
-        provider.clone().zip(record).map(|(inner, path)| (Arc::new(Recording::new(inner)), path));
+    let recording = provider
+        .clone()
+        .zip(record)
+        .map(|(inner, path)| (Arc::new(Recording::new(inner, redactor.clone())), path));
     let provider = match &recording {
         Some((recording, _)) => Some(recording.clone() as Arc<dyn ModelProvider>),
         None => provider,

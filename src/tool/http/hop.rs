@@ -43,8 +43,9 @@ const RESERVED: [&str; 10] = [
     "expect",
     "proxy-connection",
 ];
-/// Headers that are meant for one place only.
-const CREDENTIALS: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
+/// What goes along to another origin. Any other header may be a credential: `X-Api-Key` has many
+/// names.
+const HARMLESS: [&str; 4] = ["accept", "accept-language", "content-type", "user-agent"];
 
 impl Hop {
     pub(super) fn first(request: &HttpRequest) -> Result<Hop, HttpError> {
@@ -79,7 +80,13 @@ impl Hop {
     pub(super) fn next(mut self, status: u16, target: &str) -> Result<Hop, HttpError> {
         let url = checked(target, Some(&self.url))?;
         if url.origin() != self.url.origin() {
-            CREDENTIALS.iter().for_each(|name| drop(self.headers.remove(*name)));
+            self.headers = HARMLESS
+                .iter()
+                .filter_map(|name| {
+                    Some((HeaderName::from_static(name), self.headers.remove(*name)?))
+                })
+                .collect();
+            self.body = None;
         }
         let reads = matches!(self.method, Method::GET | Method::HEAD);
         if status == 303 || (matches!(status, 301 | 302) && !reads) {

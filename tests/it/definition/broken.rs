@@ -272,6 +272,48 @@ steps:
 }
 
 #[test]
+fn a_variable_that_holds_a_secret_is_one() {
+    insta::assert_snapshot!(said(FileRole::Playbook, "p.yml",
+        "schema: kb.playbook/1
+id: p
+params: [{name: token, type: secret, required: true}, {name: plain}]
+env: {LAST: \"{{env.NEXT}}\", NEXT: \"a{{env.T}}\", FREE: \"{{plain}}\", LOOP: \"{{env.LOOP}}\"}
+defaults: {env: {T: \"{{token}}\"}}
+steps:
+  - {id: a, run: [curl, \"{{env.T}}\"]}
+  - {id: b, specialist: s, task: \"use {{env.LAST}}\"}
+  - {id: c, set: {t: \"{{env.OWN}}\"}, env: {OWN: \"{{env.NEXT}}\"}}
+  - {id: d, run: x, condition: \"env.T == 'x'\", forEach: \"{{[env.T]}}\"}
+  - {id: e, run: x, cwd: \"{{env.FREE}}{{env.LOOP}}\", env: {OTHER: \"{{env.T}}\"}}
+  - {id: f, http: {url: https://a.b, headers: {A: \"{{env.T}}\"}}}
+  - {id: g, set: {all: \"{{params}}\"}}
+outputs: {t: \"{{env.T}}\"}
+").1, @"
+    error KB0220 7:28 `env.T` holds a secret, which cannot stand here | secrets go into `env`, the headers, query and body of `http`, and the `input` of a tool
+    error KB0220 8:41 `env.LAST` holds a secret, which cannot stand here | secrets go into `env`, the headers, query and body of `http`, and the `input` of a tool
+    error KB0220 9:25 `env.OWN` holds a secret, which cannot stand here | secrets go into `env`, the headers, query and body of `http`, and the `input` of a tool
+    error KB0220 10:33 `env.T` holds a secret, which cannot stand here | secrets go into `env`, the headers, query and body of `http`, and the `input` of a tool
+    error KB0220 10:61 `env.T` holds a secret, which cannot stand here | secrets go into `env`, the headers, query and body of `http`, and the `input` of a tool
+    error KB0220 13:27 the secret `token` cannot stand here | secrets go into `env`, the headers, query and body of `http`, and the `input` of a tool
+    error KB0220 14:17 `env.T` holds a secret, which cannot stand here | secrets go into `env`, the headers, query and body of `http`, and the `input` of a tool
+    ");
+}
+
+#[test]
+fn no_value_chooses_what_programs_load() {
+    insta::assert_snapshot!(steps_said("  - id: a
+    run: x
+    env: {PATH: \"{{topic}}:/bin\", node_options: \"{{topic}}\", IFS: \"{{topic}}\", NPM_CONFIG_SCRIPT_SHELL: \"{{topic}}\"}
+  - {id: b, run: x, env: {PATH: /opt/bin, LANG: \"{{topic}}\"}}
+"), @"
+    error KB0216 7:17 a value cannot set `PATH`, which makes programs run code | write a literal, or use another variable
+    error KB0216 7:49 a value cannot set `node_options`, which makes programs run code | write a literal, or use another variable
+    error KB0216 7:67 a value cannot set `IFS`, which makes programs run code | write a literal, or use another variable
+    error KB0216 7:105 a value cannot set `NPM_CONFIG_SCRIPT_SHELL`, which makes programs run code | write a literal, or use another variable
+    ");
+}
+
+#[test]
 fn keys_belong_to_their_kinds() {
     insta::assert_snapshot!(steps_said(
         "  - {id: a, run: x, task: Go, parse: yaml}

@@ -188,7 +188,7 @@ async fn a_recording_says_what_was_said() {
         ("s", vec![first, second, third, ScriptTurn::default()]),
         ("s#2", vec![say("unheard"), say("again")]),
     ]);
-    let recording = Recording::new(Arc::new(player));
+    let recording = Recording::new(Arc::new(player), Arc::default());
     for (attempt, turn) in [(1, 1), (1, 2), (1, 3), (1, 4), (2, 2), (2, 3)] {
         let _ = recording.chat(asks("s", attempt, turn), &|_| {}, &CancellationToken::new()).await;
     }

@@ -4,6 +4,7 @@ use super::play::asks;
 use futures::future::BoxFuture;
 use kb::definition::load_script;
 use kb::llm::*;
+use kb::redaction::Redactor;
 use kb::value::{Json, Money, Tier, Usage};
 use serde_json::json;
 use std::sync::Arc;
@@ -50,11 +51,15 @@ fn reply(turn: u32, text: &str, args: &[Json]) -> ChatReply {
     }
 }
 
+fn recording(heard: Vec<Result<ChatReply, ModelError>>) -> Recording {
+    Recording::new(Arc::new(Canned(heard)), Arc::default())
+}
+
 /// Records these turns, loads what was written, and plays it.
 async fn check(heard: Vec<Result<ChatReply, ModelError>>) {
     for instance in ["s", "s[src/a b.rs]", "s[\"{{x}}\"]"] {
         for attempt in [1, 2] {
-            let recording = Recording::new(Arc::new(Canned(heard.clone())));
+            let recording = recording(heard.clone());
             for turn in 1..=heard.len() as u32 {
                 let request = asks(instance, attempt, turn);
                 let _ = recording.chat(request, &|_| {}, &CancellationToken::new()).await;
@@ -111,7 +116,7 @@ async fn failures_come_back_as_they_were() {
 async fn what_is_handed_in_through_the_tool_stands_as_the_output() {
     let mut last = reply(1, "", &[json!({"summary": "{{ done }}"})]);
     last.calls[0].tool = "submit_output".into();
-    let recording = Recording::new(Arc::new(Canned(vec![Ok(last)])));
+    let recording = recording(vec![Ok(last)]);
     let heard = recording.chat(asks("s", 1, 1), &|_| {}, &CancellationToken::new()).await;
     let (script, _, _) = load_script("r.yml", recording.script().as_bytes());
     let player = ScriptPlayer::new(Arc::new(script.unwrap()));
@@ -124,9 +129,33 @@ async fn what_is_handed_in_through_the_tool_stands_as_the_output() {
 fn the_file_is_written_whole() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("r.yml");
-    let recording = Recording::new(Arc::new(Canned(Vec::new())));
+    let recording = recording(Vec::new());
     recording.write_to(&path).unwrap();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "schema: \"kb.script/1\"\nsteps: {}\n");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     assert!(recording.write_to(&folder.path().join("no/such/r.yml")).is_err());
+}
+
+#[tokio::test]
+async fn what_a_model_repeats_of_a_secret_is_masked() {
+    let redactor = Arc::new(Redactor::new());
+    let mut submitted = reply(2, "", &[]);
+    submitted.submitted = Some(json!({"summary": "used hunter2-token"}));
+    let refused = ModelError::Refused { message: "no: hunter2-token".into(), status: Some(401) };
+    let args = json!({"path": "a", "content": "key=hunter2-token {{ x }}", "hunter2-token": 120});
+    submitted.usage.prompt_tokens = 123_456;
+    let heard = vec![Ok(reply(1, "I saw hunter2-token", &[args])), Ok(submitted), Err(refused)];
+    let recording = Recording::new(Arc::new(Canned(heard)), redactor.clone());
+    for turn in 1..=3 {
+        let request = asks("s[hunter2-token]", 1, turn);
+        let _ = recording.chat(request, &|_| {}, &CancellationToken::new()).await;
+    }
+    // Learnt late, and a number that usage also has: neither may leave or spoil the script.
+    redactor.add("T", "hunter2-token");
+    redactor.add("N", "123456");
+    let text = recording.script();
+    assert!(!text.contains("hunter2"), "{text}");
+    assert_eq!(text.matches("«secret:T»").count(), 6, "{text}");
+    let (script, _, problems) = load_script("r.yml", text.as_bytes());
+    assert!(problems.is_empty() && script.is_some(), "{problems:?}\n{text}");
 }

@@ -1,0 +1,38 @@
+use crate::definition::syntax::{Decoder, SECRET_PLACES};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::expression::Root;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A variable that was given a secret is one wherever it is read. Names count for the whole
+/// definition: which step's `env:` a read will meet is decided when the step runs.
+pub(crate) fn check(decoder: &mut Decoder) {
+    let secret = secret_variables(decoder);
+    for (name, span) in std::mem::take(&mut decoder.env_reads) {
+        if secret.contains(&name) {
+            let message = format!("`env.{name}` holds a secret, which cannot stand here");
+            decoder.push(Diagnostic::error(Code::SECRET_PLACE, span, message).help(SECRET_PLACES));
+        }
+    }
+}
+
+/// Variables that read a secret, or a variable that does.
+fn secret_variables(decoder: &Decoder) -> BTreeSet<String> {
+    let mut readers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut open: Vec<&str> = Vec::new();
+    for (variable, root) in &decoder.env_sources {
+        match root {
+            Root::Secret(_) => open.push(variable),
+            Root::Param(name) if decoder.secret_params.contains(name) => open.push(variable),
+            Root::Params if !decoder.secret_params.is_empty() => open.push(variable),
+            Root::Env(read) => readers.entry(read).or_default().push(variable),
+            _ => {}
+        }
+    }
+    let mut found = BTreeSet::new();
+    while let Some(variable) = open.pop() {
+        if found.insert(variable.to_owned()) {
+            open.extend(readers.get(variable).into_iter().flatten());
+        }
+    }
+    found
+}
