@@ -60,21 +60,29 @@ pub struct Verification {
     pub verdict: Verdict,
     /// The weakest of the proofs.
     pub confidence: Confidence,
-    /// The first reason that is not `passed`.
+    /// The first reason that is not `passed`; of a pass, the first warning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Each check, in order.
     pub checks: Vec<CheckDetail>,
 }
 
+impl CheckDetail {
+    /// Whether it passed with a warning, as a refuted claim does under `claims: warn`.
+    pub fn warns(&self) -> bool {
+        let warned = self.reason.as_deref().is_some_and(|reason| reason.starts_with("warning: "));
+        self.verdict == Verdict::Passed && warned
+    }
+}
+
 impl Verification {
     /// The verdict over these checks: `failed` outweighs `inconclusive` outweighs `passed`.
     pub fn of(confidence: Confidence, checks: Vec<CheckDetail>) -> Self {
         let verdict = checks.iter().map(|c| c.verdict).max().unwrap_or(Verdict::Passed);
-        let reason = checks
-            .iter()
-            .find(|c| c.verdict == verdict && verdict != Verdict::Passed)
-            .map(|c| c.reason.clone().unwrap_or_else(|| c.check.clone()));
+        let speaks =
+            |c: &&CheckDetail| c.verdict == verdict && (verdict != Verdict::Passed || c.warns());
+        let told = checks.iter().find(speaks);
+        let reason = told.map(|c| c.reason.clone().unwrap_or_else(|| c.check.clone()));
         Verification { verdict, confidence, reason, checks }
     }
 }

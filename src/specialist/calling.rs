@@ -20,7 +20,13 @@ impl Attempt<'_> {
     pub(super) async fn call(&mut self) -> Result<(), End> {
         let Some(pending) = self.conversation.pending().cloned() else { return Ok(()) };
         if pending.started && !self.toolset.only_reads(&pending.tool) {
-            let (result, invocation) = outcome_unknown(&pending);
+            let (result, invocation) =
+                not_made(&pending, InvocationStatus::Unknown, outcome_unknown());
+            return self.record_result(result, invocation).await;
+        }
+        // A journal holds no values of secrets, so a call read back from it may have lost one.
+        if arguments(&pending.args).contains(MASK) {
+            let (result, invocation) = not_made(&pending, InvocationStatus::Denied, masked());
             return self.record_result(result, invocation).await;
         }
         if !pending.started {
@@ -83,12 +89,28 @@ impl Attempt<'_> {
     }
 }
 
-fn outcome_unknown(pending: &PendingCall) -> (CallResult, Invocation) {
+/// How a masked value begins.
+const MASK: &str = "«secret:";
+
+fn outcome_unknown() -> Failure {
     let message = "outcome unknown: the runtime stopped while this call was under way, so it may \
                    or may not have taken effect";
     let help = "check the state, for example by reading the file, before you repeat the call";
-    let failure = Failure::new(Code::CALL_OUTCOME_UNKNOWN.as_str(), message).help(help);
-    let result = CallResult::failed(InvocationStatus::Unknown, failure);
+    Failure::new(Code::CALL_OUTCOME_UNKNOWN.as_str(), message).help(help)
+}
+
+fn masked() -> Failure {
+    let message = "not called: its arguments hold the mask of a secret instead of a value";
+    let help = "ask for the call again without the secret; secrets reach processes as environment";
+    Failure::new(Code::CALL_MASKED.as_str(), message).help(help)
+}
+
+fn not_made(
+    pending: &PendingCall,
+    status: InvocationStatus,
+    failure: Failure,
+) -> (CallResult, Invocation) {
+    let result = CallResult::failed(status, failure);
     let invocation = Invocation {
         id: pending.id.clone(),
         tool: pending.tool.clone(),

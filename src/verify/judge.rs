@@ -38,7 +38,10 @@ pub fn judge(gate: &Gate, seen: &Observations) -> Verification {
     details.extend(claims.iter().map(|claim| reconcile(claim, &recorded, seen, gate.claims)));
     details.extend(expected_changes(gate, &claims, &recorded));
     details.extend(gate.criteria.iter().map(|criterion| check(criterion, gate, &recorded, seen)));
-    Verification::of(confidence(gate, &claims), details)
+    // What passes although it was refuted rests on somebody's word.
+    let warned = details.iter().any(CheckDetail::warns);
+    let confidence = if warned { Confidence::Low } else { confidence(gate, &claims) };
+    Verification::of(confidence, details)
 }
 
 fn claims(gate: &Gate) -> Vec<Claim> {

@@ -250,3 +250,59 @@ async fn a_secret_reaches_its_process_and_no_event() {
     let text = format!("{:?}", ran.events);
     assert!(!text.contains("s3cr3t"), "{text}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_claim_that_is_only_warned_of_passes_with_a_word_and_low_confidence() {
+    let bench = Bench::new(
+        "steps:\n  - id: write\n    specialist: writer\n    task: 'write a.txt'\n    verify: {claims: warn}\n",
+    );
+    let script =
+        "schema: kb.script/1\nsteps:\n  write:\n    - output: {created: [a.txt], summary: done}\n";
+    let ran = bench.run(json!({}), Some(script)).await;
+    assert_eq!(ran.status, RunStatus::Succeeded, "{:?}", ran.failures);
+    let verification = ran.events.iter().find_map(|event| match event {
+        Event::Judged { verification, .. } => Some(verification),
+        _ => None,
+    });
+    let verification = verification.unwrap();
+    assert_eq!(verification.confidence, kb::evidence::Confidence::Low);
+    assert!(verification.reason.as_ref().unwrap().starts_with("warning: `a.txt` is claimed"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn work_that_was_to_change_something_and_did_not_is_not_done() {
+    let bench = Bench::new(
+        "steps:\n  - id: write\n    specialist: writer\n    task: 'write a.txt'\n    \
+         verify: {claims: none, expectChanges: true, onInconclusive: fail}\n",
+    );
+    let script =
+        "schema: kb.script/1\nsteps:\n  write:\n    - output: {created: [], summary: done}\n";
+    let ran = bench.run(json!({}), Some(script)).await;
+    assert_eq!(ran.status, RunStatus::Failed);
+    assert!(ran.failures["write"].contains("KB0553"), "{}", ran.failures["write"]);
+}
+
+#[test]
+fn policies_only_narrow() {
+    use kb::definition::{ApprovalLevel, Settings, ToolSecurity};
+    let tool = kb::value::ToolName::new("fs:write").unwrap();
+    let open = Settings {
+        allowed_hosts: vec!["a".into(), "b".into()],
+        critical_unapproved_at: Some(ApprovalLevel::None),
+        ..Settings::default()
+    };
+    let mut strict =
+        Settings { allowed_hosts: vec!["b".into(), "c".into()], ..Settings::default() };
+    let security = ToolSecurity {
+        enabled: Some(false),
+        denied_paths: vec!["secret/**".into()],
+        ..ToolSecurity::default()
+    };
+    strict.tool_security.insert(tool.clone(), security);
+    for narrowed in [open.narrowed_by(&strict), strict.narrowed_by(&open)] {
+        assert_eq!(narrowed.allowed_hosts, ["b"]);
+        assert_eq!(narrowed.critical_unapproved_at, Some(ApprovalLevel::Kernel));
+        assert_eq!(narrowed.tool_security[&tool].enabled, Some(false));
+        assert_eq!(narrowed.tool_security[&tool].denied_paths, ["secret/**"]);
+    }
+}

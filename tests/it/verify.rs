@@ -359,7 +359,9 @@ async fn under_warn_a_refuted_claim_is_listed_and_passes() {
     let request =
         GateRequest { claims: ClaimPolicy::Warn, ..work.request(json!({"created": ["a.rs"]})) };
     let verification = work.judge(request).await;
-    assert_eq!(told(&verification), "passed");
+    assert_eq!(verification.verdict, kb::evidence::Verdict::Passed);
+    assert_eq!(verification.confidence, kb::evidence::Confidence::Low);
+    assert_eq!(verification.reason, verification.checks[0].reason);
     let reason = verification.checks[0].reason.as_deref().unwrap();
     assert!(reason.starts_with("warning: `a.rs` is claimed as created, but"), "{reason}");
     let request =

@@ -34,6 +34,47 @@ pub struct Settings {
     pub test_commands: Vec<String>,
 }
 
+impl Settings {
+    /// These settings with every policy narrowed by others: what either forbids is forbidden.
+    /// Models, prices and everything that is no policy stay as they are (LANGUAGE §9).
+    #[must_use]
+    pub fn narrowed_by(&self, present: &Settings) -> Settings {
+        let mut narrowed = self.clone();
+        for (tool, other) in &present.tool_security {
+            narrowed.tool_security.entry(tool.clone()).or_default().narrow(other);
+        }
+        narrowed.allowed_tools = match (self.allowed_tools.clone(), &present.allowed_tools) {
+            (Some(own), Some(other)) => {
+                Some(own.into_iter().filter(|t| other.contains(t)).collect())
+            }
+            (own, other) => own.or_else(|| other.clone()),
+        };
+        narrowed.allowed_hosts.retain(|host| present.allowed_hosts.contains(host));
+        narrowed.env_pass.retain(|name| present.env_pass.contains(name));
+        narrowed.sandbox_require = self.sandbox_require.max(present.sandbox_require);
+        // Without a word the level is `kernel`, the strictest.
+        let strictest = |level: Option<ApprovalLevel>| level.unwrap_or(ApprovalLevel::Kernel);
+        let (own, other) = (self.critical_unapproved_at, present.critical_unapproved_at);
+        narrowed.critical_unapproved_at = Some(strictest(own).max(strictest(other)));
+        narrowed
+    }
+}
+
+impl ToolSecurity {
+    fn narrow(&mut self, other: &ToolSecurity) {
+        if other.enabled == Some(false) {
+            self.enabled = Some(false);
+        }
+        if other.requires_approval == Some(true) {
+            self.requires_approval = Some(true);
+        }
+        if self.allowed_paths.is_none() {
+            self.allowed_paths.clone_from(&other.allowed_paths);
+        }
+        self.denied_paths.extend(other.denied_paths.iter().cloned());
+    }
+}
+
 /// One tier's model.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TierSettings {

@@ -106,6 +106,8 @@ holds the run now. What it had recorded is kept; a resumed run goes on from its 
         "The step says `output: {schema: …}`, and what it handed out is something else. Each violation\nnames the place in the output. For a `run` step, `parse: json` makes a value of what it prints.";
     RUN_TIMED_OUT = "KB0566", "the run took too long",
         "`limits: {timeout: 1h}` bounds the whole run, waiting included, anew after each resume. When it is over, what runs is\nstopped, what has not begun is cancelled, `finally` steps run, and the run has failed.\n`kb run retry RUN` goes on with what did not succeed, with the whole time again.";
+    CALL_MASKED = "KB0567", "a tool call with a masked secret",
+        "A model asked for a tool with arguments that hold `«secret:NAME»`, the mask of a value that it\nhas seen masked, or that was masked in the journal before the run was resumed. The call was not\nmade, because the mask would have been written as if it were the value. The model is told.\n\nSecrets reach processes as environment: `env: {TOKEN: \"{{secrets.TOKEN}}\"}` on the step.";
     REFUSED = "KB0554", "a person refused it",
         "The step waited for a person, and the answer was no. The run fails unless the step has\n`onError: continue`. `kb run retry RUN` asks again.";
 }

@@ -1,5 +1,5 @@
 use super::Decider;
-use crate::definition::{FailurePolicy, InconclusivePolicy, StepKind};
+use crate::definition::{ClaimPolicy, FailurePolicy, InconclusivePolicy, StepKind};
 use crate::diagnostic::Code;
 use crate::evidence::{Verdict, Verification};
 use crate::run::event::{Event, InstanceIx, StepStatus};
@@ -55,7 +55,9 @@ impl Decider<'_> {
         let step = self.step(ix);
         match (&step.verify, &step.kind) {
             (Some(verify), _) => {
-                !verify.checks.is_empty() || verify.claims != crate::definition::ClaimPolicy::None
+                !verify.checks.is_empty()
+                    || verify.claims != ClaimPolicy::None
+                    || verify.expect_changes == Some(true)
             }
             (None, StepKind::Specialist { .. }) => true,
             (None, _) => false,

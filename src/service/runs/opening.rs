@@ -3,7 +3,9 @@ use super::place::Place;
 use super::prepared::Prepared;
 use super::secrets::KnownSecrets;
 use crate::clock;
-use crate::definition::{ApprovalLevel, Catalog, InconclusivePolicy, InputFile, Settings};
+use crate::definition::{
+    ApprovalLevel, Catalog, FileRole, InconclusivePolicy, InputFile, Settings,
+};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::engine::{Opening, Parts, task_file_paths};
 use crate::executor::LocalExecutor;
@@ -11,6 +13,7 @@ use crate::journal::{Journal, NewRun};
 use crate::llm::{GenaiProvider, ModelError, ModelProvider, Recording, ScriptPlayer, Tiers};
 use crate::plan::Plan;
 use crate::process::{BaseEnvironment, Supervisor};
+use crate::project::Project;
 use crate::redaction::Redactor;
 use crate::run::{InstanceIx, Rules, RunStatus};
 use crate::service::{Kind, ServiceError};
@@ -242,7 +245,9 @@ fn reopen(
     let opening = opening(&plan)?;
     let needs_model = needs_model(&plan) && frozen.script.is_none();
     let tiers = needs_model.then(|| Tiers::thawed(&frozen.tiers, &catalog.settings, &place.env));
-    let assembled = assemble(&place, &catalog.settings, &frozen, tiers, None)?;
+    let present = present_settings(&place)?;
+    let settings = Arc::new(catalog.settings.narrowed_by(&present));
+    let assembled = assemble(&place, &settings, &frozen, tiers, None)?;
     let epoch = assembled.parts.journal.take(&run)?;
     // A holder that died before its first event left a run that has yet to begin.
     let unbegun = assembled.parts.journal.events(&run, 0)?.is_empty();
@@ -254,6 +259,18 @@ fn reopen(
         other => other,
     };
     Ok(assembled.prepare(place, run, epoch, plan, frozen, opening))
+}
+
+/// The settings as they are now: a run that goes on may do no more than they allow.
+fn present_settings(place: &Place) -> Result<Arc<Settings>, ServiceError> {
+    let (files, _) = Project::at(&place.root).definition_files();
+    let own = files.into_iter().filter(|file| file.role == FileRole::Settings).collect();
+    let (catalog, diagnostics) = crate::definition::load(own);
+    let errors: Vec<Diagnostic> = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
+    if errors.is_empty() {
+        return Ok(catalog.settings);
+    }
+    Err(ServiceError::Definitions { diagnostics: errors, sources: Box::new(catalog.sources) })
 }
 
 struct Assembled {
