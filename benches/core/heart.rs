@@ -1,0 +1,71 @@
+use crate::shape::Shape;
+use divan::Bencher;
+use divan::counter::ItemsCount;
+use kb::engine::Folded;
+use kb::journal::StoredEvent;
+use kb::plan::Plan;
+use kb::run::{AttemptReport, Effect, Envelope, Event, Input, Payload, Rules, State, decide};
+use kb::value::{Digest, Json, OutcomeKind, Timestamp, Usage};
+use serde_json::json;
+use std::sync::Arc;
+
+/// Sixteen at a time, so that slots are neither free nor the only thing that is looked at.
+const RULES: Rules =
+    Rules { max_parallel: 16, inconclusive: kb::definition::InconclusivePolicy::Warn };
+
+/// Runs a plan in which every step succeeds at once; the events, and how many inputs it took.
+fn simulate(plan: &Plan, output: &Payload) -> (Vec<Event>, usize) {
+    let mut state = State::new(plan, RULES);
+    let mut events = Vec::new();
+    let digest = Digest::of("seed");
+    let mut inputs = vec![Input::Started { digest, params: Json::Null, environment: Json::Null }];
+    let mut count = 0;
+    while let Some(input) = inputs.pop() {
+        count += 1;
+        let envelope = Envelope { at: Timestamp(count as i64), epoch: 1, input };
+        let decision = decide(plan, &mut state, envelope);
+        events.extend(decision.events);
+        inputs.extend(decision.effects.into_iter().filter_map(|effect| answer(effect, output)));
+    }
+    assert!(state.status().has_ended(), "the run does not end");
+    (events, count)
+}
+
+fn answer(effect: Effect, output: &Payload) -> Option<Input> {
+    match effect {
+        Effect::Execute { instance, attempt, .. } => {
+            let report = AttemptReport {
+                outcome: OutcomeKind::Ok,
+                output: Some(output.clone()),
+                streams: None,
+                failure: None,
+                retry_after_ms: None,
+                usage: Usage::NONE,
+            };
+            Some(Input::AttemptEnded { instance, attempt, report })
+        }
+        Effect::Conclude => Some(Input::Concluded { outputs: Ok(output.clone()) }),
+        _ => None,
+    }
+}
+
+/// Goal: a million inputs a second.
+#[divan::bench(args = Shape::ALL, sample_count = 20)]
+fn decide_10000_steps(bencher: Bencher, shape: &Shape) {
+    let plan = shape.plan(10_000);
+    let output = Payload::inline(json!({"v0": 1}));
+    let inputs = simulate(&plan, &output).1;
+    bencher.counter(ItemsCount::new(inputs)).bench(|| simulate(&plan, &output));
+}
+
+/// What a resumed run does before its first new step.
+#[divan::bench(args = Shape::ALL, sample_count = 20)]
+fn fold_10000_steps(bencher: Bencher, shape: &Shape) {
+    let plan: Arc<Plan> = shape.plan(10_000);
+    let (events, _) = simulate(&plan, &Payload::inline(json!({"v0": 1})));
+    let stored: Vec<StoredEvent> = (1..)
+        .zip(events)
+        .map(|(seq, event)| StoredEvent { seq, at: Timestamp(seq as i64), epoch: 1, event })
+        .collect();
+    bencher.counter(ItemsCount::new(stored.len())).bench(|| Folded::of(&plan, RULES, &stored));
+}
