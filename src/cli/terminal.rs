@@ -26,13 +26,16 @@ pub(super) fn paint(style: Style, text: &(impl Display + ?Sized)) -> String {
 /// stdout and stderr, with colour only where it is wanted (`NO_COLOR`, `TERM`, a terminal).
 pub(super) struct Terminal {
     stdout: AutoStream<Stdout>,
-    stderr: AutoStream<Stderr>,
+    stderr: Stderr,
+    /// Of stderr.
+    colour: ColorChoice,
 }
 
 impl Terminal {
     /// The process's own streams.
     pub(super) fn new() -> Self {
-        Terminal { stdout: AutoStream::auto(io::stdout()), stderr: AutoStream::auto(io::stderr()) }
+        let (stdout, stderr) = (AutoStream::auto(io::stdout()), io::stderr());
+        Terminal { stdout, colour: AutoStream::choice(&stderr), stderr }
     }
 
     /// Writes data.
@@ -41,9 +44,11 @@ impl Terminal {
         self.stdout.flush()
     }
 
-    /// Writes everything that is no data.
+    /// Writes everything that is no data: in one piece, since stderr has no buffer and may be shared.
     pub(super) fn err(&mut self, text: &str) -> io::Result<()> {
-        self.stderr.write_all(text.as_bytes())
+        let mut shown = AutoStream::new(Vec::with_capacity(text.len()), self.colour);
+        shown.write_all(text.as_bytes())?;
+        self.stderr.write_all(&shown.into_inner())
     }
 
     /// Writes a value as JSON, indented, as data.
@@ -54,7 +59,7 @@ impl Terminal {
 
     /// Whether stderr shows colour.
     pub(super) fn err_colour(&self) -> bool {
-        AutoStream::choice(&io::stderr()) != ColorChoice::Never
+        self.colour != ColorChoice::Never
     }
 
     /// Whether a live display can be drawn: stderr is a terminal that can move its cursor.
