@@ -37,8 +37,19 @@ pub async fn start(
     let script = start.script.as_deref().map(read_script).transpose()?;
     let place = project.place.clone();
     let Start { record, overrides, .. } = start;
-    let files = project.files;
-    runs::begin(Begin { place, files, definition, params, script, record, overrides }).await
+    let Project { files, catalog, diagnostics, .. } = project;
+    runs::begin(Begin {
+        place,
+        files,
+        catalog,
+        diagnostics,
+        definition,
+        params,
+        script,
+        record,
+        overrides,
+    })
+    .await
 }
 
 /// The definition that is meant, and the values of its parameters.

@@ -66,9 +66,12 @@ impl Bench {
     pub(crate) async fn run(&self, params: Json, script: Option<&str>) -> Ran {
         let (files, problems) = Project::at(self.root()).definition_files();
         assert!(problems.is_empty(), "{problems:?}");
+        let (catalog, diagnostics) = kb::definition::load(files.clone());
         let prepared = begin(Begin {
             place: self.place(),
             files,
+            catalog,
+            diagnostics,
             definition: DefinitionId::new("it").unwrap(),
             params: params.as_object().cloned().unwrap_or_default(),
             script: script.map(|text| ("script.yml".to_owned(), text.as_bytes().to_vec())),

@@ -31,6 +31,10 @@ pub struct Begin {
     pub place: Place,
     /// Every definition file of the project, and the one named on the command line.
     pub files: Vec<InputFile>,
+    /// What is clean of them.
+    pub catalog: Catalog,
+    /// What is wrong with the others.
+    pub diagnostics: Vec<Diagnostic>,
     /// What to run.
     pub definition: DefinitionId,
     /// Its parameters, checked.
@@ -74,8 +78,8 @@ pub enum Cancelled {
 
 /// Checks everything that can be checked, freezes it, and takes hold of a new run.
 pub async fn begin(options: Begin) -> Result<Prepared, ServiceError> {
-    let Begin { place, files, definition, params, script, record, overrides } = options;
-    let (catalog, diagnostics) = crate::definition::load(files.clone());
+    let Begin { place, files, catalog, diagnostics, definition, .. } = options;
+    let Begin { params, script, record, overrides, .. } = options;
     let plan = plan_of(&catalog, diagnostics, &definition, &files)?;
     refusals(plan.playbook(), &catalog.sources)?;
     let script = script.map(|(path, bytes)| {
