@@ -104,7 +104,7 @@ impl GroupCommit {
 }
 
 fn transact(connection: &Connection, works: Vec<Work>) -> Result<Vec<Answer>, JournalError> {
-    connection.execute_batch("BEGIN IMMEDIATE")?;
+    connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
     let mut answers = Vec::with_capacity(works.len());
     for work in works {
         match work(connection) {
@@ -113,8 +113,8 @@ fn transact(connection: &Connection, works: Vec<Work>) -> Result<Vec<Answer>, Jo
             Err(WorkError::Failed(error)) => return Err(undo(connection, error)),
         }
     }
-    match connection.execute_batch("COMMIT") {
-        Ok(()) => Ok(answers),
+    match connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([])) {
+        Ok(_) => Ok(answers),
         Err(error) => Err(undo(connection, error)),
     }
 }
