@@ -183,7 +183,10 @@ fn steps(
         );
         return Vec::new();
     };
-    items.iter().filter_map(|item| step(item, phase, defaults, decoder)).collect()
+    // Steps are large, so a list that grows by doubling would hold much that is never used.
+    let mut found = Vec::with_capacity(items.len());
+    found.extend(items.iter().filter_map(|item| step(item, phase, defaults, decoder)));
+    found
 }
 
 fn defaults<'n>(node: &'n Node, decoder: &mut Decoder) -> Option<Fields<'n>> {
