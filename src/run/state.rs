@@ -306,7 +306,7 @@ impl State {
             }
             Event::Recovered { instance, row, due, .. } => {
                 let fingerprint = super::recovery::fingerprint(self.instance(*instance));
-                self.leave_slot(*instance);
+                self.leave_slot(plan, *instance);
                 let target = &mut self.instances[instance.at()];
                 target.status = StepStatus::Waiting;
                 target.due = Some(*due);
@@ -316,7 +316,7 @@ impl State {
                 }
             }
             Event::Waiting { instance, .. } => {
-                self.leave_slot(*instance);
+                self.leave_slot(plan, *instance);
                 let target = &mut self.instances[instance.at()];
                 target.status = StepStatus::Waiting;
                 target.due = None;
@@ -363,14 +363,21 @@ impl State {
         };
     }
 
-    fn dequeue(&mut self, ix: InstanceIx) {
-        let entry = (self.instance(ix).queued, ix);
-        self.ready.remove(&entry);
-        self.ready_locked.remove(&entry);
+    fn dequeue(&mut self, plan: &Plan, ix: InstanceIx) {
+        let instance = self.instance(ix);
+        if instance.status != StepStatus::Ready {
+            return;
+        }
+        let entry = (instance.queued, ix);
+        if plan.step(instance.step).locks_workspace {
+            self.ready_locked.remove(&entry)
+        } else {
+            self.ready.remove(&entry)
+        };
     }
 
     fn start(&mut self, plan: &Plan, ix: InstanceIx, attempt: u32, at: Timestamp) {
-        self.dequeue(ix);
+        self.dequeue(plan, ix);
         self.slots += 1;
         if plan.step(self.instance(ix).step).locks_workspace {
             self.lock = Some(ix);
@@ -385,14 +392,14 @@ impl State {
         }
     }
 
-    fn leave_slot(&mut self, ix: InstanceIx) {
+    fn leave_slot(&mut self, plan: &Plan, ix: InstanceIx) {
         if self.instance(ix).holds_slot() {
             self.slots -= 1;
         }
         if self.lock == Some(ix) {
             self.lock = None;
         }
-        self.dequeue(ix);
+        self.dequeue(plan, ix);
     }
 
     #[allow(clippy::too_many_arguments)] // The fields of one event.
@@ -450,7 +457,7 @@ impl State {
         if self.instance(ix).status.has_ended() {
             return;
         }
-        self.leave_slot(ix);
+        self.leave_slot(plan, ix);
         let instance = &mut self.instances[ix.at()];
         instance.status = status;
         instance.tolerated = tolerated;
@@ -501,7 +508,7 @@ impl State {
                 .items
                 .clone()
                 .filter(|items| items.all().any(|item| chosen.contains(&item)));
-            self.leave_slot(ix);
+            self.leave_slot(plan, ix);
             self.instances[ix.at()].restart();
             if let Some(items) = kept {
                 self.reopen_items(plan, ix, items, &chosen);
@@ -519,7 +526,7 @@ impl State {
         chosen: &BTreeSet<InstanceIx>,
     ) {
         for item in items.all().filter(|item| chosen.contains(item)) {
-            self.leave_slot(item);
+            self.leave_slot(plan, item);
             self.instances[item.at()].restart();
         }
         let all = || items.all().map(|item| self.instance(item));
