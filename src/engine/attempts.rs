@@ -229,7 +229,7 @@ pub(super) fn report(outcome: Outcome, redactor: &Redactor) -> AttemptReport {
     let failure = outcome.failure.map(|failure| masked_failure(failure, redactor));
     AttemptReport {
         outcome: outcome.kind,
-        output: outcome.output.map(|o: Json| Payload::inline(redactor.mask_json(&o))),
+        output: outcome.output.map(|o: Json| Payload::inline(redactor.masked(o))),
         streams,
         failure,
         retry_after_ms: outcome.retry_after.map(|d| d.as_millis() as u64),
@@ -262,7 +262,7 @@ pub(super) fn masked_failure(failure: Failure, redactor: &Redactor) -> Failure {
         code: failure.code,
         message: mask(failure.message),
         help: failure.help.map(mask),
-        details: failure.details.map(|details| redactor.mask_json(&details)),
+        details: failure.details.map(|details| Box::new(redactor.masked(*details))),
     }
 }
 

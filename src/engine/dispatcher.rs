@@ -241,7 +241,7 @@ impl Dispatcher {
             }
             Effect::Conclude => {
                 let outputs = prepare::conclude(&self.scope(None));
-                let masked = outputs.map(|o| self.parts.redactor.mask_json(&o));
+                let masked = outputs.map(|o| self.parts.redactor.masked(o));
                 let outputs = masked.map(|o| self.store_payload(o)).map_err(|e| self.masked(*e));
                 Input::Concluded { outputs }
             }
@@ -469,7 +469,7 @@ impl Dispatcher {
                     let _ = stored.send(Err(crate::attempt::Stopped));
                     return Ok(());
                 }
-                let input = Input::Recorded { instance, attempt, record: *record };
+                let input = Input::Recorded { instance, attempt, record };
                 self.inputs.push_back(Waiting { input, ack: Some(stored), inbox: None });
             }
             Message::Ended { instance, attempt, report } => {

@@ -39,10 +39,10 @@ impl Folded {
     pub fn note(&mut self, event: &Event) {
         match event {
             Event::Recorded { instance, record, .. } => {
-                if let Record::ToolResult { invocation, .. } = record {
+                if let Record::ToolResult { invocation, .. } = &**record {
                     self.traces.entry(*instance).or_default().push(invocation.clone());
                 }
-                self.histories.entry(*instance).or_default().push(record.clone());
+                self.histories.entry(*instance).or_default().push((**record).clone());
             }
             Event::Started { instance, .. } | Event::AttemptEnded { instance, .. } => {
                 self.histories.remove(instance);

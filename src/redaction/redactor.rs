@@ -54,6 +54,14 @@ impl Redactor {
         }
     }
 
+    /// The same for a value that is not needed unmasked; where nothing is secret, the value itself.
+    pub fn masked(&self, value: Json) -> Json {
+        match self.masks() {
+            Some(masks) => mask_value(&masks, &value),
+            None => value,
+        }
+    }
+
     /// Masks a text that comes in pieces, such as a model's answer.
     pub fn stream(self: &Arc<Self>) -> StreamMasker {
         StreamMasker::new(self.clone())

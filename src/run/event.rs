@@ -176,7 +176,7 @@ pub enum Event {
         /// Its attempt.
         attempt: u32,
         /// What.
-        record: Record,
+        record: Box<Record>,
     },
     /// An attempt ended, before its gate.
     AttemptEnded {

@@ -45,7 +45,7 @@ pub enum Input {
         /// Its attempt.
         attempt: u32,
         /// What.
-        record: Record,
+        record: Box<Record>,
     },
     /// An attempt ended.
     AttemptEnded {

@@ -198,7 +198,8 @@ impl Reader {
                 let streams = self.load(streams)?;
                 (*instance, vec![stream(&streams, "stdout"), stream(&streams, "stderr")])
             }
-            run::Event::Recorded { instance, record: Record::ModelCall { text, .. }, .. } => {
+            run::Event::Recorded { instance, record, .. } => {
+                let Record::ModelCall { text, .. } = &**record else { return Ok(Vec::new()) };
                 let text = self.load(text)?;
                 (*instance, vec![("model", text.as_str().unwrap_or_default().to_owned())])
             }

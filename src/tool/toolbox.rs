@@ -214,7 +214,8 @@ impl Toolbox {
         if let Some(failure) = &mut result.failure {
             failure.message = redactor.mask_text(&failure.message).to_string();
             failure.help = failure.help.as_ref().map(|help| redactor.mask_text(help).to_string());
-            failure.details = failure.details.as_ref().map(|details| redactor.mask_json(details));
+            failure.details =
+                failure.details.as_ref().map(|details| Box::new(redactor.mask_json(details)));
         }
     }
 

@@ -132,7 +132,7 @@ pub struct Failure {
     pub help: Option<String>,
     /// More for programs: last tool calls, partial results, violations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub details: Option<Json>,
+    pub details: Option<Box<Json>>,
 }
 
 impl Failure {
@@ -151,7 +151,7 @@ impl Failure {
     /// Adds details for programs.
     #[must_use]
     pub fn details(mut self, details: Json) -> Self {
-        self.details = Some(details);
+        self.details = Some(Box::new(details));
         self
     }
 }

@@ -55,7 +55,7 @@ pub struct ErrorView {
 impl From<&Failure> for ErrorView {
     fn from(failure: &Failure) -> Self {
         let Failure { code, message, help, details } = failure.clone();
-        ErrorView { code, message, help, details }
+        ErrorView { code, message, help, details: details.map(|details| *details) }
     }
 }
 

@@ -240,7 +240,7 @@ fn invocation() -> Invocation {
 }
 
 fn record(record: Record) -> Event {
-    Event::Recorded { instance: A, attempt: 1, record }
+    Event::Recorded { instance: A, attempt: 1, record: Box::new(record) }
 }
 
 fn model_call() -> Record {

@@ -16,7 +16,7 @@ impl Decider<'_> {
             && self.instance(ix).status == status
     }
 
-    pub(super) fn recorded(&mut self, ix: InstanceIx, attempt: u32, record: Record) {
+    pub(super) fn recorded(&mut self, ix: InstanceIx, attempt: u32, record: Box<Record>) {
         let current = self.is_current(ix, attempt, StepStatus::Running)
             || self.is_current(ix, attempt, StepStatus::Verifying);
         if current {
