@@ -1,5 +1,6 @@
 use crate::value::Digest;
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// What kind of thing a path names.
@@ -92,18 +93,55 @@ pub struct Manifest {
 impl Manifest {
     /// Paths whose stat data differ between this moment and a later one, in path order.
     pub fn changes_to(&self, later: &Manifest) -> Vec<Change> {
-        let change = |path: &String| Change {
-            path: path.clone(),
-            before: self.files.get(path).cloned(),
-            after: later.files.get(path).cloned(),
+        let (mut before, mut after) = (self.files.iter().peekable(), later.files.iter().peekable());
+        let mut changes = Vec::new();
+        loop {
+            // Both are in path order, so that one walk along the two sees every path once.
+            let order = match (before.peek(), after.peek()) {
+                (Some((ours, _)), Some((theirs, _))) => ours.cmp(theirs),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (None, None) => return changes,
+            };
+            let gone = if order.is_le() { before.next() } else { None };
+            let there = if order.is_ge() { after.next() } else { None };
+            let Some((path, _)) = gone.or(there) else { return changes };
+            let (before, after) = (gone.map(|(_, state)| state), there.map(|(_, state)| state));
+            let same = before.zip(after).is_some_and(|(before, after)| before.same_stat(after));
+            if !same {
+                let (path, before, after) = (path.clone(), before.cloned(), after.cloned());
+                changes.push(Change { path, before, after });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest(files: &[(&str, u64)]) -> Manifest {
+        let state = |size| FileState {
+            kind: FileKind::File,
+            size,
+            mtime_ns: 0,
+            inode: 1,
+            mode: 0o644,
+            sha256: None,
         };
-        let differs = |path: &&String| match (self.files.get(*path), later.files.get(*path)) {
-            (Some(a), Some(b)) => !a.same_stat(b),
-            _ => true,
-        };
-        let mut paths: Vec<&String> = self.files.keys().chain(later.files.keys()).collect();
-        paths.sort();
-        paths.dedup();
-        paths.into_iter().filter(differs).map(change).collect()
+        let files = files.iter().map(|(path, size)| ((*path).to_owned(), state(*size))).collect();
+        Manifest { files, truncated: false }
+    }
+
+    #[test]
+    fn what_differs_is_told_in_path_order_and_nothing_else_is() {
+        let before = manifest(&[("a", 1), ("b/c", 1), ("d", 1), ("gone", 1), ("same", 1)]);
+        let later = manifest(&[("a", 2), ("b/c", 1), ("d", 1), ("new", 1), ("same", 1), ("z", 1)]);
+        let changes = before.changes_to(&later);
+        let told: Vec<_> = changes.iter().map(|c| (c.path.as_str(), c.kind().unwrap())).collect();
+        use ChangeKind::{Created, Deleted, Modified};
+        assert_eq!(told, [("a", Modified), ("gone", Deleted), ("new", Created), ("z", Created)]);
+        assert_eq!(later.changes_to(&later), []);
+        assert_eq!(manifest(&[]).changes_to(&manifest(&[("only", 1)])).len(), 1);
     }
 }
