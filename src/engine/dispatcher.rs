@@ -140,6 +140,8 @@ impl Dispatcher {
         self.look_into_inbox()?;
         loop {
             self.tick()?;
+            // The taking over may have found nothing to do, and an answer after it brought work.
+            self.leaving &= self.folded.state.running() == 0;
             if self.leaving && !self.abandoned && !self.folded.state.status().has_ended() {
                 // Somebody may have left something for this holder in the meantime.
                 self.look_into_inbox()?;
@@ -218,11 +220,6 @@ impl Dispatcher {
             if !self.evaluate(&effect) {
                 self.effects.push(effect);
             }
-        }
-        // What an earlier input found idle may be at work again through this one: an answer comes
-        // together with the taking over of the run that it is for.
-        if self.folded.state.running() > 0 {
-            self.effects.retain(|effect| *effect != Effect::Leave);
         }
     }
 
