@@ -78,6 +78,10 @@ pub(super) async fn drive(
         show.watcher.waiting().iter().for_each(|event| show.renderer.event(event));
     }
     show.renderer.close();
+    if ended.is_err() {
+        // The error itself follows; what it interrupted is not lost.
+        terminal.err(&format!("run {run} stopped; go on with: {program} run resume {run}\n"))?;
+    }
     conclude(ended?, &show.tally, &signals, showing, program, terminal)
 }
 

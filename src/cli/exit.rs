@@ -115,7 +115,7 @@ fn explain(error: &CliError, terminal: &mut Terminal) -> io::Result<()> {
         return Ok(());
     }
     let (code, help) = match error {
-        CliError::Service(service) => (code_of(service), service.help()),
+        CliError::Service(service) => (service.code(), service.help()),
         CliError::Usage { help, .. } => (None, help.clone()),
         CliError::Stream(_) => (None, None),
     };
@@ -123,13 +123,6 @@ fn explain(error: &CliError, terminal: &mut Terminal) -> io::Result<()> {
     match help {
         Some(help) => hint(terminal, &help),
         None => Ok(()),
-    }
-}
-
-fn code_of(error: &ServiceError) -> Option<&str> {
-    match error {
-        ServiceError::Refused(failure) | ServiceError::Environment(failure) => Some(&failure.code),
-        _ => None,
     }
 }
 

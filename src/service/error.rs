@@ -1,5 +1,5 @@
 use super::Problem;
-use crate::diagnostic::{Diagnostic, Sources, nearest};
+use crate::diagnostic::{Code, Diagnostic, Sources, nearest};
 use crate::journal::JournalError;
 use crate::value::Failure;
 use std::fmt;
@@ -100,6 +100,17 @@ impl ServiceError {
         ServiceError::Environment(Box::new(failure))
     }
 
+    /// What `kb explain` tells more about, where there is such a page.
+    pub fn code(&self) -> Option<&str> {
+        match self {
+            ServiceError::Refused(failure) | ServiceError::Environment(failure) => {
+                Some(&failure.code)
+            }
+            ServiceError::Journal(error) => Some(journal_code(error).as_str()),
+            _ => None,
+        }
+    }
+
     /// The mend, where one is known.
     pub fn help(&self) -> Option<String> {
         match self {
@@ -121,6 +132,9 @@ impl ServiceError {
 
 fn suggest(kind: Kind, name: &str, known: &[String]) -> String {
     const SHOWN: usize = 12;
+    if kind == Kind::File {
+        return "check the path; it is read from the present folder on".to_owned();
+    }
     let near = nearest(name, known.iter().map(String::as_str));
     let mut text = near.map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
     if known.is_empty() {
@@ -133,6 +147,17 @@ fn suggest(kind: Kind, name: &str, known: &[String]) -> String {
         text.push_str(&format!(" and {} more", known.len() - SHOWN));
     }
     text
+}
+
+fn journal_code(error: &JournalError) -> Code {
+    match error {
+        JournalError::NoRun(_) | JournalError::Ambiguous { .. } => Code::NO_SUCH_RUN,
+        JournalError::Held { .. } => Code::RUN_HELD,
+        JournalError::Stale(_) => Code::RUN_LOST,
+        JournalError::Newer { .. } => Code::JOURNAL_NEWER,
+        JournalError::Full => Code::JOURNAL_FULL,
+        JournalError::Broken(_) => Code::JOURNAL_UNUSABLE,
+    }
 }
 
 fn journal_help(error: &JournalError) -> Option<String> {

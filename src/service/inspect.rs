@@ -11,6 +11,7 @@ use crate::plan::Plan;
 use crate::run::{self, Payload, Record, Rules};
 use crate::value::{Failure, Json, RunId};
 use crate::wire::{Body, Event, RunHead, RunView, Translator};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Runs of the project, newest first.
@@ -79,7 +80,8 @@ fn no_output(reader: &Reader, run: &RunId, step: Option<&str>, names: Vec<String
                 let message = format!("step `{step}` of run `{run}` has not ended");
                 return ServiceError::refused(Failure::new(Code::NOT_RESUMABLE.as_str(), message));
             }
-            ServiceError::unknown(Kind::Step, step, plan.chain(names))
+            let known: BTreeSet<String> = plan.chain(names).collect();
+            ServiceError::unknown(Kind::Step, step, known)
         }
         Some(step) => {
             let message = format!("step `{step}` of run `{run}` handed out nothing");

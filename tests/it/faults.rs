@@ -386,7 +386,7 @@ fn a_run_has_one_holder_and_a_second_is_refused_with_its_pid() {
     let mut held = Held::begin(&scratch);
     appears(&scratch, "began");
     let pid = format!("process {}", held.child.id());
-    scratch.kb(&["run", "resume", "@last"]).code(5).says(&[&pid, "kb run cancel"]);
+    scratch.kb(&["run", "resume", "@last"]).code(5).says(&["[KB0804]", &pid, "kb run cancel"]);
     scratch.kb(&["run", "retry", "@last"]).says(&["running"]);
     scratch.write("go", "");
     assert_eq!(held.child.wait().unwrap().code(), Some(0), "the holder is not disturbed");
@@ -478,7 +478,7 @@ fn a_journal_of_a_newer_version_is_refused_and_left_as_it_is() {
         &["playbook", "run", "p"],
         &["run", "resume", "@last"],
     ] {
-        scratch.kb(args).code(6).says(&["newer", "update `kb`"]);
+        scratch.kb(args).code(6).says(&["[KB0803]", "newer", "update `kb`"]);
     }
     let database = rusqlite::Connection::open(&path).unwrap();
     let version: i64 = database.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
@@ -499,7 +499,7 @@ fn a_journal_that_is_no_database_is_said_and_nothing_panics() {
     )
     .unwrap();
     for args in [&["run", "list"][..], &["playbook", "run", "p"]] {
-        let said = scratch.kb(args).code(5).says(&["help:"]);
+        let said = scratch.kb(args).code(5).says(&["[KB0801]", "help:"]);
         assert!(!said.err.contains("panicked"), "{said:?}");
     }
 }
@@ -692,6 +692,8 @@ fn a_disk_that_is_full_is_an_error_and_the_run_goes_on_when_there_is_room() {
     let said = String::from_utf8_lossy(&ended.stderr);
     assert_eq!(ended.status.code(), Some(5), "{said}");
     assert!(said.contains("help:") && !said.contains("panicked"), "{said}");
+    let run = scratch.last_run();
+    assert!(said.contains(&format!("go on with: kb run resume {run}")), "{said}");
     scratch.kb(&["run", "resume", "@last"]).code(0);
     let ledger = scratch.read("ledger");
     // The step that was under way may have run again; all others ran once.

@@ -318,7 +318,7 @@ fn assemble(
         .map_err(|error| {
             let message =
                 format!("the project folder `{}` cannot be opened: {error}", place.root.display());
-            ServiceError::environment(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), message))
+            ServiceError::environment(Failure::new(Code::PLACE_UNUSABLE.as_str(), message))
         })?;
     let sandbox = reached_sandbox(settings)?;
     let toolbox = Arc::new(Toolbox::new(ToolboxParts {
