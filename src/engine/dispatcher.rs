@@ -138,6 +138,7 @@ impl Dispatcher {
             self.answer(step.as_deref(), approved, &by);
         }
         self.look_into_inbox()?;
+        self.leaving &= self.inputs.is_empty();
         loop {
             self.tick()?;
             // The taking over may have found nothing to do, and an answer after it brought work.
