@@ -45,7 +45,16 @@ pub enum RunWork {
     /// `bash -euo pipefail -c SCRIPT`.
     Shell(String),
     /// Without a shell.
-    Argv(Vec<String>),
+    Argv(Vec<Word>),
+}
+
+/// A word of a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Word {
+    /// Rendered.
+    pub text: String,
+    /// Whether a placeholder made it, so that nobody saw it when the definition was loaded.
+    pub computed: bool,
 }
 
 /// A specialist's work.

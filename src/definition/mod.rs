@@ -13,6 +13,7 @@ mod schema;
 mod syntax;
 mod tool_table;
 
+pub use check::takes_code;
 pub use load::{FileRole, InputFile, load};
 pub use load_script::load_script;
 pub use load_value::load_value;

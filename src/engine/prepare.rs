@@ -1,7 +1,7 @@
 //! Turns a step template into one concrete request, with every value rendered.
 
 use super::scope::{RunScope, Snapshot};
-use crate::attempt::{Outcome, Request, RunWork, SpecialistWork, Work};
+use crate::attempt::{Outcome, Request, RunWork, SpecialistWork, Word, Work};
 use crate::definition::{
     Check, ClaimPolicy, EvidenceMode, ForEach, HttpStep, RunCommand, Step, StepKind, TaskText,
     Verify,
@@ -177,9 +177,13 @@ fn work(scope: &RunScope<'_>, planned: &PlanStep, brought: &Brought) -> Result<W
         StepKind::Run { command, parse } => {
             let command = match command {
                 RunCommand::Shell(script) => RunWork::Shell(script.clone()),
-                RunCommand::Argv(words) => RunWork::Argv(
-                    words.iter().map(|word| word.render(scope)).collect::<Result<_, _>>()?,
-                ),
+                RunCommand::Argv(words) => {
+                    let word = |word: &Template| {
+                        let computed = word.as_literal().is_none();
+                        Ok(Word { text: word.render(scope)?, computed })
+                    };
+                    RunWork::Argv(words.iter().map(word).collect::<Result<_, EvalError>>()?)
+                }
             };
             Work::Run { command, parse: *parse }
         }
@@ -323,6 +327,7 @@ pub(super) fn gate(
         trace,
         env: env(scope, step)?,
         cwd: cwd(scope, step)?,
+        held: is_specialist,
         timeout: attempt_timeout(planned),
     };
     Ok((request, snapshot))

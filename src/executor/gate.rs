@@ -1,15 +1,18 @@
 //! One gate from its definition to its verdict: values in, a look at the world, the pure verdict.
 
-use super::GateRequest;
 use super::observer::Observer;
+use super::{GateRequest, Word};
 use crate::clock;
 use crate::definition::Check;
-use crate::evidence::Verification;
+use crate::evidence::{CheckDetail, Confidence, Verdict, Verification};
 use crate::expression::{EvalError, Scope, Template};
 use crate::tool::Toolbox;
 use crate::value::Failure;
 use crate::verify::{Criterion, FileCriterion, Gate, asks, judge};
 use tokio_util::sync::CancellationToken;
+
+/// From so many recorded changes on, the verdict is found away from the threads that wait for events.
+const LARGE: usize = 1_000;
 
 /// Looks at the world and says whether the gate holds. Always ends: by what it sees, by the
 /// request's timeout, or by being cancelled, after which what was not seen is `inconclusive`.
@@ -30,10 +33,32 @@ pub async fn run_gate(
         root: toolbox.workspace().root().to_string_lossy().into_owned(),
     };
     let toolbox = toolbox.for_verification();
-    let observer =
-        Observer { toolbox: &toolbox, env: &request.env, cwd: &request.cwd, deadline, cancel };
+    let observer = Observer {
+        toolbox: &toolbox,
+        env: &request.env,
+        cwd: &request.cwd,
+        held: request.held,
+        deadline,
+        cancel,
+    };
     let seen = observer.observe(asks(&gate)).await;
-    judge(&gate, &seen)
+    let changes: usize = gate.trace.iter().map(|call| call.changes.len()).sum();
+    if changes < LARGE {
+        return judge(&gate, &seen);
+    }
+    let judged = tokio::task::spawn_blocking(move || judge(&gate, &seen)).await;
+    judged.unwrap_or_else(|_| unjudged())
+}
+
+/// The verdict of a judge that was stopped.
+fn unjudged() -> Verification {
+    let detail = CheckDetail {
+        check: "gate".to_owned(),
+        verdict: Verdict::Inconclusive,
+        reason: Some("the gate was stopped".to_owned()),
+        evidence: None,
+    };
+    Verification::of(Confidence::Low, vec![detail])
 }
 
 /// A check with its values in place. Values never reach the program that is started, nor a pattern's
@@ -51,25 +76,31 @@ fn criterion(check: &Check, scope: &(dyn Scope + Sync)) -> Criterion {
             }),
             Err(failure) => unresolved("file", *failure),
         },
-        Check::Command { argv, inputs, must_fail_before, timeout } => {
-            let words: Result<Vec<String>, EvalError> =
-                argv.iter().map(|word: &Template| word.render(scope)).collect();
-            match words {
-                Ok(argv) => Criterion::Command {
-                    argv,
-                    inputs: inputs.clone(),
-                    must_fail_before: *must_fail_before,
-                    timeout: *timeout,
-                },
-                Err(failure) => unresolved("command", *failure),
-            }
-        }
+        Check::Command { argv, inputs, must_fail_before, timeout } => match words(argv, scope) {
+            Ok(argv) => Criterion::Command {
+                argv,
+                inputs: inputs.clone(),
+                must_fail_before: *must_fail_before,
+                timeout: *timeout,
+            },
+            Err(failure) => unresolved("command", *failure),
+        },
         Check::Expr(expression) => Criterion::Truth {
             source: expression.source().to_owned(),
             truth: expression.truth(scope).map_err(|failure| *failure),
         },
         Check::NotYet(name) => Criterion::NotYet(name),
     }
+}
+
+/// The words of a command, none of which is code that a value made.
+fn words(argv: &[Template], scope: &(dyn Scope + Sync)) -> Result<Vec<String>, EvalError> {
+    let word = |word: &Template| {
+        Ok(Word { text: word.render(scope)?, computed: word.as_literal().is_none() })
+    };
+    let words: Vec<Word> = argv.iter().map(word).collect::<Result<_, EvalError>>()?;
+    super::argv::check(&words)?;
+    Ok(words.into_iter().map(|word| word.text).collect())
 }
 
 fn unresolved(check: &str, failure: Failure) -> Criterion {

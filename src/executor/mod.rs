@@ -4,6 +4,7 @@
 //! [`Recorder::record`], which returns once it is; live tokens go through [`Recorder::progress`]
 //! and are never stored. The types of the seam live in [`crate::attempt`].
 
+mod argv;
 mod gate;
 mod http;
 mod input;
@@ -16,7 +17,7 @@ pub use gate::run_gate;
 pub use local::LocalExecutor;
 
 pub use crate::attempt::{
-    Context, Outcome, Progress, Recorder, Request, RunWork, SpecialistWork, Stopped, Work,
+    Context, Outcome, Progress, Recorder, Request, RunWork, SpecialistWork, Stopped, Word, Work,
     invocations,
 };
 use crate::definition::{Check, ClaimPolicy, Schema};
@@ -61,6 +62,9 @@ pub struct GateRequest {
     pub env: Vec<(String, String)>,
     /// Working directory relative to the workspace root.
     pub cwd: String,
+    /// Whether its command checks are held by the sandbox: they run code that a specialist may have
+    /// written.
+    pub held: bool,
     /// The most that it may take.
     pub timeout: Option<Duration>,
 }

@@ -19,6 +19,8 @@ pub(super) struct Observer<'a> {
     pub(super) env: &'a [(String, String)],
     /// Their working directory, relative to the workspace.
     pub(super) cwd: &'a str,
+    /// Whether they may write in the workspace only.
+    pub(super) held: bool,
     /// When the gate's time is up.
     pub(super) deadline: Option<Instant>,
     pub(super) cancel: &'a CancellationToken,
@@ -73,7 +75,11 @@ impl Observer<'_> {
             idle: None,
             max_stream: limits::STREAM_BYTES,
         };
-        ran(self.toolbox.supervisor().run(spawn, self.cancel, None).await)
+        let supervisor = match self.held {
+            true => self.toolbox.held_supervisor(),
+            false => self.toolbox.supervisor().clone(),
+        };
+        ran(supervisor.run(spawn, self.cancel, None).await)
     }
 }
 

@@ -4,10 +4,10 @@ use crate::attempt::{Context, Outcome, Progress, Request, RunWork};
 use crate::clock;
 use crate::definition::OutputParse;
 use crate::diagnostic::Code;
-use crate::evidence::{Change, Invocation, InvocationStatus, Manifest, Purpose};
+use crate::evidence::{Invocation, InvocationStatus, Purpose};
 use crate::process::{End, Exited, Spawn, Supervisor};
 use crate::run::{Payload, Record};
-use crate::tool::{Toolbox, Workspace};
+use crate::tool::{Toolbox, Watched, WorkspaceWatch};
 use crate::value::{Digest, Failure, Json, OutcomeKind, Timestamp, limits};
 use serde_json::json;
 use std::sync::Arc;
@@ -26,34 +26,22 @@ pub(super) async fn run(
         Err(failure) => return Outcome::failed(OutcomeKind::PolicyDenied, *failure),
     };
     let argv = spawn.argv.clone();
-    let workspace = toolbox.workspace();
-    let before = if request.evidence { Some(manifest(workspace).await) } else { None };
+    let watch = match request.evidence {
+        true => Some(WorkspaceWatch::begin(toolbox.workspace()).await),
+        false => None,
+    };
     let began = clock::now();
     let recorder = context.recorder.clone();
     let on_line =
         Arc::new(move |_, line: &str| recorder.progress(Progress::Output(line.to_owned())));
     let exited = supervisor.run(spawn, &context.cancel, Some(on_line)).await;
-    if let Some(before) = before {
-        let changes = changes(workspace, before).await;
-        let record = evidence(&argv, &exited, changes, began);
+    if let Some(watch) = watch {
+        let record = evidence(&argv, &exited, watch.end().await, began);
         if context.recorder.record(record).await.is_err() {
             return stopped();
         }
     }
     outcome(&argv, exited, parse)
-}
-
-/// A scan of the workspace, away from the threads that drive everything else.
-async fn manifest(workspace: &Workspace) -> Manifest {
-    let workspace = workspace.clone();
-    let truncated = Manifest { truncated: true, ..Manifest::default() };
-    tokio::task::spawn_blocking(move || workspace.manifest()).await.unwrap_or(truncated)
-}
-
-async fn changes(workspace: &Workspace, before: Manifest) -> Vec<Change> {
-    let workspace = workspace.clone();
-    let scan = move || workspace.changes(&before, &workspace.manifest());
-    tokio::task::spawn_blocking(scan).await.unwrap_or_default()
 }
 
 /// The run has another holder: nothing that is said here matters any more.
@@ -67,7 +55,10 @@ fn spawn(toolbox: &Toolbox, request: &Request, command: &RunWork) -> Result<Spaw
         RunWork::Shell(script) => {
             ["bash", "-euo", "pipefail", "-c", script].map(str::to_owned).to_vec()
         }
-        RunWork::Argv(argv) => argv.clone(),
+        RunWork::Argv(words) => {
+            super::argv::check(words)?;
+            words.iter().map(|word| word.text.clone()).collect()
+        }
     };
     let mut env = request.env.clone();
     env.extend(identity(request));
@@ -197,13 +188,19 @@ fn parsed(exited: &Exited, parse: OutputParse) -> Result<Json, Box<Failure>> {
     }
 }
 
-fn evidence(argv: &[String], exited: &Exited, changes: Vec<Change>, began: Timestamp) -> Record {
+fn evidence(argv: &[String], exited: &Exited, watched: Watched, began: Timestamp) -> Record {
     let args = json!({"argv": argv});
     let status = match exited.end {
         End::Code(0) => InvocationStatus::Success,
         End::TimedOut | End::Idle => InvocationStatus::Timeout,
         _ => InvocationStatus::Failed,
     };
+    let mut process = json!({
+        "exitCode": exit_code(&exited.end),
+        "stdoutCut": exited.stdout_cut,
+        "stderrCut": exited.stderr_cut,
+    });
+    watched.mark(&mut process);
     let invocation = Invocation {
         id: "run".to_owned(),
         tool: "run".to_owned(),
@@ -213,13 +210,9 @@ fn evidence(argv: &[String], exited: &Exited, changes: Vec<Change>, began: Times
         duration_ms: exited.duration.as_millis() as u64,
         purpose: Purpose::Execution,
         status,
-        changes,
+        changes: watched.changes,
         evidence: Vec::new(),
-        process: Some(json!({
-            "exitCode": exit_code(&exited.end),
-            "stdoutCut": exited.stdout_cut,
-            "stderrCut": exited.stderr_cut,
-        })),
+        process: Some(process),
         bytes: exited.stdout.len() as u64 + exited.stdout_cut,
     };
     Record::ToolResult { turn: 0, invocation, result: Payload::inline(Json::Null) }

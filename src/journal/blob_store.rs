@@ -1,21 +1,25 @@
 use super::JournalError;
 use crate::value::Digest;
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Files named by what is in them: `ab/cdef…`. They appear whole or not at all, are synced before
 /// anything refers to them, and are checked when they are read.
 pub(super) struct BlobStore {
     directory: PathBuf,
     counter: AtomicU64,
+    /// The two-letter folders whose own names are known to be on disk.
+    named: Mutex<BTreeSet<PathBuf>>,
 }
 
 impl BlobStore {
     pub(super) fn new(directory: PathBuf) -> BlobStore {
-        BlobStore { directory, counter: AtomicU64::new(0) }
+        BlobStore { directory, counter: AtomicU64::new(0), named: Mutex::default() }
     }
 
     fn path(&self, digest: &Digest) -> PathBuf {
@@ -32,11 +36,24 @@ impl BlobStore {
         }
         let count = self.counter.fetch_add(1, Ordering::Relaxed);
         let temporary = path.with_file_name(format!(".new-{}-{count}", std::process::id()));
-        write_synced(&path, &temporary, bytes).map_err(|error| {
+        let written = write_synced(&path, &temporary, bytes).and_then(|()| self.name(&path));
+        written.map_err(|error| {
             let _ = fs::remove_file(&temporary);
             JournalError::of_file("write", &path, &error)
         })?;
         Ok(digest)
+    }
+
+    /// Makes sure that the folder of a blob is found again after a crash: it may be new, and not
+    /// only this process makes folders.
+    fn name(&self, path: &Path) -> io::Result<()> {
+        let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+        let named = || self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        if !named().contains(folder) {
+            File::open(&self.directory)?.sync_all()?;
+            named().insert(folder.to_owned());
+        }
+        Ok(())
     }
 
     pub(super) fn get(&self, digest: &Digest) -> Result<Vec<u8>, JournalError> {

@@ -199,6 +199,12 @@ impl Workspace {
         }
     }
 
+    /// Whether a real path, relative to the workspace, lies in a place that was protected when the
+    /// workspace was opened: the state of `kb`.
+    pub(super) fn holds_state(&self, real: &Path) -> bool {
+        self.0.protected.is_further(self.root(), real)
+    }
+
     /// The folder of the workspace itself.
     pub(super) fn writable(&self) -> &Folder {
         &self.0.root

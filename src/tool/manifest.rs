@@ -12,12 +12,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Files that a manifest holds at most; beyond that it says that it is truncated.
-const MAX_FILES: usize = 100_000;
+pub(super) const MAX_FILES: usize = 100_000;
 /// Folders deeper than this are not looked into.
-const MAX_DEPTH: usize = 128;
+pub(super) const MAX_DEPTH: usize = 128;
 /// Larger files are compared by their stat data only.
-const MAX_HASHED: u64 = 256 << 20;
-const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+pub(super) const MAX_HASHED: u64 = 256 << 20;
+pub(super) const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 impl Workspace {
     /// The stat data of every file and link that the ignore rules leave: hidden files too, `.git`

@@ -29,11 +29,13 @@ mod path_text;
 mod place;
 mod policy;
 mod protected;
+mod protected_state;
 mod registry;
 mod shell_exec;
 mod spec;
 mod toolbox;
 mod walk;
+mod watch;
 
 pub use crate::definition::ToolLevel;
 pub use call::{Call, CallResult, Caller};
@@ -43,3 +45,4 @@ pub use path_error::PathError;
 pub use policy::Approvals;
 pub use spec::{Tool, ToolDescription, ToolSpec};
 pub use toolbox::{Toolbox, ToolboxParts, result_text, sandbox_level};
+pub use watch::{Watched, WorkspaceWatch};

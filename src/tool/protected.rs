@@ -11,11 +11,35 @@ pub(super) struct Protected {
 const AT_ROOT: [&str; 4] = [".kb", "playbooks", "workflows", "agents"];
 /// Anywhere: whoever writes a hook or an index there runs code at the next `git` command.
 const ANYWHERE: &str = ".git";
+/// What decides inside of the workspace's own `.git` which code the next `git` command runs. The
+/// rest changes with every commit.
+const IN_GIT: [&str; 5] = ["hooks", "config", "config.worktree", "commondir", "info"];
+
+/// Whether a path, relative to the root, is looked at around a command that may not change it.
+pub(super) fn is_watched(path: &str) -> bool {
+    let mut names = path.split('/');
+    let first = names.next().unwrap_or_default();
+    if first.eq_ignore_ascii_case(ANYWHERE) {
+        return match (names.next(), names.next()) {
+            (None, _) => true,
+            // A list that git itself writes whenever it packs.
+            (Some("info"), Some("refs")) => false,
+            (Some(name), _) => IN_GIT.iter().any(|place| name.eq_ignore_ascii_case(place)),
+        };
+    }
+    AT_ROOT.iter().any(|place| first.eq_ignore_ascii_case(place))
+}
 
 impl Protected {
     /// With further places: absolute, or relative to the root.
     pub(super) fn new(root: &Path, also: &[PathBuf]) -> Self {
         Protected { also: also.iter().map(|place| real(&root.join(place))).collect() }
+    }
+
+    /// Whether a real path, relative to the root, lies in one of the further places.
+    pub(super) fn is_further(&self, root: &Path, real: &Path) -> bool {
+        let full = root.join(real);
+        self.also.iter().any(|place| full.starts_with(place))
     }
 
     /// The protected place that a real path, relative to the root, lies in.

@@ -1,14 +1,16 @@
 use super::call::{Call, CallResult, Caller, Refusal, error_view};
+use super::protected_state::ProtectedState;
 use super::toolbox::{Toolbox, arguments};
-use super::{Tool, ToolLevel, ToolSpec, Workspace};
+use super::{Tool, ToolLevel, ToolSpec, Workspace, WorkspaceWatch};
 use crate::diagnostic::Code;
-use crate::evidence::{Change, InvocationStatus, Manifest};
+use crate::evidence::InvocationStatus;
 use crate::process::{End, Exited, Spawn};
 use crate::value::{Digest, Failure, Json, format_duration, is_dangerous_variable, limits};
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -149,38 +151,31 @@ async fn run(
     cancel: &CancellationToken,
 ) -> CallResult {
     let process = described(&spawn, toolbox.workspace());
-    let before = match call.evidence {
-        true => Some(scan(toolbox.workspace()).await),
+    let workspace = toolbox.workspace();
+    let protected = match call.caller {
+        Caller::Specialist { .. } => Some(ProtectedState::begin(workspace).await),
+        Caller::Author => None,
+    };
+    let watch = match call.evidence {
+        true => Some(WorkspaceWatch::begin(workspace).await),
         false => None,
     };
     let timeout = spawn.timeout;
     let exited = toolbox.supervisor_for(&call.caller).run(spawn, cancel, None).await;
     let mut result = ended(&exited, timeout);
     result.process = Some(with_end(process, &exited));
-    if let Some(before) = before {
-        let (changes, truncated) = compare(toolbox.workspace(), before).await;
-        if truncated && let Some(process) = &mut result.process {
-            process["manifestTruncated"] = json!(true);
-        }
-        result.changes = changes;
-        hold_to_protected(&mut result, call, toolbox.workspace());
+    if let Some(watch) = watch {
+        let watched = watch.end().await;
+        result.process.iter_mut().for_each(|process| watched.mark(process));
+        result.changes = watched.changes;
+    }
+    if let Some(protected) = protected {
+        let found = protected.end().await;
+        let known: BTreeSet<String> = result.changes.iter().map(|c| c.path.clone()).collect();
+        result.changes.extend(found.into_iter().filter(|change| !known.contains(&change.path)));
+        hold_to_protected(&mut result, workspace);
     }
     result
-}
-
-async fn scan(workspace: &Workspace) -> Manifest {
-    let workspace = workspace.clone();
-    let truncated = Manifest { truncated: true, ..Manifest::default() };
-    tokio::task::spawn_blocking(move || workspace.manifest()).await.unwrap_or(truncated)
-}
-
-async fn compare(workspace: &Workspace, before: Manifest) -> (Vec<Change>, bool) {
-    let workspace = workspace.clone();
-    let work = move || {
-        let after = workspace.manifest();
-        (workspace.changes(&before, &after), before.truncated || after.truncated)
-    };
-    tokio::task::spawn_blocking(work).await.unwrap_or((Vec::new(), true))
 }
 
 /// What the process leaves in the evidence before it starts.
@@ -283,18 +278,25 @@ fn fail(result: &mut CallResult, status: InvocationStatus, failure: Failure) {
 }
 
 /// A shell can write where tools may not, as far as the sandbox lets it. A specialist's command
-/// that changed definitions or settings has failed, and people see which.
-fn hold_to_protected(result: &mut CallResult, call: &Call, workspace: &Workspace) {
+/// that changed definitions or settings has failed, and people see which. Nothing is put back: a
+/// person may have edited the file meanwhile, and that would be lost.
+fn hold_to_protected(result: &mut CallResult, workspace: &Workspace) {
+    const NAMED: usize = 20;
     let changed: Vec<&str> = result
         .changes
         .iter()
         .map(|change| change.path.as_str())
-        .filter(|path| workspace.check_writable(path, std::path::Path::new(path)).is_err())
+        .filter(|path| workspace.check_writable(path, Path::new(path)).is_err())
         .collect();
-    if changed.is_empty() || call.caller == Caller::Author {
+    if changed.is_empty() {
         return;
     }
-    let message = format!("the command changed `{}`, which tools may not", changed.join("`, `"));
+    let named = changed[..changed.len().min(NAMED)].join("`, `");
+    let more = match changed.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let message = format!("the command changed `{named}`{more}, which tools may not");
     let help = "undo the change; a person decides about definitions and settings";
     let failure = Failure::new(Code::PATH_PROTECTED.as_str(), message).help(help);
     fail(result, InvocationStatus::Failed, failure);

@@ -127,14 +127,22 @@ impl Toolbox {
         &self.outputs
     }
 
-    /// Starts the processes of a specialist's own commands: held by the kernel where the sandbox
-    /// reaches that far.
-    pub(super) fn supervisor_for(&self, caller: &Caller) -> Supervisor {
-        match (caller, self.sandbox()) {
-            (Caller::Specialist { .. }, ApprovalLevel::Kernel) => {
+    /// Starts processes whose code a specialist may have written, its own commands and those that
+    /// check its work: held by the kernel where the sandbox reaches that far.
+    pub fn held_supervisor(&self) -> Supervisor {
+        match self.sandbox() {
+            ApprovalLevel::Kernel => {
                 self.supervisor().held(WriteLimits::to([self.workspace().root().to_owned()]))
             }
             _ => self.supervisor().clone(),
+        }
+    }
+
+    /// Starts the processes of a caller's own commands.
+    pub(super) fn supervisor_for(&self, caller: &Caller) -> Supervisor {
+        match caller {
+            Caller::Specialist { .. } => self.held_supervisor(),
+            Caller::Author => self.supervisor().clone(),
         }
     }
 

@@ -6,7 +6,7 @@ use super::recorded::Recorded;
 use crate::definition::Schema;
 use crate::evidence::CheckDetail;
 use crate::value::{Failure, Json};
-use globset::GlobBuilder;
+use globset::{GlobBuilder, GlobMatcher};
 use serde_json::json;
 
 /// What a criterion has to have looked at.
@@ -129,20 +129,8 @@ fn command(
 
 /// A command that ended with 0 proves nothing where the step changed what decides.
 fn passed_command(inputs: &[String], must_fail_before: bool, recorded: &Recorded<'_>) -> Finding {
-    let mut changed: Vec<String> = Vec::new();
-    for path in recorded.paths().into_iter().filter(|path| recorded.differs(path)) {
-        if inputs.iter().any(|glob| speaks_of(glob, path)) {
-            changed.push(format!("`{path}`"));
-        }
-    }
-    if !changed.is_empty() {
-        return Finding::inconclusive(format!(
-            "exit code 0, but the step itself changed what decides this check: {}",
-            changed.join(", ")
-        ));
-    }
-    if let Some(gap) = recorded.gap().filter(|_| !inputs.is_empty()) {
-        return Finding::inconclusive(format!("exit code 0, but {gap}"));
+    if let Some(reason) = doubt(inputs, recorded) {
+        return Finding::inconclusive(format!("exit code 0, but {reason}"));
     }
     match must_fail_before {
         true => Finding::inconclusive(
@@ -152,13 +140,48 @@ fn passed_command(inputs: &[String], must_fail_before: bool, recorded: &Recorded
     }
 }
 
-/// Whether a glob names a path, or a folder that holds it.
-fn speaks_of(glob: &str, path: &str) -> bool {
-    let glob = glob.strip_prefix("./").unwrap_or(glob).trim_end_matches('/');
-    let below = path.strip_prefix(glob).is_some_and(|rest| rest.starts_with('/'));
-    let matcher = GlobBuilder::new(glob).literal_separator(true).build();
-    // A glob that cannot be read decides nothing, so that every change might matter.
-    below || matcher.map_or(true, |glob| glob.compile_matcher().is_match(path))
+/// Why the step may have decided the check itself.
+fn doubt(inputs: &[String], recorded: &Recorded<'_>) -> Option<String> {
+    const NAMED: usize = 20;
+    if inputs.is_empty() {
+        return None;
+    }
+    let inputs: Vec<Input> = inputs.iter().map(|glob| Input::new(glob)).collect();
+    let decides = |path: &&str| inputs.iter().any(|input| input.speaks_of(path));
+    let changed: Vec<String> =
+        recorded.differing().filter(decides).map(|path| format!("`{path}`")).collect();
+    let more = match changed.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    match changed.is_empty() {
+        true => recorded.gap().map(str::to_owned),
+        false => {
+            let named = changed[..changed.len().min(NAMED)].join(", ");
+            Some(format!("the step itself changed what decides this check: {named}{more}"))
+        }
+    }
+}
+
+/// A glob of files that decide.
+struct Input<'g> {
+    text: &'g str,
+    /// `None` where it cannot be read: it decides nothing, so that every change might matter.
+    matcher: Option<GlobMatcher>,
+}
+
+impl<'g> Input<'g> {
+    fn new(glob: &'g str) -> Self {
+        let text = glob.strip_prefix("./").unwrap_or(glob).trim_end_matches('/');
+        let glob = GlobBuilder::new(text).literal_separator(true).build();
+        Input { text, matcher: glob.ok().map(|glob| glob.compile_matcher()) }
+    }
+
+    /// Whether it names a path, or a folder that holds it.
+    fn speaks_of(&self, path: &str) -> bool {
+        let below = path.strip_prefix(self.text).is_some_and(|rest| rest.starts_with('/'));
+        below || self.matcher.as_ref().is_none_or(|matcher| matcher.is_match(path))
+    }
 }
 
 fn evidence_of(ran: &Ran) -> Json {

@@ -7,18 +7,15 @@ use super::recorded::Recorded;
 use crate::definition::ClaimPolicy;
 use crate::evidence::{CheckDetail, Confidence, Verification};
 use serde_json::json;
+use std::collections::BTreeSet;
 
 /// What has to be looked at, in order: the claimed paths first, because a command of a check may
 /// change files.
 pub fn asks(gate: &Gate) -> Vec<Ask> {
     let claimed = claims(gate).into_iter().map(|claim| Ask::Path(claim.path));
-    let mut asks: Vec<Ask> = Vec::new();
-    for ask in claimed.chain(gate.criteria.iter().filter_map(ask_of)) {
-        if !asks.contains(&ask) {
-            asks.push(ask);
-        }
-    }
-    asks
+    let mut known = BTreeSet::new();
+    let all = claimed.chain(gate.criteria.iter().filter_map(ask_of));
+    all.filter(|ask| known.insert(ask.clone())).collect()
 }
 
 /// The verdict over what was seen. What was asked and not seen is `inconclusive`.
@@ -56,8 +53,7 @@ fn expected_changes(gate: &Gate, claims: &[Claim], recorded: &Recorded<'_>) -> O
     if !gate.expect_changes || !claims.is_empty() {
         return None;
     }
-    let changed: Vec<&str> =
-        recorded.paths().into_iter().filter(|path| recorded.differs(path)).collect();
+    let changed: Vec<&str> = recorded.differing().collect();
     let Finding { verdict, reason } = match changed.is_empty() {
         true => Finding::inconclusive(
             "the step was expected to change files, but it claims nothing and no change was recorded",

@@ -120,9 +120,7 @@ fn folder(claim: &Claim, recorded: &Recorded<'_>) -> Finding {
     if claim.kind == ClaimKind::Deleted {
         return Finding::failed(format!("`{path}` is claimed as deleted, but it is still there"));
     }
-    let below = format!("{path}/");
-    let mut changed = recorded.paths().into_iter().filter(|path| path.starts_with(&below));
-    match changed.any(|path| recorded.differs(path)) {
+    match recorded.differs_below(path) {
         true => Finding::passed(),
         false => Finding::failed(format!(
             "the folder `{path}` is claimed as {}, but no recorded call changed a file in it",

@@ -1,33 +1,53 @@
 use crate::evidence::{Change, FileState, Invocation, InvocationStatus, Purpose};
 use crate::value::Json;
+use std::collections::BTreeMap;
+
+/// A recorded change with the call that made it.
+type Step<'a> = (&'a Invocation, &'a Change);
 
 /// What the runtime recorded of a step's own work, by path.
-pub(super) struct Recorded<'a>(Vec<(&'a Invocation, &'a Change)>, Option<String>);
+pub(super) struct Recorded<'a> {
+    by_path: BTreeMap<&'a str, Vec<Step<'a>>>,
+    /// Each path once, in the order of their first change.
+    order: Vec<&'a str>,
+    gap: Option<String>,
+}
 
 /// What was recorded of one path.
-pub(super) struct History<'a>(Vec<(&'a Invocation, &'a Change)>);
+pub(super) struct History<'a>(&'a [Step<'a>]);
 
 impl<'a> Recorded<'a> {
     pub(super) fn of(trace: &'a [Invocation]) -> Self {
-        let own = trace.iter().filter(|call| call.purpose == Purpose::Execution);
-        let changes = own.flat_map(|call| call.changes.iter().map(move |change| (call, change)));
-        Recorded(changes.collect(), gap(trace))
+        let mut by_path: BTreeMap<&str, Vec<Step<'a>>> = BTreeMap::new();
+        let mut order = Vec::new();
+        for call in trace.iter().filter(|call| call.purpose == Purpose::Execution) {
+            for change in &call.changes {
+                let steps = by_path.entry(&change.path).or_default();
+                if steps.is_empty() {
+                    order.push(change.path.as_str());
+                }
+                steps.push((call, change));
+            }
+        }
+        Recorded { by_path, order, gap: gap(trace) }
     }
 
     /// Everything that happened to a path, in order.
-    pub(super) fn history(&self, path: &str) -> History<'a> {
-        History(self.0.iter().filter(|(_, change)| change.path == path).copied().collect())
+    pub(super) fn history(&self, path: &str) -> History<'_> {
+        History(self.by_path.get(path).map_or(&[], Vec::as_slice))
     }
 
-    /// Paths that were changed, each once, in the order of their first change.
-    pub(super) fn paths(&self) -> Vec<&'a str> {
-        let mut paths: Vec<&str> = Vec::new();
-        for (_, change) in &self.0 {
-            if !paths.contains(&change.path.as_str()) {
-                paths.push(&change.path);
-            }
-        }
-        paths
+    /// Paths that were left another than they were before the first attempt, in the order of their
+    /// first change.
+    pub(super) fn differing(&self) -> impl Iterator<Item = &'a str> {
+        self.order.iter().copied().filter(|path| self.differs(path))
+    }
+
+    /// Whether something below a folder was left another than it was.
+    pub(super) fn differs_below(&self, folder: &str) -> bool {
+        let below = format!("{folder}/");
+        let later = self.by_path.range(below.as_str()..).map(|(path, _)| *path);
+        later.take_while(|path| path.starts_with(&below)).any(|path| self.differs(path))
     }
 
     /// Whether a path was left another than it was before the first attempt.
@@ -42,7 +62,7 @@ impl<'a> Recorded<'a> {
 
     /// Why the record may lack something, if it may: then absence of evidence proves nothing.
     pub(super) fn gap(&self) -> Option<&str> {
-        self.1.as_deref()
+        self.gap.as_deref()
     }
 }
 

@@ -309,3 +309,58 @@ fn policies_only_narrow() {
         assert_eq!(narrowed.tool_security[&tool].denied_paths, ["secret/**"]);
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_value_is_never_the_code_of_an_interpreter() {
+    let bench = Bench::new(
+        "params: [{name: option}, {name: code}]\n\
+         steps:\n  - {id: say, run: [bash, '{{option}}', '{{code}}']}\n",
+    );
+    for (option, status) in
+        [("-c", RunStatus::Failed), ("-ec", RunStatus::Failed), ("-n", RunStatus::Succeeded)]
+    {
+        bench.write("code", "true");
+        let code = if option == "-n" { "code" } else { "touch pwned" };
+        let ran = bench.run(json!({"option": option, "code": code}), None).await;
+        assert_eq!(ran.status, status, "{option}: {:?}", ran.failures);
+        assert_eq!(bench.read("pwned"), None, "{option}");
+        if status == RunStatus::Failed {
+            let expected = format!("a value cannot be the code that `{option}` takes [KB0216]");
+            assert_eq!(ran.failures["say"], expected);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_record_that_may_lack_something_proves_nothing() {
+    let ran = Bench::new(
+        "steps:\n  - id: deep\n    run: 'mkdir -p $(yes d/ | head -n 200 | tr -d \"\\n\")'\n    \
+         verify: {checks: [{command: ['true'], inputs: [tests]}], onInconclusive: fail}\n",
+    )
+    .run(json!({}), None)
+    .await;
+    assert_eq!(ran.status, RunStatus::Failed);
+    let why = &ran.failures["deep"];
+    assert!(why.contains("more files than could be watched around `run`"), "{why}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_checks_a_specialists_work_writes_in_the_workspace_only() {
+    if kb::tool::sandbox_level() != kb::definition::ApprovalLevel::Kernel {
+        return eprintln!("skipped: this kernel has no Landlock of Linux 6.2 or later");
+    }
+    let outside = tempfile::tempdir().unwrap();
+    let target = outside.path().join("made");
+    let check = format!(
+        "verify: {{claims: none, checks: [{{command: [touch, {}]}}], onFailed: fail}}",
+        target.display()
+    );
+    let script = "schema: kb.script/1\nsteps:\n  work: [{output: {created: [], summary: x}}]\n";
+    for (step, held) in [("specialist: writer, task: go", true), ("run: 'true'", false)] {
+        let bench = Bench::new(&format!("steps:\n  - {{id: work, {step}, {check}}}\n"));
+        let ran = bench.run(json!({}), held.then_some(script)).await;
+        let expected = if held { RunStatus::Failed } else { RunStatus::Succeeded };
+        assert_eq!(ran.status, expected, "{step}: {:?}", ran.failures);
+        assert_eq!(target.exists(), !held, "{step}: {:?}", ran.failures);
+    }
+}

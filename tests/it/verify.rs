@@ -99,6 +99,7 @@ impl Work {
             trace: self.trace.clone(),
             env: Vec::new(),
             cwd: String::new(),
+            held: false,
             timeout: None,
         }
     }
@@ -118,7 +119,7 @@ impl Work {
         let request = GateRequest {
             checks,
             claims: ClaimPolicy::None,
-            ..self.request(json!({"count": 3, "files": ["a.rs"]}))
+            ..self.request(json!({"count": 3, "files": ["a.rs"], "option": "-c", "code": "exit 0"}))
         };
         told(&self.judge(request).await)
     }
@@ -508,6 +509,36 @@ async fn a_command_whose_inputs_the_step_changed_proves_nothing() {
     assert_eq!(work.checks(vec![deciding(&["false"], &["tests/**"])]).await, "failed: exit code 1");
     work.shell("echo more > tests/b.rs").await;
     assert_eq!(work.checks(tests(&["tests/**"])).await, format!("{expected}, `tests/b.rs`"));
+}
+
+/// As many changes as a build makes: the verdict is there at once, and time does not grow with the
+/// square of them (which took minutes).
+#[tokio::test]
+async fn many_changes_are_judged_in_one_pass() {
+    let mut work = work(&[]);
+    work.write("src/0/f.rs", "x").await;
+    let change = work.trace[0].changes[0].clone();
+    work.trace[0].changes = (0..60_000)
+        .map(|i| kb::evidence::Change { path: format!("src/{i}/f.rs"), ..change.clone() })
+        .collect();
+    let request = GateRequest {
+        checks: vec![command(&["true"]), deciding(&["true"], &["docs/**"]), file("src/0/f.rs")],
+        expect_changes: true,
+        claims: ClaimPolicy::None,
+        ..work.request(json!({}))
+    };
+    let began = std::time::Instant::now();
+    assert_eq!(told(&work.judge(request).await), "passed");
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn a_value_is_never_the_code_of_a_check() {
+    let work = work(&[]);
+    let check = command(&["sh", "{{own.output.option}}", "{{own.output.code}}"]);
+    let verdict = work.checks(vec![check]).await;
+    let expected = "failed: a value cannot be the code that `-c` takes";
+    assert!(verdict.starts_with(expected), "{verdict}");
 }
 
 #[tokio::test]

@@ -32,7 +32,7 @@ pub(crate) fn check(words: &[Template], nodes: &[Node], decoder: &mut Decoder) {
 }
 
 /// `-c`, `-e`, and short options that end so, such as `bash -lc` or `perl -ne`.
-fn takes_code(option: &str) -> bool {
+pub fn takes_code(option: &str) -> bool {
     match option.strip_prefix('-') {
         Some(letters) if !letters.starts_with('-') => {
             letters.len() <= 4

@@ -11,3 +11,5 @@ pub(super) mod secret_variables;
 pub(super) mod shell_text;
 pub(super) mod tool_input;
 pub(super) mod url;
+
+pub use argv::takes_code;

@@ -38,6 +38,9 @@ pages! { TABLE;
         "Definitions, settings and the repository's own data are not written by tools, so that a step \
          cannot widen its own rights: `.kb/`, `playbooks/`, `workflows/`, `agents/` at the root, `.git` \
          anywhere, and the state of `kb`. This holds before they exist, and through links.\n\n\
+         A command can write where tools may not. A specialist's that changed a definition, a setting, \
+         or a hook or the configuration of git has failed, whatever ignore rules or `evidence` say; \
+         nothing is put back.\n\n\
          Write somewhere else and let a person move it.";
     BAD_PATH = "KB0607", "not a path",
         "A path is empty or holds a NUL character, or a glob cannot be read.\n\n\

@@ -208,6 +208,48 @@ async fn a_specialist_that_changes_definitions_has_failed() {
 }
 
 #[tokio::test]
+async fn a_specialist_that_changes_what_ignore_rules_hide_has_failed() {
+    let files = [
+        (".gitignore", "agents\n"),
+        ("agents/a.md", "abc"),
+        (".git/config", "abc"),
+        (".git/hooks/pre-commit", "abc"),
+        (".git/HEAD", "abc"),
+    ];
+    let cases = [
+        ("echo x > agents/a.md", "agents/a.md"),
+        ("echo x > .git/hooks/post-checkout", ".git/hooks/post-checkout"),
+        ("chmod +x .git/hooks/pre-commit", ".git/hooks/pre-commit"),
+        ("rm .git/hooks/pre-commit", ".git/hooks/pre-commit"),
+        ("ln -s /etc/hosts .git/hooks/update", ".git/hooks/update"),
+        ("mkdir .git/info; echo '*' > .git/info/exclude", ".git/info/exclude"),
+        ("mv .git/config .git/kept; ln -s kept .git/config", ".git/config"),
+        ("cp -p .git/config k; printf xyz > .git/config; touch -r k .git/config", ".git/config"),
+        ("mkdir .KB; echo x > .KB/y", ".KB/y"),
+        ("echo x > .git/HEAD; mkdir -p .git/info; echo x > .git/info/refs", ""),
+        ("touch .git/config agents/a.md; ls .git > /dev/null", ""),
+    ];
+    for (command, changed) in cases {
+        for evidence in [true, false] {
+            let bench = approved(&files);
+            let call = Call { evidence, ..by_specialist(json!({"command": command})) };
+            let (result, invocation) = bench.make(&call).await;
+            match changed {
+                "" => assert_eq!(result.status, InvocationStatus::Success, "{command}"),
+                path => {
+                    let expected =
+                        format!("Failed KB0606 the command changed `{path}`, which tools may not");
+                    assert_eq!(told(&result), expected, "{command}");
+                    assert!(invocation.changes.iter().any(|c| c.path == path), "{command}");
+                }
+            }
+            let free = bench.run("shell:exec", json!({"command": command})).await;
+            assert!(free.failure.is_none_or(|f| f.code != "KB0606"), "{command}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_step_environment_reaches_the_command() {
     let bench = bench(&[("sub/x", "")]);
     let mut with_env = call("shell:exec", json!({"command": "echo $A $B; pwd | sed 's:.*/::'"}));

@@ -1,0 +1,139 @@
+use super::Workspace;
+use super::beneath::{kind_of, state_of};
+use super::guard::digest_of;
+use super::manifest::{FOLDER, MAX_DEPTH, MAX_FILES, MAX_HASHED};
+use super::path_text::nfc;
+use super::protected::is_watched;
+use crate::evidence::{Change, FileKind, FileState, Manifest};
+use crate::value::Digest;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags};
+use std::collections::BTreeSet;
+use std::ffi::{CStr, OsStr};
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// The protected places before a process that may not change them, by content. Ignore rules and
+/// `.git` are no exception here, and a file that was made to look untouched is told by its digest.
+///
+/// The state of `kb` is left out: `kb` itself writes it all the time.
+pub(super) struct ProtectedState {
+    workspace: Workspace,
+    before: Manifest,
+}
+
+impl ProtectedState {
+    /// Reads them, away from the threads that drive everything else.
+    pub(super) async fn begin(workspace: &Workspace) -> Self {
+        ProtectedState { workspace: workspace.clone(), before: survey(workspace).await }
+    }
+
+    /// Reads them again: what is another than it was.
+    pub(super) async fn end(self) -> Vec<Change> {
+        let after = survey(&self.workspace).await;
+        let before = self.before;
+        // Where both moments saw a part only, a path that one of them lacks says nothing.
+        let partial = before.truncated && after.truncated;
+        let paths: BTreeSet<&String> = before.files.keys().chain(after.files.keys()).collect();
+        paths
+            .into_iter()
+            .filter_map(|path| match (before.files.get(path), after.files.get(path)) {
+                (Some(a), Some(b)) if is_same(a, b) => None,
+                (None, _) | (_, None) if partial => None,
+                (before, after) => Some(Change {
+                    path: path.clone(),
+                    before: before.cloned(),
+                    after: after.cloned(),
+                }),
+            })
+            .collect()
+    }
+}
+
+/// One content and one mode: a hook that becomes executable is another one.
+fn is_same(a: &FileState, b: &FileState) -> bool {
+    match (a.sha256, b.sha256) {
+        (Some(_), Some(_)) => (a.kind, a.mode, a.sha256) == (b.kind, b.mode, b.sha256),
+        _ => a.same_stat(b),
+    }
+}
+
+async fn survey(workspace: &Workspace) -> Manifest {
+    let workspace = workspace.clone();
+    let work = move || {
+        let mut survey = Survey { workspace: &workspace, manifest: Manifest::default() };
+        match rustix::fs::open(workspace.root(), FOLDER, Mode::empty()) {
+            Ok(root) => survey.folder(&root, "", 0),
+            Err(_) => survey.manifest.truncated = true,
+        }
+        survey.manifest
+    };
+    let truncated = Manifest { truncated: true, ..Manifest::default() };
+    tokio::task::spawn_blocking(work).await.unwrap_or(truncated)
+}
+
+/// A walk through the protected places, by descriptors, so that no link can lead it astray.
+struct Survey<'w> {
+    workspace: &'w Workspace,
+    manifest: Manifest,
+}
+
+impl Survey<'_> {
+    /// Takes in a folder; `prefix` is its path with a `/` behind it, empty for the root.
+    fn folder(&mut self, folder: &OwnedFd, prefix: &str, depth: usize) {
+        let Ok(entries) = Dir::read_from(folder) else {
+            self.manifest.truncated = true;
+            return;
+        };
+        for entry in entries.flatten() {
+            if self.manifest.files.len() >= MAX_FILES {
+                self.manifest.truncated = true;
+                return;
+            }
+            let name = entry.file_name();
+            if !matches!(name.to_bytes(), b"." | b"..") {
+                let text = OsStr::from_bytes(name.to_bytes()).to_string_lossy();
+                self.entry(folder, name, nfc(&format!("{prefix}{text}")), depth);
+            }
+        }
+    }
+
+    fn entry(&mut self, folder: &OwnedFd, name: &CStr, path: String, depth: usize) {
+        if !is_watched(&path) || self.workspace.holds_state(Path::new(&path)) {
+            return;
+        }
+        let Ok(stat) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) else { return };
+        let mut state = state_of(&stat);
+        match state.kind {
+            FileKind::Directory => match rustix::fs::openat(folder, name, FOLDER, Mode::empty()) {
+                Ok(below) if depth < MAX_DEPTH => {
+                    self.folder(&below, &format!("{path}/"), depth + 1);
+                }
+                Err(rustix::io::Errno::NOENT) => {}
+                _ => self.manifest.truncated = true,
+            },
+            kind => {
+                state.sha256 = digest(folder, name, kind, state.size);
+                self.manifest.files.insert(path, state);
+            }
+        }
+    }
+}
+
+/// The digest of a file's content or of where a link leads.
+fn digest(folder: &impl AsFd, name: &CStr, kind: FileKind, size: u64) -> Option<Digest> {
+    match kind {
+        FileKind::Symlink => {
+            let target = rustix::fs::readlinkat(folder, name, Vec::new()).ok()?;
+            Some(Digest::of(target.as_bytes()))
+        }
+        FileKind::File if size <= MAX_HASHED => {
+            let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let fd = rustix::fs::openat(folder, name, flags, Mode::empty()).ok()?;
+            let is_file = kind_of(&rustix::fs::fstat(&fd).ok()?) == FileKind::File;
+            is_file.then(|| digest_of(File::from(fd)).ok()).flatten()
+        }
+        _ => None,
+    }
+}
