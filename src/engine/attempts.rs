@@ -130,7 +130,14 @@ fn masked(record: Record, redactor: &Redactor) -> Record {
             *args = mask(args.clone());
             *tool = redactor.mask_text(tool).to_string();
         }
-        Record::ToolResult { result, .. } => *result = mask(result.clone()),
+        Record::ToolResult { result, invocation, .. } => {
+            *result = mask(result.clone());
+            invocation.args = redactor.mask_json(&invocation.args);
+            // A process of the author's may put a secret into the name of a file.
+            for change in &mut invocation.changes {
+                change.path = redactor.mask_text(&change.path).into_owned();
+            }
+        }
         Record::Compression { summary: text, .. } | Record::Note { text } => {
             *text = redactor.mask_text(text).to_string();
         }

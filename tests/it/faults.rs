@@ -601,6 +601,8 @@ env: {TOKEN: '{{secrets.TOKEN}}'}
 steps:
   - {id: plain, run: 'echo \"raw $TOKEN\"; printf %s \"$TOKEN\" | base64 -w0; printf \"user:%s\" \"$TOKEN\" | base64 -w0'}
   - {id: slowly, run: 'printf %s \"${TOKEN:0:9}\"; sleep 0.1; printf %s \"${TOKEN:9}\"; echo'}
+  - {id: names, run: 'touch \"f-$TOKEN.txt\"', evidence: full}
+  - {id: lines, env: {M: '{{secrets.MANY}}', C: '{{secrets.TOLD}}'}, run: 'echo \"$M\"; echo \"$M\" | sed -n 2p; echo \"$C\"'}
   - {id: fails, env: {K: '{{key}}'}, onError: continue, run: 'echo \"bad key $K\" >&2; exit 3'}
   - {id: data, env: {K: '{{key}}'}, parse: json, run: 'echo \"{\\\"auth\\\": {\\\"$K\\\": [\\\"$K\\\"]}}\"'}
   - {id: file, tool: 'fs:write', input: {path: token.txt, content: 'token={{secrets.TOKEN}}'}}
@@ -610,7 +612,12 @@ outputs: {all: '{{plain.output}}'}
 ",
         "  model:\n    - calls: [{tool: fs:read, args: {path: token.txt}}]\n    - output: {summary: seen}\n",
     );
-    scratch.write(".kb/kb.config.yml", "secrets: {TOKEN: env:KB_TOKEN}\n");
+    scratch.write(
+        ".kb/kb.config.yml",
+        "secrets: {TOKEN: env:KB_TOKEN, MANY: file:many.txt, TOLD: {command: [cat, told.txt]}}\n",
+    );
+    scratch.write("many.txt", "first-f2c81a90\nsecond-77ab3d51\n");
+    scratch.write("told.txt", "told-50be9c1744\n");
     let call = |args: &[&str]| {
         scratch.kb_with(args, |command| {
             command.env("KB_TOKEN", TOKEN).env("KB_KEY", KEY);
@@ -622,7 +629,8 @@ outputs: {all: '{{plain.output}}'}
     let later: Vec<Said> = ["events", "logs", "show", "output"]
         .map(|command| call(&["run", command, "@last"]).code(0))
         .into();
-    let texts: Vec<String> = [TOKEN, KEY].into_iter().flat_map(spellings).collect();
+    let secrets = [TOKEN, KEY, "first-f2c81a90", "second-77ab3d51", "told-50be9c1744"];
+    let texts: Vec<String> = secrets.into_iter().flat_map(spellings).collect();
     for said in later.iter().chain([&plain, &lines]) {
         for text in &texts {
             assert!(!said.out.contains(text) && !said.err.contains(text), "{text} in {said:?}");
