@@ -130,8 +130,13 @@ impl Loader {
 
     fn settings(&mut self, text: &FileText, mut decoder: Decoder) {
         let whole = text.start..text.text.len();
-        let found = yaml(text, whole, &mut decoder)
-            .and_then(|root| Some((settings::settings(&root, &mut decoder)?, root.span)));
+        let root = yaml(text, whole, &mut decoder);
+        // Settings with errors still say which secrets there are; refusing those too would bury the
+        // real problem under one for each use.
+        let secrets = root.as_ref().and_then(|root| root.get("secrets")?.as_map());
+        self.secrets.extend(secrets.into_iter().flatten().map(|(key, _)| key.text.clone()));
+        let found =
+            root.and_then(|root| Some((settings::settings(&root, &mut decoder)?, root.span)));
         let clean = !decoder.has_errors();
         self.diagnostics.extend(decoder.finish());
         let Some((found, span)) = found.filter(|_| clean) else { return };
@@ -144,7 +149,6 @@ impl Loader {
             );
             return;
         }
-        self.secrets = found.secrets.keys().cloned().collect();
         self.settings = Some((found, span));
     }
 

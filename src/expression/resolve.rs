@@ -83,7 +83,7 @@ pub(super) fn known_words(names: &Names, with_path: bool) -> Vec<String> {
     let mut words: Vec<String> = names.params.iter().chain(&names.steps).cloned().collect();
     words.extend(names.steps.iter().map(|id| id.replace('-', "_")));
     if let Some(item) = &names.item {
-        words.extend([item.clone(), "item".to_owned(), "index".to_owned()]);
+        words.extend([item.clone(), "index".to_owned()]);
     }
     if with_path {
         words.extend(["params", "steps", "run", "env", "secrets", "loop"].map(str::to_owned));
@@ -168,9 +168,13 @@ fn bare(
         return below_step(names, step, rest, in_braces);
     }
     match (root, &names.item) {
-        (_, Some(_)) if is_item || root == "item" => {
-            Ok(Resolved { root: Root::Item, path: keys(rest) })
-        }
+        (_, Some(_)) if is_item => Ok(Resolved { root: Root::Item, path: keys(rest) }),
+        ("item", Some(own)) => Err(Unresolved {
+            at: at.clone(),
+            code: Code::NAME_NOT_HERE,
+            message: format!("the item of this `forEach` is called `{own}`"),
+            help: Some(format!("did you mean `{own}`?")),
+        }),
         ("index", Some(_)) => Ok(Resolved { root: Root::Index, path: keys(rest) }),
         ("item" | "index", None) => Err(Unresolved {
             at: at.clone(),
@@ -296,7 +300,10 @@ fn unknown<'n>(
     let help = match same.or_else(|| nearest(name, known.clone())) {
         Some(near) => Some(format!("did you mean `{near}`?")),
         None => {
-            let names: Vec<String> = known.take(12).map(|name| format!("`{name}`")).collect();
+            // A step is known by two spellings, which are one where its id has no `-`.
+            let mut seen = std::collections::BTreeSet::new();
+            let once = known.filter(|name| seen.insert(*name));
+            let names: Vec<String> = once.take(12).map(|name| format!("`{name}`")).collect();
             (!names.is_empty()).then(|| format!("{list} {}", names.join(", ")))
         }
     };

@@ -15,9 +15,8 @@ impl Plan {
     pub fn build(playbook: &Arc<Playbook>, catalog: &Catalog) -> (Option<Plan>, Vec<Diagnostic>) {
         let mut problems = Vec::new();
         let plan = Plan::connect(playbook, catalog, &mut problems);
-        if plan.order.len() == plan.steps.len() {
-            problems.extend(check::all(&plan));
-        } else {
+        problems.extend(check::all(&plan));
+        if plan.order.len() < plan.steps.len() {
             let cycles = order::cycles(&plan.steps, &plan.graph);
             problems.extend(cycles.iter().map(|cycle| check::cycle(&plan, cycle)));
         }

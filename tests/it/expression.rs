@@ -395,7 +395,6 @@ fn the_scope_has_what_the_language_says() {
         ("{{env.HOME_DIR}}", json!("/home/me")),
         ("{{secrets.TOKEN}}", json!("«TOKEN»")),
         ("{{file.path}}", json!("src/a.rs")),
-        ("{{item.path}}", json!("src/a.rs")),
         ("{{index}}", json!(1)),
         ("{{loop.iteration}}", json!(2)),
         ("{{loop.previous.score}}", json!(7)),

@@ -9,15 +9,17 @@ pub(crate) fn check(words: &[Template], nodes: &[Node], decoder: &mut Decoder) {
             continue;
         }
         let before = index.checked_sub(1).and_then(|before| words[before].as_literal());
-        let (message, help) = match before {
-            None if index == 0 => {
-                ("the program cannot be a placeholder", "write its name; values may be arguments")
-            }
-            Some(option) if takes_code(option) => (
+        let program = words[0].as_literal().unwrap_or_default();
+        let glued = || is_glued_code(fixed_start(node.as_text().unwrap_or_default()), program);
+        let (message, help) = if index == 0 {
+            ("the program cannot be a placeholder", "write its name; values may be arguments")
+        } else if before.is_some_and(takes_code) || glued() {
+            (
                 "a value cannot be the code of an interpreter",
                 "write the code literally and hand the value over as a later argument or as `env:`",
-            ),
-            _ => continue,
+            )
+        } else {
+            continue;
         };
         let found = Diagnostic::error(Code::VALUE_AS_CODE, node.span, message);
         decoder.push(found.caption("a value would become code").help(help));
@@ -29,6 +31,42 @@ pub(crate) fn check(words: &[Template], nodes: &[Node], decoder: &mut Decoder) {
             Diagnostic::error(Code::BAD_VALUE, span, "the program is empty").help("write its name"),
         );
     }
+}
+
+/// What stands before the first placeholder.
+fn fixed_start(text: &str) -> &str {
+    let end = ["{{", "<<", "{"].iter().filter_map(|open| text.find(open)).min();
+    &text[..end.unwrap_or(text.len())]
+}
+
+/// Whether a word that begins so has its option's code in itself: `-c{{x}}`, `--eval={{x}}`, and
+/// behind an interpreter `-eprint({{x}})`.
+fn is_glued_code(start: &str, program: &str) -> bool {
+    const INTERPRETERS: [&str; 16] = [
+        "sh",
+        "bash",
+        "dash",
+        "zsh",
+        "ksh",
+        "fish",
+        "python",
+        "perl",
+        "ruby",
+        "node",
+        "bun",
+        "deno",
+        "lua",
+        "php",
+        "osascript",
+        "Rscript",
+    ];
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let long = start
+        .split_once('=')
+        .is_some_and(|(option, _)| option.starts_with("--") && takes_code(option));
+    let short = ["-c", "-e", "-E", "-p", "-r"].iter().any(|option| start.starts_with(option));
+    long || takes_code(start) || short && INTERPRETERS.contains(&name)
 }
 
 /// `-c`, `-e`, and short options that end so, such as `bash -lc` or `perl -ne`.

@@ -1,5 +1,5 @@
 use crate::definition::KnownTool;
-use crate::definition::syntax::{Decoder, Node};
+use crate::definition::syntax::{Decoder, Node, Secrets};
 use crate::diagnostic::{Code, Diagnostic, Span, nearest};
 
 /// A direct tool call gives what the tool takes, and nothing that would become code.
@@ -30,9 +30,23 @@ pub(crate) fn check(tool: &KnownTool, span: Span, input: Option<&Node>, decoder:
             );
         }
     }
-    if tool.name == "shell:exec" {
-        shell(span, input, decoder);
+    let get = |key: &str| input.and_then(|node| node.get(key));
+    match tool.name {
+        "shell:exec" => shell(span, input, decoder),
+        "http:request" => {
+            if let Some(node) = get("url") {
+                address(node, decoder);
+            }
+        }
+        _ => {}
     }
+}
+
+/// The `url` of an `http:request`: as strict as an `http` step's.
+fn address(node: &Node, decoder: &mut Decoder) {
+    let Some(template) = decoder.template(node, "url", Secrets::Allowed) else { return };
+    let text = template.as_literal().or(node.as_text()).unwrap_or_default();
+    super::url::check(text, template.as_literal().is_some(), node, decoder);
 }
 
 /// `shell:exec` of a `tool:` step: as strict as `run:`.
@@ -48,10 +62,7 @@ fn shell(span: Span, input: Option<&Node>, decoder: &mut Decoder) {
             let nodes = argv.as_seq().unwrap_or_default();
             let words: Vec<_> = nodes
                 .iter()
-                .filter_map(|node| {
-                    let secrets = crate::definition::syntax::Secrets::Allowed;
-                    decoder.word_template(node, "argv", secrets)
-                })
+                .filter_map(|node| decoder.word_template(node, "argv", Secrets::Allowed))
                 .collect();
             if words.len() == nodes.len() {
                 super::argv::check(&words, nodes, decoder);

@@ -41,6 +41,11 @@ impl Schema {
         if !recognise::is_json_schema(node) {
             return short_form::read(node, decoder).map(Schema::right_by_construction);
         }
+        Schema::json_schema(node, decoder)
+    }
+
+    /// Reads JSON Schema off a definition.
+    pub(super) fn json_schema(node: &Node, decoder: &mut Decoder) -> Option<Schema> {
         match Schema::new(node.to_json()) {
             Ok(schema) => Some(schema),
             Err(faults) => {

@@ -1,4 +1,5 @@
-use crate::definition::syntax::{Decoder, Node, Scalar, ScalarKind, Value};
+use super::recognise::is_json_schema;
+use crate::definition::syntax::{Decoder, Key, Node, Scalar, ScalarKind, Value};
 use crate::diagnostic::{Code, Diagnostic, edit_distance};
 use crate::value::{Json, JsonMap};
 use serde_json::json;
@@ -7,6 +8,9 @@ use serde_json::json;
 pub(super) fn read(node: &Node, decoder: &mut Decoder) -> Option<Json> {
     match &node.value {
         Value::Invalid => None,
+        Value::Map(_) if is_property_schema(node) => {
+            super::Schema::json_schema(node, decoder).map(|schema| schema.json().clone())
+        }
         Value::Map(entries) => {
             let mut object = ObjectSchema::default();
             let mut complete = true;
@@ -38,6 +42,17 @@ pub(super) fn read(node: &Node, decoder: &mut Decoder) -> Option<Json> {
         }
         Value::Scalar(_) => Some(json!({"const": node.to_json()})),
     }
+}
+
+/// Whether a nested map is a property's own JSON Schema, as in `size: {type: integer, minimum: 1}`.
+/// Where another key has a type as its value, as in `{type: string, description: string}`, they are
+/// keys of an object.
+fn is_property_schema(node: &Node) -> bool {
+    let entries = node.as_map().unwrap_or_default();
+    let is_key = |(key, value): &(Key, Node)| {
+        key.text != "type" && value.as_text().is_some_and(|text| simple_type(text.trim()).is_some())
+    };
+    !entries.is_empty() && is_json_schema(node) && !entries.iter().any(is_key)
 }
 
 fn expression(text: &str, node: &Node, decoder: &mut Decoder) -> Option<Json> {

@@ -4,13 +4,13 @@ use super::later::later;
 use super::outline::variables;
 use super::step_kind::{self, KINDS};
 use super::templates::Secrets;
-use super::{Decoder, Fields, Node};
+use super::{Decoder, Fields, Node, Value};
 use crate::definition::model::{
     EvidenceMode, OnError, RunIf, Step, StepKind, StepPhase, WorkspaceMode,
 };
 use crate::definition::schema::Schema;
 use crate::diagnostic::{Code, Diagnostic, Span};
-use crate::expression::Template;
+use crate::expression::{Expression, Reference, Root, Template};
 use crate::value::StepId;
 
 /// Every key of a step, kind keys first.
@@ -151,10 +151,12 @@ fn kind_key(
 fn misplaced(fields: &Fields<'_>, kind: &str, decoder: &mut Decoder) {
     for (name, key, _) in fields.iter() {
         if !belongs(name, kind) {
-            let kinds =
-                OWN_KEYS.iter().find(|(own, _)| *own == name).map_or(&[][..], |(_, kinds)| kinds);
+            let kinds = OWN_KEYS.iter().find(|(own, _)| *own == name).map(|(_, kinds)| kinds);
             let message = format!("`{name}` does not belong to a `{kind}` step");
-            let help = format!("it belongs to {}", kinds.join(" and "));
+            let help = match kinds {
+                Some(kinds) => format!("it belongs to {}", kinds.join(" and ")),
+                None => "remove it; a gate hands out its verdict and its checks".to_owned(),
+            };
             decoder.push(Diagnostic::error(Code::MISPLACED_KEY, key.span, message).help(help));
         } else if name == "input" && !matches!(kind, "specialist" | "agent" | "tool") {
             let message = format!("a `{kind}` step does not read `input`");
@@ -164,12 +166,50 @@ fn misplaced(fields: &Fields<'_>, kind: &str, decoder: &mut Decoder) {
                 _ => "remove it",
             };
             decoder.push(Diagnostic::warning(Code::NO_EFFECT, key.span, message).help(help));
+        } else if is_idle(name, kind, fields) {
+            let message = format!("`{name}` does nothing in this `{kind}` step");
+            decoder.push(Diagnostic::warning(Code::NO_EFFECT, key.span, message).help("remove it"));
         }
     }
 }
 
 fn belongs(key: &str, kind: &str) -> bool {
-    OWN_KEYS.iter().find(|(own, _)| *own == key).is_none_or(|(_, kinds)| kinds.contains(&kind))
+    let own = OWN_KEYS.iter().find(|(own, _)| *own == key);
+    own.is_none_or(|(_, kinds)| kinds.contains(&kind)) && (key, kind) != ("output", "gate")
+}
+
+/// Whether a key shapes work, processes or locks in a step that has none, not even in its checks. A
+/// variable may still be read by the step's texts.
+fn is_idle(key: &str, kind: &str, fields: &Fields<'_>) -> bool {
+    if matches!((key, kind), ("retrySafe" | "evidence", "set" | "gate")) {
+        return true;
+    }
+    let shell = || fields.get("tool").and_then(Node::as_text) == Some("shell:exec");
+    let spawns = match kind {
+        "set" | "http" => false,
+        "tool" => shell(),
+        _ => true,
+    };
+    if spawns || fields.get("verify").is_some() {
+        return false;
+    }
+    match key {
+        "cwd" => true,
+        "workspace" => kind == "set",
+        // Where the kind comes from `defaults`, so may the text that reads the variable.
+        "env" if fields.entry(kind).is_none() => false,
+        "env" => !fields.iter().any(|(name, _, node)| name != "env" && mentions_env(node)),
+        _ => false,
+    }
+}
+
+fn mentions_env(node: &Node) -> bool {
+    match &node.value {
+        Value::Scalar(scalar) => scalar.text.contains("env"),
+        Value::Seq(items) => items.iter().any(mentions_env),
+        Value::Map(entries) => entries.iter().any(|(_, item)| mentions_env(item)),
+        Value::Invalid => false,
+    }
 }
 
 fn inherit<'n>(fields: &mut Fields<'n>, defaults: &Fields<'n>, kind: Option<&str>) {
@@ -227,7 +267,7 @@ fn body(
         kind: StepKind::NotYet(""),
         phase: StepPhase::Main,
         depends_on: depends_on(fields, decoder),
-        condition: fields.get("condition").and_then(|node| decoder.expression(node, "condition")),
+        condition: fields.get("condition").and_then(|node| condition(node, decoder)),
         run_if: fields.get("runIf").and_then(|node| run_if(node, decoder)).unwrap_or_default(),
         input: fields.get("input").and_then(|node| decoder.value_template(node, secrets)),
         timeout: fields.get("timeout").map(|node| decoder.timeout(node)).unwrap_or_default(),
@@ -261,6 +301,28 @@ fn body(
         span: fields.span,
     };
     Some(Step { kind: decoded_kind?, ..step })
+}
+
+/// A condition is asked once, before there are items, so it cannot read one.
+fn condition(node: &Node, decoder: &mut Decoder) -> Option<Expression> {
+    let condition = decoder.expression(node, "condition")?;
+    let of_item = |reference: &&Reference| matches!(reference.root, Root::Item | Root::Index);
+    if let Some(found) = condition.references().iter().find(of_item) {
+        let name = match found.root {
+            Root::Index => "index",
+            _ => decoder.names.item.as_deref().unwrap_or("item"),
+        };
+        let message =
+            format!("`{name}` is not known in a condition, which is asked once for all items");
+        let help = "choose among the items in the list itself, such as `forEach: \"{{ files | selectattr('changed') | list }}\"`";
+        decoder.push(
+            Diagnostic::error(Code::NAME_NOT_HERE, found.span, message)
+                .caption("there are no items yet")
+                .help(help),
+        );
+        return None;
+    }
+    Some(condition)
 }
 
 fn depends_on(fields: &Fields<'_>, decoder: &mut Decoder) -> Vec<(StepId, Span)> {

@@ -65,12 +65,17 @@ order of the steps follows from it.
 Name it: `steps['build'].output`. To choose between steps, read both:
 `build.output if params.which == 'build' else test.output`.";
     NAME_NOT_HERE = "KB0309", "a name that exists only elsewhere",
-"`item` and `index` exist only in the keys of a step that has a `forEach`; a name that `as` gives to
-the item is another name for it.
+"`item` and `index` exist only in the keys of a step that has a `forEach`; where `as` gives the item
+a name, that name takes the place of `item`.
 
     - id: review
       forEach: \"{{plan.output.files}}\"
-      task: \"Review {{item}}\"";
+      task: \"Review {{item}}\"
+
+The `condition` of such a step is asked once, before there are items, and cannot read them. Choose in
+the list instead:
+
+    forEach: \"{{ plan.output.files | selectattr('changed') | list }}\"";
     PLACEHOLDER_IN_SCRIPT = "KB0310", "a placeholder in a shell script",
 "The text of `run:` is one literal script: no value is ever pasted into it, because a value from
 outside would become code.

@@ -23,24 +23,44 @@ struct Subject<'a> {
     position: Vec<usize>,
 }
 
-/// Every problem of a plan without circles.
+/// Every problem of a plan. Where there is a circle, what is asked of the order is asked of the steps
+/// that have a place in it.
 pub(super) fn all(plan: &Plan) -> Vec<Diagnostic> {
     let mut position = vec![0; plan.steps().len()];
     plan.order().iter().enumerate().for_each(|(i, ix)| position[ix.at()] = i);
-    let subject = Subject {
+    let mut subject = Subject {
         plan,
         reads: plan.steps().iter().map(|step| reads::of_step(&step.step)).collect(),
         outputs: reads::of_outputs(plan.playbook()),
         position,
     };
-    let mut problems = above::check(&subject);
+    let mut problems = keys::check(&subject);
+    if plan.order().len() == plan.steps().len() {
+        problems.extend(writers::check(plan));
+    } else {
+        subject.retain_ordered();
+    }
+    problems.extend(above::check(&subject));
     problems.extend(guards::check(&subject));
-    problems.extend(keys::check(&subject));
-    problems.extend(writers::check(plan));
     problems
 }
 
 impl Subject<'_> {
+    /// Leaves out the reads by and of steps on or behind a circle.
+    fn retain_ordered(&mut self) {
+        let mut ordered = vec![false; self.plan.steps().len()];
+        self.plan.order().iter().for_each(|ix| ordered[ix.at()] = true);
+        let plan = self.plan;
+        let known = |read: &Read<'_>| {
+            plan.find(read.step.as_str()).is_some_and(|target| ordered[target.at()])
+        };
+        for (reads, _) in self.reads.iter_mut().zip(&ordered).filter(|(_, ordered)| !**ordered) {
+            reads.clear();
+        }
+        self.reads.iter_mut().for_each(|reads| reads.retain(known));
+        self.outputs.retain(known);
+    }
+
     /// Whether `target` is among the steps that `from` comes after.
     fn is_above(&self, target: StepIx, from: StepIx) -> bool {
         self.walk_back(target, from, |_, _| true)

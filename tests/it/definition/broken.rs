@@ -398,18 +398,18 @@ fn problems_of_templates_are_told_with_the_others() {
     error KB0302 5:28 `tpic` is neither a parameter nor a step | did you mean `topic`?
     error KB0106 5:38 unknown key `timeot` in a step | did you mean `timeout`?
     error KB0305 6:33 the placeholder is not closed | close it with `}}`; where two braces are meant as text, write `\{{`
-    error KB0302 7:25 `nobody` is neither a parameter nor a step | known names are `topic`, `a`, `b`, `c`, `a`, `b`, `c`, `params`, `steps`, `run`, `env`, `secrets`
+    error KB0302 7:25 `nobody` is neither a parameter nor a step | known names are `topic`, `a`, `b`, `c`, `params`, `steps`, `run`, `env`, `secrets`, `loop`
     "#);
 }
 
 #[test]
 fn a_problem_of_defaults_is_told_once() {
     let said = said(FileRole::Playbook, "p.yml", "schema: kb.playbook/1\nid: p\ndefaults: {timeout: 5, id: x, env: {A: \"{{nope}}\"}}\nsteps:\n  - {id: a, run: x}\n  - {id: b, run: x}\n  - {id: c, run: x}\n").1;
-    insta::assert_snapshot!(said, @"
+    insta::assert_snapshot!(said, @r#"
     error KB0112 3:21 `5` is not a duration | write a unit: `5s`, `5m` or `5ms`
     error KB0211 3:24 `id` cannot be shared by all steps | remove it
-    error KB0302 3:43 `nope` is neither a parameter nor a step | known names are `a`, `b`, `c`, `a`, `b`, `c`, `params`, `steps`, `run`, `env`, `secrets`, `loop`
-    ");
+    error KB0302 3:43 `nope` is neither a parameter nor a step | known names are `a`, `b`, `c`, `params`, `steps`, `run`, `env`, `secrets`, `loop`
+    "#);
 }
 
 #[test]
@@ -420,14 +420,15 @@ fn for_each_is_checked() {
   - {id: c, run: x, forEach: {as: \"x y\"}}
   - {id: d, run: [echo, \"{{item}}\"]}
   - {id: e, run: [echo, \"{{item}}\", \"{{index}}\"], forEach: \"{{params.topic}}\"}
-"), @"
+"), @r#"
     error KB0105 5:30 `forEach` takes a list or a placeholder of one as a text, found a number
     error KB0208 6:44 `topic` is also the name of a parameter or step | choose another name
+    error KB0309 6:59 the item of this `forEach` is called `topic` | did you mean `topic`?
     error KB0112 6:81 `maxParallel` cannot be 0 | write a whole number from 1 to 100000
     error KB0112 6:97 `skip` is no value of `onItemError` | write one of fail, continue
     error KB0108 7:30 `forEach` has no `in` | add `in:`
     error KB0309 8:28 `item` exists only in a step that has a `forEach` | give the step a `forEach`, or name a parameter or a step
-    ");
+    "#);
 }
 
 #[test]
@@ -448,4 +449,121 @@ fn a_file_full_of_mistakes_is_told_of_all_of_them_in_time() {
 #[test]
 fn a_step_with_problems_is_not_unknown_besides() {
     insta::assert_snapshot!(steps_said("  - {id: a, rum: x}\n  - {id: b, run: x, dependsOn: [a]}\n"), @"error KB0106 5:13 unknown key `rum` in a step | did you mean `run`?");
+}
+
+#[test]
+fn a_condition_is_asked_before_there_are_items() {
+    insta::assert_snapshot!(steps_said(
+        "  - {id: a, forEach: [{x: 1}], condition: \"{{item.x}} == 1\", run: x}
+  - {id: b, forEach: [1], condition: \"{{index}} > 0\", run: x}
+  - {id: c, forEach: {in: [1], as: n}, condition: \"n > 0 and topic\", run: x}
+  - {id: d, forEach: [1], condition: \"topic\", run: x}
+"), @r#"
+    error KB0309 5:46 `item` is not known in a condition, which is asked once for all items | choose among the items in the list itself, such as `forEach: "{{ files | selectattr('changed') | list }}"`
+    error KB0309 6:41 `index` is not known in a condition, which is asked once for all items | choose among the items in the list itself, such as `forEach: "{{ files | selectattr('changed') | list }}"`
+    error KB0309 7:52 `n` is not known in a condition, which is asked once for all items | choose among the items in the list itself, such as `forEach: "{{ files | selectattr('changed') | list }}"`
+    "#);
+}
+
+#[test]
+fn an_item_has_one_name() {
+    insta::assert_snapshot!(steps_said(
+        "  - {id: a, forEach: {in: [1], as: n}, run: [echo, \"{{item}}\", \"{{n}}\", \"{{index}}\"]}
+  - {id: b, forEach: {in: [1], as: n}, set: {x: \"{{m}}\"}}
+"), @r#"
+    error KB0309 5:55 the item of this `forEach` is called `n` | did you mean `n`?
+    error KB0302 6:52 `m` is neither a parameter nor a step | did you mean `a`?
+    "#);
+}
+
+#[test]
+fn no_value_becomes_code_by_standing_behind_its_option() {
+    insta::assert_snapshot!(steps_said(
+        "  - {id: a, run: [bash, \"-c{{topic}}\"]}
+  - {id: b, run: [node, \"--eval={{topic}}\"]}
+  - {id: c, run: [perl5, \"-eprint '{{topic}}'\"]}
+  - {id: d, run: [/usr/bin/python3.12, \"-cprint('{{topic}}')\"]}
+  - {id: e, run: [bash, \"-lc<<topic>>\"]}
+  - {id: f, run: [gcc, \"-DNAME={{topic}}\", \"-extra={{topic}}\", \"--color={{topic}}\", \"-o{{topic}}\"]}
+  - {id: g, run: x, verify: {checks: [{command: [sh, \"-c{{topic}}\"]}]}}
+  - {id: h, tool: shell:exec, input: {argv: [ruby, \"-e{{topic}}\"]}}
+"), @r#"
+    error KB0216 5:25 a value cannot be the code of an interpreter | write the code literally and hand the value over as a later argument or as `env:`
+    error KB0216 6:25 a value cannot be the code of an interpreter | write the code literally and hand the value over as a later argument or as `env:`
+    error KB0216 7:26 a value cannot be the code of an interpreter | write the code literally and hand the value over as a later argument or as `env:`
+    error KB0216 8:40 a value cannot be the code of an interpreter | write the code literally and hand the value over as a later argument or as `env:`
+    error KB0216 9:25 a value cannot be the code of an interpreter | write the code literally and hand the value over as a later argument or as `env:`
+    error KB0216 11:54 a value cannot be the code of an interpreter | write the code literally and hand the value over as a later argument or as `env:`
+    error KB0216 12:52 a value cannot be the code of an interpreter | write the code literally and hand the value over as a later argument or as `env:`
+    "#);
+}
+
+#[test]
+fn the_address_of_a_tool_is_as_fixed_as_that_of_a_step() {
+    insta::assert_snapshot!(steps_said(
+        "  - {id: a, tool: http:request, input: {url: \"{{topic}}\"}}
+  - {id: b, tool: http:request, input: {url: \"https://{{topic}}/x\"}}
+  - {id: c, tool: http:request, input: {url: \"ftp://x/\"}}
+  - {id: d, tool: http:request, input: {url: \"https://a.b/{{topic}}\"}}
+  - {id: e, tool: http:request, input: {url: {text: \"https://a.b/{{x}}\", raw: true}}}
+"), @r#"
+    error KB0216 5:46 the scheme and host of an address cannot be placeholders | write `https://host/` literally; values may follow in the path, or as `query`
+    error KB0216 6:46 the host of an address cannot be a placeholder | write the host literally and end it with `/`; values may follow in the path, or as `query`
+    error KB0112 7:46 an address starts with `http://` or `https://` | write the whole address
+    "#);
+}
+
+#[test]
+fn values_set_no_variable_that_finds_programs_or_splits_words() {
+    insta::assert_snapshot!(steps_said(
+        "  - {id: a, run: x, env: {PATH: \"{{topic}}\", IFS: \"{{topic}}\"}}
+  - {id: b, run: x, env: {PATH: /bin, IFS: \":\"}}
+"), @r#"
+    error KB0216 5:33 a value cannot set `PATH`, which makes programs run code | write a literal, or use another variable
+    error KB0216 5:51 a value cannot set `IFS`, which makes programs run code | write a literal, or use another variable
+    "#);
+}
+
+#[test]
+fn keys_that_would_do_nothing_are_told() {
+    insta::assert_snapshot!(steps_said(
+        "  - {id: a, set: {x: 1}, cwd: src, env: {A: b}, retrySafe: false, evidence: none, workspace: shared}
+  - {id: b, gate: [{file: x}], retrySafe: false, evidence: none, output: {schema: {ok: boolean}}}
+  - {id: c, http: {url: \"https://a.b/\"}, cwd: src, env: {A: b}}
+  - {id: d, tool: fs:read, input: {path: x}, cwd: src, env: {A: b}}
+  - {id: e, tool: shell:exec, input: {command: x}, cwd: src, env: {A: b}}
+  - {id: f, set: {x: \"{{env.A}}\"}, env: {A: b}}
+  - {id: g, http: {url: \"https://a.b/\"}, cwd: src, env: {A: b}, verify: {checks: [{command: [x]}]}}
+  - {id: h, gate: [{command: [x]}], cwd: src, env: {A: b}, workspace: exclusive}
+"), @r#"
+    warning KB0219 5:26 `cwd` does nothing in this `set` step | remove it
+    warning KB0219 5:36 `env` does nothing in this `set` step | remove it
+    warning KB0219 5:49 `retrySafe` does nothing in this `set` step | remove it
+    warning KB0219 5:67 `evidence` does nothing in this `set` step | remove it
+    warning KB0219 5:83 `workspace` does nothing in this `set` step | remove it
+    warning KB0219 6:32 `retrySafe` does nothing in this `gate` step | remove it
+    warning KB0219 6:50 `evidence` does nothing in this `gate` step | remove it
+    error KB0211 6:66 `output` does not belong to a `gate` step | remove it; a gate hands out its verdict and its checks
+    warning KB0219 7:42 `cwd` does nothing in this `http` step | remove it
+    warning KB0219 7:52 `env` does nothing in this `http` step | remove it
+    warning KB0219 8:46 `cwd` does nothing in this `tool` step | remove it
+    warning KB0219 8:56 `env` does nothing in this `tool` step | remove it
+    "#);
+}
+
+#[test]
+fn defaults_for_other_kinds_are_no_mistake_of_a_step() {
+    let text = "schema: kb.playbook/1\nid: p\ndefaults: {cwd: src, env: {A: b}, retrySafe: false, output: {schema: {x: string}}}\nsteps:\n  - {id: a, gate: [{file: x}]}\n  - {id: b, set: {x: y}}\n";
+    let found = playbook(text);
+    assert!(found.steps[0].output_schema.is_none(), "a gate is not held to it");
+    assert!(found.steps[1].output_schema.is_some());
+}
+
+#[test]
+fn names_are_listed_once() {
+    insta::assert_snapshot!(steps_said(
+        "  - {id: a-b, run: [echo, \"{{nobody_at_all}}\"]}
+"), @r#"
+    error KB0302 5:30 `nobody_at_all` is neither a parameter nor a step | known names are `topic`, `a-b`, `a_b`, `params`, `steps`, `run`, `env`, `secrets`, `loop`
+    "#);
 }

@@ -145,3 +145,27 @@ fn every_violation_has_a_place_and_plain_words() {
             .all(|v| v.message.contains("summary"))
     );
 }
+
+#[test]
+fn a_key_may_have_json_schema_of_its_own() {
+    check("{name: {type: string}}", object(json!({"name": {"type": "string"}}), &["name"]));
+    check(
+        r#"{"size?": {type: integer, minimum: 1}, kind: {enum: [a, b]}}"#,
+        object(
+            json!({"size": {"type": "integer", "minimum": 1}, "kind": {"enum": ["a", "b"]}}),
+            &["kind"],
+        ),
+    );
+    check(
+        "{issues: [{type: string, description: string}]}",
+        object(
+            json!({"issues": {"type": "array", "items": object(
+                json!({"type": {"type": "string"}, "description": {"type": "string"}}),
+                &["type", "description"],
+            )}}),
+            &["issues"],
+        ),
+    );
+    let wrong = read("{name: {type: string, required: true}}").expect_err("`required` is a list");
+    assert!(wrong.starts_with("error KB0215"), "{wrong}");
+}

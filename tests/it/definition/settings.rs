@@ -72,3 +72,19 @@ fn secrets_of_the_settings_are_known_to_playbooks() {
     assert_eq!(lines(&catalog, &found), "");
     assert_eq!(catalog.playbooks.len(), 1);
 }
+
+#[test]
+fn settings_with_an_error_still_say_which_secrets_there_are() {
+    let steps = with_steps("  - {id: a, run: [curl], env: {T: \"{{secrets.TOKEN}}\"}}");
+    let (catalog, found) = definition::load(vec![
+        file("playbooks/p.yml", FileRole::Playbook, steps),
+        file(
+            ".kb/kb.config.yml",
+            FileRole::Settings,
+            "secrets: {TOKEN: env:X}\nlimits: {maxParallel: no}\n",
+        ),
+    ]);
+    insta::assert_snapshot!(lines(&catalog, &found), @r#"
+    error KB0105 2:23 `maxParallel` takes a whole number, found a text
+    "#);
+}

@@ -147,3 +147,11 @@ fn an_unknown_specialist_is_an_error_with_a_suggestion() {
     "#);
     check("a: agent nobody", "KB0402 no specialist `nobody` could be loaded");
 }
+
+#[test]
+fn a_cycle_hides_no_problem_of_steps_outside_of_it() {
+    check(
+        "a: run; needs b\nb: run; needs a\nc: run; if 1 == 2\nd: run; join allDone; read {{c.output}}\ne: set; read {{d.output.key}}\nf: run; needs a; verify {{c.output}} == {{a.output}}",
+        "KB0401 steps wait for each other: `a → b → a`\nKB0405 `d` reads `c.output`, but `c` may be skipped\nKB0406 `d.output` has no key `key`",
+    );
+}
