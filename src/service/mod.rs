@@ -37,7 +37,7 @@ pub use pages::{CodePage, all_codes, explain};
 pub use params::Problem;
 pub use plan_view::{CostRange, Edge, PlanView, PlannedStep, Prompt, plan_view};
 pub use playbooks::{DefinitionSheet, GraphFormat, StepLine, graph, list_playbooks, show_playbook};
-pub use project::{BrokenFile, Project, here, here_or_bare};
+pub use project::{BrokenFile, Project, here, here_or_bare, place_here};
 pub use scaffold::{Initialized, TEMPLATES, init, new_playbook, new_specialist};
 pub use schemas::{SCHEMA_NAMES, schema};
 pub use specialists::{SpecialistSheet, list_specialists, show_specialist};

@@ -33,10 +33,28 @@ pub struct BrokenFile {
 
 /// The project of the present folder.
 pub fn here() -> Result<Project, ServiceError> {
+    home().map(Project::load)
+}
+
+/// Where the runs of the present folder's project take place. Reads no definition: a run that goes on
+/// has frozen its own.
+pub fn place_here() -> Result<Place, ServiceError> {
+    home().map(|home| place_of(&home))
+}
+
+fn home() -> Result<project::Project, ServiceError> {
     let folder = present_folder()?;
-    match project::Project::find(&folder) {
-        Some(home) => Ok(Project::load(home)),
-        None => Err(ServiceError::NoProject { from: folder }),
+    project::Project::find(&folder).ok_or(ServiceError::NoProject { from: folder })
+}
+
+fn place_of(home: &project::Project) -> Place {
+    let variables = std::env::vars_os();
+    Place {
+        root: home.root().to_owned(),
+        state_dir: home.state_dir(),
+        env: variables
+            .filter_map(|(k, v)| k.into_string().ok().zip(v.into_string().ok()))
+            .collect(),
     }
 }
 
@@ -84,13 +102,7 @@ impl Project {
     ) -> Project {
         let (catalog, problems) = load(files.clone());
         diagnostics.extend(problems);
-        let place = Place {
-            root: home.root().to_owned(),
-            state_dir: home.state_dir(),
-            env: std::env::vars_os()
-                .filter_map(|(k, v)| k.into_string().ok().zip(v.into_string().ok()))
-                .collect(),
-        };
+        let place = place_of(&home);
         Project { place, files, catalog, diagnostics, home }
     }
 

@@ -19,7 +19,7 @@ pub(in crate::cli) struct Args {
 }
 
 pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let place = service::here()?.place;
+    let place = service::place_here()?;
     let by = "kb run approve";
     runtime::block_on(async {
         match runs::answer(place, &args.run, args.step.as_deref(), !args.deny, by)? {

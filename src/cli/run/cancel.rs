@@ -14,7 +14,7 @@ pub(in crate::cli) struct Args {
 }
 
 pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let place = service::here()?.place;
+    let place = service::place_here()?;
     runtime::block_on(async {
         match runs::cancel(place, &args.run, "kb run cancel")? {
             Cancelled::Told(run) => terminal.out(&format!("run {run} was told to stop\n"))?,

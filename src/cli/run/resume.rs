@@ -18,7 +18,7 @@ pub(in crate::cli) struct Args {
 }
 
 pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let place = service::here()?.place;
+    let place = service::place_here()?;
     runtime::block_on(async {
         let prepared = service::runs::resume(place, &args.run, &args.hold.overrides())?;
         drive(prepared, args.showing, "kb", terminal).await

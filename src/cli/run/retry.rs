@@ -21,7 +21,7 @@ pub(in crate::cli) struct Args {
 }
 
 pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let place = service::here()?.place;
+    let place = service::place_here()?;
     runtime::block_on(async {
         let (from, overrides) = (args.from.as_deref(), args.hold.overrides());
         let prepared = service::runs::retry(place, &args.run, from, &overrides)?;
