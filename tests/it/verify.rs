@@ -512,7 +512,7 @@ async fn a_command_whose_inputs_the_step_changed_proves_nothing() {
 }
 
 /// As many changes as a build makes: the verdict is there at once, and time does not grow with the
-/// square of them (which took minutes).
+/// square of them.
 #[tokio::test]
 async fn many_changes_are_judged_in_one_pass() {
     let mut work = work(&[]);
@@ -529,7 +529,7 @@ async fn many_changes_are_judged_in_one_pass() {
     };
     let began = std::time::Instant::now();
     assert_eq!(told(&work.judge(request).await), "passed");
-    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
 }
 
 #[tokio::test]
