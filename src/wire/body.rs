@@ -93,6 +93,15 @@ pub enum Body {
         /// A piece of text.
         text: String,
     },
+    /// Something worth knowing of an attempt: a warning, a repair turn, a fallback model.
+    #[schemars(rename = "step:note")]
+    StepNote {
+        /// How much it matters.
+        #[schemars(extend("enum" = ["info", "warning"]))]
+        level: &'static str,
+        /// What.
+        text: String,
+    },
     /// A model answered.
     #[schemars(rename = "model:call")]
     ModelCall {
@@ -142,6 +151,9 @@ pub enum Body {
         args_hash: String,
         /// Bytes of the whole result.
         bytes: u64,
+        /// Why it was denied or did not work, as its caller was told.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<ErrorView>,
         /// How long it took.
         duration_ms: u64,
         /// What it points to.
@@ -226,6 +238,12 @@ pub enum Body {
         /// What its gate said last.
         #[serde(skip_serializing_if = "Option::is_none")]
         verdict: Option<String>,
+        /// Bytes that its process wrote to stdout beyond what is kept.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        stdout_cut: Option<u64>,
+        /// Whether it is one of `finally`, whose failures never fail the run.
+        #[serde(rename = "finally", skip_serializing_if = "std::ops::Not::not")]
+        is_finally: bool,
         /// What all its attempts of this iteration took, those of its items included.
         usage: UsageView,
         /// From the start of its first attempt, waits included; 0 where it never started.
@@ -270,6 +288,7 @@ impl Body {
             Body::StepReset { .. } => "step:reset",
             Body::StepWaiting { .. } => "step:waiting",
             Body::StepToken { .. } => "step:token",
+            Body::StepNote { .. } => "step:note",
             Body::ModelCall { .. } => "model:call",
             Body::ToolCall { .. } => "tool:call",
             Body::ToolResult { .. } => "tool:result",

@@ -11,6 +11,7 @@ mod event;
 mod parts;
 mod problem;
 mod progress;
+mod recorded;
 mod run_view;
 mod schema;
 mod specialist_view;

@@ -59,6 +59,16 @@ impl From<&Failure> for ErrorView {
     }
 }
 
+impl ErrorView {
+    /// What a tool's result says where it is `{error: {code, message, help}}`.
+    pub(super) fn of_result(result: &Json) -> Option<ErrorView> {
+        let error = result.get("error")?;
+        let text = |key: &str| error.get(key).and_then(Json::as_str).map(str::to_owned);
+        let (code, message) = (text("code")?, text("message")?);
+        Some(ErrorView { code, message, help: text("help"), details: None })
+    }
+}
+
 /// A value too large for an event: its canonical JSON text is stored under its digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Blob {

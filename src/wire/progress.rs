@@ -14,6 +14,7 @@ pub(super) struct StepCard {
     pub(super) kind: &'static str,
     pub(super) specialist: Option<String>,
     pub(super) tier: Option<Tier>,
+    pub(super) is_finally: bool,
 }
 
 impl StepCard {
@@ -27,6 +28,7 @@ impl StepCard {
             kind: step.step.kind.name(),
             specialist: named,
             tier: step.specialist.as_ref().map(|specialist| specialist.model.tier),
+            is_finally: step.is_finally(),
         }
     }
 }
@@ -46,6 +48,7 @@ pub(super) struct Progress {
     pub(super) output: Option<Payload>,
     pub(super) failure: Option<Failure>,
     pub(super) verdict: Option<Verdict>,
+    pub(super) stdout_cut: Option<u64>,
 }
 
 impl Progress {
@@ -63,6 +66,7 @@ impl Progress {
             output: None,
             failure: None,
             verdict: None,
+            stdout_cut: None,
         }
     }
 

@@ -1,4 +1,4 @@
-use super::parts::{ErrorView, UsageView};
+use super::parts::{CheckLine, ErrorView, UsageView};
 use crate::plan::Plan;
 use crate::run::{Instance, RunStatus, State, StepStatus};
 use crate::value::{RunId, Timestamp};
@@ -73,6 +73,9 @@ pub struct InstanceView {
     pub usage: UsageView,
     /// What its gate said last.
     pub verdict: Option<String>,
+    /// What its gate checked last, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<CheckLine>,
     /// Whether its failure does not fail the run.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tolerated: bool,
@@ -144,6 +147,7 @@ impl InstanceView {
         let duration =
             instance.started_at.zip(instance.ended_at).map(|(from, to)| millis(from, to));
         let failed = instance.status != StepStatus::Succeeded;
+        let checks = instance.verification.iter().flat_map(|gate| &gate.checks);
         InstanceView {
             step: step.id.to_string(),
             instance: name,
@@ -156,6 +160,7 @@ impl InstanceView {
             duration_ms: duration,
             usage: instance.usage.into(),
             verdict: instance.verification.as_ref().map(|v| v.verdict.to_string()),
+            checks: checks.map(CheckLine::from).collect(),
             tolerated: instance.tolerated,
             error: instance.failure.as_ref().filter(|_| failed).map(ErrorView::from),
         }

@@ -1,10 +1,11 @@
 use super::Body;
 use super::event::{Event, Place};
-use super::parts::{CheckLine, ErrorView, EvidenceView, FileChange, split};
+use super::parts::{CheckLine, ErrorView, split};
 use super::progress::Board;
-use crate::evidence::{Confidence, Invocation, InvocationStatus, Verification};
+use super::recorded::{recorded, stdout_cut};
+use crate::evidence::{Confidence, Verification};
 use crate::plan::Plan;
-use crate::run::{self, InstanceIx, Payload, Record, StepStatus};
+use crate::run::{self, InstanceIx, Payload, StepStatus};
 use crate::value::{Digest, Json, OutcomeKind, RunId, Timestamp, Usage, canonical};
 
 /// Turns the journal's events into public ones, folding what they need from those before: names of
@@ -91,6 +92,10 @@ impl Translator {
             }
             E::Started { instance, attempt } => self.started(at, *instance, *attempt),
             E::Recorded { instance, record, .. } => {
+                let cut = stdout_cut(record);
+                if let Some(progress) = self.board.get_mut(*instance).filter(|_| cut.is_some()) {
+                    progress.stdout_cut = cut;
+                }
                 recorded(record).map_or_else(Vec::new, |body| self.here(*instance, body))
             }
             E::AttemptEnded { instance, outcome, output, failure, usage, .. } => {
@@ -178,6 +183,7 @@ impl Translator {
         progress.began.get_or_insert(at);
         progress.attempt_began = Some(at);
         progress.attempt = attempt;
+        progress.stdout_cut = None;
         progress.status = StepStatus::Running;
         let card = &self.board.cards[self.board.get(ix).map_or(0, |progress| progress.step)];
         let body = Body::StepStart {
@@ -256,6 +262,10 @@ impl Translator {
         output: &Option<Payload>,
         failure: &Option<crate::value::Failure>,
     ) -> Vec<(Option<Place>, Body)> {
+        let Some(step) = self.board.get(ix).map(|progress| progress.step) else {
+            return Vec::new();
+        };
+        let is_finally = self.board.cards[step].is_finally;
         let Some(progress) = self.board.get_mut(ix) else { return Vec::new() };
         progress.status = status;
         let (last_output, last_failure) = (progress.output.take(), progress.failure.take());
@@ -269,6 +279,8 @@ impl Translator {
             output_blob,
             error: failure.map(ErrorView::from),
             verdict: progress.verdict.map(|verdict| verdict.to_string()),
+            stdout_cut: progress.stdout_cut,
+            is_finally,
             usage: progress.usage.into(),
             duration_ms: elapsed(progress.began, at),
         };
@@ -309,43 +321,4 @@ impl Translator {
 
 fn elapsed(began: Option<Timestamp>, at: Timestamp) -> u64 {
     began.map_or(0, |began| at.since(began).as_millis() as u64)
-}
-
-fn recorded(record: &Record) -> Option<Body> {
-    Some(match record {
-        Record::ModelCall { turn, model, tier, usage, calls, .. } => Body::ModelCall {
-            turn: *turn,
-            model: model.clone(),
-            tier: tier.map(|tier| tier.as_str()),
-            usage: (*usage).into(),
-            cost_usd: usage.cost_usd.map(|cost| cost.usd()),
-            calls: calls.len(),
-        },
-        Record::ToolCall { turn, id, tool, args } => {
-            let (args, args_blob) = split(Some(args));
-            Body::ToolCall { turn: *turn, id: id.clone(), tool: tool.clone(), args, args_blob }
-        }
-        Record::ToolResult { turn, invocation, .. } => tool_result(*turn, invocation),
-        Record::Compression { .. } | Record::Note { .. } => return None,
-    })
-}
-
-fn tool_result(turn: u32, invocation: &Invocation) -> Body {
-    Body::ToolResult {
-        turn,
-        id: invocation.id.clone(),
-        tool: invocation.tool.clone(),
-        status: match invocation.status {
-            InvocationStatus::Success => "success",
-            InvocationStatus::Failed => "failed",
-            InvocationStatus::Timeout => "timeout",
-            InvocationStatus::Denied => "denied",
-            InvocationStatus::Unknown => "unknown",
-        },
-        args_hash: invocation.args_hash.to_string(),
-        bytes: invocation.bytes,
-        duration_ms: invocation.duration_ms,
-        evidence: invocation.evidence.iter().map(EvidenceView::from).collect(),
-        changes: invocation.changes.iter().filter_map(FileChange::of).collect(),
-    }
 }

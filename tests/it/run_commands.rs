@@ -213,3 +213,72 @@ fn a_reader_that_goes_away_does_not_stop_the_run() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert!(scratch.has("reached"));
 }
+
+#[test]
+fn a_denied_call_says_why_and_the_summary_what_approves_it() {
+    let scratch = project("  - {id: a, specialist: editor, task: Write.}\n");
+    scratch.write(
+        ".kb/specialists/editor.yml",
+        "schema: kb.specialist/1\nid: editor\nrole: You edit.\ntools: [fs:write]\noutput: {schema: {summary: string}}\n",
+    );
+    scratch.write(
+        ".kb/kb.config.yml",
+        "tools: {security: {'fs:write': {requiresApproval: true}}}\n",
+    );
+    scratch.write(
+        "script.yml",
+        "schema: kb.script/1\nsteps:\n  a:\n    - calls: [{tool: fs:write, args: {path: x, content: y}}]\n    - error: {status: 400}\n",
+    );
+    let said = scratch.kb(&["playbook", "run", "p", "--script", "script.yml"]).code(1);
+    let run = scratch.last_run();
+    let approves = format!("`kb run retry {run} --yes` approves it");
+    assert!(said.out.contains("denied fs:write for a"), "{}", said.out);
+    assert!(said.out.contains(&approves), "{}", said.out);
+    let why = "the settings want a person's approval for `fs:write` [";
+    assert!(said.err.contains(why), "{}", said.err);
+    scratch.kb(&["run", "logs", "@last"]).code(0).says(&[why]);
+}
+
+#[test]
+fn what_went_through_but_not_as_it_should_is_listed_as_warnings() {
+    let text = "schema: kb.playbook/1
+id: p
+steps:
+  - {id: weak, set: {n: 1}, verify: {checks: [{expr: 'false'}, {expr: '1 == 2'}], onFailed: warn}}
+  - {id: vague, set: {n: 1}, verify: {checks: [{command: [no-such-program-at-all]}]}}
+  - {id: each, forEach: '{{[1]}}', onError: continue, run: 'exit 4'}
+finally:
+  - {id: tidy, run: 'exit 7'}
+";
+    let scratch = Scratch::new(&[("playbooks/p.yml", text)]);
+    let said = scratch.kb(&["playbook", "run", "p"]).code(0);
+    for text in [
+        "warning weak: its gate failed, and `onFailed: warn` lets it pass: ",
+        "warning vague: its gate is inconclusive: ",
+        "warning tidy: a step of `finally` failed: ",
+        "; 2 checks did not pass",
+        "tolerated each[",
+    ] {
+        assert!(said.out.contains(text), "`{text}` is missing in:\n{}", said.out);
+    }
+    assert!(!said.out.contains("failed tidy"), "{}", said.out);
+    assert!(!said.out.contains("failed each"), "{}", said.out);
+    for text in ["failed expr false: ", "failed expr 1 == 2: "] {
+        scratch.kb(&["run", "logs", "@last"]).code(0).says(&[text]);
+        scratch.kb(&["run", "show", "@last"]).code(0).says(&["gate of weak", text]);
+    }
+}
+
+#[test]
+fn a_stdout_that_was_cut_is_a_warning() {
+    let scratch = project("  - {id: a, run: 'head -c 9000000 /dev/zero | tr \"\\0\" y'}\n  - {id: b, run: echo x}\n");
+    let said = scratch.kb(&["playbook", "run", "p"]).code(0);
+    assert!(said.out.contains("warning a: "), "{}", said.out);
+    assert!(said.err.contains("bytes of stdout were cut"), "{}", said.err);
+    let events = scratch.kb(&["run", "events", "@last"]).events();
+    let cut = |step: &str| {
+        let end = events.iter().find(|e| e["type"] == "step:end" && e["step"] == step);
+        end.unwrap()["stdoutCut"].as_u64()
+    };
+    assert!(cut("a").is_some_and(|bytes| bytes > 0) && cut("b").is_none());
+}

@@ -280,7 +280,46 @@ fn models_and_tools_tell_what_they_did() {
     assert_eq!(result["argsHash"], Digest::of("args").to_string());
     assert_eq!(result["evidence"], json!([{"kind": "file", "ref": "a.txt"}]));
     assert_eq!(result["changes"][0]["change"], "created");
-    assert!(stream.say(record(Record::Note { text: "n".to_owned() })).is_empty());
+    assert!(result.get("error").is_none(), "{result}");
+}
+
+#[test]
+fn notes_are_told_and_warnings_are_marked() {
+    let mut stream = Stream::new();
+    stream.say(started(A, 1));
+    for (text, level, said) in
+        [("repair 1 of 2: x", "info", "repair 1 of 2: x"), ("warning: odd", "warning", "odd")]
+    {
+        let line = stream.one(record(Record::Note { text: text.to_owned() }));
+        assert_eq!(line["type"], "step:note");
+        assert_eq!((&line["level"], &line["text"]), (&json!(level), &json!(said)));
+    }
+}
+
+#[test]
+fn a_denied_call_says_why_and_a_result_that_looks_like_an_error_does_not() {
+    let error = json!({"error": {"code": "KB0601", "message": "no", "help": "ask"}});
+    let said = |status: InvocationStatus| {
+        let invocation = Invocation { status, ..invocation() };
+        let result = Payload::inline(error.clone());
+        Stream::new().one(record(Record::ToolResult { turn: 1, invocation, result }))
+    };
+    assert_eq!(said(InvocationStatus::Denied)["error"], error["error"]);
+    assert_eq!(said(InvocationStatus::Failed)["error"], error["error"]);
+    assert_eq!(said(InvocationStatus::Success).get("error"), None);
+}
+
+#[test]
+fn a_cut_stdout_is_told_at_the_end_of_its_step() {
+    let mut stream = Stream::new();
+    stream.say(started(A, 1));
+    let process = Some(json!({"exitCode": 0, "stdoutCut": 7, "stderrCut": 0}));
+    let invocation = Invocation { process, ..invocation() };
+    let result = Payload::inline(Json::Null);
+    stream.say(record(Record::ToolResult { turn: 0, invocation, result }));
+    assert_eq!(stream.one(ended(A, StepStatus::Succeeded))["stdoutCut"], 7);
+    stream.say(started(B, 1));
+    assert_eq!(stream.one(ended(B, StepStatus::Succeeded)).get("stdoutCut"), None);
 }
 
 #[test]
@@ -370,6 +409,15 @@ fn every_event_keeps_the_published_schema() {
     let args = Payload::Blob { digest: Digest::of("a"), bytes: 1 };
     let result =
         Record::ToolResult { turn: 1, invocation: invocation(), result: Payload::inline(json!(1)) };
+    let denied = Record::ToolResult {
+        turn: 0,
+        invocation: Invocation {
+            status: InvocationStatus::Denied,
+            process: Some(json!({"stdoutCut": 3})),
+            ..invocation()
+        },
+        result: Payload::inline(json!({"error": {"code": "KB0601", "message": "no"}})),
+    };
     for event in [
         run_started(),
         Event::RunResumed { epoch: 2, in_flight: vec![A] },
@@ -378,6 +426,8 @@ fn every_event_keeps_the_published_schema() {
         record(model_call()),
         record(Record::ToolCall { turn: 1, id: "c".to_owned(), tool: "t".to_owned(), args }),
         record(result),
+        record(denied),
+        record(Record::Note { text: "warning: n".to_owned() }),
         attempt_ended(A, 1, OutcomeKind::Timeout, 1),
         Event::Judged { instance: A, attempt: 1, verification },
         Event::Recovered {

@@ -1,4 +1,4 @@
-use super::phrase::{brief_args, status_style};
+use super::phrase::{brief_args, status_style, was_cut};
 use super::quantity::{cost, grouped, time};
 use super::table::plain;
 use super::{Renderer, line};
@@ -79,7 +79,10 @@ impl Live {
     /// Takes a finished step off the screen and leaves one line of it above.
     fn finish(&mut self, name: &str, event: &Event, status: &str) {
         let row = self.rows.remove(name);
-        let Body::StepEnd { usage, duration_ms, verdict, error, .. } = &event.body else { return };
+        let Body::StepEnd { usage, duration_ms, verdict, error, stdout_cut, .. } = &event.body
+        else {
+            return;
+        };
         let mark = paint(status_style(status), mark(status));
         let mut parts = vec![format!("{mark} {}  {status}", paint(TITLE, &plain(name)))];
         if *duration_ms > 0 {
@@ -89,6 +92,7 @@ impl Live {
         parts.extend((usage.model_calls > 0).then(|| totals(usage)));
         parts.extend(verdict.as_ref().map(|v| format!("gate {}", paint(status_style(v), v))));
         parts.extend(error.as_ref().map(|e| format!("{} [{}]", plain(&e.message), e.code)));
+        parts.extend(stdout_cut.map(|cut| format!("{}: {}", paint(WARNING, "warning"), was_cut(cut))));
         if let Some(row) = row {
             row.bar.finish_and_clear();
         }
@@ -143,7 +147,12 @@ impl Renderer for Live {
                 let args = brief_args(args.as_deref());
                 row.now = Some(format!("{} {args}", plain(tool)).trim_end().to_owned());
             }),
-            Body::ToolResult { .. } => self.change(&name, |row| row.now = None),
+            Body::ToolResult { error, .. } => {
+                self.change(&name, |row| row.now = None);
+                if error.is_some() {
+                    line(event, began).into_iter().for_each(|text| self.above(&text));
+                }
+            }
             Body::VerificationComplete { verdict, .. } => {
                 self.change(&name, |row| row.verdict = Some(verdict.clone()));
                 if verdict != "passed" {
@@ -157,6 +166,7 @@ impl Renderer for Live {
             | Body::RunResume { .. }
             | Body::RunWaiting { .. }
             | Body::StepExpanded { .. }
+            | Body::StepNote { .. }
             | Body::StepReset { .. }
             | Body::StepWaiting { .. }
             | Body::RecoveryApplied { .. }

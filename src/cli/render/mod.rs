@@ -13,7 +13,7 @@ pub(super) mod summary;
 pub(super) mod table;
 mod tally;
 
-pub(super) use phrase::{line, status_style};
+pub(super) use phrase::{check_text, line, status_style};
 pub(super) use quantity::spent;
 pub(super) use renderer::{Display, Renderer, renderer};
 pub(super) use tally::Tally;

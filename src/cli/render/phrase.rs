@@ -58,9 +58,17 @@ fn phrase(event: &Event) -> Option<String> {
         Body::ToolCall { tool, args, .. } => {
             format!("tool {} {}", plain(tool), brief_args(args.as_deref()))
         }
+        Body::ToolResult { tool, status, duration_ms, error: Some(error), .. } => {
+            let tool = plain(tool);
+            format!("tool {tool} {} in {}{}", word(status), time(*duration_ms), reasoned(error))
+        }
         Body::ToolResult { tool, status, bytes, duration_ms, changes, .. } => {
             tool_result(tool, status, *bytes, *duration_ms, changes)
         }
+        Body::StepNote { level: "warning", text } => {
+            format!("{}: {}", paint(WARNING, "warning"), plain(text))
+        }
+        Body::StepNote { text, .. } => format!("note: {}", plain(text)),
         Body::AttemptEnd { outcome, error, .. } => {
             format!("attempt ended: {}{}", paint(ERROR, outcome), because(error.as_ref()))
         }
@@ -74,8 +82,12 @@ fn phrase(event: &Event) -> Option<String> {
         Body::AskAnswered { approved, by } => {
             format!("{} by {}", if *approved { "approved" } else { "refused" }, plain(by))
         }
-        Body::StepEnd { status, tolerated, error, duration_ms, .. } => {
-            step_end(status, *tolerated, error.as_ref(), *duration_ms)
+        Body::StepEnd { status, tolerated, error, duration_ms, stdout_cut, .. } => {
+            let mut text = step_end(status, *tolerated, error.as_ref(), *duration_ms);
+            if let Some(cut) = stdout_cut {
+                text.push_str(&aside(&format!("{}: {}", paint(WARNING, "warning"), was_cut(*cut))));
+            }
+            text
         }
         Body::RunEnd { status, duration_ms, error, .. } => {
             let why = because(error.as_ref());
@@ -130,7 +142,25 @@ fn verdict_line(
         None if checks.is_empty() => ": nothing was claimed".to_owned(),
         None => format!(", {}, confidence {confidence}", count(checks.len(), "check")),
     };
-    format!("gate {}{why}", word(verdict))
+    let open: Vec<&CheckLine> = checks.iter().filter(|c| c.verdict != "passed").collect();
+    let lines = open.iter().filter(|_| open.len() > 1).map(|check| aside(&check_text(check)));
+    format!("gate {}{why}{}", word(verdict), lines.collect::<String>())
+}
+
+/// One check of a gate in words.
+pub(in crate::cli) fn check_text(check: &CheckLine) -> String {
+    let why = check.reason.as_ref().map(|why| format!(": {}", plain(why))).unwrap_or_default();
+    format!("{} {}{why}", word(&check.verdict), plain(&check.check))
+}
+
+/// What is said of a stdout that was too long.
+pub(super) fn was_cut(bytes_cut: u64) -> String {
+    format!("{} of stdout were cut; write large output to a file", bytes(bytes_cut))
+}
+
+/// A line below another.
+fn aside(text: &str) -> String {
+    format!("\n{:>8}    {text}", "")
 }
 
 fn step_end(status: &str, tolerated: bool, error: Option<&ErrorView>, ms: u64) -> String {
@@ -146,6 +176,11 @@ fn word(status: &str) -> String {
 
 fn because(error: Option<&ErrorView>) -> String {
     error.map(|e| format!(": {} [{}]", plain(&e.message), e.code)).unwrap_or_default()
+}
+
+fn reasoned(error: &ErrorView) -> String {
+    let help = error.help.as_ref().map(|help| format!("; {}", plain(help))).unwrap_or_default();
+    format!(": {} [{}]{help}", plain(&error.message), error.code)
 }
 
 /// What a tool is called with, in a few words: its path, command or pattern.

@@ -2,7 +2,7 @@
 
 use super::quantity::{spent, time};
 use super::table::plain;
-use super::tally::{Failed, Tally};
+use super::tally::{Failed, Tally, Unapproved};
 use super::{diagnostics, status_style};
 use crate::cli::terminal::{DIM, HINT, TITLE, WARNING, paint};
 use crate::value::{Json, json_text};
@@ -23,6 +23,10 @@ pub(in crate::cli) fn text(program: &str, run: &str, status: &str, tally: &Tally
     out.extend(tally.waiting.iter().map(|(instance, reason)| {
         format!("{} {}: {}", paint(WARNING, "waits"), plain(instance), plain(reason))
     }));
+    out.extend(tally.warnings.iter().map(|(instance, text)| {
+        format!("{} {}: {}", paint(WARNING, "warning"), plain(instance), plain(text))
+    }));
+    out.extend(unapproved(program, run, status, tally));
     out.extend(verdicts(tally));
     out.extend(files(tally));
     out.extend(spent(&tally.usage).map(|spent| {
@@ -47,6 +51,21 @@ pub(in crate::cli) fn goes_on(program: &str, run: &str, status: &str) -> Option<
         "waiting" => Some(format!("{program} run approve {run}")),
         _ => None,
     }
+}
+
+/// What a person has to approve, and the command that does.
+fn unapproved(program: &str, run: &str, status: &str, tally: &Tally) -> Option<String> {
+    let first = tally.unapproved.first()?;
+    let of = |denied: &Unapproved| format!("{} for {}", plain(&denied.tool), plain(&denied.instance));
+    let all: Vec<String> = tally.unapproved.iter().map(of).collect();
+    let command = match status {
+        "succeeded" => format!("{program} run retry {run} --from {} --yes", first.step),
+        "interrupted" | "waiting" => format!("{program} run resume {run} --yes"),
+        _ => format!("{program} run retry {run} --yes"),
+    };
+    let help = hint(&format!("`{command}` approves it for this run"));
+    let word = paint(WARNING, "denied");
+    Some(format!("{word} {}: nobody approved it{help}", all.join(", ")))
 }
 
 fn headline(status: &str, tally: &Tally) -> String {
@@ -85,7 +104,11 @@ fn row(title: &str, text: &str) -> String {
 fn verdicts(tally: &Tally) -> Option<String> {
     let of = |(instance, verdicts): (&String, &Vec<String>)| {
         let words: Vec<String> = verdicts.iter().map(|v| paint(status_style(v), v)).collect();
-        let reason = tally.reasons.get(instance).map(|r| format!(" ({})", plain(r)));
+        let more = match tally.open_checks.get(instance) {
+            Some(open) if *open > 1 => format!("; {open} checks did not pass"),
+            _ => String::new(),
+        };
+        let reason = tally.reasons.get(instance).map(|r| format!(" ({}{more})", plain(r)));
         format!("{} {}{}", plain(instance), words.join(" → "), reason.unwrap_or_default())
     };
     let all: Vec<String> = tally.verdicts.iter().map(of).collect();

@@ -1,5 +1,7 @@
+use super::phrase::was_cut;
+use crate::diagnostic::Code;
 use crate::value::{Json, Timestamp};
-use crate::wire::{Body, ErrorView, Event, UsageView};
+use crate::wire::{Body, CheckLine, ErrorView, Event, UsageView};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -20,6 +22,12 @@ pub(in crate::cli) struct Tally {
     pub(in crate::cli) files: BTreeMap<String, &'static str>,
     /// Failed and tolerated steps, with why.
     pub(in crate::cli) failures: Vec<Failed>,
+    /// How many checks of each step's last gate did not pass.
+    pub(in crate::cli) open_checks: BTreeMap<String, usize>,
+    /// What went through, but not as it should: instance and text, in order of time.
+    pub(in crate::cli) warnings: Vec<(String, String)>,
+    /// Steps with a tool call that a person has to approve.
+    pub(in crate::cli) unapproved: Vec<Unapproved>,
     /// Steps that wait for a person, with for what.
     pub(in crate::cli) waiting: BTreeMap<String, String>,
     /// What the run hands out.
@@ -28,10 +36,23 @@ pub(in crate::cli) struct Tally {
     pub(in crate::cli) large_outputs: bool,
     /// Why the run did not succeed, where that is no step's own failure.
     pub(in crate::cli) error: Option<ErrorView>,
+    /// What claims of each step's last gate were let pass with.
+    claims: BTreeMap<String, Vec<String>>,
     /// What it took.
     pub(in crate::cli) usage: UsageView,
     /// Steps by status, once the run has ended.
     pub(in crate::cli) counts: BTreeMap<&'static str, u32>,
+}
+
+/// A tool that was denied because nobody approved it.
+#[derive(Debug, PartialEq)]
+pub(in crate::cli) struct Unapproved {
+    /// Of which step.
+    pub(in crate::cli) step: String,
+    /// For whom.
+    pub(in crate::cli) instance: String,
+    /// Which.
+    pub(in crate::cli) tool: String,
 }
 
 /// A step that failed.
@@ -53,13 +74,17 @@ impl Tally {
         let name = event.place.as_ref().map(|place| place.instance.to_string()).unwrap_or_default();
         match &event.body {
             Body::RunStart { definition, .. } => self.definition.clone_from(definition),
-            Body::VerificationComplete { verdict, reason, .. } => {
+            Body::VerificationComplete { verdict, reason, checks, .. } => {
                 self.verdicts.entry(name.clone()).or_default().push(verdict.clone());
-                self.reasons.remove(&name);
-                self.reasons.extend(reason.clone().map(|reason| (name, reason)));
+                self.judged(&name, reason.as_ref(), checks);
             }
-            Body::ToolResult { changes, .. } => {
+            Body::StepNote { level: "warning", text } => self.warn(&name, text.clone()),
+            Body::ToolResult { changes, tool, error, .. } => {
                 changes.iter().for_each(|change| self.changed(&change.path, change.change));
+                let code = Code::NEEDS_APPROVAL.as_str();
+                if error.as_ref().is_some_and(|error| error.code == code) {
+                    self.unapproved(event, tool);
+                }
             }
             Body::StepWaiting { reason, until: None } => {
                 self.waiting.insert(name, reason.clone());
@@ -69,15 +94,14 @@ impl Tally {
                 self.failures.retain(|failed| failed.instance != name);
             }
             Body::StepReset { closure, .. } => {
+                self.warnings.retain(|(instance, _)| !closure.contains(instance));
+                self.unapproved.retain(|denied| !closure.contains(&denied.instance));
                 self.failures.retain(|failed| !closure.contains(&failed.instance));
                 self.verdicts.retain(|instance, _| !closure.contains(instance));
                 (self.outputs, self.large_outputs, self.error) = (None, false, None);
             }
             Body::AttemptEnd { usage, .. } => self.spend(usage),
-            Body::StepEnd { status: "failed", tolerated, error, .. } => {
-                let (tolerated, error) = (*tolerated, error.clone());
-                self.failures.push(Failed { instance: name, tolerated, error });
-            }
+            Body::StepEnd { .. } => self.ended(name, &event.body),
             Body::RunEnd { outputs, outputs_blob, error, usage, counts, .. } => {
                 self.outputs.clone_from(outputs);
                 self.large_outputs = outputs_blob.is_some();
@@ -86,6 +110,68 @@ impl Tally {
                 self.counts.clone_from(counts);
             }
             _ => {}
+        }
+    }
+
+    fn judged(&mut self, name: &str, reason: Option<&String>, checks: &[CheckLine]) {
+        self.reasons.remove(name);
+        self.reasons.extend(reason.cloned().map(|reason| (name.to_owned(), reason)));
+        let open = checks.iter().filter(|check| check.verdict != "passed").count();
+        self.open_checks.insert(name.to_owned(), open);
+        let excused = checks.iter().filter(|check| check.verdict == "passed");
+        let excused = excused.filter_map(|check| check.reason.as_deref()?.strip_prefix("warning: "));
+        self.claims.insert(name.to_owned(), excused.map(str::to_owned).collect());
+    }
+
+    fn ended(&mut self, name: String, body: &Body) {
+        let Body::StepEnd { status, tolerated, error, verdict, stdout_cut, is_finally, .. } = body
+        else {
+            return;
+        };
+        let succeeded = *status == "succeeded";
+        let reason = self.reasons.get(&name).map(|why| format!(": {why}")).unwrap_or_default();
+        match verdict.as_deref().filter(|_| succeeded) {
+            Some("failed") => {
+                let text = format!("its gate failed, and `onFailed: warn` lets it pass{reason}");
+                self.warn(&name, text);
+            }
+            Some("inconclusive") => self.warn(&name, format!("its gate is inconclusive{reason}")),
+            _ => {}
+        }
+        for claim in self.claims.remove(&name).unwrap_or_default() {
+            self.warn(&name, claim);
+        }
+        if let Some(cut) = stdout_cut {
+            self.warn(&name, was_cut(*cut));
+        }
+        if *status == "failed" && *is_finally {
+            let why = error.as_ref().map(|e| format!(": {} [{}]", e.message, e.code));
+            self.warn(&name, format!("a step of `finally` failed{}", why.unwrap_or_default()));
+        } else if *status == "failed" {
+            let (tolerated, error) = (*tolerated, error.clone());
+            self.failures.push(Failed { instance: name.clone(), tolerated, error });
+        }
+        if succeeded || *tolerated {
+            // What the step got over, its items' failures are part of.
+            let items = format!("{name}[");
+            let own = self.failures.iter_mut().filter(|f| f.instance.starts_with(&items));
+            own.for_each(|failed| failed.tolerated = true);
+        }
+    }
+
+    fn warn(&mut self, name: &str, text: String) {
+        let warning = (name.to_owned(), text);
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
+    }
+
+    fn unapproved(&mut self, event: &Event, tool: &str) {
+        let Some(place) = &event.place else { return };
+        let (step, instance) = (place.step.to_string(), place.instance.to_string());
+        let denied = Unapproved { step, instance, tool: tool.to_owned() };
+        if !self.unapproved.contains(&denied) {
+            self.unapproved.push(denied);
         }
     }
 

@@ -1,5 +1,5 @@
 use crate::cli::render::table::{Table, plain};
-use crate::cli::render::{spent, status_style, summary};
+use crate::cli::render::{check_text, spent, status_style, summary};
 use crate::cli::terminal::{DIM, HINT, TITLE, Terminal, paint};
 use crate::cli::{CliResult, Exit};
 use crate::service;
@@ -39,6 +39,13 @@ fn text(view: &RunView) -> String {
     out.push_str(&format!("\n{}", steps(&view.steps)));
     if view.steps.iter().any(|step| step.tolerated) {
         out.push_str("* its failure is tolerated\n");
+    }
+    for step in &view.steps {
+        let open: Vec<_> = step.checks.iter().filter(|c| c.verdict != "passed").collect();
+        if !open.is_empty() {
+            out.push_str(&format!("\ngate of {}\n", paint(TITLE, &plain(&step.instance))));
+        }
+        open.iter().for_each(|check| out.push_str(&format!("  {}\n", check_text(check))));
     }
     if let Some(error) = &view.error {
         out.push_str(&format!("\n{} [{}]\n", plain(&error.message), error.code));

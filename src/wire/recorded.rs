@@ -1,0 +1,62 @@
+use super::Body;
+use super::parts::{ErrorView, EvidenceView, FileChange, split};
+use crate::evidence::{Invocation, InvocationStatus};
+use crate::run::{Payload, Record};
+
+/// What a record says to the public; nothing where it is only for going on.
+pub(super) fn recorded(record: &Record) -> Option<Body> {
+    Some(match record {
+        Record::ModelCall { turn, model, tier, usage, calls, .. } => Body::ModelCall {
+            turn: *turn,
+            model: model.clone(),
+            tier: tier.map(|tier| tier.as_str()),
+            usage: (*usage).into(),
+            cost_usd: usage.cost_usd.map(|cost| cost.usd()),
+            calls: calls.len(),
+        },
+        Record::ToolCall { turn, id, tool, args } => {
+            let (args, args_blob) = split(Some(args));
+            Body::ToolCall { turn: *turn, id: id.clone(), tool: tool.clone(), args, args_blob }
+        }
+        Record::ToolResult { turn, invocation, result } => tool_result(*turn, invocation, result),
+        Record::Note { text } => note(text),
+        Record::Compression { .. } => return None,
+    })
+}
+
+/// How much of a step's own process was not kept of what it wrote to stdout.
+pub(super) fn stdout_cut(record: &Record) -> Option<u64> {
+    let Record::ToolResult { turn: 0, invocation, .. } = record else { return None };
+    let cut = invocation.process.as_ref()?.get("stdoutCut")?.as_u64()?;
+    (cut > 0).then_some(cut)
+}
+
+fn note(text: &str) -> Body {
+    match text.strip_prefix("warning: ") {
+        Some(text) => Body::StepNote { level: "warning", text: text.to_owned() },
+        None => Body::StepNote { level: "info", text: text.to_owned() },
+    }
+}
+
+fn tool_result(turn: u32, invocation: &Invocation, result: &Payload) -> Body {
+    let worked = invocation.status == InvocationStatus::Success;
+    let result = result.as_inline().filter(|_| !worked);
+    Body::ToolResult {
+        turn,
+        id: invocation.id.clone(),
+        tool: invocation.tool.clone(),
+        status: match invocation.status {
+            InvocationStatus::Success => "success",
+            InvocationStatus::Failed => "failed",
+            InvocationStatus::Timeout => "timeout",
+            InvocationStatus::Denied => "denied",
+            InvocationStatus::Unknown => "unknown",
+        },
+        args_hash: invocation.args_hash.to_string(),
+        bytes: invocation.bytes,
+        error: result.and_then(|result| ErrorView::of_result(result)),
+        duration_ms: invocation.duration_ms,
+        evidence: invocation.evidence.iter().map(EvidenceView::from).collect(),
+        changes: invocation.changes.iter().filter_map(FileChange::of).collect(),
+    }
+}
