@@ -24,11 +24,6 @@ pub(super) struct Showing {
 }
 
 impl Showing {
-    /// Whether nothing is wanted beside data and summary.
-    pub(super) fn is_sparing(self) -> bool {
-        self.json || self.quiet
-    }
-
     fn display(self) -> Display {
         match (self.json, self.quiet) {
             (true, _) => Display::Json { tokens: self.tokens },
@@ -50,6 +45,13 @@ pub(super) async fn drive(
     terminal: &mut Terminal,
 ) -> Result<Exit, CliError> {
     let run = prepared.run().to_string();
+    for path in prepared.changed_files() {
+        let definition = &prepared.plan().playbook().id;
+        terminal.err(&format!(
+            "note: `{path}` has changed since; run {run} keeps its own text; start a new one with \
+             `{program} playbook run {definition}`\n"
+        ))?;
+    }
     let (watcher, before) = Watcher::of(&prepared)?;
     let mut show =
         Show { watcher, tally: Tally::default(), renderer: renderer(showing.display(), terminal) };

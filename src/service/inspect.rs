@@ -1,5 +1,6 @@
 //! Looking back at runs: everything from the journal, through the same public events as live.
 
+use super::cuts::with_cuts;
 use super::runs::{Frozen, Place};
 use super::{Kind, Project, ServiceError};
 use crate::definition::InconclusivePolicy;
@@ -8,7 +9,7 @@ use crate::engine::{Folded, Payloads};
 use crate::journal::sqlite::SqliteJournal;
 use crate::journal::{Journal, RunRow, StoredEvent};
 use crate::plan::Plan;
-use crate::run::{self, Payload, Record, Rules};
+use crate::run::{self, Payload, Record, Rules, RunStatus};
 use crate::value::{Failure, Json, RunId};
 use crate::wire::{Body, Event, RunHead, RunView, Translator};
 use std::collections::BTreeSet;
@@ -41,18 +42,19 @@ pub fn run_events(project: &Project, name: &str) -> Result<Vec<Event>, ServiceEr
     Ok(entries.collect())
 }
 
-/// What a run hands out, or what one of its steps or items does, in its last iteration.
+/// What a run hands out, or what one of its steps or items does, in its last iteration; with where the
+/// run stands.
 pub fn run_output(
     project: &Project,
     name: &str,
     step: Option<&str>,
-) -> Result<Arc<Json>, ServiceError> {
+) -> Result<(Arc<Json>, RunStatus), ServiceError> {
     let mut reader = Reader::open(project, name)?;
     let (run, stored) = (reader.row.run.clone(), reader.unread()?);
     let mut found = None;
     let mut names = Vec::new();
     for stored in &stored {
-        for event in reader.translator.translate(stored.seq, stored.at, &stored.event) {
+        for event in reader.translate(stored)? {
             let instance = event.place.as_ref().map(|place| place.instance.to_string());
             match (&event.body, step) {
                 (Body::RunEnd { outputs, outputs_blob, .. }, None) => {
@@ -68,7 +70,8 @@ pub fn run_output(
             }
         }
     }
-    found.ok_or_else(|| no_output(&reader, &run, step, names))
+    let found = found.ok_or_else(|| no_output(&reader, &run, step, names))?;
+    Ok((found, reader.row.status))
 }
 
 fn no_output(reader: &Reader, run: &RunId, step: Option<&str>, names: Vec<String>) -> ServiceError {
@@ -170,7 +173,7 @@ impl Reader {
     pub fn poll(&mut self) -> Result<Vec<LogEntry>, ServiceError> {
         let mut entries = Vec::new();
         for stored in self.unread()? {
-            let events = self.translator.translate(stored.seq, stored.at, &stored.event);
+            let events = self.translate(&stored)?;
             let texts = self.texts(&stored)?;
             let said_first = matches!(stored.event, run::Event::AttemptEnded { .. });
             let events = events.into_iter().map(|event| LogEntry::Event(Box::new(event)));
@@ -186,6 +189,12 @@ impl Reader {
         let stored = self.journal.events(&self.row.run, self.seq)?;
         self.seq = stored.last().map_or(self.seq, |last| last.seq);
         Ok(stored)
+    }
+
+    fn translate(&mut self, stored: &StoredEvent) -> Result<Vec<Event>, ServiceError> {
+        let journal: Arc<dyn Journal> = self.journal.clone();
+        let event = with_cuts(&journal, &stored.event)?;
+        Ok(self.translator.translate(stored.seq, stored.at, &event))
     }
 
     fn view(&mut self) -> Result<RunView, ServiceError> {

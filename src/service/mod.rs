@@ -4,6 +4,7 @@
 //! command line and later servers map to messages and exit codes. Must never print, exit the process
 //! or read a terminal. Enter at [`here`], which gives the [`Project`] that almost everything takes.
 
+mod cuts;
 mod demonstration;
 mod doctor;
 mod error;

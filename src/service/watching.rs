@@ -1,4 +1,5 @@
 use super::ServiceError;
+use super::cuts::with_cuts;
 use super::runs::Prepared;
 use crate::attempt::Progress;
 use crate::clock;
@@ -6,13 +7,16 @@ use crate::engine::Update;
 use crate::journal::Journal;
 use crate::value::{InstanceKey, RunId, StepId};
 use crate::wire::{Event, Place, Translator};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Turns what the engine tells into public events, for whoever shows a run as it goes on.
 pub struct Watcher {
     run: RunId,
     translator: Translator,
     places: BTreeMap<String, Place>,
+    journal: Arc<dyn Journal>,
 }
 
 /// Something to show.
@@ -37,13 +41,14 @@ impl Watcher {
         let run = prepared.run().clone();
         let mut translator = Translator::new(run.clone(), prepared.plan());
         let mut before = Vec::new();
+        let journal: Arc<dyn Journal> = prepared.place().journal(Default::default())?;
         if !prepared.begins() {
-            let journal = prepared.place().journal(Default::default())?;
             for stored in journal.events(&run, 0)? {
-                before.extend(translator.translate(stored.seq, stored.at, &stored.event));
+                let event = with_cuts(&journal, &stored.event)?;
+                before.extend(translator.translate(stored.seq, stored.at, &event));
             }
         }
-        let mut watcher = Watcher { run, translator, places: BTreeMap::new() };
+        let mut watcher = Watcher { run, translator, places: BTreeMap::new(), journal };
         before.iter().for_each(|event| watcher.remember(event));
         Ok((watcher, before))
     }
@@ -52,7 +57,10 @@ impl Watcher {
     pub fn see(&mut self, update: Update) -> Vec<Seen> {
         match update {
             Update::Stored(stored) => {
-                let events = self.translator.translate(stored.seq, stored.at, &stored.event);
+                // What cannot be looked up now is missing from the display, not from the journal.
+                let event = with_cuts(&self.journal, &stored.event);
+                let event = event.unwrap_or(Cow::Borrowed(&stored.event));
+                let events = self.translator.translate(stored.seq, stored.at, &event);
                 events.iter().for_each(|event| self.remember(event));
                 events.into_iter().map(|event| Seen::Event(Box::new(event))).collect()
             }

@@ -98,7 +98,12 @@ impl Translator {
                 }
                 recorded(record).map_or_else(Vec::new, |body| self.here(*instance, body))
             }
-            E::AttemptEnded { instance, outcome, output, failure, usage, .. } => {
+            E::AttemptEnded { instance, outcome, output, failure, usage, streams, .. } => {
+                let cut = streams.as_ref().and_then(Payload::as_inline);
+                let cut = cut.and_then(|streams| streams["stdoutCut"].as_u64());
+                if let Some(progress) = self.board.get_mut(*instance).filter(|_| cut.is_some()) {
+                    progress.stdout_cut = cut;
+                }
                 self.attempt_ended(at, *instance, *outcome, (output, failure), *usage)
             }
             E::Judged { instance, verification, .. } => self.judged(*instance, verification),

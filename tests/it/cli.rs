@@ -382,6 +382,11 @@ fn a_run_begins_with_the_warnings_of_its_definition() {
         "{}",
         said.err
     );
-    let quiet = scratch.kb(&["playbook", "run", "w", "--quiet"]);
-    assert!(!quiet.err.contains("warning"), "{}", quiet.err);
+    for args in
+        [&["run", "w", "--quiet"][..], &["run", "w", "--json"], &["plan", "w"], &["graph", "w"]]
+    {
+        let said = scratch.kb(&[&["playbook"], args].concat()).code(0);
+        assert!(said.err.contains("warning[KB"), "{args:?}: {}", said.err);
+        assert!(!said.out.contains("warning"), "{args:?}: {}", said.out);
+    }
 }

@@ -221,10 +221,8 @@ fn a_denied_call_says_why_and_the_summary_what_approves_it() {
         ".kb/specialists/editor.yml",
         "schema: kb.specialist/1\nid: editor\nrole: You edit.\ntools: [fs:write]\noutput: {schema: {summary: string}}\n",
     );
-    scratch.write(
-        ".kb/kb.config.yml",
-        "tools: {security: {'fs:write': {requiresApproval: true}}}\n",
-    );
+    scratch
+        .write(".kb/kb.config.yml", "tools: {security: {'fs:write': {requiresApproval: true}}}\n");
     scratch.write(
         "script.yml",
         "schema: kb.script/1\nsteps:\n  a:\n    - calls: [{tool: fs:write, args: {path: x, content: y}}]\n    - error: {status: 400}\n",
@@ -271,7 +269,9 @@ finally:
 
 #[test]
 fn a_stdout_that_was_cut_is_a_warning() {
-    let scratch = project("  - {id: a, run: 'head -c 9000000 /dev/zero | tr \"\\0\" y'}\n  - {id: b, run: echo x}\n");
+    let scratch = project(
+        "  - {id: a, run: 'head -c 9000000 /dev/zero | tr \"\\0\" y'}\n  - {id: b, run: echo x}\n",
+    );
     let said = scratch.kb(&["playbook", "run", "p"]).code(0);
     assert!(said.out.contains("warning a: "), "{}", said.out);
     assert!(said.err.contains("bytes of stdout were cut"), "{}", said.err);
@@ -281,4 +281,37 @@ fn a_stdout_that_was_cut_is_a_warning() {
         end.unwrap()["stdoutCut"].as_u64()
     };
     assert!(cut("a").is_some_and(|bytes| bytes > 0) && cut("b").is_none());
+}
+
+#[test]
+fn a_run_that_goes_on_says_which_definition_has_changed_since() {
+    let scratch = project("  - {id: a, run: 'test -e mended'}\n");
+    scratch.kb(&["playbook", "run", "p"]).code(1);
+    let same = scratch.kb(&["run", "retry", "@last"]).code(1);
+    assert!(!same.err.contains("has changed since"), "{}", same.err);
+    scratch.write(
+        "playbooks/p.yml",
+        "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: a, run: echo new}\n",
+    );
+    let said = scratch.kb(&["run", "retry", "@last"]).code(1);
+    let note = format!(
+        "note: `playbooks/p.yml` has changed since; run {} keeps its own text; start a new one \
+         with `kb playbook run p`",
+        scratch.last_run()
+    );
+    assert!(said.err.contains(&note), "{}", said.err);
+}
+
+#[test]
+fn outputs_of_a_failed_run_are_none_and_names_are_listed_once() {
+    let scratch = project("  - {id: a, run: 'exit 1'}\n  - {id: b, run: echo x}\n");
+    scratch.kb(&["playbook", "run", "p"]).code(1);
+    let said = scratch.kb(&["run", "output", "@last"]).code(1);
+    assert_eq!(said.out, "");
+    assert!(said.err.contains("note: the run has failed"), "{}", said.err);
+    assert_eq!(scratch.kb(&["run", "output", "@last", "b"]).code(0).out, "x\n");
+    scratch.kb(&["run", "output", "@last", "nostep"]).code(4).says(&["there is: a, b\n"]);
+    let missing = scratch.kb(&["playbook", "run", "p", "--params", "no.yml"]).code(4);
+    assert!(!missing.err.contains("at all yet"), "{}", missing.err);
+    assert!(missing.err.contains("from the present folder"), "{}", missing.err);
 }

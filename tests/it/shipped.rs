@@ -69,6 +69,18 @@ fn the_schemas_refuse_what_the_language_refuses() {
 }
 
 #[test]
+fn the_schemas_promise_no_spelling_that_they_refuse() {
+    let old = json!({"schema": "kb.playbook/1", "id": "a", "steps": [
+        {"id": "s", "run": "x"}, {"id": "t", "run": "x", "depends_on": ["s"]},
+    ]});
+    assert!(!validator("playbook").is_valid(&old));
+    for kind in ["playbook", "specialist"] {
+        let text = kb::service::schema(kind).unwrap();
+        assert!(text.contains("knows camelCase alone"), "{kind}");
+    }
+}
+
+#[test]
 fn the_documents_sample_is_shipped_unchanged() {
     let (_, text) = shipped("playbooks")
         .into_iter()

@@ -33,7 +33,9 @@ pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
         Format::Mermaid => GraphFormat::Mermaid,
         Format::Json => GraphFormat::Json,
     };
-    let text = service::graph(&service::here_or_bare(&args.id)?, &args.id, format)?;
+    let project = service::here_or_bare(&args.id)?;
+    super::warn(&project, &args.id, terminal)?;
+    let text = service::graph(&project, &args.id, format)?;
     terminal.out(&text)?;
     Ok(Exit::Done)
 }

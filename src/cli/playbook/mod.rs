@@ -11,7 +11,10 @@ mod show;
 mod validate;
 
 use super::CliResult;
+use super::exit::CliError;
+use super::render::diagnostics;
 use super::terminal::Terminal;
+use crate::service;
 use clap::Subcommand;
 
 pub(super) use run::Hold;
@@ -41,4 +44,10 @@ pub(super) fn run(command: Command, terminal: &mut Terminal) -> CliResult {
         Command::Match(args) => matching::run(args, terminal),
         Command::Import(args) => import::run(args, terminal),
     }
+}
+
+/// Says what of a definition runs, but probably not as meant.
+fn warn(project: &service::Project, id: &str, terminal: &mut Terminal) -> Result<(), CliError> {
+    let report = service::validate_playbooks(project, &[id.to_owned()])?;
+    Ok(diagnostics::print_warnings(&report.diagnostics, &report.sources, terminal)?)
 }

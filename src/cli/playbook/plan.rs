@@ -24,6 +24,7 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
     let project = service::here_or_bare(&args.id)?;
+    super::warn(&project, &args.id, terminal)?;
     let mut start = args.inputs.start(args.id);
     start.overrides = args.hold.overrides();
     let can_ask = terminal.can_ask() && !args.json;

@@ -1,5 +1,4 @@
 use crate::cli::driving::{Showing, drive};
-use crate::cli::render::diagnostics;
 use crate::cli::terminal::Terminal;
 use crate::cli::{CliResult, runtime};
 use crate::service::runs::Overrides;
@@ -80,10 +79,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
 
 pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
     let project = service::here_or_bare(&args.id)?;
-    if !args.showing.is_sparing() {
-        let report = service::validate_playbooks(&project, std::slice::from_ref(&args.id))?;
-        diagnostics::print_warnings(&report.diagnostics, &report.sources, terminal)?;
-    }
+    super::warn(&project, &args.id, terminal)?;
     let mut start = args.inputs.start(args.id);
     (start.script, start.record) = (args.script, args.record);
     start.overrides = args.hold.overrides();

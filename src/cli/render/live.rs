@@ -6,6 +6,7 @@ use crate::cli::terminal::{DIM, TITLE, WARNING, paint};
 use crate::service::Progress;
 use crate::value::Timestamp;
 use crate::wire::{Body, Event, UsageView};
+use anstream::ColorChoice;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
 
@@ -17,6 +18,7 @@ pub(super) struct Live {
     speaker: String,
     spoken: String,
     began: Option<Timestamp>,
+    colour: bool,
 }
 
 /// A running step.
@@ -28,6 +30,7 @@ struct Row {
     now: Option<String>,
     verdict: Option<String>,
     attempt: u32,
+    colour: bool,
 }
 
 /// How much of what a model writes is kept for the one line that shows it.
@@ -35,9 +38,10 @@ const SPOKEN_CHARS: usize = 60;
 
 impl Live {
     pub(super) fn new() -> Self {
+        let colour = anstream::AutoStream::choice(&std::io::stderr()) != ColorChoice::Never;
         let screen = MultiProgress::new();
         let words = screen.add(ProgressBar::new_spinner());
-        words.set_style(style("  {wide_msg:.dim}"));
+        words.set_style(style("  {wide_msg:.dim}", colour));
         Live {
             screen,
             rows: BTreeMap::new(),
@@ -45,15 +49,16 @@ impl Live {
             speaker: String::new(),
             spoken: String::new(),
             began: None,
+            colour,
         }
     }
 
     fn start(&mut self, name: &str, what: String, attempt: u32) {
-        let words = &self.words;
-        let screen = &self.screen;
+        let (words, screen, colour) = (&self.words, &self.screen, self.colour);
         let row = self.rows.entry(name.to_owned()).or_insert_with(|| {
             let bar = screen.insert_before(words, ProgressBar::new_spinner());
-            bar.set_style(style("{spinner:.cyan} {prefix:.bold}  {elapsed:>4.dim}  {wide_msg}"));
+            let template = "{spinner:.cyan} {prefix:.bold}  {elapsed:>4.dim}  {wide_msg}";
+            bar.set_style(style(template, colour));
             bar.set_prefix(plain(name));
             Row {
                 bar,
@@ -63,6 +68,7 @@ impl Live {
                 now: None,
                 verdict: None,
                 attempt,
+                colour,
             }
         });
         (row.what, row.attempt, row.now) = (what, attempt, None);
@@ -92,7 +98,9 @@ impl Live {
         parts.extend((usage.model_calls > 0).then(|| totals(usage)));
         parts.extend(verdict.as_ref().map(|v| format!("gate {}", paint(status_style(v), v))));
         parts.extend(error.as_ref().map(|e| format!("{} [{}]", plain(&e.message), e.code)));
-        parts.extend(stdout_cut.map(|cut| format!("{}: {}", paint(WARNING, "warning"), was_cut(cut))));
+        parts.extend(
+            stdout_cut.map(|cut| format!("{}: {}", paint(WARNING, "warning"), was_cut(cut))),
+        );
         if let Some(row) = row {
             row.bar.finish_and_clear();
         }
@@ -103,12 +111,7 @@ impl Live {
     }
 
     fn above(&self, text: &str) {
-        let choice = anstream::AutoStream::choice(&std::io::stderr());
-        let text = match choice {
-            anstream::ColorChoice::Never => anstream::adapter::strip_str(text).to_string(),
-            _ => text.to_owned(),
-        };
-        let _ = self.screen.println(text);
+        let _ = self.screen.println(shown(text, self.colour));
     }
 
     fn hear(&mut self, name: &str, text: &str) {
@@ -221,7 +224,7 @@ impl Row {
         parts.extend((self.usage.model_calls > 0).then(|| totals(&self.usage)));
         parts.extend(self.verdict.as_ref().map(|verdict| format!("gate {verdict}")));
         parts.extend(self.now.clone());
-        self.bar.set_message(parts.join("  "));
+        self.bar.set_message(shown(&parts.join("  "), self.colour));
         self.bar.tick();
     }
 }
@@ -239,9 +242,38 @@ fn mark(status: &str) -> &'static str {
     }
 }
 
-fn style(template: &str) -> ProgressStyle {
+/// A text as this terminal takes it.
+fn shown(text: &str, colour: bool) -> String {
+    match colour {
+        true => text.to_owned(),
+        false => anstream::adapter::strip_str(text).to_string(),
+    }
+}
+
+/// A template without its styles; the library that draws it does not know `NO_COLOR`.
+fn uncoloured(template: &str) -> String {
+    [":.cyan", ":.bold", ":.dim", ".dim"]
+        .iter()
+        .fold(template.to_owned(), |text, style| text.replace(style, ""))
+}
+
+fn style(template: &str, colour: bool) -> ProgressStyle {
+    let template = if colour { template.to_owned() } else { uncoloured(template) };
     // The templates are written here; one that does not parse falls back to the library's own.
-    ProgressStyle::with_template(template)
+    ProgressStyle::with_template(&template)
         .unwrap_or_else(|_| ProgressStyle::default_spinner())
         .tick_chars("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_colour_nothing_of_the_display_has_a_style() {
+        let template = "{spinner:.cyan} {prefix:.bold}  {elapsed:>4.dim}  {wide_msg:.dim}";
+        assert_eq!(uncoloured(template), "{spinner} {prefix}  {elapsed:>4}  {wide_msg}");
+        assert_eq!(shown(&paint(DIM, "x"), false), "x");
+        assert!(shown(&paint(DIM, "x"), true).contains('\x1b'));
+    }
 }

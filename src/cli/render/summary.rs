@@ -56,7 +56,8 @@ pub(in crate::cli) fn goes_on(program: &str, run: &str, status: &str) -> Option<
 /// What a person has to approve, and the command that does.
 fn unapproved(program: &str, run: &str, status: &str, tally: &Tally) -> Option<String> {
     let first = tally.unapproved.first()?;
-    let of = |denied: &Unapproved| format!("{} for {}", plain(&denied.tool), plain(&denied.instance));
+    let of =
+        |denied: &Unapproved| format!("{} for {}", plain(&denied.tool), plain(&denied.instance));
     let all: Vec<String> = tally.unapproved.iter().map(of).collect();
     let command = match status {
         "succeeded" => format!("{program} run retry {run} --from {} --yes", first.step),

@@ -1,7 +1,7 @@
 use crate::cli::terminal::Terminal;
 use crate::cli::{CliResult, Exit};
-use crate::service;
-use crate::value::Json;
+use crate::service::{self, RunStatus};
+use crate::value::{Json, JsonMap};
 
 /// Print what a run hands out, or what one of its steps does
 ///
@@ -18,7 +18,15 @@ pub(in crate::cli) struct Args {
 }
 
 pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let value = service::run_output(&service::here()?, &args.run, args.step.as_deref())?;
+    let step = args.step.as_deref();
+    let (value, status) = service::run_output(&service::here()?, &args.run, step)?;
+    if step.is_none() && matches!(status, RunStatus::Failed | RunStatus::Cancelled) {
+        let note = format!("note: the run has {status}; `kb run output {} STEP` prints", args.run);
+        terminal.err(&format!("{note} what one step handed out\n"))?;
+        if value.as_object().is_none_or(JsonMap::is_empty) {
+            return Ok(Exit::RunFailed);
+        }
+    }
     match &*value {
         Json::String(text) if !args.json => terminal.out(&format!("{text}\n"))?,
         value => terminal.json(value)?,

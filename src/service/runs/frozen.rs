@@ -5,6 +5,7 @@ use crate::service::ServiceError;
 use crate::value::{DefinitionId, Digest, Json, JsonMap};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Everything that a run keeps from its start on (LANGUAGE §9), as the journal stores it.
@@ -84,6 +85,15 @@ impl Frozen {
             file.role == FileRole::Settings || paths.contains(file.path.as_str())
         };
         files.iter().filter(reached).map(FrozenFile::of).collect()
+    }
+
+    /// Files of it whose text on disk is another by now, by path. One that cannot be read says nothing.
+    pub fn changed_since(&self, root: &Path) -> Vec<String> {
+        let differs = |file: &&FrozenFile| {
+            let now = std::fs::read(root.join(&file.path));
+            now.is_ok_and(|now| String::from_utf8_lossy(&now) != file.text.as_str())
+        };
+        self.files.iter().filter(differs).map(|file| file.path.clone()).collect()
     }
 
     /// Digest over everything frozen.

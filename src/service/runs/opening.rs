@@ -295,10 +295,23 @@ impl Assembled {
         frozen: Frozen,
         opening: Opening,
     ) -> Prepared {
+        let changed = frozen.changed_since(&place.root);
         let params = Arc::new(Json::Object(frozen.params));
         let Assembled { parts, rules, recording, .. } = self;
         let task_files = frozen.task_files;
-        Prepared { place, parts, run, epoch, plan, params, rules, opening, task_files, recording }
+        Prepared {
+            place,
+            parts,
+            run,
+            epoch,
+            plan,
+            params,
+            rules,
+            opening,
+            task_files,
+            recording,
+            changed,
+        }
     }
 }
 

@@ -22,6 +22,7 @@ pub struct Prepared {
     pub(super) opening: Opening,
     pub(super) task_files: JsonMap,
     pub(super) recording: Option<(Arc<Recording>, PathBuf)>,
+    pub(super) changed: Vec<String>,
 }
 
 impl Prepared {
@@ -38,6 +39,11 @@ impl Prepared {
     /// Where it takes place.
     pub fn place(&self) -> &Place {
         &self.place
+    }
+
+    /// Definition files that have changed since the run began; it keeps their texts of then.
+    pub fn changed_files(&self) -> &[String] {
+        &self.changed
     }
 
     /// Whether it begins, or goes on from a journal that already says something.
