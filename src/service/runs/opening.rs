@@ -182,6 +182,9 @@ pub fn answer(
         );
         return Err(ServiceError::refused(failure));
     }
+    if let Some(step) = step {
+        has_step(&place, &run, step)?;
+    }
     let journal = place.journal(Default::default())?;
     if journal.is_held(&run)? {
         let key = format!("approve-{}-{}", step.unwrap_or("*"), clock::now().0);
@@ -197,6 +200,25 @@ pub fn answer(
     let opening = Opening::Answer { step: step.map(str::to_owned), approved, by: by.to_owned() };
     let prepared = reopen(place, run, &Overrides::default(), |_| Ok(opening))?;
     Ok(Answered::Ready(Box::new(prepared)))
+}
+
+/// A name that is no step of the run, or an item of one, would be answered for in silence.
+fn has_step(place: &Place, run: &RunId, step: &str) -> Result<(), ServiceError> {
+    let (_, plan) = frozen_of(place, run)?.thaw()?;
+    if plan.find(step.split('[').next().unwrap_or(step)).is_some() {
+        return Ok(());
+    }
+    let known = plan.steps().iter().map(|s| s.step.id.to_string());
+    Err(ServiceError::unknown(Kind::Step, step, known))
+}
+
+/// What a run has kept from its start on.
+fn frozen_of(place: &Place, run: &RunId) -> Result<Frozen, ServiceError> {
+    let row = place.journal(Default::default())?.run(run)?;
+    serde_json::from_value(row.frozen).map_err(|error| {
+        let message = format!("what run `{run}` has frozen cannot be read: {error}");
+        ServiceError::environment(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), message))
+    })
 }
 
 /// Stops a run for good: its holder is told, or it is ended here where it has none.
@@ -235,11 +257,7 @@ fn reopen(
     overrides: &Overrides,
     opening: impl FnOnce(&Plan) -> Result<Opening, ServiceError>,
 ) -> Result<Prepared, ServiceError> {
-    let row = place.journal(Default::default())?.run(&run)?;
-    let frozen: Frozen = serde_json::from_value(row.frozen).map_err(|error| {
-        let message = format!("what run `{run}` has frozen cannot be read: {error}");
-        ServiceError::environment(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), message))
-    })?;
+    let frozen = frozen_of(&place, &run)?;
     let frozen = Frozen {
         yes: frozen.yes || overrides.yes,
         max_parallel: overrides.max_parallel.unwrap_or(frozen.max_parallel),
