@@ -49,11 +49,12 @@ fn appears(scratch: &Scratch, path: &str) {
 }
 
 /// A shell text that says that it has begun and ends when it may.
-const WAIT: &str = "touch began; until test -e go; do sleep 0.02; done";
+const WAIT: &str = "echo $$ > pid; touch began; until test -e go; do sleep 0.02; done";
 
 /// A run in the background; its events are read until one is as wanted.
 struct Held {
     child: Child,
+    root: PathBuf,
 }
 
 impl Held {
@@ -73,13 +74,20 @@ impl Held {
         assert!(seen, "the event comes");
         // Somebody has to go on reading, or the run would meet a closed stream.
         std::thread::spawn(move || lines.for_each(drop));
-        Held { child }
+        Held { child, root: scratch.root() }
     }
 
-    /// kill -9.
+    /// kill -9; the step that it leaves, where it wrote its id to `pid`, is gone soon after.
+    #[track_caller]
     fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
+        let Ok(pid) = std::fs::read_to_string(self.root.join("pid")) else { return };
+        let began = Instant::now();
+        while Path::new("/proc").join(pid.trim()).exists() {
+            assert!(began.elapsed() < Duration::from_secs(20), "no process outlives `kb`");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 }
 
@@ -255,19 +263,13 @@ fn killed_in_a_step_nothing_completed_runs_again_and_no_process_is_left() {
 steps:
   - {{id: first, run: 'echo first >> ledger'}}
   - {{id: beside, run: 'echo beside >> ledger'}}
-  - {{id: slow, dependsOn: [first, beside], run: 'echo $$ > pid; {WAIT}; echo \"slow $KB_ATTEMPT $KB_IDEMPOTENCY_KEY\" >> ledger'}}
+  - {{id: slow, dependsOn: [first, beside], run: '{WAIT}; echo \"slow $KB_ATTEMPT $KB_IDEMPOTENCY_KEY\" >> ledger'}}
   - {{id: last, dependsOn: [slow], run: 'echo last >> ledger'}}
 "
     ));
     let held = Held::begin(&scratch);
     appears(&scratch, "began");
     held.kill();
-    let pid = scratch.read("pid");
-    let began = Instant::now();
-    while Path::new("/proc").join(pid.trim()).exists() {
-        assert!(began.elapsed() < Duration::from_secs(20), "no process outlives `kb`");
-        std::thread::sleep(Duration::from_millis(10));
-    }
     let shown = show(&scratch);
     assert_eq!(
         (&shown["status"], &step(&shown, "slow")["status"]),
@@ -338,7 +340,7 @@ fn killed_again_and_again_it_still_ends_in_the_same_files() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let held = Held { child };
+        let held = Held { child, root: scratch.root() };
         appears(&scratch, "began");
         held.kill();
     }
@@ -708,4 +710,83 @@ fn a_disk_that_is_full_is_an_error_and_the_run_goes_on_when_there_is_room() {
     let lines = ledger.lines().count();
     assert!((401..=402).contains(&lines), "{lines}");
     assert!(ledger.ends_with("done\n"));
+}
+
+#[test]
+fn a_holder_that_is_at_work_takes_in_the_answer_of_another_process() {
+    let scratch = project(
+        "limits: {maxParallel: 4}
+steps:
+  - {id: pay, retrySafe: false, run: 'echo pay >> ledger; test -e go || { echo $$ > pid; touch began; sleep 300; }'}
+  - {id: long, run: 'until test -e paid; do sleep 0.02; done'}
+  - {id: after, dependsOn: [pay], run: touch paid}
+",
+    );
+    let held = Held::begin(&scratch);
+    appears(&scratch, "began");
+    held.kill();
+    scratch.write("go", "");
+    let mut command = scratch.command();
+    command.args(["run", "resume", "@last", "--json"]).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.by_ref().any(|line| line.contains("\"step:waiting\"")), "it waits");
+    scratch.kb(&["run", "approve", "@last", "pay"]).code(0).says(&["was told"]);
+    lines.for_each(drop);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(scratch.read("ledger"), "pay\npay\n");
+}
+
+#[test]
+fn of_two_steps_that_wait_one_is_approved_and_the_other_refused() {
+    let scratch = project(
+        "limits: {maxParallel: 4}
+steps:
+  - {id: one, retrySafe: false, run: 'echo $$ > pid; touch one; until test -e go; do sleep 0.02; done; echo one >> ledger'}
+  - {id: two, retrySafe: false, run: 'touch two; until test -e go; do sleep 0.02; done; echo two >> ledger'}
+",
+    );
+    let held = Held::begin(&scratch);
+    appears(&scratch, "one");
+    appears(&scratch, "two");
+    held.kill();
+    scratch.write("go", "");
+    scratch.kb(&["run", "resume", "@last"]).code(3).says(&["waits one", "waits two"]);
+    scratch.kb(&["run", "approve", "@last", "one"]).code(3).says(&["waits two"]);
+    scratch.kb(&["run", "approve", "@last", "nobody"]).code(4).says(&["`nobody`"]);
+    scratch.kb(&["run", "approve", "@last", "two", "--deny"]).code(1).says(&["failed two"]);
+    assert_eq!(scratch.read("ledger"), "one\n");
+}
+
+#[test]
+fn a_run_that_waits_can_be_cancelled() {
+    let scratch =
+        project(&format!("steps: [{{id: pay, retrySafe: false, run: '{WAIT}; touch paid'}}]\n"));
+    let held = Held::begin(&scratch);
+    appears(&scratch, "began");
+    held.kill();
+    scratch.write("go", "");
+    scratch.kb(&["run", "resume", "@last"]).code(3);
+    scratch.kb(&["run", "cancel", "@last"]).code(0);
+    assert_eq!(show(&scratch)["status"], "cancelled");
+    assert!(!scratch.has("paid"));
+}
+
+#[test]
+fn two_runs_of_one_project_do_not_disturb_each_other() {
+    let scratch = project(
+        "params: [{name: me}]\nsteps: [{id: a, forEach: [1, 2, 3, 4, 5, 6], env: {ME: '{{me}}', I: '{{item}}'}, run: 'echo \"$I\" >> \"$ME\"'}]\nlimits: {maxParallel: 1}\n",
+    );
+    let begin = |me: &str| {
+        let mut command = scratch.command();
+        command.args(["playbook", "run", "p", "--quiet", "--param", &format!("me={me}")]);
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    let mut all: Vec<Child> = ["x", "y", "z"].into_iter().map(begin).collect();
+    assert!(all.iter_mut().all(|child| child.wait().unwrap().success()));
+    for me in ["x", "y", "z"] {
+        assert_eq!(scratch.read(me), "1\n2\n3\n4\n5\n6\n");
+    }
+    let list = scratch.json(&["run", "list", "--json"]);
+    assert_eq!(list.as_array().unwrap().len(), 3);
 }
