@@ -2,7 +2,7 @@ use super::syntax::{
     Decoder, FileText, FrontMatterError, Node, agent, playbook, profile, read_text, read_yaml,
     settings, specialist, split_front_matter,
 };
-use super::{Catalog, DefinitionForm, Playbook, Settings, Specialist};
+use super::{Catalog, DefinitionForm, Playbook, Refused, Settings, Specialist};
 use crate::diagnostic::{Code, Diagnostic, Sources, Span};
 use crate::value::Digest;
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,6 +53,7 @@ struct Loader {
     diagnostics: Vec<Diagnostic>,
     playbooks: Vec<Playbook>,
     specialists: Vec<Specialist>,
+    refused: Refused,
     settings: Option<(Settings, Span)>,
     secrets: BTreeSet<String>,
 }
@@ -95,8 +96,13 @@ impl Loader {
             }
         };
         let origin = playbook::Origin { form, path: &file.path, digest };
+        let written = root.as_ref().and_then(|root| root.get("id")?.as_text()).map(str::to_owned);
         let found = root.and_then(|root| playbook::playbook(&root, &origin, &mut decoder));
         let clean = !decoder.has_errors();
+        if !clean {
+            let id = written.unwrap_or_else(|| refused_id(&file.path, text));
+            self.refused.playbooks.entry(id).or_default().insert(file.path.clone());
+        }
         self.diagnostics.extend(decoder.finish());
         self.playbooks.extend(found.filter(|_| clean));
     }
@@ -109,21 +115,29 @@ impl Loader {
         mut decoder: Decoder,
     ) {
         let path = &file.path;
+        let mut written = None;
         let found = match file.role {
             FileRole::AgentProfile => {
+                written = Some(profile::path_id(path));
                 markdown(path, text, &mut decoder).and_then(|(root, body)| {
                     profile::profile(&root, &text.text[body], path, digest, &mut decoder)
                 })
             }
-            _ => yaml(text, text.start..text.text.len(), &mut decoder).and_then(|root| match root
-                .get("agent")
-                .is_some()
-            {
-                true => agent::agent(&root, path, digest, &mut decoder),
-                false => specialist::specialist(&root, path, digest, &mut decoder),
+            _ => yaml(text, text.start..text.text.len(), &mut decoder).and_then(|root| {
+                let wrapped = root.get("agent");
+                let id = wrapped.map_or_else(|| root.get("id"), |agent| agent.get("name"));
+                written = id.and_then(Node::as_text).map(str::to_owned);
+                match wrapped.is_some() {
+                    true => agent::agent(&root, path, digest, &mut decoder),
+                    false => specialist::specialist(&root, path, digest, &mut decoder),
+                }
             }),
         };
         let clean = !decoder.has_errors();
+        if !clean {
+            let id = written.unwrap_or_else(|| refused_id(path, text));
+            self.refused.specialists.entry(id).or_default().insert(path.clone());
+        }
         self.diagnostics.extend(decoder.finish());
         self.specialists.extend(found.filter(|_| clean));
     }
@@ -161,11 +175,14 @@ impl Loader {
         let playbooks = self.playbooks.into_iter();
         let playbooks =
             playbooks.map(|found| (found.id.clone(), found.path.clone(), found.span, found));
-        catalog.playbooks = unique(playbooks, "playbook", &mut self.diagnostics);
+        let refused = &mut self.refused.playbooks;
+        catalog.playbooks = unique(playbooks, "playbook", refused, &mut self.diagnostics);
         let specialists = self.specialists.into_iter();
         let specialists =
             specialists.map(|found| (found.id.clone(), found.path.clone(), found.span, found));
-        catalog.specialists = unique(specialists, "specialist", &mut self.diagnostics);
+        let refused = &mut self.refused.specialists;
+        catalog.specialists = unique(specialists, "specialist", refused, &mut self.diagnostics);
+        catalog.refused = self.refused;
         catalog.sources = self.sources;
         (catalog, self.diagnostics)
     }
@@ -175,6 +192,7 @@ impl Loader {
 fn unique<Id: Ord + Clone + std::fmt::Display, T>(
     found: impl Iterator<Item = (Id, String, Span, T)>,
     what: &str,
+    refused: &mut BTreeMap<String, BTreeSet<String>>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> BTreeMap<Id, Arc<T>> {
     let mut unique: BTreeMap<Id, Arc<T>> = BTreeMap::new();
@@ -194,9 +212,22 @@ fn unique<Id: Ord + Clone + std::fmt::Display, T>(
             .label(*at, "defined here too")
             .help("rename one of them or delete it; until then neither is used"),
         );
+        refused.entry(id.to_string()).or_default().extend([other.clone(), path]);
         unique.remove(&id);
     }
     unique
+}
+
+/// The id of a file that cannot be read as a tree: the first line that looks like one, or its name.
+fn refused_id(path: &str, text: &FileText) -> String {
+    let line = text.text.lines().find_map(|line| line.strip_prefix("id:"));
+    let written = line.map(|rest| rest.split(" #").next().unwrap_or_default());
+    let written = written.map(|id| id.trim().trim_matches(['"', '\'']));
+    let name = match path.strip_suffix("/specialist.yml") {
+        Some(folder) => folder.rsplit('/').next().unwrap_or(folder),
+        None => playbook::file_stem(path),
+    };
+    written.filter(|id| !id.is_empty()).unwrap_or(name).to_owned()
 }
 
 /// The document of a part of a text; what is empty is a problem of its own.

@@ -4,9 +4,9 @@ use super::order;
 use super::step::locks_workspace;
 use super::{PlanStep, StepIx, edges, reads};
 use crate::definition::{Catalog, Playbook, Specialist, Step, StepKind};
-use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::diagnostic::{Code, Diagnostic, Span, nearest};
 use crate::value::StepId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 impl Plan {
@@ -79,7 +79,9 @@ fn specialist_of(
 ) -> Option<Arc<Specialist>> {
     let StepKind::Specialist { specialist: id, span, .. } = &step.kind else { return None };
     let found = catalog.specialists.get(id).cloned();
-    if found.is_none() {
+    if let (None, Some(files)) = (&found, catalog.refused.specialists.get(id.as_str())) {
+        problems.push(refused(id.as_str(), files, *span));
+    } else if found.is_none() {
         let known = catalog.specialists.keys().map(|known| known.as_str());
         let near = nearest(id.as_str(), known.clone());
         let help = match near {
@@ -100,4 +102,15 @@ fn specialist_of(
         );
     }
     found
+}
+
+/// A specialist that is there and cannot be used.
+fn refused(id: &str, files: &BTreeSet<String>, span: Span) -> Diagnostic {
+    let names = files.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(" and ");
+    let (caption, help) = match files.len() {
+        1 => (format!("{names} has errors"), "mend its file; what is wrong there is told too"),
+        _ => (format!("defined by {names}"), "keep one of the files, or give it another id"),
+    };
+    let message = format!("the specialist `{id}` cannot be used: {caption}");
+    Diagnostic::error(Code::NO_SUCH_SPECIALIST, span, message).help(help)
 }

@@ -99,7 +99,7 @@ pub fn plan_view(
     ask: Option<&mut Ask<'_>>,
 ) -> Result<PlanView, ServiceError> {
     let (project, id, params) = resolve(project, start, ask)?;
-    let plan = project.plan(id.as_str())?;
+    let plan = project.runnable_plan(id.as_str())?;
     let mut tiers = Tiers::from(&project.catalog.settings, &project.place.env);
     if let Some(model) = &start.overrides.model {
         tiers = tiers.with_model(model);

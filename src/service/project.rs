@@ -1,10 +1,11 @@
-use super::runs::Place;
+use super::runs::{Place, read_task_files};
 use super::{Kind, ServiceError};
 use crate::definition::{Catalog, FileRole, InputFile, Playbook, load};
-use crate::diagnostic::{Code, Diagnostic, Sources};
+use crate::diagnostic::{Diagnostic, Sources};
 use crate::plan::Plan;
 use crate::project;
 use crate::value::DefinitionId;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -158,35 +159,58 @@ impl Project {
         let playbook = self.playbook(name)?;
         let (plan, problems) = Plan::build(&playbook, &self.catalog);
         plan.ok_or_else(|| {
-            let own = self.diagnostics_of(&[&playbook.path]).into_iter().chain(problems);
+            let reached = self.catalog.files_of(&playbook);
+            let paths: Vec<&str> = reached.iter().map(String::as_str).collect();
+            let own = self.diagnostics_of(&paths).into_iter().chain(problems);
             self.refused(own.collect())
         })
+    }
+
+    /// The plan of a definition that has everything that it needs to run.
+    pub fn runnable_plan(&self, name: &str) -> Result<Plan, ServiceError> {
+        let plan = self.plan(name)?;
+        match read_task_files(plan.playbook(), &self.place.root) {
+            Ok(_) => Ok(plan),
+            Err(missing) => Err(self.refused(missing)),
+        }
     }
 
     /// What is wrong with the file that a name names, where that is why it names no definition.
     pub fn broken(&self, name: &str) -> Option<ServiceError> {
         let path = self.path_of(name);
-        let means = |shown: &str| {
-            let stem = Path::new(shown).file_stem().and_then(|stem| stem.to_str());
-            let folder = Path::new(shown).parent().and_then(Path::file_name);
-            path.as_deref() == Some(shown)
-                || stem == Some(name)
-                || (stem == Some("specialist") && folder.is_some_and(|folder| folder == name))
-        };
-        let files = self.files.iter().map(|file| file.path.as_str()).filter(|path| means(path));
-        let mut own = self.diagnostics_of(&files.collect::<Vec<_>>());
+        let mut own = self.diagnostics_of(&self.meant_by(name, path.as_deref()));
         // A file that cannot even be read has no text to point into.
         if let Some(shown) = path.as_ref().map(|path| format!("`{path}`")) {
             let placeless = self.diagnostics.iter().filter(|d| d.span.is_none());
             own.extend(placeless.filter(|d| d.message.contains(&shown)).cloned());
         }
-        // Neither of two definitions with one id is used, whatever their files are called.
-        let twice = format!(" `{name}`: ");
-        let doubles = self.diagnostics.iter().filter(|d| d.code == Code::DUPLICATE_DEFINITION);
-        let doubles: Vec<Diagnostic> =
-            doubles.filter(|d| d.message.contains(&twice) && !own.contains(d)).cloned().collect();
-        own.extend(doubles);
         own.iter().any(Diagnostic::is_error).then(|| self.refused(own))
+    }
+
+    /// The files of unusable definitions that a name can mean: an id that they give themselves, a
+    /// path, or the name of a file. Files that share an id belong together.
+    fn meant_by(&self, name: &str, path: Option<&str>) -> Vec<&str> {
+        let refused = &self.catalog.refused;
+        let ids = || refused.playbooks.iter().chain(&refused.specialists);
+        let mut meant: BTreeSet<&str> = ids()
+            .filter(|(id, _)| *id == name)
+            .flat_map(|(_, files)| files)
+            .map(|f| &**f)
+            .collect();
+        if meant.is_empty() {
+            let is_named = |shown: &&str| {
+                let stem = Path::new(shown).file_stem().and_then(|stem| stem.to_str());
+                let folder = Path::new(shown).parent().and_then(Path::file_name);
+                path == Some(*shown)
+                    || stem == Some(name)
+                    || (stem == Some("specialist") && folder.is_some_and(|folder| folder == name))
+            };
+            meant = self.files.iter().map(|file| file.path.as_str()).filter(is_named).collect();
+            let own = meant.clone();
+            let shared = ids().filter(|(_, files)| files.iter().any(|file| own.contains(&**file)));
+            meant.extend(shared.flat_map(|(_, files)| files).map(String::as_str));
+        }
+        meant.into_iter().collect()
     }
 
     /// Settings with errors refuse everything that would run under them: what they forbid or require

@@ -1,5 +1,6 @@
 //! Checking definitions: all problems of everything that is asked for, at once.
 
+use super::runs::read_task_files;
 use super::{Kind, Project, ServiceError};
 use crate::diagnostic::{Diagnostic, Severity, Sources};
 use crate::plan::Plan;
@@ -56,12 +57,10 @@ pub fn validate_playbooks(project: &Project, names: &[String]) -> Result<Report,
             Err(other) => return Err(other),
         };
         let (plan, problems) = Plan::build(&playbook, &project.catalog);
-        checked += usize::from(plan.is_some());
-        diagnostics.extend(problems);
-        paths.insert(playbook.path.clone());
-        let specialists =
-            plan.iter().flat_map(|plan| plan.steps()).filter_map(|s| s.specialist.as_ref());
-        paths.extend(specialists.map(|specialist| specialist.path.clone()));
+        let missing = read_task_files(&playbook, &project.place.root).err().unwrap_or_default();
+        checked += usize::from(plan.is_some() && missing.is_empty());
+        diagnostics.extend(problems.into_iter().chain(missing));
+        paths.extend(project.catalog.files_of(&playbook));
     }
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
     diagnostics.extend(project.diagnostics_of(&paths));
@@ -113,8 +112,9 @@ fn everything(project: &Project) -> Report {
     let mut checked = project.catalog.specialists.len();
     for playbook in project.catalog.playbooks.values() {
         let (plan, problems) = Plan::build(playbook, &project.catalog);
-        checked += usize::from(plan.is_some());
-        diagnostics.extend(problems);
+        let missing = read_task_files(playbook, &project.place.root).err().unwrap_or_default();
+        checked += usize::from(plan.is_some() && missing.is_empty());
+        diagnostics.extend(problems.into_iter().chain(missing));
     }
     report(project, diagnostics, checked)
 }

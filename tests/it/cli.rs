@@ -254,11 +254,10 @@ fn specialists_are_listed_and_shown() {
     let ids: Vec<&str> =
         list.as_array().unwrap().iter().map(|s| s["id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["implementer", "researcher"]);
-    scratch.kb(&["specialist", "info", "implementer"]).code(0).says(&[
-        "shell:exec",
-        "created: string[]",
-        "ladder medium → large",
-    ]);
+    scratch
+        .kb(&["specialist", "info", "implementer"])
+        .code(0)
+        .says(&["shell:exec", "created: string[]"]);
     let info = scratch.json(&["specialist", "info", "researcher", "--json"]);
     assert_eq!((&info["tier"], &info["writes"]), (&json!("small"), &json!(false)));
 }
@@ -389,4 +388,80 @@ fn a_run_begins_with_the_warnings_of_its_definition() {
         assert!(said.err.contains("warning[KB"), "{args:?}: {}", said.err);
         assert!(!said.out.contains("warning"), "{args:?}: {}", said.out);
     }
+}
+
+const ERR: &str = "schema: kb.playbook/1\nid: made\nsteps:\n  - {id: a, rum: x}\n";
+
+/// Definitions that cannot be used are told with their own problems, whichever name they are called by.
+#[test]
+fn unusable_definitions_are_not_unknown() {
+    let scratch = Scratch::new(&[
+        ("playbooks/odd.yml", ERR),
+        ("playbooks/syntax.yml", "schema: kb.playbook/1\nid: torn # so\nsteps: [\n"),
+        ("playbooks/one.yml", "schema: kb.playbook/1\nid: twin\nsteps: [{id: a, run: echo}]\n"),
+        ("playbooks/two.yml", "schema: kb.playbook/1\nid: twin\nsteps: [{id: b, run: echo}]\n"),
+    ]);
+    for command in ["run", "plan", "show", "validate", "graph"] {
+        for (name, code, other) in [
+            ("made", "KB0106", "KB0204"),
+            ("odd", "KB0106", "KB0204"),
+            ("torn", "playbooks/syntax.yml", "KB0204"),
+            ("twin", "KB0204", "KB0106"),
+            ("one", "KB0204", "KB0106"),
+            ("playbooks/one.yml", "KB0204", "KB0106"),
+        ] {
+            let said = scratch.kb(&["playbook", command, name]).code(2);
+            assert!(said.err.contains(code), "{command} {name}: {}", said.err);
+            assert!(!said.err.contains(other), "{command} {name}: {}", said.err);
+        }
+    }
+    scratch.kb(&["playbook", "run", "nobody"]).code(4);
+}
+
+#[test]
+fn a_broken_specialist_is_told_with_its_own_errors_and_no_others() {
+    let scratch = Scratch::new(&[
+        (
+            "playbooks/use.yml",
+            "schema: kb.playbook/1\nid: use\nsteps: [{id: a, specialist: reviewer, task: Go}]\n",
+        ),
+        (".kb/specialists/odd.yml", "schema: kb.specialist/1\nid: reviewer\nrole: x\nlimtis: {}\n"),
+        (".kb/specialists/alien.yml", "schema: kb.specialist/1\nid: alien\nrloe: x\n"),
+        ("playbooks/alien.yml", ERR),
+    ]);
+    for command in ["run", "plan", "validate", "graph"] {
+        let said = scratch.kb(&["playbook", command, "use"]).code(2);
+        for part in ["`.kb/specialists/odd.yml` has errors", "KB0402", "unknown key `limtis`"] {
+            assert!(said.err.contains(part), "{command}: {}", said.err);
+        }
+        assert!(!said.err.contains("rloe") && !said.err.contains("rum"), "{command}: {}", said.err);
+    }
+}
+
+#[test]
+fn a_missing_task_file_is_told_where_it_is_named() {
+    let scratch = Scratch::new(&[
+        (
+            "playbooks/t.yml",
+            "schema: kb.playbook/1\nid: t\nsteps:\n  - {id: a, specialist: s, taskFile: tasks/no.md}\n",
+        ),
+        (".kb/specialists/s.yml", "schema: kb.specialist/1\nid: s\nrole: x\n"),
+        ("script.yml", "a: [{output: {summary: ok}}]\n"),
+    ]);
+    for words in [
+        &["run", "t", "--script", "script.yml"][..],
+        &["plan", "t"],
+        &["validate", "t"],
+        &["validate"],
+    ] {
+        let said = scratch.kb(&[&["playbook"], words].concat()).code(2);
+        assert!(said.err.contains("playbooks/t.yml:4:"), "{words:?}: {}", said.err);
+        assert!(
+            said.err.contains("`taskFile: tasks/no.md` cannot be read"),
+            "{words:?}: {}",
+            said.err
+        );
+    }
+    scratch.write("tasks/no.md", "Look.");
+    scratch.kb(&["playbook", "validate", "t"]).code(0);
 }

@@ -9,7 +9,7 @@ mod settings;
 mod specialist;
 mod step;
 
-pub use catalog::Catalog;
+pub use catalog::{Catalog, Refused};
 pub use duration_policy::{Backoff, RetryPolicy, Timeout};
 pub use gate::{Check, ClaimPolicy, FailurePolicy, FileCount, InconclusivePolicy, Verify};
 pub use playbook::{DefinitionForm, Limits, NotYet, Order, Param, ParamType, Playbook};

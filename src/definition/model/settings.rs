@@ -32,6 +32,8 @@ pub struct Settings {
     pub max_parallel: Option<u32>,
     /// `testCommands`: texts that count as running the tests.
     pub test_commands: Vec<String>,
+    /// Bounds that nothing would hold a run to yet, so that running is refused.
+    pub not_yet: Vec<super::NotYet>,
 }
 
 impl Settings {

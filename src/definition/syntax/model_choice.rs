@@ -12,7 +12,8 @@ pub(crate) fn llm(node: &Node, model: &mut ModelChoice, decoder: &mut Decoder) {
     if let Some(tier) = fields.get("tier").and_then(|node| decoder.tier(node, "tier")) {
         model.tier = tier;
     }
-    if let Some(node) = fields.get("ladder") {
+    if let Some((key, node)) = fields.entry("ladder") {
+        decoder.not_yet("llm.ladder", key.span, None);
         model.ladder = decoder.ladder(node, "ladder");
     }
     generation(&fields, model, decoder);

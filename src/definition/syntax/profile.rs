@@ -90,8 +90,12 @@ pub(crate) fn profile(
 }
 
 /// The path as `agent:` writes it.
+pub(crate) fn path_id(path: &str) -> String {
+    profile_path(path).nfc().collect()
+}
+
 fn id(path: &str, span: Span, decoder: &mut Decoder) -> Option<SpecialistId> {
-    let text: String = profile_path(path).nfc().collect();
+    let text = path_id(path);
     match SpecialistId::new(&text) {
         Ok(id) => Some(id),
         Err(error) => {

@@ -3,8 +3,7 @@ use super::secrets::secrets;
 use super::tool_security::{security_of_003, tools};
 use super::{Decoder, Fields, Node};
 use crate::definition::model::{
-    ApprovalLevel, EscalationLimits, InconclusivePolicy, ModelPrice, Settings, SyncMode,
-    TierSettings,
+    ApprovalLevel, InconclusivePolicy, ModelPrice, Settings, SyncMode, TierSettings,
 };
 use crate::diagnostic::{Code, Diagnostic};
 use crate::value::Tier;
@@ -34,7 +33,7 @@ pub(crate) fn settings(root: &Node, decoder: &mut Decoder) -> Option<Settings> {
     if let Some(node) = fields.get("orchestrator") {
         let inner = decoder.fields(node, "`orchestrator`", &["escalation"]);
         if let Some(node) = inner.and_then(|inner| inner.get("escalation")) {
-            escalation(node, &mut settings.escalation, decoder);
+            escalation(node, &mut settings, decoder);
         }
     }
     if let Some(node) = fields.get("verifier") {
@@ -68,7 +67,8 @@ fn rest(fields: &Fields<'_>, settings: &mut Settings, decoder: &mut Decoder) {
             .get("criticalUnapprovedAt")
             .and_then(|node| level(node, "criticalUnapprovedAt", decoder));
     }
-    if let Some(node) = fields.get("testCommands") {
+    if let Some((key, node)) = fields.entry("testCommands") {
+        decoder.not_yet("testCommands", key.span, None);
         settings.test_commands = decoder.texts(node, "testCommands");
     }
     if let Some(node) = fields.get("journal") {
@@ -176,7 +176,8 @@ fn price(node: &Node, decoder: &mut Decoder) -> Option<ModelPrice> {
     Some(ModelPrice { input: input?, output: output?, cached_input })
 }
 
-fn escalation(node: &Node, limits: &mut EscalationLimits, decoder: &mut Decoder) {
+/// Bounds of money must not be dropped in silence; the others only shape what is not built yet.
+fn escalation(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
     const KEYS: [&str; 6] = [
         "maxEscalationsPerSpecialist",
         "maxLargeTierUsesPerRun",
@@ -186,6 +187,11 @@ fn escalation(node: &Node, limits: &mut EscalationLimits, decoder: &mut Decoder)
         "defaultLadder",
     ];
     let Some(fields) = decoder.fields(node, "`escalation`", &KEYS) else { return };
+    for (name, key, _) in fields.iter() {
+        let refuse = ["maxCostUsdPerRun", "warnCostUsdThreshold"].contains(&name);
+        decoder.not_yet(name, key.span, refuse.then_some(&mut settings.not_yet));
+    }
+    let limits = &mut settings.escalation;
     let mut count =
         |key: &str| fields.get(key).and_then(|node| decoder.integer(node, key, 0, u32::MAX));
     limits.per_specialist = count("maxEscalationsPerSpecialist");
@@ -194,9 +200,6 @@ fn escalation(node: &Node, limits: &mut EscalationLimits, decoder: &mut Decoder)
         |key: &str| fields.get(key).and_then(|node| decoder.number(node, key, 0.0, f64::INFINITY));
     limits.max_cost_usd = dollars("maxCostUsdPerRun");
     limits.warn_cost_usd = dollars("warnCostUsdThreshold");
-    if let Some((key, _)) = fields.entry("budgetAllocation") {
-        decoder.comes_later("budgetAllocation", key.span);
-    }
     if let Some(node) = fields.get("defaultLadder") {
         match node.as_map() {
             Some(entries) => {

@@ -6,7 +6,8 @@ does, running is refused instead of doing something else in silence.
 
     budget: {maxCostUsd: 1}              # nothing would hold the run to it yet
 
-Remove it to run the definition with this version, or wait for a newer one.";
+In the settings this holds for `maxCostUsdPerRun` and `warnCostUsdThreshold` of
+`orchestrator.escalation`. Remove it to run the definition with this version, or wait for a newer one.";
 
     COMES_LATER = "KB0902", "planned, without effect for now",
         "A key or tool that the documents describe and that comes later: `context.rag`, `mind:rag-query`,

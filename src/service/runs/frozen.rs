@@ -1,5 +1,5 @@
 use crate::definition::{Catalog, FileRole, InputFile, Playbook, Script, load, load_script};
-use crate::diagnostic::{Diagnostic, Sources};
+use crate::diagnostic::Diagnostic;
 use crate::plan::Plan;
 use crate::service::ServiceError;
 use crate::value::{DefinitionId, Digest, Json, JsonMap};
@@ -141,12 +141,13 @@ fn broken(diagnostics: Vec<Diagnostic>, catalog: &Catalog) -> ServiceError {
 }
 
 /// The problems that keep a definition from running: its own, and everything that is not built yet.
-pub(super) fn refusals(playbook: &Playbook, sources: &Sources) -> Result<(), ServiceError> {
+pub(super) fn refusals(playbook: &Playbook, catalog: &Catalog) -> Result<(), ServiceError> {
     use crate::diagnostic::Code;
     let own = playbook.not_yet.iter();
     let steps = playbook.steps.iter().chain(&playbook.finally).flat_map(|step| &step.not_yet);
     let refused: Vec<Diagnostic> = own
         .chain(steps)
+        .chain(&catalog.settings.not_yet)
         .map(|not_yet| {
             let what = &not_yet.what;
             Diagnostic::error(Code::NOT_YET, not_yet.span, format!("`{what}` is not built yet, and a run without it would not be what was asked for"))
@@ -156,5 +157,8 @@ pub(super) fn refusals(playbook: &Playbook, sources: &Sources) -> Result<(), Ser
     if refused.is_empty() {
         return Ok(());
     }
-    Err(ServiceError::Definitions { diagnostics: refused, sources: Box::new(sources.clone()) })
+    Err(ServiceError::Definitions {
+        diagnostics: refused,
+        sources: Box::new(catalog.sources.clone()),
+    })
 }

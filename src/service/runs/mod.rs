@@ -8,9 +8,11 @@ mod opening;
 mod place;
 mod prepared;
 mod secrets;
+mod task_files;
 
 pub use frozen::{Frozen, FrozenFile};
 pub use opening::{Answered, Begin, Cancelled, Overrides, answer, begin, cancel, resume, retry};
 pub use place::Place;
 pub use prepared::Prepared;
 pub use secrets::KnownSecrets;
+pub(super) use task_files::read_task_files;

@@ -2,12 +2,13 @@ use super::frozen::{Frozen, FrozenFile, read_script, refusals};
 use super::place::Place;
 use super::prepared::Prepared;
 use super::secrets::KnownSecrets;
+use super::task_files::read_task_files;
 use crate::clock;
 use crate::definition::{
     ApprovalLevel, Catalog, FileRole, InconclusivePolicy, InputFile, Settings,
 };
-use crate::diagnostic::{Code, Diagnostic};
-use crate::engine::{Opening, Parts, task_file_paths};
+use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::engine::{Opening, Parts};
 use crate::executor::LocalExecutor;
 use crate::journal::{Journal, NewRun};
 use crate::llm::{GenaiProvider, ModelError, ModelProvider, Recording, ScriptPlayer, Tiers};
@@ -21,6 +22,7 @@ use crate::specialist::SpecialistRunner;
 use crate::tool::{Approvals, Toolbox, ToolboxParts, Workspace, sandbox_level};
 use crate::value::{DefinitionId, Digest, Failure, Json, JsonMap, RunId, Tier};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -81,7 +83,11 @@ pub async fn begin(options: Begin) -> Result<Prepared, ServiceError> {
     let Begin { place, files, catalog, diagnostics, definition, .. } = options;
     let Begin { params, script, record, overrides, .. } = options;
     let plan = plan_of(&catalog, diagnostics, &definition, &files)?;
-    refusals(plan.playbook(), &catalog.sources)?;
+    let refused = |diagnostics| {
+        let sources = Box::new(catalog.sources.clone());
+        ServiceError::Definitions { diagnostics, sources }
+    };
+    refusals(plan.playbook(), &catalog)?;
     let script = script.map(|(path, bytes)| {
         read_script(&path, &bytes)?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -94,7 +100,7 @@ pub async fn begin(options: Begin) -> Result<Prepared, ServiceError> {
         version: Frozen::VERSION,
         definition: definition.clone(),
         files: Frozen::reached(&plan, &files),
-        task_files: task_files(&plan, &place)?,
+        task_files: read_task_files(plan.playbook(), &place.root).map_err(refused)?,
         params,
         script: script.transpose()?,
         tiers: tiers.as_ref().map(Tiers::frozen).unwrap_or_default(),
@@ -441,14 +447,9 @@ fn plan_of(
         ServiceError::Definitions { diagnostics, sources: Box::new(catalog.sources.clone()) }
     };
     let Some(playbook) = catalog.playbooks.get(definition.as_str()) else {
-        // A file of that name with errors is why it is not there.
-        let stem = format!("/{definition}.");
-        let own = |d: &Diagnostic| {
-            d.span.is_some_and(|span| {
-                format!("/{}", catalog.sources.get(span.source).path).contains(&stem)
-            })
-        };
-        let mine: Vec<Diagnostic> = diagnostics.into_iter().filter(|d| own(d)).collect();
+        // Files of that id with errors are why it is not there.
+        let paths = catalog.refused.playbooks.get(definition.as_str());
+        let mine = of_files(diagnostics, &paths.cloned().unwrap_or_default(), catalog);
         if mine.iter().any(Diagnostic::is_error) || files.is_empty() {
             return Err(refused(mine));
         }
@@ -456,7 +457,21 @@ fn plan_of(
         return Err(ServiceError::unknown(Kind::Playbook, definition.as_str(), known));
     };
     let (plan, problems) = Plan::build(playbook, catalog);
-    plan.ok_or_else(|| refused(problems.into_iter().chain(diagnostics).collect()))
+    plan.ok_or_else(|| {
+        let reached = of_files(diagnostics, &catalog.files_of(playbook), catalog);
+        refused(problems.into_iter().chain(reached).collect())
+    })
+}
+
+/// Those that point into one of these files.
+fn of_files(
+    mut diagnostics: Vec<Diagnostic>,
+    paths: &BTreeSet<String>,
+    catalog: &Catalog,
+) -> Vec<Diagnostic> {
+    let inside = |span: Span| paths.contains(&*catalog.sources.get(span.source).path);
+    diagnostics.retain(|d| d.span.is_some_and(inside));
+    diagnostics
 }
 
 fn needs_model(plan: &Plan) -> bool {
@@ -499,17 +514,6 @@ async fn tiers(
 
 fn resolvable(tiers: &Tiers, tier: Tier, name: Option<&str>) -> Result<(), ModelError> {
     tiers.resolve(tier, name).map(drop)
-}
-
-fn task_files(plan: &Plan, place: &Place) -> Result<JsonMap, ServiceError> {
-    let read = |path: String| {
-        let text = std::fs::read_to_string(place.root.join(&path)).map_err(|error| {
-            let message = format!("`taskFile: {path}` cannot be read: {error}");
-            ServiceError::refused(Failure::new(Code::BAD_DEFINITION.as_str(), message))
-        })?;
-        Ok((path, Json::String(text)))
-    };
-    task_file_paths(plan).into_iter().map(read).collect()
 }
 
 fn max_parallel(plan: &Plan, settings: &Settings, overrides: &Overrides) -> u32 {

@@ -123,7 +123,14 @@ fn the_escalation_of_000_12_5_is_a_setting() {
     assert_eq!(found.escalation.per_specialist, Some(2));
     assert_eq!(found.escalation.max_cost_usd, Some(1.0));
     assert_eq!(found.escalation.ladders["implementer"], [Tier::Medium, Tier::Large]);
-    insta::assert_snapshot!(said, @"warning KB0902 13:5 `budgetAllocation` comes later | it has no effect for now");
+    insta::assert_snapshot!(said, @r#"
+    warning KB0901 5:5 `maxEscalationsPerSpecialist` is not built yet | the definition loads and runs without it
+    warning KB0901 6:5 `maxLargeTierUsesPerRun` is not built yet | the definition loads and runs without it
+    warning KB0901 9:5 `maxCostUsdPerRun` is not built yet | the definition loads, but cannot run with this version
+    warning KB0901 10:5 `warnCostUsdThreshold` is not built yet | the definition loads, but cannot run with this version
+    warning KB0901 13:5 `budgetAllocation` is not built yet | the definition loads and runs without it
+    warning KB0901 19:5 `defaultLadder` is not built yet | the definition loads and runs without it
+    "#);
 }
 
 #[test]
