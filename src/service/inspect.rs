@@ -1,7 +1,7 @@
 //! Looking back at runs: everything from the journal, through the same public events as live.
 
 use super::cuts::with_cuts;
-use super::runs::{Frozen, Place};
+use super::runs::{self, Frozen};
 use super::{Kind, Project, ServiceError};
 use crate::definition::InconclusivePolicy;
 use crate::diagnostic::Code;
@@ -11,7 +11,7 @@ use crate::journal::{Journal, RunRow, StoredEvent};
 use crate::plan::Plan;
 use crate::run::{self, Payload, Record, Rules, RunStatus};
 use crate::value::{Failure, Json, RunId};
-use crate::wire::{Body, Event, RunHead, RunView, Translator};
+use crate::wire::{Body, Event, Place, RunHead, RunView, Translator};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -137,7 +137,11 @@ impl Reader {
         Reader::of(&project.place, journal, row)
     }
 
-    fn of(_: &Place, journal: Arc<SqliteJournal>, row: RunRow) -> Result<Reader, ServiceError> {
+    fn of(
+        _: &runs::Place,
+        journal: Arc<SqliteJournal>,
+        row: RunRow,
+    ) -> Result<Reader, ServiceError> {
         let frozen: Frozen = serde_json::from_value(row.frozen.clone()).map_err(|error| {
             let message = format!("what run `{}` has frozen cannot be read: {error}", row.run);
             ServiceError::environment(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), message))
@@ -195,6 +199,17 @@ impl Reader {
         let journal: Arc<dyn Journal> = self.journal.clone();
         let event = with_cuts(&journal, &stored.event)?;
         Ok(self.translator.translate(stored.seq, stored.at, &event))
+    }
+
+    /// Events that are not read yet and are about an instance, as stored, with where that was.
+    pub(super) fn placed(&mut self) -> Result<Vec<(run::Event, Place)>, ServiceError> {
+        let mut placed = Vec::new();
+        for stored in self.unread()? {
+            let public = self.translator.translate(stored.seq, stored.at, &stored.event);
+            let place = public.into_iter().find_map(|event| event.place);
+            placed.extend(place.map(|place| (stored.event, place)));
+        }
+        Ok(placed)
     }
 
     fn view(&mut self) -> Result<RunView, ServiceError> {

@@ -315,3 +315,42 @@ fn outputs_of_a_failed_run_are_none_and_names_are_listed_once() {
     assert!(!missing.err.contains("at all yet"), "{}", missing.err);
     assert!(missing.err.contains("from the present folder"), "{}", missing.err);
 }
+
+#[test]
+fn a_diff_says_what_each_step_changed_on_disk() {
+    let scratch = project(
+        "  - {id: make, tool: 'fs:write', input: {path: new.txt, content: four}}
+  - {id: grow, dependsOn: [make], tool: 'fs:write', input: {path: new.txt, content: fourteen}}
+  - {id: drop, dependsOn: [grow], tool: 'fs:delete', input: {path: new.txt}}
+  - {id: look, tool: 'fs:list', input: {path: .}}
+",
+    );
+    scratch.kb(&["playbook", "run", "p"]).code(0);
+    let all = scratch.json(&["run", "diff", "@last", "--json"]);
+    let all: Vec<(&str, &str, Option<u64>, Option<u64>)> = all
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|change| {
+            let size = |side: &str| change[side]["bytes"].as_u64();
+            let text = |key: &str| change[key].as_str().unwrap();
+            (text("step"), text("change"), size("before"), size("after"))
+        })
+        .collect();
+    let wanted = [
+        ("make", "created", None, Some(4)),
+        ("grow", "modified", Some(4), Some(8)),
+        ("drop", "deleted", Some(8), None),
+    ];
+    assert_eq!(all, wanted);
+    let digest = |text: &str| kb::value::Digest::of(text).short(8);
+    let said = scratch.kb(&["run", "diff", "@last", "grow"]).code(0);
+    let hashes = format!("{} → {}", digest("four"), digest("fourteen"));
+    assert!(!said.out.contains("make"), "{}", said.out);
+    said.says(&["grow  modified  new.txt  4 bytes → 8 bytes", &hashes]);
+    scratch
+        .kb(&["run", "diff", "@last", "look"])
+        .code(0)
+        .says(&["no change of a file is recorded"]);
+    scratch.kb(&["run", "diff", "@last", "zzz"]).code(4).says(&["there is no step `zzz`"]);
+}

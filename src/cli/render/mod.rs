@@ -14,6 +14,6 @@ pub(super) mod table;
 mod tally;
 
 pub(super) use phrase::{check_text, line, status_style};
-pub(super) use quantity::spent;
+pub(super) use quantity::{bytes, spent};
 pub(super) use renderer::{Display, Renderer, renderer};
 pub(super) use tally::Tally;

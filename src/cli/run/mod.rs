@@ -2,6 +2,7 @@
 
 mod approve;
 mod cancel;
+mod diff;
 mod events;
 mod list;
 mod logs;
@@ -21,6 +22,7 @@ pub(super) enum Command {
     Logs(logs::Args),
     Events(events::Args),
     Output(output::Args),
+    Diff(diff::Args),
     Resume(resume::Args),
     Retry(retry::Args),
     Cancel(cancel::Args),
@@ -34,6 +36,7 @@ pub(super) fn run(command: Command, terminal: &mut Terminal) -> CliResult {
         Command::Logs(args) => logs::run(args, terminal),
         Command::Events(args) => events::run(args, terminal),
         Command::Output(args) => output::run(args, terminal),
+        Command::Diff(args) => diff::run(args, terminal),
         Command::Resume(args) => resume::run(args, terminal),
         Command::Retry(args) => retry::run(args, terminal),
         Command::Cancel(args) => cancel::run(args, terminal),
