@@ -6,7 +6,7 @@ use super::scope::RunScope;
 use super::setup::{Command, EngineError, Opening, Parts, Setup, Summary, Update};
 use crate::attempt::Outcome;
 use crate::clock;
-use crate::definition::{StepKind, TaskText};
+use crate::definition::StepKind;
 use crate::journal::{Durability, JournalError, StoredEvent};
 use crate::run::{
     AttemptReport, Effect, Envelope, Event, Feedback, Found, Input, InstanceIx, Payload, RunStatus,
@@ -603,15 +603,6 @@ fn failed_report(outcome: OutcomeKind, failure: Failure) -> AttemptReport {
         retry_after_ms: None,
         usage: Usage::NONE,
     }
-}
-
-/// The task files that a plan's specialist steps name.
-pub fn task_file_paths(plan: &crate::plan::Plan) -> Vec<String> {
-    let files = plan.steps().iter().filter_map(|planned| match &planned.step.kind {
-        StepKind::Specialist { task: Some(TaskText::File { path, .. }), .. } => Some(path.clone()),
-        _ => None,
-    });
-    files.collect()
 }
 
 async fn expiry(at: Option<Instant>) {

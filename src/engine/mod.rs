@@ -12,7 +12,7 @@ mod prepare;
 mod scope;
 mod setup;
 
-pub use dispatcher::{drive, task_file_paths};
+pub use dispatcher::drive;
 pub use fold::Folded;
 pub use payloads::Payloads;
 pub use scope::{RunScope, Secrets, Snapshot};

@@ -88,3 +88,15 @@ fn settings_with_an_error_still_say_which_secrets_there_are() {
     error KB0105 2:23 `maxParallel` takes a whole number, found a text
     "#);
 }
+
+#[test]
+fn a_ladder_of_a_specialist_is_not_built_yet() {
+    let text =
+        "schema: kb.specialist/1\nid: s\nrole: x\nllm: {tier: small, ladder: [small, large]}\n";
+    let (catalog, said) = said(FileRole::Specialist, ".kb/specialists/s.yml", text);
+    assert_eq!(
+        said,
+        "warning KB0901 4:20 `llm.ladder` is not built yet | the definition loads and runs without it\n"
+    );
+    assert_eq!(catalog.specialists.len(), 1, "and it is used");
+}
