@@ -790,3 +790,14 @@ fn two_runs_of_one_project_do_not_disturb_each_other() {
     let list = scratch.json(&["run", "list", "--json"]);
     assert_eq!(list.as_array().unwrap().len(), 3);
 }
+
+#[test]
+fn a_parameter_by_its_bare_name_in_a_script_is_mended_with_the_full_one() {
+    let scratch = scripted(
+        "params: [{name: topic, default: x}]\nsteps: [{id: a, specialist: editor, task: '{{topic}}'}]\n",
+        "  a:\n    - output: {summary: 'on {{topic}}'}\n",
+    );
+    run(&scratch)
+        .code(2)
+        .says(&["KB0302", "a script names a parameter in full: `{{params.topic}}`"]);
+}

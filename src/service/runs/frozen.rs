@@ -1,5 +1,5 @@
 use crate::definition::{Catalog, FileRole, InputFile, Playbook, Script, load, load_script};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic, Sources};
 use crate::plan::Plan;
 use crate::service::ServiceError;
 use crate::value::{DefinitionId, Digest, Json, JsonMap};
@@ -129,10 +129,23 @@ impl Frozen {
 
 /// Reads a script; every problem of it is an error of definition.
 pub(super) fn read_script(path: &str, bytes: &[u8]) -> Result<Arc<Script>, ServiceError> {
-    let (script, sources, diagnostics) = load_script(path, bytes);
+    let (script, sources, mut diagnostics) = load_script(path, bytes);
+    diagnostics.iter_mut().for_each(|problem| mend_bare_name(problem, &sources));
     script
         .map(Arc::new)
         .ok_or_else(|| ServiceError::Definitions { diagnostics, sources: Box::new(sources) })
+}
+
+/// A playbook may name a parameter alone; a script, which is read without the playbook, may not.
+fn mend_bare_name(problem: &mut Diagnostic, sources: &Sources) {
+    let Some(span) = problem.span.filter(|_| problem.code == Code::UNKNOWN_NAME) else { return };
+    let text = &sources.get(span.source).text;
+    let word = text.get(span.start as usize..span.end as usize).unwrap_or_default();
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if !word.is_empty() && word.chars().all(is_name) {
+        let help = format!("a script names a parameter in full: `{{{{params.{word}}}}}`");
+        problem.help = Some(help);
+    }
 }
 
 fn broken(diagnostics: Vec<Diagnostic>, catalog: &Catalog) -> ServiceError {
@@ -142,7 +155,6 @@ fn broken(diagnostics: Vec<Diagnostic>, catalog: &Catalog) -> ServiceError {
 
 /// The problems that keep a definition from running: its own, and everything that is not built yet.
 pub(super) fn refusals(playbook: &Playbook, catalog: &Catalog) -> Result<(), ServiceError> {
-    use crate::diagnostic::Code;
     let own = playbook.not_yet.iter();
     let steps = playbook.steps.iter().chain(&playbook.finally).flat_map(|step| &step.not_yet);
     let refused: Vec<Diagnostic> = own
