@@ -1,21 +1,14 @@
-use super::attempts::{self, Line, Message};
+use super::attempts::Message;
 use super::fold::Folded;
 use super::payloads::Payloads;
-use super::prepare::{self, Brought};
-use super::scope::RunScope;
 use super::setup::{Command, EngineError, Opening, Parts, Setup, Summary, Update};
-use crate::attempt::Outcome;
 use crate::clock;
 use crate::definition::StepKind;
-use crate::journal::{Durability, JournalError, StoredEvent};
-use crate::run::{
-    AttemptReport, Effect, Envelope, Event, Feedback, Found, Input, InstanceIx, Payload, RunStatus,
-    StepStatus, decide,
-};
-use crate::value::{Failure, Json, JsonMap, OutcomeKind, Timestamp, Usage};
-use std::cell::Cell;
+use crate::journal::{Durability, StoredEvent};
+use crate::run::{Effect, Envelope, Event, Input, InstanceIx, RunStatus, StepStatus, decide};
+use crate::value::{JsonMap, Timestamp};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
@@ -43,10 +36,10 @@ pub async fn drive(
 type Ack = oneshot::Sender<Result<(), crate::attempt::Stopped>>;
 
 /// An input with what is owed for it once its events are stored.
-struct Waiting {
-    input: Input,
-    ack: Option<Ack>,
-    inbox: Option<i64>,
+pub(super) struct Waiting {
+    pub(super) input: Input,
+    pub(super) ack: Option<Ack>,
+    pub(super) inbox: Option<i64>,
 }
 
 impl From<Input> for Waiting {
@@ -55,26 +48,26 @@ impl From<Input> for Waiting {
     }
 }
 
-struct Dispatcher {
-    parts: Parts,
-    setup: Setup,
-    folded: Folded,
-    payloads: Payloads,
-    task_files: Arc<JsonMap>,
-    inputs: VecDeque<Waiting>,
-    now: Timestamp,
-    pending: Vec<Event>,
-    acks: Vec<Ack>,
-    effects: Vec<Effect>,
-    taken: Vec<i64>,
-    timers: BTreeSet<(Timestamp, InstanceIx)>,
-    cancels: BTreeMap<InstanceIx, CancellationToken>,
-    messages: UnboundedReceiver<Message>,
-    line: UnboundedSender<Message>,
-    leaving: bool,
-    abandoned: bool,
-    expires: Option<Instant>,
-    began: BTreeMap<InstanceIx, Instant>,
+pub(super) struct Dispatcher {
+    pub(super) parts: Parts,
+    pub(super) setup: Setup,
+    pub(super) folded: Folded,
+    pub(super) payloads: Payloads,
+    pub(super) task_files: Arc<JsonMap>,
+    pub(super) inputs: VecDeque<Waiting>,
+    pub(super) now: Timestamp,
+    pub(super) pending: Vec<Event>,
+    pub(super) acks: Vec<Ack>,
+    pub(super) effects: Vec<Effect>,
+    pub(super) taken: Vec<i64>,
+    pub(super) timers: BTreeSet<(Timestamp, InstanceIx)>,
+    pub(super) cancels: BTreeMap<InstanceIx, CancellationToken>,
+    pub(super) messages: UnboundedReceiver<Message>,
+    pub(super) line: UnboundedSender<Message>,
+    pub(super) leaving: bool,
+    pub(super) abandoned: bool,
+    pub(super) expires: Option<Instant>,
+    pub(super) began: BTreeMap<InstanceIx, Instant>,
 }
 
 impl Dispatcher {
@@ -108,7 +101,7 @@ impl Dispatcher {
         Ok(dispatcher)
     }
 
-    fn tell(&mut self, input: Input) {
+    pub(super) fn tell(&mut self, input: Input) {
         self.inputs.push_back(input.into());
     }
 
@@ -224,83 +217,6 @@ impl Dispatcher {
         }
     }
 
-    /// Carries out what only computes. False where something outside is to be done.
-    fn evaluate(&mut self, effect: &Effect) -> bool {
-        let input = match effect {
-            Effect::Evaluate { instance } => {
-                let found = prepare::evaluate(&self.scope(Some(*instance)), *instance);
-                let found = found.map(|f| self.store_found(f)).map_err(|e| self.masked(*e));
-                Input::Evaluated { instance: *instance, found }
-            }
-            Effect::Gather { instance } => {
-                let gathered = prepare::gather(&self.scope(None), *instance);
-                let output = gathered.map(|o| self.store_payload(o)).map_err(|e| self.masked(*e));
-                Input::Gathered { instance: *instance, output }
-            }
-            Effect::Conclude => {
-                let outputs = prepare::conclude(&self.scope(None));
-                let masked = outputs.map(|o| self.parts.redactor.masked(o));
-                let outputs = masked.map(|o| self.store_payload(o)).map_err(|e| self.masked(*e));
-                Input::Concluded { outputs }
-            }
-            Effect::Execute { instance, attempt, .. } => match self.set_values(*instance) {
-                Some(report) => {
-                    Input::AttemptEnded { instance: *instance, attempt: *attempt, report }
-                }
-                None => return false,
-            },
-            _ => return false,
-        };
-        self.tell(input);
-        true
-    }
-
-    /// The report of a `set` step, which is nothing but evaluation.
-    fn set_values(&self, ix: InstanceIx) -> Option<AttemptReport> {
-        let step = &self.setup.plan.step(self.folded.state.instance(ix).step).step;
-        let StepKind::Set(values) = &step.kind else { return None };
-        let scope = self.scope(Some(ix));
-        let outcome = match prepare::set(&scope, values) {
-            Ok(value) => prepare::fits(step, Outcome::ok(value)),
-            Err(failure) => Outcome::failed(OutcomeKind::ToolError, *failure),
-        };
-        let report = attempts::report(outcome, &self.parts.redactor);
-        // A blob that cannot be written stays inline: correct, only larger.
-        Some(self.payloads.store_report(report.clone()).unwrap_or(report))
-    }
-
-    fn store_payload(&self, value: Json) -> Payload {
-        let payload = Payload::inline(value);
-        // A blob that cannot be written stays inline: correct, only larger.
-        self.payloads.store(payload.clone()).unwrap_or(payload)
-    }
-
-    fn store_found(&self, found: Found) -> Found {
-        match found {
-            Found::Items { keys, items: Payload::Inline(list), keyed } => {
-                let mask = |key: String| self.parts.redactor.mask_text(&key).into_owned();
-                let keys = keys.into_iter().map(mask).collect();
-                let masked = self.parts.redactor.mask_json(&list);
-                Found::Items { keys, items: self.store_payload(masked), keyed }
-            }
-            other => other,
-        }
-    }
-
-    fn scope(&self, instance: Option<InstanceIx>) -> RunScope<'_> {
-        RunScope {
-            plan: &self.setup.plan,
-            state: &self.folded.state,
-            run: &self.setup.run,
-            params: &self.setup.params,
-            instance,
-            payloads: &self.payloads,
-            secrets: &*self.parts.secrets,
-            item: None,
-            depth: Cell::new(0),
-        }
-    }
-
     /// Appends what was decided, then tells those who wait for it.
     fn store(&mut self) -> Result<(), EngineError> {
         let events = std::mem::take(&mut self.pending);
@@ -351,10 +267,6 @@ impl Dispatcher {
         }
     }
 
-    fn masked(&self, failure: Failure) -> Failure {
-        attempts::masked_failure(failure, &self.parts.redactor)
-    }
-
     fn presents(&self) -> RunStatus {
         let state = &self.folded.state;
         if state.status() != RunStatus::Running {
@@ -364,97 +276,6 @@ impl Dispatcher {
             return if state.is_draining() { RunStatus::Interrupted } else { RunStatus::Waiting };
         }
         RunStatus::Running
-    }
-
-    fn perform(&mut self, effect: Effect) {
-        match effect {
-            Effect::Execute { instance, attempt, iteration, resumed, feedback } => {
-                self.execute(instance, attempt, iteration, resumed, feedback);
-            }
-            Effect::Verify { instance, attempt, .. } => self.verify(instance, attempt),
-            Effect::Timer { instance, due } => drop(self.timers.insert((due, instance))),
-            Effect::Cancel { instance } => {
-                if let Some(cancel) = self.cancels.get(&instance) {
-                    cancel.cancel();
-                }
-            }
-            Effect::Leave => self.leaving = self.inputs.is_empty(),
-            Effect::Evaluate { .. } | Effect::Gather { .. } | Effect::Conclude => {}
-        }
-    }
-
-    fn execute(
-        &mut self,
-        ix: InstanceIx,
-        attempt: u32,
-        iteration: u32,
-        resumed: bool,
-        feedback: Option<Arc<Feedback>>,
-    ) {
-        let history = if resumed { self.history(ix) } else { Ok(Vec::new()) };
-        let task_files = self.task_files.clone();
-        let request = history.and_then(|history| {
-            let brought = Brought { attempt, iteration, feedback, history, task_files };
-            prepare::request(&self.scope(Some(ix)), ix, brought)
-        });
-        match request {
-            Ok(request) => {
-                self.began.insert(ix, clock::instant());
-                let (line, cancel) = self.open_line(ix, attempt);
-                tokio::spawn(attempts::run(self.parts.clone(), line, request, cancel));
-            }
-            Err(failure) => {
-                let report = failed_report(OutcomeKind::ToolError, self.masked(*failure));
-                self.tell(Input::AttemptEnded { instance: ix, attempt, report });
-            }
-        }
-    }
-
-    fn history(&self, ix: InstanceIx) -> Result<Vec<crate::run::Record>, Box<Failure>> {
-        let records = self.folded.histories.get(&ix).cloned().unwrap_or_default();
-        let loaded = records.into_iter().map(|record| self.payloads.load_record(record));
-        loaded.collect::<Result<_, JournalError>>().map_err(prepare::unreadable)
-    }
-
-    fn verify(&mut self, ix: InstanceIx, attempt: u32) {
-        let output = self.folded.state.instance(ix).output.as_ref();
-        let output = output.map_or(Ok(Arc::new(Json::Null)), |p| self.payloads.load(p));
-        let trace = self.folded.traces.get(&ix).cloned().unwrap_or_default();
-        let gate = output
-            .map_err(prepare::unreadable)
-            .and_then(|output| prepare::gate(&self.scope(Some(ix)), ix, output, trace));
-        match gate {
-            Ok((mut request, snapshot)) => {
-                // Running and verifying share one bound.
-                let spent = self.began.remove(&ix).map_or(Duration::ZERO, |began| began.elapsed());
-                request.timeout = request.timeout.map(|limit| limit.saturating_sub(spent));
-                let (line, cancel) = self.open_line(ix, attempt);
-                let scope = Arc::new(snapshot);
-                tokio::spawn(attempts::verify(self.parts.clone(), line, request, scope, cancel));
-            }
-            Err(failure) => {
-                let verification = attempts::broken_gate(&failure.message);
-                self.tell(Input::Judged { instance: ix, attempt, verification });
-            }
-        }
-    }
-
-    fn open_line(&mut self, ix: InstanceIx, attempt: u32) -> (Arc<Line>, CancellationToken) {
-        let cancel = CancellationToken::new();
-        self.cancels.insert(ix, cancel.clone());
-        let line = Line {
-            instance: ix,
-            attempt,
-            key: self.folded.state.key(&self.setup.plan, ix),
-            step: self.setup.plan.step(self.folded.state.instance(ix).step).step.clone(),
-            messages: self.line.clone(),
-            updates: self.setup.updates.clone(),
-            payloads: self.payloads.clone(),
-            redactor: self.parts.redactor.clone(),
-            tokens: Mutex::new(self.parts.redactor.stream()),
-            heard: Mutex::new(tokio::time::Instant::now()),
-        };
-        (Arc::new(line), cancel)
     }
 
     fn take(&mut self, message: Message) -> Result<(), EngineError> {
@@ -510,52 +331,6 @@ impl Dispatcher {
         }
     }
 
-    fn look_into_inbox(&mut self) -> Result<(), EngineError> {
-        for item in self.parts.journal.inbox(&self.setup.run)? {
-            if self.taken.contains(&item.id) || self.inputs.iter().any(|w| w.inbox == Some(item.id))
-            {
-                continue;
-            }
-            let text = |key: &str| item.body.get(key).and_then(Json::as_str).map(str::to_owned);
-            let by = text("by").unwrap_or_else(|| "another process".to_owned());
-            let before = self.inputs.len();
-            match item.kind.as_str() {
-                "cancel" => self.tell(Input::CancelRequested { by }),
-                "approve" => {
-                    let approved = item.body.get("approved").and_then(Json::as_bool);
-                    self.answer(text("step").as_deref(), approved.unwrap_or(true), &by);
-                }
-                _ => {}
-            }
-            // The item is taken with the last of what came of it; with nothing, now.
-            match self.inputs.iter_mut().skip(before).next_back() {
-                Some(waiting) => waiting.inbox = Some(item.id),
-                None => self.parts.journal.taken(&self.setup.run, &[item.id])?,
-            }
-        }
-        Ok(())
-    }
-
-    fn answer(&mut self, step: Option<&str>, approved: bool, by: &str) {
-        for instance in self.named(step) {
-            let by = by.to_owned();
-            self.tell(Input::Answered { instance, approved, by });
-        }
-    }
-
-    /// The instances that wait for a person under that name; all of them without one.
-    fn named(&self, name: Option<&str>) -> Vec<InstanceIx> {
-        let state = &self.folded.state;
-        let waits =
-            state.instances().filter(|(_, i)| i.status == StepStatus::Waiting && i.due.is_none());
-        waits
-            .map(|(ix, _)| ix)
-            .filter(|ix| {
-                name.is_none_or(|name| state.key(&self.setup.plan, *ix).to_string() == name)
-            })
-            .collect()
-    }
-
     /// Tells everything that runs to stop, and waits until it has.
     async fn stop_all(&mut self) {
         self.cancels.values().for_each(CancellationToken::cancel);
@@ -591,17 +366,6 @@ impl Dispatcher {
             started_at: state.started_at(),
             ended_at: clock::now(),
         }
-    }
-}
-
-fn failed_report(outcome: OutcomeKind, failure: Failure) -> AttemptReport {
-    AttemptReport {
-        outcome,
-        output: None,
-        streams: None,
-        failure: Some(failure),
-        retry_after_ms: None,
-        usage: Usage::NONE,
     }
 }
 

@@ -6,8 +6,11 @@
 
 mod attempts;
 mod dispatcher;
+mod evaluating;
 mod fold;
+mod inbox;
 mod payloads;
+mod performing;
 mod prepare;
 mod scope;
 mod setup;

@@ -5,19 +5,22 @@
 //! evaluates. No async, clock, file, network or hash-map iteration here; the same room runs under
 //! tokio and SQLite, under a simulator, and under a replaying engine.
 
+mod apply;
 mod decide;
 mod effect;
 mod event;
 mod input;
+mod instance;
 mod join;
 mod record;
 mod recovery;
 mod state;
 
 pub use decide::{Decision, decide};
+pub use instance::{Instance, Item, Items};
 pub use join::{Join, JoinCounts, join, matters};
 pub use recovery::{Action, Row, backoff, table};
-pub use state::{Instance, Item, Items, Rules, State};
+pub use state::{Rules, State};
 
 pub use effect::{Effect, EffectId, Feedback};
 pub use event::{Event, InstanceIx, RunStatus, StepStatus};

@@ -1,7 +1,7 @@
 //! What follows from an attempt that was not good enough: one ordered table, read from the top.
 
 use super::effect::Feedback;
-use super::state::Instance;
+use super::instance::Instance;
 use crate::definition::{Backoff, FailurePolicy, RetryPolicy, Step, StepKind};
 use crate::value::{Digest, OutcomeKind, OutcomeSelector};
 use std::time::Duration;

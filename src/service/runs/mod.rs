@@ -3,6 +3,7 @@
 //! Two steps, so that whoever watches can get ready in between: [`begin`], [`resume`], [`retry`] and
 //! [`cancel`] check everything and take hold of the run; [`Prepared::drive`] does the work.
 
+mod assembly;
 mod frozen;
 mod opening;
 mod place;

@@ -1,26 +1,19 @@
+use super::assembly::{assemble, environment, max_parallel, needs_model, tiers};
 use super::frozen::{Frozen, FrozenFile, read_script, refusals};
 use super::place::Place;
 use super::prepared::Prepared;
-use super::secrets::KnownSecrets;
 use super::task_files::read_task_files;
 use crate::clock;
-use crate::definition::{
-    ApprovalLevel, Catalog, FileRole, InconclusivePolicy, InputFile, Settings,
-};
+use crate::definition::{Catalog, FileRole, InputFile, Settings};
 use crate::diagnostic::{Code, Diagnostic, Span};
-use crate::engine::{Opening, Parts};
-use crate::executor::LocalExecutor;
+use crate::engine::Opening;
 use crate::journal::{Journal, NewRun};
-use crate::llm::{GenaiProvider, ModelError, ModelProvider, Recording, ScriptPlayer, Tiers};
+use crate::llm::Tiers;
 use crate::plan::Plan;
-use crate::process::{BaseEnvironment, Supervisor};
 use crate::project::Project;
-use crate::redaction::Redactor;
-use crate::run::{InstanceIx, Rules, RunStatus};
+use crate::run::{InstanceIx, RunStatus};
 use crate::service::{Kind, ServiceError};
-use crate::specialist::SpecialistRunner;
-use crate::tool::{Approvals, Toolbox, ToolboxParts, Workspace, sandbox_level};
-use crate::value::{DefinitionId, Digest, Failure, Json, JsonMap, RunId, Tier};
+use crate::value::{DefinitionId, Digest, Failure, JsonMap, RunId};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -301,141 +294,6 @@ fn present_settings(place: &Place) -> Result<Arc<Settings>, ServiceError> {
     Err(ServiceError::Definitions { diagnostics: errors, sources: Box::new(catalog.sources) })
 }
 
-struct Assembled {
-    parts: Parts,
-    rules: Rules,
-    recording: Option<(Arc<Recording>, PathBuf)>,
-    process_level: &'static str,
-    sandbox: ApprovalLevel,
-}
-
-impl Assembled {
-    fn prepare(
-        self,
-        place: Place,
-        run: RunId,
-        epoch: u64,
-        plan: Arc<Plan>,
-        frozen: Frozen,
-        opening: Opening,
-    ) -> Prepared {
-        let changed = frozen.changed_since(&place.root);
-        let params = Arc::new(Json::Object(frozen.params));
-        let Assembled { parts, rules, recording, .. } = self;
-        let task_files = frozen.task_files;
-        Prepared {
-            place,
-            parts,
-            run,
-            epoch,
-            plan,
-            params,
-            rules,
-            opening,
-            task_files,
-            recording,
-            changed,
-        }
-    }
-}
-
-/// Puts the house together around one run.
-fn assemble(
-    place: &Place,
-    settings: &Arc<Settings>,
-    frozen: &Frozen,
-    tiers: Option<Tiers>,
-    record: Option<PathBuf>,
-) -> Result<Assembled, ServiceError> {
-    let journal = place.journal(settings.sync)?;
-    let redactor = Arc::new(Redactor::default());
-    let base = BaseEnvironment::select(place.env.clone(), &settings.env_pass);
-    let supervisor = Supervisor::new(base);
-    let workspace = Workspace::open(&place.root, &[], std::slice::from_ref(&place.state_dir))
-        .map_err(|error| {
-            let message =
-                format!("the project folder `{}` cannot be opened: {error}", place.root.display());
-            ServiceError::environment(Failure::new(Code::PLACE_UNUSABLE.as_str(), message))
-        })?;
-    let sandbox = reached_sandbox(settings)?;
-    let toolbox = Arc::new(Toolbox::new(ToolboxParts {
-        workspace,
-        supervisor: supervisor.clone(),
-        settings: settings.clone(),
-        approvals: Approvals { yes: frozen.yes },
-        redactor: redactor.clone(),
-        sandbox,
-    }));
-    let secrets = KnownSecrets {
-        settings: settings.clone(),
-        env: place.env.clone(),
-        root: place.root.clone(),
-        supervisor: supervisor.clone(),
-        redactor: redactor.clone(),
-    };
-    secrets.reveal_all_to_redactor();
-    let provider: Option<Arc<dyn ModelProvider>> = match (frozen.thaw_script()?, tiers) {
-        (Some(script), _) => Some(Arc::new(ScriptPlayer::new(script))),
-        (None, Some(tiers)) => Some(Arc::new(GenaiProvider::new(tiers))),
-        (None, None) => None,
-    };
-    let recording = provider
-        .clone()
-        .zip(record)
-        .map(|(inner, path)| (Arc::new(Recording::new(inner, redactor.clone())), path));
-    let provider = match &recording {
-        Some((recording, _)) => Some(recording.clone() as Arc<dyn ModelProvider>),
-        None => provider,
-    };
-    let specialists =
-        provider.map(|provider| Arc::new(SpecialistRunner { provider, toolbox: toolbox.clone() }));
-    let process_level = supervisor.level().as_str();
-    let executor = Arc::new(LocalExecutor::new(toolbox, supervisor, specialists));
-    let rules = Rules {
-        max_parallel: frozen.max_parallel.max(1),
-        inconclusive: settings.inconclusive.unwrap_or(InconclusivePolicy::Warn),
-    };
-    let parts = Parts { journal, executor, secrets: Arc::new(secrets), redactor };
-    Ok(Assembled { parts, rules, recording, process_level, sandbox })
-}
-
-/// How far processes are held here; less than `sandbox.require` asks for refuses the run.
-fn reached_sandbox(settings: &Settings) -> Result<ApprovalLevel, ServiceError> {
-    let reached = sandbox_level();
-    match settings.sandbox_require {
-        Some(required) if reached < required => {
-            let (required, reached) = (level_name(required), level_name(reached));
-            let message = format!(
-                "`sandbox.require: {required}` is not reached here; the level is `{reached}`"
-            );
-            let failure = Failure::new(Code::SANDBOX_BELOW.as_str(), message).help(
-                "run on a Linux kernel with Landlock, or lower `sandbox.require` in the settings",
-            );
-            Err(ServiceError::environment(failure))
-        }
-        _ => Ok(reached),
-    }
-}
-
-fn level_name(level: ApprovalLevel) -> &'static str {
-    match level {
-        ApprovalLevel::None => "none",
-        ApprovalLevel::Process => "process",
-        ApprovalLevel::Kernel => "kernel",
-    }
-}
-
-fn environment(assembled: &Assembled, frozen: &Frozen) -> Json {
-    let sandbox = level_name(assembled.sandbox);
-    json!({
-        "kb": env!("CARGO_PKG_VERSION"),
-        "process": assembled.process_level,
-        "sandbox": sandbox,
-        "maxParallel": frozen.max_parallel,
-        "scripted": frozen.script.is_some(),
-    })
-}
-
 fn plan_of(
     catalog: &Catalog,
     diagnostics: Vec<Diagnostic>,
@@ -472,58 +330,6 @@ fn of_files(
     let inside = |span: Span| paths.contains(&*catalog.sources.get(span.source).path);
     diagnostics.retain(|d| d.span.is_some_and(inside));
     diagnostics
-}
-
-fn needs_model(plan: &Plan) -> bool {
-    plan.steps().iter().any(|step| step.specialist.is_some())
-}
-
-/// The models of a run, where it needs any. A specialist whose model cannot be had is told now, not
-/// in the middle of the run.
-async fn tiers(
-    plan: &Plan,
-    scripted: bool,
-    settings: &Settings,
-    place: &Place,
-    model: Option<&str>,
-) -> Result<Option<Tiers>, ServiceError> {
-    if scripted || !needs_model(plan) {
-        return Ok(None);
-    }
-    let mut tiers = Tiers::from(settings, &place.env);
-    if let Some(name) = model {
-        tiers = tiers.with_model(name);
-    }
-    if tiers.is_empty() {
-        tiers = tiers.with_local(&crate::llm::local_servers().await);
-    }
-    for specialist in plan.steps().iter().filter_map(|step| step.specialist.as_ref()) {
-        let choice = &specialist.model;
-        let name = if model.is_some() { None } else { choice.model.as_deref() };
-        resolvable(&tiers, choice.tier, name).map_err(|error| {
-            let text = error.to_string();
-            // What would give a model is the mend, not the problem.
-            let (problem, mend) = text.split_once("; ").unwrap_or((&text, ""));
-            let message = format!("specialist `{}` has no model: {problem}", specialist.id);
-            let failure = Failure::new(Code::NO_MODEL.as_str(), message);
-            ServiceError::environment(if mend.is_empty() { failure } else { failure.help(mend) })
-        })?;
-    }
-    Ok(Some(tiers))
-}
-
-fn resolvable(tiers: &Tiers, tier: Tier, name: Option<&str>) -> Result<(), ModelError> {
-    tiers.resolve(tier, name).map(drop)
-}
-
-fn max_parallel(plan: &Plan, settings: &Settings, overrides: &Overrides) -> u32 {
-    let processors = std::thread::available_parallelism().map_or(2, |n| n.get() as u32);
-    overrides
-        .max_parallel
-        .or(plan.playbook().limits.max_parallel)
-        .or(settings.max_parallel)
-        .unwrap_or(processors.max(2))
-        .max(1)
 }
 
 /// Eight letters and digits that no other run of the project has; short enough to type.

@@ -1,0 +1,94 @@
+//! Effects that only compute: they change nothing outside, so they need not wait for the journal.
+
+use super::attempts;
+use super::dispatcher::Dispatcher;
+use super::prepare;
+use super::scope::RunScope;
+use crate::attempt::Outcome;
+use crate::definition::StepKind;
+use crate::run::{AttemptReport, Effect, Found, Input, InstanceIx, Payload};
+use crate::value::{Failure, Json, OutcomeKind};
+use std::cell::Cell;
+
+impl Dispatcher {
+    /// Carries out what only computes. False where something outside is to be done.
+    pub(super) fn evaluate(&mut self, effect: &Effect) -> bool {
+        let input = match effect {
+            Effect::Evaluate { instance } => {
+                let found = prepare::evaluate(&self.scope(Some(*instance)), *instance);
+                let found = found.map(|f| self.store_found(f)).map_err(|e| self.masked(*e));
+                Input::Evaluated { instance: *instance, found }
+            }
+            Effect::Gather { instance } => {
+                let gathered = prepare::gather(&self.scope(None), *instance);
+                let output = gathered.map(|o| self.store_payload(o)).map_err(|e| self.masked(*e));
+                Input::Gathered { instance: *instance, output }
+            }
+            Effect::Conclude => {
+                let outputs = prepare::conclude(&self.scope(None));
+                let masked = outputs.map(|o| self.parts.redactor.masked(o));
+                let outputs = masked.map(|o| self.store_payload(o)).map_err(|e| self.masked(*e));
+                Input::Concluded { outputs }
+            }
+            Effect::Execute { instance, attempt, .. } => match self.set_values(*instance) {
+                Some(report) => {
+                    Input::AttemptEnded { instance: *instance, attempt: *attempt, report }
+                }
+                None => return false,
+            },
+            _ => return false,
+        };
+        self.tell(input);
+        true
+    }
+
+    /// The report of a `set` step, which is nothing but evaluation.
+    fn set_values(&self, ix: InstanceIx) -> Option<AttemptReport> {
+        let step = &self.setup.plan.step(self.folded.state.instance(ix).step).step;
+        let StepKind::Set(values) = &step.kind else { return None };
+        let scope = self.scope(Some(ix));
+        let outcome = match prepare::set(&scope, values) {
+            Ok(value) => prepare::fits(step, Outcome::ok(value)),
+            Err(failure) => Outcome::failed(OutcomeKind::ToolError, *failure),
+        };
+        let report = attempts::report(outcome, &self.parts.redactor);
+        // A blob that cannot be written stays inline: correct, only larger.
+        Some(self.payloads.store_report(report.clone()).unwrap_or(report))
+    }
+
+    fn store_payload(&self, value: Json) -> Payload {
+        let payload = Payload::inline(value);
+        // A blob that cannot be written stays inline: correct, only larger.
+        self.payloads.store(payload.clone()).unwrap_or(payload)
+    }
+
+    fn store_found(&self, found: Found) -> Found {
+        match found {
+            Found::Items { keys, items: Payload::Inline(list), keyed } => {
+                let mask = |key: String| self.parts.redactor.mask_text(&key).into_owned();
+                let keys = keys.into_iter().map(mask).collect();
+                let masked = self.parts.redactor.mask_json(&list);
+                Found::Items { keys, items: self.store_payload(masked), keyed }
+            }
+            other => other,
+        }
+    }
+
+    pub(super) fn scope(&self, instance: Option<InstanceIx>) -> RunScope<'_> {
+        RunScope {
+            plan: &self.setup.plan,
+            state: &self.folded.state,
+            run: &self.setup.run,
+            params: &self.setup.params,
+            instance,
+            payloads: &self.payloads,
+            secrets: &*self.parts.secrets,
+            item: None,
+            depth: Cell::new(0),
+        }
+    }
+
+    pub(super) fn masked(&self, failure: Failure) -> Failure {
+        attempts::masked_failure(failure, &self.parts.redactor)
+    }
+}

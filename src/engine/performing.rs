@@ -1,0 +1,116 @@
+//! Effects that reach outside: attempts, gates, timers, cancellations.
+
+use super::attempts::{self, Line};
+use super::dispatcher::Dispatcher;
+use super::prepare::{self, Brought};
+use crate::clock;
+use crate::journal::JournalError;
+use crate::run::{AttemptReport, Effect, Feedback, Input, InstanceIx};
+use crate::value::{Failure, Json, OutcomeKind, Usage};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+impl Dispatcher {
+    pub(super) fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::Execute { instance, attempt, iteration, resumed, feedback } => {
+                self.execute(instance, attempt, iteration, resumed, feedback);
+            }
+            Effect::Verify { instance, attempt, .. } => self.verify(instance, attempt),
+            Effect::Timer { instance, due } => drop(self.timers.insert((due, instance))),
+            Effect::Cancel { instance } => {
+                if let Some(cancel) = self.cancels.get(&instance) {
+                    cancel.cancel();
+                }
+            }
+            Effect::Leave => self.leaving = self.inputs.is_empty(),
+            Effect::Evaluate { .. } | Effect::Gather { .. } | Effect::Conclude => {}
+        }
+    }
+
+    fn execute(
+        &mut self,
+        ix: InstanceIx,
+        attempt: u32,
+        iteration: u32,
+        resumed: bool,
+        feedback: Option<Arc<Feedback>>,
+    ) {
+        let history = if resumed { self.history(ix) } else { Ok(Vec::new()) };
+        let task_files = self.task_files.clone();
+        let request = history.and_then(|history| {
+            let brought = Brought { attempt, iteration, feedback, history, task_files };
+            prepare::request(&self.scope(Some(ix)), ix, brought)
+        });
+        match request {
+            Ok(request) => {
+                self.began.insert(ix, clock::instant());
+                let (line, cancel) = self.open_line(ix, attempt);
+                tokio::spawn(attempts::run(self.parts.clone(), line, request, cancel));
+            }
+            Err(failure) => {
+                let report = failed_report(OutcomeKind::ToolError, self.masked(*failure));
+                self.tell(Input::AttemptEnded { instance: ix, attempt, report });
+            }
+        }
+    }
+
+    fn history(&self, ix: InstanceIx) -> Result<Vec<crate::run::Record>, Box<Failure>> {
+        let records = self.folded.histories.get(&ix).cloned().unwrap_or_default();
+        let loaded = records.into_iter().map(|record| self.payloads.load_record(record));
+        loaded.collect::<Result<_, JournalError>>().map_err(prepare::unreadable)
+    }
+
+    fn verify(&mut self, ix: InstanceIx, attempt: u32) {
+        let output = self.folded.state.instance(ix).output.as_ref();
+        let output = output.map_or(Ok(Arc::new(Json::Null)), |p| self.payloads.load(p));
+        let trace = self.folded.traces.get(&ix).cloned().unwrap_or_default();
+        let gate = output
+            .map_err(prepare::unreadable)
+            .and_then(|output| prepare::gate(&self.scope(Some(ix)), ix, output, trace));
+        match gate {
+            Ok((mut request, snapshot)) => {
+                // Running and verifying share one bound.
+                let spent = self.began.remove(&ix).map_or(Duration::ZERO, |began| began.elapsed());
+                request.timeout = request.timeout.map(|limit| limit.saturating_sub(spent));
+                let (line, cancel) = self.open_line(ix, attempt);
+                let scope = Arc::new(snapshot);
+                tokio::spawn(attempts::verify(self.parts.clone(), line, request, scope, cancel));
+            }
+            Err(failure) => {
+                let verification = attempts::broken_gate(&failure.message);
+                self.tell(Input::Judged { instance: ix, attempt, verification });
+            }
+        }
+    }
+
+    fn open_line(&mut self, ix: InstanceIx, attempt: u32) -> (Arc<Line>, CancellationToken) {
+        let cancel = CancellationToken::new();
+        self.cancels.insert(ix, cancel.clone());
+        let line = Line {
+            instance: ix,
+            attempt,
+            key: self.folded.state.key(&self.setup.plan, ix),
+            step: self.setup.plan.step(self.folded.state.instance(ix).step).step.clone(),
+            messages: self.line.clone(),
+            updates: self.setup.updates.clone(),
+            payloads: self.payloads.clone(),
+            redactor: self.parts.redactor.clone(),
+            tokens: Mutex::new(self.parts.redactor.stream()),
+            heard: Mutex::new(tokio::time::Instant::now()),
+        };
+        (Arc::new(line), cancel)
+    }
+}
+
+fn failed_report(outcome: OutcomeKind, failure: Failure) -> AttemptReport {
+    AttemptReport {
+        outcome,
+        output: None,
+        streams: None,
+        failure: Some(failure),
+        retry_after_ms: None,
+        usage: Usage::NONE,
+    }
+}

@@ -1,0 +1,318 @@
+//! Folding: what each event does to the state. Nothing is decided or evaluated here.
+
+use super::event::{Event, InstanceIx, RunStatus, StepStatus};
+use super::instance::{Instance, Item, Items};
+use super::join::{JoinCounts, matters};
+use super::record::Payload;
+use super::state::State;
+use crate::definition::StepPhase;
+use crate::plan::{Plan, StepIx};
+use crate::value::{OutcomeKind, Timestamp};
+use std::collections::BTreeSet;
+
+impl State {
+    /// Folds one event. Total: an event that makes no sense here changes nothing that matters.
+    pub fn apply(&mut self, plan: &Plan, at: Timestamp, event: &Event) {
+        match event {
+            Event::RunStarted { digest, .. } => {
+                self.seed = *digest;
+                self.started_at = at;
+            }
+            Event::RunResumed { .. } => {
+                self.draining = false;
+                self.status = RunStatus::Running;
+            }
+            Event::Evaluated { .. } | Event::Recorded { .. } => {}
+            Event::Expanded { instance, first, keys, items, keyed } => {
+                self.expand(plan, *instance, *first, keys, items, *keyed, at);
+            }
+            Event::Ready { instance } => self.enqueue(plan, *instance),
+            Event::Started { instance, attempt } => self.start(plan, *instance, *attempt, at),
+            Event::AttemptEnded { instance, outcome, output, streams, failure, usage, .. } => {
+                let target = &mut self.instances[instance.at()];
+                target.outcome = Some(*outcome);
+                target.usage += *usage;
+                target.output.clone_from(output);
+                target.streams.clone_from(streams);
+                target.failure.clone_from(failure);
+                target.verification = None;
+                if *outcome == OutcomeKind::Ok {
+                    target.status = StepStatus::Verifying;
+                }
+            }
+            Event::Judged { instance, verification, .. } => {
+                self.instances[instance.at()].verification = Some(verification.clone());
+            }
+            Event::Recovered { instance, row, due, .. } => {
+                let fingerprint = super::recovery::fingerprint(self.instance(*instance));
+                self.leave_slot(plan, *instance);
+                let target = &mut self.instances[instance.at()];
+                target.status = StepStatus::Waiting;
+                target.due = Some(*due);
+                target.fingerprint = Some(fingerprint);
+                if let Some(taken) = target.taken.get_mut(*row as usize) {
+                    *taken += 1;
+                }
+            }
+            Event::Waiting { instance, .. } => {
+                self.leave_slot(plan, *instance);
+                let target = &mut self.instances[instance.at()];
+                target.status = StepStatus::Waiting;
+                target.due = None;
+            }
+            Event::Answered { instance, approved, .. } => {
+                if *approved {
+                    self.enqueue(plan, *instance);
+                }
+            }
+            Event::Ended { instance, status, tolerated, output, failure } => {
+                self.end(plan, *instance, *status, *tolerated, at);
+                let target = &mut self.instances[instance.at()];
+                if output.is_some() {
+                    target.output.clone_from(output);
+                }
+                if failure.is_some() {
+                    target.failure.clone_from(failure);
+                }
+            }
+            Event::Reset { closure, .. } => self.reset(plan, closure),
+            Event::CancelRequested { by } => self.cancel = Some(by.clone()),
+            Event::TimedOut { limit_ms } => self.expired = Some(*limit_ms),
+            Event::Draining { .. } => self.draining = true,
+            Event::RunEnded { status, outputs, failure } => {
+                self.status = *status;
+                self.outputs = Some(outputs.clone());
+                self.failure.clone_from(failure);
+            }
+        }
+    }
+
+    fn enqueue(&mut self, plan: &Plan, ix: InstanceIx) {
+        self.queue += 1;
+        let entry = (self.queue, ix);
+        let locked = plan.step(self.instance(ix).step).locks_workspace;
+        let instance = &mut self.instances[ix.at()];
+        instance.status = StepStatus::Ready;
+        instance.due = None;
+        instance.queued = entry.0;
+        if locked {
+            self.ready_locked.insert(entry)
+        } else {
+            self.ready.insert(entry)
+        };
+    }
+
+    fn dequeue(&mut self, plan: &Plan, ix: InstanceIx) {
+        let instance = self.instance(ix);
+        if instance.status != StepStatus::Ready {
+            return;
+        }
+        let entry = (instance.queued, ix);
+        if plan.step(instance.step).locks_workspace {
+            self.ready_locked.remove(&entry)
+        } else {
+            self.ready.remove(&entry)
+        };
+    }
+
+    fn start(&mut self, plan: &Plan, ix: InstanceIx, attempt: u32, at: Timestamp) {
+        self.dequeue(plan, ix);
+        self.slots += 1;
+        if plan.step(self.instance(ix).step).locks_workspace {
+            self.lock = Some(ix);
+        }
+        let instance = &mut self.instances[ix.at()];
+        instance.status = StepStatus::Running;
+        instance.attempt = attempt;
+        instance.started_at.get_or_insert(at);
+        // A gate step has nothing to execute: it verifies from the start.
+        if matches!(plan.step(instance.step).step.kind, crate::definition::StepKind::Gate(_)) {
+            instance.status = StepStatus::Verifying;
+        }
+    }
+
+    fn leave_slot(&mut self, plan: &Plan, ix: InstanceIx) {
+        if self.instance(ix).holds_slot() {
+            self.slots -= 1;
+        }
+        if self.lock == Some(ix) {
+            self.lock = None;
+        }
+        self.dequeue(plan, ix);
+    }
+
+    #[allow(clippy::too_many_arguments)] // The fields of one event.
+    fn expand(
+        &mut self,
+        plan: &Plan,
+        parent: InstanceIx,
+        first: InstanceIx,
+        keys: &[String],
+        values: &Payload,
+        keyed: bool,
+        at: Timestamp,
+    ) {
+        let step = self.instance(parent).step;
+        let iteration = self.instance(parent).iteration;
+        debug_assert_eq!(first.at(), self.instances.len());
+        for (index, key) in keys.iter().enumerate() {
+            let item = Item { parent, index: index as u32, key: key.as_str().into() };
+            self.instances.push(Instance { iteration, ..Instance::new(step, Some(item)) });
+        }
+        let count = keys.len() as u32;
+        let values = values.clone();
+        let target = &mut self.instances[parent.at()];
+        target.status = StepStatus::Running;
+        target.started_at.get_or_insert(at);
+        target.items = Some(Items { first, count, values, keyed, ended: 0, failed: 0, next: 0 });
+        let limit = plan.step(step).step.for_each.as_ref().and_then(|f| f.max_parallel);
+        (0..limit.unwrap_or(count).min(count)).for_each(|_| self.enqueue_next_item(plan, parent));
+    }
+
+    /// Lets the next item of a `forEach` step queue for a slot; its own bound lets only some do.
+    fn enqueue_next_item(&mut self, plan: &Plan, parent: InstanceIx) {
+        loop {
+            let Some(items) = &mut self.instances[parent.at()].items else { return };
+            if items.next >= items.count {
+                return;
+            }
+            let ix = InstanceIx(items.first.0 + items.next);
+            items.next += 1;
+            if self.instance(ix).status == StepStatus::Pending {
+                self.enqueue(plan, ix);
+                return;
+            }
+        }
+    }
+
+    fn end(
+        &mut self,
+        plan: &Plan,
+        ix: InstanceIx,
+        status: StepStatus,
+        tolerated: bool,
+        at: Timestamp,
+    ) {
+        if self.instance(ix).status.has_ended() {
+            return;
+        }
+        self.leave_slot(plan, ix);
+        let instance = &mut self.instances[ix.at()];
+        instance.status = status;
+        instance.tolerated = tolerated;
+        instance.ended_at = Some(at);
+        instance.due = None;
+        let step = instance.step;
+        if let Some(item) = &instance.item {
+            let parent = item.parent;
+            if let Some(items) = &mut self.instances[parent.at()].items {
+                items.ended += 1;
+                items.failed += u32::from(status == StepStatus::Failed);
+            }
+            if !self.instance(parent).status.has_ended() {
+                self.enqueue_next_item(plan, parent);
+            }
+            return;
+        }
+        match plan.step(step).step.phase {
+            StepPhase::Main => self.open_main -= 1,
+            StepPhase::Finally => self.open_finally -= 1,
+        }
+        let main = plan.step(step).step.phase == StepPhase::Main;
+        self.failed |= status == StepStatus::Failed && !tolerated && main;
+        for dependent in &plan.step(step).dependents {
+            let strength = strength_between(plan, *dependent, step);
+            let target = &mut self.instances[dependent.at()];
+            target.open = target.open.saturating_sub(1);
+            if matters(strength, status) {
+                target.counts.add(status, tolerated);
+            }
+        }
+    }
+
+    fn reset(&mut self, plan: &Plan, closure: &[InstanceIx]) {
+        self.status = RunStatus::Running;
+        self.cancel = None;
+        self.draining = false;
+        self.expired = None;
+        self.failure = None;
+        self.outputs = None;
+        let chosen: BTreeSet<InstanceIx> = closure.iter().copied().collect();
+        for &ix in closure {
+            if self.instance(ix).item.is_some() {
+                continue;
+            }
+            let kept = self
+                .instance(ix)
+                .items
+                .clone()
+                .filter(|items| items.all().any(|item| chosen.contains(&item)));
+            self.leave_slot(plan, ix);
+            self.instances[ix.at()].restart();
+            if let Some(items) = kept {
+                self.reopen_items(plan, ix, items, &chosen);
+            }
+        }
+        self.recount(plan);
+    }
+
+    /// Goes on with an expansion of which only some items start again.
+    fn reopen_items(
+        &mut self,
+        plan: &Plan,
+        parent: InstanceIx,
+        mut items: Items,
+        chosen: &BTreeSet<InstanceIx>,
+    ) {
+        for item in items.all().filter(|item| chosen.contains(item)) {
+            self.leave_slot(plan, item);
+            self.instances[item.at()].restart();
+        }
+        let all = || items.all().map(|item| self.instance(item));
+        let ended = all().filter(|item| item.status.has_ended()).count() as u32;
+        let failed = all().filter(|item| item.status == StepStatus::Failed).count() as u32;
+        (items.ended, items.failed, items.next) = (ended, failed, 0);
+        let open = items.count - ended;
+        let step = plan.step(self.instance(parent).step);
+        let limit = step.step.for_each.as_ref().and_then(|f| f.max_parallel).unwrap_or(open);
+        let target = &mut self.instances[parent.at()];
+        target.status = StepStatus::Running;
+        target.items = Some(items);
+        (0..limit.min(open)).for_each(|_| self.enqueue_next_item(plan, parent));
+    }
+
+    /// Takes every sum over the steps anew; after a reset that is simpler than undoing.
+    fn recount(&mut self, plan: &Plan) {
+        (self.open_main, self.open_finally, self.failed) = (0, 0, false);
+        for (i, step) in plan.steps().iter().enumerate() {
+            let mut counts = JoinCounts::default();
+            let mut open = 0;
+            for dependency in &step.dependencies {
+                let on = &self.instances[dependency.on.at()];
+                if !on.status.has_ended() {
+                    open += 1;
+                } else if matters(dependency.strength, on.status) {
+                    counts.add(on.status, on.tolerated);
+                }
+            }
+            let main = step.step.phase == StepPhase::Main;
+            let instance = &mut self.instances[i];
+            (instance.open, instance.counts) = (open, counts);
+            let unfinished = u32::from(!instance.status.has_ended());
+            if main {
+                self.open_main += unfinished
+            } else {
+                self.open_finally += unfinished
+            }
+            self.failed |= main && instance.status == StepStatus::Failed && !instance.tolerated;
+        }
+    }
+}
+
+fn strength_between(plan: &Plan, dependent: StepIx, on: StepIx) -> crate::expression::Strength {
+    // Dependencies are in step order, so that a join over thousands of steps stays cheap.
+    let dependencies = &plan.step(dependent).dependencies;
+    dependencies
+        .binary_search_by_key(&on, |d| d.on)
+        .map_or(crate::expression::Strength::Needs, |i| dependencies[i].strength)
+}
