@@ -22,7 +22,10 @@ impl ModelError {
                 failure("KB0701").help("`kb doctor` shows what was found")
             }
             ModelError::Transient { .. } => {
-                failure("KB0702").help("a `retry` row on `transient` asks again")
+                failure("KB0702").help(
+                "`kb doctor --call` tries each tier with one small call; the endpoint is the one of \
+                 `llm.tiers` in the settings or of the environment",
+            )
             }
             ModelError::Timeout { .. } => {
                 failure("KB0703").help("raise the step's `timeout` or lower `llm.maxTokens`")

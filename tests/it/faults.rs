@@ -801,3 +801,15 @@ fn a_parameter_by_its_bare_name_in_a_script_is_mended_with_the_full_one() {
         .code(2)
         .says(&["KB0302", "a script names a parameter in full: `{{params.topic}}`"]);
 }
+
+#[test]
+fn a_server_that_refuses_names_what_to_look_at_and_not_the_retries_that_were_used_up() {
+    let scratch = project("steps: [{id: a, specialist: editor, task: Go.}]\n");
+    let tier = "{model: m, endpoint: 'http://127.0.0.1:9/v1'}";
+    scratch.write(
+        ".kb/kb.config.yml",
+        &format!("llm: {{tiers: {{small: {tier}, medium: {tier}, large: {tier}}}}}\n"),
+    );
+    let said = run(&scratch).code(1).says(&["KB0702", "kb doctor --call", "llm.tiers"]);
+    assert!(!said.out.contains("`retry` row"), "{}", said.out);
+}
