@@ -10,7 +10,6 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Mutex, OnceLock, mpsc};
@@ -30,8 +29,11 @@ pub(crate) struct LabServer {
     keeper: Mutex<(Child, Option<ChildStdin>)>,
 }
 
-/// Runs the server in a group of its own and kills all of it at the end of its own input.
+/// Runs the server in a group of its own and kills all of it at the end of its own input. The keeper
+/// itself stays in the group of these tests: a child in another one is an orphan to those of them
+/// that look for what steps have left behind.
 const KEEPER: &str = r#"
+trap : INT TERM
 set -m
 "$0" "$1" 2>/dev/null &
 read -r _
@@ -58,7 +60,6 @@ impl LabServer {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
-            .process_group(0)
             .spawn()
             .expect("bash starts");
         let input = keeper.stdin.take();
