@@ -332,15 +332,14 @@ fn of_files(
     diagnostics
 }
 
-/// Eight letters and digits that no other run of the project has; short enough to type.
+/// Eight letters and digits that no other run of the project has; short enough to type. It begins with
+/// a letter and a digit, so that it never looks like a number or a word.
 fn new_run_id() -> RunId {
     use std::hash::{BuildHasher, Hasher};
-    let random = std::hash::RandomState::new().build_hasher().finish();
-    let seed = format!("{}/{}/{random}", clock::now().0, std::process::id());
-    let digest = Digest::of(seed);
     const LETTERS: &[u8] = b"0123456789abcdefghjkmnpqrstvwxyz";
-    let text: String =
-        digest.as_bytes()[..8].iter().map(|b| LETTERS[usize::from(b % 32)] as char).collect();
-    // A run's id begins with a letter, so that it never looks like a number.
-    RunId::new(format!("r{}", &text[1..])).expect("letters and digits make a run id")
+    let random = std::hash::RandomState::new().build_hasher().finish();
+    let digest = Digest::of(format!("{}/{}/{random}", clock::now().0, std::process::id()));
+    let bytes = digest.as_bytes();
+    let text: String = bytes[1..7].iter().map(|b| LETTERS[usize::from(b % 32)] as char).collect();
+    RunId::new(format!("r{}{text}", bytes[0] % 10)).expect("letters and digits make a run id")
 }
