@@ -72,7 +72,8 @@
 //!
 //! | crate | for |
 //! |---|---|
-//! | `serde-saphyr`, `annotate-snippets` | YAML with the spans of values and keys; messages in rustc's look |
+//! | `granit-parser`, `annotate-snippets` | YAML events with the spans of values and keys; messages in rustc's look |
+//! | `serde-saphyr` | built on the same parser: `--params` files, and an oracle in tests |
 //! | `minijinja` | expressions and templates, compiled once, with fuel |
 //! | `jsonschema` | schemas: every violation at once, offline by construction |
 //! | `petgraph` | the DAG |

@@ -3,7 +3,6 @@ use crate::attempt::{Context, Outcome, Request, SpecialistWork, Work};
 use crate::diagnostic::Code;
 use crate::evidence::Verification;
 use crate::expression::Scope;
-use crate::process::Supervisor;
 use crate::run::Record;
 use crate::specialist::SpecialistRunner;
 use crate::tool::Toolbox;
@@ -17,25 +16,19 @@ use tokio_util::sync::CancellationToken;
 #[derive(Clone)]
 pub struct LocalExecutor {
     toolbox: Arc<Toolbox>,
-    supervisor: Supervisor,
     specialists: Option<Arc<SpecialistRunner>>,
 }
 
 impl LocalExecutor {
     /// With these tools; without a runner, specialist steps fail with the mend.
-    pub fn new(
-        toolbox: Arc<Toolbox>,
-        supervisor: Supervisor,
-        specialists: Option<Arc<SpecialistRunner>>,
-    ) -> Self {
-        LocalExecutor { toolbox, supervisor, specialists }
+    pub fn new(toolbox: Arc<Toolbox>, specialists: Option<Arc<SpecialistRunner>>) -> Self {
+        LocalExecutor { toolbox, specialists }
     }
 
     async fn attempt(self, request: Request, context: Context) -> Outcome {
         match &request.work {
             Work::Run { command, parse } => {
-                process::run(&self.supervisor, &self.toolbox, &request, command, *parse, &context)
-                    .await
+                process::run(&self.toolbox, &request, command, *parse, &context).await
             }
             Work::Tool { tool, args } => {
                 tool::call(&self.toolbox, &request, tool.as_str(), args, &context).await

@@ -5,7 +5,7 @@ use crate::clock;
 use crate::definition::OutputParse;
 use crate::diagnostic::Code;
 use crate::evidence::{Invocation, InvocationStatus, Purpose};
-use crate::process::{End, Exited, Spawn, Supervisor};
+use crate::process::{End, Exited, Spawn};
 use crate::run::{Payload, Record};
 use crate::tool::{Toolbox, Watched, WorkspaceWatch};
 use crate::value::{Digest, Failure, Json, OutcomeKind, Timestamp, limits};
@@ -14,7 +14,6 @@ use std::sync::Arc;
 
 /// Runs it and makes its stdout the step's output.
 pub(super) async fn run(
-    supervisor: &Supervisor,
     toolbox: &Toolbox,
     request: &Request,
     command: &RunWork,
@@ -34,7 +33,7 @@ pub(super) async fn run(
     let recorder = context.recorder.clone();
     let on_line =
         Arc::new(move |_, line: &str| recorder.progress(Progress::Output(line.to_owned())));
-    let exited = supervisor.run(spawn, &context.cancel, Some(on_line)).await;
+    let exited = toolbox.supervisor().run(spawn, &context.cancel, Some(on_line)).await;
     if let Some(watch) = watch {
         let record = evidence(&argv, &exited, watch.end().await, began);
         if context.recorder.record(record).await.is_err() {

@@ -1,11 +1,7 @@
 use super::event::InstanceIx;
 use crate::evidence::Verification;
-use crate::value::{Digest, Failure, Timestamp};
+use crate::value::{Failure, Timestamp};
 use std::sync::Arc;
-
-/// Names an effect, so that a second home can drop repeats: a hash of instance, iteration and
-/// ordinal.
-pub type EffectId = Digest;
 
 /// What is to be done once the events of the same decision are stored.
 #[derive(Debug, Clone, PartialEq)]

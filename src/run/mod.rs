@@ -22,7 +22,7 @@ pub use join::{Join, JoinCounts, join, matters};
 pub use recovery::{Action, Row, backoff, table};
 pub use state::{Rules, State};
 
-pub use effect::{Effect, EffectId, Feedback};
+pub use effect::{Effect, Feedback};
 pub use event::{Event, InstanceIx, RunStatus, StepStatus};
 pub use input::{AttemptReport, Envelope, Found, Input};
 pub use record::{Payload, Record, RecordedCall};

@@ -149,11 +149,6 @@ impl State {
         self.instances.iter().for_each(|instance| sum += instance.usage);
         sum
     }
-
-    /// Sets the live bound on parallel instances; never stored.
-    pub fn set_max_parallel(&mut self, n: u32) {
-        self.rules.max_parallel = n.max(1);
-    }
 }
 
 /// Whether a step's failure is tolerated.

@@ -354,6 +354,28 @@ impl Simulation {
         }
     }
 
+    fn begin(&mut self) {
+        self.tell(Input::Started {
+            digest: Digest::of("seed"),
+            params: Json::Null,
+            environment: Json::Null,
+        });
+    }
+
+    /// Answers one of the open effects, where there is one.
+    fn answer_any(&mut self, dice: &mut Dice) {
+        if !self.open.is_empty() {
+            let effect = self.open.swap_remove(dice.below(self.open.len()));
+            self.answer(effect);
+        }
+    }
+
+    fn answer_all(&mut self, dice: &mut Dice) {
+        while !self.open.is_empty() {
+            self.answer_any(dice);
+        }
+    }
+
     /// The holder dies: what was in memory is gone, the journal stays.
     fn crash(&mut self) {
         self.state = State::new(&self.plan, self.rules);
@@ -368,11 +390,7 @@ impl Simulation {
     }
 
     fn run(&mut self, dice: &mut Dice, crashes: u64, repeats: bool) {
-        self.tell(Input::Started {
-            digest: Digest::of("seed"),
-            params: Json::Null,
-            environment: Json::Null,
-        });
+        self.begin();
         for turn in 0.. {
             assert!(turn < 20_000, "the run does not end");
             if self.state.status().has_ended() || self.open.is_empty() {
@@ -382,8 +400,7 @@ impl Simulation {
                 self.crash();
                 continue;
             }
-            let effect = self.open.swap_remove(dice.below(self.open.len()));
-            self.answer(effect);
+            self.answer_any(dice);
             if repeats && dice.chance(10) {
                 let old = self.answered[dice.below(self.answered.len())].clone();
                 if !matches!(
@@ -482,24 +499,11 @@ fn cancelling_at_any_moment_ends_the_run_with_no_live_step() {
             let mut dice = Dice(seed.wrapping_mul(31_337));
             let (plan, fates, rules) = world(&mut dice);
             let mut simulation = Simulation::new(plan, fates, rules);
-            simulation.tell(Input::Started {
-                digest: Digest::of("seed"),
-                params: Json::Null,
-                environment: Json::Null,
-            });
-            for _ in 0..dice.below(12) {
-                if simulation.open.is_empty() {
-                    break;
-                }
-                let effect = simulation.open.swap_remove(dice.below(simulation.open.len()));
-                simulation.answer(effect);
-            }
+            simulation.begin();
+            (0..dice.below(12)).for_each(|_| simulation.answer_any(&mut dice));
             let over = simulation.state.status().has_ended();
             simulation.tell(Input::CancelRequested { by: "a test".into() });
-            while !simulation.open.is_empty() {
-                let effect = simulation.open.swap_remove(dice.below(simulation.open.len()));
-                simulation.answer(effect);
-            }
+            simulation.answer_all(&mut dice);
             assert!(simulation.state.status().has_ended());
             assert!(over || simulation.state.status() == RunStatus::Cancelled);
             assert!(
@@ -517,18 +521,8 @@ fn a_holder_that_comes_to_cancel_or_finds_the_time_up_starts_no_main_step() {
             let mut dice = Dice(seed.wrapping_mul(271_828));
             let (plan, fates, rules) = world(&mut dice);
             let mut simulation = Simulation::new(plan, fates, rules);
-            simulation.tell(Input::Started {
-                digest: Digest::of("seed"),
-                params: Json::Null,
-                environment: Json::Null,
-            });
-            for _ in 0..dice.below(10) {
-                if simulation.open.is_empty() {
-                    break;
-                }
-                let effect = simulation.open.swap_remove(dice.below(simulation.open.len()));
-                simulation.answer(effect);
-            }
+            simulation.begin();
+            (0..dice.below(10)).for_each(|_| simulation.answer_any(&mut dice));
             if simulation.state.status().has_ended() {
                 return;
             }
@@ -549,10 +543,7 @@ fn a_holder_that_comes_to_cancel_or_finds_the_time_up_starts_no_main_step() {
             simulation.open.clear();
             let cancel = (!expires).then(|| "a test".to_owned());
             simulation.tell(Input::Recovered { cancel });
-            while !simulation.open.is_empty() {
-                let effect = simulation.open.swap_remove(dice.below(simulation.open.len()));
-                simulation.answer(effect);
-            }
+            simulation.answer_all(&mut dice);
             for (_, event) in &simulation.stored[told..] {
                 if let Event::Started { instance, .. } = event {
                     let step = simulation.plan.step(simulation.state.instance(*instance).step);
@@ -584,10 +575,7 @@ fn a_retry_brings_every_unsuccessful_step_back_and_keeps_the_others() {
             simulation.left = false;
             simulation.open.clear();
             simulation.tell(Input::Reset { roots: Vec::new(), reason: "a test".into() });
-            while !simulation.open.is_empty() {
-                let effect = simulation.open.swap_remove(dice.below(simulation.open.len()));
-                simulation.answer(effect);
-            }
+            simulation.answer_all(&mut dice);
             let (expected, _) = naive(&simulation.plan, &simulation.fates);
             let unsuccessful = before.iter().any(|(id, s)| {
                 id.starts_with('s')

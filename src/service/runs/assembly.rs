@@ -111,7 +111,7 @@ pub(super) fn assemble(
     let specialists =
         provider.map(|provider| Arc::new(SpecialistRunner { provider, toolbox: toolbox.clone() }));
     let process_level = supervisor.level().as_str();
-    let executor = Arc::new(LocalExecutor::new(toolbox, supervisor, specialists));
+    let executor = Arc::new(LocalExecutor::new(toolbox, specialists));
     let rules = Rules {
         max_parallel: frozen.max_parallel.max(1),
         inconclusive: settings.inconclusive.unwrap_or(InconclusivePolicy::Warn),
