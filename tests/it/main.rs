@@ -13,6 +13,7 @@ mod journal;
 mod llm;
 mod plan;
 mod process;
+mod proof;
 mod real_model;
 mod redaction;
 mod run;

@@ -4,6 +4,7 @@
 //! answered next. A naive scheduler, which knows only the language's tables, must agree with what
 //! comes out. `KB_SIMULATE=100000 cargo test simulate` runs more seeds.
 
+use crate::proof;
 use kb::definition::*;
 use kb::diagnostic::{SourceId, Span};
 use kb::expression::{Names, Origin, Strength, Style};
@@ -428,7 +429,7 @@ impl Simulation {
 }
 
 fn seeds() -> u64 {
-    std::env::var("KB_SIMULATE").ok().and_then(|n| n.parse().ok()).unwrap_or(1_000)
+    proof::amount("KB_SIMULATE", 1_000, 100_000) as u64
 }
 
 fn named(seed: u64, check: impl FnOnce(u64) + std::panic::UnwindSafe) {
@@ -451,6 +452,7 @@ fn every_order_of_effects_ends_as_the_tables_say() {
             assert_eq!(simulation.state.status(), status);
         });
     }
+    proof::record("simulator: every order of effects", Some(0), [("schedules", seeds())]);
 }
 
 #[test]
