@@ -1,7 +1,7 @@
 use super::guardian::Guardian;
 use super::program::{explain, find_program};
 use super::running::Running;
-use super::sandbox::{WriteLimits, start_held};
+use super::sandbox::{Confinement, start_held};
 use super::{BaseEnvironment, End, Exited, Spawn, Stream, orphans};
 use crate::clock;
 use std::path::Path;
@@ -47,7 +47,7 @@ impl ProcessLevel {
 #[derive(Debug, Clone)]
 pub struct Supervisor {
     base: Arc<BaseEnvironment>,
-    limits: Option<Arc<WriteLimits>>,
+    limits: Option<Arc<Confinement>>,
 }
 
 impl Supervisor {
@@ -57,9 +57,9 @@ impl Supervisor {
     }
 
     /// The same, for processes that the kernel lets write in few places only. Where it cannot,
-    /// they do not start: [`super::kernel_holds_writes`] tells before.
+    /// they do not start: [`super::kernel_holds`] tells before.
     #[must_use]
-    pub fn held(&self, limits: WriteLimits) -> Supervisor {
+    pub fn held(&self, limits: Confinement) -> Supervisor {
         Supervisor { base: self.base.clone(), limits: Some(Arc::new(limits)) }
     }
 
@@ -127,8 +127,7 @@ impl Supervisor {
         let started = orphans::spawn_registered(|| match &self.limits {
             None => start(),
             Some(limits) => {
-                let (home, temporary) = (self.base.get("HOME"), guardian.temporary_directory());
-                start_held(limits, home, temporary, start)
+                start_held(limits.rules(&self.base, guardian.temporary_directory())?, start)
             }
         });
         started.map_err(|error| explain(name, &spawn.cwd, &error))

@@ -10,7 +10,7 @@ use crate::clock;
 use crate::definition::{ApprovalLevel, Settings};
 use crate::diagnostic::{Code, nearest};
 use crate::evidence::{Invocation, InvocationStatus, Purpose};
-use crate::process::{Supervisor, WriteLimits};
+use crate::process::{Confinement, Supervisor};
 use crate::redaction::Redactor;
 use crate::value::{Digest, Failure, Json, json_text};
 use futures::future::BoxFuture;
@@ -132,7 +132,7 @@ impl Toolbox {
     pub fn held_supervisor(&self) -> Supervisor {
         match self.sandbox() {
             ApprovalLevel::Kernel => {
-                self.supervisor().held(WriteLimits::to([self.workspace().root().to_owned()]))
+                self.supervisor().held(Confinement::to([self.workspace().root().to_owned()]))
             }
             _ => self.supervisor().clone(),
         }
@@ -277,7 +277,7 @@ pub(super) fn stopped() -> CallResult {
 
 /// How far this machine holds the commands of specialists: the value for [`ToolboxParts::sandbox`].
 pub fn sandbox_level() -> ApprovalLevel {
-    match crate::process::kernel_holds_writes() {
+    match crate::process::kernel_holds() {
         true => ApprovalLevel::Kernel,
         false => ApprovalLevel::Process,
     }
