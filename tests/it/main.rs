@@ -5,6 +5,7 @@ mod cli;
 mod conformance;
 mod definition;
 mod demo;
+mod disk;
 mod engine;
 mod executor;
 mod expression;

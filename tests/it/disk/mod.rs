@@ -1,0 +1,9 @@
+//! Disks that are full, broken, or lose their power: the real binary over a library that is preloaded
+//! (`tests/faults/disk.c`) and sees every change of the state folder.
+
+mod log;
+mod shim;
+mod shim_tests;
+
+pub(crate) use log::{Op, Record, read_log};
+pub(crate) use shim::{Deed, Fault};
