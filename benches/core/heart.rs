@@ -65,7 +65,13 @@ fn fold_10000_steps(bencher: Bencher, shape: &Shape) {
     let (events, _) = simulate(&plan, &Payload::inline(json!({"v0": 1})));
     let stored: Vec<StoredEvent> = (1..)
         .zip(events)
-        .map(|(seq, event)| StoredEvent { seq, at: Timestamp(seq as i64), epoch: 1, event })
+        .map(|(seq, event)| StoredEvent {
+            seq,
+            at: Timestamp(seq as i64),
+            epoch: 1,
+            event,
+            digest: None,
+        })
         .collect();
     bencher.counter(ItemsCount::new(stored.len())).bench(|| Folded::of(&plan, RULES, &stored));
 }

@@ -236,9 +236,12 @@ impl Dispatcher {
                 self.parts.journal.append(run, *epoch, before, at, &events, status, durability)?;
             self.folded.seq = last;
             if let Some(updates) = &self.setup.updates {
-                for (i, event) in events.into_iter().enumerate() {
-                    let stored =
-                        StoredEvent { seq: before + 1 + i as u64, at, epoch: *epoch, event };
+                // Watchers want the chain's head where a run ends, which is the last of its batch.
+                let ends = matches!(events.last(), Some(Event::RunEnded { .. }));
+                let head = if ends { self.parts.journal.head(run)? } else { None };
+                for (seq, event) in (before + 1..).zip(events) {
+                    let (epoch, digest) = (*epoch, head.filter(|_| seq == last));
+                    let stored = StoredEvent { seq, at, epoch, event, digest };
                     let _ = updates.send(Update::Stored(Box::new(stored)));
                 }
             }

@@ -25,6 +25,8 @@ pub trait Journal: Send + Sync {
     ) -> Result<u64, JournalError>;
     /// Events after a seq, in order.
     fn events(&self, run: &RunId, after: u64) -> Result<Vec<StoredEvent>, JournalError>;
+    /// The head of a run's hash chain; `None` where this journal keeps none for it.
+    fn head(&self, run: &RunId) -> Result<Option<Digest>, JournalError>;
     /// One run.
     fn run(&self, run: &RunId) -> Result<RunRow, JournalError>;
     /// All runs, newest first.

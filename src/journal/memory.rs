@@ -121,8 +121,10 @@ impl Journal for MemoryJournal {
             return Err(JournalError::wrong_place(run, expected, last));
         }
         let placed = (last + 1..).zip(events);
-        let placed =
-            placed.map(|(seq, event)| StoredEvent { seq, at, epoch, event: event.clone() });
+        let placed = placed.map(|(seq, event)| {
+            let (event, digest) = (event.clone(), None);
+            StoredEvent { seq, at, epoch, event, digest }
+        });
         stored.events.extend(placed);
         stored.row.status = status;
         stored.row.ended_at = status.has_ended().then_some(at);
@@ -133,6 +135,10 @@ impl Journal for MemoryJournal {
         let mut contents = self.lock();
         let events = &contents.find(run)?.events;
         Ok(events.iter().skip(after as usize).cloned().collect())
+    }
+
+    fn head(&self, run: &RunId) -> Result<Option<Digest>, JournalError> {
+        self.lock().find(run).map(|_| None)
     }
 
     fn run(&self, run: &RunId) -> Result<RunRow, JournalError> {

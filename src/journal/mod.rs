@@ -9,6 +9,7 @@
 //! promises without a disk; one conformance test holds both to them.
 
 mod blob_store;
+mod chain;
 mod contract;
 mod error;
 mod holds;
@@ -17,6 +18,7 @@ mod selection;
 pub mod sqlite;
 mod stored;
 
+pub use chain::Chain;
 pub use contract::Journal;
 pub use error::JournalError;
 pub use stored::{Durability, InboxItem, NewRun, RunRow, StoredEvent};

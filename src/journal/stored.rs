@@ -1,5 +1,5 @@
 use crate::run::{Event, RunStatus};
-use crate::value::{Json, RunId, Timestamp};
+use crate::value::{Digest, Json, RunId, Timestamp};
 
 /// Whether an append is synced before it is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,6 +21,8 @@ pub struct StoredEvent {
     pub epoch: u64,
     /// What happened.
     pub event: Event,
+    /// Head of the run's hash chain with this event as its last; `None` where no chain is kept.
+    pub digest: Option<Digest>,
 }
 
 /// A run as its list shows it.

@@ -198,14 +198,15 @@ impl Reader {
     fn translate(&mut self, stored: &StoredEvent) -> Result<Vec<Event>, ServiceError> {
         let journal: Arc<dyn Journal> = self.journal.clone();
         let event = with_cuts(&journal, &stored.event)?;
-        Ok(self.translator.translate(stored.seq, stored.at, &event))
+        Ok(self.translator.translate(stored.seq, stored.at, &event, stored.digest))
     }
 
     /// Events that are not read yet and are about an instance, as stored, with where that was.
     pub(super) fn placed(&mut self) -> Result<Vec<(run::Event, Place)>, ServiceError> {
         let mut placed = Vec::new();
         for stored in self.unread()? {
-            let public = self.translator.translate(stored.seq, stored.at, &stored.event);
+            let StoredEvent { seq, at, event, digest, .. } = &stored;
+            let public = self.translator.translate(*seq, *at, event, *digest);
             let place = public.into_iter().find_map(|event| event.place);
             placed.extend(place.map(|place| (stored.event, place)));
         }

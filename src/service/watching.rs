@@ -45,7 +45,7 @@ impl Watcher {
         if !prepared.begins() {
             for stored in journal.events(&run, 0)? {
                 let event = with_cuts(&journal, &stored.event)?;
-                before.extend(translator.translate(stored.seq, stored.at, &event));
+                before.extend(translator.translate(stored.seq, stored.at, &event, stored.digest));
             }
         }
         let mut watcher = Watcher { run, translator, places: BTreeMap::new(), journal };
@@ -60,7 +60,8 @@ impl Watcher {
                 // What cannot be looked up now is missing from the display, not from the journal.
                 let event = with_cuts(&self.journal, &stored.event);
                 let event = event.unwrap_or(Cow::Borrowed(&stored.event));
-                let events = self.translator.translate(stored.seq, stored.at, &event);
+                let events =
+                    self.translator.translate(stored.seq, stored.at, &event, stored.digest);
                 events.iter().for_each(|event| self.remember(event));
                 events.into_iter().map(|event| Seen::Event(Box::new(event))).collect()
             }

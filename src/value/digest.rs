@@ -29,6 +29,11 @@ impl Digest {
         Some(Digest(bytes))
     }
 
+    /// Digest from its raw bytes.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Digest(bytes)
+    }
+
     /// The raw 32 bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0

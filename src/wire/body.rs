@@ -270,8 +270,10 @@ pub enum Body {
         counts: BTreeMap<&'static str, u32>,
         /// From its first start.
         duration_ms: u64,
-        /// Head of the hash chain over its model calls, tool calls and verdicts.
-        trace_head: String,
+        /// Head of the hash chain over every stored event, this one included; `kb run verify`
+        /// checks it. Absent where the run was begun by a `kb` that kept none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        trace_head: Option<String>,
     },
 }
 

@@ -6,7 +6,7 @@ use super::recorded::{recorded, stdout_cut};
 use crate::evidence::{Confidence, Verification};
 use crate::plan::Plan;
 use crate::run::{self, InstanceIx, Payload, StepStatus};
-use crate::value::{Digest, Json, OutcomeKind, RunId, Timestamp, Usage, canonical};
+use crate::value::{Digest, Json, OutcomeKind, RunId, Timestamp, Usage};
 
 /// Turns the journal's events into public ones, folding what they need from those before: names of
 /// items, iterations, times, sums. Feed it every event of a run from the first, those of an earlier
@@ -17,20 +17,27 @@ pub struct Translator {
     board: Board,
     began: Option<Timestamp>,
     usage: Usage,
-    trace: Digest,
 }
 
 impl Translator {
     /// At the start of a run.
     pub fn new(run: RunId, plan: &Plan) -> Translator {
-        let trace = Digest::of(run.as_str());
-        Translator { run, board: Board::of(plan), began: None, usage: Usage::NONE, trace }
+        Translator { run, board: Board::of(plan), began: None, usage: Usage::NONE }
     }
 
     /// What one stored event says to the public: nothing, one event or several with its `seq`.
-    pub fn translate(&mut self, seq: u64, at: Timestamp, event: &run::Event) -> Vec<Event> {
-        self.chain(event);
-        let bodies = self.bodies(at, event);
+    /// `head` is the hash chain's with this event as its last, where one is kept and known.
+    pub fn translate(
+        &mut self,
+        seq: u64,
+        at: Timestamp,
+        event: &run::Event,
+        head: Option<Digest>,
+    ) -> Vec<Event> {
+        let mut bodies = self.bodies(at, event);
+        if let Some((_, Body::RunEnd { trace_head, .. })) = bodies.first_mut() {
+            *trace_head = head.map(|head| head.to_string());
+        }
         let event =
             |(place, body)| Event { at, run: self.run.clone(), seq: Some(seq), place, body };
         bodies.into_iter().map(event).collect()
@@ -147,7 +154,7 @@ impl Translator {
                         usage: self.usage.into(),
                         counts: self.board.counts(),
                         duration_ms: elapsed(self.began, at),
-                        trace_head: self.trace.to_string(),
+                        trace_head: None,
                     },
                 )]
             }
@@ -312,15 +319,6 @@ impl Translator {
             [only] => self.here(*only, body),
             _ => vec![(None, body)],
         }
-    }
-
-    /// Takes an event into the hash chain over what models, tools and gates did.
-    fn chain(&mut self, event: &run::Event) {
-        if !matches!(event, run::Event::Recorded { .. } | run::Event::Judged { .. }) {
-            return;
-        }
-        let text = serde_json::to_value(event).map(|value| canonical(&value)).unwrap_or_default();
-        self.trace = Digest::of(format!("{}\n{text}", self.trace));
     }
 }
 

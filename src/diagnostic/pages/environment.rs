@@ -22,7 +22,7 @@ Free some room on the disk of the state folder (`kb doctor` names it), then go o
         "A newer `kb` has written this project's journal, in a form that this one does not know. It
 was not touched.
 
-    the journal has version 2; this `kb` reads up to 1
+    the journal has version 3; this `kb` reads up to 2
 
 Use the newer `kb` (`kb --version` says which one this is), or set `XDG_STATE_HOME` to
 another folder to begin with an empty journal.";

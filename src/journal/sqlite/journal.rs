@@ -6,12 +6,15 @@ use crate::definition::SyncMode;
 use crate::journal::blob_store::BlobStore;
 use crate::journal::holds::Holds;
 use crate::journal::selection::select_run;
-use crate::journal::{Durability, InboxItem, Journal, JournalError, NewRun, RunRow, StoredEvent};
+use crate::journal::{
+    Chain, Durability, InboxItem, Journal, JournalError, NewRun, RunRow, StoredEvent,
+};
 use crate::run::{Event, RunStatus};
 use crate::value::{Digest, Json, RunId, Timestamp};
 use rusqlite::Connection;
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The journal in a folder of its own.
 pub struct SqliteJournal {
@@ -20,6 +23,8 @@ pub struct SqliteJournal {
     blobs: BlobStore,
     readers: Mutex<Vec<Connection>>,
     writer: GroupCommit,
+    /// The hash chains of the runs that are held here.
+    chains: Mutex<BTreeMap<RunId, Chain>>,
 }
 
 impl SqliteJournal {
@@ -35,6 +40,7 @@ impl SqliteJournal {
             blobs: BlobStore::new(places.blobs.clone()),
             readers: Mutex::default(),
             writer: GroupCommit::new(connection, syncer, sync == SyncMode::Full),
+            chains: Mutex::default(),
             places,
         })
     }
@@ -59,6 +65,10 @@ impl SqliteJournal {
         Ok(found)
     }
 
+    fn chains(&self) -> MutexGuard<'_, BTreeMap<RunId, Chain>> {
+        self.chains.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn as_seen(&self, mut row: RunRow) -> Result<RunRow, JournalError> {
         if row.status == RunStatus::Running && !self.holds.is_held(&row.run)? {
             row.status = RunStatus::Interrupted;
@@ -67,23 +77,39 @@ impl SqliteJournal {
     }
 }
 
+/// The digests of these events, which the chain takes in.
+fn chained(chain: &mut Chain, at: Timestamp, epoch: u64, bodies: &[String]) -> Vec<Digest> {
+    bodies.iter().map(|body| chain.add(at, epoch, body.as_bytes())).collect()
+}
+
 impl Journal for SqliteJournal {
     fn create(&self, new: NewRun) -> Result<u64, JournalError> {
-        let run = new.run.clone();
-        self.holds.acquire(&run, || {
-            self.writer.write(Durability::Ordered, move |c| write::create(c, &new))
-        })
+        let (run, frozen) = (new.run.clone(), new.frozen.to_string());
+        let chain = Chain::of(&new, &frozen);
+        let epoch = self.holds.acquire(&run, || {
+            self.writer.write(Durability::Ordered, move |c| write::create(c, &new, &frozen, chain))
+        })?;
+        self.chains().insert(run, chain);
+        Ok(epoch)
     }
 
     fn take(&self, run: &RunId) -> Result<u64, JournalError> {
         self.read(|connection| read::number_of(connection, run))?;
         self.holds.acquire(run, || {
-            let run = run.clone();
-            self.writer.write(Durability::Ordered, move |c| write::take(c, &run))
+            let taken = run.clone();
+            let epoch = self.writer.write(Durability::Ordered, move |c| write::take(c, &taken))?;
+            match self.read(|connection| read::chain(connection, run))? {
+                Some(chain) => self.chains().insert(run.clone(), chain),
+                None => self.chains().remove(run),
+            };
+            Ok(epoch)
         })
     }
 
     fn release(&self, run: &RunId, epoch: u64) {
+        if self.holds.has(run, epoch) {
+            self.chains().remove(run);
+        }
         self.holds.release(run, epoch);
     }
 
@@ -101,13 +127,27 @@ impl Journal for SqliteJournal {
             self.read(|connection| read::number_of(connection, run))?;
             return Err(JournalError::Stale(run.to_string()));
         }
-        let (run, bodies) = (run.clone(), write::bodies(events)?);
-        let append = write::Append { run, epoch, expected, at, bodies, status };
-        self.writer.write(durability, move |c| write::append(c, &append))
+        let bodies = write::bodies(events)?;
+        let mut chain = self.chains().get(run).copied().filter(|chain| chain.seq() == expected);
+        let digests = chain.iter_mut().flat_map(|chain| chained(chain, at, epoch, &bodies));
+        let digests = digests.collect();
+        let run = run.clone();
+        let append =
+            write::Append { run: run.clone(), epoch, expected, at, bodies, digests, status };
+        let last = self.writer.write(durability, move |c| write::append(c, &append))?;
+        self.chains().extend(chain.map(|chain| (run, chain)));
+        Ok(last)
     }
 
     fn events(&self, run: &RunId, after: u64) -> Result<Vec<StoredEvent>, JournalError> {
         self.read(|connection| read::events(connection, run, after))
+    }
+
+    fn head(&self, run: &RunId) -> Result<Option<Digest>, JournalError> {
+        if let Some(chain) = self.chains().get(run) {
+            return Ok(Some(chain.head()));
+        }
+        Ok(self.read(|connection| read::chain(connection, run))?.map(|chain| chain.head()))
     }
 
     fn run(&self, run: &RunId) -> Result<RunRow, JournalError> {

@@ -1,9 +1,9 @@
 //! The reads; each on a connection of its own, so that none waits for a writer.
 
 use super::schema::{SEQ_BITS, base_position};
-use crate::journal::{InboxItem, JournalError, RunRow, StoredEvent};
+use crate::journal::{Chain, InboxItem, JournalError, RunRow, StoredEvent};
 use crate::run::RunStatus;
-use crate::value::{RunId, Timestamp};
+use crate::value::{Digest, RunId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 const ROW: &str = "SELECT run, definition, status, started_at, ended_at, epoch, kb_version, body
@@ -63,7 +63,7 @@ pub(super) fn events(
     let base = base_position(number_of(connection, run)?);
     let from = base.saturating_add(after.min(u64::from(u32::MAX)) as i64);
     let mut query = connection.prepare_cached(
-        "SELECT position, at, epoch, body FROM events
+        "SELECT position, at, epoch, body, digest FROM events
          WHERE position > ?1 AND position < ?2 ORDER BY position",
     )?;
     let rows = query.query_and_then(params![from, base + (1 << SEQ_BITS)], |row| {
@@ -73,9 +73,27 @@ pub(super) fn events(
         let body = body.as_str().map_err(|_| damaged(run.as_str(), &format!("event {seq}")))?;
         let event = serde_json::from_str(body)
             .map_err(|error| damaged(run.as_str(), &format!("event {seq}")).because(&error))?;
-        Ok(StoredEvent { seq, at: Timestamp(at), epoch: epoch as u64, event })
+        let digest = digest(row, 4)?;
+        Ok(StoredEvent { seq, at: Timestamp(at), epoch: epoch as u64, event, digest })
     })?;
     rows.collect()
+}
+
+/// A digest as it is stored: 32 bytes, or nothing. Anything else is none that a chain could have.
+pub(super) fn digest(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Digest>> {
+    let stored: Option<Vec<u8>> = row.get(column)?;
+    let bytes = stored.and_then(|bytes| bytes.try_into().ok());
+    Ok(bytes.map(Digest::from_bytes))
+}
+
+/// The head of a run's hash chain, where it has one.
+pub(super) fn chain(connection: &Connection, run: &RunId) -> Result<Option<Chain>, JournalError> {
+    let found = connection
+        .prepare_cached("SELECT last_seq, head FROM runs WHERE run = ?1")?
+        .query_row([run.as_str()], |row| Ok((row.get::<_, i64>(0)?, digest(row, 1)?)))
+        .optional()?;
+    let (seq, head) = found.ok_or_else(|| JournalError::NoRun(run.to_string()))?;
+    Ok(head.map(|head| Chain::at(seq as u64, head)))
 }
 
 impl JournalError {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The version that this `kb` writes and the newest that it reads; kept in `user_version`.
-pub(super) const VERSION: i64 = 1;
+pub(super) const VERSION: i64 = 2;
 
 /// How long a write waits for another process's.
 const BUSY: Duration = Duration::from_secs(15);
@@ -26,7 +26,8 @@ CREATE TABLE runs (
     ended_at INTEGER,
     epoch INTEGER NOT NULL,
     last_seq INTEGER NOT NULL,
-    kb_version TEXT NOT NULL
+    kb_version TEXT NOT NULL,
+    head BLOB
 ) STRICT;
 CREATE TABLE frozen (
     number INTEGER PRIMARY KEY REFERENCES runs (number),
@@ -37,7 +38,8 @@ CREATE TABLE events (
     at INTEGER NOT NULL,
     epoch INTEGER NOT NULL,
     type TEXT NOT NULL,
-    body TEXT NOT NULL
+    body TEXT NOT NULL,
+    digest BLOB
 ) STRICT;
 CREATE TABLE inbox (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -49,7 +51,17 @@ CREATE TABLE inbox (
     UNIQUE (number, key)
 ) STRICT;
 CREATE INDEX inbox_open ON inbox (number, id) WHERE taken = 0;
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
+COMMIT;
+";
+
+/// What version 2 has more than version 1: the hash chain. Runs from before have none; a `kb` that
+/// was at work on one goes on as it did.
+const SECOND: &str = "
+BEGIN IMMEDIATE;
+ALTER TABLE runs ADD COLUMN head BLOB;
+ALTER TABLE events ADD COLUMN digest BLOB;
+PRAGMA user_version = 2;
 COMMIT;
 ";
 
@@ -98,10 +110,11 @@ pub(super) fn prepare(places: &Places) -> Result<(), JournalError> {
     let lock = open_private(&lock_path)?;
     flock(&lock, FlockOperation::LockExclusive)
         .map_err(|error| JournalError::of_file("lock", &lock_path, &error.into()))?;
-    if places.database.exists() && check_version(places)? == VERSION {
-        return Ok(()); // another process was first
+    match places.database.exists().then(|| check_version(places)).transpose()? {
+        Some(VERSION) => Ok(()), // another process was first
+        Some(1) => migrate(places),
+        _ => create(places),
     }
-    create(places)
 }
 
 fn open_private(path: &Path) -> Result<File, JournalError> {
@@ -119,6 +132,15 @@ fn check_version(places: &Places) -> Result<i64, JournalError> {
         true => Err(JournalError::Newer { found, known: VERSION }),
         false => Ok(found),
     }
+}
+
+/// Brings a journal of version 1 to the present one; all of it or nothing.
+fn migrate(places: &Places) -> Result<(), JournalError> {
+    let connection = open_writer(places)?;
+    connection.execute_batch(SECOND).map_err(|error| {
+        let _ = connection.execute_batch("ROLLBACK");
+        error.into()
+    })
 }
 
 fn create(places: &Places) -> Result<(), JournalError> {

@@ -2,9 +2,9 @@
 
 use super::group_commit::WorkError;
 use super::schema::base_position;
-use crate::journal::{JournalError, NewRun};
+use crate::journal::{Chain, JournalError, NewRun};
 use crate::run::{Event, RunStatus};
-use crate::value::{RunId, Timestamp};
+use crate::value::{Digest, RunId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// Events as they are stored, made before the journal is locked.
@@ -14,7 +14,16 @@ pub(super) struct Append {
     pub(super) expected: u64,
     pub(super) at: Timestamp,
     pub(super) bodies: Vec<String>,
+    /// The links of the hash chain, one an event; none where the run has no chain.
+    pub(super) digests: Vec<Digest>,
     pub(super) status: RunStatus,
+}
+
+impl Append {
+    /// The head of the chain after it.
+    fn head(&self) -> Option<&[u8]> {
+        self.digests.last().map(|digest| digest.as_bytes().as_slice())
+    }
 }
 
 /// Events as text, in order.
@@ -34,7 +43,7 @@ pub(super) fn append(connection: &Connection, append: &Append) -> Result<u64, Wo
     let ended_at = append.status.has_ended().then_some(append.at.0);
     let number: Option<i64> = connection
         .prepare_cached(
-            "UPDATE runs SET last_seq = ?1, status = ?2, ended_at = ?3
+            "UPDATE runs SET last_seq = ?1, status = ?2, ended_at = ?3, head = coalesce(?7, head)
              WHERE run = ?4 AND epoch = ?5 AND last_seq = ?6 RETURNING number",
         )?
         .query_row(
@@ -44,19 +53,22 @@ pub(super) fn append(connection: &Connection, append: &Append) -> Result<u64, Wo
                 ended_at,
                 append.run.as_str(),
                 append.epoch as i64,
-                append.expected as i64
+                append.expected as i64,
+                append.head()
             ],
             |row| row.get(0),
         )
         .optional()?;
     let Some(number) = number else { return Err(refusal(connection, append)?) };
     let mut insert = connection.prepare_cached(
-        "INSERT INTO events (position, at, epoch, type, body) VALUES (?1, ?2, ?3, ?4, ?5)",
+        "INSERT INTO events (position, at, epoch, type, body, digest)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?;
     let first = base_position(number) + append.expected as i64 + 1;
-    for (position, body) in (first..).zip(&append.bodies) {
+    for (i, (position, body)) in (first..).zip(&append.bodies).enumerate() {
         let kind = event_type(body);
-        insert.execute(params![position, append.at.0, append.epoch as i64, kind, body])?;
+        let digest = append.digests.get(i).map(|digest| digest.as_bytes().as_slice());
+        insert.execute(params![position, append.at.0, append.epoch as i64, kind, body, digest])?;
     }
     Ok(last)
 }
@@ -80,20 +92,27 @@ fn refusal(connection: &Connection, append: &Append) -> Result<WorkError, rusqli
 }
 
 /// The type of an event's text; its tag is always written first.
-fn event_type(body: &str) -> &str {
+pub(super) fn event_type(body: &str) -> &str {
     body.strip_prefix("{\"type\":\"").and_then(|rest| rest.split('"').next()).unwrap_or("unknown")
 }
 
-pub(super) fn create(connection: &Connection, new: &NewRun) -> Result<u64, WorkError> {
+/// The frozen state is given as the text that is stored, which the chain's first link covers.
+pub(super) fn create(
+    connection: &Connection,
+    new: &NewRun,
+    frozen: &str,
+    chain: Chain,
+) -> Result<u64, WorkError> {
     let made = connection.execute(
-        "INSERT INTO runs (run, definition, status, started_at, epoch, last_seq, kb_version)
-         VALUES (?1, ?2, ?3, ?4, 1, 0, ?5) ON CONFLICT DO NOTHING",
+        "INSERT INTO runs (run, definition, status, started_at, epoch, last_seq, kb_version, head)
+         VALUES (?1, ?2, ?3, ?4, 1, 0, ?5, ?6) ON CONFLICT DO NOTHING",
         params![
             new.run.as_str(),
             new.definition,
             RunStatus::Running.as_str(),
             new.at.0,
-            env!("CARGO_PKG_VERSION")
+            env!("CARGO_PKG_VERSION"),
+            chain.head().as_bytes().as_slice()
         ],
     )?;
     if made == 0 {
@@ -102,7 +121,7 @@ pub(super) fn create(connection: &Connection, new: &NewRun) -> Result<u64, WorkE
     }
     connection.execute(
         "INSERT INTO frozen (number, body) VALUES (?1, ?2)",
-        params![connection.last_insert_rowid(), new.frozen.to_string()],
+        params![connection.last_insert_rowid(), frozen],
     )?;
     Ok(1)
 }
