@@ -96,7 +96,7 @@ mod tests {
             chain.head().to_string(),
             "08e281a6fefde2d81bcc45b439240b1031dbd0ab351693fcd6824252234caeda"
         );
-        assert_eq!(chain.seq(), 3);
+        assert_eq!(chain.seq(), 2);
     }
 
     #[test]
