@@ -1,5 +1,6 @@
 //! What runs beside the dispatcher: attempts and gates, each a task that answers with messages.
 
+use super::fetching::Fetched;
 use super::payloads::Payloads;
 use super::setup::{Parts, Update};
 use crate::attempt::{Context, Outcome, Progress, Recorder, Request, Stopped, Work};
@@ -9,7 +10,7 @@ use crate::evidence::{CheckDetail, Confidence, Verdict, Verification};
 use crate::executor::GateRequest;
 use crate::expression::Scope;
 use crate::redaction::{Redactor, StreamMasker};
-use crate::run::{AttemptReport, InstanceIx, Payload, Record};
+use crate::run::{AttemptReport, Effect, InstanceIx, Payload, Record};
 use crate::value::{Failure, InstanceKey, Json, OutcomeKind};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -35,6 +36,8 @@ pub(super) enum Message {
     Ended { instance: InstanceIx, attempt: u32, report: Box<AttemptReport> },
     /// The gate has spoken.
     Judged { instance: InstanceIx, attempt: u32, verification: Box<Verification> },
+    /// The secrets of an effect are at hand, or cannot be had.
+    Fetched { instance: InstanceIx, attempt: u32, effect: Box<Effect>, fetched: Fetched },
     /// The journal's blobs cannot be written.
     Broken(crate::journal::JournalError),
 }
@@ -187,7 +190,7 @@ pub(super) async fn run(
     let _ = line.messages.send(message);
 }
 
-async fn expired(timeout: Option<Duration>) {
+pub(super) async fn expired(timeout: Option<Duration>) {
     match timeout {
         Some(timeout) => tokio::time::sleep(timeout).await,
         None => std::future::pending().await,
@@ -195,11 +198,20 @@ async fn expired(timeout: Option<Duration>) {
 }
 
 fn timed_out(outcome: Outcome, how: &str, timeout: Option<Duration>) -> Outcome {
-    let limit = timeout.map(crate::value::format_duration).unwrap_or_default();
-    let mut failure = Failure::new(Code::TIMED_OUT.as_str(), format!("the attempt {how} {limit}"))
-        .help("raise `timeout`, or split the step");
+    let mut failure = too_late(how, timeout);
     failure.details = outcome.failure.and_then(|f| f.details);
     Outcome { kind: OutcomeKind::Timeout, failure: Some(failure), ..outcome }
+}
+
+pub(super) fn too_late(how: &str, timeout: Option<Duration>) -> Failure {
+    let limit = timeout.map(crate::value::format_duration).unwrap_or_default();
+    Failure::new(Code::TIMED_OUT.as_str(), format!("the attempt {how} {limit}"))
+        .help("raise `timeout`, or split the step")
+}
+
+/// The failure of an attempt that was told to stop before it did anything.
+pub(super) fn cancelled() -> Failure {
+    Failure::new(Code::ATTEMPT_FAILED.as_str(), "cancelled")
 }
 
 /// A panic is a defect of ours; it fails the step, never the run's holder.

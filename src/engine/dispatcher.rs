@@ -303,6 +303,9 @@ impl Dispatcher {
                 let verification = *verification;
                 self.tell(Input::Judged { instance, attempt, verification });
             }
+            Message::Fetched { instance, attempt, effect, fetched } => {
+                self.fetched(instance, attempt, *effect, fetched);
+            }
             Message::Broken(error) => return Err(error.into()),
         }
         Ok(())
@@ -341,7 +344,11 @@ impl Dispatcher {
         while !self.cancels.is_empty() {
             let message = tokio::time::timeout_at(patience.into(), self.messages.recv()).await;
             match message {
-                Ok(Some(Message::Ended { instance, .. } | Message::Judged { instance, .. })) => {
+                Ok(Some(
+                    Message::Ended { instance, .. }
+                    | Message::Judged { instance, .. }
+                    | Message::Fetched { instance, .. },
+                )) => {
                     self.cancels.remove(&instance);
                 }
                 Ok(Some(Message::Record { stored, .. })) => {

@@ -7,6 +7,7 @@
 mod attempts;
 mod dispatcher;
 mod evaluating;
+mod fetching;
 mod fold;
 mod inbox;
 mod payloads;

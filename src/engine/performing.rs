@@ -13,6 +13,13 @@ use tokio_util::sync::CancellationToken;
 
 impl Dispatcher {
     pub(super) fn perform(&mut self, effect: Effect) {
+        if let Some(effect) = self.with_secrets(effect) {
+            self.act(effect);
+        }
+    }
+
+    /// Does it now; the secrets that it needs are at hand.
+    pub(super) fn act(&mut self, effect: Effect) {
         match effect {
             Effect::Execute { instance, attempt, iteration, resumed, feedback } => {
                 self.execute(instance, attempt, iteration, resumed, feedback);
@@ -85,7 +92,11 @@ impl Dispatcher {
         }
     }
 
-    fn open_line(&mut self, ix: InstanceIx, attempt: u32) -> (Arc<Line>, CancellationToken) {
+    pub(super) fn open_line(
+        &mut self,
+        ix: InstanceIx,
+        attempt: u32,
+    ) -> (Arc<Line>, CancellationToken) {
         let cancel = CancellationToken::new();
         self.cancels.insert(ix, cancel.clone());
         let line = Line {
@@ -104,7 +115,7 @@ impl Dispatcher {
     }
 }
 
-fn failed_report(outcome: OutcomeKind, failure: Failure) -> AttemptReport {
+pub(super) fn failed_report(outcome: OutcomeKind, failure: Failure) -> AttemptReport {
     AttemptReport {
         outcome,
         output: None,

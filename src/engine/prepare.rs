@@ -3,15 +3,15 @@
 use super::scope::{RunScope, Snapshot};
 use crate::attempt::{Outcome, Request, RunWork, SpecialistWork, Word, Work};
 use crate::definition::{
-    Check, ClaimPolicy, EvidenceMode, ForEach, HttpStep, RunCommand, Step, StepKind, TaskText,
-    Verify,
+    Check, ClaimPolicy, EvidenceMode, ForEach, HttpStep, ParamType, RunCommand, Step, StepKind,
+    TaskText, Verify,
 };
 use crate::diagnostic::Code;
 use crate::evidence::Invocation;
 use crate::executor::GateRequest;
-use crate::expression::{EvalError, Reference, Template};
+use crate::expression::{EvalError, Reference, Root, Template};
 use crate::journal::JournalError;
-use crate::plan::PlanStep;
+use crate::plan::{Plan, PlanStep};
 use crate::run::{Feedback, Found, InstanceIx, Payload, Record, StepStatus};
 use crate::value::{Failure, Json, JsonMap, OutcomeKind, json_text, limits};
 use std::collections::BTreeSet;
@@ -141,6 +141,30 @@ pub(super) fn set(
 ) -> Result<Json, EvalError> {
     let pairs = values.iter().map(|(name, template)| Ok((name.clone(), template.evaluate(scope)?)));
     pairs.collect::<Result<JsonMap, EvalError>>().map(Json::Object)
+}
+
+/// The secrets that an attempt or a gate of the step reads, by name or reference.
+pub(super) fn secrets(plan: &Plan, params: &Json, step: &Step) -> BTreeSet<String> {
+    let playbook = plan.playbook();
+    let mut read: Vec<&Reference> = Vec::new();
+    let env = playbook.env.iter().chain(&step.env);
+    read.extend(env.flat_map(|(_, template)| template.references()));
+    read.extend(step.input.iter().flat_map(|input| input.references()));
+    if let StepKind::Http(http) = &step.kind {
+        read.extend(http.headers.iter().flat_map(|(_, header)| header.references()));
+        read.extend(http.query.iter().flat_map(|(_, value)| value.references()));
+        read.extend(http.body.iter().flat_map(|body| body.references()));
+    }
+    let named = read.into_iter().filter_map(|reference| match &reference.root {
+        Root::Secret(name) => Some(name.clone()),
+        Root::Param(name) => {
+            let declared = playbook.params.iter().find(|param| param.name == *name)?;
+            let reference = params.get(name).filter(|_| declared.kind == ParamType::Secret)?;
+            reference.as_str().map(str::to_owned)
+        }
+        _ => None,
+    });
+    named.collect()
 }
 
 /// One attempt's request. An error is the attempt's failure.

@@ -4,18 +4,34 @@ use crate::diagnostic::Code;
 use crate::expression::{Reference, Root, Scope};
 use crate::plan::Plan;
 use crate::run::{Instance, InstanceIx, RunStatus, State, StepStatus};
-use crate::value::{Json, RunId, StepId};
+use crate::value::{Failure, Json, RunId, StepId};
+use futures::future::BoxFuture;
 use serde_json::json;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
 
-/// Resolves secrets; what it returns is known to the redactor before it is returned.
+/// Resolves secrets; what it returns is known to the redactor before it is returned. Nothing here
+/// waits but [`Secrets::fetch`].
 pub trait Secrets: Send + Sync {
     /// The value of a secret by its name in the settings.
     fn by_name(&self, name: &str) -> Option<String>;
     /// The value behind a reference (`env:NAME`, `file:PATH`), as a `secret` parameter holds it.
     fn by_reference(&self, reference: &str) -> Option<String>;
+    /// Whether a name or a reference has to be fetched before its value can be had: a command is to
+    /// be run, or something is wrong with it that somebody has to be told.
+    fn is_missing(&self, _secret: &str) -> bool {
+        false
+    }
+    /// Gets hold of it; afterwards `by_name` has it, until this process ends.
+    fn fetch<'a>(
+        &'a self,
+        _secret: &'a str,
+        _cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<(), Failure>> {
+        Box::pin(async { Ok(()) })
+    }
 }
 
 /// The values of a run as one instance sees them.

@@ -9,5 +9,5 @@ mod redactor;
 mod spellings;
 mod stream;
 
-pub use redactor::Redactor;
+pub use redactor::{Redactor, SHORTEST};
 pub use stream::StreamMasker;

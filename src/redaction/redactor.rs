@@ -8,7 +8,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 /// Values shorter than this many characters are not masked. There are too few of them: masking
 /// every `1` or `no` would spoil all texts, and the places of the masks would tell the value.
-const SHORTEST: usize = 4;
+pub const SHORTEST: usize = 4;
+
+/// Words that stand in every JSON, as values that are no texts.
+const WORDS: [&str; 3] = ["true", "false", "null"];
 
 /// Masks the values of secrets; shared by all who store or show something.
 #[derive(Default)]
@@ -24,10 +27,16 @@ impl Redactor {
         Self::default()
     }
 
-    /// Learns a value, before anybody can use it. Returns false for a value that is too short to be
-    /// masked. Learning it again is nothing.
+    /// Whether a value can be masked: it is neither too short nor a word of JSON.
+    pub fn can_mask(value: &str) -> bool {
+        let value = value.trim();
+        value.chars().count() >= SHORTEST && !WORDS.contains(&value)
+    }
+
+    /// Learns a value, before anybody can use it. Returns false for one that cannot be masked.
+    /// Learning it again is nothing.
     pub fn add(&self, name: &str, value: &str) -> bool {
-        if value.trim().chars().count() < SHORTEST {
+        if !Redactor::can_mask(value) {
             return false;
         }
         let mut masks = self.masks.write().unwrap_or_else(PoisonError::into_inner);

@@ -20,6 +20,7 @@ mod redaction;
 mod run;
 mod run_commands;
 mod scratch;
+mod secrets;
 mod shipped;
 mod simulate;
 mod specialist;

@@ -108,6 +108,21 @@ holds the run now. What it had recorded is kept; a resumed run goes on from its 
         "`limits: {timeout: 1h}` bounds the whole run, waiting included, anew after each resume. When it is over, what runs is\nstopped, what has not begun is cancelled, `finally` steps run, and the run has failed.\n`kb run retry RUN` goes on with what did not succeed, with the whole time again.";
     CALL_MASKED = "KB0567", "a tool call with a masked secret",
         "A model asked for a tool with arguments that hold `«secret:NAME»`, the mask of a value that it\nhas seen masked, or that was masked in the journal before the run was resumed. The call was not\nmade, because the mask would have been written as if it were the value. The model is told.\n\nSecrets reach processes as environment: `env: {TOKEN: \"{{secrets.TOKEN}}\"}` on the step.";
+    SECRET_COMMAND = "KB0568", "the command of a secret did not give it",
+        "`secrets: {TOKEN: {command: [pass, show, token]}}` runs a program when the first step needs the
+secret, once for as long as `kb` runs, in the project's folder with the base environment and
+`env.pass`. It has 20 seconds, ends with exit code 0 and prints the value alone: at most 64 KiB of
+UTF-8, line ends at its end are taken off. What it prints, also to stderr, is neither kept nor shown.
+
+The attempt failed as a `tool_error`; one that is tried again runs the command again.";
+    SECRET_WEAK = "KB0569", "a secret that cannot be masked",
+        "The values of secrets are masked in everything that `kb` stores or shows. For one of fewer than 4
+characters, or one that is `true`, `false` or `null`, that would spoil every text, and the places
+of the masks would tell the value. Such a secret is not handed out, and the step fails.
+
+From 4 characters on a value is masked wherever it stands, an ordinary word like `main` too. A
+value that is no secret is better given as a parameter, or passed on by `env: {pass: [NAME]}` in
+the settings.";
     REFUSED = "KB0554", "a person refused it",
         "The step waited for a person, and the answer was no. The run fails unless the step has\n`onError: continue`. `kb run retry RUN` asks again.";
 }

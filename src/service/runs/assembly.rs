@@ -87,13 +87,13 @@ pub(super) fn assemble(
         redactor: redactor.clone(),
         sandbox,
     }));
-    let secrets = KnownSecrets {
-        settings: settings.clone(),
-        env: place.env.clone(),
-        root: place.root.clone(),
-        supervisor: supervisor.clone(),
-        redactor: redactor.clone(),
-    };
+    let secrets = KnownSecrets::new(
+        settings.clone(),
+        place.env.clone(),
+        place.root.clone(),
+        supervisor.clone(),
+        redactor.clone(),
+    );
     secrets.reveal_all_to_redactor();
     let provider: Option<Arc<dyn ModelProvider>> = match (frozen.thaw_script()?, tiers) {
         (Some(script), _) => Some(Arc::new(ScriptPlayer::new(script))),

@@ -1,88 +1,219 @@
+use crate::clock;
 use crate::definition::{SecretSource, Settings};
+use crate::diagnostic::Code;
 use crate::engine::Secrets;
-use crate::process::{End, Spawn, Supervisor};
-use crate::redaction::Redactor;
-use crate::value::limits;
+use crate::process::{End, Exited, Spawn, Supervisor};
+use crate::redaction::{Redactor, SHORTEST};
+use crate::value::Failure;
+use futures::future::BoxFuture;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// Secrets as the settings name them. Read anew at each use, and known to the redactor before they
-/// are handed out.
+/// How long the command of a secret may take.
+const COMMAND_LIMIT: Duration = Duration::from_secs(20);
+/// The longest secret.
+const LONGEST: usize = 64 << 10;
+
+/// Secrets as the settings name them. Variables and files are read anew at each use; a command runs
+/// once a process, when it is first needed, because it may ask a person or cost something. Each is
+/// known to the redactor before it is handed out, and one that cannot be masked is not.
 pub struct KnownSecrets {
-    /// Where to look.
-    pub settings: Arc<Settings>,
-    /// What `env:` reads.
-    pub env: BTreeMap<String, String>,
-    /// What `file:` paths are relative to.
-    pub root: PathBuf,
-    /// What `command:` is started by.
-    pub supervisor: Supervisor,
-    /// What masks them.
-    pub redactor: Arc<Redactor>,
+    settings: Arc<Settings>,
+    env: BTreeMap<String, String>,
+    root: PathBuf,
+    supervisor: Supervisor,
+    redactor: Arc<Redactor>,
+    told: Mutex<BTreeMap<String, String>>,
+    commands: BTreeMap<String, tokio::sync::Mutex<LastFailure>>,
 }
 
+/// When a command failed last, and why. Who asked before that moment takes it for an answer, so
+/// that a broken command runs once for all steps that wait for it, and anew for a retry.
+type LastFailure = Option<(Instant, Failure)>;
+
 impl KnownSecrets {
-    fn read(&self, source: &SecretSource) -> Option<String> {
-        match source {
-            SecretSource::Env(name) => self.env.get(name).cloned(),
-            SecretSource::File(path) => {
-                let text = std::fs::read_to_string(self.root.join(path)).ok()?;
-                Some(text.trim_end_matches(['\n', '\r']).to_owned())
-            }
-            SecretSource::Command(argv) => self.run(argv),
-        }
-    }
-
-    fn run(&self, argv: &[String]) -> Option<String> {
-        let spawn = Spawn {
-            argv: argv.to_vec(),
-            cwd: self.root.clone(),
-            env: Vec::new(),
-            stdin: Vec::new(),
-            timeout: Some(Duration::from_secs(20)),
-            idle: None,
-            max_stream: limits::INLINE_OUTPUT_BYTES,
-        };
-        let cancel = CancellationToken::new();
-        let handle = tokio::runtime::Handle::try_current().ok()?;
-        let running = self.supervisor.run(spawn, &cancel, None);
-        let exited = tokio::task::block_in_place(|| handle.block_on(running));
-        let ended_well = exited.end == End::Code(0);
-        ended_well.then(|| exited.stdout.trim_end_matches(['\n', '\r']).to_owned())
-    }
-
-    fn known(&self, name: &str, value: Option<String>) -> Option<String> {
-        let value = value.filter(|value| !value.is_empty())?;
-        self.redactor.add(name, &value);
-        Some(value)
+    /// Those of the settings; `env:` reads that environment, `file:` and commands are relative to
+    /// `root`.
+    pub fn new(
+        settings: Arc<Settings>,
+        env: BTreeMap<String, String>,
+        root: PathBuf,
+        supervisor: Supervisor,
+        redactor: Arc<Redactor>,
+    ) -> Self {
+        let is_command = |source: &SecretSource| matches!(source, SecretSource::Command(_));
+        let commands = settings.secrets.iter().filter(|(_, source)| is_command(source));
+        let commands = commands.map(|(name, _)| (name.clone(), Default::default())).collect();
+        let told = Mutex::default();
+        KnownSecrets { settings, env, root, supervisor, redactor, told, commands }
     }
 
     /// Makes every secret known to the redactor at once, before anything is shown.
     pub fn reveal_all_to_redactor(&self) {
         for (name, source) in &self.settings.secrets {
             // A command may ask a person; it is run when it is needed, not before.
-            if !matches!(source, SecretSource::Command(_)) {
-                self.known(name, self.read(source));
+            if let Some(value) = self.read(name, source) {
+                self.redactor.add(name, &value);
             }
+        }
+    }
+
+    fn source(&self, secret: &str) -> Option<SecretSource> {
+        match secret.split_once(':') {
+            None => self.settings.secrets.get(secret).cloned(),
+            Some(("env", name)) => Some(SecretSource::Env(name.to_owned())),
+            Some(("file", path)) => Some(SecretSource::File(path.to_owned())),
+            Some(_) => None,
+        }
+    }
+
+    /// The value as it is now, as far as that needs no waiting.
+    fn read(&self, secret: &str, source: &SecretSource) -> Option<String> {
+        let value = match source {
+            SecretSource::Env(name) => self.env.get(name).cloned(),
+            SecretSource::File(path) => read_file(&self.root.join(path)),
+            SecretSource::Command(_) => {
+                self.told.lock().unwrap_or_else(PoisonError::into_inner).get(secret).cloned()
+            }
+        };
+        value.filter(|value| !value.is_empty())
+    }
+
+    fn value(&self, secret: &str) -> Option<String> {
+        let value = self.read(secret, &self.source(secret)?)?;
+        self.redactor.add(secret, &value).then_some(value)
+    }
+
+    async fn ask(&self, name: &str, argv: &[String], cancel: &CancellationToken) -> Told {
+        let Some(turn) = self.commands.get(name) else { return Ok(()) };
+        let asked = clock::instant();
+        let mut last = turn.lock().await;
+        if self.told.lock().unwrap_or_else(PoisonError::into_inner).contains_key(name) {
+            return Ok(());
+        }
+        if let Some((_, failure)) = last.as_ref().filter(|(at, _)| *at >= asked) {
+            return Err(failure.clone());
+        }
+        let exited = self.supervisor.run(self.spawn(argv), cancel, None).await;
+        let told =
+            said(name, argv, exited).and_then(|value| match self.redactor.add(name, &value) {
+                true => Ok(value),
+                false => Err(weak(name)),
+            });
+        match told {
+            Ok(value) => {
+                let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+                told.insert(name.to_owned(), value);
+                Ok(())
+            }
+            Err(failure) => {
+                // Who was told to stop says nothing about the command.
+                *last = (!cancel.is_cancelled()).then(|| (clock::instant(), failure.clone()));
+                Err(failure)
+            }
+        }
+    }
+
+    fn spawn(&self, argv: &[String]) -> Spawn {
+        Spawn {
+            argv: argv.to_vec(),
+            cwd: self.root.clone(),
+            env: Vec::new(),
+            stdin: Vec::new(),
+            timeout: Some(COMMAND_LIMIT),
+            idle: None,
+            max_stream: LONGEST,
         }
     }
 }
 
+type Told = Result<(), Failure>;
+
 impl Secrets for KnownSecrets {
     fn by_name(&self, name: &str) -> Option<String> {
-        let source = self.settings.secrets.get(name)?;
-        self.known(name, self.read(source))
+        self.value(name)
     }
 
     fn by_reference(&self, reference: &str) -> Option<String> {
-        let source = match reference.split_once(':')? {
-            ("env", name) => SecretSource::Env(name.to_owned()),
-            ("file", path) => SecretSource::File(path.to_owned()),
-            _ => return None,
-        };
-        self.known(reference, self.read(&source))
+        self.value(reference)
     }
+
+    fn is_missing(&self, secret: &str) -> bool {
+        let Some(source) = self.source(secret) else { return false };
+        match self.read(secret, &source) {
+            Some(value) => !Redactor::can_mask(&value),
+            None => matches!(source, SecretSource::Command(_)),
+        }
+    }
+
+    fn fetch<'a>(&'a self, secret: &'a str, cancel: &'a CancellationToken) -> BoxFuture<'a, Told> {
+        Box::pin(async move {
+            match self.source(secret) {
+                Some(SecretSource::Command(argv)) => self.ask(secret, &argv, cancel).await,
+                Some(source) => match self.read(secret, &source) {
+                    Some(value) if !Redactor::can_mask(&value) => Err(weak(secret)),
+                    _ => Ok(()),
+                },
+                None => Ok(()),
+            }
+        })
+    }
+}
+
+/// A small regular file; anything else could be waited for without end.
+fn read_file(path: &Path) -> Option<String> {
+    if !std::fs::metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let mut text = String::new();
+    File::open(path).ok()?.take(LONGEST as u64 + 1).read_to_string(&mut text).ok()?;
+    (text.len() <= LONGEST).then(|| without_line_end(&text))
+}
+
+fn without_line_end(text: &str) -> String {
+    text.trim_end_matches(['\n', '\r']).to_owned()
+}
+
+/// What a command printed. Of that nothing may be told, also where it did not end well.
+fn said(name: &str, argv: &[String], exited: Exited) -> Result<String, Failure> {
+    let program = argv.first().map_or("", String::as_str);
+    let why = match exited.end {
+        End::Code(0) => {
+            let value = without_line_end(&exited.stdout);
+            match value.as_str() {
+                "" => "printed nothing".to_owned(),
+                _ if exited.stdout_cut > 0 => format!("printed more than {} KiB", LONGEST >> 10),
+                text if text.contains('\u{fffd}') => {
+                    "printed something that is no UTF-8".to_owned()
+                }
+                text if text.contains('\0') => "printed a NUL character".to_owned(),
+                _ => return Ok(value),
+            }
+        }
+        End::Code(code) => format!("ended with exit code {code}"),
+        End::Signal(signal) => format!("was ended by signal {signal}"),
+        End::TimedOut | End::Idle => {
+            format!("took longer than {}", crate::value::format_duration(COMMAND_LIMIT))
+        }
+        End::Cancelled => "was stopped".to_owned(),
+        End::NotStarted(reason) => format!("did not start: {reason}"),
+    };
+    let message = format!("the secret `{name}` cannot be had: its command `{program}` {why}");
+    let help = "run the command by hand in the project's folder; what it prints is neither kept nor \
+                shown";
+    Err(Failure::new(Code::SECRET_COMMAND.as_str(), message).help(help))
+}
+
+fn weak(secret: &str) -> Failure {
+    let message = format!(
+        "the secret `{secret}` cannot be kept out of what is stored and shown: it is shorter than \
+         {SHORTEST} characters, or an ordinary word of JSON"
+    );
+    let help = "a value that is no secret goes in as a parameter, or through `env.pass`";
+    Failure::new(Code::SECRET_WEAK.as_str(), message).help(help)
 }

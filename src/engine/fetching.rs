@@ -1,0 +1,94 @@
+//! Secrets that have to be fetched before an effect: in a task of their own, never on the
+//! dispatcher's thread.
+
+use super::attempts::{self, Message};
+use super::dispatcher::Dispatcher;
+use super::performing::failed_report;
+use super::prepare;
+use crate::run::{Effect, Input, InstanceIx, StepStatus};
+use crate::value::{Failure, OutcomeKind};
+use std::collections::BTreeSet;
+
+/// How fetching ended.
+pub(super) type Fetched = Result<(), (OutcomeKind, Box<Failure>)>;
+
+impl Dispatcher {
+    /// The effect, where nothing has to be fetched for it. Else it is performed when that is done.
+    pub(super) fn with_secrets(&mut self, effect: Effect) -> Option<Effect> {
+        let (Effect::Execute { instance, attempt, .. } | Effect::Verify { instance, attempt, .. }) =
+            &effect
+        else {
+            return Some(effect);
+        };
+        let (instance, attempt) = (*instance, *attempt);
+        let missing = self.missing(instance);
+        if missing.is_empty() {
+            return Some(effect);
+        }
+        let (line, cancel) = self.open_line(instance, attempt);
+        let planned = self.setup.plan.step(self.folded.state.instance(instance).step);
+        let timeout = prepare::attempt_timeout(planned);
+        let (secrets, redactor) = (self.parts.secrets.clone(), self.parts.redactor.clone());
+        tokio::spawn(async move {
+            let all = async {
+                for secret in &missing {
+                    secrets.fetch(secret, &cancel).await?;
+                }
+                Ok(())
+            };
+            let fetched = tokio::select! {
+                biased;
+                () = cancel.cancelled() => Err((OutcomeKind::Cancelled, attempts::cancelled())),
+                fetched = all => fetched.map_err(|failure: Failure| {
+                    (OutcomeKind::ToolError, attempts::masked_failure(failure, &redactor))
+                }),
+                () = attempts::expired(timeout) => {
+                    let failure = attempts::too_late("took longer than", timeout);
+                    Err((OutcomeKind::Timeout, failure))
+                }
+            };
+            let fetched = fetched.map_err(|(kind, failure)| (kind, Box::new(failure)));
+            let effect = Box::new(effect);
+            let _ = line.messages.send(Message::Fetched { instance, attempt, effect, fetched });
+        });
+        None
+    }
+
+    fn missing(&self, ix: InstanceIx) -> BTreeSet<String> {
+        let step = &self.setup.plan.step(self.folded.state.instance(ix).step).step;
+        let mut named = prepare::secrets(&self.setup.plan, &self.setup.params, step);
+        named.retain(|secret| self.parts.secrets.is_missing(secret));
+        named
+    }
+
+    /// Goes on with an effect whose secrets were fetched, unless it is not wanted any more.
+    pub(super) fn fetched(
+        &mut self,
+        instance: InstanceIx,
+        attempt: u32,
+        effect: Effect,
+        fetched: Fetched,
+    ) {
+        let cancelled = self.cancels.remove(&instance).is_some_and(|cancel| cancel.is_cancelled());
+        let current = self.folded.state.instance(instance);
+        let live = current.attempt == attempt
+            && matches!(current.status, StepStatus::Running | StepStatus::Verifying);
+        if !live || self.abandoned {
+            return;
+        }
+        let stopped = || (OutcomeKind::Cancelled, Box::new(attempts::cancelled()));
+        match (fetched, effect) {
+            (Ok(()), effect) if !cancelled => self.act(effect),
+            (fetched, Effect::Verify { .. }) => {
+                let (_, failure) = fetched.err().unwrap_or_else(stopped);
+                let verification = attempts::broken_gate(&failure.message);
+                self.tell(Input::Judged { instance, attempt, verification });
+            }
+            (fetched, _) => {
+                let (kind, failure) = fetched.err().unwrap_or_else(stopped);
+                let report = failed_report(kind, *failure);
+                self.tell(Input::AttemptEnded { instance, attempt, report });
+            }
+        }
+    }
+}

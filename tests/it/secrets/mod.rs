@@ -1,0 +1,4 @@
+//! Secrets through the real binary: where their values come from, and that they are nowhere after.
+
+mod commands;
+mod scan;
