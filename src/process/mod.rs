@@ -23,6 +23,6 @@ mod supervisor;
 pub use base_environment::BaseEnvironment;
 pub use capture::Stream;
 pub use exited::{End, Exited};
-pub use sandbox::{Confinement, kernel_holds};
+pub use sandbox::{Confinement, KernelSandbox, at_most};
 pub use spawn::Spawn;
 pub use supervisor::{OnLine, ProcessLevel, Supervisor};

@@ -57,7 +57,7 @@ impl Supervisor {
     }
 
     /// The same, for processes that the kernel lets write in few places only. Where it cannot,
-    /// they do not start: [`super::kernel_holds`] tells before.
+    /// they do not start: [`super::KernelSandbox::reached`] tells before.
     #[must_use]
     pub fn held(&self, limits: Confinement) -> Supervisor {
         Supervisor { base: self.base.clone(), limits: Some(Arc::new(limits)) }

@@ -150,14 +150,11 @@ fn processes(project: &Project) -> Finding {
 fn sandbox(project: &Project) -> Finding {
     let settings = &project.catalog.settings;
     let level = crate::tool::sandbox_level();
-    let name = match level {
-        ApprovalLevel::None => "none",
-        ApprovalLevel::Process => "process",
-        ApprovalLevel::Kernel => "kernel",
-    };
+    let name = level.as_str();
     let needed = settings.critical_unapproved_at.unwrap_or(ApprovalLevel::Kernel);
     if settings.sandbox_require.is_some_and(|required| required > level) {
-        return Finding::new(Level::Error, "sandbox", format!("{name}, and more is required"))
+        let message = format!("{name}, and more is required");
+        return Finding::new(Level::Error, "sandbox", message)
             .help("no run starts below `sandbox.require` of the settings");
     }
     if needed > level {
@@ -167,7 +164,10 @@ fn sandbox(project: &Project) -> Finding {
              settings for all",
         );
     }
-    Finding::new(Level::Ok, "sandbox", format!("{name}: a specialist's shell runs unapproved"))
+    let holds = crate::process::KernelSandbox::reached()
+        .map_or_else(String::new, |kernel| format!("; {}", kernel.description()));
+    let message = format!("{name}: a specialist's shell runs unapproved{holds}");
+    Finding::new(Level::Ok, "sandbox", message)
 }
 
 async fn models(project: &Project, call: bool) -> Vec<Finding> {

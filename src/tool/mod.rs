@@ -31,6 +31,7 @@ mod policy;
 mod protected;
 mod protected_state;
 mod registry;
+mod repository;
 mod shell_exec;
 mod spec;
 mod toolbox;

@@ -114,8 +114,8 @@ impl Policy {
                 "`{}` runs commands, which needs a person's approval: the sandbox reaches `{}`, \
                  and `sandbox.criticalUnapprovedAt` is `{}`",
                 spec.name,
-                level_name(self.sandbox),
-                level_name(wanted)
+                self.sandbox.as_str(),
+                wanted.as_str()
             );
             return Err(denied(Code::NEEDS_APPROVAL, message, "start the run with `--yes`"));
         }
@@ -130,15 +130,6 @@ impl Policy {
 
 fn denied(code: Code, message: String, help: &str) -> Refusal {
     Refusal::denied(Failure::new(code.as_str(), message).help(help))
-}
-
-/// The name of a level as settings write it.
-pub(super) fn level_name(level: ApprovalLevel) -> &'static str {
-    match level {
-        ApprovalLevel::None => "none",
-        ApprovalLevel::Process => "process",
-        ApprovalLevel::Kernel => "kernel",
-    }
 }
 
 fn whitelisted(name: &str, whitelist: &[String]) -> bool {

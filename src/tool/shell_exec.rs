@@ -2,6 +2,7 @@ use super::call::{Call, CallResult, Caller, Refusal, error_view};
 use super::protected_state::ProtectedState;
 use super::toolbox::{Toolbox, arguments};
 use super::{Tool, ToolLevel, ToolSpec, Workspace, WorkspaceWatch};
+use crate::definition::ApprovalLevel;
 use crate::diagnostic::Code;
 use crate::evidence::InvocationStatus;
 use crate::process::{End, Exited, Spawn};
@@ -164,6 +165,9 @@ async fn run(
     let exited = toolbox.supervisor_for(&call.caller).run(spawn, cancel, None).await;
     let mut result = ended(&exited, timeout);
     result.process = Some(with_end(process, &exited));
+    if is_held(call, toolbox) && was_refused(&exited) {
+        result.result["note"] = json!(CLOSED);
+    }
     if let Some(watch) = watch {
         let watched = watch.end().await;
         result.process.iter_mut().for_each(|process| watched.mark(process));
@@ -176,6 +180,22 @@ async fn run(
         hold_to_protected(&mut result, workspace);
     }
     result
+}
+
+/// What a command that met a closed place is told.
+const CLOSED: &str = "the sandbox lets this command read and write the project, its TMPDIR and \
+                      package caches, and read programs; `sandbox.read` and `sandbox.write` in the \
+                      settings open further places";
+
+fn is_held(call: &Call, toolbox: &Toolbox) -> bool {
+    let by_specialist = matches!(call.caller, Caller::Specialist { .. });
+    by_specialist && toolbox.sandbox() == ApprovalLevel::Kernel
+}
+
+/// Whether it failed and speaks of a permission that it has not.
+fn was_refused(exited: &Exited) -> bool {
+    let words = ["Permission denied", "Operation not permitted", "EACCES", "EPERM"];
+    exited.end != End::Code(0) && words.iter().any(|word| exited.stderr.contains(word))
 }
 
 /// What the process leaves in the evidence before it starts.

@@ -15,6 +15,7 @@ use crate::redaction::Redactor;
 use crate::value::{Digest, Failure, Json, json_text};
 use futures::future::BoxFuture;
 use serde::de::DeserializeOwned;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -131,11 +132,25 @@ impl Toolbox {
     /// check its work: held by the kernel where the sandbox reaches that far.
     pub fn held_supervisor(&self) -> Supervisor {
         match self.sandbox() {
-            ApprovalLevel::Kernel => {
-                self.supervisor().held(Confinement::to([self.workspace().root().to_owned()]))
-            }
+            ApprovalLevel::Kernel => self.supervisor().held(self.confinement()),
             _ => self.supervisor().clone(),
         }
+    }
+
+    /// Where such processes may read and write: the project, and what the settings add.
+    fn confinement(&self) -> Confinement {
+        let (root, settings) = (self.workspace().root(), &self.shared.parts.settings);
+        let places = |list: &[String]| -> Vec<PathBuf> {
+            let at = |place: &String| match place.starts_with("~/") {
+                true => PathBuf::from(place),
+                false => root.join(place),
+            };
+            list.iter().map(at).collect()
+        };
+        Confinement::to([root.to_owned()])
+            .and_read(super::repository::repository_outside(root))
+            .and_read(places(&settings.sandbox_read))
+            .and_write(places(&settings.sandbox_write))
     }
 
     /// Starts the processes of a caller's own commands.
@@ -277,9 +292,11 @@ pub(super) fn stopped() -> CallResult {
 
 /// How far this machine holds the commands of specialists: the value for [`ToolboxParts::sandbox`].
 pub fn sandbox_level() -> ApprovalLevel {
-    match crate::process::kernel_holds() {
-        true => ApprovalLevel::Kernel,
-        false => ApprovalLevel::Process,
+    use crate::process::{KernelSandbox, at_most};
+    match (KernelSandbox::reached(), at_most()) {
+        (Some(_), _) => ApprovalLevel::Kernel,
+        (None, Some("none")) => ApprovalLevel::None,
+        (None, _) => ApprovalLevel::Process,
     }
 }
 

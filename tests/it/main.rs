@@ -1,6 +1,7 @@
 //! The integration tests, one binary, a file a subject.
 
 mod architecture;
+mod attack;
 mod cli;
 mod conformance;
 mod definition;

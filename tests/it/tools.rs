@@ -1,6 +1,6 @@
 //! The built-in tools of LANGUAGE §7, through the one entry that everybody uses.
 
-mod bench;
+pub(crate) mod bench;
 mod edit;
 mod files;
 mod guard;

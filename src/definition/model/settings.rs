@@ -26,6 +26,10 @@ pub struct Settings {
     pub sandbox_require: Option<ApprovalLevel>,
     /// `sandbox.criticalUnapprovedAt`; kernel unless said.
     pub critical_unapproved_at: Option<ApprovalLevel>,
+    /// `sandbox.read`: further places that held commands may read; `~/` is the home directory.
+    pub sandbox_read: Vec<String>,
+    /// `sandbox.write`: further places that they may read and write.
+    pub sandbox_write: Vec<String>,
     /// `journal.sync`.
     pub sync: SyncMode,
     /// `limits.maxParallel`, for playbooks that say none.
@@ -53,6 +57,8 @@ impl Settings {
         };
         narrowed.allowed_hosts.retain(|host| present.allowed_hosts.contains(host));
         narrowed.env_pass.retain(|name| present.env_pass.contains(name));
+        narrowed.sandbox_read.retain(|place| present.sandbox_read.contains(place));
+        narrowed.sandbox_write.retain(|place| present.sandbox_write.contains(place));
         narrowed.sandbox_require = self.sandbox_require.max(present.sandbox_require);
         // Without a word the level is `kernel`, the strictest.
         let strictest = |level: Option<ApprovalLevel>| level.unwrap_or(ApprovalLevel::Kernel);
@@ -149,8 +155,19 @@ pub enum ApprovalLevel {
     None,
     /// Its processes end with the step.
     Process,
-    /// The kernel holds its writes.
+    /// The kernel holds what it reads and writes.
     Kernel,
+}
+
+impl ApprovalLevel {
+    /// The name of a level, as settings write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ApprovalLevel::None => "none",
+            ApprovalLevel::Process => "process",
+            ApprovalLevel::Kernel => "kernel",
+        }
+    }
 }
 
 /// `journal.sync`.

@@ -59,13 +59,8 @@ pub(crate) fn settings(root: &Node, decoder: &mut Decoder) -> Option<Settings> {
 }
 
 fn rest(fields: &Fields<'_>, settings: &mut Settings, decoder: &mut Decoder) {
-    if let Some(node) = fields.get("sandbox")
-        && let Some(inner) = decoder.fields(node, "`sandbox`", &["require", "criticalUnapprovedAt"])
-    {
-        settings.sandbox_require = inner.get("require").and_then(|n| level(n, "require", decoder));
-        settings.critical_unapproved_at = inner
-            .get("criticalUnapprovedAt")
-            .and_then(|node| level(node, "criticalUnapprovedAt", decoder));
+    if let Some(node) = fields.get("sandbox") {
+        sandbox(node, settings, decoder);
     }
     if let Some((key, node)) = fields.entry("testCommands") {
         decoder.not_yet("testCommands", key.span, None);
@@ -84,6 +79,24 @@ fn rest(fields: &Fields<'_>, settings: &mut Settings, decoder: &mut Decoder) {
             .and_then(|inner| inner.get("maxParallel"))
             .and_then(|node| decoder.integer(node, "maxParallel", 1, 100_000));
     }
+}
+
+/// `sandbox: {require, criticalUnapprovedAt, read, write}`; `sandbox: required` is the short form of
+/// `require: kernel`.
+fn sandbox(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
+    const KEYS: [&str; 4] = ["require", "criticalUnapprovedAt", "read", "write"];
+    if node.as_text() == Some("required") {
+        settings.sandbox_require = Some(ApprovalLevel::Kernel);
+        return;
+    }
+    let Some(fields) = decoder.fields(node, "`sandbox`", &KEYS) else { return };
+    let mut at = |key: &str| fields.get(key).and_then(|node| level(node, key, decoder));
+    settings.sandbox_require = at("require");
+    settings.critical_unapproved_at = at("criticalUnapprovedAt");
+    let mut places =
+        |key: &str| fields.get(key).map_or_else(Vec::new, |node| decoder.texts(node, key));
+    settings.sandbox_read = places("read");
+    settings.sandbox_write = places("write");
 }
 
 fn level(node: &Node, key: &str, decoder: &mut Decoder) -> Option<ApprovalLevel> {

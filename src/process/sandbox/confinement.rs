@@ -1,39 +1,36 @@
-use super::rules::Rules;
+use super::places;
+use super::rules::{Grant, Rules};
 use crate::process::BaseEnvironment;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where a process and everything that it starts may write; the kernel refuses the rest (DESIGN §6).
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Where a process and everything that it starts may read and write; the kernel refuses the rest
+/// (DESIGN §6). Programs, toolchains, package caches and harmless devices are added to it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Confinement {
     write: Vec<PathBuf>,
+    read: Vec<PathBuf>,
     read_only: Vec<PathBuf>,
 }
 
-/// Caches of package managers below the home directory. Not all of `~/.cargo`: its `bin` and
-/// `config.toml` decide what later commands of the person run.
-const CACHES: [&str; 12] = [
-    ".cache",
-    ".cargo/registry",
-    ".cargo/git",
-    ".cargo/.package-cache",
-    ".cargo/.package-cache-mutate",
-    ".cargo/.global-cache",
-    ".npm",
-    ".local/share/pnpm/store",
-    ".m2/repository",
-    ".gradle/caches",
-    "go/pkg/mod",
-    "Library/Caches",
-];
-/// Devices that hold nothing, and shared memory, which does not outlive the machine.
-const DEVICES: [&str; 6] =
-    ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/shm"];
-
 impl Confinement {
-    /// These folders, beside the private temporary directory, caches and harmless devices.
+    /// These folders are read and written, beside the private temporary directory.
     pub fn to(roots: impl IntoIterator<Item = PathBuf>) -> Self {
-        Confinement { write: roots.into_iter().collect(), read_only: Vec::new() }
+        Confinement { write: roots.into_iter().collect(), ..Confinement::default() }
+    }
+
+    /// Further places to read; `~/` is the home directory.
+    #[must_use]
+    pub fn and_read(mut self, places: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.read.extend(places);
+        self
+    }
+
+    /// Further places to read and write, likewise.
+    #[must_use]
+    pub fn and_write(mut self, places: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.write.extend(places);
+        self
     }
 
     /// Places inside of these folders that it may not write either. Landlock cannot take away what
@@ -57,10 +54,20 @@ impl Confinement {
         base: &BaseEnvironment,
         temporary: Option<&Path>,
     ) -> io::Result<Rules> {
-        let home = base.get("HOME").map(Path::new).filter(|home| home.is_absolute());
-        let caches = CACHES.iter().filter_map(|cache| Some(home?.join(cache)));
-        let devices = DEVICES.iter().map(PathBuf::from);
-        let places = self.write.iter().cloned().chain(temporary.map(Path::to_owned)).chain(caches);
-        places.chain(devices).try_fold(Rules::new()?, |rules, place| rules.write(&place))
+        let home = base.get("HOME").map(Path::new);
+        let own = |places: &[PathBuf]| places.iter().map(|at| expanded(at, home)).collect();
+        let (mut written, mut read): (Vec<_>, Vec<_>) = (own(&self.write), own(&self.read));
+        written.extend(temporary.map(Path::to_owned).into_iter().chain(places::written(base)));
+        read.extend(places::read(base));
+        let rules = Rules::new()?;
+        let rules = written.iter().try_fold(rules, |rules, at| rules.grant(Grant::Write, at))?;
+        read.iter().try_fold(rules, |rules, at| rules.grant(Grant::Read, at))
+    }
+}
+
+fn expanded(place: &Path, home: Option<&Path>) -> PathBuf {
+    match (place.strip_prefix("~"), home) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => place.to_owned(),
     }
 }

@@ -1,36 +1,61 @@
+use super::powers::give_up_powers;
 use landlock::{
-    ABI, AccessFs, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
-    RulesetCreated, RulesetCreatedAttr, RulesetStatus,
+    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath, PathFd, Ruleset,
+    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 use rustix::fd::OwnedFd;
 use std::io;
 use std::path::Path;
-use std::sync::OnceLock;
 
 /// What the kernel holds a process to. Made where files can be opened, taken on where the process
 /// begins.
 pub(in crate::process) struct Rules(RulesetCreated);
 
-/// From Linux 6.2 on: before, a file could be cut to nothing anywhere.
+/// What a process may do below a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Grant {
+    /// Read, list and execute.
+    Read,
+    /// That, and write, make and remove.
+    Write,
+}
+
+/// From Linux 6.2 on: before, a file could be cut to nothing anywhere. A kernel that has less holds
+/// nothing that could be relied on.
 const NEEDED: ABI = ABI::V3;
+/// What is held where the kernel can: commands to devices, signals to processes outside, and
+/// abstract sockets of programs outside.
+const WELCOME: ABI = ABI::V6;
 
 impl Rules {
     /// Rules that allow nothing yet.
     pub(super) fn new() -> io::Result<Rules> {
-        Ruleset::default()
-            .set_compatibility(CompatLevel::HardRequirement)
-            .handle_access(AccessFs::from_write(NEEDED))
-            .and_then(Ruleset::create)
-            .map(Rules)
-            .map_err(io::Error::other)
+        let rules = || {
+            Ruleset::default()
+                .set_compatibility(CompatLevel::HardRequirement)
+                .handle_access(AccessFs::from_all(NEEDED))?
+                .set_compatibility(CompatLevel::BestEffort)
+                .handle_access(AccessFs::from_all(WELCOME))?
+                .scope(Scope::from_all(WELCOME))?
+                .create()
+        };
+        rules().map(Rules).map_err(io::Error::other)
     }
 
-    /// Lets the process write below a place; one that is not there is passed over.
-    pub(super) fn write(self, place: &Path) -> io::Result<Rules> {
+    /// Lets the process do so below a place; one that is not there is passed over.
+    pub(super) fn grant(self, grant: Grant, place: &Path) -> io::Result<Rules> {
         let Ok(opened) = PathFd::new(place) else { return Ok(self) };
-        let mut access = AccessFs::from_write(NEEDED);
-        if !place.is_dir() {
-            access &= AccessFs::from_file(NEEDED);
+        let is_folder =
+            rustix::fs::fstat(&opened).is_ok_and(|stat| stat.st_mode & 0o170_000 == 0o040_000);
+        let mut access: BitFlags<AccessFs> = match grant {
+            Grant::Read => AccessFs::from_read(WELCOME),
+            // Not devices: whoever may make one has the disk behind it.
+            Grant::Write => {
+                AccessFs::from_all(WELCOME) & !(AccessFs::MakeChar | AccessFs::MakeBlock)
+            }
+        };
+        if !is_folder {
+            access &= AccessFs::from_file(WELCOME);
         }
         self.0.add_rule(PathBeneath::new(opened, access)).map(Rules).map_err(io::Error::other)
     }
@@ -45,22 +70,19 @@ impl Rules {
     }
 
     /// Takes them on for the calling thread and everything that it starts, for ever.
-    pub(super) fn restrict(self) -> io::Result<()> {
+    /// Tells the version of the kernel's interface.
+    pub(super) fn restrict(self) -> io::Result<u32> {
+        give_up_powers()?;
         let status = self.0.restrict_self().map_err(io::Error::other)?;
-        match status.ruleset {
-            RulesetStatus::FullyEnforced => Ok(()),
-            _ => Err(io::Error::other("the kernel does not hold all writes")),
+        match (status.ruleset, status.landlock) {
+            // Partly: all of what is needed, and some of what is welcome.
+            (
+                RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced,
+                LandlockStatus::Available { effective_abi, .. },
+            ) => Ok(effective_abi as u32),
+            _ => Err(io::Error::other("the kernel holds nothing")),
         }
     }
-}
-
-/// Whether this kernel can hold processes. Tried out once, on a thread that ends.
-pub fn kernel_holds() -> bool {
-    static ANSWER: OnceLock<bool> = OnceLock::new();
-    *ANSWER.get_or_init(|| {
-        let tried = std::thread::spawn(|| Rules::new().and_then(Rules::restrict).is_ok());
-        tried.join().unwrap_or(false)
-    })
 }
 
 /// Starts a process under rules. A thread is restricted and starts it; the process inherits that,

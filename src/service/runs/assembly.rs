@@ -125,7 +125,7 @@ fn reached_sandbox(settings: &Settings) -> Result<ApprovalLevel, ServiceError> {
     let reached = sandbox_level();
     match settings.sandbox_require {
         Some(required) if reached < required => {
-            let (required, reached) = (level_name(required), level_name(reached));
+            let (required, reached) = (required.as_str(), reached.as_str());
             let message = format!(
                 "`sandbox.require: {required}` is not reached here; the level is `{reached}`"
             );
@@ -138,16 +138,8 @@ fn reached_sandbox(settings: &Settings) -> Result<ApprovalLevel, ServiceError> {
     }
 }
 
-fn level_name(level: ApprovalLevel) -> &'static str {
-    match level {
-        ApprovalLevel::None => "none",
-        ApprovalLevel::Process => "process",
-        ApprovalLevel::Kernel => "kernel",
-    }
-}
-
 pub(super) fn environment(assembled: &Assembled, frozen: &Frozen) -> Json {
-    let sandbox = level_name(assembled.sandbox);
+    let sandbox = assembled.sandbox.as_str();
     json!({
         "kb": env!("CARGO_PKG_VERSION"),
         "process": assembled.process_level,

@@ -9,22 +9,22 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// A workspace in a temporary folder, and a toolbox over it.
-pub(super) struct Bench {
-    pub(super) dir: tempfile::TempDir,
-    pub(super) tools: Toolbox,
+pub(crate) struct Bench {
+    pub(crate) dir: tempfile::TempDir,
+    pub(crate) tools: Toolbox,
 }
 
 /// What a test may set.
 #[derive(Default)]
-pub(super) struct Setup {
-    pub(super) settings: Settings,
-    pub(super) yes: bool,
-    pub(super) sandbox: Option<ApprovalLevel>,
-    pub(super) files: Vec<(&'static str, &'static str)>,
+pub(crate) struct Setup {
+    pub(crate) settings: Settings,
+    pub(crate) yes: bool,
+    pub(crate) sandbox: Option<ApprovalLevel>,
+    pub(crate) files: Vec<(&'static str, &'static str)>,
 }
 
 impl Setup {
-    pub(super) fn bench(self) -> Bench {
+    pub(crate) fn bench(self) -> Bench {
         let dir = tempfile::tempdir().unwrap();
         for (path, text) in &self.files {
             put(dir.path(), path, text);
@@ -42,19 +42,19 @@ impl Setup {
 }
 
 /// A workspace with these files and nothing set.
-pub(super) fn bench(files: &[(&'static str, &'static str)]) -> Bench {
+pub(crate) fn bench(files: &[(&'static str, &'static str)]) -> Bench {
     Setup { files: files.to_vec(), ..Setup::default() }.bench()
 }
 
 /// Writes a file with its folders, past all tools.
-pub(super) fn put(root: &Path, path: &str, text: &str) {
+pub(crate) fn put(root: &Path, path: &str, text: &str) {
     let path = root.join(path);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, text).unwrap();
 }
 
 /// A call by a `tool:` step.
-pub(super) fn call(tool: &str, args: Json) -> Call {
+pub(crate) fn call(tool: &str, args: Json) -> Call {
     Call {
         id: "c1".into(),
         tool: tool.into(),
@@ -67,44 +67,44 @@ pub(super) fn call(tool: &str, args: Json) -> Call {
 }
 
 /// A call by a specialist.
-pub(super) fn call_of(whitelist: &[&str], tool: &str, args: Json) -> Call {
+pub(crate) fn call_of(whitelist: &[&str], tool: &str, args: Json) -> Call {
     let whitelist = whitelist.iter().map(|name| (*name).to_owned()).collect();
     let caller = Caller::Specialist { id: "helper".into(), whitelist };
     Call { caller, ..call(tool, args) }
 }
 
 impl Bench {
-    pub(super) async fn make(&self, call: &Call) -> (CallResult, Invocation) {
+    pub(crate) async fn make(&self, call: &Call) -> (CallResult, Invocation) {
         self.tools.call(call, &CancellationToken::new()).await
     }
 
-    pub(super) async fn run(&self, tool: &str, args: Json) -> CallResult {
+    pub(crate) async fn run(&self, tool: &str, args: Json) -> CallResult {
         self.make(&call(tool, args)).await.0
     }
 
     /// The result of a call that must work.
-    pub(super) async fn ok(&self, tool: &str, args: Json) -> Json {
+    pub(crate) async fn ok(&self, tool: &str, args: Json) -> Json {
         let result = self.run(tool, args).await;
         assert_eq!(result.status, InvocationStatus::Success, "{:#}", result.result);
         result.result
     }
 
     /// `status code: message` of a call that must not work.
-    pub(super) async fn refused(&self, tool: &str, args: Json) -> String {
+    pub(crate) async fn refused(&self, tool: &str, args: Json) -> String {
         told(&self.run(tool, args).await)
     }
 
-    pub(super) fn text(&self, path: &str) -> String {
+    pub(crate) fn text(&self, path: &str) -> String {
         std::fs::read_to_string(self.dir.path().join(path)).unwrap()
     }
 
-    pub(super) fn has(&self, path: &str) -> bool {
+    pub(crate) fn has(&self, path: &str) -> bool {
         self.dir.path().join(path).symlink_metadata().is_ok()
     }
 }
 
 /// `Status KB0000 message` of a result without success, as the caller sees it.
-pub(super) fn told(result: &CallResult) -> String {
+pub(crate) fn told(result: &CallResult) -> String {
     let failure = result.failure.as_ref().expect("it was to be refused");
     assert_eq!(result.result["error"]["code"], failure.code.as_str());
     assert_eq!(result.result["error"]["message"], failure.message.as_str());

@@ -1,0 +1,4 @@
+//! What somebody would try who wants out: paths, URLs and commands that are meant to do harm, each
+//! with what must come of it. A table a subject; every row is an attempt.
+
+mod sandbox;

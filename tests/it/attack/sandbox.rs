@@ -1,0 +1,264 @@
+//! Commands of a specialist against the kernel sandbox. A row says what they may do, not how they
+//! are kept from it; where the kernel has no Landlock, the tests say so and end.
+
+use crate::tools::bench::{Bench, Setup, call_of, put};
+use kb::definition::{ApprovalLevel, Settings};
+use kb::evidence::InvocationStatus;
+use kb::tool::{CallResult, Toolbox, sandbox_level};
+use serde_json::json;
+use std::path::Path;
+
+/// Whether the kernel holds commands here; says that a test is left out where it does not.
+fn is_held() -> bool {
+    let held = sandbox_level() == ApprovalLevel::Kernel;
+    if !held {
+        eprintln!("skipped: this kernel has no Landlock of Linux 6.2 or later");
+    }
+    held
+}
+
+fn confined(files: &[(&'static str, &'static str)], settings: Settings) -> Bench {
+    let sandbox = Some(ApprovalLevel::Kernel);
+    Setup { sandbox, settings, files: files.to_vec(), ..Setup::default() }.bench()
+}
+
+async fn shell(bench: &Bench, command: &str) -> CallResult {
+    let args = json!({"command": command, "timeoutMs": 20_000});
+    bench.make(&call_of(&["shell:exec"], "shell:exec", args)).await.0
+}
+
+/// Runs commands with `OUT` in the place of a folder outside; each must do as its row says.
+async fn check(bench: &Bench, outside: &Path, rows: &[(&str, bool)]) {
+    for (command, works) in rows {
+        let command = command.replace("OUT", &outside.display().to_string());
+        let result = shell(bench, &command).await;
+        let worked = result.status == InvocationStatus::Success;
+        assert_eq!(worked, *works, "`{command}`: {:#}", result.result);
+    }
+}
+
+#[tokio::test]
+async fn a_command_writes_and_reads_in_its_project_only() {
+    if !is_held() {
+        return;
+    }
+    let outside = tempfile::tempdir().unwrap();
+    put(outside.path(), "file", "old");
+    put(outside.path(), "run.sh", "#!/bin/sh\necho ran\n");
+    let bench = confined(&[("own", "x")], Settings::default());
+    std::os::unix::fs::symlink(outside.path(), bench.dir.path().join("link")).unwrap();
+    let rows = [
+        ("echo x > OUT/file", false),
+        ("echo x >> OUT/new", false),
+        ("mkdir OUT/folder", false),
+        ("rm OUT/file", false),
+        ("truncate -s 0 OUT/file", false),
+        ("mv own OUT/own", false),
+        ("mv OUT/file stolen", false),
+        ("ln OUT/file stolen", false),
+        ("ln own OUT/own", false),
+        ("ln -s own OUT/own", false),
+        ("mkfifo OUT/pipe", false),
+        ("mknod disk b 8 0", false),
+        ("mknod null c 1 3", false),
+        ("mount -t tmpfs none .", false),
+        ("unshare -Urm mount -t tmpfs none .", false),
+        ("chroot OUT /run.sh", false),
+        ("echo x > link/file", false),
+        ("echo x > /proc/self/cwd/link/file", false),
+        ("echo x > /proc/self/root/OUT/file", false),
+        ("bash -c 'setsid -w sh -c \"echo x > OUT/file\"'", false),
+        ("cat OUT/file", false),
+        ("cat link/file", false),
+        ("cat /proc/self/cwd/link/file", false),
+        ("cat < OUT/file", false),
+        ("ls OUT", false),
+        ("cp OUT/file copy", false),
+        ("tar cf all.tar OUT", false),
+        ("sh OUT/run.sh", false),
+        ("OUT/run.sh", false),
+        ("mkdir -p a/b && echo x > a/b/c && mv a/b/c d && cat d && ls a", true),
+        ("echo x > \"$TMPDIR/t\" && cat \"$TMPDIR/t\" && rm \"$TMPDIR/t\"", true),
+        ("echo x > /dev/null && echo x > /dev/stderr && head -c 4 /dev/urandom > r", true),
+        ("cat <(echo substituted) && cat <<< here", true),
+        ("cat /etc/passwd > /dev/null && cat /proc/self/status > /dev/null", true),
+        ("printf '#!/bin/sh\\necho mine' > m && chmod +x m && ./m", true),
+    ];
+    check(&bench, outside.path(), &rows).await;
+    assert_eq!(std::fs::read_to_string(outside.path().join("file")).unwrap(), "old");
+    assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 2);
+}
+
+#[tokio::test]
+async fn the_places_of_secrets_are_closed() {
+    if !is_held() {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let secret = [
+        ".ssh/id_ed25519",
+        ".aws/credentials",
+        ".gnupg/private-keys-v1.d/k",
+        ".config/gh/hosts.yml",
+        ".config/gcloud/access_tokens.db",
+        ".config/git/credentials",
+        ".kube/config",
+        ".docker/config.json",
+        ".netrc",
+        ".npmrc",
+        ".pypirc",
+        ".git-credentials",
+        ".cargo/credentials.toml",
+        ".gem/credentials",
+        ".m2/settings.xml",
+        ".gradle/gradle.properties",
+        ".bash_history",
+        ".mozilla/firefox/p/logins.json",
+        ".local/share/keyrings/login.keyring",
+        ".local/state/kb/p-1/kb.db",
+        ".password-store/a.gpg",
+        "Documents/letter.txt",
+        "other-project/.env",
+    ];
+    let open = [
+        ".cargo/config.toml",
+        ".cargo/registry/x",
+        ".cargo/bin/tool",
+        ".rustup/settings.toml",
+        ".pyenv/version",
+        ".nvm/nvm.sh",
+        ".local/bin/tool",
+        ".local/lib/python3/x.py",
+        ".gitconfig",
+        ".config/git/ignore",
+        ".cache/pip/x",
+    ];
+    secret.iter().chain(&open).for_each(|at| put(home.path(), at, "text"));
+    let bench = homely(home.path(), Settings::default());
+    let rows = |at: &str| [format!("cat OUT/{at}"), format!("echo x >> OUT/{at}")];
+    for at in secret {
+        let [read, write] = rows(at);
+        check(&bench, home.path(), &[(&read, false), (&write, false)]).await;
+    }
+    for at in open {
+        let written = at.starts_with(".cache") || at.starts_with(".cargo/registry");
+        let [read, write] = rows(at);
+        check(&bench, home.path(), &[(&read, true), (&write, written)]).await;
+    }
+    check(&bench, home.path(), &[("ls OUT", false), ("ls OUT/.config", false)]).await;
+
+    let settings = Settings {
+        sandbox_read: vec!["~/Documents".into()],
+        sandbox_write: vec!["~/other-project".into()],
+        ..Settings::default()
+    };
+    let rows = [
+        ("cat OUT/Documents/letter.txt", true),
+        ("echo x > OUT/Documents/letter.txt", false),
+        ("cat OUT/other-project/.env && echo x > OUT/other-project/new", true),
+        ("cat OUT/.ssh/id_ed25519", false),
+    ];
+    check(&homely(home.path(), settings), home.path(), &rows).await;
+}
+
+/// A confined bench whose home directory is another.
+fn homely(home: &Path, settings: Settings) -> Bench {
+    use kb::process::{BaseEnvironment, Supervisor};
+    let bench = confined(&[], Settings::default());
+    let variables = std::env::vars().filter(|(name, _)| name != "HOME");
+    let variables = variables.chain([("HOME".to_owned(), home.display().to_string())]);
+    let tools = Toolbox::new(kb::tool::ToolboxParts {
+        workspace: bench.tools.workspace().clone(),
+        supervisor: Supervisor::new(BaseEnvironment::select(variables, &[])),
+        settings: settings.into(),
+        approvals: Default::default(),
+        redactor: Default::default(),
+        sandbox: ApprovalLevel::Kernel,
+    });
+    Bench { tools, ..bench }
+}
+
+#[tokio::test]
+async fn toolchains_work_in_the_sandbox() {
+    if !is_held() {
+        return;
+    }
+    let bench = confined(
+        &[
+            ("a.py", "import ssl, json, ctypes; print(json.dumps([1]))"),
+            ("a.c", "int main(){return 0;}"),
+            ("a.js", "require('crypto').randomBytes(4); console.log(require('os').cpus().length)"),
+            ("a.rs", "fn main() { println!(\"hi\") }"),
+        ],
+        Settings::default(),
+    );
+    let programs = [
+        ("python3", "python3 a.py"),
+        ("node", "node a.js"),
+        ("perl", "perl -MPOSIX -e 'print getpid()'"),
+        ("gcc", "gcc a.c -o a.out && ./a.out"),
+        ("rustc", "rustc -C opt-level=0 a.rs && ./a"),
+        ("cargo", "cargo --version && { cargo locate-project || true; } 2>&1 | grep -q 'could not find'"),
+        ("git", "rm -rf r && mkdir r && cd r && { git status || true; } 2>&1 | grep -q 'not a git repo'"),
+        ("curl", "curl --version"),
+    ];
+    let mut tried = 0;
+    for (program, command) in programs {
+        let found = format!("command -v {program}");
+        if bench.run("shell:exec", json!({"command": found})).await.failure.is_some() {
+            eprintln!("skipped: no `{program}` here");
+            continue;
+        }
+        check(&bench, Path::new(""), &[(command, true)]).await;
+        tried += 1;
+    }
+    assert!(tried > 0, "no toolchain was tried");
+}
+
+#[tokio::test]
+async fn a_command_reaches_no_process_outside() {
+    if !is_held() {
+        return;
+    }
+    let bench = confined(&[], Settings::default());
+    let own = std::process::id();
+    let mut victim = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+    let pid = victim.id();
+    let scoped = cfg!(target_os = "linux")
+        && kb::process::KernelSandbox::reached().unwrap().description().contains("signals");
+    let commands = [
+        format!("cat /proc/{own}/environ"),
+        format!("cat /proc/{pid}/environ"),
+        format!("ls -l /proc/{own}/fd/"),
+        format!("cat /proc/{own}/root/etc/hostname"),
+        format!("echo x > /proc/{own}/oom_score_adj"),
+    ];
+    for command in &commands {
+        check(&bench, Path::new(""), &[(command, false)]).await;
+    }
+    if scoped {
+        for signal in ["STOP", "TERM", "KILL", "HUP"] {
+            check(&bench, Path::new(""), &[(&format!("kill -{signal} {pid}"), false)]).await;
+        }
+        check(&bench, Path::new(""), &[("sleep 60 & kill -KILL $!", true)]).await;
+    } else {
+        eprintln!("skipped in part: this kernel does not hold signals (Linux 6.12)");
+    }
+    assert!(victim.try_wait().unwrap().is_none(), "the process outside is gone");
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+}
+
+#[tokio::test]
+async fn a_command_that_meets_a_closed_place_is_told() {
+    if !is_held() {
+        return;
+    }
+    let outside = tempfile::tempdir().unwrap();
+    put(outside.path(), "file", "x");
+    let bench = confined(&[], Settings::default());
+    let result = shell(&bench, &format!("cat {}/file", outside.path().display())).await;
+    let note = result.result["note"].as_str().unwrap();
+    assert!(note.contains("`sandbox.read`"), "{note}");
+    assert_eq!(shell(&bench, "false").await.result.get("note"), None);
+}
