@@ -142,7 +142,9 @@ fn programs(base: &BaseEnvironment, home: Option<&Path>) -> Vec<PathBuf> {
         .flat_map(|folder| {
             // `~/.local/share` is everybody's, and `~/.cargo` has credentials.
             let shared = |above: &Path| {
-                home.is_some_and(|home| [".local", ".cargo"].iter().any(|at| above == home.join(at)))
+                home.is_some_and(|home| {
+                    [".local", ".cargo"].iter().any(|at| above == home.join(at))
+                })
             };
             let above = folder.parent().filter(|above| !holds(above, home) && !shared(above));
             let beside = above.into_iter().flat_map(|above| BESIDE.map(|name| above.join(name)));

@@ -198,8 +198,14 @@ async fn toolchains_work_in_the_sandbox() {
         ("perl", "perl -MPOSIX -e 'print getpid()'"),
         ("gcc", "gcc a.c -o a.out && ./a.out"),
         ("rustc", "rustc -C opt-level=0 a.rs && ./a"),
-        ("cargo", "cargo --version && { cargo locate-project || true; } 2>&1 | grep -q 'could not find'"),
-        ("git", "rm -rf r && mkdir r && cd r && { git status || true; } 2>&1 | grep -q 'not a git repo'"),
+        (
+            "cargo",
+            "cargo --version && { cargo locate-project || true; } 2>&1 | grep -q 'could not find'",
+        ),
+        (
+            "git",
+            "rm -rf r && mkdir r && cd r && { git status || true; } 2>&1 | grep -q 'not a git repo'",
+        ),
         ("curl", "curl --version"),
     ];
     let mut tried = 0;
