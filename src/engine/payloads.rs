@@ -1,6 +1,6 @@
 use crate::journal::{Journal, JournalError};
 use crate::run::{AttemptReport, Payload, Record};
-use crate::value::{Digest, Json, limits};
+use crate::value::{Digest, Json, limits, read_back};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -31,8 +31,11 @@ impl Payloads {
                     return Ok(value);
                 }
                 let bytes = self.journal.blob(digest)?;
-                let value: Json = serde_json::from_slice(&bytes)
-                    .map_err(|e| JournalError::Broken(format!("blob {digest} is not JSON: {e}")))?;
+                let broken = |why: &dyn std::fmt::Display| {
+                    JournalError::Broken(format!("blob {digest} is not JSON: {why}"))
+                };
+                let text = std::str::from_utf8(&bytes).map_err(|e| broken(&e))?;
+                let value: Json = read_back(text).map_err(|e| broken(&e))?;
                 let value = Arc::new(value);
                 self.remember(*digest, value.clone());
                 Ok(value)

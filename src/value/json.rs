@@ -1,9 +1,19 @@
 use super::Digest;
+use serde::de::DeserializeOwned;
 
 /// A JSON value; objects keep the order in which their keys were written.
 pub type Json = serde_json::Value;
 /// A JSON object.
 pub type JsonMap = serde_json::Map<String, Json>;
+
+/// Reads JSON that we have written ourselves. Values from outside are at most 128 levels deep, which
+/// is where the reader of those stops; what we wrap around them must not make them unreadable.
+pub fn read_back<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    reader.disable_recursion_limit();
+    let value = T::deserialize(&mut reader)?;
+    reader.end().map(|()| value)
+}
 
 /// Canonical text for digests: compact, keys sorted at every level.
 pub fn canonical(value: &Json) -> String {

@@ -21,7 +21,7 @@ pub use digest::{Digest, Hasher};
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use ids::{DefinitionId, IdError, RunId, SpecialistId, StepId, ToolName};
 pub use instance::{InstanceKey, Segment};
-pub use json::{Json, JsonMap, canonical, json_text, kind_of};
+pub use json::{Json, JsonMap, canonical, json_text, kind_of, read_back};
 pub use money::Money;
 pub use outcome::{Failure, OutcomeKind, OutcomeSelector};
 pub use timestamp::Timestamp;

@@ -2,6 +2,7 @@
 
 mod architecture;
 mod attack;
+mod bounds;
 mod cli;
 mod conformance;
 mod definition;

@@ -127,7 +127,7 @@ impl Journal for SqliteJournal {
             self.read(|connection| read::number_of(connection, run))?;
             return Err(JournalError::Stale(run.to_string()));
         }
-        let bodies = write::bodies(events)?;
+        let bodies = write::bodies(events, &self.blobs)?;
         let mut chain = self.chains().get(run).copied().filter(|chain| chain.seq() == expected);
         let digests = chain.iter_mut().flat_map(|chain| chained(chain, at, epoch, &bodies));
         let digests = digests.collect();
@@ -140,7 +140,7 @@ impl Journal for SqliteJournal {
     }
 
     fn events(&self, run: &RunId, after: u64) -> Result<Vec<StoredEvent>, JournalError> {
-        self.read(|connection| read::events(connection, run, after))
+        self.read(|connection| read::events(connection, run, after, &self.blobs))
     }
 
     fn head(&self, run: &RunId) -> Result<Option<Digest>, JournalError> {

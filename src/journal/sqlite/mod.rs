@@ -5,6 +5,7 @@
 
 mod group_commit;
 mod journal;
+mod large;
 mod read;
 mod schema;
 mod syncer;

@@ -1,9 +1,11 @@
 //! The reads; each on a connection of its own, so that none waits for a writer.
 
+use super::large;
 use super::schema::{SEQ_BITS, base_position};
+use crate::journal::blob_store::BlobStore;
 use crate::journal::{Chain, InboxItem, JournalError, RunRow, StoredEvent};
 use crate::run::RunStatus;
-use crate::value::{Digest, RunId, Timestamp};
+use crate::value::{Digest, RunId, Timestamp, read_back};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 const ROW: &str = "SELECT run, definition, status, started_at, ended_at, epoch, kb_version, body
@@ -59,6 +61,7 @@ pub(super) fn events(
     connection: &Connection,
     run: &RunId,
     after: u64,
+    blobs: &BlobStore,
 ) -> Result<Vec<StoredEvent>, JournalError> {
     let base = base_position(number_of(connection, run)?);
     let from = base.saturating_add(after.min(u64::from(u32::MAX)) as i64);
@@ -71,7 +74,7 @@ pub(super) fn events(
         let (at, epoch): (i64, i64) = (row.get(1)?, row.get(2)?);
         let (seq, body) = ((position - base) as u64, row.get_ref(3)?);
         let body = body.as_str().map_err(|_| damaged(run.as_str(), &format!("event {seq}")))?;
-        let event = serde_json::from_str(body)
+        let event = read_back(&large::event_of(body, blobs)?)
             .map_err(|error| damaged(run.as_str(), &format!("event {seq}")).because(&error))?;
         let digest = digest(row, 4)?;
         Ok(StoredEvent { seq, at: Timestamp(at), epoch: epoch as u64, event, digest })

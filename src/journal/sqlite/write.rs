@@ -1,7 +1,9 @@
 //! The writes, each as work for one transaction.
 
 use super::group_commit::WorkError;
+use super::large;
 use super::schema::base_position;
+use crate::journal::blob_store::BlobStore;
 use crate::journal::{Chain, JournalError, NewRun};
 use crate::run::{Event, RunStatus};
 use crate::value::{Digest, RunId, Timestamp};
@@ -26,16 +28,14 @@ impl Append {
     }
 }
 
-/// Events as text, in order.
-pub(super) fn bodies(events: &[Event]) -> Result<Vec<String>, JournalError> {
-    events
-        .iter()
-        .map(|event| {
-            serde_json::to_string(event).map_err(|error| {
-                JournalError::Broken(format!("an event has no JSON form: {error}"))
-            })
-        })
-        .collect()
+/// Events as the texts of their rows, in order; what is too large for one is a blob by then.
+pub(super) fn bodies(events: &[Event], blobs: &BlobStore) -> Result<Vec<String>, JournalError> {
+    let body = |event: &Event| {
+        let text = serde_json::to_string(event)
+            .map_err(|error| JournalError::Broken(format!("an event has no JSON form: {error}")))?;
+        large::row_of(text, blobs)
+    };
+    events.iter().map(body).collect()
 }
 
 pub(super) fn append(connection: &Connection, append: &Append) -> Result<u64, WorkError> {
