@@ -32,4 +32,14 @@ impl Request {
     pub fn idempotency_key(&self) -> String {
         format!("{}/{}/{}", self.run, self.instance, self.iteration)
     }
+
+    /// What every process of the attempt is told about itself, a specialist's shells too.
+    pub fn identity(&self) -> [(String, String); 4] {
+        [
+            ("KB_RUN".to_owned(), self.run.to_string()),
+            ("KB_STEP".to_owned(), self.instance.to_string()),
+            ("KB_ATTEMPT".to_owned(), self.attempt.to_string()),
+            ("KB_IDEMPOTENCY_KEY".to_owned(), self.idempotency_key()),
+        ]
+    }
 }

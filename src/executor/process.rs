@@ -60,7 +60,7 @@ fn spawn(toolbox: &Toolbox, request: &Request, command: &RunWork) -> Result<Spaw
         }
     };
     let mut env = request.env.clone();
-    env.extend(identity(request));
+    env.extend(request.identity());
     Ok(Spawn {
         argv,
         cwd: toolbox.workspace().cwd(&request.cwd).map_err(|error| Box::new(error.failure()))?,
@@ -70,16 +70,6 @@ fn spawn(toolbox: &Toolbox, request: &Request, command: &RunWork) -> Result<Spaw
         idle: request.idle,
         max_stream: limits::STREAM_BYTES,
     })
-}
-
-/// What a step's processes are told about themselves (DESIGN §4 c).
-pub(super) fn identity(request: &Request) -> [(String, String); 4] {
-    [
-        ("KB_RUN".to_owned(), request.run.to_string()),
-        ("KB_STEP".to_owned(), request.instance.to_string()),
-        ("KB_ATTEMPT".to_owned(), request.attempt.to_string()),
-        ("KB_IDEMPOTENCY_KEY".to_owned(), request.idempotency_key()),
-    ]
 }
 
 fn outcome(argv: &[String], exited: Exited, parse: OutputParse) -> Outcome {

@@ -1,6 +1,6 @@
 //! `tool:` steps: one call, with the author's word as its approval.
 
-use super::process::{identity, stopped};
+use super::process::stopped;
 use crate::attempt::{Context, Outcome, Progress, Request};
 use crate::diagnostic::Code;
 use crate::evidence::InvocationStatus;
@@ -28,7 +28,7 @@ pub(super) async fn call(
     }
     context.recorder.progress(Progress::Tool(tool.to_owned()));
     let mut env = request.env.clone();
-    env.extend(identity(request));
+    env.extend(request.identity());
     let call = Call {
         id,
         tool: tool.to_owned(),

@@ -64,6 +64,8 @@ impl Attempt<'_> {
 
     fn tool_call(&self, pending: &PendingCall) -> Call {
         let specialist = &self.work.specialist;
+        let mut env = self.request.env.clone();
+        env.extend(self.request.identity());
         Call {
             id: pending.id.clone(),
             tool: pending.tool.clone(),
@@ -72,7 +74,7 @@ impl Attempt<'_> {
                 id: specialist.id.to_string(),
                 whitelist: self.whitelist.clone(),
             },
-            env: self.request.env.clone(),
+            env,
             cwd: self.request.cwd.clone(),
             evidence: self.request.evidence,
         }

@@ -5,6 +5,7 @@ mod attack;
 mod bounds;
 mod cli;
 mod conformance;
+mod crash;
 mod definition;
 mod demo;
 mod disk;

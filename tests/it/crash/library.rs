@@ -1,0 +1,513 @@
+//! Every write of a run as the last thing that its holder did, or the first that it did not do.
+
+use super::dice::Dice;
+use super::law::{Count, Life, hold};
+use super::ledger::{self, Line};
+use super::mortal::{Fate, Mortal, Side};
+use super::project::{self, LEDGER};
+use super::transitions;
+use super::work::{Models, Worker};
+use crate::proof;
+use crate::scratch::Scratch;
+use kb::definition::{Catalog, load};
+use kb::engine::{Command, EngineError, Opening, Parts, Secrets, Setup, Summary, Update, drive};
+use kb::executor::LocalExecutor;
+use kb::journal::sqlite::SqliteJournal;
+use kb::journal::{Journal, JournalError, NewRun};
+use kb::plan::Plan;
+use kb::process::{BaseEnvironment, Supervisor};
+use kb::project::Project;
+use kb::run::{Event, Rules, RunStatus};
+use kb::specialist::SpecialistRunner;
+use kb::tool::{Approvals, Toolbox, ToolboxParts, Workspace, sandbox_level};
+use kb::value::{Digest, Json, JsonMap, RunId, Timestamp};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use tokio::sync::mpsc::unbounded_channel;
+
+/// A run that needs more holders than this never ends.
+const HOLDERS: usize = 40;
+
+/// What somebody wants of the run, once the events say so; asked after each of them.
+type Wish = fn(&[Event]) -> Option<Wanted>;
+
+enum Wanted {
+    /// At the terminal; again of the next holder, where this one died without a word of it.
+    Here(Command),
+    /// From another process, which was told that it is taken: never again.
+    There(&'static str),
+}
+
+/// A playbook and what is wanted of it.
+struct Story {
+    name: &'static str,
+    /// `None`: the project of 31 steps.
+    playbook: Option<&'static str>,
+    wish: Wish,
+    /// The first holder always dies when it has stored such an event.
+    omen: Option<fn(&Event) -> bool>,
+    /// How it has to end.
+    ends: RunStatus,
+}
+
+fn nothing(_: &[Event]) -> Option<Wanted> {
+    None
+}
+
+fn has(events: &[Event], wanted: fn(&Event) -> bool) -> bool {
+    events.iter().any(wanted)
+}
+
+fn began(events: &[Event]) -> bool {
+    has(events, |e| matches!(e, Event::Started { .. }))
+}
+
+const STORIES: [Story; 7] = [
+    Story { name: "usual", playbook: None, wish: nothing, omen: None, ends: RunStatus::Succeeded },
+    Story {
+        name: "cancelled",
+        playbook: Some(
+            "steps:
+  - {id: long, run: [bash, step.sh, hang, forever]}
+  - {id: after, dependsOn: [long], run: [bash, step.sh, say, never]}
+finally: [{id: tidy, run: [bash, step.sh, keep, out/tidy, '{{run.status}}']}]
+",
+        ),
+        wish: |events| {
+            let asked = has(events, |e| matches!(e, Event::CancelRequested { .. }));
+            (began(events) && !asked).then(|| Wanted::Here(Command::Cancel("somebody".into())))
+        },
+        omen: None,
+        ends: RunStatus::Cancelled,
+    },
+    Story {
+        name: "cancelled from elsewhere",
+        playbook: Some(
+            "steps:
+  - {id: long, run: [bash, step.sh, hang, forever]}
+  - {id: after, dependsOn: [long], run: [bash, step.sh, say, never]}
+",
+        ),
+        wish: |events| began(events).then_some(Wanted::There("cancel")),
+        omen: None,
+        ends: RunStatus::Cancelled,
+    },
+    Story {
+        name: "drained",
+        playbook: Some(
+            "steps:
+  - {id: a, run: [bash, step.sh, keep, out/a, a]}
+  - {id: b, dependsOn: [a], run: [bash, step.sh, keep, out/b, b]}
+  - {id: c, dependsOn: [b], run: [bash, step.sh, keep, out/c, c]}
+",
+        ),
+        wish: |events| {
+            let asked = has(events, |e| matches!(e, Event::Draining { .. }));
+            (began(events) && !asked).then(|| Wanted::Here(Command::Drain("SIGINT".into())))
+        },
+        omen: None,
+        ends: RunStatus::Succeeded,
+    },
+    Story {
+        name: "expired",
+        playbook: Some(
+            "limits: {timeout: 20ms}
+steps: [{id: long, run: [bash, step.sh, hang, forever]}]
+finally: [{id: tidy, run: [bash, step.sh, keep, out/tidy, '{{run.status}}']}]
+",
+        ),
+        wish: nothing,
+        omen: None,
+        ends: RunStatus::Failed,
+    },
+    Story {
+        name: "approved",
+        playbook: Some(
+            "steps:
+  - {id: pay, retrySafe: false, run: [bash, step.sh, keep, out/pay, paid]}
+  - {id: after, dependsOn: [pay], run: [bash, step.sh, keep, out/after, after]}
+",
+        ),
+        wish: nothing,
+        omen: Some(|event| matches!(event, Event::Started { .. })),
+        ends: RunStatus::Succeeded,
+    },
+    Story {
+        name: "retried",
+        playbook: Some(
+            "steps:
+  - {id: a, run: [bash, step.sh, keep, out/a, a]}
+  - {id: each, dependsOn: [a], forEach: [x, y, z], run: [bash, step.sh, if-mended, 'out/{{item}}']}
+  - {id: b, run: [bash, step.sh, keep, out/b, '{{each.output | join}}']}
+finally: [{id: tidy, run: [bash, step.sh, keep, out/tidy, '{{run.status}}']}]
+",
+        ),
+        wish: nothing,
+        omen: None,
+        ends: RunStatus::Succeeded,
+    },
+];
+
+struct NoSecrets;
+
+impl Secrets for NoSecrets {
+    fn by_name(&self, _: &str) -> Option<String> {
+        None
+    }
+    fn by_reference(&self, _: &str) -> Option<String> {
+        None
+    }
+}
+
+/// One run in a project of its own, on the fastest disk that there is.
+struct House<'a> {
+    story: &'a Story,
+    scratch: Scratch,
+    catalog: Catalog,
+    plan: Arc<Plan>,
+    run: RunId,
+    worker: Arc<Worker>,
+    models: Arc<Models>,
+    posted: Arc<AtomicBool>,
+}
+
+/// Where a holder left the run.
+enum Left {
+    Summary(Box<Summary>),
+    Killed,
+}
+
+impl<'a> House<'a> {
+    fn of(story: &'a Story) -> House<'a> {
+        let scratch = project::scratch();
+        if let Some(body) = story.playbook {
+            scratch.write("playbooks/p.yml", &format!("schema: kb.playbook/1\nid: p\n{body}"));
+        }
+        let (files, problems) = Project::at(&scratch.root()).definition_files();
+        assert!(problems.is_empty(), "{problems:?}");
+        let (catalog, diagnostics) = load(files);
+        assert!(diagnostics.iter().all(|d| !d.is_error()), "{diagnostics:?}");
+        let (plan, problems) = Plan::build(&catalog.playbooks["p"], &catalog);
+        let plan = Arc::new(plan.unwrap_or_else(|| panic!("{problems:?}")));
+        let (script, _, diagnostics) =
+            kb::definition::load_script("script.yml", scratch.read("script.yml").as_bytes());
+        let script = Arc::new(script.unwrap_or_else(|| panic!("{diagnostics:?}")));
+        let worker = Arc::new(Worker::at(scratch.root()));
+        let models = Arc::new(Models::of(script));
+        let run = RunId::new("r1").unwrap();
+        let posted = Arc::default();
+        House { story, scratch, catalog, plan, run, worker, models, posted }
+    }
+
+    fn state_dir(&self) -> PathBuf {
+        self.scratch.root().parent().unwrap().join("state")
+    }
+
+    fn executor(&self) -> LocalExecutor {
+        let toolbox = Arc::new(Toolbox::new(ToolboxParts {
+            workspace: Workspace::open(&self.scratch.root(), &[], &[self.state_dir()]).unwrap(),
+            supervisor: Supervisor::new(BaseEnvironment::from_process(&[])),
+            settings: self.catalog.settings.clone(),
+            approvals: Approvals { yes: true },
+            redactor: Arc::default(),
+            sandbox: sandbox_level(),
+        }));
+        let provider = self.models.clone();
+        let runner = SpecialistRunner { provider, toolbox: toolbox.clone() };
+        LocalExecutor::new(toolbox, Some(Arc::new(runner)))
+    }
+
+    /// One holder, from taking hold to its end or its death, in a runtime that dies with it.
+    fn live(&self, fate: Arc<Fate>) -> Left {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let inner = SqliteJournal::open(&self.state_dir(), Default::default()).unwrap();
+        let journal = Arc::new(Mortal::new(inner, fate.clone()));
+        let lived = self.open(&*journal).and_then(|(epoch, opening)| {
+            match runtime.block_on(self.drive(journal.clone(), epoch, opening)) {
+                Ok(summary) => Ok(summary),
+                Err(EngineError::Journal(error)) => Err(error),
+                Err(error) => panic!("{error}"),
+            }
+        });
+        drop(runtime);
+        match lived {
+            Ok(summary) => Left::Summary(Box::new(summary)),
+            Err(_) if fate.is_dead() => Left::Killed,
+            Err(error) => panic!("{}: {error}", self.story.name),
+        }
+    }
+
+    /// What a user does next: begins, goes on, re-opens or answers.
+    fn open(&self, journal: &Mortal) -> Result<(u64, Opening), JournalError> {
+        let start = || Opening::Start {
+            digest: Digest::of("frozen"),
+            environment: json!({"sandbox": "none"}),
+        };
+        let row = match journal.run(&self.run) {
+            Ok(row) => row,
+            Err(JournalError::NoRun(_)) => {
+                let (run, definition) = (self.run.clone(), "p".to_owned());
+                let new = NewRun { run, definition, at: Timestamp(1), frozen: Json::Null };
+                return Ok((journal.create(new)?, start()));
+            }
+            Err(error) => return Err(error),
+        };
+        let epoch = journal.take(&self.run)?;
+        let events = journal.events(&self.run, 0)?;
+        let waits = matches!(row.status, RunStatus::Waiting);
+        let opening = if events.is_empty() {
+            start()
+        } else if row.status.has_ended() {
+            self.scratch.write("mended", "");
+            Opening::Retry { from: Vec::new() }
+        } else if waits {
+            Opening::Answer { step: None, approved: true, by: "somebody".into() }
+        } else {
+            Opening::Resume
+        };
+        Ok((epoch, opening))
+    }
+
+    async fn drive(
+        &self,
+        journal: Arc<Mortal>,
+        epoch: u64,
+        opening: Opening,
+    ) -> Result<Summary, EngineError> {
+        let (orders, commands) = unbounded_channel();
+        let (updates, mut news) = unbounded_channel();
+        let events = journal.events(&self.run, 0)?;
+        let mut seen: Vec<Event> = events.into_iter().map(|stored| stored.event).collect();
+        let (wish, run, posted) = (self.story.wish, self.run.clone(), self.posted.clone());
+        let state_dir = self.state_dir();
+        tokio::spawn(async move {
+            let mut asked = false;
+            loop {
+                match wish(&seen).filter(|_| !asked) {
+                    Some(Wanted::Here(command)) => drop(orders.send(command)),
+                    Some(Wanted::There(kind)) if !posted.swap(true, Ordering::SeqCst) => {
+                        let other = SqliteJournal::open(&state_dir, Default::default()).unwrap();
+                        other.post(&run, "once", kind, json!({"by": "another"})).unwrap();
+                    }
+                    _ => {}
+                }
+                asked |= wish(&seen).is_some();
+                match news.recv().await {
+                    Some(Update::Stored(stored)) => seen.push(stored.event),
+                    Some(Update::Progress { .. }) => {}
+                    None => return,
+                }
+            }
+        });
+        let parts = Parts {
+            journal,
+            executor: Arc::new(self.worker.before(self.executor())),
+            secrets: Arc::new(NoSecrets),
+            redactor: Arc::default(),
+        };
+        let setup = Setup {
+            run: self.run.clone(),
+            epoch,
+            plan: self.plan.clone(),
+            params: Arc::new(json!({})),
+            rules: Rules { max_parallel: 3, ..Rules::default() },
+            opening,
+            updates: Some(updates),
+            commands,
+        };
+        drive(parts, setup, JsonMap::new()).await
+    }
+
+    /// What did not work, for people.
+    fn failures(&self) -> Vec<String> {
+        let fails = |event: &Event| match event {
+            Event::Ended { instance, failure: Some(failure), tolerated: false, .. } => {
+                Some(format!("{instance:?} {failure}"))
+            }
+            Event::RunEnded { failure: Some(failure), .. } => Some(format!("the run: {failure}")),
+            _ => None,
+        };
+        self.life(false).events.iter().filter_map(|stored| fails(&stored.event)).collect()
+    }
+
+    fn lines(&self) -> Vec<Line> {
+        ledger::read(&self.scratch.root().join(LEDGER))
+    }
+
+    fn life(&self, killed: bool) -> Life {
+        let lines = self.lines().len();
+        let journal = SqliteJournal::open(&self.state_dir(), Default::default()).unwrap();
+        let events = journal.events(&self.run, 0).unwrap_or_default();
+        Life { events, lines, killed }
+    }
+}
+
+/// How a run went that was killed at these writes, one a holder.
+struct Ended {
+    count: Count,
+    /// Writes of all its holders.
+    writes: usize,
+    files: BTreeMap<String, String>,
+    outputs: Option<Json>,
+    /// What each kill met: `append before`, `runStarted after`.
+    met: BTreeSet<String>,
+}
+
+/// `death` says at which of its writes a holder dies, by the number of holders before it and of their
+/// writes.
+fn play(
+    story: &Story,
+    label: &str,
+    death: impl Fn(usize, usize) -> Option<(usize, Side)>,
+) -> Ended {
+    let house = House::of(story);
+    let (mut lives, mut met, mut writes) = (Vec::new(), BTreeSet::new(), 0);
+    let outputs = loop {
+        assert!(lives.len() < HOLDERS, "{} at {label}: the run never ends", story.name);
+        let omen = story.omen.filter(|_| lives.is_empty());
+        let fate = Arc::new(Fate::at(death(lives.len(), writes), omen));
+        let left = house.live(fate.clone());
+        writes += fate.writes();
+        let life = house.life(matches!(left, Left::Killed));
+        met.extend(fate.met());
+        lives.push(life);
+        match left {
+            Left::Summary(summary) if summary.status == story.ends => break summary.outputs,
+            Left::Summary(summary) => {
+                let goes_on = matches!(summary.status, RunStatus::Waiting | RunStatus::Interrupted);
+                let retry = story.name == "retried" && summary.status == RunStatus::Failed;
+                let failed = || house.failures();
+                assert!(
+                    goes_on || retry,
+                    "{} at {label}: {} {:#?}",
+                    story.name,
+                    summary.status,
+                    failed()
+                );
+            }
+            Left::Killed => {
+                // A cancelled or expired run that ended just before its holder died.
+                let journal = SqliteJournal::open(&house.state_dir(), Default::default()).unwrap();
+                if journal.run(&house.run).is_ok_and(|row| row.status == story.ends) {
+                    break None;
+                }
+            }
+        }
+    };
+    let counted = hold(&house.run, &house.plan, &lives, &house.lines());
+    let count = counted.unwrap_or_else(|broken| panic!("{} at {label}: {broken}", story.name));
+    house.models.hold(&lives.last().unwrap().events, count.kills);
+    let outputs = outputs.and_then(|o| o.as_inline().map(|value| (**value).clone()));
+    Ended { count, writes, files: project::result(&house.scratch.root()), outputs, met }
+}
+
+/// Plays a story to its end with a kill at one write, for all writes or for some of them; two at a
+/// time.
+fn at_every_write(story: &Story, stride: usize) -> (Count, BTreeSet<String>) {
+    let usual = play(story, "undisturbed", |_, _| None);
+    let points: Vec<(usize, Side)> = (1..=usual.writes)
+        .flat_map(|write| [(write, Side::Before), (write, Side::After)])
+        .step_by(stride)
+        .collect();
+    let next = AtomicUsize::new(0);
+    let sums = Mutex::new((Count::default(), BTreeSet::new()));
+    let work = || {
+        while let Some(point) = points.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let (write, side) = *point;
+            let death = |_, before| Some((write.checked_sub(before)?, side));
+            let ended = play(story, &format!("{point:?}"), death);
+            assert_eq!(ended.files, usual.files, "{} at {point:?}", story.name);
+            if ended.outputs.is_some() {
+                assert_eq!(ended.outputs, usual.outputs, "{} at {point:?}", story.name);
+            }
+            let mut sums = sums.lock().unwrap();
+            sums.0 += ended.count;
+            sums.1.extend(ended.met);
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(work);
+        scope.spawn(work);
+    });
+    sums.into_inner().unwrap()
+}
+
+#[test]
+fn a_holder_may_die_before_and_after_every_write() {
+    let mut count = Count::default();
+    let mut met = BTreeSet::new();
+    for story in &STORIES {
+        // The quick form takes every write of the short stories and some of the long one.
+        let stride = if story.playbook.is_some() || proof::is_full() { 1 } else { 5 };
+        let (counted, writes) = at_every_write(story, stride);
+        count += counted;
+        met.extend(writes);
+    }
+    let missing: Vec<String> = ["append", "create", "take", "taken", "blob"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(transitions::all())
+        .flat_map(|name| [format!("{name} before"), format!("{name} after")])
+        .filter(|point| !met.contains(point))
+        .collect();
+    if proof::is_full() {
+        assert_eq!(missing, Vec::<String>::new(), "nothing was ever killed there");
+    }
+    proof::record(
+        "crash points: every write of the engine, before and after",
+        None,
+        [
+            ("kills", count.kills),
+            ("kinds of points", met.len() as u64),
+            ("lost", count.lost),
+            ("repeated", count.repeated),
+            ("in flight twice", count.twice),
+        ],
+    );
+}
+
+/// Several deaths in a row, each at one of the first writes of a holder: it may die while it takes the
+/// run over, and die again.
+#[test]
+fn holders_may_die_one_after_the_other() {
+    let runs = proof::amount("KB_CRASH_CHAINS", 8, 150);
+    let usual = play(&STORIES[0], "undisturbed", |_, _| None);
+    let next = AtomicUsize::new(0);
+    let sum = Mutex::new(Count::default());
+    let work = || {
+        while let number = next.fetch_add(1, Ordering::Relaxed)
+            && number < runs
+        {
+            let mut dice = Dice::of(number as u64);
+            let deaths: Vec<(usize, Side)> = (0..12)
+                .map(|_| {
+                    (
+                        dice.below(20) as usize + 1,
+                        [Side::Before, Side::After][dice.below(2) as usize],
+                    )
+                })
+                .collect();
+            let label = format!("chain {number}");
+            let ended = play(&STORIES[0], &label, |holder, _| deaths.get(holder).copied());
+            assert_eq!(ended.files, usual.files, "{label}: {deaths:?}");
+            *sum.lock().unwrap() += ended.count;
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(work);
+        scope.spawn(work);
+    });
+    let count = sum.into_inner().unwrap();
+    proof::record(
+        "crash points: holders that die one after the other",
+        Some(0),
+        [
+            ("runs", runs as u64),
+            ("kills", count.kills),
+            ("of those while taking over", count.recoveries),
+        ],
+    );
+}

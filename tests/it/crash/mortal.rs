@@ -1,0 +1,167 @@
+use super::transitions;
+use kb::journal::sqlite::SqliteJournal;
+use kb::journal::{Durability, InboxItem, Journal, JournalError, NewRun, RunRow, StoredEvent};
+use kb::run::{Event, RunStatus};
+use kb::value::{Digest, Json, RunId, Timestamp};
+use std::sync::Mutex;
+
+/// Whether a holder dies with its write done or not done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Before,
+    After,
+}
+
+/// When a holder dies: at its n-th write, or once it has stored an event like this.
+pub(super) struct Fate {
+    death: Option<(usize, Side)>,
+    omen: Option<fn(&Event) -> bool>,
+    lived: Mutex<Lived>,
+}
+
+#[derive(Default)]
+struct Lived {
+    writes: usize,
+    dead: bool,
+    met: Vec<String>,
+}
+
+impl Fate {
+    pub(super) fn at(death: Option<(usize, Side)>, omen: Option<fn(&Event) -> bool>) -> Fate {
+        Fate { death, omen, lived: Mutex::default() }
+    }
+
+    pub(super) fn is_dead(&self) -> bool {
+        self.lived.lock().unwrap().dead
+    }
+
+    pub(super) fn writes(&self) -> usize {
+        self.lived.lock().unwrap().writes
+    }
+
+    /// What the write was at which it died: `append before`, and for each event in it
+    /// `runStarted before`.
+    pub(super) fn met(&self) -> Vec<String> {
+        self.lived.lock().unwrap().met.clone()
+    }
+
+    /// Does a write unless the holder is dead by then.
+    fn write<T>(
+        &self,
+        what: &str,
+        events: &[Event],
+        write: impl FnOnce() -> Result<T, JournalError>,
+    ) -> Result<T, JournalError> {
+        let mut lived = self.lived.lock().unwrap();
+        if lived.dead {
+            return Err(dead());
+        }
+        lived.writes += 1;
+        let due = self.death.filter(|(at, _)| *at == lived.writes).map(|(_, side)| side);
+        let omen = self.omen.is_some_and(|omen| events.iter().any(omen));
+        let now = due.or(omen.then_some(Side::After));
+        lived.dead = now.is_some();
+        if let Some(side) = now {
+            let side = if side == Side::Before { "before" } else { "after" };
+            let names = events.iter().flat_map(transitions::names).chain([what.to_owned()]);
+            lived.met = names.map(|name| format!("{name} {side}")).collect();
+        }
+        if now == Some(Side::Before) {
+            return Err(dead());
+        }
+        let done = write();
+        if lived.dead { Err(dead()) } else { done }
+    }
+
+    fn read<T>(&self, read: impl FnOnce() -> Result<T, JournalError>) -> Result<T, JournalError> {
+        if self.is_dead() { Err(dead()) } else { read() }
+    }
+}
+
+fn dead() -> JournalError {
+    JournalError::Broken("its holder was killed".into())
+}
+
+/// A journal whose holder dies at one of its writes. From then on nothing that the holder does has
+/// any effect; what it had stored is there for the next.
+pub(super) struct Mortal {
+    inner: SqliteJournal,
+    fate: std::sync::Arc<Fate>,
+}
+
+impl Mortal {
+    pub(super) fn new(inner: SqliteJournal, fate: std::sync::Arc<Fate>) -> Mortal {
+        Mortal { inner, fate }
+    }
+}
+
+impl Journal for Mortal {
+    fn create(&self, new: NewRun) -> Result<u64, JournalError> {
+        self.fate.write("create", &[], || self.inner.create(new))
+    }
+
+    fn take(&self, run: &RunId) -> Result<u64, JournalError> {
+        self.fate.write("take", &[], || self.inner.take(run))
+    }
+
+    fn release(&self, run: &RunId, epoch: u64) {
+        if !self.fate.is_dead() {
+            self.inner.release(run, epoch);
+        }
+    }
+
+    fn append(
+        &self,
+        run: &RunId,
+        epoch: u64,
+        expected: u64,
+        at: Timestamp,
+        events: &[Event],
+        status: RunStatus,
+        durability: Durability,
+    ) -> Result<u64, JournalError> {
+        self.fate.write("append", events, || {
+            self.inner.append(run, epoch, expected, at, events, status, durability)
+        })
+    }
+
+    fn events(&self, run: &RunId, after: u64) -> Result<Vec<StoredEvent>, JournalError> {
+        self.fate.read(|| self.inner.events(run, after))
+    }
+
+    fn run(&self, run: &RunId) -> Result<RunRow, JournalError> {
+        self.fate.read(|| self.inner.run(run))
+    }
+
+    fn list(&self) -> Result<Vec<RunRow>, JournalError> {
+        self.fate.read(|| self.inner.list())
+    }
+
+    fn find(&self, text: &str) -> Result<RunId, JournalError> {
+        self.fate.read(|| self.inner.find(text))
+    }
+
+    fn put_blob(&self, bytes: &[u8]) -> Result<Digest, JournalError> {
+        self.fate.write("blob", &[], || self.inner.put_blob(bytes))
+    }
+
+    fn blob(&self, digest: &Digest) -> Result<Vec<u8>, JournalError> {
+        self.fate.read(|| self.inner.blob(digest))
+    }
+
+    fn post(&self, run: &RunId, key: &str, kind: &str, body: Json) -> Result<(), JournalError> {
+        self.fate.write("post", &[], || self.inner.post(run, key, kind, body))
+    }
+
+    fn inbox(&self, run: &RunId) -> Result<Vec<InboxItem>, JournalError> {
+        self.fate.read(|| self.inner.inbox(run))
+    }
+
+    fn taken(&self, run: &RunId, ids: &[i64]) -> Result<(), JournalError> {
+        self.fate.write("taken", &[], || self.inner.taken(run, ids))
+    }
+
+    fn is_held(&self, run: &RunId) -> Result<bool, JournalError> {
+        self.fate.read(|| self.inner.is_held(run))
+    }
+}
