@@ -441,7 +441,7 @@ fn a_holder_may_die_before_and_after_every_write() {
     let mut met = BTreeSet::new();
     for story in &STORIES {
         // The quick form takes every write of the short stories and some of the long one.
-        let stride = if story.playbook.is_some() || proof::is_full() { 1 } else { 5 };
+        let stride = if story.playbook.is_some() || proof::is_full() { 1 } else { 11 };
         let (counted, writes) = at_every_write(story, stride);
         count += counted;
         met.extend(writes);
@@ -473,7 +473,7 @@ fn a_holder_may_die_before_and_after_every_write() {
 /// run over, and die again.
 #[test]
 fn holders_may_die_one_after_the_other() {
-    let runs = proof::amount("KB_CRASH_CHAINS", 8, 150);
+    let runs = proof::amount("KB_CRASH_CHAINS", 4, 150);
     let usual = play(&STORIES[0], "undisturbed", |_, _| None);
     let next = AtomicUsize::new(0);
     let sum = Mutex::new(Count::default());

@@ -129,6 +129,10 @@ impl Journal for Mortal {
         self.fate.read(|| self.inner.events(run, after))
     }
 
+    fn head(&self, run: &RunId) -> Result<Option<Digest>, JournalError> {
+        self.fate.read(|| self.inner.head(run))
+    }
+
     fn run(&self, run: &RunId) -> Result<RunRow, JournalError> {
         self.fate.read(|| self.inner.run(run))
     }
