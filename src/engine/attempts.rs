@@ -34,8 +34,13 @@ pub(super) enum Message {
     },
     /// The attempt is over.
     Ended { instance: InstanceIx, attempt: u32, report: Box<AttemptReport> },
-    /// The gate has spoken.
-    Judged { instance: InstanceIx, attempt: u32, verification: Box<Verification> },
+    /// The gate has spoken, from what was observed.
+    Judged {
+        instance: InstanceIx,
+        attempt: u32,
+        observed: Option<Box<Record>>,
+        verification: Box<Verification>,
+    },
     /// The secrets of an effect are at hand, or cannot be had.
     Fetched { instance: InstanceIx, attempt: u32, effect: Box<Effect>, fetched: Fetched },
     /// The journal's blobs cannot be written.
@@ -141,6 +146,7 @@ fn masked(record: Record, redactor: &Redactor) -> Record {
                 change.path = redactor.mask_text(&change.path).into_owned();
             }
         }
+        Record::Observed { basis } => *basis = mask(basis.clone()),
         Record::Compression { summary: text, .. } | Record::Note { text } => {
             *text = redactor.mask_text(text).to_string();
         }
@@ -266,12 +272,19 @@ pub(super) async fn verify(
 ) {
     let looked =
         AssertUnwindSafe(parts.executor.verify(request, scope, cancel)).catch_unwind().await;
-    let verification =
+    let mut verification =
         looked.unwrap_or_else(|_| broken_gate("the gate itself broke; please report it"));
-    let verification = masked_verification(verification, &line.redactor);
+    let observed = verification.basis.take().map(|basis| {
+        let observed = Record::Observed { basis: Payload::Inline(basis) };
+        line.payloads.store_record(masked(observed, &line.redactor)).map(Box::new)
+    });
+    let verification = Box::new(masked_verification(verification, &line.redactor));
     let (instance, attempt) = (line.instance, line.attempt);
-    let verification = Box::new(verification);
-    let _ = line.messages.send(Message::Judged { instance, attempt, verification });
+    let message = match observed.transpose() {
+        Ok(observed) => Message::Judged { instance, attempt, observed, verification },
+        Err(error) => Message::Broken(error),
+    };
+    let _ = line.messages.send(message);
 }
 
 /// The same failure without the values of secrets.

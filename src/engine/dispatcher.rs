@@ -298,8 +298,11 @@ impl Dispatcher {
                 self.cancels.remove(&instance);
                 self.tell(Input::AttemptEnded { instance, attempt, report: *report });
             }
-            Message::Judged { instance, attempt, verification } => {
+            Message::Judged { instance, attempt, observed, verification } => {
                 self.cancels.remove(&instance);
+                if let Some(record) = observed {
+                    self.tell(Input::Recorded { instance, attempt, record });
+                }
                 let verification = *verification;
                 self.tell(Input::Judged { instance, attempt, verification });
             }

@@ -42,7 +42,10 @@ impl Folded {
                 if let Record::ToolResult { invocation, .. } = &**record {
                     self.traces.entry(*instance).or_default().push(invocation.clone());
                 }
-                self.histories.entry(*instance).or_default().push((**record).clone());
+                // What a gate saw is for whoever checks its verdict; no attempt goes on from it.
+                if !matches!(**record, Record::Observed { .. }) {
+                    self.histories.entry(*instance).or_default().push((**record).clone());
+                }
             }
             Event::Started { instance, .. } | Event::AttemptEnded { instance, .. } => {
                 self.histories.remove(instance);

@@ -75,6 +75,7 @@ impl Payloads {
             Record::ModelCall { text, .. } => *text = self.store(text.clone())?,
             Record::ToolCall { args, .. } => *args = self.store(args.clone())?,
             Record::ToolResult { result, .. } => *result = self.store(result.clone())?,
+            Record::Observed { basis } => *basis = self.store(basis.clone())?,
             Record::Compression { .. } | Record::Note { .. } => {}
         }
         Ok(record)
@@ -88,6 +89,7 @@ impl Payloads {
             Record::ModelCall { text, .. } => *text = inline(text)?,
             Record::ToolCall { args, .. } => *args = inline(args)?,
             Record::ToolResult { result, .. } => *result = inline(result)?,
+            Record::Observed { basis } => *basis = inline(basis)?,
             Record::Compression { .. } | Record::Note { .. } => {}
         }
         Ok(record)

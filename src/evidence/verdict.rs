@@ -1,6 +1,7 @@
 use crate::value::Json;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::sync::Arc;
 
 /// What a gate says (000 §18.4). Better an honest `inconclusive` than a false `passed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -65,6 +66,9 @@ pub struct Verification {
     pub reason: Option<String>,
     /// Each check, in order.
     pub checks: Vec<CheckDetail>,
+    /// What it was found from, on its way to the journal, which keeps it as a record of its own.
+    #[serde(skip)]
+    pub basis: Option<Arc<Json>>,
 }
 
 impl CheckDetail {
@@ -83,6 +87,6 @@ impl Verification {
             |c: &&CheckDetail| c.verdict == verdict && (verdict != Verdict::Passed || c.warns());
         let told = checks.iter().find(speaks);
         let reason = told.map(|c| c.reason.clone().unwrap_or_else(|| c.check.clone()));
-        Verification { verdict, confidence, reason, checks }
+        Verification { verdict, confidence, reason, checks, basis: None }
     }
 }

@@ -8,7 +8,8 @@ use crate::evidence::{CheckDetail, Confidence, Verdict, Verification};
 use crate::expression::{EvalError, Scope, Template};
 use crate::tool::Toolbox;
 use crate::value::Failure;
-use crate::verify::{Criterion, FileCriterion, Gate, asks, judge};
+use crate::verify::{Basis, Criterion, FileCriterion, Gate, Observations, asks, judge};
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// From so many recorded changes on, the verdict is found away from the threads that wait for events.
@@ -44,10 +45,16 @@ pub async fn run_gate(
     let seen = observer.observe(asks(&gate)).await;
     let changes: usize = gate.trace.iter().map(|call| call.changes.len()).sum();
     if changes < LARGE {
-        return judge(&gate, &seen);
+        return judged(&gate, &seen);
     }
-    let judged = tokio::task::spawn_blocking(move || judge(&gate, &seen)).await;
+    let judged = tokio::task::spawn_blocking(move || judged(&gate, &seen)).await;
     judged.unwrap_or_else(|_| unjudged())
+}
+
+/// The verdict with what it was found from.
+fn judged(gate: &Gate, seen: &Observations) -> Verification {
+    let basis = serde_json::to_value(Basis::of(gate, seen)).ok().map(Arc::new);
+    Verification { basis, ..judge(gate, seen) }
 }
 
 /// The verdict of a judge that was stopped.

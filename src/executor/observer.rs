@@ -3,7 +3,7 @@
 use crate::clock;
 use crate::process::{End, Exited, Spawn};
 use crate::tool::{PathError, Toolbox, Workspace};
-use crate::value::limits;
+use crate::value::{Json, limits};
 use crate::verify::{Ask, Ended, Observations, Ran, Seen, SeenFile, Unseen};
 use regex::bytes::Regex;
 use std::time::{Duration, Instant};
@@ -58,6 +58,7 @@ impl Observer<'_> {
             ended: Ended::NotStarted(reason),
             last_words: String::new(),
             duration_ms: 0,
+            process: Json::Null,
         };
         let cwd = match self.toolbox.workspace().cwd(self.cwd) {
             Ok(cwd) => cwd,
@@ -91,6 +92,7 @@ fn ran(exited: Exited) -> Ran {
     Ran {
         last_words: last(&exited.stderr).or_else(|| last(&exited.stdout)).unwrap_or_default(),
         duration_ms: exited.duration.as_millis() as u64,
+        process: Json::Null,
         ended: match exited.end {
             End::Code(code) => Ended::Code(code),
             End::Signal(signal) => Ended::Signal(signal),

@@ -101,6 +101,12 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Usage::is_none")]
         usage: Usage,
     },
+    /// What a gate looked at, recorded with its verdict so that this can be found again.
+    #[serde(rename_all = "camelCase")]
+    Observed {
+        /// As `verify` writes it.
+        basis: Payload,
+    },
     /// Something worth a line in the log: a repair turn, a fallback model, a warning.
     #[serde(rename_all = "camelCase")]
     Note {

@@ -265,7 +265,7 @@ impl Reader {
     }
 }
 
-fn find_run(journal: &SqliteJournal, name: &str) -> Result<RunId, ServiceError> {
+pub(super) fn find_run(journal: &SqliteJournal, name: &str) -> Result<RunId, ServiceError> {
     use crate::journal::JournalError;
     match journal.find(name) {
         Ok(run) => Ok(run),

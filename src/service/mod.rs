@@ -4,6 +4,7 @@
 //! command line and later servers map to messages and exit codes. Must never print, exit the process
 //! or read a terminal. Enter at [`here`], which gives the [`Project`] that almost everything takes.
 
+mod audit;
 mod changes;
 mod cuts;
 mod demonstration;
@@ -29,6 +30,7 @@ pub use crate::attempt::Progress;
 pub use crate::engine::{Command, Summary, Update};
 pub use crate::journal::JournalError;
 pub use crate::run::RunStatus;
+pub use audit::{Audit, Fault, audit_run};
 pub use changes::{SeenFile, StepChange, run_diff};
 pub use demonstration::{Demonstration, demonstration};
 pub use doctor::{Finding, Level, doctor};

@@ -130,7 +130,7 @@ impl Conversation {
                 self.body.drain(..(*covers as usize).min(self.body.len()));
                 self.summary = Some(summary.clone());
             }
-            Record::Note { .. } => {}
+            Record::Observed { .. } | Record::Note { .. } => {}
         }
         self.settle();
     }

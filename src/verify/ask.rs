@@ -1,9 +1,12 @@
 use crate::evidence::FileState;
+use crate::value::Json;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Something that has to be looked at before a gate can speak.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Ask {
     /// What one path is now, with its digest.
     Path(String),
@@ -27,7 +30,8 @@ pub enum Ask {
 pub type Observations = BTreeMap<Ask, Seen>;
 
 /// What was seen.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Seen {
     /// The state of a path; `None` where nothing is.
     Path(Result<Option<FileState>, Unseen>),
@@ -40,7 +44,8 @@ pub enum Seen {
 }
 
 /// Why something could not be looked at.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Unseen {
     /// Whether a rule forbids it (it leads out of the workspace), rather than that it did not work.
     pub denied: bool,
@@ -49,7 +54,8 @@ pub struct Unseen {
 }
 
 /// A file that a pattern names.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct SeenFile {
     /// Relative to the workspace, `/`-separated, NFC.
     pub path: String,
@@ -58,7 +64,8 @@ pub struct SeenFile {
 }
 
 /// How a command went.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Ran {
     /// Its end.
     pub ended: Ended,
@@ -66,10 +73,14 @@ pub struct Ran {
     pub last_words: String,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
+    /// Argv, cwd, digest of its environment, end, bytes cut; no verdict reads it.
+    #[serde(default, skip_serializing_if = "Json::is_null")]
+    pub process: Json,
 }
 
 /// The ways in which a checking command ends.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Ended {
     /// By itself, with this code.
     Code(i32),

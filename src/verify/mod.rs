@@ -7,6 +7,7 @@
 //! a model is none either, and what cannot be told is `inconclusive`.
 
 mod ask;
+mod basis;
 mod check;
 mod claim;
 mod file_check;
@@ -17,5 +18,6 @@ mod reconcile;
 mod recorded;
 
 pub use ask::{Ask, Ended, Observations, Ran, Seen, SeenFile, Unseen};
+pub use basis::{Basis, Incomplete};
 pub use gate::{Criterion, FileCriterion, Gate};
 pub use judge::{asks, judge};

@@ -20,7 +20,7 @@ pub(super) fn recorded(record: &Record) -> Option<Body> {
         }
         Record::ToolResult { turn, invocation, result } => tool_result(*turn, invocation, result),
         Record::Note { text } => note(text),
-        Record::Compression { .. } => return None,
+        Record::Compression { .. } | Record::Observed { .. } => return None,
     })
 }
 

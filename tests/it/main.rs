@@ -10,6 +10,7 @@ mod definition;
 mod demo;
 mod disk;
 mod engine;
+mod evidence;
 mod executor;
 mod expression;
 mod faults;

@@ -10,6 +10,7 @@ mod output;
 mod resume;
 mod retry;
 mod show;
+mod verify;
 
 use super::CliResult;
 use super::terminal::Terminal;
@@ -23,6 +24,7 @@ pub(super) enum Command {
     Events(events::Args),
     Output(output::Args),
     Diff(diff::Args),
+    Verify(verify::Args),
     Resume(resume::Args),
     Retry(retry::Args),
     Cancel(cancel::Args),
@@ -37,6 +39,7 @@ pub(super) fn run(command: Command, terminal: &mut Terminal) -> CliResult {
         Command::Events(args) => events::run(args, terminal),
         Command::Output(args) => output::run(args, terminal),
         Command::Diff(args) => diff::run(args, terminal),
+        Command::Verify(args) => verify::run(args, terminal),
         Command::Resume(args) => resume::run(args, terminal),
         Command::Retry(args) => retry::run(args, terminal),
         Command::Cancel(args) => cancel::run(args, terminal),

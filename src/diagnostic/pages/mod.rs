@@ -31,6 +31,7 @@ macro_rules! pages {
 
 mod definitions;
 mod environment;
+mod evidence;
 mod expressions;
 mod files;
 mod later;
@@ -50,6 +51,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Page> {
         tools::TABLE,
         models::TABLE,
         environment::TABLE,
+        evidence::TABLE,
         requests::TABLE,
         later::TABLE,
     ]

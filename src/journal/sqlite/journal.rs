@@ -1,16 +1,17 @@
 use super::group_commit::GroupCommit;
 use super::schema::{self, Places};
 use super::syncer::Syncer;
-use super::{read, write};
+use super::{large, read, write};
 use crate::definition::SyncMode;
 use crate::journal::blob_store::BlobStore;
 use crate::journal::holds::Holds;
 use crate::journal::selection::select_run;
 use crate::journal::{
-    Chain, Durability, InboxItem, Journal, JournalError, NewRun, RunRow, StoredEvent,
+    Chain, Durability, InboxItem, Journal, JournalError, Ledger, LedgerRow, NewRun, RunRow,
+    StoredEvent,
 };
 use crate::run::{Event, RunStatus};
-use crate::value::{Digest, Json, RunId, Timestamp};
+use crate::value::{Digest, Json, RunId, Timestamp, read_back};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -48,6 +49,31 @@ impl SqliteJournal {
     /// The folder.
     pub fn directory(&self) -> &Path {
         &self.places.directory
+    }
+
+    /// Everything that is stored of a run, exactly as it is stored, for whoever checks it.
+    pub fn ledger(&self, run: &RunId) -> Result<Ledger, JournalError> {
+        self.read(|connection| read::ledger(connection, run))
+    }
+
+    /// What a stored row says, and the blob that it is in where it is too large for a row.
+    pub fn read_row(
+        &self,
+        row: &LedgerRow,
+    ) -> (Result<Event, JournalError>, Option<Digest>) {
+        let unreadable = |why: &dyn std::fmt::Display| JournalError::Broken(why.to_string());
+        let text = match std::str::from_utf8(&row.body) {
+            Ok(text) => text,
+            Err(error) => return (Err(unreadable(&error)), None),
+        };
+        let event = large::event_of(text, &self.blobs)
+            .and_then(|text| read_back(&text).map_err(|error| unreadable(&error)));
+        (event, large::blob_of(text))
+    }
+
+    /// How a blob is found: there and whole, with its size, or why not.
+    pub fn blob_size(&self, digest: &Digest) -> Result<u64, JournalError> {
+        Ok(self.blobs.get(digest)?.len() as u64)
     }
 
     fn read<T>(

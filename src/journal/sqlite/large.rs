@@ -30,6 +30,12 @@ pub(super) fn event_of<'r>(row: &'r str, blobs: &BlobStore) -> Result<Cow<'r, st
     text.map(Cow::Owned).map_err(|_| JournalError::Broken(format!("blob `{digest}` is no text")))
 }
 
+/// The blob that a row names, where it names one.
+pub(super) fn blob_of(row: &str) -> Option<Digest> {
+    let place = row[type_tag(row).len()..].strip_prefix(SIGN)?;
+    place.get(..64).and_then(Digest::from_hex)
+}
+
 /// An event's text up to the end of its type, which is always written first.
 fn type_tag(text: &str) -> &str {
     let start = "{\"type\":\"".len();

@@ -3,7 +3,7 @@
 use super::large;
 use super::schema::{SEQ_BITS, base_position};
 use crate::journal::blob_store::BlobStore;
-use crate::journal::{Chain, InboxItem, JournalError, RunRow, StoredEvent};
+use crate::journal::{Chain, InboxItem, JournalError, Ledger, LedgerRow, RunRow, StoredEvent};
 use crate::run::RunStatus;
 use crate::value::{Digest, RunId, Timestamp, read_back};
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -97,6 +97,48 @@ pub(super) fn chain(connection: &Connection, run: &RunId) -> Result<Option<Chain
         .optional()?;
     let (seq, head) = found.ok_or_else(|| JournalError::NoRun(run.to_string()))?;
     Ok(head.map(|head| Chain::at(seq as u64, head)))
+}
+
+/// A run as it is stored, at one moment.
+pub(super) fn ledger(connection: &Connection, run: &RunId) -> Result<Ledger, JournalError> {
+    // One read transaction: the row and its events are of one moment.
+    let moment = connection.unchecked_transaction()?;
+    let base = base_position(number_of(&moment, run)?);
+    let rows = moment
+        .prepare_cached(
+            "SELECT position, at, epoch, type, body, digest FROM events
+             WHERE position > ?1 AND position < ?2 ORDER BY position",
+        )?
+        .query_map(params![base, base + (1 << SEQ_BITS)], |row| {
+            Ok(LedgerRow {
+                seq: (row.get::<_, i64>(0)? - base) as u64,
+                at: Timestamp(row.get(1)?),
+                epoch: row.get::<_, i64>(2)? as u64,
+                kind: String::from_utf8_lossy(row.get_ref(3)?.as_bytes()?).into_owned(),
+                body: row.get_ref(4)?.as_bytes()?.to_vec(),
+                digest: digest(row, 5)?,
+            })
+        })?
+        .collect::<Result<Vec<_>, _>>()?;
+    let ledger = moment.query_row(
+        "SELECT definition, started_at, kb_version, status, last_seq, head, body
+         FROM runs JOIN frozen USING (number) WHERE run = ?1",
+        [run.as_str()],
+        |row| {
+            Ok(Ledger {
+                run: run.clone(),
+                definition: row.get(0)?,
+                started_at: Timestamp(row.get(1)?),
+                kb_version: row.get(2)?,
+                status: row.get(3)?,
+                last_seq: row.get::<_, i64>(4)? as u64,
+                head: digest(row, 5)?,
+                frozen: row.get(6)?,
+                rows,
+            })
+        },
+    );
+    ledger.optional()?.ok_or_else(|| damaged(run.as_str(), "what it froze"))
 }
 
 impl JournalError {

@@ -4,6 +4,7 @@ use super::group_commit::WorkError;
 use super::large;
 use super::schema::base_position;
 use crate::journal::blob_store::BlobStore;
+use crate::journal::ledger::event_type;
 use crate::journal::{Chain, JournalError, NewRun};
 use crate::run::{Event, RunStatus};
 use crate::value::{Digest, RunId, Timestamp};
@@ -66,7 +67,7 @@ pub(super) fn append(connection: &Connection, append: &Append) -> Result<u64, Wo
     )?;
     let first = base_position(number) + append.expected as i64 + 1;
     for (i, (position, body)) in (first..).zip(&append.bodies).enumerate() {
-        let kind = event_type(body);
+        let kind = std::str::from_utf8(event_type(body.as_bytes())).unwrap_or("unknown");
         let digest = append.digests.get(i).map(|digest| digest.as_bytes().as_slice());
         insert.execute(params![position, append.at.0, append.epoch as i64, kind, body, digest])?;
     }
@@ -89,11 +90,6 @@ fn refusal(connection: &Connection, append: &Append) -> Result<WorkError, rusqli
         }
         Some(_) => JournalError::Stale(append.run.to_string()),
     }))
-}
-
-/// The type of an event's text; its tag is always written first.
-pub(super) fn event_type(body: &str) -> &str {
-    body.strip_prefix("{\"type\":\"").and_then(|rest| rest.split('"').next()).unwrap_or("unknown")
 }
 
 /// The frozen state is given as the text that is stored, which the chain's first link covers.

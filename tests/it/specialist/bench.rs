@@ -427,6 +427,7 @@ pub(super) fn kind(record: &Record) -> &'static str {
         Record::ToolCall { .. } => "call",
         Record::ToolResult { .. } => "result",
         Record::Compression { .. } => "compression",
+        Record::Observed { .. } => "observed",
         Record::Note { .. } => "note",
     }
 }

@@ -1,0 +1,67 @@
+use crate::cli::render::bytes;
+use crate::cli::render::table::Table;
+use crate::cli::terminal::{ERROR, GOOD, HINT, TITLE, Terminal, paint};
+use crate::cli::{CliError, CliResult, Exit};
+use crate::service::{self, Audit};
+use crate::value::Digest;
+
+/// Check that what is recorded of a run still holds
+///
+/// The hash chain over its events, its blobs, and each verdict, found again from what was observed.
+/// From the journal alone; the files of now are not looked at. Ends with 1 where something does not
+/// hold.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Args {
+    /// A run's id, the first letters of one, or @last
+    run: String,
+    /// A head that was kept elsewhere: `traceHead` of the run's `run:end`
+    #[arg(long, value_name = "DIGEST")]
+    head: Option<String>,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
+    let head = args.head.as_deref().map(digest).transpose()?;
+    let audit = service::audit_run(&service::here()?, &args.run, head)?;
+    match args.json {
+        true => terminal.json(&audit)?,
+        false => show(&audit, head, terminal)?,
+    }
+    Ok(if audit.holds { Exit::Done } else { Exit::RunFailed })
+}
+
+fn digest(text: &str) -> Result<Digest, CliError> {
+    Digest::from_hex(text).ok_or_else(|| CliError::Usage {
+        message: format!("`{text}` is no digest; one has 64 hex digits"),
+        help: Some("it stands as `traceHead` in the event `run:end`".to_owned()),
+    })
+}
+
+fn show(audit: &Audit, kept: Option<Digest>, terminal: &mut Terminal) -> std::io::Result<()> {
+    let mut table = Table::bare();
+    let head = audit.head.map_or("none".to_owned(), |head| head.to_string());
+    let blobs = format!("{} ({})", audit.blobs, bytes(audit.blob_bytes));
+    let without = match audit.without_basis {
+        0 => String::new(),
+        n => format!(" ({n} more without anything observed)"),
+    };
+    table.row(["events", &audit.events.to_string()]);
+    table.row(["head", &head]);
+    table.row(["blobs", &blobs]);
+    table.row(["verdicts", &format!("{}{without}", audit.verdicts)]);
+    terminal.out(&table.text())?;
+    for fault in &audit.faults {
+        let what = paint(ERROR, &format!("error[{}]", fault.code));
+        terminal.err(&format!("{what}: {}\n", fault.message))?;
+    }
+    let run = paint(TITLE, &audit.run);
+    if audit.holds {
+        let kept = if kept.is_some() { ", and the kept head is one of its own" } else { "" };
+        return terminal.out(&format!("{run}: {}{kept}\n", paint(GOOD, "everything holds")));
+    }
+    let codes: std::collections::BTreeSet<&str> = audit.faults.iter().map(|f| f.code).collect();
+    let codes: Vec<String> = codes.iter().map(|code| format!("`kb explain {code}`")).collect();
+    terminal.err(&format!("  {} {} tells more\n", paint(HINT, "help:"), codes.join(" or ")))
+}

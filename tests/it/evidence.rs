@@ -1,0 +1,7 @@
+//! What is recorded of a run, read back out of real runs of the binary, and whether a change of the
+//! record is noticed.
+
+#[path = "evidence/audit.rs"]
+mod audit;
+#[path = "evidence/sample.rs"]
+mod sample;
