@@ -57,10 +57,7 @@ impl SqliteJournal {
     }
 
     /// What a stored row says, and the blob that it is in where it is too large for a row.
-    pub fn read_row(
-        &self,
-        row: &LedgerRow,
-    ) -> (Result<Event, JournalError>, Option<Digest>) {
+    pub fn read_row(&self, row: &LedgerRow) -> (Result<Event, JournalError>, Option<Digest>) {
         let unreadable = |why: &dyn std::fmt::Display| JournalError::Broken(why.to_string());
         let text = match std::str::from_utf8(&row.body) {
             Ok(text) => text,

@@ -26,9 +26,13 @@ steps:
     verify:
       checks: [{file: notes.md}]
       onFailed: rework
+  - id: many
+    run: 'mkdir many; for i in $(seq 200); do echo $i > many/$i; done'
+    evidence: full
+    dependsOn: [each]
   - id: last
     gate: [{file: {path: "made-*.txt", minCount: 2}}, {file: {path: nothing.txt, absent: true}}]
-    dependsOn: [work]
+    dependsOn: [work, many]
 "#;
 
 const WRITER: &str = r#"schema: kb.specialist/1
