@@ -1,36 +1,53 @@
+use super::index::Index;
 use super::spellings::spellings;
-use regex::{Regex, RegexBuilder};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 /// Spellings of secrets and what finds them.
 #[derive(Default)]
 pub(super) struct Masks {
-    /// The secret's name by spelling; sorted, so that spellings with a common beginning are near.
+    /// What was learnt.
+    values: BTreeSet<String>,
+    /// The secret's name by spelling.
     names: BTreeMap<String, String>,
-    /// Finds the longest spelling at each place.
-    finder: Option<Regex>,
-    longest: usize,
+    /// Made when it is first needed, so that learning many secrets makes one.
+    index: OnceLock<Index>,
+}
+
+/// A part of a text that is to be masked, and the secret that is in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Found<'a> {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) name: &'a str,
+}
+
+impl Clone for Masks {
+    /// Without what finds them: a copy is made to learn more.
+    fn clone(&self) -> Self {
+        let (values, names) = (self.values.clone(), self.names.clone());
+        Masks { values, names, index: OnceLock::new() }
+    }
 }
 
 impl Masks {
-    /// These and one more; `None` where all its spellings are known.
-    pub(super) fn with(&self, name: &str, value: &str) -> Option<Masks> {
-        let mut names = self.names.clone();
+    /// Whether this value was learnt.
+    pub(super) fn knows(&self, value: &str) -> bool {
+        self.values.contains(value)
+    }
+
+    /// Learns one more. A spelling that several secrets have goes by the name of the first.
+    pub(super) fn learn(&mut self, name: &str, value: &str) {
         for spelling in spellings(value) {
-            names.entry(spelling).or_insert_with(|| name.to_owned());
+            self.names.entry(spelling).or_insert_with(|| name.to_owned());
         }
-        if names.len() == self.names.len() {
-            return None;
-        }
-        let mut by_length: Vec<&str> = names.keys().map(String::as_str).collect();
-        by_length.sort_by_key(|spelling| std::cmp::Reverse(spelling.len()));
-        let longest = by_length.first().map_or(0, |spelling| spelling.len());
-        let pattern: Vec<String> = by_length.into_iter().map(regex::escape).collect();
-        // An alternation of literals is an Aho-Corasick automaton inside; its size is that of the
-        // spellings, and no bound of ours may leave a secret unmasked.
-        let finder = RegexBuilder::new(&pattern.join("|")).size_limit(usize::MAX).build().ok();
-        Some(Masks { names, finder, longest })
+        self.values.insert(value.to_owned());
+        self.index = OnceLock::new();
+    }
+
+    fn index(&self) -> &Index {
+        self.index.get_or_init(|| Index::of(self.names.keys().map(String::as_str)))
     }
 
     /// The secret that has this text as a spelling.
@@ -42,33 +59,65 @@ impl Masks {
         format!("«secret:{name}»")
     }
 
-    pub(super) fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let Some(finder) = &self.finder else { return Cow::Borrowed(text) };
-        finder.replace_all(text, |found: &regex::Captures<'_>| {
-            Self::replacement(self.name_of(&found[0]).unwrap_or_default())
-        })
+    /// Everything that is to be masked, in order. Spellings that overlap are one: where the end of
+    /// one is the beginning of another, masking the first alone would leave a part of the second.
+    pub(super) fn found_in(&self, text: &str) -> Vec<Found<'_>> {
+        let mut found: Vec<Found<'_>> = Vec::new();
+        let mut longest = 0;
+        self.index().each(text.as_bytes(), |start, end, spelling| {
+            let name = || self.name_of(spelling).unwrap_or_default();
+            match found.last_mut().filter(|last| start < last.end) {
+                Some(last) => {
+                    if end - start > longest {
+                        last.name = name();
+                        longest = end - start;
+                    }
+                    last.end = last.end.max(end);
+                }
+                None => {
+                    longest = end - start;
+                    found.push(Found { start, end, name: name() });
+                }
+            }
+        });
+        found
     }
 
-    /// The first spelling in a text: where it begins and ends, and what replaces it.
-    pub(super) fn first(&self, text: &str) -> Option<(usize, usize, String)> {
-        let found = self.finder.as_ref()?.find(text)?;
-        let name = self.name_of(found.as_str()).unwrap_or_default();
-        Some((found.start(), found.end(), Self::replacement(name)))
+    pub(super) fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let found = self.found_in(text);
+        match found.is_empty() {
+            true => Cow::Borrowed(text),
+            false => Cow::Owned(masked(text, &found)),
+        }
+    }
+
+    /// The same for a text that was cut off, perhaps in the middle of a spelling.
+    pub(super) fn mask_cut<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let open = self.open_from(text);
+        match text.len() - open {
+            0..4 => self.mask(text),
+            _ => Cow::Owned(self.mask(&text[..open]).into_owned() + "«secret:…»"),
+        }
     }
 
     /// Where a spelling may have begun that the text does not hold whole; the text's length where
-    /// none has.
+    /// none has. Nothing that is found crosses that place.
     pub(super) fn open_from(&self, text: &str) -> usize {
-        let first = text.len().saturating_sub(self.longest.saturating_sub(1));
-        (first..text.len())
-            .filter(|start| text.is_char_boundary(*start))
-            .find(|start| self.has_longer(&text[*start..]))
-            .unwrap_or(text.len())
+        let open = self.index().open_from(text.as_bytes());
+        let found = self.found_in(text);
+        let crossing = found.iter().find(|found| found.start < open && open < found.end);
+        crossing.map_or(open, |found| found.start)
     }
+}
 
-    fn has_longer(&self, beginning: &str) -> bool {
-        use std::ops::Bound::{Excluded, Unbounded};
-        let mut after = self.names.range::<str, _>((Excluded(beginning), Unbounded));
-        after.next().is_some_and(|(spelling, _)| spelling.starts_with(beginning))
+/// The text with a mask in the place of everything found.
+pub(super) fn masked(text: &str, found: &[Found<'_>]) -> String {
+    let mut masked = String::with_capacity(text.len());
+    let mut from = 0;
+    for found in found {
+        masked.push_str(&text[from..found.start]);
+        masked.push_str(&Masks::replacement(found.name));
+        from = found.end;
     }
+    masked + &text[from..]
 }

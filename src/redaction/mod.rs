@@ -4,6 +4,7 @@
 //! which programs pass them on, by `«secret:NAME»`. Everything that is stored or shown goes through
 //! it; nothing here can bring a value back.
 
+mod index;
 mod masks;
 mod redactor;
 mod spellings;

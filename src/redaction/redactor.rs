@@ -1,4 +1,4 @@
-use super::masks::Masks;
+use super::masks::{Found, Masks, masked};
 use super::stream::StreamMasker;
 use crate::value::{Json, JsonMap};
 use std::borrow::Cow;
@@ -39,11 +39,12 @@ impl Redactor {
         if !Redactor::can_mask(value) {
             return false;
         }
-        let mut masks = self.masks.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(more) = masks.with(name, value) {
-            *masks = Arc::new(more);
-            self.armed.store(true, Ordering::Release);
+        if self.masks().is_some_and(|masks| masks.knows(value)) {
+            return true;
         }
+        let mut masks = self.masks.write().unwrap_or_else(PoisonError::into_inner);
+        Arc::make_mut(&mut masks).learn(name, value);
+        self.armed.store(true, Ordering::Release);
         true
     }
 
@@ -51,6 +52,14 @@ impl Redactor {
     pub fn mask_text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self.masks() {
             Some(masks) => masks.mask(text),
+            None => Cow::Borrowed(text),
+        }
+    }
+
+    /// Masks a text that was cut off somewhere, also the beginning of a secret at its end.
+    pub fn mask_cut_text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match self.masks() {
+            Some(masks) => masks.mask_cut(text),
             None => Cow::Borrowed(text),
         }
     }
@@ -90,7 +99,10 @@ fn mask_value(masks: &Masks, value: &Json) -> Json {
             None => value.clone(),
         },
         Json::String(text) => Json::String(masks.mask(text).into_owned()),
-        Json::Array(items) => items.iter().map(|item| mask_value(masks, item)).collect(),
+        Json::Array(items) => match lines(items) {
+            Some(lines) => mask_lines(masks, &lines).into_iter().map(Json::from).collect(),
+            None => items.iter().map(|item| mask_value(masks, item)).collect(),
+        },
         Json::Object(map) => {
             let mut masked = JsonMap::new();
             for (key, value) in map {
@@ -103,6 +115,30 @@ fn mask_value(masks: &Masks, value: &Json) -> Json {
             Json::Object(masked)
         }
     }
+}
+
+/// The texts of a list of two and more.
+fn lines(items: &[Json]) -> Option<Vec<&str>> {
+    let texts: Option<Vec<&str>> = items.iter().map(Json::as_str).collect();
+    texts.filter(|texts| texts.len() > 1)
+}
+
+/// Masks the lines of a text, over which a secret may be folded.
+fn mask_lines(masks: &Masks, lines: &[&str]) -> Vec<String> {
+    let found = masks.found_in(&lines.join("\n"));
+    let mut from = 0;
+    let line = |line: &&str| {
+        let (start, end) = (from, from + line.len());
+        from = end + 1;
+        let here = found.iter().filter(|found| found.start < end && found.end > start);
+        let here = here.map(|found| Found {
+            start: found.start.max(start) - start,
+            end: found.end.min(end) - start,
+            name: found.name,
+        });
+        masked(line, &here.collect::<Vec<_>>())
+    };
+    lines.iter().map(line).collect()
 }
 
 impl fmt::Debug for Redactor {

@@ -1,4 +1,5 @@
 use super::Redactor;
+use super::masks::masked;
 use std::sync::Arc;
 
 /// Masks a text that comes in pieces: a secret may be split over any number of them. What could be
@@ -20,23 +21,22 @@ impl StreamMasker {
             return std::mem::take(&mut self.held) + piece;
         };
         self.held.push_str(piece);
-        let mut shown = String::new();
-        let mut rest = self.held.as_str();
-        let mut open = masks.open_from(rest);
         // A spelling that begins where another may still go on is not the last word: wait.
-        while let Some((start, end, mask)) = masks.first(rest).filter(|found| found.0 < open) {
-            shown.push_str(&rest[..start]);
-            shown.push_str(&mask);
-            rest = &rest[end..];
-            open = masks.open_from(rest);
-        }
-        shown.push_str(&rest[..open]);
-        self.held = rest[open..].to_owned();
+        let open = masks.open_from(&self.held);
+        let shown = &self.held[..open];
+        let shown = masked(shown, &masks.found_in(shown));
+        self.held.drain(..open);
         shown
     }
 
+    /// The end of the text, or of this part of it: what was held back, masked.
+    pub fn flush(&mut self) -> String {
+        let held = std::mem::take(&mut self.held);
+        self.redactor.mask_text(&held).into_owned()
+    }
+
     /// The end of the text: what was held back, masked.
-    pub fn finish(self) -> String {
-        self.redactor.mask_text(&self.held).into_owned()
+    pub fn finish(mut self) -> String {
+        self.flush()
     }
 }

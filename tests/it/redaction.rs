@@ -130,3 +130,122 @@ proptest! {
         prop_assert_eq!(masked, redactor.mask_text(&text).into_owned());
     }
 }
+
+#[test]
+fn what_overlaps_is_masked_as_one() {
+    let redactor = redactor(&[("A", "abcdef"), ("B", "defghi")]);
+    let check = |text: &str, expected: &str| assert_eq!(redactor.mask_text(text), expected);
+    check("xabcdefghiy", "x«secret:A»y");
+    check("abcdefabcdef", "«secret:A»«secret:A»");
+    check("abcdefgh", "«secret:A»gh");
+    let mut stream = redactor.stream();
+    assert_eq!(stream.push("xabcdef"), "x");
+    assert_eq!(stream.push("ghiy"), "«secret:A»y");
+}
+
+#[test]
+fn a_secret_that_is_folded_over_lines_is_masked() {
+    let long = "The-Quick-Brown-Fox-Jumps-Over-The-Lazy-Dog-And-Many-More-Animals-Beside";
+    let redactor = redactor(&[("LONG", long), ("PIN", "12345678")]);
+    let base64 = STANDARD.encode(format!("user:{long}"));
+    for width in [1, 3, 5, 20, 64] {
+        for (line_break, indent) in [("\n", ""), ("\r\n", ""), ("\n", "    "), ("\\n", "")] {
+            for text in [long, &base64] {
+                let parts: Vec<&str> = (0..text.len())
+                    .step_by(width)
+                    .map(|at| &text[at..text.len().min(at + width)])
+                    .collect();
+                let folded = parts.join(&format!("{line_break}{indent}"));
+                let masked = redactor.mask_text(&folded).into_owned();
+                let left = masked.replace("«secret:LONG»", "").replace("\\n", "");
+                // What stands before it in the base64 text, and the ends that depend on that too.
+                let left = left.split_whitespace().collect::<String>();
+                assert!(left.len() < 16, "{width} {line_break:?}: {masked}");
+            }
+        }
+    }
+    assert_eq!(redactor.mask_text("1234\n5678"), "1234\n5678", "too short to be sure of");
+    let lines: Vec<&str> = vec!["x", &long[..30], &long[30..], "y"];
+    let masked = redactor.mask_json(&json!(lines));
+    assert_eq!(masked, json!(["x", "«secret:LONG»", "«secret:LONG»", "y"]));
+}
+
+#[test]
+fn the_beginning_of_a_secret_at_a_cut_is_masked() {
+    let redactor = redactor(&[("T", TOKEN)]);
+    let check = |text: &str, expected: &str| assert_eq!(redactor.mask_cut_text(text), expected);
+    check("x gh?p_5e", "x «secret:…»");
+    check("x gh?p", "x «secret:…»");
+    check("x gh?", "x gh?");
+    check(&format!("{TOKEN} gh?p_5ecr+t/V"), "«secret:T» «secret:…»");
+    check("nothing", "nothing");
+}
+
+#[test]
+fn escapes_within_escapes_are_masked() {
+    let secret = "it's a \"P\\th\"/é\n<&>+ 100%";
+    let redactor = redactor(&[("S", secret)]);
+    let check = |text: String| {
+        assert_eq!(redactor.mask_text(&text), "«secret:S»", "{text}");
+    };
+    let json = |text: &str| {
+        let quoted = json!(text).to_string();
+        quoted[1..quoted.len() - 1].to_owned()
+    };
+    check(json(secret));
+    check(json(&json(secret)));
+    check(json(secret).replace('/', "\\/"));
+    let numbers = |upper: bool| -> String {
+        let one =
+            |unit: u16| if upper { format!("\\u{unit:04X}") } else { format!("\\u{unit:04x}") };
+        secret.encode_utf16().map(one).collect()
+    };
+    check(numbers(true));
+    check(json(&numbers(false)));
+    check(json(secret).replace('é', "\\u00E9"));
+    check(secret.replace('\'', "'\\''"));
+    check(
+        secret
+            .replace('&', "&amp;")
+            .replace('<', "&lt;")
+            .replace('>', "&gt;")
+            .replace('"', "&quot;")
+            .replace('\'', "&#39;"),
+    );
+    check(url(secret));
+    check(url(secret).replace("%20", "+"));
+    check(url(secret).to_lowercase().replace('P', "p").replace("%22p%5c", "%22P%5c"));
+    check(url(secret).replace("%2F", "/"));
+}
+
+fn url(text: &str) -> String {
+    percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC)
+        .to_string()
+        .replace("%2E", ".")
+        .replace("%2D", "-")
+}
+
+#[test]
+fn a_mebibyte_is_masked_in_a_few_milliseconds() {
+    let secrets: Vec<(String, String)> = (0..50)
+        .map(|n| {
+            let value = kb::value::Digest::of(n.to_string()).to_string();
+            (format!("S{n}"), STANDARD.encode(value)[..20 + n].to_owned())
+        })
+        .collect();
+    let redactor = Redactor::new();
+    let began = std::time::Instant::now();
+    secrets.iter().for_each(|(name, value)| assert!(redactor.add(name, value)));
+    let learnt = began.elapsed();
+    let line = "2026-11-22T01:02:03Z INFO compiling crate-name v1.2.3 (/home/user/project/src) 17 warnings, 0 errors; eyJhbGciOiJIUzI1NiJ9\n";
+    let text = line.repeat((1 << 20) / line.len());
+    let first = std::time::Instant::now();
+    redactor.mask_text("warm up");
+    let indexed = first.elapsed();
+    let began = std::time::Instant::now();
+    assert!(matches!(redactor.mask_text(&text), std::borrow::Cow::Borrowed(_)));
+    let masked = began.elapsed();
+    println!("learnt in {learnt:?}, indexed in {indexed:?}, 1 MiB in {masked:?}");
+    // Ten times what an unoptimized build takes; a search that goes back and forth takes minutes.
+    assert!(masked < std::time::Duration::from_secs(3), "{masked:?}");
+}
