@@ -71,9 +71,10 @@ impl Shape {
         let step = |n: usize| Step {
             id: id(n),
             depends_on: self.before(n).into_iter().map(|on| (id(on), pattern.span)).collect(),
-            ..pattern.clone()
+            ..(**pattern).clone()
         };
-        Arc::new(Playbook { steps: (0..count).map(step).collect(), ..(*first).clone() })
+        let steps = (0..count).map(step).map(Arc::new).collect();
+        Arc::new(Playbook { steps, ..(*first).clone() })
     }
 
     /// Its plan.

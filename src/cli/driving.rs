@@ -7,7 +7,8 @@ use crate::service::runs::Prepared;
 use crate::service::{Command, Progress, RunStatus, Seen, Summary, Update, Watcher};
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::MissedTickBehavior;
 
 /// How a run is shown.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
@@ -35,6 +36,9 @@ impl Showing {
 
 /// How often a live display is drawn anew.
 const TICK: Duration = Duration::from_millis(120);
+/// How long a display rests after it has shown something. Nobody reads faster, and to be woken for
+/// every step costs the steps more than the showing does.
+const REST: Duration = Duration::from_millis(10);
 
 /// Drives a run that is held to where it stops, and shows it on the way. `program` is how this `kb`
 /// is called in the command that goes on.
@@ -61,17 +65,24 @@ pub(super) async fn drive(
     let mut signals = Signals::listen(orders)?;
     let mut driving = tokio::spawn(prepared.drive(Some(updates), commands));
     let mut ticks = tokio::time::interval(TICK);
+    let mut rested = tokio::time::interval(REST);
+    rested.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut rests = false;
     let ended = loop {
         tokio::select! {
-            Some(update) = news.recv() => show.see(update),
             ended = &mut driving => break ended,
+            Some(update) = news.recv(), if !rests => {
+                show.see(update);
+                show.catch_up(&mut news);
+                rested.reset();
+                rests = true;
+            }
+            _ = rested.tick(), if rests => rests = show.catch_up(&mut news),
             text = signals.next(&run) => show.renderer.note(&text),
             _ = ticks.tick() => show.renderer.tick(),
         }
     };
-    while let Ok(update) = news.try_recv() {
-        show.see(update);
-    }
+    show.catch_up(&mut news);
     let ended = match ended {
         Ok(ended) => ended,
         Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
@@ -118,23 +129,31 @@ struct Show {
 }
 
 impl Show {
-    fn see(&mut self, update: Update) {
-        for seen in self.watcher.see(update) {
-            match seen {
-                Seen::Event(event) => {
-                    self.tally.add(&event);
-                    self.renderer.event(&event);
-                }
-                Seen::Progress { instance, progress } => {
-                    if let (Progress::Token(text), true) = (&progress, self.renderer.wants_tokens())
-                    {
-                        let event = self.watcher.token(&instance, text);
-                        self.renderer.event(&event);
-                    }
-                    self.renderer.progress(&instance.to_string(), &progress);
-                }
-            }
+    /// Shows everything that is there by now; whether there was anything.
+    fn catch_up(&mut self, news: &mut UnboundedReceiver<Update>) -> bool {
+        let mut some = false;
+        while let Ok(update) = news.try_recv() {
+            self.see(update);
+            some = true;
         }
+        self.renderer.flush();
+        some
+    }
+
+    fn see(&mut self, update: Update) {
+        let Show { watcher, tally, renderer } = self;
+        watcher.see(update, &mut |watcher, seen| match seen {
+            Seen::Event(event) => {
+                tally.add(event);
+                renderer.event(event);
+            }
+            Seen::Progress { instance, progress } => {
+                if let (Progress::Token(text), true) = (progress, renderer.wants_tokens()) {
+                    renderer.event(&watcher.token(instance, text));
+                }
+                renderer.progress(&instance.to_string(), progress);
+            }
+        });
     }
 }
 

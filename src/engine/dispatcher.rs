@@ -26,7 +26,18 @@ pub async fn drive(
     setup: Setup,
     task_files: JsonMap,
 ) -> Result<Summary, EngineError> {
-    let mut dispatcher = Dispatcher::open(parts, setup, task_files)?;
+    let stored = parts.journal.events(&setup.run, 0)?;
+    drive_on(parts, setup, task_files, stored).await
+}
+
+/// As [`drive`], for a holder who has read already what the journal says of the run.
+pub async fn drive_on(
+    parts: Parts,
+    setup: Setup,
+    task_files: JsonMap,
+    stored: Vec<StoredEvent>,
+) -> Result<Summary, EngineError> {
+    let mut dispatcher = Dispatcher::open(parts, setup, task_files, stored);
     let ended = dispatcher.run().await;
     dispatcher.parts.journal.release(&dispatcher.setup.run, dispatcher.setup.epoch);
     ended?;
@@ -71,9 +82,8 @@ pub(super) struct Dispatcher {
 }
 
 impl Dispatcher {
-    fn open(parts: Parts, setup: Setup, task_files: JsonMap) -> Result<Self, EngineError> {
+    fn open(parts: Parts, setup: Setup, task_files: JsonMap, stored: Vec<StoredEvent>) -> Self {
         let payloads = Payloads::new(parts.journal.clone());
-        let stored = parts.journal.events(&setup.run, 0)?;
         let folded = Folded::of(&setup.plan, setup.rules, &stored);
         let (line, messages) = unbounded_channel();
         let mut dispatcher = Dispatcher {
@@ -98,7 +108,7 @@ impl Dispatcher {
             setup,
         };
         dispatcher.begin(stored.is_empty());
-        Ok(dispatcher)
+        dispatcher
     }
 
     pub(super) fn tell(&mut self, input: Input) {
@@ -239,11 +249,11 @@ impl Dispatcher {
                 // Watchers want the chain's head where a run ends, which is the last of its batch.
                 let ends = matches!(events.last(), Some(Event::RunEnded { .. }));
                 let head = if ends { self.parts.journal.head(run)? } else { None };
-                for (seq, event) in (before + 1..).zip(events) {
-                    let (epoch, digest) = (*epoch, head.filter(|_| seq == last));
-                    let stored = StoredEvent { seq, at, epoch, event, digest };
-                    let _ = updates.send(Update::Stored(Box::new(stored)));
-                }
+                let stored = (before + 1..).zip(events).map(|(seq, event)| {
+                    let digest = head.filter(|_| seq == last);
+                    StoredEvent { seq, at, epoch: *epoch, event, digest }
+                });
+                let _ = updates.send(Update::Stored(stored.collect()));
             }
         }
         let taken = std::mem::take(&mut self.taken);

@@ -16,7 +16,7 @@ mod prepare;
 mod scope;
 mod setup;
 
-pub use dispatcher::drive;
+pub use dispatcher::{drive, drive_on};
 pub use fold::Folded;
 pub use payloads::Payloads;
 pub use scope::{RunScope, Secrets, Snapshot};

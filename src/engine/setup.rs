@@ -90,8 +90,8 @@ pub enum Command {
 /// What watchers are told.
 #[derive(Debug, Clone)]
 pub enum Update {
-    /// An event was stored.
-    Stored(Box<StoredEvent>),
+    /// These events were stored, in one append: waking whoever watches costs more than deciding.
+    Stored(Vec<StoredEvent>),
     /// Something to show, never stored.
     Progress {
         /// Whose.

@@ -1,8 +1,9 @@
 //! From one expression's text to a program with its references, or to everything wrong with it.
 
 use super::brackets::end_of_quotes;
-use super::lower::{Found, lower};
+use super::lower::{Found, lower, lower_path};
 use super::parse::{Names, Origin};
+use super::path::plain_path;
 use super::program::Program;
 use super::reference::Reference;
 use super::resolve::{Key, Unresolved};
@@ -86,9 +87,14 @@ pub(super) fn compile(text: &Text<'_>) -> Result<(Program, Vec<Reference>), Vec<
     if !dashed.is_empty() {
         return Err(dashed);
     }
-    let tree = parse(text.code)
-        .map_err(|error| vec![text.unresolved(syntax_problem(text.code, &error))])?;
-    let lowered = lower(text.code, &tree, text.names, text.braces);
+    let lowered = match plain_path(text.code) {
+        Some((path, at)) => lower_path(&path, at, text.names, text.braces),
+        None => {
+            let tree = parse(text.code)
+                .map_err(|error| vec![text.unresolved(syntax_problem(text.code, &error))])?;
+            lower(text.code, &tree, text.names, text.braces)
+        }
+    };
     if !lowered.problems.is_empty() {
         return Err(lowered.problems.into_iter().map(|p| text.unresolved(p)).collect());
     }

@@ -59,6 +59,28 @@ pub(super) fn lower(
     Lowered { program, reads, problems }
 }
 
+/// What [`lower`] makes of a path.
+pub(super) fn lower_path(
+    path: &[Segment],
+    at: Range<usize>,
+    names: &Names,
+    braces: &[Range<usize>],
+) -> Lowered {
+    let in_braces = braces.iter().any(|braces| braces.contains(&at.start));
+    match resolve(names, path, in_braces) {
+        Ok(Resolved { root, path }) => {
+            let read = Read { root, path };
+            let found = Found { read: read.clone(), guarded: false, at };
+            let (reads, problems) = (vec![found], Vec::new());
+            Lowered { program: Ok(Program::Read(read)), reads, problems }
+        }
+        Err(problem) => {
+            let program = Err(Fault::failed("there are problems"));
+            Lowered { program, reads: Vec::new(), problems: vec![problem] }
+        }
+    }
+}
+
 struct Writer<'a> {
     source: &'a str,
     names: &'a Names,

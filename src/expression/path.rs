@@ -28,6 +28,32 @@ pub(super) fn path_of(tree: &Expr<'_>) -> Option<Vec<Segment>> {
     Some(path)
 }
 
+/// Words that the engine does not take for names.
+const RESERVED: [&str; 13] = [
+    "true", "false", "none", "True", "False", "None", "and", "or", "not", "in", "is", "if", "else",
+];
+
+/// The path that a text is, where it is nothing but names with dots between them, and where it is
+/// written. Most placeholders are; the engine would read them a hundred times more slowly.
+pub(super) fn plain_path(code: &str) -> Option<(Vec<Segment>, Range<usize>)> {
+    let path = code.trim_ascii();
+    let start = code.len() - code.trim_ascii_start().len();
+    let mut segments = Vec::with_capacity(4);
+    let mut at = start;
+    for name in path.split('.') {
+        let is_inner = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+        let is_name = name.bytes().all(is_inner)
+            && name.bytes().next().is_some_and(|first| !first.is_ascii_digit());
+        if !is_name || RESERVED.contains(&name) {
+            return None;
+        }
+        let written = at..at + name.len();
+        segments.push(Segment { key: Key::Name(name.to_owned()), at: written });
+        at += name.len() + 1;
+    }
+    Some((segments, start..start + path.len()))
+}
+
 fn literal_key(subscript: &Expr<'_>) -> Option<Key> {
     match subscript {
         Expr::Const(constant) => match constant.value.as_str() {
@@ -67,5 +93,40 @@ pub(super) fn start_of(tree: &Expr<'_>) -> usize {
             None => tree.span().start_offset as usize,
         },
         _ => tree.span().start_offset as usize,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use minijinja::machinery::parse_expr;
+
+    /// What the engine makes of a text that is taken for a plain path.
+    fn check(code: &str, is_plain: bool) {
+        let plain = plain_path(code);
+        assert_eq!(plain.is_some(), is_plain, "{code:?}");
+        let Some((segments, at)) = plain else { return };
+        let tree = parse_expr(code).expect("a path is an expression");
+        let read = path_of(&tree).expect("and nothing else");
+        let text = |path: &[Segment]| format!("{path:?}");
+        assert_eq!((text(&segments), at), (text(&read), range_of(&tree)), "{code:?}");
+    }
+
+    #[test]
+    fn a_plain_path_is_what_the_engine_reads() {
+        for code in
+            ["a", "a.b", " a.b_c.d9 ", "_x.y", "\ta.b\n", "steps.output", "self.b", "a.loop"]
+        {
+            check(code, true);
+        }
+        for code in ["", " ", "a.", ".a", "a..b", "a.0", "a[0]", "a-b", "a .b", "a b", "9a", "é.a"]
+        {
+            check(code, false);
+        }
+        for word in RESERVED {
+            check(word, false);
+            check(&format!("{word}.a"), false);
+            check(&format!("a.{word}"), false);
+        }
     }
 }

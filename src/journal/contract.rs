@@ -29,6 +29,9 @@ pub trait Journal: Send + Sync {
     fn head(&self, run: &RunId) -> Result<Option<Digest>, JournalError>;
     /// One run.
     fn run(&self, run: &RunId) -> Result<RunRow, JournalError>;
+    /// Everything that a run has frozen: definition texts, parameters, tier → model, prices, script.
+    /// It may be as large as its definitions, so no list holds it.
+    fn frozen(&self, run: &RunId) -> Result<Json, JournalError>;
     /// All runs, newest first.
     fn list(&self) -> Result<Vec<RunRow>, JournalError>;
     /// The run that a text names: an id, a unique prefix, or `@last`.

@@ -22,6 +22,7 @@ struct Contents {
 #[derive(Debug)]
 struct Stored {
     row: RunRow,
+    frozen: Json,
     held: bool,
     events: Vec<StoredEvent>,
     inbox: Vec<InboxItem>,
@@ -75,10 +76,10 @@ impl Journal for MemoryJournal {
             ended_at: None,
             epoch: 1,
             kb_version: env!("CARGO_PKG_VERSION").into(),
-            frozen: new.frozen,
         };
         let (events, inbox, keys) = (Vec::new(), Vec::new(), BTreeSet::new());
-        contents.runs.push(Stored { row, held: true, events, inbox, keys });
+        let frozen = new.frozen;
+        contents.runs.push(Stored { row, frozen, held: true, events, inbox, keys });
         Ok(1)
     }
 
@@ -143,6 +144,10 @@ impl Journal for MemoryJournal {
 
     fn run(&self, run: &RunId) -> Result<RunRow, JournalError> {
         Ok(self.lock().find(run)?.row())
+    }
+
+    fn frozen(&self, run: &RunId) -> Result<Json, JournalError> {
+        self.lock().find(run).map(|stored| stored.frozen.clone())
     }
 
     fn list(&self) -> Result<Vec<RunRow>, JournalError> {

@@ -42,8 +42,6 @@ pub struct RunRow {
     pub epoch: u64,
     /// The version of `kb` that began it.
     pub kb_version: String,
-    /// Everything that is frozen: definition texts, parameters, tier → model, prices, script.
-    pub frozen: Json,
 }
 
 /// Something another process wants of a run.

@@ -1,12 +1,13 @@
 use super::check;
 use super::dag::{Graph, Plan, node};
+use super::index::StepIndex;
 use super::order;
+use super::reads::Read;
 use super::step::locks_workspace;
 use super::{PlanStep, StepIx, edges, reads};
 use crate::definition::{Catalog, Playbook, Specialist, Step, StepKind};
 use crate::diagnostic::{Code, Diagnostic, Span, nearest};
-use crate::value::StepId;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Plan {
@@ -14,8 +15,10 @@ impl Plan {
     /// one of them is an error.
     pub fn build(playbook: &Arc<Playbook>, catalog: &Catalog) -> (Option<Plan>, Vec<Diagnostic>) {
         let mut problems = Vec::new();
-        let plan = Plan::connect(playbook, catalog, &mut problems);
-        problems.extend(check::all(&plan));
+        let steps = playbook.steps.iter().chain(&playbook.finally);
+        let reads: Vec<Vec<Read<'_>>> = steps.map(|step| reads::of_step(step)).collect();
+        let plan = Plan::connect(playbook, &reads, catalog, &mut problems);
+        problems.extend(check::all(&plan, reads, reads::of_outputs(playbook)));
         if plan.order.len() < plan.steps.len() {
             let cycles = order::cycles(&plan.steps, &plan.graph);
             problems.extend(cycles.iter().map(|cycle| check::cycle(&plan, cycle)));
@@ -28,22 +31,18 @@ impl Plan {
     /// Draws the edges and orders the steps; the order is short where there is a circle.
     fn connect(
         playbook: &Arc<Playbook>,
+        reads: &[Vec<Read<'_>>],
         catalog: &Catalog,
         problems: &mut Vec<Diagnostic>,
     ) -> Plan {
-        let defined: Vec<&Step> = playbook.steps.iter().chain(&playbook.finally).collect();
-        let index: BTreeMap<StepId, StepIx> = defined
-            .iter()
-            .enumerate()
-            .map(|(i, step)| (step.id.clone(), StepIx(i as u32)))
-            .collect();
+        let defined: Vec<&Arc<Step>> = playbook.steps.iter().chain(&playbook.finally).collect();
+        let index = StepIndex::of(&defined);
         let mut steps = Vec::with_capacity(defined.len());
-        for step in &defined {
+        for (step, reads) in defined.iter().zip(reads) {
             let specialist = specialist_of(step, catalog, problems);
-            let reads = reads::of_step(step);
             steps.push(PlanStep {
-                step: Arc::new((*step).clone()),
-                dependencies: edges::of_step(step, &reads, &defined, &index, problems),
+                step: Arc::clone(step),
+                dependencies: edges::of_step(step, reads, &defined, &index, problems),
                 dependents: Vec::new(),
                 locks_workspace: locks_workspace(step, specialist.as_deref()),
                 specialist,

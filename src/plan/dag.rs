@@ -1,9 +1,8 @@
+use super::index::StepIndex;
 use super::{PlanStep, StepIx};
 use crate::definition::Playbook;
 use crate::expression::Strength;
-use crate::value::StepId;
 use petgraph::graph::{DiGraph, NodeIndex};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The graph below a plan. Node `n` is step `n`; an edge goes from what is waited for to who waits.
@@ -14,7 +13,7 @@ pub(super) type Graph = DiGraph<StepIx, Strength>;
 pub struct Plan {
     pub(super) playbook: Arc<Playbook>,
     pub(super) steps: Vec<PlanStep>,
-    pub(super) index: BTreeMap<StepId, StepIx>,
+    pub(super) index: StepIndex,
     pub(super) graph: Graph,
     pub(super) order: Vec<StepIx>,
 }
@@ -37,7 +36,7 @@ impl Plan {
 
     /// The step with that id.
     pub fn find(&self, id: &str) -> Option<StepIx> {
-        self.index.get(id).copied()
+        self.index.find(id, |ix| self.step(ix).step.id.as_str())
     }
 
     /// A topological order, by file order where the graph leaves a choice; `finally` last.

@@ -1,11 +1,13 @@
 use super::Dependency;
 use super::StepIx;
+use super::index::StepIndex;
 use super::reads::{Place, Read};
 use crate::definition::{Step, StepPhase};
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::expression::Strength;
 use crate::value::StepId;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What one step says about one other.
 #[derive(Default)]
@@ -28,18 +30,19 @@ impl Mentions {
 pub(super) fn of_step(
     step: &Step,
     reads: &[Read<'_>],
-    steps: &[&Step],
-    index: &BTreeMap<StepId, StepIx>,
+    steps: &[&Arc<Step>],
+    index: &StepIndex,
     problems: &mut Vec<Diagnostic>,
 ) -> Vec<Dependency> {
+    let find = |id: &StepId| index.find(id.as_str(), |ix| steps[ix.at()].id.as_str());
     let mut mentions: BTreeMap<StepIx, Mentions> = BTreeMap::new();
     for (id, span) in &step.depends_on {
-        if let Some(&on) = index.get(id) {
+        if let Some(on) = find(id) {
             mentions.entry(on).or_default().depends_on.get_or_insert(*span);
         }
     }
     for read in reads {
-        if let Some(&on) = index.get(read.step) {
+        if let Some(on) = find(read.step) {
             mention(mentions.entry(on).or_default(), read);
         }
     }

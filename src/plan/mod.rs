@@ -10,6 +10,7 @@ mod check;
 mod dag;
 mod edges;
 pub mod graph;
+mod index;
 mod order;
 mod path;
 mod reads;

@@ -142,10 +142,7 @@ impl Reader {
         journal: Arc<SqliteJournal>,
         row: RunRow,
     ) -> Result<Reader, ServiceError> {
-        let frozen: Frozen = serde_json::from_value(row.frozen.clone()).map_err(|error| {
-            let message = format!("what run `{}` has frozen cannot be read: {error}", row.run);
-            ServiceError::environment(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), message))
-        })?;
+        let frozen = Frozen::of_run(&*journal, &row.run)?;
         let (catalog, plan) = frozen.thaw()?;
         let inconclusive = catalog.settings.inconclusive.unwrap_or(InconclusivePolicy::Warn);
         let rules = Rules { max_parallel: frozen.max_parallel.max(1), inconclusive };

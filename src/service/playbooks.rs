@@ -50,11 +50,11 @@ pub fn list_playbooks(project: &Project) -> Vec<DefinitionView> {
 /// One definition in full.
 pub fn show_playbook(project: &Project, id: &str) -> Result<DefinitionSheet, ServiceError> {
     let playbook = project.playbook(id)?;
-    let (plan, _) = Plan::build(&playbook, &project.catalog);
+    let (plan, _) = project.built(&playbook);
     let steps = playbook.steps.iter().chain(&playbook.finally);
     Ok(DefinitionSheet {
         view: DefinitionView::from(&*playbook),
-        steps: steps.map(|step| line(step, plan.as_ref())).collect(),
+        steps: steps.map(|step| line(step, plan.as_deref())).collect(),
     })
 }
 

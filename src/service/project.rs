@@ -5,9 +5,9 @@ use crate::diagnostic::{Diagnostic, Sources};
 use crate::plan::Plan;
 use crate::project;
 use crate::value::DefinitionId;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A project with everything that it defines, and every problem of that.
 #[derive(Debug, Clone)]
@@ -21,7 +21,11 @@ pub struct Project {
     /// What is wrong with the others, and what is worth knowing.
     pub diagnostics: Vec<Diagnostic>,
     home: project::Project,
+    plans: Arc<Mutex<BTreeMap<DefinitionId, Built>>>,
 }
+
+/// A plan, where there is one, with everything that making it has found.
+pub(super) type Built = (Option<Arc<Plan>>, Vec<Diagnostic>);
 
 /// A file with errors.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,7 +108,7 @@ impl Project {
         let (catalog, problems) = load(files.clone());
         diagnostics.extend(problems);
         let place = place_of(&home);
-        Project { place, files, catalog, diagnostics, home }
+        Project { place, files, catalog, diagnostics, home, plans: Arc::default() }
     }
 
     /// The same, with the files among these names taken in where they are not yet.
@@ -155,9 +159,9 @@ impl Project {
     }
 
     /// The plan of a definition; every problem of it where there is none.
-    pub fn plan(&self, name: &str) -> Result<Plan, ServiceError> {
+    pub fn plan(&self, name: &str) -> Result<Arc<Plan>, ServiceError> {
         let playbook = self.playbook(name)?;
-        let (plan, problems) = Plan::build(&playbook, &self.catalog);
+        let (plan, problems) = self.built(&playbook);
         plan.ok_or_else(|| {
             let reached = self.catalog.files_of(&playbook);
             let paths: Vec<&str> = reached.iter().map(String::as_str).collect();
@@ -166,8 +170,18 @@ impl Project {
         })
     }
 
+    /// Makes the plan of one of the project's definitions, once: to warn of it and to run it.
+    pub(super) fn built(&self, playbook: &Arc<Playbook>) -> Built {
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let build = || {
+            let (plan, problems) = Plan::build(playbook, &self.catalog);
+            (plan.map(Arc::new), problems)
+        };
+        plans.entry(playbook.id.clone()).or_insert_with(build).clone()
+    }
+
     /// The plan of a definition that has everything that it needs to run.
-    pub fn runnable_plan(&self, name: &str) -> Result<Plan, ServiceError> {
+    pub fn runnable_plan(&self, name: &str) -> Result<Arc<Plan>, ServiceError> {
         let plan = self.plan(name)?;
         match read_task_files(plan.playbook(), &self.place.root) {
             Ok(_) => Ok(plan),

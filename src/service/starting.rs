@@ -37,6 +37,8 @@ pub async fn start(
     let script = start.script.as_deref().map(read_script).transpose()?;
     let place = project.place.clone();
     let Start { record, overrides, .. } = start;
+    let plan = project.catalog.playbooks.get(&definition);
+    let plan = plan.and_then(|playbook| project.built(playbook).0);
     let Project { files, catalog, diagnostics, .. } = project;
     runs::begin(Begin {
         place,
@@ -44,6 +46,7 @@ pub async fn start(
         catalog,
         diagnostics,
         definition,
+        plan,
         params,
         script,
         record,

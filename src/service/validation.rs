@@ -3,7 +3,6 @@
 use super::runs::read_task_files;
 use super::{Kind, Project, ServiceError};
 use crate::diagnostic::{Diagnostic, Severity, Sources};
-use crate::plan::Plan;
 use crate::wire;
 use std::collections::BTreeSet;
 
@@ -56,7 +55,7 @@ pub fn validate_playbooks(project: &Project, names: &[String]) -> Result<Report,
             }
             Err(other) => return Err(other),
         };
-        let (plan, problems) = Plan::build(&playbook, &project.catalog);
+        let (plan, problems) = project.built(&playbook);
         let missing = read_task_files(&playbook, &project.place.root).err().unwrap_or_default();
         checked += usize::from(plan.is_some() && missing.is_empty());
         diagnostics.extend(problems.into_iter().chain(missing));
@@ -111,7 +110,7 @@ fn everything(project: &Project) -> Report {
     let mut diagnostics = project.diagnostics.clone();
     let mut checked = project.catalog.specialists.len();
     for playbook in project.catalog.playbooks.values() {
-        let (plan, problems) = Plan::build(playbook, &project.catalog);
+        let (plan, problems) = project.built(playbook);
         let missing = read_task_files(playbook, &project.place.root).err().unwrap_or_default();
         checked += usize::from(plan.is_some() && missing.is_empty());
         diagnostics.extend(problems.into_iter().chain(missing));

@@ -20,17 +20,16 @@ pub struct Watcher {
 }
 
 /// Something to show.
-#[derive(Debug, Clone)]
-#[allow(clippy::large_enum_variant)] // One at a time, on its way to a display.
-pub enum Seen {
+#[derive(Debug, Clone, Copy)]
+pub enum Seen<'a> {
     /// An event of the run.
-    Event(Box<Event>),
+    Event(&'a Event),
     /// What an instance is doing; never stored.
     Progress {
         /// Whose.
-        instance: InstanceKey,
+        instance: &'a InstanceKey,
         /// What.
-        progress: Progress,
+        progress: &'a Progress,
     },
 }
 
@@ -41,31 +40,35 @@ impl Watcher {
         let run = prepared.run().clone();
         let mut translator = Translator::new(run.clone(), prepared.plan());
         let mut before = Vec::new();
-        let journal: Arc<dyn Journal> = prepared.place().journal(Default::default())?;
-        if !prepared.begins() {
-            for stored in journal.events(&run, 0)? {
-                let event = with_cuts(&journal, &stored.event)?;
-                before.extend(translator.translate(stored.seq, stored.at, &event, stored.digest));
-            }
+        let journal = prepared.journal().clone();
+        for stored in prepared.before() {
+            let event = with_cuts(&journal, &stored.event)?;
+            before.extend(translator.translate(stored.seq, stored.at, &event, stored.digest));
         }
         let mut watcher = Watcher { run, translator, places: BTreeMap::new(), journal };
         before.iter().for_each(|event| watcher.remember(event));
         Ok((watcher, before))
     }
 
-    /// What an update says.
-    pub fn see(&mut self, update: Update) -> Vec<Seen> {
+    /// Shows what an update says, one by one.
+    pub fn see(&mut self, update: Update, show: &mut dyn FnMut(&Watcher, Seen<'_>)) {
         match update {
             Update::Stored(stored) => {
-                // What cannot be looked up now is missing from the display, not from the journal.
-                let event = with_cuts(&self.journal, &stored.event);
-                let event = event.unwrap_or(Cow::Borrowed(&stored.event));
-                let events =
-                    self.translator.translate(stored.seq, stored.at, &event, stored.digest);
-                events.iter().for_each(|event| self.remember(event));
-                events.into_iter().map(|event| Seen::Event(Box::new(event))).collect()
+                for stored in &stored {
+                    // What cannot be looked up now is missing from the display, not from the journal.
+                    let event = with_cuts(&self.journal, &stored.event);
+                    let event = event.unwrap_or(Cow::Borrowed(&stored.event));
+                    let events =
+                        self.translator.translate(stored.seq, stored.at, &event, stored.digest);
+                    for event in events {
+                        self.remember(&event);
+                        show(self, Seen::Event(&event));
+                    }
+                }
             }
-            Update::Progress { instance, progress } => vec![Seen::Progress { instance, progress }],
+            Update::Progress { instance, progress } => {
+                show(self, Seen::Progress { instance: &instance, progress: &progress });
+            }
         }
     }
 

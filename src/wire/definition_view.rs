@@ -93,7 +93,7 @@ impl From<&Playbook> for DefinitionView {
             description: playbook.description.clone(),
             triggers: playbook.triggers.clone(),
             params: playbook.params.iter().map(ParamView::from).collect(),
-            steps: steps().map(StepOutline::from).collect(),
+            steps: steps().map(|step| StepOutline::from(&**step)).collect(),
             outputs: playbook.outputs.iter().map(|(name, _)| name.clone()).collect(),
             not_yet,
         }

@@ -73,6 +73,7 @@ impl Bench {
             catalog,
             diagnostics,
             definition: DefinitionId::new("it").unwrap(),
+            plan: None,
             params: params.as_object().cloned().unwrap_or_default(),
             script: script.map(|text| ("script.yml".to_owned(), text.as_bytes().to_vec())),
             record: None,

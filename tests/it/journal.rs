@@ -99,7 +99,9 @@ fn check_naming(journal: &dyn Journal) {
     assert_eq!(listed, ["s-three", "r-two", "r-one"]);
     let row = journal.run(&id("r-two")).unwrap();
     assert_eq!((row.definition.as_str(), row.started_at, row.epoch), ("demo", Timestamp(7), 1));
-    assert_eq!(row.frozen.to_string(), r#"{"z":1,"a":["r-two"]}"#, "keys keep their order");
+    let frozen = journal.frozen(&id("r-two")).unwrap();
+    assert_eq!(frozen.to_string(), r#"{"z":1,"a":["r-two"]}"#, "keys keep their order");
+    assert_eq!(journal.frozen(&id("r-none")), Err(JournalError::NoRun("r-none".into())));
     assert_eq!(row.kb_version, env!("CARGO_PKG_VERSION"));
     assert_eq!(journal.run(&id("r-none")), Err(JournalError::NoRun("r-none".into())));
 }

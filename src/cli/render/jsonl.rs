@@ -7,12 +7,14 @@ use std::io::Write;
 /// One public event a line, on stdout.
 pub(super) struct JsonLines {
     tokens: bool,
+    /// Lines that are not written yet.
+    lines: Vec<u8>,
     closed: bool,
 }
 
 impl JsonLines {
     pub(super) fn new(tokens: bool) -> Self {
-        JsonLines { tokens, closed: false }
+        JsonLines { tokens, lines: Vec::new(), closed: false }
     }
 }
 
@@ -21,10 +23,23 @@ impl Renderer for JsonLines {
         if self.closed {
             return;
         }
-        let Ok(mut line) = serde_json::to_vec(event) else { return };
-        line.push(b'\n');
-        let mut stdout = std::io::stdout().lock();
-        self.closed = stdout.write_all(&line).and_then(|()| stdout.flush()).is_err();
+        let before = self.lines.len();
+        match serde_json::to_writer(&mut self.lines, event) {
+            Ok(()) => self.lines.push(b'\n'),
+            Err(_) => self.lines.truncate(before),
+        }
+    }
+
+    fn flush(&mut self) {
+        if !self.lines.is_empty() {
+            let mut stdout = std::io::stdout().lock();
+            self.closed = stdout.write_all(&self.lines).and_then(|()| stdout.flush()).is_err();
+            self.lines.clear();
+        }
+    }
+
+    fn close(&mut self) {
+        self.flush();
     }
 
     fn progress(&mut self, _instance: &str, _progress: &Progress) {}

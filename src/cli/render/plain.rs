@@ -7,12 +7,14 @@ use crate::wire::Event;
 /// One line an event, on stderr, where there is no terminal to draw on.
 pub(super) struct PlainLines {
     terminal: Terminal,
+    /// Lines that are not written yet.
+    lines: String,
     began: Option<Timestamp>,
 }
 
 impl PlainLines {
     pub(super) fn new() -> Self {
-        PlainLines { terminal: Terminal::new(), began: None }
+        PlainLines { terminal: Terminal::new(), lines: String::new(), began: None }
     }
 }
 
@@ -20,14 +22,27 @@ impl Renderer for PlainLines {
     fn event(&mut self, event: &Event) {
         let began = *self.began.get_or_insert(event.at);
         if let Some(text) = line(event, began) {
-            // A closed stderr must not stop the run.
-            let _ = self.terminal.err(&(text + "\n"));
+            self.lines.push_str(&text);
+            self.lines.push('\n');
         }
+    }
+
+    fn flush(&mut self) {
+        if !self.lines.is_empty() {
+            // A closed stderr must not stop the run.
+            let _ = self.terminal.err(&self.lines);
+            self.lines.clear();
+        }
+    }
+
+    fn close(&mut self) {
+        self.flush();
     }
 
     fn progress(&mut self, _instance: &str, _progress: &Progress) {}
 
     fn note(&mut self, text: &str) {
+        self.flush();
         let _ = self.terminal.err(&format!("{text}\n"));
     }
 }

@@ -24,6 +24,8 @@ pub(in crate::cli) trait Renderer {
     fn event(&mut self, event: &Event);
     /// Something is going on that is not stored.
     fn progress(&mut self, instance: &str, progress: &Progress);
+    /// What was shown may be kept back until here, so that many lines are one write.
+    fn flush(&mut self) {}
     /// A moment has passed.
     fn tick(&mut self) {}
     /// A word to the person at the terminal.

@@ -3,9 +3,15 @@ use crate::definition::syntax::Decoder;
 use crate::definition::syntax::outline::Outline;
 use crate::diagnostic::{Code, Diagnostic};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// `dependsOn` names other steps of the same list, each once.
-pub(crate) fn check(outline: &Outline, steps: &[Step], finally: &[Step], decoder: &mut Decoder) {
+pub(crate) fn check(
+    outline: &Outline,
+    steps: &[Arc<Step>],
+    finally: &[Arc<Step>],
+    decoder: &mut Decoder,
+) {
     // By the outline, so that a step with problems of its own is not unknown besides.
     let main = outline.steps.iter().map(|name| (name.text.as_str(), StepPhase::Main));
     let last = outline.finally.iter().map(|name| (name.text.as_str(), StepPhase::Finally));

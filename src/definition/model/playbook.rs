@@ -3,6 +3,7 @@ use crate::definition::Schema;
 use crate::diagnostic::Span;
 use crate::expression::{Template, ValueTemplate};
 use crate::value::{DefinitionId, Digest, Json};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Which spelling a definition was written in.
@@ -30,9 +31,9 @@ pub struct Playbook {
     /// Its parameters, in order.
     pub params: Vec<Param>,
     /// The steps, in file order. `order: sequential` is already in their `depends_on`.
-    pub steps: Vec<Step>,
+    pub steps: Vec<Arc<Step>>,
     /// Steps that run once after the others.
-    pub finally: Vec<Step>,
+    pub finally: Vec<Arc<Step>>,
     /// What the run hands out, in order.
     pub outputs: Vec<(String, ValueTemplate)>,
     /// Environment of every shell of the run.

@@ -10,6 +10,7 @@ use crate::definition::model::{
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::expression::Style;
 use crate::value::{DefinitionId, Digest};
+use std::sync::Arc;
 
 const KEYS: [&str; 17] = [
     "schema",
@@ -153,7 +154,7 @@ fn main_steps(
     what: &str,
     defaults: Option<&Fields<'_>>,
     decoder: &mut Decoder,
-) -> Vec<Step> {
+) -> Vec<Arc<Step>> {
     let Some((key, node)) = fields.entry("steps") else {
         decoder.required(fields, "steps", what);
         return Vec::new();
@@ -174,7 +175,7 @@ fn steps(
     phase: StepPhase,
     defaults: Option<&Fields<'_>>,
     decoder: &mut Decoder,
-) -> Vec<Step> {
+) -> Vec<Arc<Step>> {
     let Some(items) = node.as_seq() else {
         let message = format!("`{key}` takes a list of steps, found {}", node.kind());
         decoder.push(
@@ -183,10 +184,8 @@ fn steps(
         );
         return Vec::new();
     };
-    // Steps are large, so a list that grows by doubling would hold much that is never used.
-    let mut found = Vec::with_capacity(items.len());
-    found.extend(items.iter().filter_map(|item| step(item, phase, defaults, decoder)));
-    found
+    // Shared with every plan that is made of them.
+    items.iter().filter_map(|item| step(item, phase, defaults, decoder).map(Arc::new)).collect()
 }
 
 fn defaults<'n>(node: &'n Node, decoder: &mut Decoder) -> Option<Fields<'n>> {
@@ -201,10 +200,10 @@ fn defaults<'n>(node: &'n Node, decoder: &mut Decoder) -> Option<Fields<'n>> {
 }
 
 /// `order: sequential` — each step after the one that is written before it.
-fn chain(steps: &mut [Step]) {
+fn chain(steps: &mut [Arc<Step>]) {
     for index in 1..steps.len() {
         let before = steps[index - 1].id.clone();
-        let step = &mut steps[index];
+        let step = Arc::make_mut(&mut steps[index]);
         if !step.depends_on.iter().any(|(id, _)| *id == before) {
             step.depends_on.push((before, step.span));
         }

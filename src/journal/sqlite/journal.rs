@@ -177,6 +177,10 @@ impl Journal for SqliteJournal {
         self.as_seen(self.read(|connection| read::run(connection, run))?)
     }
 
+    fn frozen(&self, run: &RunId) -> Result<Json, JournalError> {
+        self.read(|connection| read::frozen(connection, run))
+    }
+
     fn list(&self) -> Result<Vec<RunRow>, JournalError> {
         self.read(read::list)?.into_iter().map(|row| self.as_seen(row)).collect()
     }

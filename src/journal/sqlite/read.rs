@@ -5,11 +5,11 @@ use super::schema::{SEQ_BITS, base_position};
 use crate::journal::blob_store::BlobStore;
 use crate::journal::{Chain, InboxItem, JournalError, Ledger, LedgerRow, RunRow, StoredEvent};
 use crate::run::RunStatus;
-use crate::value::{Digest, RunId, Timestamp, read_back};
+use crate::value::{Digest, Json, RunId, Timestamp, read_back};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-const ROW: &str = "SELECT run, definition, status, started_at, ended_at, epoch, kb_version, body
-                   FROM runs JOIN frozen USING (number)";
+const ROW: &str =
+    "SELECT run, definition, status, started_at, ended_at, epoch, kb_version FROM runs";
 
 pub(super) fn run(connection: &Connection, run: &RunId) -> Result<RunRow, JournalError> {
     let found = connection
@@ -19,6 +19,16 @@ pub(super) fn run(connection: &Connection, run: &RunId) -> Result<RunRow, Journa
     found.ok_or_else(|| JournalError::NoRun(run.to_string()))?
 }
 
+pub(super) fn frozen(connection: &Connection, run: &RunId) -> Result<Json, JournalError> {
+    let number = number_of(connection, run)?;
+    let mut query = connection.prepare_cached("SELECT body FROM frozen WHERE number = ?1")?;
+    query.query_row([number], |row| {
+        let body = row.get_ref(0)?.as_str().ok();
+        let parsed = body.and_then(|body| read_back(body).ok());
+        Ok(parsed.ok_or_else(|| damaged(run.as_str(), "what it froze")))
+    })?
+}
+
 pub(super) fn list(connection: &Connection) -> Result<Vec<RunRow>, JournalError> {
     let mut query = connection.prepare_cached(&format!("{ROW} ORDER BY number DESC"))?;
     query.query_and_then([], run_row)?.collect()
@@ -26,7 +36,6 @@ pub(super) fn list(connection: &Connection) -> Result<Vec<RunRow>, JournalError>
 
 fn run_row(row: &Row<'_>) -> Result<RunRow, JournalError> {
     let (run, status): (String, String) = (row.get(0)?, row.get(2)?);
-    let frozen: String = row.get(7)?;
     let epoch: i64 = row.get(5)?;
     Ok(RunRow {
         definition: row.get(1)?,
@@ -35,7 +44,6 @@ fn run_row(row: &Row<'_>) -> Result<RunRow, JournalError> {
         ended_at: row.get::<_, Option<i64>>(4)?.map(Timestamp),
         epoch: epoch as u64,
         kb_version: row.get(6)?,
-        frozen: serde_json::from_str(&frozen).map_err(|_| damaged(&run, "what it froze"))?,
         run: RunId::new(&run).map_err(|_| damaged(&run, "its id"))?,
     })
 }

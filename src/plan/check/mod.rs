@@ -8,7 +8,7 @@ mod writers;
 
 pub(super) use cycle::cycle;
 
-use super::reads::{self, Read};
+use super::reads::Read;
 use super::{Plan, StepIx};
 use crate::diagnostic::Diagnostic;
 
@@ -25,15 +25,14 @@ struct Subject<'a> {
 
 /// Every problem of a plan. Where there is a circle, what is asked of the order is asked of the steps
 /// that have a place in it.
-pub(super) fn all(plan: &Plan) -> Vec<Diagnostic> {
+pub(super) fn all<'a>(
+    plan: &'a Plan,
+    reads: Vec<Vec<Read<'a>>>,
+    outputs: Vec<Read<'a>>,
+) -> Vec<Diagnostic> {
     let mut position = vec![0; plan.steps().len()];
     plan.order().iter().enumerate().for_each(|(i, ix)| position[ix.at()] = i);
-    let mut subject = Subject {
-        plan,
-        reads: plan.steps().iter().map(|step| reads::of_step(&step.step)).collect(),
-        outputs: reads::of_outputs(plan.playbook()),
-        position,
-    };
+    let mut subject = Subject { plan, reads, outputs, position };
     let mut problems = keys::check(&subject);
     if plan.order().len() == plan.steps().len() {
         problems.extend(writers::check(plan));

@@ -9,6 +9,7 @@ use crate::definition::{ApprovalLevel, InconclusivePolicy, Settings};
 use crate::diagnostic::Code;
 use crate::engine::{Opening, Parts};
 use crate::executor::LocalExecutor;
+use crate::journal::StoredEvent;
 use crate::llm::{GenaiProvider, ModelError, ModelProvider, Recording, ScriptPlayer, Tiers};
 use crate::plan::Plan;
 use crate::process::{BaseEnvironment, Supervisor};
@@ -30,17 +31,26 @@ pub(super) struct Assembled {
     pub(super) sandbox: ApprovalLevel,
 }
 
+/// A run that is taken hold of.
+pub(super) struct Held {
+    pub(super) run: RunId,
+    pub(super) epoch: u64,
+    /// What its journal says already.
+    pub(super) before: Vec<StoredEvent>,
+    /// Definition files of it that are others by now.
+    pub(super) changed: Vec<String>,
+}
+
 impl Assembled {
     pub(super) fn prepare(
         self,
         place: Place,
-        run: RunId,
-        epoch: u64,
+        held: Held,
         plan: Arc<Plan>,
         frozen: Frozen,
         opening: Opening,
     ) -> Prepared {
-        let changed = frozen.changed_since(&place.root);
+        let Held { run, epoch, before, changed } = held;
         let params = Arc::new(Json::Object(frozen.params));
         let Assembled { parts, rules, recording, .. } = self;
         let task_files = frozen.task_files;
@@ -53,6 +63,7 @@ impl Assembled {
             params,
             rules,
             opening,
+            before,
             task_files,
             recording,
             changed,

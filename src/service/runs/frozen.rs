@@ -1,8 +1,9 @@
 use crate::definition::{Catalog, FileRole, InputFile, Playbook, Script, load, load_script};
 use crate::diagnostic::{Code, Diagnostic, Sources};
+use crate::journal::Journal;
 use crate::plan::Plan;
 use crate::service::ServiceError;
-use crate::value::{DefinitionId, Digest, Json, JsonMap};
+use crate::value::{DefinitionId, Failure, Json, JsonMap, RunId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -76,6 +77,14 @@ impl Frozen {
     /// The form that this version writes.
     pub const VERSION: u32 = 1;
 
+    /// What a run has kept from its start on.
+    pub fn of_run(journal: &dyn Journal, run: &RunId) -> Result<Frozen, ServiceError> {
+        serde_json::from_value(journal.frozen(run)?).map_err(|error| {
+            let message = format!("what run `{run}` has frozen cannot be read: {error}");
+            ServiceError::environment(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), message))
+        })
+    }
+
     /// The files of a project that a plan reaches: its own, its specialists' and the settings.
     pub fn reached(plan: &Plan, files: &[InputFile]) -> Vec<FrozenFile> {
         let mut paths: BTreeSet<&str> = BTreeSet::from([plan.playbook().path.as_str()]);
@@ -94,11 +103,6 @@ impl Frozen {
             now.is_ok_and(|now| String::from_utf8_lossy(&now) != file.text.as_str())
         };
         self.files.iter().filter(differs).map(|file| file.path.clone()).collect()
-    }
-
-    /// Digest over everything frozen.
-    pub fn digest(&self) -> Digest {
-        Digest::of_json(&self.json())
     }
 
     /// As the journal stores it.

@@ -1,4 +1,4 @@
-use super::assembly::{assemble, environment, max_parallel, needs_model, tiers};
+use super::assembly::{Held, assemble, environment, max_parallel, needs_model, tiers};
 use super::frozen::{Frozen, FrozenFile, read_script, refusals};
 use super::place::Place;
 use super::prepared::Prepared;
@@ -32,6 +32,8 @@ pub struct Begin {
     pub diagnostics: Vec<Diagnostic>,
     /// What to run.
     pub definition: DefinitionId,
+    /// Its plan, where it is made already.
+    pub plan: Option<Arc<Plan>>,
     /// Its parameters, checked.
     pub params: JsonMap,
     /// A script's path and bytes, where one plays the model.
@@ -74,8 +76,11 @@ pub enum Cancelled {
 /// Checks everything that can be checked, freezes it, and takes hold of a new run.
 pub async fn begin(options: Begin) -> Result<Prepared, ServiceError> {
     let Begin { place, files, catalog, diagnostics, definition, .. } = options;
-    let Begin { params, script, record, overrides, .. } = options;
-    let plan = plan_of(&catalog, diagnostics, &definition, &files)?;
+    let Begin { plan, params, script, record, overrides, .. } = options;
+    let plan = match plan {
+        Some(plan) => plan,
+        None => Arc::new(plan_of(&catalog, diagnostics, &definition, &files)?),
+    };
     let refused = |diagnostics| {
         let sources = Box::new(catalog.sources.clone());
         ServiceError::Definitions { diagnostics, sources }
@@ -104,16 +109,18 @@ pub async fn begin(options: Begin) -> Result<Prepared, ServiceError> {
     let assembled = assemble(&place, &settings, &frozen, tiers, record)?;
     let run = new_run_id();
     let journal = assembled.parts.journal.clone();
+    let stored = frozen.json();
+    let digest = Digest::of_json(&stored);
     let new = NewRun {
         run: run.clone(),
         definition: definition.to_string(),
         at: clock::now(),
-        frozen: frozen.json(),
+        frozen: stored,
     };
     let epoch = journal.create(new)?;
-    let opening =
-        Opening::Start { digest: frozen.digest(), environment: environment(&assembled, &frozen) };
-    Ok(assembled.prepare(place, run, epoch, Arc::new(plan), frozen, opening))
+    let opening = Opening::Start { digest, environment: environment(&assembled, &frozen) };
+    let held = Held { run, epoch, before: Vec::new(), changed: Vec::new() };
+    Ok(assembled.prepare(place, held, plan, frozen, opening))
 }
 
 /// Goes on with a run that was interrupted or waits.
@@ -203,21 +210,12 @@ pub fn answer(
 
 /// A name that is no step of the run, or an item of one, would be answered for in silence.
 fn has_step(place: &Place, run: &RunId, step: &str) -> Result<(), ServiceError> {
-    let (_, plan) = frozen_of(place, run)?.thaw()?;
+    let (_, plan) = Frozen::of_run(&*place.journal(Default::default())?, run)?.thaw()?;
     if plan.find(step.split('[').next().unwrap_or(step)).is_some() {
         return Ok(());
     }
     let known = plan.steps().iter().map(|s| s.step.id.to_string());
     Err(ServiceError::unknown(Kind::Step, step, known))
-}
-
-/// What a run has kept from its start on.
-fn frozen_of(place: &Place, run: &RunId) -> Result<Frozen, ServiceError> {
-    let row = place.journal(Default::default())?.run(run)?;
-    serde_json::from_value(row.frozen).map_err(|error| {
-        let message = format!("what run `{run}` has frozen cannot be read: {error}");
-        ServiceError::environment(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), message))
-    })
 }
 
 /// Stops a run for good: its holder is told, or it is ended here where it has none.
@@ -256,7 +254,7 @@ fn reopen(
     overrides: &Overrides,
     opening: impl FnOnce(&Plan) -> Result<Opening, ServiceError>,
 ) -> Result<Prepared, ServiceError> {
-    let frozen = frozen_of(&place, &run)?;
+    let frozen = Frozen::of_run(&*place.journal(Default::default())?, &run)?;
     let frozen = Frozen {
         yes: frozen.yes || overrides.yes,
         max_parallel: overrides.max_parallel.unwrap_or(frozen.max_parallel),
@@ -270,16 +268,19 @@ fn reopen(
     let settings = Arc::new(catalog.settings.narrowed_by(&present));
     let assembled = assemble(&place, &settings, &frozen, tiers, None)?;
     let epoch = assembled.parts.journal.take(&run)?;
-    // A holder that died before its first event left a run that has yet to begin.
-    let unbegun = assembled.parts.journal.events(&run, 0)?.is_empty();
+    // Read once, by who holds the run: the engine and whoever watches fold the same events.
+    let before = assembled.parts.journal.events(&run, 0)?;
     let opening = match opening {
-        Opening::Resume | Opening::Answer { .. } if unbegun => {
+        // A holder that died before its first event left a run that has yet to begin.
+        Opening::Resume | Opening::Answer { .. } if before.is_empty() => {
             let environment = environment(&assembled, &frozen);
-            Opening::Start { digest: frozen.digest(), environment }
+            Opening::Start { digest: Digest::of_json(&frozen.json()), environment }
         }
         other => other,
     };
-    Ok(assembled.prepare(place, run, epoch, plan, frozen, opening))
+    let changed = frozen.changed_since(&place.root);
+    let held = Held { run, epoch, before, changed };
+    Ok(assembled.prepare(place, held, plan, frozen, opening))
 }
 
 /// The settings as they are now: a run that goes on may do no more than they allow.

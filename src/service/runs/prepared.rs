@@ -1,6 +1,7 @@
 use super::place::Place;
 use crate::diagnostic::Code;
 use crate::engine::{self, Command, EngineError, Opening, Parts, Setup, Summary, Update};
+use crate::journal::{Journal, StoredEvent};
 use crate::llm::Recording;
 use crate::plan::Plan;
 use crate::run::Rules;
@@ -20,6 +21,7 @@ pub struct Prepared {
     pub(super) params: Arc<Json>,
     pub(super) rules: Rules,
     pub(super) opening: Opening,
+    pub(super) before: Vec<StoredEvent>,
     pub(super) task_files: JsonMap,
     pub(super) recording: Option<(Arc<Recording>, PathBuf)>,
     pub(super) changed: Vec<String>,
@@ -46,9 +48,14 @@ impl Prepared {
         &self.changed
     }
 
-    /// Whether it begins, or goes on from a journal that already says something.
-    pub fn begins(&self) -> bool {
-        matches!(self.opening, Opening::Start { .. })
+    /// What the journal says of it already; nothing where it begins.
+    pub fn before(&self) -> &[StoredEvent] {
+        &self.before
+    }
+
+    /// The journal that it is held in.
+    pub fn journal(&self) -> &Arc<dyn Journal> {
+        &self.parts.journal
     }
 
     /// Drives it until it ends, waits for people alone, or is left.
@@ -68,7 +75,7 @@ impl Prepared {
             commands,
         };
         let run = setup.run.clone();
-        let driven = engine::drive(self.parts, setup, self.task_files).await;
+        let driven = engine::drive_on(self.parts, setup, self.task_files, self.before).await;
         let summary = driven.map_err(|error| match error {
             EngineError::Journal(error) => ServiceError::Journal(error),
             EngineError::Mismatch { .. } => unusable(error.to_string()),
