@@ -296,7 +296,9 @@ impl<'a> House<'a> {
                 }
                 asked |= wish(&seen).is_some();
                 match news.recv().await {
-                    Some(Update::Stored(stored)) => seen.push(stored.event),
+                    Some(Update::Stored(stored)) => {
+                        seen.extend(stored.into_iter().map(|stored| stored.event));
+                    }
                     Some(Update::Progress { .. }) => {}
                     None => return,
                 }

@@ -137,6 +137,10 @@ impl Journal for Mortal {
         self.fate.read(|| self.inner.run(run))
     }
 
+    fn frozen(&self, run: &RunId) -> Result<Json, JournalError> {
+        self.fate.read(|| self.inner.frozen(run))
+    }
+
     fn list(&self) -> Result<Vec<RunRow>, JournalError> {
         self.fate.read(|| self.inner.list())
     }
