@@ -5,7 +5,7 @@
 
 use crate::evidence::{FileKind, FileState};
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::{Errno, Result};
 use std::path::{Component, Path, PathBuf};
 
@@ -24,6 +24,24 @@ pub(super) struct Found {
     /// Where it really is, relative to the folder; empty is the folder itself.
     pub(super) real: PathBuf,
     pub(super) stat: Stat,
+}
+
+/// Which file or folder something is, whatever it is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Identity(u64, u64);
+
+impl Identity {
+    /// That of a place, links followed.
+    pub(super) fn of(path: &Path) -> Option<Identity> {
+        rustix::fs::stat(path).ok().map(|stat| Identity::from(&stat))
+    }
+}
+
+impl From<&Stat> for Identity {
+    #[allow(clippy::unnecessary_cast, reason = "the fields differ in width between systems")]
+    fn from(stat: &Stat) -> Identity {
+        Identity(stat.st_dev as u64, stat.st_ino as u64)
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -55,9 +73,33 @@ impl Folder {
         Ok(Found { fd, real, stat })
     }
 
-    /// Opens a path for reading. Never waits for a pipe's other end.
-    pub(super) fn open_read(&self, rel: &Path) -> Result<OwnedFd> {
-        self.open_at(rel, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC)
+    /// Opens for reading what was found, and nothing that came in its place since. Never waits for
+    /// a pipe's other end.
+    pub(super) fn open_read(&self, found: &Found) -> Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        if self.links {
+            match rustix::fs::open(own_link(&found.fd), flags, Mode::empty()) {
+                Err(Errno::NOENT) => {}
+                done => return done,
+            }
+        }
+        let fd = self.open_at(&found.real, flags)?;
+        let now = rustix::fs::fstat(&fd)?;
+        match Identity::from(&now) == Identity::from(&found.stat) {
+            true => Ok(fd),
+            false => Err(Errno::AGAIN),
+        }
+    }
+
+    /// Which one a real path below is; a link is itself.
+    pub(super) fn identity(&self, rel: &Path) -> Option<Identity> {
+        let stat = rustix::fs::statat(&self.fd, rel, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        Some(Identity::from(&stat))
+    }
+
+    /// Opens a folder below to look into it; empty is the folder itself.
+    pub(super) fn open_folder(&self, rel: &Path) -> Result<OwnedFd> {
+        self.open_at(rel, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC)
     }
 
     fn open_at(&self, rel: &Path, flags: OFlags) -> Result<OwnedFd> {
@@ -115,15 +157,19 @@ fn open_without_links(fd: &OwnedFd, rel: &Path, flags: OFlags) -> Result<OwnedFd
 
 /// Where an open file really is, as the kernel says.
 fn real_path(fd: &impl AsFd) -> Option<PathBuf> {
-    use rustix::fd::AsRawFd;
     use std::os::unix::ffi::OsStringExt;
     if !cfg!(target_os = "linux") {
         return None;
     }
-    let link = format!("/proc/self/fd/{}", fd.as_fd().as_raw_fd());
-    let target = rustix::fs::readlink(link, Vec::new()).ok()?;
+    let target = rustix::fs::readlink(own_link(fd), Vec::new()).ok()?;
     let path = PathBuf::from(std::ffi::OsString::from_vec(target.into_bytes()));
     path.is_absolute().then_some(path)
+}
+
+/// The path by which Linux names an open file itself, wherever it has gone.
+fn own_link(fd: &impl AsFd) -> String {
+    use rustix::fd::AsRawFd;
+    format!("/proc/self/fd/{}", fd.as_fd().as_raw_fd())
 }
 
 /// What kind of thing stat data speak of.

@@ -19,7 +19,7 @@ impl Files {
     pub(super) fn locate(&self, path: &str) -> Result<Located, PathError> {
         let located = self.workspace.locate(path)?;
         let permitted = match located.kind() {
-            FileKind::Directory => !self.rules.denies_folder(&located.shown, &located.full),
+            FileKind::Directory => !self.rules.denies(&located.shown, &located.full),
             _ => self.rules.permit(&located.shown, &located.full),
         };
         if permitted { Ok(located) } else { Err(self.forbidden(path)) }
@@ -35,7 +35,7 @@ impl Files {
     pub(super) fn cwd(&self, path: &str) -> Result<PathBuf, PathError> {
         let cwd = self.workspace.cwd(path)?;
         let rel = cwd.strip_prefix(self.workspace.root()).unwrap_or(&cwd);
-        match self.rules.denies_folder(&super::path_text::shown(rel), &cwd) {
+        match self.rules.denies(&super::path_text::shown(rel), &cwd) {
             true => Err(self.forbidden(path)),
             false => Ok(cwd),
         }

@@ -1,7 +1,7 @@
 use super::call::{Call, CallResult, Refusal};
 use super::files::Files;
 use super::glob::PathGlob;
-use super::guard::wrong_kind;
+use super::guard::{Located, wrong_kind};
 use super::toolbox::Toolbox;
 use super::walk::{Entry, walk};
 use super::{Tool, ToolLevel, ToolSpec};
@@ -10,6 +10,7 @@ use crate::value::Json;
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
+use std::ops::ControlFlow;
 use tokio_util::sync::CancellationToken;
 
 /// `fs:list`: what is in a folder.
@@ -89,22 +90,25 @@ fn list(args: &Args, files: &Files, cancel: &CancellationToken) -> Result<CallRe
     if located.kind() != FileKind::Directory {
         return Err(wrong_kind(&located.shown, located.kind(), "a directory").into());
     }
-    let (root, base) = located.walk_from(&files.workspace);
     let glob = args.glob.as_deref().map(PathGlob::anywhere).transpose()?;
     let depth = args.depth.or(if glob.is_some() { None } else { Some(1) });
-    let below = |entry: &Entry| {
-        super::path_text::shown(entry.rel.strip_prefix(&base).unwrap_or(&entry.rel))
-    };
-    let mut entries = walk(&root, &base, depth)
-        .take_while(|_| !cancel.is_cancelled())
-        .filter(|entry| {
-            let hit = |glob: &PathGlob| glob.matches(&entry.shown) || glob.matches(&below(entry));
-            glob.as_ref().is_none_or(hit)
-        })
-        .filter(|entry| visible(entry, files))
-        .map(|entry| view(&entry, &located.prefix(&files.workspace)));
-    let listed: Vec<Json> = entries.by_ref().take(MAX_ENTRIES).collect();
-    let more = entries.next().is_some();
+    let prefix = located.prefix(&files.workspace);
+    let (mut listed, mut more) = (Vec::new(), false);
+    walk(&files.workspace, &located, depth, &mut |entry| {
+        let hit = |glob: &PathGlob| glob.matches(&entry.shown) || glob.matches(&entry.below);
+        if cancel.is_cancelled() {
+            return ControlFlow::Break(());
+        }
+        if !glob.as_ref().is_none_or(hit) || !visible(entry, &located, files) {
+            return ControlFlow::Continue(());
+        }
+        if listed.len() == MAX_ENTRIES {
+            more = true;
+            return ControlFlow::Break(());
+        }
+        listed.push(view(entry, &prefix));
+        ControlFlow::Continue(())
+    });
     let mut result = json!({ "entries": listed });
     if more {
         result["note"] = json!(format!(
@@ -115,23 +119,15 @@ fn list(args: &Args, files: &Files, cancel: &CancellationToken) -> Result<CallRe
 }
 
 /// Files that the settings keep from this tool are not shown either.
-fn visible(entry: &Entry, files: &Files) -> bool {
-    match entry.entry.file_type().is_some_and(|kind| kind.is_dir()) {
-        true => !files.rules.denies_folder(&entry.shown, entry.entry.path()),
-        false => files.rules.permit(&entry.shown, entry.entry.path()),
+fn visible(entry: &Entry<'_>, start: &Located, files: &Files) -> bool {
+    let full = files.workspace.full(start, &entry.rel);
+    match entry.kind {
+        FileKind::Directory => !files.rules.denies(&entry.shown, &full),
+        _ => files.rules.permit(&entry.shown, &full),
     }
 }
 
-fn view(entry: &Entry, prefix: &str) -> Json {
-    let kind = match entry.entry.file_type() {
-        Some(kind) if kind.is_file() => FileKind::File,
-        Some(kind) if kind.is_dir() => FileKind::Directory,
-        Some(kind) if kind.is_symlink() => FileKind::Symlink,
-        _ => FileKind::Other,
-    };
-    let size = match kind {
-        FileKind::File => entry.entry.metadata().map_or(0, |meta| meta.len()),
-        _ => 0,
-    };
-    json!({ "path": format!("{prefix}{}", entry.shown), "kind": kind, "size": size })
+fn view(entry: &Entry<'_>, prefix: &str) -> Json {
+    let size = if entry.kind == FileKind::File { entry.size() } else { 0 };
+    json!({ "path": format!("{prefix}{}", entry.shown), "kind": entry.kind, "size": size })
 }

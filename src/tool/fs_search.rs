@@ -1,7 +1,6 @@
 use super::call::{Call, CallResult, Refusal};
 use super::files::Files;
 use super::glob::PathGlob;
-use super::guard::Workspace;
 use super::toolbox::Toolbox;
 use super::walk::walk;
 use super::{Tool, ToolLevel, ToolSpec};
@@ -13,7 +12,8 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 use serde::Deserialize;
 use serde_json::json;
-use std::path::Path;
+use std::fs::File;
+use std::ops::ControlFlow;
 use tokio_util::sync::CancellationToken;
 
 /// `fs:search`: lines that match a regular expression.
@@ -111,26 +111,27 @@ fn search(args: &Args, files: &Files, cancel: &CancellationToken) -> Result<Call
         .heap_limit(Some(16 << 20))
         .build();
     if located.kind() != FileKind::Directory {
-        let path = located.shown.clone();
-        files.workspace.open_file(&located)?;
-        hits.search(&mut searcher, &matcher, files, &path);
+        let file = files.workspace.open_file(&located)?;
+        hits.search(&mut searcher, &matcher, &file, located.shown.clone());
         return Ok(hits.result());
     }
-    let (root, base) = located.walk_from(&files.workspace);
     let prefix = located.prefix(&files.workspace);
-    for entry in walk(&root, &base, None) {
+    walk(&files.workspace, &located, None, &mut |entry| {
         if hits.more || cancel.is_cancelled() {
-            break;
+            return ControlFlow::Break(());
         }
-        let below = entry.rel.strip_prefix(&base).unwrap_or(&entry.rel);
-        let hit = |glob: &PathGlob| {
-            glob.matches(&entry.shown) || glob.matches(&super::path_text::shown(below))
-        };
-        let permitted = files.rules.permit(&entry.shown, entry.entry.path());
-        if entry.is_file() && permitted && glob.as_ref().is_none_or(hit) {
-            hits.search(&mut searcher, &matcher, files, &format!("{prefix}{}", entry.shown));
+        let hit = |glob: &PathGlob| glob.matches(&entry.shown) || glob.matches(&entry.below);
+        let full = files.workspace.full(&located, &entry.rel);
+        let asked = entry.kind == FileKind::File && glob.as_ref().is_none_or(hit);
+        // A file that cannot be read is passed over.
+        if asked
+            && files.rules.permit(&entry.shown, &full)
+            && let Some(file) = entry.open()
+        {
+            hits.search(&mut searcher, &matcher, &file, format!("{prefix}{}", entry.shown));
         }
-    }
+        ControlFlow::Continue(())
+    });
     Ok(hits.result())
 }
 
@@ -143,18 +144,16 @@ struct Hits {
 }
 
 impl Hits {
-    /// Searches one file, opened through the guard: a walk's path may have become a link since. A
-    /// file that cannot be read is passed over.
+    /// Searches one file. What goes wrong on the way ends it.
     fn search(
         &mut self,
         searcher: &mut Searcher,
         matcher: &RegexMatcher,
-        files: &Files,
-        path: &str,
+        file: &File,
+        path: String,
     ) {
-        let Ok(file) = open(&files.workspace, path) else { return };
-        self.path = path.to_owned();
-        let _ = searcher.search_file(matcher, &file, self);
+        self.path = path;
+        let _ = searcher.search_file(matcher, file, self);
     }
 
     fn result(self) -> CallResult {
@@ -189,14 +188,5 @@ impl Sink for Hits {
             "text": text,
         }));
         Ok(true)
-    }
-}
-
-fn open(workspace: &Workspace, path: &str) -> Result<std::fs::File, super::PathError> {
-    let located = workspace.locate(path)?;
-    // What a link inside leads to is searched under its own name.
-    match Path::new(path).is_absolute() || located.shown == path {
-        true => workspace.open_file(&located),
-        false => Err(super::PathError::Missing(path.to_owned())),
     }
 }

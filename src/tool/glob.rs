@@ -2,7 +2,9 @@ use super::guard::Workspace;
 use super::path_error::PathError;
 use super::path_text::nfc;
 use super::walk::walk;
+use crate::evidence::FileKind;
 use globset::{GlobBuilder, GlobMatcher};
+use std::ops::ControlFlow;
 use std::path::Path;
 
 /// A glob over paths as they are shown: `*` and `?` stay within a part, `**` spans parts.
@@ -58,15 +60,16 @@ impl Workspace {
             Err(error) => return Err(error),
         };
         let spelt = literal.trim_end_matches('/').trim_start_matches("./");
-        Ok(walk(self.root(), &base.found.real, None)
-            .filter(|entry| entry.is_file())
-            .filter(|entry| {
-                let below = entry.rel.strip_prefix(&base.found.real).unwrap_or(&entry.rel);
-                let asked = super::path_text::shown(&Path::new(spelt).join(below));
-                glob.matches(&entry.shown) || glob.matches(&asked)
-            })
-            .map(|entry| entry.shown)
-            .collect())
+        let mut found = Vec::new();
+        walk(self, &base, None, &mut |entry| {
+            let asked = super::path_text::shown(&Path::new(spelt).join(&entry.below));
+            let hit = glob.matches(&entry.shown) || glob.matches(&asked);
+            if hit && entry.kind == FileKind::File {
+                found.push(entry.shown.clone());
+            }
+            ControlFlow::Continue(())
+        });
+        Ok(found)
     }
 }
 

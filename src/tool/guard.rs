@@ -47,11 +47,6 @@ impl Located {
         state_of(&self.found.stat)
     }
 
-    /// The root that it lies in, and the rest of its path: where a walk begins.
-    pub(super) fn walk_from(&self, workspace: &Workspace) -> (PathBuf, PathBuf) {
-        (workspace.folder(self.root).path.clone(), self.found.real.clone())
-    }
-
     /// What stands before paths relative to its root when they are shown.
     pub(super) fn prefix(&self, workspace: &Workspace) -> String {
         match self.root {
@@ -146,9 +141,8 @@ impl Workspace {
         }
         let fd = self
             .folder(located.root)
-            .open_read(&located.found.real)
+            .open_read(&located.found)
             .map_err(|error| refused(&located.shown, error))?;
-        // Somebody may have put another thing there meanwhile.
         let stat = rustix::fs::fstat(&fd).map_err(|error| refused(&located.shown, error))?;
         match kind_of(&stat) {
             FileKind::File => Ok(File::from(fd)),
@@ -193,7 +187,7 @@ impl Workspace {
 
     /// Refuses a real path, relative to the workspace, that may not be written.
     pub(super) fn check_writable(&self, path: &str, real: &Path) -> Result<(), PathError> {
-        match self.0.protected.place(self.root(), real) {
+        match self.0.protected.place(&self.0.root, real) {
             Some(place) => Err(PathError::Protected { path: path.to_owned(), place }),
             None => Ok(()),
         }
@@ -208,6 +202,20 @@ impl Workspace {
     /// The folder of the workspace itself.
     pub(super) fn writable(&self) -> &Folder {
         &self.0.root
+    }
+
+    /// Opens a folder, relative to the root that something was found in.
+    pub(super) fn open_folder(
+        &self,
+        located: &Located,
+        rel: &Path,
+    ) -> rustix::io::Result<rustix::fd::OwnedFd> {
+        self.folder(located.root).open_folder(rel)
+    }
+
+    /// Where something below the root of what was located really is.
+    pub(super) fn full(&self, located: &Located, rel: &Path) -> PathBuf {
+        self.folder(located.root).path.join(rel)
     }
 
     fn folder(&self, root: usize) -> &Folder {

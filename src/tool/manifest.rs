@@ -1,13 +1,11 @@
 use super::beneath::state_of;
 use super::guard::Workspace;
+use super::ignore_rules::IgnoreRules;
 use super::path_text::nfc;
 use crate::evidence::{Change, FileKind, FileState, Manifest};
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use std::ffi::{CStr, OsStr};
-use std::fs::File;
-use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -23,8 +21,8 @@ impl Workspace {
     /// The stat data of every file and link that the ignore rules leave: hidden files too, `.git`
     /// and what `.gitignore` files name not. Blocks; reads no content.
     pub fn manifest(&self) -> Manifest {
-        let mut scan = Scan { files: Vec::new(), truncated: false, rules: Vec::new() };
-        match rustix::fs::open(self.root(), FOLDER, Mode::empty()) {
+        let mut scan = Scan { files: Vec::new(), truncated: false, rules: IgnoreRules::default() };
+        match self.writable().open_folder(Path::new("")) {
             Ok(root) => scan.folder(&root, String::new(), 0),
             Err(_) => scan.truncated = true,
         }
@@ -69,8 +67,7 @@ fn is_file(state: &Option<FileState>) -> bool {
 struct Scan {
     files: Vec<(String, FileState)>,
     truncated: bool,
-    /// The ignore files of the folders on the way down, outermost first.
-    rules: Vec<Gitignore>,
+    rules: IgnoreRules,
 }
 
 impl Scan {
@@ -80,7 +77,7 @@ impl Scan {
             self.truncated = true;
             return;
         };
-        let added = self.add_rules(folder, &prefix, depth);
+        let added = self.rules.enter(folder, &prefix, depth == 0);
         for entry in entries.flatten() {
             if self.files.len() >= MAX_FILES {
                 self.truncated = true;
@@ -91,7 +88,7 @@ impl Scan {
                 self.entry(folder, &prefix, name, entry.file_type(), depth);
             }
         }
-        self.rules.truncate(self.rules.len() - added);
+        self.rules.leave(added);
     }
 
     fn entry(&mut self, folder: &OwnedFd, prefix: &str, name: &CStr, kind: FileType, depth: usize) {
@@ -108,7 +105,7 @@ impl Scan {
             known => known,
         };
         let is_folder = kind == FileType::Directory;
-        if self.is_ignored(&path, is_folder) {
+        if self.rules.hide(&path, is_folder) {
             return;
         }
         if is_folder {
@@ -130,39 +127,4 @@ impl Scan {
             _ => self.truncated = true,
         }
     }
-
-    fn is_ignored(&self, path: &str, is_folder: bool) -> bool {
-        let verdicts = self.rules.iter().rev().map(|rules| rules.matched(path, is_folder));
-        verdicts.into_iter().find(|verdict| !verdict.is_none()).is_some_and(|v| v.is_ignore())
-    }
-
-    /// Reads the ignore files of a folder; tells how many there were.
-    fn add_rules(&mut self, folder: &OwnedFd, prefix: &str, depth: usize) -> usize {
-        let own = read_small(folder, ".gitignore");
-        let exclude = (depth == 0).then(|| read_small(folder, ".git/info/exclude")).flatten();
-        let texts = exclude.into_iter().chain(own);
-        let rules = texts.filter_map(|text| {
-            let mut builder = GitignoreBuilder::new(Path::new(prefix.trim_end_matches('/')));
-            for line in text.lines() {
-                let _ = builder.add_line(None, line);
-            }
-            builder.build().ok().filter(|rules| !rules.is_empty())
-        });
-        let before = self.rules.len();
-        self.rules.extend(rules);
-        self.rules.len() - before
-    }
-}
-
-/// A small regular file's text, lossily.
-fn read_small(folder: &impl AsFd, name: &str) -> Option<String> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let fd = rustix::fs::openat(folder, name, flags, Mode::empty()).ok()?;
-    let stat = rustix::fs::fstat(&fd).ok()?;
-    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    File::from(fd).take(1 << 20).read_to_end(&mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -20,6 +20,7 @@ mod glob;
 mod guard;
 pub mod http;
 mod http_request;
+mod ignore_rules;
 mod manifest;
 mod output_read;
 mod outputs;
@@ -37,6 +38,7 @@ mod spec;
 mod toolbox;
 mod walk;
 mod watch;
+mod watched_place;
 
 pub use crate::definition::ToolLevel;
 pub use call::{Call, CallResult, Caller};

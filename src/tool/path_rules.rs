@@ -1,5 +1,6 @@
 use super::glob::PathGlob;
 use super::path_error::PathError;
+use super::path_text::folded;
 use crate::definition::ToolSecurity;
 use std::path::Path;
 
@@ -15,9 +16,12 @@ impl PathRules {
     /// Adds what one entry of the settings says. A glob that cannot be read allows nothing.
     pub(super) fn narrow(&mut self, security: &ToolSecurity) -> Result<(), PathError> {
         if let Some(globs) = &security.allowed_paths {
-            self.allowed.push(compile(globs)?);
+            self.allowed
+                .push(globs.iter().map(|glob| PathGlob::anywhere(glob)).collect::<Result<_, _>>()?);
         }
-        self.denied.extend(compile(&security.denied_paths)?);
+        for glob in &security.denied_paths {
+            self.denied.push(PathGlob::anywhere(&folded(glob))?);
+        }
         Ok(())
     }
 
@@ -35,16 +39,32 @@ impl PathRules {
     pub(super) fn permit(&self, shown: &str, full: &Path) -> bool {
         let full = full.to_string_lossy();
         let hit = |glob: &PathGlob| glob.matches(shown) || glob.matches(&full);
-        self.allowed.iter().all(|list| list.iter().any(hit)) && !self.denied.iter().any(hit)
+        self.allowed.iter().all(|list| list.iter().any(hit))
+            && !self.denies(shown, Path::new(full.as_ref()))
     }
 
-    /// Whether a file below a folder could pass: then the folder may be listed.
-    pub(super) fn denies_folder(&self, shown: &str, full: &Path) -> bool {
-        let full = full.to_string_lossy();
-        self.denied.iter().any(|glob| glob.matches(shown) || glob.matches(&full))
+    /// Whether a denial speaks of a path or of a folder below the root that it lies in. Some file
+    /// systems do not tell `.ENV` from `.env`, so none of them is trusted to.
+    pub(super) fn denies(&self, shown: &str, full: &Path) -> bool {
+        if self.denied.is_empty() {
+            return false;
+        }
+        let (shown, full) = (folded(shown), folded(&full.to_string_lossy()));
+        let (mut shown, mut full) = (shown.as_str(), full.as_str());
+        loop {
+            if self.denied.iter().any(|glob| glob.matches(shown) || glob.matches(full)) {
+                return true;
+            }
+            // What lies above the root is nobody's to deny: the glob `tmp` speaks of folders here.
+            let (Some((above, _)), Some((above_full, _))) =
+                (shown.rsplit_once('/'), full.rsplit_once('/'))
+            else {
+                return false;
+            };
+            if above.is_empty() || shown.starts_with('/') {
+                return false;
+            }
+            (shown, full) = (above, above_full);
+        }
     }
-}
-
-fn compile(globs: &[String]) -> Result<Vec<PathGlob>, PathError> {
-    globs.iter().map(|glob| PathGlob::anywhere(glob)).collect()
 }

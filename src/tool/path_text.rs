@@ -31,3 +31,25 @@ pub(super) fn shown(path: &Path) -> String {
         .collect();
     if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
 }
+
+/// A text without what file systems may not tell apart: case, composed and compatible forms,
+/// characters that are not seen. Two names that differ here are different names everywhere.
+pub(super) fn folded(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    let seen = text.nfkd().filter(|c| !is_ignorable(*c));
+    // What has a capital form of two letters, `ß`, is lost in the upper case and not in the lower.
+    seen.flat_map(char::to_uppercase).flat_map(char::to_lowercase).nfkd().collect()
+}
+
+/// Characters that leave no trace: joiners, marks of direction, selectors of a variant
+/// (Default_Ignorable_Code_Point of Unicode).
+fn is_ignorable(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+        | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}

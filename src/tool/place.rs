@@ -55,6 +55,9 @@ impl Place {
             }
         }
         let (place, full) = found.ok_or_else(|| PathError::Missing(path.to_owned()))?;
+        if path.ends_with('/') || path.ends_with("/.") {
+            place.check_folder(path)?;
+        }
         match &place.existing {
             Some(state) if follow && state.kind == FileKind::Symlink => {
                 let target = workspace.writable().find(&full).map_err(|error| match error {
@@ -107,6 +110,16 @@ impl Place {
             owner: stat.as_ref().map(|stat| (stat.st_uid, stat.st_gid)),
         };
         Ok((place, real))
+    }
+
+    /// Holds a path that is written as a folder's to be one's: `link/` is what the link leads to.
+    fn check_folder(&self, path: &str) -> Result<(), PathError> {
+        match self.existing.as_ref().map(|state| state.kind) {
+            Some(FileKind::Directory) => Ok(()),
+            Some(FileKind::Symlink) => Err(PathError::Outside(path.to_owned())),
+            Some(kind) => Err(wrong_kind(path, kind, "a directory")),
+            None => Err(wrong_kind(path, FileKind::Directory, "a file")),
+        }
     }
 
     /// The regular file that is there, opened for reading.
@@ -222,6 +235,10 @@ fn deepest(
                 return Ok((found, missing));
             }
             Ok(found) => return Err(wrong_kind(&shown(&at), kind_of(&found.stat), "a directory")),
+            // A link is there, and what it leads to is not.
+            Err(Errno::NOENT) if workspace.writable().identity(&at).is_some() => {
+                return Err(PathError::Outside(path.to_owned()));
+            }
             Err(Errno::NOENT) => match at.components().next_back() {
                 Some(Component::Normal(name)) => missing.push(name.to_owned()),
                 // `missing/..` names nothing, whatever its text says.

@@ -1,39 +1,34 @@
+use super::beneath::{Folder, Identity};
+use super::path_text::folded;
 use std::path::{Component, Path, PathBuf};
 
 /// Places that tools may read and never change: definitions and settings, the repository's own
 /// data, the state of `kb` (DESIGN §6). They hold before they exist.
+///
+/// What exists is told by what it is, not by how it is written, so that no spelling which a file
+/// system takes for another leads there; what does not exist yet, by its name without everything
+/// that some file system ignores.
 #[derive(Debug, Clone)]
 pub(super) struct Protected {
     also: Vec<PathBuf>,
 }
 
 /// At the workspace's root.
-const AT_ROOT: [&str; 4] = [".kb", "playbooks", "workflows", "agents"];
-/// Anywhere: whoever writes a hook or an index there runs code at the next `git` command.
-const ANYWHERE: &str = ".git";
-/// What decides inside of the workspace's own `.git` which code the next `git` command runs. The
-/// rest changes with every commit.
-const IN_GIT: [&str; 5] = ["hooks", "config", "config.worktree", "commondir", "info"];
-
-/// Whether a path, relative to the root, is looked at around a command that may not change it.
-pub(super) fn is_watched(path: &str) -> bool {
-    let mut names = path.split('/');
-    let first = names.next().unwrap_or_default();
-    if first.eq_ignore_ascii_case(ANYWHERE) {
-        return match (names.next(), names.next()) {
-            (None, _) => true,
-            // A list that git itself writes whenever it packs.
-            (Some("info"), Some("refs")) => false,
-            (Some(name), _) => IN_GIT.iter().any(|place| name.eq_ignore_ascii_case(place)),
-        };
-    }
-    AT_ROOT.iter().any(|place| first.eq_ignore_ascii_case(place))
-}
+const AT_ROOT: [&str; 3] = ["playbooks", "workflows", "agents"];
+/// Anywhere: a folder with settings is a project of its own for whoever works in it, and whoever
+/// writes a hook or an index runs code at the next `git` command.
+const ANYWHERE: [&str; 2] = [".kb", GIT];
+pub(super) const GIT: &str = ".git";
 
 impl Protected {
     /// With further places: absolute, or relative to the root.
     pub(super) fn new(root: &Path, also: &[PathBuf]) -> Self {
         Protected { also: also.iter().map(|place| real(&root.join(place))).collect() }
+    }
+
+    /// The further places.
+    pub(super) fn further(&self) -> &[PathBuf] {
+        &self.also
     }
 
     /// Whether a real path, relative to the root, lies in one of the further places.
@@ -43,26 +38,62 @@ impl Protected {
     }
 
     /// The protected place that a real path, relative to the root, lies in.
-    pub(super) fn place(&self, root: &Path, real: &Path) -> Option<String> {
-        let names: Vec<_> = real
-            .components()
-            .filter_map(|part| match part {
-                Component::Normal(name) => Some(super::path_text::nfc(&name.to_string_lossy())),
-                _ => None,
-            })
-            .collect();
-        // Some file systems do not tell `.GIT` from `.git`, so none of them is trusted to.
-        let named = |name: &str, place: &str| name.eq_ignore_ascii_case(place);
-        let at_root = names.first().and_then(|name| AT_ROOT.iter().find(|at| named(name, at)));
-        if let Some(place) = at_root {
+    pub(super) fn place(&self, root: &Folder, real: &Path) -> Option<String> {
+        if let Some(place) = named(real) {
             return Some(format!("{place}/"));
         }
-        if names.iter().any(|name| named(name, ANYWHERE)) {
-            return Some(format!("{ANYWHERE}/"));
+        let full = root.path.join(real);
+        let further = self.also.iter().find(|place| full.starts_with(place));
+        if let Some(place) = further {
+            return Some(place.display().to_string());
         }
-        let full = root.join(real);
-        self.also.iter().find(|place| full.starts_with(place)).map(|p| p.display().to_string())
+        self.same(root, real)
     }
+
+    /// The protected place that a folder on the way really is, however it is written.
+    fn same(&self, root: &Folder, real: &Path) -> Option<String> {
+        let mut at = PathBuf::new();
+        for name in names(real) {
+            let above = at.clone();
+            at.push(name);
+            let Some(found) = root.identity(&at) else { return None };
+            let is = |place: &Path| root.identity(place) == Some(found);
+            let at_root: &[&str] = if above.as_os_str().is_empty() { &AT_ROOT } else { &[] };
+            let known = at_root.iter().chain(&ANYWHERE).find(|name| is(&above.join(name)));
+            if let Some(name) = known {
+                return Some(format!("{name}/"));
+            }
+            let further = self.also.iter().find(|place| Identity::of(place) == Some(found));
+            if let Some(place) = further {
+                return Some(place.display().to_string());
+            }
+        }
+        None
+    }
+}
+
+/// The protected place that a path's text speaks of.
+pub(super) fn named(path: &Path) -> Option<&'static str> {
+    let parts: Vec<String> = names(path).map(|name| plain(&name.to_string_lossy())).collect();
+    let first = parts.first()?;
+    let at_root = AT_ROOT.iter().find(|place| first == *place);
+    let anywhere = || ANYWHERE.iter().find(|place| parts.iter().any(|part| part == *place));
+    at_root.or_else(anywhere).copied()
+}
+
+/// A name as the least exact file system sees it: without case, marks, the dots and spaces at the
+/// end, or the name of a stream.
+pub(super) fn plain(name: &str) -> String {
+    let folded = folded(name);
+    let name = folded.split(':').next().unwrap_or_default();
+    name.trim_end_matches(['.', ' ']).to_owned()
+}
+
+fn names(path: &Path) -> impl Iterator<Item = &std::ffi::OsStr> {
+    path.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(name),
+        _ => None,
+    })
 }
 
 /// The real path of a place whose last parts may not exist yet.

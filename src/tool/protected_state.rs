@@ -3,11 +3,12 @@ use super::beneath::{kind_of, state_of};
 use super::guard::digest_of;
 use super::manifest::{FOLDER, MAX_DEPTH, MAX_FILES, MAX_HASHED};
 use super::path_text::nfc;
-use super::protected::is_watched;
+use super::protected::{GIT, plain};
+use super::watched_place::{Watched, watched};
 use crate::evidence::{Change, FileKind, FileState, Manifest};
 use crate::value::Digest;
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{AtFlags, Dir, Mode, OFlags};
+use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags};
 use std::collections::BTreeSet;
 use std::ffi::{CStr, OsStr};
 use std::fs::File;
@@ -16,6 +17,7 @@ use std::path::Path;
 
 /// The protected places before a process that may not change them, by content. Ignore rules and
 /// `.git` are no exception here, and a file that was made to look untouched is told by its digest.
+/// Repositories and settings are looked for in the whole workspace.
 ///
 /// The state of `kb` is left out: `kb` itself writes it all the time.
 pub(super) struct ProtectedState {
@@ -62,8 +64,9 @@ fn is_same(a: &FileState, b: &FileState) -> bool {
 async fn survey(workspace: &Workspace) -> Manifest {
     let workspace = workspace.clone();
     let work = move || {
-        let mut survey = Survey { workspace: &workspace, manifest: Manifest::default() };
-        match rustix::fs::open(workspace.root(), FOLDER, Mode::empty()) {
+        let manifest = Manifest::default();
+        let mut survey = Survey { workspace: &workspace, manifest, searched: 0 };
+        match workspace.writable().open_folder(Path::new("")) {
             Ok(root) => survey.folder(&root, "", 0),
             Err(_) => survey.manifest.truncated = true,
         }
@@ -77,7 +80,12 @@ async fn survey(workspace: &Workspace) -> Manifest {
 struct Survey<'w> {
     workspace: &'w Workspace,
     manifest: Manifest,
+    /// Entries that were passed on the search for protected places.
+    searched: usize,
 }
+
+/// Entries that are passed at most: a million of them are looked at in a second.
+const MAX_SEARCHED: usize = 1_000_000;
 
 impl Survey<'_> {
     /// Takes in a folder; `prefix` is its path with a `/` behind it, empty for the root.
@@ -87,21 +95,29 @@ impl Survey<'_> {
             return;
         };
         for entry in entries.flatten() {
-            if self.manifest.files.len() >= MAX_FILES {
+            if self.manifest.files.len() >= MAX_FILES || self.searched >= MAX_SEARCHED {
                 self.manifest.truncated = true;
                 return;
             }
             let name = entry.file_name();
             if !matches!(name.to_bytes(), b"." | b"..") {
                 let text = OsStr::from_bytes(name.to_bytes()).to_string_lossy();
-                self.entry(folder, name, nfc(&format!("{prefix}{text}")), depth);
+                self.entry(folder, &entry, nfc(&format!("{prefix}{text}")), depth);
             }
         }
     }
 
-    fn entry(&mut self, folder: &OwnedFd, name: &CStr, path: String, depth: usize) {
-        if !is_watched(&path) || self.workspace.holds_state(Path::new(&path)) {
+    fn entry(&mut self, folder: &OwnedFd, entry: &DirEntry, path: String, depth: usize) {
+        let (name, place) = (entry.file_name(), watched(&path));
+        if place == Watched::Not || self.workspace.holds_state(Path::new(&path)) {
             return;
+        }
+        if place == Watched::Below && !is_git_link(&path) {
+            // Most entries are none of our business; their data is not even asked for.
+            self.searched += 1;
+            if !matches!(entry.file_type(), FileType::Directory | FileType::Unknown) {
+                return;
+            }
         }
         let Ok(stat) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) else { return };
         let mut state = state_of(&stat);
@@ -113,12 +129,18 @@ impl Survey<'_> {
                 Err(rustix::io::Errno::NOENT) => {}
                 _ => self.manifest.truncated = true,
             },
+            _ if place == Watched::Below && !is_git_link(&path) => {}
             kind => {
                 state.sha256 = digest(folder, name, kind, state.size);
                 self.manifest.files.insert(path, state);
             }
         }
     }
+}
+
+/// Whether it is a `.git` itself, which as a file or a link names the repository.
+fn is_git_link(path: &str) -> bool {
+    plain(path.rsplit('/').next().unwrap_or(path)) == GIT
 }
 
 /// The digest of a file's content or of where a link leads.

@@ -1,73 +1,160 @@
+//! Going through what is below a folder, by descriptors: whoever swaps a folder for a link
+//! meanwhile leads the walk nowhere.
+
+use super::beneath::kind_of;
+use super::guard::{Located, Workspace};
+use super::ignore_rules::IgnoreRules;
+use super::manifest::{FOLDER, MAX_DEPTH};
 use super::path_text::shown;
-use ignore::{DirEntry, WalkBuilder};
+use crate::evidence::FileKind;
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use std::ffi::{CString, OsStr};
+use std::fs::File;
+use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// One thing below a folder.
-pub(super) struct Entry {
+pub(super) struct Entry<'w> {
     /// Relative to the root, as it is on disk.
     pub(super) rel: PathBuf,
     /// Relative to the root, as it is shown.
     pub(super) shown: String,
-    pub(super) entry: DirEntry,
+    /// Relative to the folder where the walk began, as it is shown.
+    pub(super) below: String,
+    /// What it is; links are not followed.
+    pub(super) kind: FileKind,
+    folder: &'w OwnedFd,
+    name: &'w CString,
 }
 
-impl Entry {
-    /// Whether it is a regular file.
-    pub(super) fn is_file(&self) -> bool {
-        self.entry.file_type().is_some_and(|kind| kind.is_file())
+impl Entry<'_> {
+    /// The size of a regular file, else 0.
+    pub(super) fn size(&self) -> u64 {
+        let stat = rustix::fs::statat(self.folder, self.name, AtFlags::SYMLINK_NOFOLLOW);
+        let file = stat.ok().filter(|stat| kind_of(stat) == FileKind::File);
+        file.map_or(0, |stat| stat.st_size.max(0) as u64)
+    }
+
+    /// Opens a regular file for reading; whatever else has come in its place is none.
+    pub(super) fn open(&self) -> Option<File> {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = rustix::fs::openat(self.folder, self.name, flags, Mode::empty()).ok()?;
+        let stat = rustix::fs::fstat(&fd).ok()?;
+        (kind_of(&stat) == FileKind::File).then(|| File::from(fd))
     }
 }
 
-/// Everything below `base` (relative to `root`, real), in path order, without following links:
-/// hidden files too, `.git` and what `.gitignore` files name not, unless `base` itself is ignored.
-pub(super) fn walk(root: &Path, base: &Path, depth: Option<usize>) -> impl Iterator<Item = Entry> {
-    let above = base.components().count();
-    let ignored = above > 0 && is_ignored(root, base);
-    let (start, skip) = if ignored { (root.join(base), 0) } else { (root.to_owned(), above) };
-    let towards = root.join(base);
-    let mut builder = builder(&start);
-    builder
-        .max_depth(depth.map(|depth| depth + skip))
-        .sort_by_file_name(|a, b| a.cmp(b))
-        .filter_entry(move |entry| {
-            let path = entry.path();
-            entry.file_name() != ".git" && (path.starts_with(&towards) || towards.starts_with(path))
-        });
-    let root = root.to_owned();
-    builder.build().filter_map(move |entry| {
-        let entry = entry.ok()?;
-        if entry.depth() <= skip {
-            return None;
+/// Visits everything below a folder, in path order, without following links: hidden files too,
+/// `.git` and what `.gitignore` files name not, unless the folder itself is ignored. `depth` 1 is
+/// what is in the folder itself.
+pub(super) fn walk(
+    workspace: &Workspace,
+    start: &Located,
+    depth: Option<usize>,
+    visit: &mut dyn FnMut(&Entry<'_>) -> ControlFlow<()>,
+) {
+    let Ok(folder) = rustix::fs::openat(&start.found.fd, ".", FOLDER, Mode::empty()) else {
+        return;
+    };
+    let base = &start.found.real;
+    let rules = rules_above(workspace, start);
+    let below = depth.unwrap_or(MAX_DEPTH).min(MAX_DEPTH);
+    let mut walk = Walk { base: base.components().count(), rules, visit };
+    let _ = walk.folder(&folder, base, below);
+}
+
+/// The ignore rules of the folders above one, none where they hide it.
+fn rules_above(workspace: &Workspace, start: &Located) -> IgnoreRules {
+    let mut rules = IgnoreRules::default();
+    let parts: Vec<_> = start.found.real.iter().collect();
+    for (depth, _) in parts.iter().enumerate() {
+        let above: PathBuf = parts[..depth].iter().collect();
+        if let Ok(folder) = workspace.open_folder(start, &above) {
+            rules.enter(&folder, &prefix(&above), depth == 0);
         }
-        let rel = entry.path().strip_prefix(&root).ok()?.to_owned();
-        Some(Entry { shown: shown(&rel), rel, entry })
-    })
+        let next: PathBuf = parts[..=depth].iter().collect();
+        if rules.hide(&next.to_string_lossy(), true) {
+            return IgnoreRules::default();
+        }
+    }
+    rules
 }
 
-/// The rules by which files of a workspace count: the same on every machine, so the user's own
-/// ignore files and those above the workspace have no say.
-pub(super) fn builder(start: &Path) -> WalkBuilder {
-    let mut builder = WalkBuilder::new(start);
-    builder
-        .hidden(false)
-        .parents(false)
-        .ignore(false)
-        .git_global(false)
-        .git_exclude(true)
-        .git_ignore(true)
-        .require_git(false)
-        .follow_links(false)
-        .threads(1);
-    builder
+/// A path with a `/` behind it; empty for the root.
+fn prefix(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    if text.is_empty() { String::new() } else { format!("{text}/") }
 }
 
-/// Whether the ignore rules hide a folder: a walk towards it never meets it.
-fn is_ignored(root: &Path, base: &Path) -> bool {
-    let towards = root.join(base);
-    let filter = towards.clone();
-    let mut builder = builder(root);
-    builder
-        .max_depth(Some(base.components().count()))
-        .filter_entry(move |entry| filter.starts_with(entry.path()));
-    !builder.build().flatten().any(|entry| entry.path() == towards)
+struct Walk<'v> {
+    /// Parts of the path where the walk began.
+    base: usize,
+    rules: IgnoreRules,
+    visit: &'v mut dyn FnMut(&Entry<'_>) -> ControlFlow<()>,
+}
+
+impl Walk<'_> {
+    fn folder(&mut self, folder: &OwnedFd, rel: &Path, depth: usize) -> ControlFlow<()> {
+        if depth == 0 {
+            return ControlFlow::Continue(());
+        }
+        let added = self.rules.enter(folder, &prefix(rel), rel.as_os_str().is_empty());
+        for (name, kind) in entries(folder) {
+            self.entry(folder, &name, kind, rel, depth)?;
+        }
+        self.rules.leave(added);
+        ControlFlow::Continue(())
+    }
+
+    fn entry(
+        &mut self,
+        folder: &OwnedFd,
+        name: &CString,
+        kind: FileKind,
+        above: &Path,
+        depth: usize,
+    ) -> ControlFlow<()> {
+        let rel = above.join(OsStr::from_bytes(name.as_bytes()));
+        if self.rules.hide(&rel.to_string_lossy(), kind == FileKind::Directory) {
+            return ControlFlow::Continue(());
+        }
+        let below: PathBuf = rel.iter().skip(self.base).collect();
+        let entry = Entry { shown: shown(&rel), below: shown(&below), rel, kind, folder, name };
+        (self.visit)(&entry)?;
+        if kind != FileKind::Directory {
+            return ControlFlow::Continue(());
+        }
+        match rustix::fs::openat(folder, name, FOLDER, Mode::empty()) {
+            Ok(below) => self.folder(&below, &entry.rel, depth - 1),
+            Err(_) => ControlFlow::Continue(()),
+        }
+    }
+}
+
+/// What is in a folder, by name; `.git` is left out.
+fn entries(folder: &OwnedFd) -> Vec<(CString, FileKind)> {
+    let Ok(entries) = Dir::read_from(folder) else { return Vec::new() };
+    let mut found: Vec<(CString, FileKind)> = entries
+        .flatten()
+        .filter(|entry| !matches!(entry.file_name().to_bytes(), b"." | b".." | b".git"))
+        .map(|entry| {
+            let name = entry.file_name().to_owned();
+            let kind = match entry.file_type() {
+                FileType::RegularFile => FileKind::File,
+                FileType::Directory => FileKind::Directory,
+                FileType::Symlink => FileKind::Symlink,
+                // Some file systems do not say what an entry is.
+                FileType::Unknown => {
+                    let stat = rustix::fs::statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW);
+                    stat.map_or(FileKind::Other, |stat| kind_of(&stat))
+                }
+                _ => FileKind::Other,
+            };
+            (name, kind)
+        })
+        .collect();
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    found
 }

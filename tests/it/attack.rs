@@ -1,4 +1,5 @@
 //! What somebody would try who wants out: paths, URLs and commands that are meant to do harm, each
 //! with what must come of it. A table a subject; every row is an attempt.
 
+mod paths;
 mod sandbox;
