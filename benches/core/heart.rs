@@ -33,7 +33,7 @@ fn simulate(plan: &Plan, output: &Payload) -> (Vec<Event>, usize) {
 
 fn answer(effect: Effect, output: &Payload) -> Option<Input> {
     match effect {
-        Effect::Execute { instance, attempt, .. } => {
+        Effect::Execute { instance, attempt, iteration, .. } => {
             let report = AttemptReport {
                 outcome: OutcomeKind::Ok,
                 output: Some(output.clone()),
@@ -42,9 +42,11 @@ fn answer(effect: Effect, output: &Payload) -> Option<Input> {
                 retry_after_ms: None,
                 usage: Usage::NONE,
             };
-            Some(Input::AttemptEnded { instance, attempt, report })
+            Some(Input::AttemptEnded { instance, iteration, attempt, report })
         }
-        Effect::Conclude => Some(Input::Concluded { outputs: Ok(output.clone()) }),
+        Effect::Conclude { iteration } => {
+            Some(Input::Concluded { iteration, outputs: Ok(output.clone()) })
+        }
         _ => None,
     }
 }

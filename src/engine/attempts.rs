@@ -28,15 +28,17 @@ pub(super) enum Message {
     /// To be stored before the attempt goes on.
     Record {
         instance: InstanceIx,
+        iteration: u32,
         attempt: u32,
         record: Box<Record>,
         stored: oneshot::Sender<Result<(), Stopped>>,
     },
     /// The attempt is over.
-    Ended { instance: InstanceIx, attempt: u32, report: Box<AttemptReport> },
+    Ended { instance: InstanceIx, iteration: u32, attempt: u32, report: Box<AttemptReport> },
     /// The gate has spoken, from what was observed.
     Judged {
         instance: InstanceIx,
+        iteration: u32,
         attempt: u32,
         observed: Option<Box<Record>>,
         verification: Box<Verification>,
@@ -50,6 +52,7 @@ pub(super) enum Message {
 /// The way from one attempt to the dispatcher and to whoever watches.
 pub(super) struct Line {
     pub(super) instance: InstanceIx,
+    pub(super) iteration: u32,
     pub(super) attempt: u32,
     pub(super) key: InstanceKey,
     pub(super) step: Arc<Step>,
@@ -92,9 +95,15 @@ impl Recorder for Line {
                 }
             };
             let (stored, answer) = oneshot::channel();
-            let (instance, attempt) = (self.instance, self.attempt);
+            let (instance, iteration, attempt) = (self.instance, self.iteration, self.attempt);
             self.messages
-                .send(Message::Record { instance, attempt, record: Box::new(record), stored })
+                .send(Message::Record {
+                    instance,
+                    iteration,
+                    attempt,
+                    record: Box::new(record),
+                    stored,
+                })
                 .map_err(|_| Stopped)?;
             answer.await.unwrap_or(Err(Stopped))
         }
@@ -188,9 +197,9 @@ pub(super) async fn run(
     }
     let outcome = super::prepare::fits(&line.step, outcome);
     let report = line.payloads.store_report(report(outcome, &line.redactor));
-    let (instance, attempt) = (line.instance, line.attempt);
+    let (instance, iteration, attempt) = (line.instance, line.iteration, line.attempt);
     let message = match report {
-        Ok(report) => Message::Ended { instance, attempt, report: Box::new(report) },
+        Ok(report) => Message::Ended { instance, iteration, attempt, report: Box::new(report) },
         Err(error) => Message::Broken(error),
     };
     let _ = line.messages.send(message);
@@ -279,9 +288,9 @@ pub(super) async fn verify(
         line.payloads.store_record(masked(observed, &line.redactor)).map(Box::new)
     });
     let verification = Box::new(masked_verification(verification, &line.redactor));
-    let (instance, attempt) = (line.instance, line.attempt);
+    let (instance, iteration, attempt) = (line.instance, line.iteration, line.attempt);
     let message = match observed.transpose() {
-        Ok(observed) => Message::Judged { instance, attempt, observed, verification },
+        Ok(observed) => Message::Judged { instance, iteration, attempt, observed, verification },
         Err(error) => Message::Broken(error),
     };
     let _ = line.messages.send(message);

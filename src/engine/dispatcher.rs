@@ -293,7 +293,7 @@ impl Dispatcher {
 
     fn take(&mut self, message: Message) -> Result<(), EngineError> {
         match message {
-            Message::Record { instance, attempt, record, stored } => {
+            Message::Record { instance, iteration, attempt, record, stored } => {
                 let current = self.folded.state.instance(instance);
                 let live = current.attempt == attempt
                     && matches!(current.status, StepStatus::Running | StepStatus::Verifying);
@@ -301,20 +301,21 @@ impl Dispatcher {
                     let _ = stored.send(Err(crate::attempt::Stopped));
                     return Ok(());
                 }
-                let input = Input::Recorded { instance, attempt, record };
+                let input = Input::Recorded { instance, iteration, attempt, record };
                 self.inputs.push_back(Waiting { input, ack: Some(stored), inbox: None });
             }
-            Message::Ended { instance, attempt, report } => {
+            Message::Ended { instance, iteration, attempt, report } => {
                 self.cancels.remove(&instance);
-                self.tell(Input::AttemptEnded { instance, attempt, report: *report });
+                let report = *report;
+                self.tell(Input::AttemptEnded { instance, iteration, attempt, report });
             }
-            Message::Judged { instance, attempt, observed, verification } => {
+            Message::Judged { instance, iteration, attempt, observed, verification } => {
                 self.cancels.remove(&instance);
                 if let Some(record) = observed {
-                    self.tell(Input::Recorded { instance, attempt, record });
+                    self.tell(Input::Recorded { instance, iteration, attempt, record });
                 }
                 let verification = *verification;
-                self.tell(Input::Judged { instance, attempt, verification });
+                self.tell(Input::Judged { instance, iteration, attempt, verification });
             }
             Message::Fetched { instance, attempt, effect, fetched } => {
                 self.fetched(instance, attempt, *effect, fetched);

@@ -14,28 +14,31 @@ impl Dispatcher {
     /// Carries out what only computes. False where something outside is to be done.
     pub(super) fn evaluate(&mut self, effect: &Effect) -> bool {
         let input = match effect {
-            Effect::Evaluate { instance } => {
+            Effect::Evaluate { instance, iteration } => {
                 let found = prepare::evaluate(&self.scope(Some(*instance)), *instance);
                 let found = found.map(|f| self.store_found(f)).map_err(|e| self.masked(*e));
-                Input::Evaluated { instance: *instance, found }
+                Input::Evaluated { instance: *instance, iteration: *iteration, found }
             }
-            Effect::Gather { instance } => {
+            Effect::Gather { instance, iteration } => {
                 let gathered = prepare::gather(&self.scope(None), *instance);
                 let output = gathered.map(|o| self.store_payload(o)).map_err(|e| self.masked(*e));
-                Input::Gathered { instance: *instance, output }
+                Input::Gathered { instance: *instance, iteration: *iteration, output }
             }
-            Effect::Conclude => {
+            Effect::Conclude { iteration } => {
                 let outputs = prepare::conclude(&self.scope(None));
                 let masked = outputs.map(|o| self.parts.redactor.masked(o));
                 let outputs = masked.map(|o| self.store_payload(o)).map_err(|e| self.masked(*e));
-                Input::Concluded { outputs }
+                Input::Concluded { iteration: *iteration, outputs }
             }
-            Effect::Execute { instance, attempt, .. } => match self.set_values(*instance) {
-                Some(report) => {
-                    Input::AttemptEnded { instance: *instance, attempt: *attempt, report }
+            Effect::Execute { instance, attempt, iteration, .. } => {
+                match self.set_values(*instance) {
+                    Some(report) => {
+                        let (instance, iteration, attempt) = (*instance, *iteration, *attempt);
+                        Input::AttemptEnded { instance, iteration, attempt, report }
+                    }
+                    None => return false,
                 }
-                None => return false,
-            },
+            }
             _ => return false,
         };
         self.tell(input);

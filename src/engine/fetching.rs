@@ -15,17 +15,17 @@ pub(super) type Fetched = Result<(), (OutcomeKind, Box<Failure>)>;
 impl Dispatcher {
     /// The effect, where nothing has to be fetched for it. Else it is performed when that is done.
     pub(super) fn with_secrets(&mut self, effect: Effect) -> Option<Effect> {
-        let (Effect::Execute { instance, attempt, .. } | Effect::Verify { instance, attempt, .. }) =
-            &effect
+        let (Effect::Execute { instance, attempt, iteration, .. }
+        | Effect::Verify { instance, attempt, iteration }) = &effect
         else {
             return Some(effect);
         };
-        let (instance, attempt) = (*instance, *attempt);
+        let (instance, attempt, iteration) = (*instance, *attempt, *iteration);
         let missing = self.missing(instance);
         if missing.is_empty() {
             return Some(effect);
         }
-        let (line, cancel) = self.open_line(instance, attempt);
+        let (line, cancel) = self.open_line(instance, attempt, iteration);
         let planned = self.setup.plan.step(self.folded.state.instance(instance).step);
         let timeout = prepare::attempt_timeout(planned);
         let (secrets, redactor) = (self.parts.secrets.clone(), self.parts.redactor.clone());
@@ -79,16 +79,18 @@ impl Dispatcher {
         let stopped = || (OutcomeKind::Cancelled, Box::new(attempts::cancelled()));
         match (fetched, effect) {
             (Ok(()), effect) if !cancelled => self.act(effect),
-            (fetched, Effect::Verify { .. }) => {
+            (fetched, Effect::Verify { iteration, .. }) => {
                 let (_, failure) = fetched.err().unwrap_or_else(stopped);
                 let verification = attempts::broken_gate(&failure.message);
-                self.tell(Input::Judged { instance, attempt, verification });
+                self.tell(Input::Judged { instance, iteration, attempt, verification });
             }
-            (fetched, _) => {
+            (fetched, Effect::Execute { iteration, .. }) => {
                 let (kind, failure) = fetched.err().unwrap_or_else(stopped);
                 let report = failed_report(kind, *failure);
-                self.tell(Input::AttemptEnded { instance, attempt, report });
+                self.tell(Input::AttemptEnded { instance, iteration, attempt, report });
             }
+            // Nothing else has secrets fetched for it.
+            _ => {}
         }
     }
 }

@@ -24,7 +24,9 @@ impl Dispatcher {
             Effect::Execute { instance, attempt, iteration, resumed, feedback } => {
                 self.execute(instance, attempt, iteration, resumed, feedback);
             }
-            Effect::Verify { instance, attempt, .. } => self.verify(instance, attempt),
+            Effect::Verify { instance, attempt, iteration } => {
+                self.verify(instance, attempt, iteration)
+            }
             Effect::Timer { instance, due } => drop(self.timers.insert((due, instance))),
             Effect::Cancel { instance } => {
                 if let Some(cancel) = self.cancels.get(&instance) {
@@ -32,7 +34,7 @@ impl Dispatcher {
                 }
             }
             Effect::Leave => self.leaving = self.inputs.is_empty(),
-            Effect::Evaluate { .. } | Effect::Gather { .. } | Effect::Conclude => {}
+            Effect::Evaluate { .. } | Effect::Gather { .. } | Effect::Conclude { .. } => {}
         }
     }
 
@@ -53,12 +55,12 @@ impl Dispatcher {
         match request {
             Ok(request) => {
                 self.began.insert(ix, clock::instant());
-                let (line, cancel) = self.open_line(ix, attempt);
+                let (line, cancel) = self.open_line(ix, attempt, iteration);
                 tokio::spawn(attempts::run(self.parts.clone(), line, request, cancel));
             }
             Err(failure) => {
                 let report = failed_report(OutcomeKind::ToolError, self.masked(*failure));
-                self.tell(Input::AttemptEnded { instance: ix, attempt, report });
+                self.tell(Input::AttemptEnded { instance: ix, iteration, attempt, report });
             }
         }
     }
@@ -69,7 +71,7 @@ impl Dispatcher {
         loaded.collect::<Result<_, JournalError>>().map_err(prepare::unreadable)
     }
 
-    fn verify(&mut self, ix: InstanceIx, attempt: u32) {
+    fn verify(&mut self, ix: InstanceIx, attempt: u32, iteration: u32) {
         let output = self.folded.state.instance(ix).output.as_ref();
         let output = output.map_or(Ok(Arc::new(Json::Null)), |p| self.payloads.load(p));
         let trace = self.folded.traces.get(&ix).cloned().unwrap_or_default();
@@ -81,13 +83,13 @@ impl Dispatcher {
                 // Running and verifying share one bound.
                 let spent = self.began.remove(&ix).map_or(Duration::ZERO, |began| began.elapsed());
                 request.timeout = request.timeout.map(|limit| limit.saturating_sub(spent));
-                let (line, cancel) = self.open_line(ix, attempt);
+                let (line, cancel) = self.open_line(ix, attempt, iteration);
                 let scope = Arc::new(snapshot);
                 tokio::spawn(attempts::verify(self.parts.clone(), line, request, scope, cancel));
             }
             Err(failure) => {
                 let verification = attempts::broken_gate(&failure.message);
-                self.tell(Input::Judged { instance: ix, attempt, verification });
+                self.tell(Input::Judged { instance: ix, iteration, attempt, verification });
             }
         }
     }
@@ -96,11 +98,13 @@ impl Dispatcher {
         &mut self,
         ix: InstanceIx,
         attempt: u32,
+        iteration: u32,
     ) -> (Arc<Line>, CancellationToken) {
         let cancel = CancellationToken::new();
         self.cancels.insert(ix, cancel.clone());
         let line = Line {
             instance: ix,
+            iteration,
             attempt,
             key: self.folded.state.key(&self.setup.plan, ix),
             step: self.setup.plan.step(self.folded.state.instance(ix).step).step.clone(),

@@ -219,7 +219,9 @@ impl State {
             StepPhase::Finally => self.open_finally -= 1,
         }
         let main = plan.step(step).step.phase == StepPhase::Main;
-        self.failed |= status == StepStatus::Failed && !tolerated && main;
+        let fails = status == StepStatus::Failed && !tolerated && main;
+        self.failed |= fails;
+        self.failed_now |= fails;
         for dependent in &plan.step(step).dependents {
             let strength = strength_between(plan, *dependent, step);
             let target = &mut self.instances[dependent.at()];
@@ -237,6 +239,8 @@ impl State {
         self.expired = None;
         self.failure = None;
         self.outputs = None;
+        self.iteration += 1;
+        self.failed_now = false;
         let chosen: BTreeSet<InstanceIx> = closure.iter().copied().collect();
         for &ix in closure {
             if self.instance(ix).item.is_some() {

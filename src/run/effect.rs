@@ -11,6 +11,8 @@ pub enum Effect {
     Evaluate {
         /// Whose.
         instance: InstanceIx,
+        /// In which iteration.
+        iteration: u32,
     },
     /// Do the work. Answers: `Recorded`…, then `AttemptEnded`.
     Execute {
@@ -45,6 +47,8 @@ pub enum Effect {
     Gather {
         /// The `forEach` step.
         instance: InstanceIx,
+        /// In which iteration.
+        iteration: u32,
     },
     /// Stop what this instance is doing; its `AttemptEnded` or `Judged` still comes.
     Cancel {
@@ -52,7 +56,10 @@ pub enum Effect {
         instance: InstanceIx,
     },
     /// Evaluate the run's outputs. Answer: `Concluded`.
-    Conclude,
+    Conclude {
+        /// From 1; each reset starts the next.
+        iteration: u32,
+    },
     /// The holder can leave: the run ended, waits for people alone, or has drained.
     Leave,
 }

@@ -35,6 +35,8 @@ pub enum Input {
     Evaluated {
         /// Whose.
         instance: InstanceIx,
+        /// Its iteration; an answer from another one is dropped.
+        iteration: u32,
         /// What was found.
         found: Result<Found, Failure>,
     },
@@ -42,6 +44,8 @@ pub enum Input {
     Recorded {
         /// Which.
         instance: InstanceIx,
+        /// Its iteration; an answer from another one is dropped.
+        iteration: u32,
         /// Its attempt.
         attempt: u32,
         /// What.
@@ -51,6 +55,8 @@ pub enum Input {
     AttemptEnded {
         /// Which.
         instance: InstanceIx,
+        /// Its iteration; an answer from another one is dropped.
+        iteration: u32,
         /// Which attempt; others than the present one are dropped.
         attempt: u32,
         /// How.
@@ -60,6 +66,8 @@ pub enum Input {
     Judged {
         /// Which.
         instance: InstanceIx,
+        /// Its iteration; an answer from another one is dropped.
+        iteration: u32,
         /// Which attempt.
         attempt: u32,
         /// What it found.
@@ -74,6 +82,8 @@ pub enum Input {
     Gathered {
         /// The step.
         instance: InstanceIx,
+        /// Its iteration; an answer from another one is dropped.
+        iteration: u32,
         /// Its output, or why it cannot be had.
         output: Result<Payload, Failure>,
     },
@@ -110,6 +120,8 @@ pub enum Input {
     },
     /// The run's outputs were evaluated.
     Concluded {
+        /// As asked for; an answer to an earlier question is dropped.
+        iteration: u32,
         /// Them, or why there are none.
         outputs: Result<Payload, Failure>,
     },

@@ -9,29 +9,37 @@ use crate::run::recovery;
 use crate::value::{Failure, OutcomeKind};
 use std::time::Duration;
 
+/// Iteration and attempt: together they name one piece of work of an instance.
+type Attempt = (u32, u32);
+
 impl Decider<'_> {
-    fn is_current(&self, ix: InstanceIx, attempt: u32, status: StepStatus) -> bool {
+    fn is_current(&self, ix: InstanceIx, attempt: Attempt, status: StepStatus) -> bool {
         self.exists(ix)
-            && self.instance(ix).attempt == attempt
+            && (self.instance(ix).iteration, self.instance(ix).attempt) == attempt
             && self.instance(ix).status == status
     }
 
-    pub(super) fn recorded(&mut self, ix: InstanceIx, attempt: u32, record: Box<Record>) {
+    pub(super) fn recorded(&mut self, ix: InstanceIx, attempt: Attempt, record: Box<Record>) {
         let current = self.is_current(ix, attempt, StepStatus::Running)
             || self.is_current(ix, attempt, StepStatus::Verifying);
         if current {
-            self.emit(Event::Recorded { instance: ix, attempt, record });
+            self.emit(Event::Recorded { instance: ix, attempt: attempt.1, record });
         }
     }
 
-    pub(super) fn attempt_ended(&mut self, ix: InstanceIx, attempt: u32, report: AttemptReport) {
+    pub(super) fn attempt_ended(
+        &mut self,
+        ix: InstanceIx,
+        attempt: Attempt,
+        report: AttemptReport,
+    ) {
         if !self.is_current(ix, attempt, StepStatus::Running) {
             return;
         }
         let AttemptReport { outcome, output, streams, failure, retry_after_ms, usage } = report;
         self.emit(Event::AttemptEnded {
             instance: ix,
-            attempt,
+            attempt: attempt.1,
             outcome,
             output,
             streams,
@@ -64,13 +72,13 @@ impl Decider<'_> {
         }
     }
 
-    pub(super) fn judged(&mut self, ix: InstanceIx, attempt: u32, verification: Verification) {
+    pub(super) fn judged(&mut self, ix: InstanceIx, attempt: Attempt, verification: Verification) {
         if !self.is_current(ix, attempt, StepStatus::Verifying) {
             return;
         }
         let verdict = verification.verdict;
         let output = self.gate_output(ix, &verification);
-        self.emit(Event::Judged { instance: ix, attempt, verification });
+        self.emit(Event::Judged { instance: ix, attempt: attempt.1, verification });
         if verdict == Verdict::Inconclusive && self.stopping(ix) {
             return self.end(ix, StepStatus::Cancelled, None);
         }
@@ -110,7 +118,7 @@ impl Decider<'_> {
 
     fn recover(&mut self, ix: InstanceIx, outcome: OutcomeKind, retry_after_ms: Option<u64>) {
         let next = recovery::next(self.step(ix), self.instance(ix), outcome, &self.jitter(ix));
-        let stops = self.stopping(ix);
+        let stops = self.stopping(ix) || self.is_lost(ix);
         let Some((index, row, delay)) = next.filter(|_| !stops) else {
             return self.end(ix, StepStatus::Failed, Some(self.failure_of(ix, outcome)));
         };
@@ -134,6 +142,13 @@ impl Decider<'_> {
         } else {
             self.effect(crate::run::effect::Effect::Timer { instance: ix, due });
         }
+    }
+
+    /// Whether another item has failed its step already, so that this one is not tried again.
+    fn is_lost(&self, ix: InstanceIx) -> bool {
+        let Some(item) = &self.instance(ix).item else { return false };
+        let failed = self.instance(item.parent).items.as_ref().map_or(0, |items| items.failed);
+        failed > 0 && self.fails_with_an_item(item.parent)
     }
 
     fn failure_of(&self, ix: InstanceIx, outcome: OutcomeKind) -> Failure {

@@ -86,7 +86,10 @@ impl Decider<'_> {
         }
         let busy = state.slots > 0
             || self.decision.effects.iter().any(|e| {
-                matches!(e, Effect::Evaluate { .. } | Effect::Gather { .. } | Effect::Conclude)
+                matches!(
+                    e,
+                    Effect::Evaluate { .. } | Effect::Gather { .. } | Effect::Conclude { .. }
+                )
             });
         if busy {
             return;

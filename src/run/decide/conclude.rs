@@ -7,9 +7,9 @@ use crate::value::{Failure, Json, format_duration};
 use std::time::Duration;
 
 impl Decider<'_> {
-    pub(super) fn concluded(&mut self, outputs: Result<Payload, Failure>) {
+    pub(super) fn concluded(&mut self, iteration: u32, outputs: Result<Payload, Failure>) {
         let open = self.state.open_main + self.state.open_finally;
-        if self.state.status.has_ended() || open > 0 {
+        if self.state.status.has_ended() || open > 0 || iteration != self.state.iteration {
             return;
         }
         let expired = self.state.expired.map(out_of_time);

@@ -5,8 +5,13 @@ use crate::run::record::Payload;
 use crate::value::Failure;
 
 impl Decider<'_> {
-    pub(super) fn evaluated(&mut self, ix: InstanceIx, found: Result<Found, Failure>) {
-        if !self.exists(ix) || self.instance(ix).status != StepStatus::Pending {
+    pub(super) fn evaluated(
+        &mut self,
+        ix: InstanceIx,
+        iteration: u32,
+        found: Result<Found, Failure>,
+    ) {
+        if !self.is_in(ix, iteration) || !self.waits_for_evaluation(ix) {
             return;
         }
         if self.stopping(ix) {
@@ -28,14 +33,25 @@ impl Decider<'_> {
         }
     }
 
+    /// An answer that a dead holder was given may come before this one's question.
+    fn waits_for_evaluation(&self, ix: InstanceIx) -> bool {
+        let instance = self.instance(ix);
+        instance.status == StepStatus::Pending && instance.open == 0 && self.phase_is_open(ix)
+    }
+
     fn expand(&mut self, ix: InstanceIx, keys: Vec<String>, items: Payload, keyed: bool) {
         let first = InstanceIx(self.state.instances.len() as u32);
         self.emit(Event::Expanded { instance: ix, first, keys, items, keyed });
         self.items_changed(ix);
     }
 
-    pub(super) fn gathered(&mut self, ix: InstanceIx, output: Result<Payload, Failure>) {
-        let live = self.exists(ix) && !self.instance(ix).status.has_ended();
+    pub(super) fn gathered(
+        &mut self,
+        ix: InstanceIx,
+        iteration: u32,
+        output: Result<Payload, Failure>,
+    ) {
+        let live = self.is_in(ix, iteration) && !self.instance(ix).status.has_ended();
         if !live || self.instance(ix).items.as_ref().is_none_or(|items| items.ended < items.count) {
             return;
         }

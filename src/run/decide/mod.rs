@@ -30,7 +30,7 @@ pub struct Decision {
 /// Decides what follows from an input, and folds the events into the state.
 ///
 /// Deterministic: the same plan, state and envelope give the same decision. An input that no longer
-/// fits (an old attempt, a step that has ended, a repeated answer) gives no events. If storing the
+/// fits (an old attempt or iteration, a step that has ended, a repeated answer) gives no events. If storing the
 /// events fails, the state is ahead of the journal and must be dropped.
 pub fn decide(plan: &Plan, state: &mut State, envelope: Envelope) -> Decision {
     let mut decider = Decider {
@@ -61,24 +61,28 @@ impl Decider<'_> {
                 self.started(digest, params, environment)
             }
             Input::Recovered { cancel } => self.recovered(cancel),
-            Input::Evaluated { instance, found } => self.evaluated(instance, found),
-            Input::Recorded { instance, attempt, record } => {
-                self.recorded(instance, attempt, record)
+            Input::Evaluated { instance, iteration, found } => {
+                self.evaluated(instance, iteration, found)
             }
-            Input::AttemptEnded { instance, attempt, report } => {
-                self.attempt_ended(instance, attempt, report)
+            Input::Recorded { instance, iteration, attempt, record } => {
+                self.recorded(instance, (iteration, attempt), record)
             }
-            Input::Judged { instance, attempt, verification } => {
-                self.judged(instance, attempt, verification)
+            Input::AttemptEnded { instance, iteration, attempt, report } => {
+                self.attempt_ended(instance, (iteration, attempt), report)
+            }
+            Input::Judged { instance, iteration, attempt, verification } => {
+                self.judged(instance, (iteration, attempt), verification)
             }
             Input::TimerDue { instance } => self.timer_due(instance),
-            Input::Gathered { instance, output } => self.gathered(instance, output),
+            Input::Gathered { instance, iteration, output } => {
+                self.gathered(instance, iteration, output)
+            }
             Input::Answered { instance, approved, by } => self.answered(instance, approved, by),
             Input::CancelRequested { by } => self.cancel_requested(by),
             Input::Expired { limit_ms } => self.expired(limit_ms),
             Input::Drain { reason } => self.drain(reason),
             Input::Reset { roots, reason } => self.reset(roots, reason),
-            Input::Concluded { outputs } => self.concluded(outputs),
+            Input::Concluded { iteration, outputs } => self.concluded(iteration, outputs),
         }
     }
 
@@ -101,6 +105,10 @@ impl Decider<'_> {
 
     fn exists(&self, ix: InstanceIx) -> bool {
         ix.at() < self.state.instances.len()
+    }
+
+    fn is_in(&self, ix: InstanceIx, iteration: u32) -> bool {
+        self.exists(ix) && self.instance(ix).iteration == iteration
     }
 
     /// Who retries, as a number that is the same in every replay.

@@ -7,7 +7,13 @@ use std::collections::BTreeSet;
 impl Decider<'_> {
     /// Starts the next iteration of these steps and of everything after them; with none given, of
     /// everything that did not succeed. Items that succeeded keep their results.
+    ///
+    /// Only what has ended goes back. Where two ask at once, the second may find what the first has
+    /// brought back and left behind: then its holder goes on with that.
     pub(super) fn reset(&mut self, roots: Vec<InstanceIx>, reason: String) {
+        if !self.state.status.has_ended() {
+            return self.recovered(None);
+        }
         let chosen = if roots.is_empty() { self.unsuccessful() } else { roots };
         if chosen.is_empty() {
             return;
@@ -46,7 +52,8 @@ impl Decider<'_> {
     }
 
     /// Of a failed `forEach` step only the items that did not succeed go back, unless something
-    /// that it depends on goes back too: its list may then be another.
+    /// that it depends on goes back too: its list may then be another. `finally` steps go back whole,
+    /// with all the others of their phase.
     fn items_to_reset(
         &self,
         chosen: &[InstanceIx],
@@ -59,6 +66,7 @@ impl Decider<'_> {
         chosen
             .iter()
             .filter(stays)
+            .filter(|ix| self.step(**ix).phase == StepPhase::Main)
             .filter_map(|ix| self.instance(*ix).items.as_ref())
             .flat_map(|items| items.all())
             .filter(|ix| self.instance(*ix).status != StepStatus::Succeeded)

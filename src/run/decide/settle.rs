@@ -34,15 +34,15 @@ impl Decider<'_> {
         if self.stopping_main() {
             self.stop_main();
         }
-        let waiting: Vec<_> =
-            self.state.instances().filter_map(|(ix, i)| Some((ix, i.due?))).collect();
-        for (instance, due) in waiting {
-            self.effect(Effect::Timer { instance, due });
-        }
         let gathering =
             self.state.instances().filter(|(_, i)| i.items.is_some() && !i.status.has_ended());
         for ix in gathering.map(|(ix, _)| ix).collect::<Vec<_>>() {
             self.items_changed(ix);
+        }
+        let waiting: Vec<_> =
+            self.state.instances().filter_map(|(ix, i)| Some((ix, i.due?))).collect();
+        for (instance, due) in waiting {
+            self.effect(Effect::Timer { instance, due });
         }
         self.settle_open(StepPhase::Main);
         if self.state.open_main == 0 {
@@ -95,7 +95,8 @@ impl Decider<'_> {
         };
         match verdict {
             Join::Run if step.step.condition.is_some() || step.step.for_each.is_some() => {
-                self.effect(Effect::Evaluate { instance: ix });
+                let iteration = self.instance(ix).iteration;
+                self.effect(Effect::Evaluate { instance: ix, iteration });
             }
             Join::Run => self.ready(ix),
             Join::Skip => self.end(ix, StepStatus::Skipped, None),
@@ -112,7 +113,7 @@ impl Decider<'_> {
     pub(super) fn stopping_main(&self) -> bool {
         self.state.is_cancelled()
             || self.state.expired.is_some()
-            || (self.state.has_failed() && self.plan.playbook().limits.fail_fast)
+            || (self.state.failed_now && self.plan.playbook().limits.fail_fast)
     }
 
     /// Ends an instance, and settles what waited for it alone. A worklist, not a recursion: a chain
@@ -166,7 +167,7 @@ impl Decider<'_> {
         }
     }
 
-    fn phase_is_open(&self, ix: InstanceIx) -> bool {
+    pub(super) fn phase_is_open(&self, ix: InstanceIx) -> bool {
         self.step(ix).phase == StepPhase::Main || self.state.open_main == 0
     }
 
@@ -202,8 +203,9 @@ impl Decider<'_> {
         if self.state.is_draining() {
             return self.leave_if_idle();
         }
-        if !self.decision.effects.contains(&Effect::Conclude) {
-            self.effect(Effect::Conclude);
+        let conclude = Effect::Conclude { iteration: self.state.iteration };
+        if !self.decision.effects.contains(&conclude) {
+            self.effect(conclude);
         }
     }
 

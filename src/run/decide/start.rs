@@ -60,8 +60,7 @@ impl Decider<'_> {
             return;
         }
         let (count, failed, all) = (items.count, items.failed, items.all());
-        let fails =
-            self.step(parent).for_each.as_ref().is_some_and(|f| f.on_item_error == OnError::Fail);
+        let fails = self.fails_with_an_item(parent);
         if fails && failed > 0 {
             self.cancel_unstarted(all.clone().collect());
         }
@@ -78,8 +77,14 @@ impl Decider<'_> {
         } else if cancelled {
             self.end(parent, StepStatus::Cancelled, None);
         } else {
-            self.effect(Effect::Gather { instance: parent });
+            let iteration = self.instance(parent).iteration;
+            self.effect(Effect::Gather { instance: parent, iteration });
         }
+    }
+
+    /// Whether one failed item fails that `forEach` step.
+    pub(super) fn fails_with_an_item(&self, parent: InstanceIx) -> bool {
+        self.step(parent).for_each.as_ref().is_some_and(|f| f.on_item_error == OnError::Fail)
     }
 
     fn cancel_unstarted(&mut self, items: Vec<InstanceIx>) {

@@ -1,0 +1,256 @@
+//! A schedule as data: what is asked for, what the world does to it, and who interferes when. Made
+//! from a seed, run, taken apart where it fails, and printed.
+
+use super::plans::{condition, playbook, specialists, step};
+use kb::definition::*;
+use kb::evidence::Verdict;
+use kb::expression::{Strength, ValueTemplate};
+use kb::plan::Plan;
+use kb::run::Rules;
+use kb::value::*;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Everything that decides how a simulation goes.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Case {
+    pub(super) steps: Vec<Spec>,
+    pub(super) max_parallel: u32,
+    pub(super) fail_fast: bool,
+    pub(super) inconclusive: InconclusivePolicy,
+    /// Whether the run's outputs can be evaluated.
+    pub(super) concludes: bool,
+    /// What happens in order; when they are over, everything open is answered, oldest first.
+    pub(super) turns: Vec<Turn>,
+}
+
+/// A step and its fate, whatever the order.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Spec {
+    pub(super) id: String,
+    pub(super) finally: bool,
+    pub(super) kind: Kind,
+    pub(super) edges: Vec<(String, Strength)>,
+    /// The truth of its condition, where it has one. Edges other than `needs` make it have one.
+    pub(super) condition: Option<bool>,
+    pub(super) run_if: RunIf,
+    pub(super) tolerated: bool,
+    pub(super) retry: Option<(u32, OutcomeSelector)>,
+    pub(super) max_attempts: Option<u32>,
+    pub(super) retry_safe: bool,
+    pub(super) exclusive: bool,
+    pub(super) gate: Option<GateSpec>,
+    pub(super) for_each: Option<Loop>,
+    /// Whether its condition and list can be evaluated.
+    pub(super) evaluates: bool,
+    /// Whether the outputs of its items can be gathered.
+    pub(super) gathers: bool,
+    /// How attempts of an iteration end, by item (the first for the step itself); beyond, all is well.
+    pub(super) ends: Vec<Vec<End>>,
+    /// Whether all is well from the second iteration on.
+    pub(super) heals: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Set,
+    Run,
+    Specialist,
+    /// With a writing tool, so that it holds the workspace.
+    Writer,
+    Gate,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct GateSpec {
+    pub(super) on_failed: FailurePolicy,
+    pub(super) on_inconclusive: Option<InconclusivePolicy>,
+    pub(super) max_reworks: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Loop {
+    pub(super) max_parallel: Option<u32>,
+    pub(super) tolerates: bool,
+}
+
+/// How one attempt ends. The words make two failures the same or not.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct End {
+    pub(super) outcome: OutcomeKind,
+    pub(super) verdict: Verdict,
+    pub(super) words: u8,
+    pub(super) retry_after_ms: Option<u64>,
+}
+
+impl End {
+    pub(super) const WELL: End =
+        End { outcome: OutcomeKind::Ok, verdict: Verdict::Passed, words: 0, retry_after_ms: None };
+}
+
+/// Something that happens to a run from outside. Numbers choose among what is there by then.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Turn {
+    /// An open effect gets its answer.
+    Answer(u16),
+    /// The next inputs, so many, are stored with one append.
+    Together(u8),
+    /// An input that was given before comes once more.
+    Repeat(u16),
+    /// Somebody says that a moment has come.
+    Alarm(u16),
+    /// An attempt records something.
+    Record(u16),
+    /// kill -9: what was not stored is gone, and a new holder takes over.
+    Crash,
+    /// The newest appends, so many at most, that are not durable are gone too.
+    PowerCut(u16),
+    /// A holder comes to cancel what has none, or the holder is told to.
+    Cancel,
+    /// The run's own time is up.
+    Expire,
+    /// The holder is to leave.
+    Drain,
+    /// A person answers for something.
+    Person(u16, bool),
+    /// `kb run retry`, from a step or from all that did not succeed.
+    Retry(Option<u16>),
+}
+
+impl Spec {
+    pub(super) fn new(id: &str) -> Spec {
+        Spec {
+            id: id.to_owned(),
+            finally: false,
+            kind: Kind::Set,
+            edges: Vec::new(),
+            condition: None,
+            run_if: RunIf::AllSucceeded,
+            tolerated: false,
+            retry: None,
+            max_attempts: None,
+            retry_safe: true,
+            exclusive: false,
+            gate: None,
+            for_each: None,
+            evaluates: true,
+            gathers: true,
+            ends: vec![Vec::new()],
+            heals: false,
+        }
+    }
+
+    pub(super) fn is_specialist(&self) -> bool {
+        matches!(self.kind, Kind::Specialist | Kind::Writer)
+    }
+
+    /// Whether something looks at its work before it counts.
+    pub(super) fn is_verified(&self) -> bool {
+        self.kind == Kind::Gate || self.is_specialist() || self.gate.is_some()
+    }
+
+    pub(super) fn is_conditional(&self) -> bool {
+        self.condition.is_some() || self.edges.iter().any(|(_, how)| *how != Strength::Needs)
+    }
+
+    /// What its condition says.
+    pub(super) fn holds(&self) -> bool {
+        !self.is_conditional() || self.condition.unwrap_or(true)
+    }
+
+    /// How that attempt of an iteration ends.
+    pub(super) fn end(&self, item: usize, iteration: u32, entry: usize) -> End {
+        if self.heals && iteration > 1 {
+            return End::WELL;
+        }
+        self.ends.get(item).and_then(|ends| ends.get(entry)).copied().unwrap_or(End::WELL)
+    }
+
+    fn step(&self, ids: &BTreeSet<String>) -> Step {
+        let id = |text: &str| StepId::new(text).unwrap();
+        let mut made = step(&self.id);
+        made.phase = if self.finally { StepPhase::Finally } else { StepPhase::Main };
+        made.kind = match self.kind {
+            Kind::Set => StepKind::Set(Vec::new()),
+            Kind::Run => StepKind::Run {
+                command: RunCommand::Argv(Vec::new()),
+                parse: OutputParse::default(),
+            },
+            Kind::Specialist => specialists::kind("reader"),
+            Kind::Writer => specialists::kind("writer"),
+            Kind::Gate => StepKind::Gate(vec![Check::Expr(condition("true", ids))]),
+        };
+        let needs = self.edges.iter().filter(|(_, how)| *how == Strength::Needs);
+        made.depends_on = needs.map(|(on, _)| (id(on), super::plans::SPAN)).collect();
+        let reads = self.edges.iter().filter_map(|(on, how)| match how {
+            Strength::Needs => None,
+            Strength::MaySkip => Some(format!("{on}.output is defined")),
+            Strength::Watch => Some(format!("{on}.status == 'failed'")),
+        });
+        let mut texts: Vec<String> = reads.collect();
+        texts.extend(self.condition.map(|truth| truth.to_string()));
+        made.condition = (!texts.is_empty()).then(|| condition(&texts.join(" or "), ids));
+        made.run_if = self.run_if;
+        made.on_error = if self.tolerated { OnError::Continue } else { OnError::Fail };
+        made.retry = self.retry.map(|(max, on)| RetryPolicy {
+            max,
+            on: vec![on],
+            backoff: Backoff::Exponential,
+            initial: Duration::from_millis(10),
+            max_delay: Duration::from_secs(1),
+        });
+        made.max_attempts = self.max_attempts;
+        made.retry_safe = self.retry_safe;
+        made.workspace = self.exclusive.then_some(WorkspaceMode::Exclusive);
+        made.verify = self.gate.map(|gate| Verify {
+            claims: ClaimPolicy::None,
+            expect_changes: None,
+            checks: vec![Check::Expr(condition("true", ids))],
+            on_failed: gate.on_failed,
+            on_inconclusive: gate.on_inconclusive,
+            max_reworks: gate.max_reworks,
+        });
+        made.for_each = self.for_each.map(|each| ForEach {
+            items: ValueTemplate::Literal(Json::Array(Vec::new())),
+            name: "item".into(),
+            key: None,
+            max_parallel: each.max_parallel,
+            on_item_error: if each.tolerates { OnError::Continue } else { OnError::Fail },
+        });
+        made
+    }
+}
+
+impl Case {
+    pub(super) fn plan(&self) -> Plan {
+        let ids: BTreeSet<String> = self.steps.iter().map(|spec| spec.id.clone()).collect();
+        let made = |finally: bool| {
+            let chosen = self.steps.iter().filter(|spec| spec.finally == finally);
+            chosen.map(|spec| spec.step(&ids)).collect::<Vec<_>>()
+        };
+        let mut book = Arc::unwrap_or_clone(playbook(made(false), made(true)));
+        book.limits.fail_fast = self.fail_fast;
+        let (plan, problems) = Plan::build(&Arc::new(book), &specialists::catalog());
+        plan.unwrap_or_else(|| panic!("{problems:?}"))
+    }
+
+    pub(super) fn rules(&self) -> Rules {
+        Rules { max_parallel: self.max_parallel, inconclusive: self.inconclusive }
+    }
+
+    /// What an `inconclusive` verdict of that step does.
+    pub(super) fn on_inconclusive(&self, spec: &Spec) -> InconclusivePolicy {
+        spec.gate.and_then(|gate| gate.on_inconclusive).unwrap_or(self.inconclusive)
+    }
+
+    /// Whether that verdict lets the step pass.
+    pub(super) fn lets_pass(&self, spec: &Spec, verdict: Verdict) -> bool {
+        let on_failed = spec.gate.map(|gate| gate.on_failed);
+        match verdict {
+            Verdict::Passed => true,
+            Verdict::Failed => on_failed == Some(FailurePolicy::Warn),
+            Verdict::Inconclusive => self.on_inconclusive(spec) == InconclusivePolicy::Warn,
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Which inputs, events, effects and turns have been seen. The lists and the matches come from one
+//! place, so that a new variant does not compile until it stands here, and fails until it is made.
+
+use super::case::Turn;
+use kb::run::{Effect, Event, Input};
+use std::collections::BTreeMap;
+
+macro_rules! variants {
+    ($list:ident, $name:ident, $kind:ident: $($variant:ident)*) => {
+        const $list: &[&str] = &[$(concat!(stringify!($kind), "::", stringify!($variant))),*];
+
+        fn $name(value: &$kind) -> &'static str {
+            match value {
+                $($kind::$variant { .. } => {
+                    concat!(stringify!($kind), "::", stringify!($variant))
+                })*
+            }
+        }
+    };
+}
+
+variants!(INPUTS, input, Input: Started Recovered Evaluated Recorded AttemptEnded Judged TimerDue
+    Gathered Answered CancelRequested Expired Drain Reset Concluded);
+variants!(EVENTS, event, Event: RunStarted RunResumed Evaluated Expanded Ready Started Recorded
+    AttemptEnded Judged Recovered Waiting Answered Ended Reset CancelRequested TimedOut Draining
+    RunEnded);
+variants!(EFFECTS, effect, Effect: Evaluate Execute Verify Timer Gather Cancel Conclude Leave);
+variants!(TURNS, turn, Turn: Answer Together Repeat Alarm Record Crash PowerCut Cancel Expire Drain
+    Person Retry);
+
+/// How often each was seen.
+#[derive(Default)]
+pub(super) struct Coverage(BTreeMap<&'static str, u64>);
+
+impl Coverage {
+    fn count(&mut self, name: &'static str) {
+        *self.0.entry(name).or_default() += 1;
+    }
+
+    pub(super) fn input(&mut self, of: &Input) {
+        self.count(input(of));
+    }
+
+    pub(super) fn event(&mut self, of: &Event) {
+        self.count(event(of));
+    }
+
+    pub(super) fn effect(&mut self, of: &Effect) {
+        self.count(effect(of));
+    }
+
+    pub(super) fn turn(&mut self, of: &Turn) {
+        self.count(turn(of));
+    }
+
+    /// What was never seen.
+    pub(super) fn missing(&self) -> Vec<&'static str> {
+        let all = [INPUTS, EVENTS, EFFECTS, TURNS].concat();
+        all.into_iter().filter(|name| !self.0.contains_key(name)).collect()
+    }
+
+    pub(super) fn add(&mut self, other: Coverage) {
+        other.0.into_iter().for_each(|(name, count)| *self.0.entry(name).or_default() += count);
+    }
+}

@@ -1,0 +1,164 @@
+//! Cases out of seeds.
+
+use super::case::{Case, End, GateSpec, Kind, Loop, Spec, Turn};
+use super::dice::Dice;
+use kb::definition::{FailurePolicy, InconclusivePolicy, RunIf};
+use kb::evidence::Verdict;
+use kb::expression::Strength;
+use kb::value::{OutcomeKind, OutcomeSelector};
+
+const OUTCOMES: [OutcomeKind; 10] = [
+    OutcomeKind::Ok,
+    OutcomeKind::Ok,
+    OutcomeKind::Exit(1),
+    OutcomeKind::Transient,
+    OutcomeKind::Timeout,
+    OutcomeKind::ToolError,
+    OutcomeKind::ValidationFailed,
+    OutcomeKind::Stuck,
+    OutcomeKind::PolicyDenied,
+    OutcomeKind::Unknown,
+];
+
+/// The case of a seed. Every fourth is calm: only the order of answers varies, so that the tables
+/// alone say what comes out; the others are the wilder the higher.
+pub(super) fn case(seed: u64) -> Case {
+    let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9).wrapping_add(11));
+    let count = 1 + dice.below(7);
+    let finals = dice.below(3);
+    let mut steps: Vec<Spec> = Vec::new();
+    for i in 0..count + finals {
+        let finally = i >= count;
+        let id = if finally { format!("f{}", i - count) } else { format!("s{i}") };
+        let before: Vec<String> = steps
+            .iter()
+            .filter(|spec| spec.finally == finally)
+            .map(|spec| spec.id.clone())
+            .collect();
+        steps.push(spec(&mut dice, &id, finally, &before));
+    }
+    let wild = seed % 4;
+    Case {
+        steps,
+        max_parallel: 1 + dice.below(4) as u32,
+        fail_fast: dice.chance(15),
+        inconclusive: dice.one_of(&[InconclusivePolicy::Warn, InconclusivePolicy::Fail]),
+        concludes: !dice.chance(5),
+        turns: turns(&mut dice, wild),
+    }
+}
+
+fn spec(dice: &mut Dice, id: &str, finally: bool, before: &[String]) -> Spec {
+    let mut spec = Spec { finally, ..Spec::new(id) };
+    spec.kind = dice.one_of(&[
+        Kind::Set,
+        Kind::Set,
+        Kind::Run,
+        Kind::Run,
+        Kind::Run,
+        Kind::Specialist,
+        Kind::Writer,
+        Kind::Gate,
+    ]);
+    for on in before {
+        let how = match dice.below(8) {
+            0 | 1 => Strength::Needs,
+            2 => Strength::MaySkip,
+            3 => Strength::Watch,
+            _ => continue,
+        };
+        spec.edges.push((on.clone(), how));
+    }
+    spec.condition = dice.chance(25).then(|| dice.chance(70));
+    spec.run_if = dice.one_of(&[
+        RunIf::AllSucceeded,
+        RunIf::AllSucceeded,
+        RunIf::NoneFailed,
+        RunIf::AnySucceeded,
+        RunIf::AllDone,
+    ]);
+    spec.tolerated = dice.chance(20);
+    spec.retry = dice.chance(40).then(|| {
+        let on = [
+            OutcomeSelector::Any,
+            OutcomeSelector::AnyExit,
+            OutcomeSelector::Kind(OutcomeKind::Transient),
+            OutcomeSelector::Kind(OutcomeKind::GateFailed),
+        ];
+        (1 + dice.below(3) as u32, dice.one_of(&on))
+    });
+    spec.max_attempts = dice.chance(10).then(|| 1 + dice.below(3) as u32);
+    spec.retry_safe = spec.kind == Kind::Gate || !dice.chance(20);
+    spec.exclusive = dice.chance(20);
+    spec.gate = (spec.kind != Kind::Gate && dice.chance(30)).then(|| gate(dice));
+    spec.for_each = dice.chance(25).then(|| Loop {
+        max_parallel: dice.chance(40).then(|| 1 + dice.below(2) as u32),
+        tolerates: dice.chance(50),
+    });
+    spec.evaluates = !dice.chance(4);
+    spec.gathers = !dice.chance(6);
+    let items = if spec.for_each.is_some() { dice.below(5) } else { 1 };
+    spec.ends = (0..items).map(|_| ends(dice)).collect();
+    spec.heals = dice.chance(50);
+    spec
+}
+
+fn gate(dice: &mut Dice) -> GateSpec {
+    let policies = [
+        FailurePolicy::Rework,
+        FailurePolicy::Rework,
+        FailurePolicy::Retry,
+        FailurePolicy::Warn,
+        FailurePolicy::Fail,
+    ];
+    let inconclusive = [None, Some(InconclusivePolicy::Warn), Some(InconclusivePolicy::Fail)];
+    GateSpec {
+        on_failed: dice.one_of(&policies),
+        on_inconclusive: dice.one_of(&inconclusive),
+        max_reworks: dice.below(3) as u32,
+    }
+}
+
+fn ends(dice: &mut Dice) -> Vec<End> {
+    let bad = if dice.chance(40) { 1 + dice.below(4) } else { 0 };
+    (0..bad)
+        .map(|_| End {
+            outcome: dice.one_of(&OUTCOMES),
+            verdict: dice.one_of(&[
+                Verdict::Passed,
+                Verdict::Inconclusive,
+                Verdict::Failed,
+                Verdict::Failed,
+            ]),
+            words: dice.below(2) as u8,
+            retry_after_ms: dice.chance(10).then(|| 1 + dice.roll() % 5_000),
+        })
+        .collect()
+}
+
+fn turns(dice: &mut Dice, wild: u64) -> Vec<Turn> {
+    let count = dice.below(if wild < 3 { 40 } else { 90 });
+    (0..count).map(|_| turn(dice, wild)).collect()
+}
+
+fn turn(dice: &mut Dice, wild: u64) -> Turn {
+    let n = dice.number();
+    let kind = dice.below(100);
+    match (wild, kind) {
+        (_, 0..75) => Turn::Answer(n),
+        (_, 75..80) => Turn::Together(1 + (n % 6) as u8),
+        (0, _) => Turn::Answer(n),
+        (_, 80..84) => Turn::Repeat(n),
+        (_, 84..86) => Turn::Alarm(n),
+        (_, 86..88) => Turn::Record(n),
+        (_, 88..91) => Turn::Crash,
+        (_, 91..92) => Turn::PowerCut(n),
+        (1, _) => Turn::Repeat(n),
+        (_, 92..94) => Turn::Person(n, !n.is_multiple_of(3)),
+        (_, 94..95) => Turn::Drain,
+        (2, _) => Turn::Retry(n.is_multiple_of(2).then_some(n / 2)),
+        (_, 95..96) => Turn::Cancel,
+        (_, 96..97) => Turn::Expire,
+        (_, _) => Turn::Retry(n.is_multiple_of(2).then_some(n / 2)),
+    }
+}

@@ -1,0 +1,156 @@
+//! What must come out, from the language's tables alone: no queue, no state machine, no time.
+
+use super::case::{Case, End, Spec};
+use kb::definition::{FailurePolicy, RunIf};
+use kb::evidence::Verdict;
+use kb::expression::Strength;
+use kb::run::{RunStatus, StepStatus};
+use kb::value::{OutcomeKind, OutcomeSelector};
+use std::collections::BTreeMap;
+
+/// How a step ended, and whether its failure is tolerated.
+pub(super) type Ended = (StepStatus, bool);
+
+/// What the tables need to know of a run beside its case.
+pub(super) struct Known<'a> {
+    /// Steps that did not go back with the last reset, as they ended before it.
+    pub(super) kept: &'a BTreeMap<usize, Ended>,
+    /// In which iteration a step is, or an item of it.
+    pub(super) iteration: &'a dyn Fn(usize, Option<usize>) -> u32,
+    /// Whether a person refused it, in its present iteration.
+    pub(super) refused: &'a dyn Fn(usize, Option<usize>) -> bool,
+}
+
+/// The end of every step, and of the run.
+pub(super) fn expect(case: &Case, known: &Known<'_>) -> (Vec<StepStatus>, RunStatus) {
+    let mut ended: Vec<Ended> = Vec::new();
+    for (i, spec) in case.steps.iter().enumerate() {
+        let end = known.kept.get(&i).copied().unwrap_or_else(|| {
+            let joined = joined(case, spec, |on| ended[on]);
+            let status = joined.unwrap_or_else(|| alone(case, i, known));
+            (status, status == StepStatus::Failed && spec.tolerated)
+        });
+        ended.push(end);
+    }
+    let fails = |(spec, end): (&Spec, &Ended)| !spec.finally && *end == (StepStatus::Failed, false);
+    let failed = case.steps.iter().zip(&ended).any(fails) || !case.concludes;
+    let status = if failed { RunStatus::Failed } else { RunStatus::Succeeded };
+    (ended.into_iter().map(|(status, _)| status).collect(), status)
+}
+
+/// How the ends of its dependencies end a step, where they do (LANGUAGE §3, joins).
+pub(super) fn joined(
+    case: &Case,
+    spec: &Spec,
+    ended: impl Fn(usize) -> Ended,
+) -> Option<StepStatus> {
+    let (mut s, mut f, mut k, mut x) = (0, 0, 0, 0);
+    for (on, how) in &spec.edges {
+        let on = case.steps.iter().position(|other| other.id == *on).expect("a step that is there");
+        match ended(on) {
+            _ if *how == Strength::Watch => {}
+            (StepStatus::Skipped, _) if *how == Strength::MaySkip => {}
+            (StepStatus::Succeeded, _) | (StepStatus::Failed, true) => s += 1,
+            (StepStatus::Failed | StepStatus::Blocked, _) => f += 1,
+            (StepStatus::Skipped, _) => k += 1,
+            _ => x += 1,
+        }
+    }
+    match spec.run_if {
+        _ if spec.edges.is_empty() => None,
+        RunIf::AllDone => None,
+        RunIf::AnySucceeded => (s == 0).then_some(StepStatus::Skipped),
+        RunIf::NoneFailed => (x + f > 0).then_some(StepStatus::Blocked),
+        RunIf::AllSucceeded if x > 0 => Some(StepStatus::Cancelled),
+        RunIf::AllSucceeded if f > 0 => Some(StepStatus::Blocked),
+        RunIf::AllSucceeded => (k > 0).then_some(StepStatus::Skipped),
+    }
+}
+
+/// How a step ends that its dependencies let run.
+fn alone(case: &Case, at: usize, known: &Known<'_>) -> StepStatus {
+    let spec = &case.steps[at];
+    let asks = spec.is_conditional() || spec.for_each.is_some();
+    if asks && !spec.evaluates {
+        return StepStatus::Failed;
+    }
+    if !spec.holds() {
+        return StepStatus::Skipped;
+    }
+    let well = |item: Option<usize>| {
+        let iteration = (known.iteration)(at, item);
+        !(known.refused)(at, item) && works(case, spec, item.unwrap_or(0), iteration)
+    };
+    let works = match spec.for_each {
+        None => well(None),
+        Some(each) => {
+            let all = (0..spec.ends.len()).all(|item| well(Some(item)));
+            (all || each.tolerates) && spec.gathers
+        }
+    };
+    if works { StepStatus::Succeeded } else { StepStatus::Failed }
+}
+
+/// Whether one of the attempts that the table of recovery allows is good enough (LANGUAGE §5).
+fn works(case: &Case, spec: &Spec, item: usize, iteration: u32) -> bool {
+    let specialist = spec.is_specialist();
+    let (mut retries, on) = match spec.retry {
+        Some((max, on)) => (max, on),
+        None if specialist => (2, OutcomeSelector::Kind(OutcomeKind::Transient)),
+        None => (0, OutcomeSelector::Any),
+    };
+    let (policy, mut reworks) = match spec.gate {
+        Some(gate) => (gate.on_failed, gate.max_reworks),
+        None if specialist => (FailurePolicy::Rework, 2),
+        None => (FailurePolicy::Fail, 0),
+    };
+    let goes_back = matches!(policy, FailurePolicy::Rework | FailurePolicy::Retry);
+    let must_learn = specialist && policy == FailurePolicy::Rework;
+    let mut before = None;
+    for entry in 0.. {
+        let end = spec.end(item, iteration, entry);
+        let Some(outcome) = failure(case, spec, end) else { return true };
+        let refuted = matches!(outcome, OutcomeKind::GateFailed | OutcomeKind::ValidationFailed);
+        let same = before == Some((outcome, end.words));
+        before = Some((outcome, end.words));
+        if spec.max_attempts.is_some_and(|max| entry as u32 + 1 >= max) {
+            return false;
+        }
+        if retries > 0 && on.matches(outcome) {
+            retries -= 1;
+        } else if reworks > 0 && goes_back && refuted && !(must_learn && same) {
+            reworks -= 1;
+        } else {
+            return false;
+        }
+    }
+    unreachable!("every table ends")
+}
+
+/// Why an attempt was not good enough.
+fn failure(case: &Case, spec: &Spec, end: End) -> Option<OutcomeKind> {
+    match end.verdict {
+        _ if end.outcome != OutcomeKind::Ok && spec.kind != super::case::Kind::Gate => {
+            Some(end.outcome)
+        }
+        _ if !spec.is_verified() => None,
+        verdict if case.lets_pass(spec, verdict) => None,
+        Verdict::Failed => Some(OutcomeKind::GateFailed),
+        _ => Some(OutcomeKind::GateInconclusive),
+    }
+}
+
+/// The most attempts of one iteration, without those that a person asked for.
+pub(super) fn most_attempts(spec: &Spec) -> u32 {
+    let retries = match spec.retry {
+        Some((max, _)) => max,
+        None if spec.is_specialist() => 2,
+        None => 0,
+    };
+    let reworks = match spec.gate {
+        Some(gate) => gate.max_reworks,
+        None if spec.is_specialist() => 2,
+        None => 0,
+    };
+    spec.max_attempts.unwrap_or(u32::MAX).min(1 + retries + reworks)
+}

@@ -1,0 +1,128 @@
+//! Plans made in code, without a file.
+
+use kb::definition::*;
+use kb::diagnostic::{SourceId, Span};
+use kb::expression::{Expression, Names, Origin, Style};
+use kb::plan::Plan;
+use kb::value::*;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+pub(super) const SPAN: Span = Span { source: SourceId(0), start: 0, end: 0 };
+
+pub(crate) fn step(id: &str) -> Step {
+    Step {
+        id: StepId::new(id).unwrap(),
+        name: None,
+        kind: StepKind::Set(Vec::new()),
+        phase: StepPhase::Main,
+        depends_on: Vec::new(),
+        condition: None,
+        run_if: RunIf::AllSucceeded,
+        input: None,
+        timeout: Timeout::default(),
+        retry: None,
+        max_attempts: None,
+        retry_safe: true,
+        verify: None,
+        on_error: OnError::Fail,
+        env: Vec::new(),
+        cwd: None,
+        output_schema: None,
+        for_each: None,
+        evidence: None,
+        workspace: None,
+        not_yet: Vec::new(),
+        span: SPAN,
+    }
+}
+
+pub(crate) fn playbook(steps: Vec<Step>, finally: Vec<Step>) -> Arc<Playbook> {
+    Arc::new(Playbook {
+        id: DefinitionId::new("simulated").unwrap(),
+        form: DefinitionForm::Playbook,
+        name: "simulated".into(),
+        description: None,
+        triggers: Vec::new(),
+        params: Vec::new(),
+        steps: steps.into_iter().map(Arc::new).collect(),
+        finally: finally.into_iter().map(Arc::new).collect(),
+        outputs: Vec::new(),
+        env: Vec::new(),
+        limits: Limits::default(),
+        order: Order::Graph,
+        span: SPAN,
+        path: "simulated.yml".into(),
+        digest: Digest::of("simulated"),
+        not_yet: Vec::new(),
+    })
+}
+
+pub(crate) fn plan(playbook: Arc<Playbook>) -> Plan {
+    let (plan, problems) = Plan::build(&playbook, &Catalog::default());
+    plan.unwrap_or_else(|| panic!("{problems:?}"))
+}
+
+pub(super) fn condition(source: &str, steps: &BTreeSet<String>) -> Expression {
+    let names = Names { steps: steps.clone(), ..Names::default() };
+    let origin = Origin { span: SPAN, verbatim: None };
+    Expression::parse(source, origin, &names, Style::Playbook).unwrap()
+}
+
+/// One specialist that only reads, and one that holds the workspace.
+pub(super) mod specialists {
+    use super::SPAN;
+    use kb::definition::*;
+    use kb::value::*;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    pub(in super::super) fn kind(id: &str) -> StepKind {
+        StepKind::Specialist { specialist: SpecialistId::new(id).unwrap(), span: SPAN, task: None }
+    }
+
+    pub(in super::super) fn catalog() -> Catalog {
+        let made = [("reader", "fs:read"), ("writer", "fs:write")].map(|(id, tool)| {
+            let specialist = specialist(id, tool);
+            (specialist.id.clone(), Arc::new(specialist))
+        });
+        Catalog { specialists: made.into_iter().collect(), ..Catalog::default() }
+    }
+
+    fn specialist(id: &str, tool: &str) -> Specialist {
+        Specialist {
+            id: SpecialistId::new(id).unwrap(),
+            version: None,
+            name: id.into(),
+            description: None,
+            emoji: None,
+            role: String::new(),
+            static_context: None,
+            examples: Vec::new(),
+            model: ModelChoice {
+                tier: Tier::Medium,
+                model: None,
+                temperature: None,
+                max_tokens: None,
+                ladder: Vec::new(),
+                fallback: None,
+            },
+            limits: LoopLimits {
+                max_steps: 15,
+                max_tool_calls: 20,
+                timeout: Duration::from_secs(300),
+                forced_reasoning_interval: None,
+            },
+            tools: vec![ToolName::new(tool).unwrap()],
+            unknown_tools: Vec::new(),
+            constraints: Vec::new(),
+            capabilities: Vec::new(),
+            input_schema: None,
+            strict_input: false,
+            output_schema: None,
+            path: format!("{id}.yml"),
+            span: SPAN,
+            digest: Digest::of(id),
+        }
+    }
+}

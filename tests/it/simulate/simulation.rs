@@ -1,0 +1,630 @@
+//! A run under a case: no clock, no disk, no model. Effects wait in a list, and the case's turns say
+//! what comes next.
+
+use super::case::{Case, End, Kind, Turn};
+use super::coverage::Coverage;
+use super::watch::{Fault, Watch, hold};
+use super::words;
+use kb::evidence::{CheckDetail, Confidence, Verdict, Verification};
+use kb::journal::memory::MemoryJournal;
+use kb::journal::{Durability, Journal, JournalError, NewRun, StoredEvent};
+use kb::plan::Plan;
+use kb::run::*;
+use kb::value::*;
+use std::collections::BTreeSet;
+
+/// More inputs than any case needs: a run that takes more never ends.
+const PATIENCE: usize = 20_000;
+
+/// What came of a case.
+pub(super) struct History {
+    pub(super) events: Vec<StoredEvent>,
+    pub(super) inputs: usize,
+    pub(super) crashes: u32,
+}
+
+/// An effect that was performed and has no answer yet.
+struct Open {
+    effect: Effect,
+    /// Whether it was told to stop.
+    told: bool,
+}
+
+pub(super) struct Simulation<'a> {
+    pub(super) case: &'a Case,
+    pub(super) plan: Plan,
+    state: State,
+    watch: Watch,
+    journal: MemoryJournal,
+    run: RunId,
+    epoch: u64,
+    seq: u64,
+    /// Where an append ends after which nothing durable is lost by a power cut.
+    durable: u64,
+    appends: Vec<u64>,
+    now: i64,
+    together: u8,
+    pending: Vec<Event>,
+    /// Effects that wait for their events to be stored.
+    owed: Vec<Effect>,
+    open: Vec<Open>,
+    /// What this holder was told to do.
+    performed: BTreeSet<(InstanceIx, u32, u32, bool)>,
+    leaves: bool,
+    told: Vec<Input>,
+    inputs: usize,
+    crashes: u32,
+    /// Whether the history was cut in the middle of a decision, which no append does: an attempt may
+    /// then end twice, and the tables do not tell how.
+    torn: bool,
+    pub(super) seen: &'a mut Coverage,
+    pub(super) story: Option<Vec<String>>,
+}
+
+/// Runs a case to its end, with everything that must hold held.
+pub(super) fn simulate(case: &Case, seen: &mut Coverage) -> Result<History, Fault> {
+    let mut simulation = Simulation::new(case, seen);
+    simulation.play()?;
+    Ok(simulation.history())
+}
+
+/// Goes on with a history that was cut off after some event, to the end.
+pub(super) fn go_on(case: &Case, events: &[StoredEvent]) -> Result<History, Fault> {
+    let mut seen = Coverage::default();
+    let mut simulation = Simulation::new(case, &mut seen);
+    simulation.torn = true;
+    simulation.keep(events);
+    simulation.take_over(None)?;
+    simulation.finish()?;
+    Ok(simulation.history())
+}
+
+/// What happens in a case, line by line, up to the fault where it has one.
+pub(super) fn story(case: &Case) -> Vec<String> {
+    let mut seen = Coverage::default();
+    let mut simulation = Simulation::new(case, &mut seen);
+    simulation.story = Some(Vec::new());
+    let played = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| simulation.play()));
+    let mut story = simulation.story.unwrap_or_default();
+    match played {
+        Ok(Err(fault)) => story.push(format!("fault: {fault}")),
+        Ok(Ok(())) => {}
+        Err(_) => story.push("fault: a panic".into()),
+    }
+    story
+}
+
+impl<'a> Simulation<'a> {
+    fn new(case: &'a Case, seen: &'a mut Coverage) -> Self {
+        let plan = case.plan();
+        let rules = case.rules();
+        Simulation {
+            state: State::new(&plan, rules),
+            watch: Watch::new(&plan, rules),
+            case,
+            plan,
+            journal: MemoryJournal::new(),
+            run: RunId::new("simulated-1").unwrap(),
+            epoch: 0,
+            seq: 0,
+            durable: 0,
+            appends: Vec::new(),
+            now: 1,
+            together: 0,
+            pending: Vec::new(),
+            owed: Vec::new(),
+            open: Vec::new(),
+            performed: BTreeSet::new(),
+            leaves: false,
+            told: Vec::new(),
+            inputs: 0,
+            crashes: 0,
+            torn: false,
+            seen,
+            story: None,
+        }
+    }
+
+    fn history(self) -> History {
+        History {
+            events: self.journal.events(&self.run, 0).unwrap(),
+            inputs: self.inputs,
+            crashes: self.crashes,
+        }
+    }
+
+    fn say(&mut self, words: impl FnOnce() -> String) {
+        if let Some(story) = &mut self.story {
+            story.push(words());
+        }
+    }
+
+    fn play(&mut self) -> Result<(), Fault> {
+        let new = self.new_run();
+        self.epoch = self.journal.create(new).unwrap();
+        self.begin()?;
+        for turn in &self.case.turns {
+            self.seen.turn(turn);
+            self.turn(*turn)?;
+        }
+        self.finish()
+    }
+
+    fn new_run(&self) -> NewRun {
+        let (run, definition) = (self.run.clone(), "simulated".into());
+        NewRun { run, definition, at: Timestamp(0), frozen: Json::Null }
+    }
+
+    fn begin(&mut self) -> Result<(), Fault> {
+        let (digest, params, environment) = (Digest::of("seed"), Json::Null, Json::Null);
+        self.tell(Input::Started { digest, params, environment })
+    }
+
+    /// The turns are over: everything open is answered, people say yes, holders come back.
+    fn finish(&mut self) -> Result<(), Fault> {
+        self.together = 0;
+        self.store()?;
+        while !self.state.status().has_ended() {
+            hold!(self.inputs < PATIENCE, "the run does not end");
+            if self.has_left()? {
+                self.take_over(None)?;
+                self.everybody_says_yes()?;
+            } else if self.open.is_empty() {
+                return Err("stuck: nothing is open, and nobody is waited for".into());
+            } else {
+                self.answer(0, false)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn everybody_says_yes(&mut self) -> Result<(), Fault> {
+        for instance in self.asked() {
+            self.tell(Input::Answered { instance, approved: true, by: "somebody".into() })?;
+        }
+        Ok(())
+    }
+
+    /// The instances that wait for a person.
+    fn asked(&self) -> Vec<InstanceIx> {
+        let waits = |i: &Instance| i.status == StepStatus::Waiting && i.due.is_none();
+        self.state.instances().filter(|(_, i)| waits(i)).map(|(ix, _)| ix).collect()
+    }
+
+    fn turn(&mut self, turn: Turn) -> Result<(), Fault> {
+        let held = !self.state.status().has_ended();
+        if held
+            && self.has_left()?
+            && !matches!(turn, Turn::Crash | Turn::PowerCut(_) | Turn::Cancel)
+        {
+            self.take_over(None)?;
+        }
+        match turn {
+            Turn::Answer(_) if self.open.is_empty() => Ok(()),
+            Turn::Answer(n) => {
+                let (n, many) = (usize::from(n), self.open.len());
+                self.answer(n % many, (n / many) % 2 == 1)
+            }
+            Turn::Together(count) => {
+                self.together = count;
+                Ok(())
+            }
+            Turn::Repeat(n) => {
+                let repeatable: Vec<usize> =
+                    (0..self.told.len()).filter(|i| is_repeatable(&self.told[*i])).collect();
+                match repeatable.get(usize::from(n) % repeatable.len().max(1)) {
+                    Some(at) => self.tell(self.told[*at].clone()),
+                    None => Ok(()),
+                }
+            }
+            Turn::Alarm(n) => {
+                let instance = InstanceIx(u32::from(n) % self.state.instances().count() as u32);
+                self.tell(Input::TimerDue { instance })
+            }
+            Turn::Record(n) => self.record(n),
+            Turn::Crash => self.crash(None),
+            Turn::PowerCut(n) => self.crash(Some(n)),
+            Turn::Cancel if held && self.has_left()? => self.take_over(Some("a test".into())),
+            Turn::Cancel => self.tell(Input::CancelRequested { by: "a test".into() }),
+            Turn::Expire => self.tell(Input::Expired { limit_ms: 5 }),
+            Turn::Drain => self.tell(Input::Drain { reason: "a test".into() }),
+            Turn::Person(n, approved) => {
+                let asked = self.asked();
+                let anybody = InstanceIx(u32::from(n) % self.state.instances().count() as u32);
+                let instance = *asked.get(usize::from(n) % asked.len().max(1)).unwrap_or(&anybody);
+                self.tell(Input::Answered { instance, approved, by: "somebody".into() })
+            }
+            Turn::Retry(from) => self.retry(from),
+        }
+    }
+
+    /// Decides on an input, and stores what follows unless more is to be stored with it.
+    fn tell(&mut self, input: Input) -> Result<(), Fault> {
+        self.inputs += 1;
+        self.seen.input(&input);
+        let at = Timestamp(self.now);
+        let envelope = Envelope { at, epoch: self.epoch, input: input.clone() };
+        let twice = self.inputs.is_multiple_of(8).then(|| (self.state.clone(), envelope.clone()));
+        let decision = decide(&self.plan, &mut self.state, envelope);
+        if let Some((mut before, envelope)) = twice {
+            let again = decide(&self.plan, &mut before, envelope);
+            hold!(again == decision, "the same input is decided in two ways: {input:?}");
+        }
+        if let Some(story) = &mut self.story {
+            let input = words::input(&self.plan, &self.state, &input);
+            let events = words::events(&self.plan, &self.state, &decision.events);
+            story.push(format!("{input} → {events}"));
+        }
+        for event in &decision.events {
+            self.seen.event(event);
+            self.watch.see(self.case, &self.plan, at, self.epoch, event)?;
+        }
+        hold!(
+            self.watch.folded == self.state,
+            "folding the events gives another state than deciding {input:?}"
+        );
+        self.leaves = decision.effects.contains(&Effect::Leave);
+        self.pending.extend(decision.events);
+        for effect in decision.effects {
+            self.seen.effect(&effect);
+            self.check(&effect)?;
+            // What only computes need not wait for the journal.
+            if self.is_pure(&effect) {
+                self.open.push(Open { effect, told: false });
+            } else {
+                self.owed.push(effect);
+            }
+        }
+        self.told.push(input);
+        if self.together > 0 {
+            self.together -= 1;
+            return Ok(());
+        }
+        self.store()
+    }
+
+    fn is_pure(&self, effect: &Effect) -> bool {
+        match effect {
+            Effect::Evaluate { .. } | Effect::Gather { .. } | Effect::Conclude { .. } => true,
+            Effect::Execute { instance, .. } => self.spec(*instance).kind == Kind::Set,
+            _ => false,
+        }
+    }
+
+    fn spec(&self, ix: InstanceIx) -> &'a super::case::Spec {
+        &self.case.steps[self.state.instance(ix).step.at()]
+    }
+
+    /// An effect fits the state that it comes from, and is asked for once by a holder.
+    fn check(&mut self, effect: &Effect) -> Result<(), Fault> {
+        let state = &self.state;
+        match effect {
+            Effect::Execute { instance, attempt, iteration, .. }
+            | Effect::Verify { instance, attempt, iteration } => {
+                let verifies = matches!(effect, Effect::Verify { .. });
+                let found = state.instance(*instance);
+                let due = if verifies { StepStatus::Verifying } else { StepStatus::Running };
+                let fits =
+                    (found.status, found.attempt, found.iteration) == (due, *attempt, *iteration);
+                hold!(fits, "{effect:?} of what is {}", found.status);
+                let new = self.performed.insert((*instance, *iteration, *attempt, verifies));
+                hold!(new, "asked for twice: {effect:?}");
+            }
+            Effect::Evaluate { instance, .. } => {
+                // What the same decision ended after it had asked has no use for the answer.
+                let found = state.instance(*instance).status;
+                let asks = found == StepStatus::Pending || found.has_ended();
+                hold!(asks, "{effect:?} of what is {found}");
+            }
+            Effect::Gather { instance, .. } => {
+                let found = state.instance(*instance).status;
+                hold!(found == StepStatus::Running, "{effect:?} of what is {found}");
+            }
+            Effect::Timer { instance, due } => {
+                let found = state.instance(*instance).due;
+                hold!(found == Some(*due), "{effect:?} of what is due {found:?}");
+            }
+            Effect::Cancel { .. } | Effect::Conclude { .. } | Effect::Leave => {}
+        }
+        Ok(())
+    }
+
+    /// Stores what was decided; then what follows from it may be done.
+    fn store(&mut self) -> Result<(), Fault> {
+        let events = std::mem::take(&mut self.pending);
+        let durable = events.iter().any(|event| self.is_durable(event));
+        let durability = if durable { Durability::Durable } else { Durability::Ordered };
+        let (at, status) = (Timestamp(self.now), self.state.status());
+        let stored =
+            self.journal.append(&self.run, self.epoch, self.seq, at, &events, status, durability);
+        self.seq = stored.map_err(|error| format!("the journal refuses: {error}"))?;
+        if !events.is_empty() {
+            self.appends.push(self.seq);
+        }
+        if durable {
+            self.durable = self.seq;
+        }
+        self.now += 1;
+        for effect in std::mem::take(&mut self.owed) {
+            match effect {
+                Effect::Cancel { instance } => {
+                    let own =
+                        self.open.iter_mut().filter(|open| of(&open.effect) == Some(instance));
+                    own.for_each(|open| open.told = true);
+                }
+                Effect::Leave => {}
+                effect => self.open.push(Open { effect, told: false }),
+            }
+        }
+        Ok(())
+    }
+
+    /// As the engine has it.
+    fn is_durable(&self, event: &Event) -> bool {
+        match event {
+            Event::RunStarted { .. } | Event::RunEnded { .. } | Event::Answered { .. } => true,
+            Event::CancelRequested { .. } | Event::Reset { .. } => true,
+            Event::Started { instance, .. } => !self.spec(*instance).retry_safe,
+            _ => false,
+        }
+    }
+
+    /// Whether the holder has gone. Before that it answers what only computes.
+    fn has_left(&mut self) -> Result<bool, Fault> {
+        let pure = self.open.iter().any(|open| self.is_pure(&open.effect));
+        if !self.leaves || pure {
+            return Ok(false);
+        }
+        self.store()?;
+        let works = self.open.iter().any(|open| self.is_live(&open.effect));
+        hold!(!works, "the holder leaves and something is under way");
+        if !self.state.status().has_ended() && !self.state.is_draining() {
+            let sleeps = self.state.instances().any(|(_, i)| i.due.is_some());
+            hold!(!sleeps, "the holder leaves and a moment is waited for");
+            hold!(!self.asked().is_empty(), "the holder leaves and nobody is asked");
+        }
+        Ok(true)
+    }
+
+    /// Whether the state still waits for the answer to an attempt or gate: an earlier one may have
+    /// come late, from a holder that died.
+    fn is_live(&self, effect: &Effect) -> bool {
+        let (Effect::Execute { instance, iteration, attempt, .. }
+        | Effect::Verify { instance, iteration, attempt }) = effect
+        else {
+            return false;
+        };
+        let found = self.state.instance(*instance);
+        found.holds_slot() && (found.iteration, found.attempt) == (*iteration, *attempt)
+    }
+
+    fn crash(&mut self, cut: Option<u16>) -> Result<(), Fault> {
+        self.crashes += 1;
+        if let Some(cut) = cut {
+            self.lose_power(cut);
+        }
+        if self.state.status().has_ended() && cut.is_none() && self.pending.is_empty() {
+            return Ok(());
+        }
+        self.take_over(None)
+    }
+
+    /// The newest appends are gone, as far back as the last durable one at most.
+    fn lose_power(&mut self, cut: u16) {
+        let stored = self.journal.events(&self.run, 0).unwrap();
+        let cuttable = self.appends.iter().filter(|end| **end >= self.durable).count().max(1);
+        let keep = self.appends.len().saturating_sub(usize::from(cut) % cuttable);
+        self.appends.truncate(keep);
+        let end = self.appends.last().copied().unwrap_or(0);
+        self.say(|| format!("power cut: {} events are lost", stored.len() as u64 - end));
+        self.keep(&stored[..end as usize]);
+    }
+
+    /// These events are what the journal has.
+    fn keep(&mut self, events: &[StoredEvent]) {
+        let journal = MemoryJournal::new();
+        journal.create(self.new_run()).unwrap();
+        let mut epoch = 1;
+        for event in events {
+            while epoch < event.epoch {
+                journal.lose_holders();
+                epoch = journal.take(&self.run).unwrap();
+            }
+            let (durability, status) = (Durability::Ordered, RunStatus::Running);
+            let (before, told) = (event.seq - 1, std::slice::from_ref(&event.event));
+            journal.append(&self.run, epoch, before, event.at, told, status, durability).unwrap();
+        }
+        self.journal = journal;
+        self.now = self.now.max(events.last().map_or(0, |last| last.at.0) + 1);
+        self.epoch = epoch;
+        self.seq = events.len() as u64;
+    }
+
+    /// Another holder folds what is stored, whatever the last one still has in its hands.
+    fn take_over(&mut self, cancel: Option<String>) -> Result<(), Fault> {
+        self.take_hold()?;
+        if self.seq == 0 {
+            return self.begin();
+        }
+        if self.state.status().has_ended() {
+            return Ok(());
+        }
+        self.tell(Input::Recovered { cancel })
+    }
+
+    fn take_hold(&mut self) -> Result<(), Fault> {
+        self.journal.lose_holders();
+        let epoch = self.journal.take(&self.run).unwrap();
+        self.say(|| format!("a new holder, epoch {epoch}"));
+        let late = [Event::Draining { reason: "too late".into() }];
+        let (at, status) = (Timestamp(self.now), RunStatus::Running);
+        let stale = self.journal.append(
+            &self.run,
+            self.epoch,
+            self.seq,
+            at,
+            &late,
+            status,
+            Durability::Ordered,
+        );
+        hold!(matches!(stale, Err(JournalError::Stale(_))), "a stale holder wrote: {stale:?}");
+        self.epoch = epoch;
+        self.watch = Watch::new(&self.plan, self.case.rules());
+        let stored = self.journal.events(&self.run, 0).unwrap();
+        for event in &stored {
+            self.watch.see(self.case, &self.plan, event.at, event.epoch, &event.event)?;
+        }
+        self.watch.disturbed |= self.torn;
+        self.state = self.watch.folded.clone();
+        self.seq = stored.len() as u64;
+        self.pending.clear();
+        self.owed.clear();
+        self.open.clear();
+        self.performed.clear();
+        self.together = 0;
+        self.leaves = false;
+        Ok(())
+    }
+
+    /// `kb run retry`: a new holder, also of a run that has not ended (two may ask at once).
+    fn retry(&mut self, from: Option<u16>) -> Result<(), Fault> {
+        self.take_hold()?;
+        if self.seq == 0 {
+            return self.begin();
+        }
+        let steps = self.case.steps.len() as u32;
+        let roots = from.map(|n| InstanceIx(u32::from(n) % steps)).into_iter().collect();
+        self.tell(Input::Reset { roots, reason: "a test".into() })
+    }
+
+    fn record(&mut self, n: u16) -> Result<(), Fault> {
+        let live: Vec<&Effect> = self
+            .open
+            .iter()
+            .map(|open| &open.effect)
+            .filter(|effect| matches!(effect, Effect::Execute { .. } | Effect::Verify { .. }))
+            .collect();
+        let Some(effect) = live.get(usize::from(n) % live.len().max(1)) else { return Ok(()) };
+        let (Effect::Execute { instance, iteration, attempt, .. }
+        | Effect::Verify { instance, iteration, attempt }) = (*effect).clone()
+        else {
+            return Ok(());
+        };
+        let record = Box::new(Record::Note { text: "on the way".into() });
+        self.tell(Input::Recorded { instance, iteration, attempt, record })
+    }
+
+    fn answer(&mut self, at: usize, late: bool) -> Result<(), Fault> {
+        let Open { effect, told } = self.open.remove(at);
+        match effect {
+            Effect::Evaluate { instance, iteration } => {
+                let found = self.found(instance);
+                self.tell(Input::Evaluated { instance, iteration, found })
+            }
+            Effect::Execute { instance, attempt, iteration, .. } => {
+                let report = if told && !late { stopped() } else { report(self.end(instance)) };
+                self.tell(Input::AttemptEnded { instance, iteration, attempt, report })
+            }
+            Effect::Verify { instance, attempt, iteration } => {
+                let mut end = self.end(instance);
+                if told && !late {
+                    end.verdict = Verdict::Inconclusive;
+                }
+                let verification = verification(end);
+                self.tell(Input::Judged { instance, iteration, attempt, verification })
+            }
+            Effect::Timer { instance, due } => {
+                self.store()?;
+                self.now = self.now.max(due.0);
+                self.tell(Input::TimerDue { instance })
+            }
+            Effect::Gather { instance, iteration } => {
+                let fails = || Failure::new("KB0000", "cannot be gathered");
+                let gathers = self.spec(instance).gathers;
+                let output = if gathers { Ok(Payload::inline(Json::Null)) } else { Err(fails()) };
+                self.tell(Input::Gathered { instance, iteration, output })
+            }
+            Effect::Conclude { iteration } => {
+                let fails = || Failure::new("KB0000", "cannot be evaluated");
+                let told = Payload::inline(Json::from(self.watch.resets));
+                let outputs = if self.case.concludes { Ok(told) } else { Err(fails()) };
+                self.tell(Input::Concluded { iteration, outputs })
+            }
+            Effect::Cancel { .. } | Effect::Leave => Ok(()),
+        }
+    }
+
+    fn found(&self, ix: InstanceIx) -> Result<Found, Failure> {
+        let spec = self.spec(ix);
+        if !spec.evaluates {
+            return Err(Failure::new("KB0000", "cannot be evaluated"));
+        }
+        if spec.for_each.is_none() || !spec.holds() {
+            return Ok(Found::Condition(spec.holds()));
+        }
+        let count = spec.ends.len();
+        let keys = (0..count).map(|i| i.to_string()).collect();
+        let items = Payload::inline(Json::Array(vec![Json::Null; count]));
+        Ok(Found::Items { keys, items, keyed: false })
+    }
+
+    /// How the attempt that is under way ends, or the one that a gate looks at.
+    fn end(&self, ix: InstanceIx) -> End {
+        let instance = self.state.instance(ix);
+        let item = instance.item.as_ref().map_or(0, |item| item.index as usize);
+        let spec = self.spec(ix);
+        let told = self.watch.entries(ix);
+        let looks = instance.status == StepStatus::Verifying && spec.kind != Kind::Gate;
+        spec.end(item, instance.iteration, told.saturating_sub(usize::from(looks)))
+    }
+}
+
+/// The commands of people and holders are not answers to anything, so none of them comes twice.
+fn is_repeatable(input: &Input) -> bool {
+    matches!(
+        input,
+        Input::Evaluated { .. }
+            | Input::Recorded { .. }
+            | Input::AttemptEnded { .. }
+            | Input::Judged { .. }
+            | Input::TimerDue { .. }
+            | Input::Gathered { .. }
+            | Input::Answered { .. }
+            | Input::Concluded { .. }
+    )
+}
+
+fn of(effect: &Effect) -> Option<InstanceIx> {
+    match effect {
+        Effect::Execute { instance, .. } | Effect::Verify { instance, .. } => Some(*instance),
+        _ => None,
+    }
+}
+
+fn report(end: End) -> AttemptReport {
+    let fails = end.outcome != OutcomeKind::Ok;
+    let words = || Failure::new("KB0000", format!("as fated, {}", end.words));
+    AttemptReport {
+        outcome: end.outcome,
+        output: (!fails).then(|| Payload::inline(Json::from(end.words))),
+        streams: None,
+        failure: fails.then(words),
+        retry_after_ms: end.retry_after_ms,
+        usage: Usage::NONE,
+    }
+}
+
+fn stopped() -> AttemptReport {
+    let outcome = OutcomeKind::Cancelled;
+    AttemptReport { outcome, failure: None, ..report(End::WELL) }
+}
+
+fn verification(end: End) -> Verification {
+    let check = CheckDetail {
+        check: "fated".into(),
+        verdict: end.verdict,
+        reason: Some(format!("as fated, {}", end.words)),
+        evidence: None,
+    };
+    Verification::of(Confidence::Low, vec![check])
+}

@@ -1,0 +1,459 @@
+//! What must hold of every history, event by event (DESIGN §9). It folds the events on its own, so
+//! that the state which decides is compared with what is stored.
+
+use super::case::{Case, Kind, Spec};
+use super::naive::{self, Ended, Known};
+use kb::plan::Plan;
+use kb::run::*;
+use kb::value::{OutcomeKind, Timestamp};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a history must not do, in words.
+pub(super) type Fault = String;
+
+macro_rules! hold {
+    ($holds:expr, $($words:tt)*) => {
+        if !$holds {
+            return Err(format!($($words)*));
+        }
+    };
+}
+pub(super) use hold;
+
+/// An instance in one of its iterations.
+type Turned = (InstanceIx, u32);
+
+pub(super) struct Watch {
+    pub(super) folded: State,
+    pub(super) events: u64,
+    epoch: u64,
+    starts: BTreeSet<(InstanceIx, u32, u32)>,
+    ended: BTreeSet<Turned>,
+    /// How many attempts have told how they ended.
+    entries: BTreeMap<Turned, usize>,
+    approved: BTreeMap<Turned, u32>,
+    refused: BTreeSet<Turned>,
+    due: BTreeMap<InstanceIx, Timestamp>,
+    kept: BTreeMap<usize, Ended>,
+    /// Whether somebody or the clock cut into this life, so that the tables alone do not tell.
+    pub(super) disturbed: bool,
+    /// Whether a main step failed since the last reset.
+    failed: bool,
+    pub(super) resets: u32,
+}
+
+impl Watch {
+    pub(super) fn new(plan: &Plan, rules: Rules) -> Watch {
+        Watch {
+            folded: State::new(plan, rules),
+            events: 0,
+            epoch: 0,
+            starts: BTreeSet::new(),
+            ended: BTreeSet::new(),
+            entries: BTreeMap::new(),
+            approved: BTreeMap::new(),
+            refused: BTreeSet::new(),
+            due: BTreeMap::new(),
+            kept: BTreeMap::new(),
+            disturbed: false,
+            failed: false,
+            resets: 0,
+        }
+    }
+
+    fn turned(&self, ix: InstanceIx) -> Turned {
+        (ix, self.folded.instance(ix).iteration)
+    }
+
+    fn spec<'a>(&self, case: &'a Case, ix: InstanceIx) -> &'a Spec {
+        &case.steps[self.folded.instance(ix).step.at()]
+    }
+
+    /// How many attempts of this iteration have told how they ended.
+    pub(super) fn entries(&self, ix: InstanceIx) -> usize {
+        self.entries.get(&self.turned(ix)).copied().unwrap_or(0)
+    }
+
+    /// Takes in the next event.
+    pub(super) fn see(
+        &mut self,
+        case: &Case,
+        plan: &Plan,
+        at: Timestamp,
+        epoch: u64,
+        event: &Event,
+    ) -> Result<(), Fault> {
+        let begins = matches!(event, Event::RunStarted { .. });
+        hold!(begins == (self.events == 0), "a run begins once: event {}", self.events + 1);
+        let over = self.folded.status().has_ended();
+        let again = matches!(event, Event::Reset { .. });
+        hold!(!over || again, "after the end of the run comes {event:?}");
+        self.check(case, plan, at, epoch, event)?;
+        self.note(case, event);
+        self.folded.apply(plan, at, event);
+        self.events += 1;
+        self.slots(case, plan)
+    }
+
+    fn check(
+        &self,
+        case: &Case,
+        plan: &Plan,
+        at: Timestamp,
+        epoch: u64,
+        event: &Event,
+    ) -> Result<(), Fault> {
+        let status = |ix: InstanceIx| self.folded.instance(ix).status;
+        let name = |ix: InstanceIx| self.folded.key(plan, ix).to_string();
+        match event {
+            Event::RunStarted { .. } => {}
+            Event::RunResumed { epoch: new, in_flight } => {
+                hold!(*new == epoch && epoch > self.epoch, "epoch {new} after {}", self.epoch);
+                let live = self.folded.instances().filter(|(_, i)| i.holds_slot());
+                let live: Vec<InstanceIx> = live.map(|(ix, _)| ix).collect();
+                hold!(live == *in_flight, "in flight: {live:?}, told: {in_flight:?}");
+            }
+            Event::Evaluated { instance, truth } => {
+                let spec = self.spec(case, *instance);
+                hold!(*truth == spec.holds(), "{} holds: {truth}", spec.id);
+                self.free(case, plan, *instance)?;
+            }
+            Event::Expanded { instance, first, .. } => {
+                hold!(first.at() == self.folded.instances().count(), "items begin at {first:?}");
+                self.free(case, plan, *instance)?;
+            }
+            Event::Ready { instance } => {
+                let found = self.folded.instance(*instance);
+                let waited = found.status == StepStatus::Waiting && found.due.is_some();
+                if !waited {
+                    self.free(case, plan, *instance)?;
+                }
+            }
+            Event::Started { instance, attempt } => {
+                self.may_start(case, plan, at, *instance, *attempt)?
+            }
+            Event::Recorded { instance, attempt, .. } => {
+                let live = self.folded.instance(*instance);
+                hold!(live.holds_slot(), "{} records and is {}", name(*instance), live.status);
+                hold!(live.attempt == *attempt, "{} records for {attempt}", name(*instance));
+            }
+            Event::AttemptEnded { instance, attempt, .. } => {
+                let live = self.folded.instance(*instance);
+                let fits = live.status == StepStatus::Running && live.attempt == *attempt;
+                hold!(fits, "attempt {attempt} of {} ended late", name(*instance));
+            }
+            Event::Judged { instance, attempt, .. } => {
+                let live = self.folded.instance(*instance);
+                let fits = live.status == StepStatus::Verifying && live.attempt == *attempt;
+                hold!(fits, "attempt {attempt} of {} was judged late", name(*instance));
+            }
+            Event::Recovered { instance, taken, max, due, .. } => {
+                hold!(taken <= max, "{} took a row {taken} times of {max}", name(*instance));
+                hold!(*due >= at, "{} is due in the past", name(*instance));
+                hold!(!self.stopping(case, *instance), "{} goes on in the end", name(*instance));
+            }
+            Event::Waiting { instance, .. } => {
+                hold!(
+                    !self.spec(case, *instance).retry_safe,
+                    "{} waits for nobody",
+                    name(*instance)
+                );
+                hold!(status(*instance) == StepStatus::Running, "{} waits", name(*instance));
+            }
+            Event::Answered { instance, .. } => {
+                let found = self.folded.instance(*instance);
+                let asked = found.status == StepStatus::Waiting && found.due.is_none();
+                hold!(asked, "{} was not asked", name(*instance));
+            }
+            Event::Ended { instance, status, tolerated, .. } => {
+                self.may_end(case, plan, *instance, *status, *tolerated)?
+            }
+            Event::Reset { roots, closure, .. } => self.may_reset(case, roots, closure)?,
+            Event::CancelRequested { .. } => {
+                hold!(!self.folded.is_cancelled(), "cancelled twice");
+            }
+            Event::TimedOut { .. } => hold!(!self.folded.has_expired(), "out of time twice"),
+            Event::Draining { .. } => hold!(!self.folded.is_draining(), "drains twice"),
+            Event::RunEnded { status, outputs, .. } => {
+                self.may_conclude(case, plan, *status, outputs)?
+            }
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, case: &Case, event: &Event) {
+        match event {
+            Event::RunResumed { epoch, .. } => self.epoch = *epoch,
+            Event::Started { instance, attempt } => {
+                let (ix, iteration) = self.turned(*instance);
+                self.starts.insert((ix, iteration, *attempt));
+                self.due.remove(instance);
+            }
+            Event::AttemptEnded { instance, .. } => {
+                *self.entries.entry(self.turned(*instance)).or_default() += 1;
+            }
+            Event::Judged { instance, .. } if self.spec(case, *instance).kind == Kind::Gate => {
+                *self.entries.entry(self.turned(*instance)).or_default() += 1;
+            }
+            Event::Recovered { instance, due, .. } => {
+                self.due.insert(*instance, *due);
+            }
+            Event::Answered { instance, approved: true, .. } => {
+                *self.approved.entry(self.turned(*instance)).or_default() += 1;
+                // The attempt that was lost counts, and the tables know nothing of it.
+                self.disturbed |= self.spec(case, *instance).max_attempts.is_some();
+            }
+            Event::Answered { instance, .. } => drop(self.refused.insert(self.turned(*instance))),
+            Event::Ended { instance, status, tolerated, .. } => {
+                self.ended.insert(self.turned(*instance));
+                let step = instance.at() < case.steps.len() && !self.spec(case, *instance).finally;
+                self.failed |= step && *status == StepStatus::Failed && !tolerated;
+            }
+            Event::CancelRequested { .. } | Event::TimedOut { .. } => self.disturbed = true,
+            Event::Reset { closure, .. } => {
+                let steps = self.folded.instances().take(case.steps.len());
+                let stays = steps.filter(|(ix, _)| !closure.contains(ix));
+                self.kept = stays.map(|(ix, i)| (ix.at(), (i.status, i.tolerated))).collect();
+                self.disturbed = false;
+                self.failed = false;
+                self.resets += 1;
+                self.due.retain(|ix, _| !closure.contains(ix));
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether nothing of that instance's phase may begin any more.
+    fn stopping(&self, case: &Case, ix: InstanceIx) -> bool {
+        let cut = self.folded.is_cancelled() || self.folded.has_expired();
+        let failed = case.fail_fast && self.failed;
+        !self.spec(case, ix).finally && (cut || failed)
+    }
+
+    /// Everything that an instance waits for has ended.
+    fn free(&self, case: &Case, plan: &Plan, ix: InstanceIx) -> Result<(), Fault> {
+        let instance = self.folded.instance(ix);
+        let step = instance.item.as_ref().map_or(ix, |item| item.parent);
+        let name = self.folded.key(plan, ix);
+        let pending = instance.status == StepStatus::Pending;
+        let queued = instance.status == StepStatus::Ready;
+        hold!(pending || queued, "{name} is {} and was asked to begin", instance.status);
+        for dependency in &plan.step(instance.step).dependencies {
+            let on = self.folded.instance(InstanceIx(dependency.on.0));
+            let id = &plan.step(dependency.on).step.id;
+            hold!(on.status.has_ended(), "{name} begins while {id} is {}", on.status);
+        }
+        if case.steps[instance.step.at()].finally {
+            let open = |(i, spec): (usize, &Spec)| {
+                !spec.finally && !self.folded.instance(InstanceIx(i as u32)).status.has_ended()
+            };
+            let early = case.steps.iter().enumerate().any(open);
+            hold!(!early, "{name} begins before the main steps have ended");
+        }
+        if step != ix {
+            let parent = self.folded.instance(step).status;
+            hold!(parent == StepStatus::Running, "{name} begins while its step is {parent}");
+        }
+        Ok(())
+    }
+
+    fn may_start(
+        &self,
+        case: &Case,
+        plan: &Plan,
+        at: Timestamp,
+        ix: InstanceIx,
+        attempt: u32,
+    ) -> Result<(), Fault> {
+        let name = self.folded.key(plan, ix);
+        let instance = self.folded.instance(ix);
+        hold!(instance.status == StepStatus::Ready, "{name} starts and is {}", instance.status);
+        self.free(case, plan, ix)?;
+        let before = instance.attempt;
+        hold!(attempt == before + 1, "{name} starts attempt {attempt} after {before}");
+        let (_, iteration) = self.turned(ix);
+        let new = !self.starts.contains(&(ix, iteration, attempt));
+        hold!(new, "{name} starts attempt {attempt} of iteration {iteration} twice");
+        hold!(!self.ended.contains(&(ix, iteration)), "{name} starts after its end");
+        hold!(!self.stopping(case, ix), "{name} starts although the run is to end");
+        hold!(!self.folded.is_draining(), "{name} starts while the holder leaves");
+        let due = self.due.get(&ix).copied().unwrap_or_default();
+        hold!(at >= due, "{name} starts before its time");
+        let spec = self.spec(case, ix);
+        let approved = self.approved.get(&(ix, iteration)).copied().unwrap_or(0);
+        let most = naive::most_attempts(spec) + approved;
+        hold!(attempt <= most, "{name} starts attempt {attempt} of {most}");
+        if let (Some(item), Some(each)) = (&instance.item, spec.for_each) {
+            let items = self.folded.instance(item.parent).items.as_ref().expect("expanded").all();
+            let failed =
+                items.clone().any(|ix| self.folded.instance(ix).status == StepStatus::Failed);
+            hold!(each.tolerates || !failed, "{name} starts although another item failed");
+            let live = |s: StepStatus| !s.has_ended() && s != StepStatus::Pending;
+            let live = items.filter(|ix| live(self.folded.instance(*ix).status)).count();
+            let most = each.max_parallel.unwrap_or(u32::MAX);
+            hold!(live as u32 <= most, "{live} items of {name} are under way, {most} may");
+        }
+        Ok(())
+    }
+
+    fn may_end(
+        &self,
+        case: &Case,
+        plan: &Plan,
+        ix: InstanceIx,
+        status: StepStatus,
+        tolerated: bool,
+    ) -> Result<(), Fault> {
+        let (name, instance) = (self.folded.key(plan, ix), self.folded.instance(ix));
+        hold!(!instance.status.has_ended(), "{name} ended as {} and again", instance.status);
+        hold!(!self.ended.contains(&self.turned(ix)), "{name} ends twice");
+        let spec = self.spec(case, ix);
+        let joined = || {
+            naive::joined(case, spec, |on| {
+                let on = self.folded.instance(InstanceIx(on as u32));
+                (on.status, on.tolerated)
+            })
+        };
+        let tolerates = match (&instance.item, spec.for_each) {
+            (Some(_), Some(each)) => each.tolerates,
+            _ => spec.tolerated,
+        };
+        let right = tolerated == (status == StepStatus::Failed && tolerates);
+        hold!(right, "{name} ended as {status}, tolerated: {tolerated}");
+        match status {
+            StepStatus::Succeeded => self.was_good(case, plan, ix),
+            StepStatus::Failed => Ok(()),
+            StepStatus::Skipped | StepStatus::Blocked => {
+                let untouched = instance.attempt == 0 && instance.item.is_none();
+                hold!(untouched, "{name} ended as {status} after an attempt");
+                let own = status == StepStatus::Skipped && !spec.holds() && joined().is_none();
+                hold!(own || joined() == Some(status), "{name} ended as {status}, by no rule");
+                Ok(())
+            }
+            StepStatus::Cancelled => {
+                let told = self.stopping(case, ix) || self.folded.is_cancelled();
+                let items = || instance.items.as_ref().map(Items::all).into_iter().flatten();
+                let brother = instance.item.as_ref().is_some_and(|item| {
+                    let all = self.folded.instance(item.parent).items.as_ref().expect("expanded");
+                    let failed = |ix| self.folded.instance(ix).status == StepStatus::Failed;
+                    all.all().any(failed)
+                });
+                let item =
+                    items().any(|ix| self.folded.instance(ix).status == StepStatus::Cancelled);
+                let own = instance.outcome == Some(OutcomeKind::Cancelled);
+                let join = instance.item.is_none() && joined() == Some(status);
+                hold!(told || brother || item || own || join, "{name} was cancelled by nobody");
+                Ok(())
+            }
+            other => Err(format!("{name} ended as {other}")),
+        }
+    }
+
+    /// Nothing counts as done until its gate has seen it.
+    fn was_good(&self, case: &Case, plan: &Plan, ix: InstanceIx) -> Result<(), Fault> {
+        let (name, instance) = (self.folded.key(plan, ix), self.folded.instance(ix));
+        let spec = self.spec(case, ix);
+        if let Some(items) = &instance.items {
+            let ended = |ix: InstanceIx| self.folded.instance(ix).status.has_ended();
+            hold!(items.all().all(ended), "{name} succeeded before its items ended");
+            return Ok(());
+        }
+        if spec.is_verified() {
+            let verdict = instance.verification.as_ref().map(|found| found.verdict);
+            let passes = verdict.is_some_and(|verdict| case.lets_pass(spec, verdict));
+            hold!(passes, "{name} succeeded with the verdict {verdict:?}");
+        }
+        if spec.kind != Kind::Gate {
+            let well = instance.outcome == Some(OutcomeKind::Ok);
+            hold!(well, "{name} succeeded after {:?}", instance.outcome);
+        }
+        Ok(())
+    }
+
+    fn may_reset(
+        &self,
+        case: &Case,
+        roots: &[InstanceIx],
+        closure: &[InstanceIx],
+    ) -> Result<(), Fault> {
+        hold!(self.folded.status().has_ended(), "a reset of a run that has not ended");
+        let back: BTreeSet<usize> = closure.iter().map(|ix| ix.at()).collect();
+        let mut wanted: BTreeSet<usize> = roots.iter().map(|ix| ix.at()).collect();
+        for (i, spec) in case.steps.iter().enumerate() {
+            let follows = spec.edges.iter().any(|(on, _)| {
+                wanted.iter().any(|at| case.steps.get(*at).is_some_and(|step| step.id == *on))
+            });
+            if follows || spec.finally {
+                wanted.insert(i);
+            }
+        }
+        let steps: BTreeSet<usize> = back.range(..case.steps.len()).copied().collect();
+        hold!(steps == wanted, "a reset of {roots:?} brings {steps:?} back, not {wanted:?}");
+        for ix in closure {
+            let instance = self.folded.instance(*ix);
+            let kept = instance.item.is_some() && instance.status == StepStatus::Succeeded;
+            hold!(!kept, "an item that succeeded goes back");
+        }
+        Ok(())
+    }
+
+    fn may_conclude(
+        &self,
+        case: &Case,
+        plan: &Plan,
+        status: RunStatus,
+        outputs: &Payload,
+    ) -> Result<(), Fault> {
+        for (ix, instance) in self.folded.instances() {
+            let name = self.folded.key(plan, ix);
+            hold!(instance.status.has_ended(), "the run ended while {name} is {}", instance.status);
+        }
+        if let Some(resets) = outputs.as_inline().and_then(|told| told.as_u64()) {
+            hold!(resets == u64::from(self.resets), "the outputs are those of another iteration");
+        }
+        let failed = self.folded.has_failed() || self.folded.has_expired() || !case.concludes;
+        let due = match failed {
+            _ if self.folded.is_cancelled() => RunStatus::Cancelled,
+            true => RunStatus::Failed,
+            false => RunStatus::Succeeded,
+        };
+        hold!(status == due, "the run ended as {status}, not {due}");
+        if self.disturbed || (case.fail_fast && self.failed) {
+            return Ok(());
+        }
+        let item = |step: usize, item: Option<usize>| {
+            let own = InstanceIx(step as u32);
+            let items = self.folded.instance(own).items.as_ref();
+            let found = item.zip(items).and_then(|(at, items)| items.all().nth(at));
+            self.turned(found.unwrap_or(own))
+        };
+        let known = Known {
+            kept: &self.kept,
+            iteration: &|step, at| item(step, at).1,
+            refused: &|step, at| self.refused.contains(&item(step, at)),
+        };
+        let (expected, end) = naive::expect(case, &known);
+        hold!(status == end, "the run ended as {status}; by the tables as {end}");
+        for (spec, ((_, found), expected)) in
+            case.steps.iter().zip(self.folded.instances().zip(expected))
+        {
+            let (id, found) = (&spec.id, found.status);
+            hold!(found == expected, "{id} ended as {found}; by the tables as {expected}");
+        }
+        Ok(())
+    }
+
+    fn slots(&self, case: &Case, plan: &Plan) -> Result<(), Fault> {
+        let mut holders = 0;
+        let mut locks = 0;
+        for (_, instance) in self.folded.instances().filter(|(_, i)| i.holds_slot()) {
+            holders += 1;
+            locks += u32::from(plan.step(instance.step).locks_workspace);
+        }
+        let counted = self.folded.running();
+        hold!(holders == counted, "{holders} hold a slot, {counted} are counted");
+        hold!(holders <= case.max_parallel, "{holders} run, {} may", case.max_parallel);
+        hold!(locks <= 1, "{locks} hold the workspace");
+        Ok(())
+    }
+}

@@ -1,0 +1,102 @@
+//! Inputs and events in a few words, for the story of a failing case.
+
+use kb::plan::Plan;
+use kb::run::*;
+
+pub(super) fn input(plan: &Plan, state: &State, input: &Input) -> String {
+    let name = |ix: &InstanceIx| named(plan, state, *ix);
+    match input {
+        Input::Started { .. } => "the run is to begin".into(),
+        Input::Recovered { cancel: None } => "the new holder goes on".into(),
+        Input::Recovered { cancel: Some(_) } => "the new holder comes to cancel".into(),
+        Input::Evaluated { instance, iteration, found } => {
+            let found = match found {
+                Ok(Found::Condition(truth)) => truth.to_string(),
+                Ok(Found::Items { keys, .. }) => format!("{} items", keys.len()),
+                Err(_) => "a failure".into(),
+            };
+            format!("{} (iteration {iteration}) evaluates to {found}", name(instance))
+        }
+        Input::Recorded { instance, attempt, .. } => {
+            format!("{} #{attempt} records something", name(instance))
+        }
+        Input::AttemptEnded { instance, iteration, attempt, report } => {
+            let name = name(instance);
+            format!("{name} #{attempt} (iteration {iteration}) ends with {}", report.outcome)
+        }
+        Input::Judged { instance, iteration, attempt, verification } => {
+            let (name, verdict) = (name(instance), verification.verdict);
+            format!("{name} #{attempt} (iteration {iteration}) is judged: {verdict}")
+        }
+        Input::TimerDue { instance } => format!("a moment comes for {}", name(instance)),
+        Input::Gathered { instance, output, .. } => {
+            let how = if output.is_ok() { "gathered" } else { "not gathered" };
+            format!("the outputs of {} are {how}", name(instance))
+        }
+        Input::Answered { instance, approved, .. } => {
+            format!("a person says {} to {}", if *approved { "yes" } else { "no" }, name(instance))
+        }
+        Input::CancelRequested { .. } => "the run is to stop for good".into(),
+        Input::Expired { .. } => "the run's time is up".into(),
+        Input::Drain { .. } => "the holder is to leave".into(),
+        Input::Reset { roots, .. } => {
+            let roots: Vec<String> = roots.iter().map(name).collect();
+            format!("retry from [{}]", roots.join(", "))
+        }
+        Input::Concluded { outputs, .. } => {
+            format!("the run's outputs are {}", if outputs.is_ok() { "there" } else { "not there" })
+        }
+    }
+}
+
+pub(super) fn events(plan: &Plan, state: &State, events: &[Event]) -> String {
+    let words: Vec<String> = events.iter().map(|e| event(plan, state, e)).collect();
+    if words.is_empty() { "nothing".into() } else { words.join(", ") }
+}
+
+fn event(plan: &Plan, state: &State, event: &Event) -> String {
+    let name = |ix: &InstanceIx| named(plan, state, *ix);
+    match event {
+        Event::RunStarted { .. } => "run begins".into(),
+        Event::RunResumed { in_flight, .. } => {
+            let names: Vec<String> = in_flight.iter().map(name).collect();
+            format!("run goes on, in flight: [{}]", names.join(", "))
+        }
+        Event::Evaluated { instance, truth } => format!("{} holds: {truth}", name(instance)),
+        Event::Expanded { instance, keys, .. } => {
+            format!("{} has {} items", name(instance), keys.len())
+        }
+        Event::Ready { instance } => format!("{} ready", name(instance)),
+        Event::Started { instance, attempt } => format!("{} starts #{attempt}", name(instance)),
+        Event::Recorded { instance, .. } => format!("{} recorded", name(instance)),
+        Event::AttemptEnded { instance, attempt, outcome, .. } => {
+            format!("{} #{attempt} ended: {outcome}", name(instance))
+        }
+        Event::Judged { instance, attempt, verification } => {
+            format!("{} #{attempt} judged: {}", name(instance), verification.verdict)
+        }
+        Event::Recovered { instance, action, taken, max, due, .. } => {
+            format!("{} {action} {taken} of {max} at {}", name(instance), due.0)
+        }
+        Event::Waiting { instance, .. } => format!("{} waits for a person", name(instance)),
+        Event::Answered { instance, approved, .. } => {
+            format!("{} answered: {approved}", name(instance))
+        }
+        Event::Ended { instance, status, .. } => format!("{} {status}", name(instance)),
+        Event::Reset { closure, .. } => {
+            let names: Vec<String> = closure.iter().map(name).collect();
+            format!("back go [{}]", names.join(", "))
+        }
+        Event::CancelRequested { .. } => "cancel asked for".into(),
+        Event::TimedOut { .. } => "out of time".into(),
+        Event::Draining { .. } => "drains".into(),
+        Event::RunEnded { status, .. } => format!("run {status}"),
+    }
+}
+
+fn named(plan: &Plan, state: &State, ix: InstanceIx) -> String {
+    match ix.at() < state.instances().count() {
+        true => state.key(plan, ix).to_string(),
+        false => format!("instance {}", ix.0),
+    }
+}
