@@ -7,12 +7,16 @@
 //! * [`library`]: the engine over a journal that stops everything before or after its n-th write, for
 //!   every n of a run; the list of transitions is read from the source of `run::Event`.
 
+mod case;
 mod dice;
 mod law;
 mod ledger;
 mod library;
 mod mortal;
 mod project;
+mod random;
+mod reader;
+mod remains;
 mod server;
 mod transitions;
 mod work;
