@@ -1,5 +1,6 @@
 use super::JournalError;
 use crate::value::Digest;
+use rustix::fs::{FlockOperation, flock};
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -7,6 +8,9 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+
+/// Begins the name of a file that is not all there yet.
+const UNFINISHED: &str = ".new-";
 
 /// Files named by what is in them: `ab/cdef…`. They appear whole or not at all, are synced before
 /// anything refers to them, and are checked when they are read.
@@ -34,14 +38,53 @@ impl BlobStore {
         if fs::metadata(&path).is_ok_and(|found| found.len() == bytes.len() as u64) {
             return Ok(digest);
         }
-        let count = self.counter.fetch_add(1, Ordering::Relaxed);
-        let temporary = path.with_file_name(format!(".new-{}-{count}", std::process::id()));
-        let written = write_synced(&path, &temporary, bytes).and_then(|()| self.name(&path));
-        written.map_err(|error| {
-            let _ = fs::remove_file(&temporary);
-            JournalError::of_file("write", &path, &error)
-        })?;
+        let written = self.write_synced(&path, bytes).and_then(|()| self.name(&path));
+        written.map_err(|error| JournalError::of_file("write", &path, &error))?;
         Ok(digest)
+    }
+
+    fn write_synced(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        let (mut file, temporary) = self.begin(folder)?;
+        let written = file
+            .write_all(bytes)
+            .and_then(|()| file.sync_data())
+            .and_then(|()| fs::rename(&temporary, path));
+        written.inspect_err(|_| drop(fs::remove_file(&temporary)))?;
+        File::open(folder)?.sync_all()
+    }
+
+    /// A new file that is locked for as long as somebody writes it. Its name may have been left by a
+    /// killed writer that had the same process id, as it is in a container that starts again.
+    fn begin(&self, folder: &Path) -> io::Result<(File, PathBuf)> {
+        loop {
+            let count = self.counter.fetch_add(1, Ordering::Relaxed);
+            let path = folder.join(format!("{UNFINISHED}{}-{count}", std::process::id()));
+            match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
+                Ok(file) => {
+                    flock(&file, FlockOperation::LockExclusive)?;
+                    // Somebody may have swept it away before it was locked.
+                    if path.exists() {
+                        return Ok((file, path));
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Removes what writers left unfinished that are gone; a living one has its file locked.
+    pub(super) fn sweep(&self) {
+        let folders = fs::read_dir(&self.directory).into_iter().flatten().flatten();
+        for entry in folders.flat_map(|folder| fs::read_dir(folder.path())).flatten().flatten() {
+            let unfinished = entry.file_name().to_string_lossy().starts_with(UNFINISHED);
+            let lock = |file: File| flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+            if unfinished && File::open(entry.path()).is_ok_and(lock) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
     }
 
     /// Makes sure that the folder of a blob is found again after a crash: it may be new, and not
@@ -70,14 +113,4 @@ impl BlobStore {
         }
         Ok(bytes)
     }
-}
-
-fn write_synced(path: &Path, temporary: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(temporary)?;
-    file.write_all(bytes)?;
-    file.sync_data()?;
-    fs::rename(temporary, path)?;
-    File::open(folder)?.sync_all()
 }

@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Write;
+use std::os::fd::AsRawFd;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -171,30 +172,61 @@ impl Place {
                 &made
             }
         };
-        let beside = beside();
-        let state = self.fill(folder, &beside, bytes).inspect_err(|_| {
+        if let Some(state) = self.write_nameless(folder, bytes)? {
+            return Ok(state);
+        }
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | FOLDER.difference(OFlags::DIRECTORY);
+        let mut file = None;
+        let beside = name_beside(|beside| {
+            file = Some(rustix::fs::openat(folder, beside, flags, NEW)?);
+            Ok(())
+        });
+        let (beside, file) = (beside.map_err(io)?, file.ok_or(Errno::IO).map_err(io)?);
+        let state = self.fill(&mut File::from(file), bytes).inspect_err(|_| {
             let _ = rustix::fs::unlinkat(folder, beside.as_str(), AtFlags::empty());
         })?;
-        rustix::fs::renameat(folder, beside.as_str(), folder, self.name.as_os_str())
-            .inspect_err(|_| {
-                let _ = rustix::fs::unlinkat(folder, beside.as_str(), AtFlags::empty());
-            })
-            .map_err(io)?;
+        self.rename(folder, &beside).map_err(io)?;
         Ok(state)
     }
 
-    fn fill(&self, folder: &OwnedFd, name: &str, bytes: &[u8]) -> Result<FileState, PathError> {
+    /// The same with a file that has no name until it is whole, so that a kill leaves nothing; `None`
+    /// where the file system has no such thing.
+    fn write_nameless(
+        &self,
+        folder: &OwnedFd,
+        bytes: &[u8],
+    ) -> Result<Option<FileState>, PathError> {
+        let flags = OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC;
+        let Ok(file) = rustix::fs::openat(folder, ".", flags, NEW) else { return Ok(None) };
+        let mut file = File::from(file);
+        let state = self.fill(&mut file, bytes)?;
+        if self.existing.is_none() && link(&file, folder, &self.name).is_ok() {
+            return Ok(Some(state));
+        }
+        match name_beside(|beside| link(&file, folder, OsStr::new(beside))) {
+            Ok(beside) => {
+                self.rename(folder, &beside).map_err(|error| refused(&self.shown, error))?;
+                Ok(Some(state))
+            }
+            Err(_) => Ok(None),
+        }
+    }
+
+    fn rename(&self, folder: &OwnedFd, beside: &str) -> rustix::io::Result<()> {
+        rustix::fs::renameat(folder, beside, folder, self.name.as_os_str()).inspect_err(|_| {
+            let _ = rustix::fs::unlinkat(folder, beside, AtFlags::empty());
+        })
+    }
+
+    fn fill(&self, file: &mut File, bytes: &[u8]) -> Result<FileState, PathError> {
         let io = |error: Errno| refused(&self.shown, error);
-        let flags =
-            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | FOLDER.difference(OFlags::DIRECTORY);
-        let mode = Mode::from_raw_mode(0o666);
-        let mut file = File::from(rustix::fs::openat(folder, name, flags, mode).map_err(io)?);
         file.write_all(bytes).map_err(|error| PathError::io(&self.shown, error))?;
         if let Some(state) = &self.existing {
-            self.keep_owner(&file);
-            rustix::fs::fchmod(&file, permissions(state.mode)).map_err(io)?;
+            self.keep_owner(file);
+            rustix::fs::fchmod(&*file, permissions(state.mode)).map_err(io)?;
         }
-        let mut state = state_of(&rustix::fs::fstat(&file).map_err(io)?);
+        let mut state = state_of(&rustix::fs::fstat(&*file).map_err(io)?);
         state.sha256 = Some(Digest::of(bytes));
         Ok(state)
     }
@@ -219,6 +251,9 @@ impl Place {
             .map_err(|error| refused(&self.shown, error))
     }
 }
+
+/// The mode of a new file, less what the umask takes away.
+const NEW: Mode = Mode::from_raw_mode(0o666);
 
 /// The deepest folder on the way that exists, and the names after it.
 fn deepest(
@@ -263,11 +298,24 @@ fn make_folders(folder: &OwnedFd, names: &[OsString]) -> rustix::io::Result<Owne
     Ok(at)
 }
 
-/// A name for the file that is written before it is renamed.
-fn beside() -> String {
+/// Makes something under a name that is free; one may have been left by a killed `kb` that had the
+/// same process id, as it is in a container that starts again.
+fn name_beside(mut make: impl FnMut(&str) -> rustix::io::Result<()>) -> rustix::io::Result<String> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    format!(".kb-writing-{}-{count}", std::process::id())
+    loop {
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!(".kb-writing-{}-{count}", std::process::id());
+        match make(&name) {
+            Err(Errno::EXIST) => {}
+            made => return made.map(|()| name),
+        }
+    }
+}
+
+/// Gives a file without a name one.
+fn link(file: &File, folder: &OwnedFd, name: &OsStr) -> rustix::io::Result<()> {
+    let from = format!("/proc/self/fd/{}", file.as_raw_fd());
+    rustix::fs::linkat(rustix::fs::CWD, &*from, folder, name, AtFlags::SYMLINK_FOLLOW)
 }
 
 /// The permission bits that a rewritten file keeps; never set-user-id and the like.

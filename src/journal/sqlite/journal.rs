@@ -125,6 +125,8 @@ impl Journal for SqliteJournal {
                 Some(chain) => self.chains().insert(run.clone(), chain),
                 None => self.chains().remove(run),
             };
+            // Whoever held it before may have been killed in the middle of a blob.
+            self.blobs.sweep();
             Ok(epoch)
         })
     }

@@ -1,5 +1,5 @@
 use crate::journal::JournalError;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -65,6 +65,8 @@ PRAGMA user_version = 2;
 COMMIT;
 ";
 
+const WRITES: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
+
 /// Bits of a position that count events.
 pub(super) const SEQ_BITS: u32 = 40;
 
@@ -113,7 +115,9 @@ pub(super) fn prepare(places: &Places) -> Result<(), JournalError> {
     match places.database.exists().then(|| check_version(places)).transpose()? {
         Some(VERSION) => Ok(()), // another process was first
         Some(1) => migrate(places),
-        _ => create(places),
+        // An older `kb` made the file first and filled it then.
+        Some(_) => fill(&places.database),
+        None => create(places),
     }
 }
 
@@ -126,8 +130,16 @@ fn open_private(path: &Path) -> Result<File, JournalError> {
 /// The file's version; 0 where it has no tables yet. Looks through a connection that cannot write,
 /// because whatever a newer `kb` has left must stay as it is.
 fn check_version(places: &Places) -> Result<i64, JournalError> {
-    let reader = open_reader(places)?;
-    let found: i64 = reader.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let version = |reader: Connection| -> Result<i64, rusqlite::Error> {
+        reader.query_row("PRAGMA user_version", [], |row| row.get(0))
+    };
+    let found = match version(open_reader(places)?) {
+        // An older `kb` was killed while it made the file; who reads only may not undo that.
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::ReadOnly) => {
+            version(Connection::open_with_flags(&places.database, WRITES)?)?
+        }
+        other => other?,
+    };
     match found > VERSION {
         true => Err(JournalError::Newer { found, known: VERSION }),
         false => Ok(found),
@@ -143,23 +155,59 @@ fn migrate(places: &Places) -> Result<(), JournalError> {
     })
 }
 
+/// Makes the database under another name first: whoever is killed on the way leaves no journal
+/// rather than half of one. Who calls this holds the lock.
 fn create(places: &Places) -> Result<(), JournalError> {
-    drop(open_private(&places.database)?);
-    let connection = open_writer(places)?;
+    let unfinished = places.directory.join(".new-journal.sqlite3");
+    // Beside what such a one left, a log without its database: it belongs to none that is to come.
+    for (database, ends) in [
+        (&unfinished, &["", "-journal", "-wal", "-shm"][..]),
+        (&places.database, &["-wal", "-shm"]),
+    ] {
+        for end in ends {
+            let mut path = database.clone().into_os_string();
+            path.push(end);
+            remove(Path::new(&path))?;
+        }
+    }
+    drop(open_private(&unfinished)?);
+    fill(&unfinished)?;
+    let moved = File::open(&unfinished)
+        .and_then(|file| file.sync_all())
+        .and_then(|()| std::fs::rename(&unfinished, &places.database))
+        .and_then(|()| File::open(&places.directory)?.sync_all());
+    moved.map_err(|error| JournalError::of_file("make", &places.database, &error))
+}
+
+fn remove(path: &Path) -> Result<(), JournalError> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(JournalError::of_file("remove", path, &error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Gives a database its tables, all in its one file.
+fn fill(database: &Path) -> Result<(), JournalError> {
+    let connection = writer_of(database)?;
     connection.execute_batch(TABLES)?;
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
-    let synced = File::open(&places.directory).and_then(|directory| directory.sync_all());
-    synced.map_err(|error| JournalError::of_file("sync", &places.directory, &error))
+    // The last connection takes its log with it.
+    connection.close().map_err(|(_, error)| error.into())
 }
 
 /// A connection that writes. Commits are not synced by SQLite; `Syncer` is the one who does it.
 pub(super) fn open_writer(places: &Places) -> Result<Connection, JournalError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(&places.database, flags)?;
+    writer_of(&places.database)
+}
+
+fn writer_of(database: &Path) -> Result<Connection, JournalError> {
+    let connection = Connection::open_with_flags(database, WRITES)?;
     connection.busy_timeout(BUSY)?;
     let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
     if mode != "wal" {
-        let place = places.directory.display();
+        let place = database.parent().unwrap_or(database).display();
         return Err(JournalError::Broken(format!(
             "the file system of `{place}` cannot share memory between processes, which the \
              journal needs"

@@ -11,6 +11,7 @@ mod case;
 mod dice;
 mod law;
 mod ledger;
+mod leftovers;
 mod library;
 mod mortal;
 mod project;

@@ -40,6 +40,18 @@ fn kill(child: &mut Child, kind: Kill, case: &Case) {
     child.wait().unwrap();
 }
 
+/// How many kills there are still to be.
+struct Budget {
+    kills: u64,
+    done: AtomicU64,
+}
+
+impl Budget {
+    fn is_open(&self) -> bool {
+        self.done.load(Ordering::SeqCst) < self.kills
+    }
+}
+
 /// What one run that was killed again and again came to.
 struct Ended {
     count: Count,
@@ -66,7 +78,7 @@ fn killed_until_it_ends(
     seed: u64,
     usual: &Product,
     span: Duration,
-    more: &dyn Fn() -> bool,
+    kills: &Budget,
 ) -> Result<Ended, String> {
     let mut dice = Dice::of(seed);
     let mut case = Case::new();
@@ -81,11 +93,12 @@ fn killed_until_it_ends(
         let life = Duration::from_micros(dice.below(span.as_micros() as u64));
         let kind = [Kill::Alone, Kill::Alone, Kill::Group, Kill::All][dice.below(4) as usize];
         let (mut child, said) = case.start(&next, |_| {});
-        let until = more().then(|| Instant::now() + life);
+        let until = kills.is_open().then(|| Instant::now() + life);
         let left = match ended_before(&mut child, until)? {
             Some(code) => Left::Exit(code),
             None => {
                 kill(&mut child, kind, &case);
+                kills.done.fetch_add(1, Ordering::SeqCst);
                 Left::Killed
             }
         };
@@ -104,14 +117,14 @@ fn a_run_may_be_killed_at_any_time_and_again_while_it_is_taken_over() {
     let kills = proof::amount("KB_KILLS", 12, 1_000) as u64;
     let seed = proof::amount("KB_KILL_SEED", 1, 1) as u64;
     let (usual, took) = undisturbed();
-    let (done, runs) = (AtomicU64::new(0), AtomicU64::new(0));
+    let budget = Budget { kills, done: AtomicU64::new(0) };
+    let runs = AtomicU64::new(0);
     let sum = Mutex::new((Count::default(), Duration::ZERO, 0));
     let work = || {
-        while done.load(Ordering::SeqCst) < kills {
+        while budget.is_open() {
             let number = runs.fetch_add(1, Ordering::SeqCst);
-            let more = || done.fetch_add(1, Ordering::SeqCst) < kills;
             let seed = seed * 1_000_000 + number;
-            let ended = killed_until_it_ends(seed, &usual, took, &more)
+            let ended = killed_until_it_ends(seed, &usual, took, &budget)
                 .unwrap_or_else(|broken| panic!("seed {seed}: {broken}"));
             assert_eq!(ended.result, usual, "seed {seed}");
             let mut sum = sum.lock().unwrap();

@@ -20,7 +20,10 @@ pub(super) fn processes(folder: &Path) -> Vec<(i32, String)> {
         let (arguments, environment) = (read("cmdline"), read("environ"));
         let state = read("stat");
         let ended = state.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['Z', 'X']));
-        if !ended && !environment.contains(READER) && (arguments.contains(&needle) || environment.contains(&needle)) {
+        if !ended
+            && !environment.contains(READER)
+            && (arguments.contains(&needle) || environment.contains(&needle))
+        {
             found.push((pid, arguments));
         }
     }
