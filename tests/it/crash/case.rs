@@ -8,7 +8,7 @@ use kb::journal::{Journal, RunRow, StoredEvent};
 use kb::plan::Plan;
 use kb::run::RunStatus;
 use kb::service::runs::Frozen;
-use kb::value::RunId;
+use kb::value::{Json, RunId};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -80,7 +80,7 @@ impl Case {
     }
 
     /// The run's row and its events, as they lie on the disk.
-    fn stored(&self) -> Result<Option<(RunRow, Vec<StoredEvent>)>, String> {
+    fn stored(&self) -> Result<Option<(RunRow, Json, Vec<StoredEvent>)>, String> {
         let Some((_keep, path)) = self.copied() else { return Ok(None) };
         let broken = |error: &dyn std::fmt::Display| format!("the journal: {error}");
         let connection =
@@ -96,7 +96,8 @@ impl Case {
         let rows = journal.list().map_err(|e| broken(&e))?;
         let Some(row) = rows.into_iter().next() else { return Ok(None) };
         let events = journal.events(&row.run, 0).map_err(|e| broken(&e))?;
-        Ok(Some((row, events)))
+        let frozen = journal.frozen(&row.run).map_err(|e| broken(&e))?;
+        Ok(Some((row, frozen, events)))
     }
 
     pub(super) fn lines(&self) -> Vec<Line> {
@@ -109,11 +110,11 @@ impl Case {
         let lines = self.lines().len();
         let stored = self.stored()?;
         let killed = matches!(left, Left::Killed);
-        let Some((row, events)) = stored else {
+        let Some((row, frozen, events)) = stored else {
             return if killed { Ok(Next::Begin) } else { Err(self.complaint("no run", said)) };
         };
         if self.run.is_none() {
-            let frozen: Frozen = serde_json::from_value(row.frozen.clone()).unwrap();
+            let frozen: Frozen = serde_json::from_value(frozen).unwrap();
             let (_, plan) = frozen.thaw().map_err(|error| error.to_string())?;
             self.run = Some((row.run.clone(), plan));
         }
