@@ -1,5 +1,5 @@
 //! The `kb` program. Everything is in the library.
 
 fn main() -> std::process::ExitCode {
-    kb::cli::main()
+    kb::process::supervise().unwrap_or_else(kb::cli::main)
 }

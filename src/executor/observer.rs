@@ -98,6 +98,7 @@ fn ran(exited: Exited) -> Ran {
             End::Signal(signal) => Ended::Signal(signal),
             End::TimedOut | End::Idle => Ended::TimedOut,
             End::Cancelled => Ended::Stopped,
+            End::Lost => Ended::NotStarted(End::LOST.to_owned()),
             End::NotStarted(reason) => Ended::NotStarted(reason),
         },
     }

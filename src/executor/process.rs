@@ -119,6 +119,11 @@ fn outcome(argv: &[String], exited: Exited, parse: OutputParse) -> Outcome {
             OutcomeKind::Cancelled,
             Failure::new(Code::ATTEMPT_FAILED.as_str(), "cancelled"),
         ),
+        End::Lost => failed(
+            base,
+            OutcomeKind::Transient,
+            Failure::new(Code::PROCESS_LOST.as_str(), End::LOST).help(End::LOST_HELP),
+        ),
         End::NotStarted(reason) => {
             let program = argv.first().map_or("", String::as_str);
             let failure = Failure::new(

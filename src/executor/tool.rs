@@ -56,7 +56,9 @@ pub(super) async fn call(
         InvocationStatus::Denied => OutcomeKind::PolicyDenied,
         InvocationStatus::Timeout => OutcomeKind::Timeout,
         _ if context.cancel.is_cancelled() => OutcomeKind::Cancelled,
-        _ if failure.code == Code::HTTP_FAILED.as_str() => OutcomeKind::Transient,
+        _ if [Code::HTTP_FAILED, Code::PROCESS_LOST].iter().any(|c| failure.code == c.as_str()) => {
+            OutcomeKind::Transient
+        }
         _ => OutcomeKind::ToolError,
     };
     // A `shell:exec` that ended with a code keeps what it printed.

@@ -1,5 +1,6 @@
 use super::OnLine;
-use tokio::io::{AsyncRead, AsyncReadExt};
+use super::pipes::{Source, Taken};
+use std::mem::MaybeUninit;
 
 /// One of the two streams that a process writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,58 +16,70 @@ const CHUNK: usize = 32 << 10;
 /// A line that is longer is shown in pieces.
 const LINE: usize = 4 << 10;
 
+/// Chunks that are taken in without looking at anything else: a flood must not keep its step from
+/// being stopped.
+const AT_ONCE: usize = 32;
+
 /// Keeps the first bytes of a stream, counts the rest, and shows lines on their way.
-pub(super) struct Capture<R> {
+pub(super) struct Capture {
     stream: Stream,
-    pipe: Option<R>,
-    chunk: Box<[u8]>,
+    source: Source,
     kept: Vec<u8>,
     limit: usize,
     cut: u64,
     lines: Option<(OnLine, Vec<u8>)>,
 }
 
-impl<R: AsyncRead + Unpin> Capture<R> {
-    pub(super) fn new(stream: Stream, pipe: R, limit: usize, on_line: Option<OnLine>) -> Self {
-        Capture {
-            stream,
-            pipe: Some(pipe),
-            chunk: vec![0; CHUNK].into_boxed_slice(),
-            kept: Vec::new(),
-            limit,
-            cut: 0,
-            lines: on_line.map(|show| (show, Vec::new())),
-        }
+impl Capture {
+    pub(super) fn new(
+        stream: Stream,
+        source: Source,
+        limit: usize,
+        on_line: Option<OnLine>,
+    ) -> Self {
+        let lines = on_line.map(|show| (show, Vec::new()));
+        Capture { stream, source, kept: Vec::new(), limit, cut: 0, lines }
     }
 
     /// Whether more may come.
     pub(super) fn is_open(&self) -> bool {
-        self.pipe.is_some()
+        self.source.is_open()
     }
 
-    /// Takes in what comes next; dropping the future before it is ready loses nothing.
+    /// From here on [`Capture::fill`] is woken by what comes.
+    pub(super) fn watch(&mut self) {
+        self.source.watch();
+    }
+
+    /// Takes in what comes next; dropping the future before it is ready loses nothing. Never ready
+    /// before [`Capture::watch`].
     pub(super) async fn fill(&mut self) {
-        let Some(pipe) = &mut self.pipe else { return };
-        match pipe.read(&mut self.chunk).await {
-            Ok(0) | Err(_) => self.pipe = None,
-            Ok(count) => self.take_in(count),
-        }
+        self.source.readable().await;
+        self.take();
     }
 
-    fn take_in(&mut self, count: usize) {
-        let keep = count.min(self.limit - self.kept.len());
-        self.kept.extend_from_slice(&self.chunk[..keep]);
-        self.cut += (count - keep) as u64;
-        if self.lines.is_some() {
-            self.show(count, keep == count);
+    /// Takes in what is there.
+    pub(super) fn take(&mut self) {
+        for _ in 0..AT_ONCE {
+            let mut space = [MaybeUninit::uninit(); CHUNK];
+            match self.source.take(&mut space) {
+                Taken::Some(bytes) => {
+                    let count = bytes.len();
+                    let keep = count.min(self.limit - self.kept.len());
+                    self.kept.extend_from_slice(&bytes[..keep]);
+                    self.cut += (count - keep) as u64;
+                    self.show(bytes, keep == count);
+                }
+                Taken::NothingYet | Taken::End => return,
+            }
         }
     }
 
     /// Shows the lines that a chunk completes. Beyond the limit one line a chunk is enough to see
     /// that something moves: a flood must not cost more than reading it.
-    fn show(&mut self, count: usize, every: bool) {
+    fn show(&mut self, bytes: &[u8], every: bool) {
         let Some((show, partial)) = &mut self.lines else { return };
-        let mut rest = &self.chunk[..count];
+        let mut rest = bytes;
         if !every {
             let end = rest.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
             let start = rest[..end].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);

@@ -30,8 +30,18 @@ pub enum End {
     Idle,
     /// It was cancelled; it was stopped.
     Cancelled,
+    /// What kept it was killed from outside, and it with that.
+    Lost,
     /// It never began: not found, not executable, no such directory.
     NotStarted(String),
+}
+
+impl End {
+    /// What [`End::Lost`] means, for people.
+    pub const LOST: &str = "what kept the process was killed from outside, and it with that";
+    /// What to do about it.
+    pub const LOST_HELP: &str =
+        "`dmesg` tells whether memory ran out; run it again with `kb run retry`";
 }
 
 impl Exited {

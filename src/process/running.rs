@@ -1,12 +1,14 @@
 use super::capture::Capture;
-use super::{End, Exited, OnLine, Spawn, Stream, orphans};
+use super::leader::Leader;
+use super::pipes::Source;
+use super::watched::watched;
+use super::{End, Exited, OnLine, Spawn, Stream};
 use crate::clock::timer_instant;
-use rustix::process::{Pid, Signal};
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
+use rustix::fd::OwnedFd;
+use std::io;
 use std::time::Duration;
-use tokio::io::AsyncWriteExt;
-use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -17,17 +19,21 @@ const DRAIN: Duration = Duration::from_millis(250);
 /// How long the end of a killed process is waited for; only one that hangs in the kernel needs it.
 const GIVE_UP: Duration = Duration::from_secs(10);
 
+/// How long a killed process may take before other means are used.
+const FORCE: Duration = Duration::from_secs(2);
+/// Most steps that write nothing to be shown have ended by then; only the others' pipes are watched.
+const UNWATCHED: Duration = Duration::from_millis(5);
+
 /// A process from its start until nothing of it is left.
 pub(super) struct Running {
-    child: Child,
-    group: Group,
-    token: String,
+    leader: Leader,
     input: Option<Input>,
-    stdout: Capture<ChildStdout>,
-    stderr: Capture<ChildStderr>,
+    stdout: Capture,
+    stderr: Capture,
     idle: Option<Duration>,
     quiet_since: Instant,
     deadline: Option<Instant>,
+    watch_at: Option<Instant>,
     phase: Phase,
 }
 
@@ -38,7 +44,7 @@ enum Phase {
     /// Its end after SIGTERM.
     Terminating { why: End, until: Instant },
     /// Its end after SIGKILL.
-    Killing { why: End, until: Instant },
+    Killing { why: End, until: Instant, forced: bool },
     /// The ends of its pipes.
     Draining { end: End, until: Instant },
     /// Nothing.
@@ -47,26 +53,22 @@ enum Phase {
 
 impl Running {
     pub(super) fn new(
-        mut child: Child,
+        leader: Leader,
+        [stdout, stderr]: [Source; 2],
+        stdin: Option<OwnedFd>,
         spawn: Spawn,
-        token: String,
         on_line: Option<OnLine>,
     ) -> Self {
-        let pipes = "both streams are piped and not taken yet";
-        let (stdout, stderr) =
-            (child.stdout.take().expect(pipes), child.stderr.take().expect(pipes));
-        let input = child.stdin.take().map(|pipe| Input { pipe, bytes: spawn.stdin, written: 0 });
-        let limit = spawn.max_stream;
+        let (now, limit) = (timer_instant(), spawn.max_stream);
         Running {
-            group: Group(child.id().unwrap_or_default()),
-            child,
-            token,
-            input,
+            leader,
+            input: stdin.and_then(|pipe| Input::new(pipe, spawn.stdin).ok()),
             stdout: Capture::new(Stream::Stdout, stdout, limit, on_line.clone()),
             stderr: Capture::new(Stream::Stderr, stderr, limit, on_line),
             idle: spawn.idle,
-            quiet_since: timer_instant(),
-            deadline: spawn.timeout.map(|timeout| timer_instant() + timeout),
+            quiet_since: now,
+            deadline: spawn.timeout.map(|timeout| now + timeout),
+            watch_at: Some(now + UNWATCHED),
             phase: Phase::Working,
         }
     }
@@ -86,10 +88,7 @@ impl Running {
                 _ => self.step(cancel).await,
             }
         };
-        self.group.signal(Signal::KILL);
-        orphans::forget(self.group.0);
-        orphans::end_step(self.group.0, &self.token).await;
-        self.group.0 = 0;
+        self.leader.clear().await;
         let (stdout, stdout_cut) = self.stdout.finish();
         let (stderr, stderr_cut) = self.stderr.finish();
         Exited { end, stdout, stderr, stdout_cut, stderr_cut, duration: began.elapsed() }
@@ -108,7 +107,7 @@ impl Running {
                     self.input = None;
                 }
             }
-            status = self.child.wait(), if lives => self.ended(status),
+            end = self.leader.ended(), if lives => self.ended(end),
             () = cancel.cancelled(), if works => self.stop(End::Cancelled),
             () = sleep_until(alarm), if alarm.is_some() => self.alarmed(),
         }
@@ -118,7 +117,7 @@ impl Running {
         match &self.phase {
             Phase::Working => {
                 let quiet = self.idle.map(|idle| self.quiet_since + idle);
-                self.deadline.into_iter().chain(quiet).min()
+                self.deadline.into_iter().chain(quiet).chain(self.watch_at).min()
             }
             Phase::Terminating { until, .. }
             | Phase::Killing { until, .. }
@@ -129,14 +128,24 @@ impl Running {
 
     fn alarmed(&mut self) {
         let now = timer_instant();
+        if self.watch_at.is_some_and(|at| at <= now) {
+            self.watch();
+            return;
+        }
         match std::mem::replace(&mut self.phase, Phase::Working) {
             Phase::Working if self.deadline.is_some_and(|deadline| deadline <= now) => {
                 self.stop(End::TimedOut);
             }
             Phase::Working => self.stop(End::Idle),
             Phase::Terminating { why, .. } => {
-                self.group.signal(Signal::KILL);
-                self.phase = Phase::Killing { why, until: now + GIVE_UP };
+                self.leader.kill();
+                self.phase = Phase::Killing { why, until: now + FORCE, forced: false };
+            }
+            Phase::Killing { why, forced: false, .. } if self.leader.force() => {
+                self.phase = Phase::Killing { why, until: now + GIVE_UP, forced: true };
+            }
+            Phase::Killing { why, forced: false, .. } => {
+                self.phase = Phase::Killing { why, until: now + GIVE_UP - FORCE, forced: true };
             }
             Phase::Killing { why: end, .. } | Phase::Draining { end, .. } | Phase::Over { end } => {
                 self.phase = Phase::Over { end };
@@ -144,19 +153,20 @@ impl Running {
         }
     }
 
+    fn watch(&mut self) {
+        if self.watch_at.take().is_some() {
+            self.stdout.watch();
+            self.stderr.watch();
+        }
+    }
+
     fn stop(&mut self, why: End) {
-        self.group.signal(Signal::TERM);
+        self.watch();
+        self.leader.terminate();
         self.phase = Phase::Terminating { why, until: timer_instant() + GRACE };
     }
 
-    fn ended(&mut self, status: std::io::Result<ExitStatus>) {
-        let own = match status {
-            Ok(status) => match (status.code(), status.signal()) {
-                (Some(code), _) => End::Code(code),
-                (None, signal) => End::Signal(signal.unwrap_or_default()),
-            },
-            Err(_) => End::Signal(Signal::KILL.as_raw()),
-        };
+    fn ended(&mut self, own: End) {
         let end = match std::mem::replace(&mut self.phase, Phase::Working) {
             Phase::Working => own,
             Phase::Terminating { why: end, .. }
@@ -165,48 +175,41 @@ impl Running {
             | Phase::Over { end } => end,
         };
         self.input = None;
+        self.stdout.take();
+        self.stderr.take();
         self.phase = Phase::Draining { end, until: timer_instant() + DRAIN };
-    }
-}
-
-/// A step's process group, by its main process; killed when it is dropped. Its number cannot have
-/// gone to somebody else meanwhile: that takes as many new processes as the system has numbers,
-/// within the 250 ms of draining.
-struct Group(u32);
-
-impl Group {
-    fn signal(&self, signal: Signal) {
-        if let Some(group) = Pid::from_raw(self.0 as i32) {
-            let _ = rustix::process::kill_process_group(group, signal);
-        }
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        if self.0 != 0 {
-            self.signal(Signal::KILL);
-            orphans::forget(self.0);
+        if self.stdout.is_open() || self.stderr.is_open() {
+            self.watch();
         }
     }
 }
 
 /// What the process reads.
 struct Input {
-    pipe: ChildStdin,
+    pipe: AsyncFd<OwnedFd>,
     bytes: Vec<u8>,
     written: usize,
+}
+
+impl Input {
+    fn new(pipe: OwnedFd, bytes: Vec<u8>) -> io::Result<Input> {
+        let pipe = watched(pipe, Interest::WRITABLE)?;
+        Ok(Input { pipe, bytes, written: 0 })
+    }
 }
 
 /// Writes the next part; true where nothing is left or nobody reads. Dropping the future before it
 /// is ready loses nothing.
 async fn write_some(input: &mut Option<Input>) -> bool {
-    let Some(input) = input else { return true };
-    match input.pipe.write(&input.bytes[input.written..]).await {
-        Ok(0) | Err(_) => true,
-        Ok(count) => {
-            input.written += count;
-            input.written == input.bytes.len()
+    let Some(Input { pipe, bytes, written }) = input else { return true };
+    let Ok(mut ready) = pipe.writable().await else { return true };
+    let rest = &bytes[*written..];
+    match ready.try_io(|pipe| Ok(rustix::io::write(pipe, rest)?)) {
+        Err(_would_block) => false,
+        Ok(Ok(0) | Err(_)) => true,
+        Ok(Ok(count)) => {
+            *written += count;
+            *written == bytes.len()
         }
     }
 }

@@ -1,77 +1,76 @@
-use super::guardian::Guardian;
+use super::group::GroupLeader;
+use super::instance::Instance;
+use super::keeper::{Cells, StartOrder};
+use super::leader::{CellLeader, Leader};
+use super::pipes::{Pipes, Theirs};
 use super::program::{explain, find_program};
 use super::running::Running;
-use super::sandbox::{Confinement, start_held};
-use super::{BaseEnvironment, End, Exited, Spawn, Stream, orphans};
+use super::sandbox::{Confinement, Rules};
+use super::{BaseEnvironment, End, Exited, ProcessLevel, Spawn, Stream};
 use crate::clock;
-use std::path::Path;
-use std::process::Stdio;
+use rustix::fd::AsFd;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 
 /// Shows a line of a process's output while it runs; called in order for each stream.
 pub type OnLine = Arc<dyn Fn(Stream, &str) + Send + Sync>;
-
-/// How surely nothing of a step outlives it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ProcessLevel {
-    /// A process group a step, orphans taken back, a guardian against the end of `kb`.
-    Group,
-    /// A PID namespace: the kernel ends everything in it.
-    PidNamespace,
-}
-
-impl ProcessLevel {
-    /// The name as events and `kb doctor` show it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ProcessLevel::Group => "group",
-            ProcessLevel::PidNamespace => "pidNamespace",
-        }
-    }
-
-    /// What that means, for people.
-    pub fn description(self) -> &'static str {
-        match self {
-            ProcessLevel::Group => {
-                "each step has a process group; what leaves it is found and ended"
-            }
-            ProcessLevel::PidNamespace => "each step lives in a PID namespace that ends with it",
-        }
-    }
-}
 
 /// Starts processes and ends them; cheap to clone, one for all steps.
 #[derive(Debug, Clone)]
 pub struct Supervisor {
     base: Arc<BaseEnvironment>,
     limits: Option<Arc<Confinement>>,
+    cells: Arc<Cells>,
 }
 
 impl Supervisor {
-    /// A supervisor whose processes start from this environment.
+    /// A supervisor whose processes start from this environment. They live in PID namespaces where
+    /// the system allows that and this program calls [`super::supervise`].
     pub fn new(base: BaseEnvironment) -> Supervisor {
-        Supervisor { base: Arc::new(base), limits: None }
+        Supervisor { base: Arc::new(base), limits: None, cells: Arc::new(Cells::of_this_program()) }
+    }
+
+    /// The same, with another program that calls [`super::supervise`] as the keeper of namespaces.
+    #[must_use]
+    pub fn kept_by(self, executable: impl Into<PathBuf>) -> Supervisor {
+        Supervisor { cells: Arc::new(Cells::of(Some(executable.into()))), ..self }
+    }
+
+    /// The same, without namespaces.
+    #[must_use]
+    pub fn in_groups(self) -> Supervisor {
+        Supervisor { cells: Arc::new(Cells::of(None)), ..self }
     }
 
     /// The same, for processes that the kernel lets write in few places only. Where it cannot,
     /// they do not start: [`super::KernelSandbox::reached`] tells before.
     #[must_use]
     pub fn held(&self, limits: Confinement) -> Supervisor {
-        Supervisor { base: self.base.clone(), limits: Some(Arc::new(limits)) }
+        Supervisor { limits: Some(Arc::new(limits)), ..self.clone() }
     }
 
-    /// How surely nothing of a step outlives it, here.
+    /// How surely nothing of a step outlives it, here. The first call tries it out, which takes
+    /// milliseconds.
     pub fn level(&self) -> ProcessLevel {
-        ProcessLevel::Group
+        match self.cells.reached() {
+            Ok(()) => ProcessLevel::PidNamespace,
+            Err(_) => ProcessLevel::Group,
+        }
+    }
+
+    /// Why the level is not the highest.
+    pub fn shortfall(&self) -> Option<&str> {
+        self.cells.reached().err()
     }
 
     /// The private directory that processes get as `TMPDIR`; removed when `kb` ends. It is for what
     /// they write and forget, so write policies allow it.
     pub fn temporary_directory(&self) -> Option<&'static Path> {
-        Guardian::of_process().temporary_directory()
+        Instance::of_process().temporary_directory()
     }
 
     /// Runs a process until it and everything it started is gone: by its own end, its limits or
@@ -90,46 +89,74 @@ impl Supervisor {
         if cancel.is_cancelled() {
             return Exited::silent(End::Cancelled, Duration::ZERO);
         }
-        let guardian = Guardian::of_process();
-        let token = guardian.next_token();
-        match self.start(&spawn, guardian, &token) {
+        match self.start(spawn, on_line) {
             Err(reason) => Exited::silent(End::NotStarted(reason), began.elapsed()),
-            Ok(child) => Running::new(child, spawn, token, on_line).attend(cancel, began).await,
+            Ok(running) => running.attend(cancel, began).await,
         }
     }
 
-    fn start(&self, spawn: &Spawn, guardian: &Guardian, token: &str) -> Result<Child, String> {
+    fn start(&self, spawn: Spawn, on_line: Option<OnLine>) -> Result<Running, String> {
+        let program = self.program(&spawn)?;
+        let name = spawn.argv[0].clone();
+        let pipes = Pipes::new(!spawn.stdin.is_empty())
+            .map_err(|error| format!("no pipes for `{name}`: {error}"))?;
+        let env = self.environment(&spawn);
+        let leader = self
+            .lead(&spawn, &program, &env, pipes.theirs)
+            .map_err(|error| explain(&name, &spawn.cwd, &error))?;
+        Ok(Running::new(leader, [pipes.stdout, pipes.stderr], pipes.stdin, spawn, on_line))
+    }
+
+    fn program(&self, spawn: &Spawn) -> Result<PathBuf, String> {
         let name = spawn.argv.first().map(String::as_str).unwrap_or_default();
         let path = spawn.env.iter().rev().find(|(name, _)| name == "PATH");
         let path = path.map(|(_, value)| value.as_str()).or(self.base.get("PATH"));
-        let program = find_program(name, &spawn.cwd, path.unwrap_or_default()).map_err(
-            |reason| match spawn.cwd.is_dir() {
+        find_program(name, &spawn.cwd, path.unwrap_or_default()).map_err(|reason| {
+            match spawn.cwd.is_dir() {
                 true => reason,
                 false => format!("there is no directory `{}` to run in", spawn.cwd.display()),
-            },
-        )?;
-        let mut command = Command::new(program);
-        command
-            .arg0(name)
-            .args(&spawn.argv[1..])
-            .current_dir(&spawn.cwd)
-            .env_clear()
-            .envs(guardian.temporary_directory().map(|path| ("TMPDIR", path)))
-            .envs(self.base.iter())
-            .envs(spawn.env.iter().map(|(name, value)| (name, value)))
-            .env(super::guardian::MARKER, guardian.marker(token))
-            .process_group(0)
-            .kill_on_drop(true)
-            .stdin(if spawn.stdin.is_empty() { Stdio::null() } else { Stdio::piped() })
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut start = || command.spawn();
-        let started = orphans::spawn_registered(|| match &self.limits {
-            None => start(),
-            Some(limits) => {
-                start_held(limits.rules(&self.base, guardian.temporary_directory())?, start)
             }
-        });
-        started.map_err(|error| explain(name, &spawn.cwd, &error))
+        })
+    }
+
+    /// The variables of a process; of two with one name the later one counts.
+    fn environment<'a>(&'a self, spawn: &'a Spawn) -> Vec<(&'a str, &'a str)> {
+        let instance = Instance::of_process();
+        let temporary = instance.temporary_directory().and_then(Path::to_str);
+        let own = spawn.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let all = temporary.map(|path| ("TMPDIR", path)).into_iter().chain(self.base.iter());
+        let all: BTreeMap<&str, &str> = all.chain(own).chain(instance.inherited_mark()).collect();
+        all.into_iter().collect()
+    }
+
+    fn lead(
+        &self,
+        spawn: &Spawn,
+        program: &Path,
+        env: &[(&str, &str)],
+        theirs: Theirs,
+    ) -> io::Result<Leader> {
+        let limits = self.limits.as_deref();
+        let rules = limits.map(|limits| limits.rules(&self.base, self.temporary_directory()));
+        let rules = rules.transpose()?;
+        if self.cells.reached().is_err() {
+            return GroupLeader::start(spawn, program, env, theirs, rules).map(Leader::Group);
+        }
+        let rules = rules.map(Rules::into_fd).transpose()?;
+        let read_only = limits.map(Confinement::read_only).unwrap_or_default();
+        let order = StartOrder {
+            program,
+            cwd: &spawn.cwd,
+            argv: &spawn.argv,
+            env,
+            read_only,
+            stdin: theirs.stdin.as_ref().map(AsFd::as_fd),
+            stdout: theirs.stdout.as_fd(),
+            stderr: theirs.stderr.as_fd(),
+            rules: rules.as_ref().map(AsFd::as_fd),
+        };
+        let cell = self.cells.start(&order)?;
+        let (cells, name) = (self.cells.clone(), &spawn.argv[0]);
+        Ok(Leader::Cell(CellLeader::new(cell, cells, name, spawn.cwd.clone())))
     }
 }

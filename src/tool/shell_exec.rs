@@ -219,6 +219,7 @@ fn with_end(mut process: Json, exited: &Exited) -> Json {
         End::TimedOut => ("timeout", None),
         End::Idle => ("idle", None),
         End::Cancelled => ("cancelled", None),
+        End::Lost => ("lost", None),
         End::NotStarted(_) => ("notStarted", None),
     };
     process["end"] = json!(end);
@@ -280,6 +281,7 @@ fn failure(exited: &Exited, timeout: Option<Duration>) -> Option<(InvocationStat
             let message = "the call was stopped".to_owned();
             (Code::TOOL_STOPPED, InvocationStatus::Failed, message)
         }
+        End::Lost => (Code::PROCESS_LOST, InvocationStatus::Failed, End::LOST.to_owned()),
         End::NotStarted(why) => {
             let message = format!("the command could not be started: {why}");
             (Code::COMMAND_NOT_STARTED, InvocationStatus::Failed, message)

@@ -1,6 +1,7 @@
 //! What goes wrong around a run, through the real binary: floods, kills, hostile models, a journal that
 //! cannot be used. What is asserted is what the user sees, and that nothing is lost or done twice.
 
+use crate::alive;
 use crate::scratch::{Said, Scratch};
 use base64::Engine;
 use serde_json::{Value, json};
@@ -36,14 +37,6 @@ fn show(scratch: &Scratch) -> Value {
 fn step<'a>(show: &'a Value, id: &str) -> &'a Value {
     let steps = show["steps"].as_array().unwrap();
     steps.iter().find(|step| step["instance"] == id).unwrap_or(&Value::Null)
-}
-
-/// Whether a process still does anything. One that has ended and is not yet waited for does not: an
-/// orphan of a killed `kb` may come to whoever runs these tests, who waits for nobody.
-fn is_alive(pid: &str) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The state follows the name, which stands in brackets and may hold anything.
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
 /// A file of the project appears. What makes it is another process, so there is no channel to wait on.
@@ -85,17 +78,12 @@ impl Held {
         Held { child, root: scratch.root() }
     }
 
-    /// kill -9; the step that it leaves, where it wrote its id to `pid`, is gone soon after.
+    /// kill -9; the steps that it leaves are gone soon after.
     #[track_caller]
     fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
-        let Ok(pid) = std::fs::read_to_string(self.root.join("pid")) else { return };
-        let began = Instant::now();
-        while is_alive(pid.trim()) {
-            assert!(began.elapsed() < Duration::from_secs(20), "no process outlives `kb`");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        alive::end(|| alive::working_below(&self.root));
     }
 }
 
@@ -152,8 +140,7 @@ fn what_ignores_sigterm_is_killed_when_its_time_is_up() {
         "[KB0556]",
         "raise `timeout`",
     ]);
-    let pid = scratch.read("pid");
-    assert!(!is_alive(pid.trim()), "no process of a step outlives it");
+    assert_eq!(alive::working_below(&scratch.root()), [""; 0], "no process of a step outlives it");
 }
 
 #[test]

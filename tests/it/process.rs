@@ -1,8 +1,10 @@
 //! Processes: how they end, what is kept of them, and that nothing of them is left.
 
-use kb::process::ProcessLevel;
-use kb::process::{BaseEnvironment, End, Exited, OnLine, Spawn, Stream, Supervisor};
+use crate::alive;
+use kb::process::{BaseEnvironment, End, Exited, OnLine, ProcessLevel, Spawn, Stream, Supervisor};
 use kb::value::is_dangerous_variable;
+use rustix::process::{Pid, Signal, kill_process};
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -24,8 +26,46 @@ fn shell(script: &str) -> Spawn {
     spawn(&["sh", "-c", script])
 }
 
+thread_local! {
+    /// The level that a test is about; each has a thread of its own.
+    static LEVEL: Cell<ProcessLevel> = const { Cell::new(ProcessLevel::Group) };
+}
+
+/// A statement that holds at both levels.
+macro_rules! at_both_levels {
+    ($(#[$meta:meta])* async fn $name:ident() $body:block) => {
+        $(#[$meta])*
+        mod $name {
+            use super::*;
+
+            async fn holds() $body
+
+            #[tokio::test]
+            async fn group() {
+                LEVEL.set(ProcessLevel::Group);
+                holds().await;
+            }
+
+            #[tokio::test]
+            async fn namespace() {
+                LEVEL.set(ProcessLevel::PidNamespace);
+                holds().await;
+            }
+        }
+    };
+}
+
 fn supervisor() -> Supervisor {
-    Supervisor::new(BaseEnvironment::from_process(&[]))
+    of(BaseEnvironment::from_process(&[]))
+}
+
+fn of(base: BaseEnvironment) -> Supervisor {
+    let supervisor = match LEVEL.get() {
+        ProcessLevel::Group => Supervisor::new(base),
+        ProcessLevel::PidNamespace => Supervisor::new(base).kept_by(env!("CARGO_BIN_EXE_kb")),
+    };
+    assert_eq!(supervisor.level(), LEVEL.get(), "{:?}", supervisor.shortfall());
+    supervisor
 }
 
 async fn run(spawn: Spawn) -> Exited {
@@ -47,14 +87,9 @@ async fn check_gone(script: &str, spawn: impl FnOnce(Spawn) -> Spawn) -> Exited 
     let mut step = spawn(shell(script));
     step.env.push(("OUT".into(), out.display().to_string()));
     let exited = run(step).await;
-    let pid = std::fs::read_to_string(&out).expect(script);
-    assert!(!is_alive(pid.trim()), "{script}: {pid} is left");
+    assert!(!std::fs::read_to_string(&out).expect(script).is_empty(), "{script}");
+    assert_eq!(alive::with_variable("OUT", &out), [""; 0], "{script}");
     exited
-}
-
-fn is_alive(pid: &str) -> bool {
-    let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    state.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
 }
 
 fn wait_until(what: &str, holds: impl Fn() -> bool) {
@@ -65,106 +100,112 @@ fn wait_until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-#[tokio::test]
-async fn ends_and_streams_are_reported_as_they_are() {
-    check("echo out; echo err >&2", End::Code(0), "out\n", "err\n").await;
-    check("printf part; exit 7", End::Code(7), "part", "").await;
-    check("kill -SEGV $$", End::Signal(11), "", "").await;
-    check("kill -KILL $$", End::Signal(9), "", "").await;
-    check(r"printf '\377\000a'", End::Code(0), "\u{fffd}\0a", "").await;
-    check("cat", End::Code(0), "", "").await;
-}
-
-#[tokio::test]
-async fn stdin_is_fed_whole_and_may_be_ignored() {
-    let text = "line of input\n".repeat(100_000);
-    let exited =
-        run(Spawn { stdin: text.clone().into(), max_stream: 4 << 20, ..shell("cat") }).await;
-    assert_eq!(exited.end, End::Code(0));
-    assert!(exited.stdout == text, "{} of {} bytes", exited.stdout.len(), text.len());
-    let exited = run(Spawn { stdin: text.into(), ..shell("exit 3") }).await;
-    assert_eq!(exited.end, End::Code(3));
-}
-
-#[tokio::test]
-async fn a_flood_is_counted_not_kept() {
-    let lines = Arc::new(Mutex::new(0_u32));
-    let counter = lines.clone();
-    let count: OnLine = Arc::new(move |_, _| *counter.lock().unwrap() += 1);
-    let step = Spawn { max_stream: 1000, ..shell("yes | head -c 1000000000; echo end >&2") };
-    let exited = supervisor().run(step, &CancellationToken::new(), Some(count)).await;
-    assert_eq!(exited.end, End::Code(0));
-    assert_eq!((exited.stdout.len(), exited.stdout_cut), (1000, 999_999_000));
-    assert_eq!(exited.stderr, "end\n");
-    assert!(*lines.lock().unwrap() < 1_000_000, "lines of a flood are thinned out");
-}
-
-#[tokio::test]
-async fn a_cut_never_splits_a_character() {
-    let exited = run(Spawn { max_stream: 4, ..shell("printf 'äöü'") }).await;
-    assert_eq!((exited.stdout.as_str(), exited.stdout_cut), ("äö", 2));
-    let exited = run(Spawn { max_stream: 3, ..shell("printf 'äöü'") }).await;
-    assert_eq!((exited.stdout.as_str(), exited.stdout_cut), ("ä", 4));
-    let exited = run(Spawn { max_stream: 0, ..shell("printf 'äöü'") }).await;
-    assert_eq!((exited.stdout.as_str(), exited.stdout_cut), ("", 6));
-}
-
-#[tokio::test]
-async fn lines_are_shown_in_order_while_it_runs() {
-    let seen = Arc::new(Mutex::new(Vec::new()));
-    let sink = seen.clone();
-    let show: OnLine =
-        Arc::new(move |stream, line: &str| sink.lock().unwrap().push((stream, line.to_owned())));
-    let step = shell(r"printf 'a\r\nb'; printf 'c\nd'; echo e >&2");
-    supervisor().run(step, &CancellationToken::new(), Some(show)).await;
-    let seen = seen.lock().unwrap();
-    let of = |wanted| -> Vec<&str> {
-        seen.iter().filter(|(stream, _)| *stream == wanted).map(|(_, line)| line.as_str()).collect()
-    };
-    assert_eq!((of(Stream::Stdout), of(Stream::Stderr)), (vec!["a", "bc", "d"], vec!["e"]));
-}
-
-#[tokio::test]
-async fn what_cannot_start_says_why() {
-    async fn check(step: Spawn, expected: &str) {
-        match run(step).await.end {
-            End::NotStarted(reason) => assert_eq!(reason, expected),
-            other => panic!("expected `{expected}`, got {other:?}"),
-        }
+at_both_levels! {
+    async fn ends_and_streams_are_reported_as_they_are() {
+        check("echo out; echo err >&2", End::Code(0), "out\n", "err\n").await;
+        check("printf part; exit 7", End::Code(7), "part", "").await;
+        check("kill -SEGV $$", End::Signal(11), "", "").await;
+        check("kill -KILL $$", End::Signal(9), "", "").await;
+        check(r"printf '\377\000a'", End::Code(0), "\u{fffd}\0a", "").await;
+        check("cat", End::Code(0), "", "").await;
     }
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("data");
-    std::fs::write(&file, "no program").unwrap();
-    let odd = directory.path().join("odd");
-    std::fs::write(&odd, "#!/no/interpreter\n").unwrap();
-    make_executable(&odd);
+}
 
-    check(spawn(&["no-such-program-x"]), "no program `no-such-program-x` in PATH").await;
-    check(spawn(&["./x"]), "there is no program `./x`").await;
-    check(spawn(&["/tmp"]), "`/tmp` is a directory, not a program").await;
-    check(spawn(&[]), "the command has no program").await;
-    check(
-        Spawn { cwd: "/no/such/place".into(), ..shell("true") },
-        "there is no directory `/no/such/place` to run in",
-    )
-    .await;
-    check(
-        Spawn { cwd: directory.path().into(), ..spawn(&["./data"]) },
-        "`./data` is not executable",
-    )
-    .await;
-    check(
-        Spawn { cwd: directory.path().into(), ..spawn(&["./odd"]) },
-        "the interpreter that `./odd` names is not there",
-    )
-    .await;
-    check(spawn(&["echo", "a\0b"]), "an argument or a variable of `echo` holds a zero byte").await;
-    let huge = "x".repeat(3 << 20);
-    check(
-        spawn(&["echo", &huge]),
-        "the arguments and environment of `echo` are larger than the system allows",
-    )
-    .await;
+at_both_levels! {
+    async fn stdin_is_fed_whole_and_may_be_ignored() {
+        let text = "line of input\n".repeat(100_000);
+        let exited =
+            run(Spawn { stdin: text.clone().into(), max_stream: 4 << 20, ..shell("cat") }).await;
+        assert_eq!(exited.end, End::Code(0));
+        assert!(exited.stdout == text, "{} of {} bytes", exited.stdout.len(), text.len());
+        let exited = run(Spawn { stdin: text.into(), ..shell("exit 3") }).await;
+        assert_eq!(exited.end, End::Code(3));
+    }
+}
+
+at_both_levels! {
+    async fn a_flood_is_counted_not_kept() {
+        let lines = Arc::new(Mutex::new(0_u32));
+        let counter = lines.clone();
+        let count: OnLine = Arc::new(move |_, _| *counter.lock().unwrap() += 1);
+        let step = Spawn { max_stream: 1000, ..shell("yes | head -c 1000000000; echo end >&2") };
+        let exited = supervisor().run(step, &CancellationToken::new(), Some(count)).await;
+        assert_eq!(exited.end, End::Code(0));
+        assert_eq!((exited.stdout.len(), exited.stdout_cut), (1000, 999_999_000));
+        assert_eq!(exited.stderr, "end\n");
+        assert!(*lines.lock().unwrap() < 1_000_000, "lines of a flood are thinned out");
+    }
+}
+
+at_both_levels! {
+    async fn a_cut_never_splits_a_character() {
+        let exited = run(Spawn { max_stream: 4, ..shell("printf 'äöü'") }).await;
+        assert_eq!((exited.stdout.as_str(), exited.stdout_cut), ("äö", 2));
+        let exited = run(Spawn { max_stream: 3, ..shell("printf 'äöü'") }).await;
+        assert_eq!((exited.stdout.as_str(), exited.stdout_cut), ("ä", 4));
+        let exited = run(Spawn { max_stream: 0, ..shell("printf 'äöü'") }).await;
+        assert_eq!((exited.stdout.as_str(), exited.stdout_cut), ("", 6));
+    }
+}
+
+at_both_levels! {
+    async fn lines_are_shown_in_order_while_it_runs() {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let sink = seen.clone();
+        let show: OnLine =
+            Arc::new(move |stream, line: &str| sink.lock().unwrap().push((stream, line.to_owned())));
+        let step = shell(r"printf 'a\r\nb'; printf 'c\nd'; echo e >&2");
+        supervisor().run(step, &CancellationToken::new(), Some(show)).await;
+        let seen = seen.lock().unwrap();
+        let of = |wanted| -> Vec<&str> {
+            seen.iter().filter(|(stream, _)| *stream == wanted).map(|(_, line)| line.as_str()).collect()
+        };
+        assert_eq!((of(Stream::Stdout), of(Stream::Stderr)), (vec!["a", "bc", "d"], vec!["e"]));
+    }
+}
+
+at_both_levels! {
+    async fn what_cannot_start_says_why() {
+        async fn check(step: Spawn, expected: &str) {
+            match run(step).await.end {
+                End::NotStarted(reason) => assert_eq!(reason, expected),
+                other => panic!("expected `{expected}`, got {other:?}"),
+            }
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("data");
+        std::fs::write(&file, "no program").unwrap();
+        let odd = directory.path().join("odd");
+        std::fs::write(&odd, "#!/no/interpreter\n").unwrap();
+        make_executable(&odd);
+
+        check(spawn(&["no-such-program-x"]), "no program `no-such-program-x` in PATH").await;
+        check(spawn(&["./x"]), "there is no program `./x`").await;
+        check(spawn(&["/tmp"]), "`/tmp` is a directory, not a program").await;
+        check(spawn(&[]), "the command has no program").await;
+        check(
+            Spawn { cwd: "/no/such/place".into(), ..shell("true") },
+            "there is no directory `/no/such/place` to run in",
+        )
+        .await;
+        check(
+            Spawn { cwd: directory.path().into(), ..spawn(&["./data"]) },
+            "`./data` is not executable",
+        )
+        .await;
+        check(
+            Spawn { cwd: directory.path().into(), ..spawn(&["./odd"]) },
+            "the interpreter that `./odd` names is not there",
+        )
+        .await;
+        check(spawn(&["echo", "a\0b"]), "an argument or a variable of `echo` holds a zero byte").await;
+        let huge = "x".repeat(3 << 20);
+        check(
+            spawn(&["echo", &huge]),
+            "the arguments and environment of `echo` are larger than the system allows",
+        )
+        .await;
+    }
 }
 
 fn make_executable(path: &Path) {
@@ -172,73 +213,80 @@ fn make_executable(path: &Path) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-#[tokio::test]
-async fn time_silence_and_cancelling_stop_the_whole_group() {
-    let sleeper = "sleep 1000 & echo $! > $OUT; wait";
-    let short = Some(Duration::from_millis(200));
-    let exited = check_gone(sleeper, |step| Spawn { timeout: short, ..step }).await;
-    assert_eq!(exited.end, End::TimedOut);
-    let exited = check_gone(sleeper, |step| Spawn { idle: short, ..step }).await;
-    assert_eq!(exited.end, End::Idle);
-    assert!(exited.duration < Duration::from_secs(2), "{:?}", exited.duration);
+at_both_levels! {
+    async fn time_silence_and_cancelling_stop_the_whole_group() {
+        let sleeper = "sleep 1000 & echo $! > $OUT; wait";
+        let short = Some(Duration::from_millis(200));
+        let exited = check_gone(sleeper, |step| Spawn { timeout: short, ..step }).await;
+        assert_eq!(exited.end, End::TimedOut);
+        let exited = check_gone(sleeper, |step| Spawn { idle: short, ..step }).await;
+        assert_eq!(exited.end, End::Idle);
+        assert!(exited.duration < Duration::from_secs(2), "{:?}", exited.duration);
+    }
 }
 
-#[tokio::test]
-async fn output_on_either_stream_is_no_silence() {
-    let talks = "for i in 1 2 3 4 5; do sleep 0.2; echo $i >&2; done";
-    let exited = run(Spawn { idle: Some(Duration::from_millis(900)), ..shell(talks) }).await;
-    assert_eq!(exited.end, End::Code(0));
+at_both_levels! {
+    async fn output_on_either_stream_is_no_silence() {
+        let talks = "for i in 1 2 3 4 5; do sleep 0.2; echo $i >&2; done";
+        let exited = run(Spawn { idle: Some(Duration::from_millis(900)), ..shell(talks) }).await;
+        assert_eq!(exited.end, End::Code(0));
+    }
 }
 
-#[tokio::test]
-async fn cancelling_stops_and_keeps_what_was_said() {
-    let (cancel, heard) = (CancellationToken::new(), CancellationToken::new());
-    let (trigger, mark) = (cancel.clone(), heard.clone());
-    let show: OnLine = Arc::new(move |_, _| {
-        mark.cancel();
-        trigger.cancel();
-    });
-    let exited = supervisor().run(shell("echo ready; sleep 1000"), &cancel, Some(show)).await;
-    assert_eq!((exited.end, exited.stdout.as_str()), (End::Cancelled, "ready\n"));
-    assert!(heard.is_cancelled());
-    let exited = supervisor().run(shell("echo never"), &cancel, None).await;
-    assert_eq!((exited.end, exited.stdout.as_str()), (End::Cancelled, ""));
+at_both_levels! {
+    async fn cancelling_stops_and_keeps_what_was_said() {
+        let (cancel, heard) = (CancellationToken::new(), CancellationToken::new());
+        let (trigger, mark) = (cancel.clone(), heard.clone());
+        let show: OnLine = Arc::new(move |_, _| {
+            mark.cancel();
+            trigger.cancel();
+        });
+        let exited = supervisor().run(shell("echo ready; sleep 1000"), &cancel, Some(show)).await;
+        assert_eq!((exited.end, exited.stdout.as_str()), (End::Cancelled, "ready\n"));
+        assert!(heard.is_cancelled());
+        let exited = supervisor().run(shell("echo never"), &cancel, None).await;
+        assert_eq!((exited.end, exited.stdout.as_str()), (End::Cancelled, ""));
+    }
 }
 
-#[tokio::test]
-async fn ignoring_sigterm_only_buys_the_grace() {
-    let stubborn = "trap '' TERM; echo $$ > $OUT; while :; do sleep 0.1; done";
-    let exited =
-        check_gone(stubborn, |step| Spawn { timeout: Some(Duration::from_millis(300)), ..step })
-            .await;
-    assert_eq!(exited.end, End::TimedOut);
-    assert!(exited.duration >= Duration::from_millis(2200), "{:?}", exited.duration);
+at_both_levels! {
+    async fn ignoring_sigterm_only_buys_the_grace() {
+        let stubborn = "trap '' TERM; echo $$ > $OUT; while :; do sleep 0.1; done";
+        let exited =
+            check_gone(stubborn, |step| Spawn { timeout: Some(Duration::from_millis(300)), ..step })
+                .await;
+        assert_eq!(exited.end, End::TimedOut);
+        assert!(exited.duration >= Duration::from_millis(2200), "{:?}", exited.duration);
+    }
 }
 
-#[tokio::test]
-async fn a_step_ends_with_its_main_process() {
-    let exited = check_gone("sleep 1000 & echo $! > $OUT; echo done", |step| step).await;
-    assert_eq!((exited.end, exited.stdout.as_str()), (End::Code(0), "done\n"));
-    assert!(exited.duration < Duration::from_secs(20), "{:?}", exited.duration);
-    let stubborn = "(trap '' TERM HUP; sleep 1000) & echo $! > $OUT";
-    assert_eq!(check_gone(stubborn, |step| step).await.end, End::Code(0));
+at_both_levels! {
+    async fn a_step_ends_with_its_main_process() {
+        let exited = check_gone("sleep 1000 & echo $! > $OUT; echo done", |step| step).await;
+        assert_eq!((exited.end, exited.stdout.as_str()), (End::Code(0), "done\n"));
+        assert!(exited.duration < Duration::from_secs(20), "{:?}", exited.duration);
+        let stubborn = "(trap '' TERM HUP; sleep 1000) & echo $! > $OUT";
+        assert_eq!(check_gone(stubborn, |step| step).await.end, End::Code(0));
+    }
 }
 
-#[tokio::test]
-async fn leaving_the_group_is_no_way_out() {
-    let left = "setsid sh -c 'echo $$ > $OUT; exec sleep 1000' >/dev/null 2>&1 & \
-                while [ ! -s $OUT ]; do sleep 0.01; done";
-    assert_eq!(check_gone(left, |step| step).await.end, End::Code(0));
-    let twice = "setsid sh -c 'setsid sh -c \"echo \\$\\$ > $OUT; exec sleep 1000\" & wait' & \
-                 while [ ! -s $OUT ]; do sleep 0.01; done";
-    assert_eq!(check_gone(twice, |step| step).await.end, End::Code(0));
+at_both_levels! {
+    async fn leaving_the_group_is_no_way_out() {
+        let left = "setsid sh -c 'echo $$ > $OUT; exec sleep 1000' >/dev/null 2>&1 & \
+                    while [ ! -s $OUT ]; do sleep 0.01; done";
+        assert_eq!(check_gone(left, |step| step).await.end, End::Code(0));
+        let twice = "setsid sh -c 'setsid sh -c \"echo \\$\\$ > $OUT; exec sleep 1000\" & wait' & \
+                     while [ ! -s $OUT ]; do sleep 0.01; done";
+        assert_eq!(check_gone(twice, |step| step).await.end, End::Code(0));
+    }
 }
 
-/// Not a test by itself: what has wiped its mark ends once no other step runs, so nothing else of
-/// this program may run beside it.
+/// Not a test by itself: in a group, what has wiped its mark ends once no other step runs, so nothing
+/// else of this program may run beside it.
 #[tokio::test]
 #[ignore = "started by another test"]
 async fn wiper() {
+    LEVEL.set(level_of_variable());
     let wiped = "env -i OUT=$OUT setsid sh -c 'echo $$ > $OUT; exec sleep 1000' & \
                  while [ ! -s $OUT ]; do sleep 0.01; done";
     assert_eq!(check_gone(wiped, |step| step).await.end, End::Code(0));
@@ -246,66 +294,78 @@ async fn wiper() {
 
 #[test]
 fn wiping_the_environment_is_no_way_out() {
-    assert!(in_own_process("process::wiper").status().unwrap().success());
+    for level in LEVELS {
+        assert!(in_own_process("process::wiper", level).status().unwrap().success());
+    }
 }
 
-fn in_own_process(test: &str) -> std::process::Command {
+const LEVELS: [ProcessLevel; 2] = [ProcessLevel::Group, ProcessLevel::PidNamespace];
+
+fn level_of_variable() -> ProcessLevel {
+    let named = std::env::var("KB_TEST_LEVEL").unwrap();
+    LEVELS.into_iter().find(|level| level.as_str() == named).unwrap()
+}
+
+fn in_own_process(test: &str, level: ProcessLevel) -> std::process::Command {
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", test, "--ignored"]).stdout(std::process::Stdio::null());
+    command.env("KB_TEST_LEVEL", level.as_str());
     command
 }
 
-#[tokio::test]
-async fn a_step_that_ends_takes_nothing_from_its_neighbour() {
-    let directory = tempfile::tempdir().unwrap();
-    let out = directory.path().join("done");
-    let mut neighbour = shell(
-        "setsid sh -c 'while [ ! -e $OUT.go ]; do sleep 0.01; done; echo alive > $OUT' & \
-         while [ ! -s $OUT ]; do sleep 0.01; done; cat $OUT",
-    );
-    neighbour.env.push(("OUT".into(), out.display().to_string()));
-    let short = async {
-        run(shell("setsid sleep 1000 & :")).await;
-        std::fs::write(directory.path().join("done.go"), "").unwrap();
-    };
-    let (exited, ()) = tokio::join!(run(neighbour), short);
-    assert_eq!((exited.end, exited.stdout.as_str()), (End::Code(0), "alive\n"));
-}
-
-#[tokio::test]
-async fn dropping_the_future_kills() {
-    let directory = tempfile::tempdir().unwrap();
-    let out = directory.path().join("pid");
-    let mut step = shell("sleep 1000 & echo $! > $OUT.new; mv $OUT.new $OUT; wait");
-    step.env.push(("OUT".into(), out.display().to_string()));
-    let task = tokio::spawn(run(step));
-    while !out.exists() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
+at_both_levels! {
+    async fn a_step_that_ends_takes_nothing_from_its_neighbour() {
+        let directory = tempfile::tempdir().unwrap();
+        let out = directory.path().join("done");
+        let mut neighbour = shell(
+            "setsid sh -c 'while [ ! -e $OUT.go ]; do sleep 0.01; done; echo alive > $OUT' & \
+             while [ ! -s $OUT ]; do sleep 0.01; done; cat $OUT",
+        );
+        neighbour.env.push(("OUT".into(), out.display().to_string()));
+        let short = async {
+            run(shell("setsid sleep 1000 & :")).await;
+            std::fs::write(directory.path().join("done.go"), "").unwrap();
+        };
+        let (exited, ()) = tokio::join!(run(neighbour), short);
+        assert_eq!((exited.end, exited.stdout.as_str()), (End::Code(0), "alive\n"));
     }
-    task.abort();
-    let _ = task.await;
-    let pid = std::fs::read_to_string(&out).unwrap();
-    wait_until("its end", || !is_alive(pid.trim()));
 }
 
-#[tokio::test]
-async fn the_environment_is_what_is_declared() {
-    let own = [("PATH", "/usr/bin:/bin"), ("LC_ALL", "C"), ("SECRET", "x"), ("MINE", "y")];
-    let own = own.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let base = BaseEnvironment::select(own, &["MINE".into()]);
-    let mut step = spawn(&["env"]);
-    step.env = vec![("MINE".into(), "z".into()), ("NEW".into(), "n".into())];
-    let exited = Supervisor::new(base).run(step, &CancellationToken::new(), None).await;
-    let mut names: Vec<&str> = exited
-        .stdout
-        .lines()
-        .filter(|line| !line.starts_with("KB_SPAWN=") && !line.starts_with("TMPDIR="))
-        .collect();
-    names.sort();
-    assert_eq!(names, ["LC_ALL=C", "MINE=z", "NEW=n", "PATH=/usr/bin:/bin"]);
-    let temporary = exited.stdout.lines().find_map(|line| line.strip_prefix("TMPDIR=")).unwrap();
-    use std::os::unix::fs::PermissionsExt;
-    assert_eq!(std::fs::metadata(temporary).unwrap().permissions().mode() & 0o777, 0o700);
+at_both_levels! {
+    async fn dropping_the_future_kills() {
+        let directory = tempfile::tempdir().unwrap();
+        let out = directory.path().join("pid");
+        let mut step = shell("sleep 1000 & echo $! > $OUT.new; mv $OUT.new $OUT; wait");
+        step.env.push(("OUT".into(), out.display().to_string()));
+        let task = tokio::spawn(run(step));
+        while !out.exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        task.abort();
+        let _ = task.await;
+        alive::end(|| alive::with_variable("OUT", &out));
+    }
+}
+
+at_both_levels! {
+    async fn the_environment_is_what_is_declared() {
+        let own = [("PATH", "/usr/bin:/bin"), ("LC_ALL", "C"), ("SECRET", "x"), ("MINE", "y")];
+        let own = own.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let base = BaseEnvironment::select(own, &["MINE".into()]);
+        let mut step = spawn(&["env"]);
+        step.env = vec![("MINE".into(), "z".into()), ("NEW".into(), "n".into())];
+        let exited = of(base).run(step, &CancellationToken::new(), None).await;
+        let mut names: Vec<&str> = exited
+            .stdout
+            .lines()
+            .filter(|line| !line.starts_with("KB_SPAWN=") && !line.starts_with("TMPDIR="))
+            .collect();
+        names.sort();
+        assert_eq!(names, ["LC_ALL=C", "MINE=z", "NEW=n", "PATH=/usr/bin:/bin"]);
+        let temporary = exited.stdout.lines().find_map(|line| line.strip_prefix("TMPDIR=")).unwrap();
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(std::fs::metadata(temporary).unwrap().permissions().mode() & 0o777, 0o700);
+    }
 }
 
 #[test]
@@ -319,60 +379,317 @@ fn dangerous_variables_are_known_whatever_their_case() {
 }
 
 #[test]
-fn the_level_has_a_name_and_words() {
-    let level = supervisor().level();
-    assert!(level == ProcessLevel::Group && level.as_str() == "group");
-    assert!(level.description().contains("process group"));
+fn levels_have_names_and_words() {
+    let words = LEVELS.map(|level| (level.as_str(), level.description()));
+    assert!(words[0].0 == "group" && words[0].1.contains("process group"));
+    assert!(words[1].0 == "pidNamespace" && words[1].1.contains("PID namespace"));
+    // This program is no keeper and names none.
+    let supervisor = Supervisor::new(BaseEnvironment::default());
+    assert_eq!(supervisor.level(), ProcessLevel::Group);
+    assert_eq!(supervisor.shortfall(), Some("this program has no keeper"));
+    let odd = supervisor.kept_by("/bin/true");
+    assert_eq!(
+        (odd.level(), odd.shortfall()),
+        (ProcessLevel::Group, Some("the keeper ends at once"))
+    );
 }
 
-/// Not a test by itself: [`kill_nine_of_the_holder_leaves_nothing`] runs it in a process of its own.
+// --- Attempts to get away
+
+at_both_levels! {
+    async fn a_step_that_stands_still_ends_when_its_time_is_up() {
+        let stopped = "echo $$ > $OUT; kill -STOP $$";
+        let short = Some(Duration::from_millis(200));
+        let exited = check_gone(stopped, |step| Spawn { timeout: short, ..step }).await;
+        assert_eq!(exited.end, End::TimedOut);
+        assert!(exited.duration < Duration::from_secs(2), "{:?}", exited.duration);
+        let left = "setsid sh -c 'echo $$ > $OUT; kill -STOP $$' & while [ ! -s $OUT ]; do sleep 0.01; done";
+        assert_eq!(check_gone(left, |step| step).await.end, End::Code(0));
+    }
+}
+
+at_both_levels! {
+    async fn a_chain_of_processes_that_leave_is_cut() {
+        // Each starts the next in a session of its own and ends.
+        let chain = "x='echo $$ > $OUT; setsid sh -c \"$x\" & sleep 0.002'; export x; \
+                     setsid sh -c \"$x\" & while [ ! -s $OUT ]; do sleep 0.01; done";
+        assert_eq!(check_gone(chain, |step| step).await.end, End::Code(0));
+    }
+}
+
+#[tokio::test]
+async fn a_step_reaches_nothing_but_itself() {
+    LEVEL.set(ProcessLevel::PidNamespace);
+    let neighbour = run(shell("sleep 0.7; echo whole"));
+    // PID 1 neither ends nor stands still, and the rest is the step's own.
+    let wild = run(shell(
+        "kill -KILL 1; kill -STOP 1; kill -TERM $PPID; sleep 1000 & kill -KILL -1; wait; echo on",
+    ));
+    let (neighbour, wild) = tokio::join!(neighbour, wild);
+    assert_eq!((neighbour.end, neighbour.stdout.as_str()), (End::Code(0), "whole\n"));
+    assert_eq!((wild.end, wild.stdout.as_str()), (End::Code(0), "on\n"));
+}
+
+#[tokio::test]
+async fn what_a_step_knows_of_itself_agrees() {
+    LEVEL.set(ProcessLevel::PidNamespace);
+    let script = "read -r pid rest < /proc/$$/stat; echo \"$((pid - $$))\"; \
+                  kill -0 $$ && ps -o pid= -p $$ | tr -d ' ' | sed \"s/^$$\\$/same/\"; \
+                  test /proc/$$/cwd -ef . && echo here; \
+                  ls -d /proc/[0-9]* | wc -l | sed 's/^[2-6]$/few/'; \
+                  sleep 1000 & kill $! && wait $! || echo $?";
+    let exited = run(shell(script)).await;
+    assert_eq!(exited.stdout, "0\nsame\nhere\nfew\n143\n", "{exited:?}");
+}
+
+#[tokio::test]
+async fn ids_do_not_begin_alike_in_each_namespace() {
+    LEVEL.set(ProcessLevel::PidNamespace);
+    let (one, other) = (supervisor(), supervisor());
+    let cancel = CancellationToken::new();
+    let (one, other) = tokio::join!(
+        one.run(shell("echo $$"), &cancel, None),
+        other.run(shell("echo $$"), &cancel, None)
+    );
+    assert_ne!(one.stdout, other.stdout);
+}
+
+// --- Kills from outside
+
+/// Not a test by itself: others run it in a process of its own, and kill that.
 #[tokio::test]
 #[ignore = "started and killed by another test"]
 async fn holder() {
+    LEVEL.set(level_of_variable());
     let out = std::env::var("KB_TEST_OUT").unwrap();
     let mut step = shell(
-        "touch $TMPDIR/leftover; setsid sleep 1000 & a=$!; sleep 1000 & \
-         echo $$ $a $! $TMPDIR > $OUT.new; mv $OUT.new $OUT; wait",
+        "touch $TMPDIR/leftover; setsid sleep 1000 & sleep 1000 & \
+         echo $TMPDIR > $OUT.new; mv $OUT.new $OUT; wait",
     );
     step.env.push(("OUT".into(), out));
     run(step).await;
 }
 
-#[tokio::test]
-async fn a_kb_inside_of_a_step_ends_with_all_of_its_steps() {
-    let directory = tempfile::tempdir().unwrap();
-    let out = directory.path().join("pids");
-    let program = std::env::current_exe().unwrap().display().to_string();
-    let mut step = spawn(&[&program, "--exact", "process::holder", "--ignored"]);
-    step.env.push(("KB_TEST_OUT".into(), out.display().to_string()));
-    let cancel = CancellationToken::new();
-    let trigger = async {
-        while !out.exists() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
+at_both_levels! {
+    async fn a_kb_inside_of_a_step_ends_with_all_of_its_steps() {
+        let directory = tempfile::tempdir().unwrap();
+        let out = directory.path().join("tmpdir");
+        let program = std::env::current_exe().unwrap().display().to_string();
+        let mut step = spawn(&[&program, "--exact", "process::holder", "--ignored"]);
+        step.env.push(("KB_TEST_OUT".into(), out.display().to_string()));
+        step.env.push(("KB_TEST_LEVEL".into(), LEVEL.get().as_str().into()));
+        let cancel = CancellationToken::new();
+        let trigger = async {
+            while !out.exists() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            cancel.cancel();
+        };
+        let supervisor = supervisor();
+        let (exited, ()) = tokio::join!(supervisor.run(step, &cancel, None), trigger);
+        assert_eq!(exited.end, End::Cancelled);
+        assert_eq!(alive::with_variable("OUT", &out), [""; 0]);
+        let text = std::fs::read_to_string(&out).unwrap();
+        let temporary = supervisor.temporary_directory().unwrap();
+        assert!(Path::new(text.trim()).starts_with(temporary), "{text} in {temporary:?}");
+    }
+}
+
+/// A holder with a step at work, and who stands behind it.
+struct Held {
+    holder: std::process::Child,
+    /// The keeper and its cell, at the level of namespaces.
+    kept: Vec<Pid>,
+    out: PathBuf,
+    temporary: PathBuf,
+    _directory: tempfile::TempDir,
+}
+
+impl Held {
+    fn begin(level: ProcessLevel) -> Held {
+        let directory = tempfile::tempdir().unwrap();
+        let out = directory.path().join("tmpdir");
+        let mut command = in_own_process("process::holder", level);
+        let holder = command.env("KB_TEST_OUT", &out).spawn().unwrap();
+        wait_until("the step", || out.exists());
+        assert_eq!(alive::with_variable("OUT", &out).len(), 3);
+        let temporary = PathBuf::from(std::fs::read_to_string(&out).unwrap().trim());
+        let mut kept = Vec::new();
+        if level == ProcessLevel::PidNamespace {
+            kept.push(child(holder.id() as i32, "kb-keeper"));
+            kept.push(child(kept[0].as_raw_nonzero().get(), "kb-cell"));
         }
-        cancel.cancel();
+        Held { holder, kept, out, temporary, _directory: directory }
+    }
+
+    fn kill_holder(&mut self) {
+        self.holder.kill().unwrap();
+        self.holder.wait().unwrap();
+    }
+
+    fn signal(&self, who: usize, signal: Signal) {
+        kill_process(self.kept[who], signal).unwrap();
+    }
+
+    #[track_caller]
+    fn nothing_is_left(&self) {
+        alive::end(|| alive::with_variable("OUT", &self.out));
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _ = self.holder.kill();
+        let _ = self.holder.wait();
+    }
+}
+
+/// The child of that name.
+#[track_caller]
+fn child(of: i32, name: &str) -> Pid {
+    let list = std::fs::read_dir(format!("/proc/{of}/task")).unwrap().flatten();
+    let children = list.flat_map(|task| {
+        let text = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+        text.split_whitespace().map(|pid| pid.parse::<i32>().unwrap()).collect::<Vec<_>>()
+    });
+    let named = |pid: &i32| {
+        std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|found| found.trim() == name)
     };
-    let supervisor = supervisor();
-    let (exited, ()) = tokio::join!(supervisor.run(step, &cancel, None), trigger);
-    assert_eq!(exited.end, End::Cancelled);
-    let text = std::fs::read_to_string(&out).unwrap();
-    let words: Vec<&str> = text.split_whitespace().collect();
-    assert!(!words[..3].iter().any(|pid| is_alive(pid)), "{text}");
-    let temporary = supervisor.temporary_directory().unwrap();
-    assert!(Path::new(words[3]).starts_with(temporary), "{} in {temporary:?}", words[3]);
+    let found: Vec<i32> = children.filter(named).collect();
+    assert_eq!(found.len(), 1, "{name} of {of}");
+    Pid::from_raw(found[0]).unwrap()
 }
 
 #[test]
 fn kill_nine_of_the_holder_leaves_nothing() {
-    let directory = tempfile::tempdir().unwrap();
-    let out: PathBuf = directory.path().join("pids");
-    let mut holder = in_own_process("process::holder").env("KB_TEST_OUT", &out).spawn().unwrap();
-    wait_until("the step", || out.exists());
-    let text = std::fs::read_to_string(&out).unwrap();
-    let words: Vec<&str> = text.split_whitespace().collect();
-    assert!(words[..3].iter().all(|pid| is_alive(pid)), "{text}");
-    holder.kill().unwrap();
-    holder.wait().unwrap();
-    wait_until("their end", || !words[..3].iter().any(|pid| is_alive(pid)));
-    wait_until("the removal of TMPDIR", || !Path::new(words[3]).exists());
+    for level in LEVELS {
+        let mut held = Held::begin(level);
+        held.kill_holder();
+        held.nothing_is_left();
+        wait_until("the removal of TMPDIR", || !held.temporary.exists());
+    }
+}
+
+#[test]
+fn kill_nine_of_holder_and_keeper_in_either_order_leaves_nothing() {
+    let mut held = Held::begin(ProcessLevel::PidNamespace);
+    held.signal(0, Signal::KILL);
+    held.kill_holder();
+    held.nothing_is_left();
+    let mut held = Held::begin(ProcessLevel::PidNamespace);
+    held.kill_holder();
+    let _ = kill_process(held.kept[0], Signal::KILL);
+    held.nothing_is_left();
+}
+
+#[test]
+fn kill_nine_of_a_holder_whose_keeper_or_cell_stands_still_leaves_nothing() {
+    for who in [0, 1] {
+        let mut held = Held::begin(ProcessLevel::PidNamespace);
+        held.signal(who, Signal::STOP);
+        held.kill_holder();
+        held.nothing_is_left();
+        let _ = kill_process(held.kept[who], Signal::CONT);
+        wait_until("the removal of TMPDIR", || !held.temporary.exists());
+    }
+}
+
+#[test]
+fn a_terminal_or_a_session_that_ends_does_not_end_what_keeps_the_steps() {
+    let held = Held::begin(ProcessLevel::PidNamespace);
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT] {
+        held.signal(0, signal);
+        held.signal(1, signal);
+    }
+    let session = |pid: Pid| rustix::process::getsid(Some(pid)).unwrap();
+    let own = session(rustix::process::getpid());
+    assert!(held.kept.iter().all(|pid| session(*pid) != own));
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(alive::with_variable("OUT", &held.out).len(), 3);
+}
+
+/// Not a test by itself: kills what keeps its steps, which are nobody else's.
+#[tokio::test]
+#[ignore = "started by another test"]
+async fn loser() {
+    LEVEL.set(level_of_variable());
+    let supervisor = supervisor();
+    let own = std::process::id() as i32;
+    for lost in 0..4 {
+        let directory = tempfile::tempdir().unwrap();
+        let out = directory.path().join("began");
+        let mut step = shell("setsid sleep 1000 & echo said; echo > $OUT; wait");
+        step.env.push(("OUT".into(), out.display().to_string()));
+        let cancel = CancellationToken::new();
+        let attack = async {
+            while !out.exists() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            let keeper = child(own, "kb-keeper");
+            let cell = child(keeper.as_raw_nonzero().get(), "kb-cell");
+            match lost {
+                0 => kill_process(cell, Signal::KILL).unwrap(),
+                1 => kill_process(keeper, Signal::KILL).unwrap(),
+                2 => {
+                    kill_process(keeper, Signal::KILL).unwrap();
+                    let _ = kill_process(cell, Signal::KILL);
+                }
+                _ => {
+                    // One that stands still does not keep a step from being cancelled.
+                    kill_process(cell, Signal::STOP).unwrap();
+                    cancel.cancel();
+                }
+            }
+        };
+        let (exited, ()) = tokio::join!(supervisor.run(step, &cancel, None), attack);
+        let expected = if lost < 3 { End::Lost } else { End::Cancelled };
+        assert_eq!((exited.end, exited.stdout.as_str()), (expected, "said\n"), "{lost}");
+        assert_eq!(alive::with_variable("OUT", &out), [""; 0], "{lost}");
+        // The next one has no part in it.
+        let next = supervisor.run(shell("echo next"), &CancellationToken::new(), None).await;
+        assert_eq!((next.end, next.stdout.as_str()), (End::Code(0), "next\n"), "{lost}");
+    }
+}
+
+#[test]
+fn what_keeps_a_step_is_replaced_when_it_is_killed() {
+    let mut test = in_own_process("process::loser", ProcessLevel::PidNamespace);
+    assert!(test.status().unwrap().success());
+}
+
+// --- Many
+
+/// Not a test by itself: descriptors are counted where nobody else opens any.
+#[tokio::test]
+#[ignore = "started by another test"]
+async fn counter() {
+    LEVEL.set(level_of_variable());
+    let supervisor = supervisor();
+    let run = async |count: usize| {
+        for n in 0..count {
+            let script = if n % 10 == 0 { "setsid sleep 1000 & echo" } else { "echo" };
+            let step = Spawn { stdin: vec![b'x'; n % 2], ..shell(script) };
+            let exited = supervisor.run(step, &CancellationToken::new(), None).await;
+            assert_eq!((exited.end, exited.stdout.as_str()), (End::Code(0), "\n"));
+        }
+    };
+    let own = std::process::id() as i32;
+    let mut all = vec![own];
+    run(20).await;
+    if LEVEL.get() == ProcessLevel::PidNamespace {
+        all.push(child(own, "kb-keeper").as_raw_nonzero().get());
+        all.push(child(all[1], "kb-cell").as_raw_nonzero().get());
+    }
+    let open =
+        || all.iter().map(|pid| std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count());
+    let before: Vec<usize> = open().collect();
+    run(500).await;
+    assert_eq!(open().collect::<Vec<_>>(), before);
+}
+
+#[test]
+fn five_hundred_steps_leave_no_descriptor() {
+    for level in LEVELS {
+        assert!(in_own_process("process::counter", level).status().unwrap().success());
+    }
 }

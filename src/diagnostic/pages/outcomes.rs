@@ -123,6 +123,14 @@ of the masks would tell the value. Such a secret is not handed out, and the step
 From 4 characters on a value is masked wherever it stands, an ordinary word like `main` too. A
 value that is no secret is better given as a parameter, or passed on by `env: {pass: [NAME]}` in
 the settings.";
+    PROCESS_LOST = "KB0570", "what kept a process was killed",
+        "Processes run in PID namespaces that a process of `kb`'s own keeps (`kb-keeper`, with a
+`kb-cell` for each step at work). Somebody outside of the step killed one of these: a person, or
+the system because memory ran out (`dmesg` says so). The kernel has ended everything of the step
+with it, and how far the step had come is not known.
+
+The attempt failed as `transient`, so that `retry: {max: 2}` comes back to it. `kb` starts a new
+keeper for whatever runs next; the run goes on.";
     REFUSED = "KB0554", "a person refused it",
         "The step waited for a person, and the answer was no. The run fails unless the step has\n`onError: continue`. `kb run retry RUN` asks again.";
 }

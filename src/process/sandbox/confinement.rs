@@ -43,7 +43,6 @@ impl Confinement {
 
     /// What [`Confinement::but_not`] was told: existing places to be mounted read-only over
     /// themselves in a mount namespace of the process's own.
-    #[allow(dead_code, reason = "for the supervisor process")]
     pub(in crate::process) fn read_only(&self) -> &[PathBuf] {
         &self.read_only
     }

@@ -12,4 +12,5 @@ mod rules;
 
 pub use confinement::Confinement;
 pub use kernel::{KernelSandbox, at_most};
-pub(super) use rules::start_held;
+pub(super) use powers::give_up_powers;
+pub(super) use rules::{Rules, start_held};

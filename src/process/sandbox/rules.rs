@@ -63,7 +63,6 @@ impl Rules {
     /// The ruleset itself, for a child that takes it on: `PR_SET_NO_NEW_PRIVS`, then
     /// `landlock_restrict_self` with it and no flags. Both calls must succeed, or nothing may be
     /// started.
-    #[allow(dead_code, reason = "for the supervisor process")]
     pub(in crate::process) fn into_fd(self) -> io::Result<OwnedFd> {
         let fd: Option<OwnedFd> = self.0.into();
         fd.ok_or_else(|| io::Error::other("the kernel holds nothing"))

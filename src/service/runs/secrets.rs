@@ -201,6 +201,7 @@ fn said(name: &str, argv: &[String], exited: Exited) -> Result<String, Failure> 
             format!("took longer than {}", crate::value::format_duration(COMMAND_LIMIT))
         }
         End::Cancelled => "was stopped".to_owned(),
+        End::Lost => format!("did not end: {}", End::LOST),
         End::NotStarted(reason) => format!("did not start: {reason}"),
     };
     let message = format!("the secret `{name}` cannot be had: its command `{program}` {why}");

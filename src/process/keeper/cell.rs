@@ -1,0 +1,201 @@
+use super::message::{END, Report, StartOrder, TERMINATE};
+use super::socket;
+use crate::process::watched::watched;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::OwnedFd;
+use rustix::process::{Signal, pidfd_send_signal};
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+/// How long a cell may take to be ready, and to be gone after its end.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// `kb`'s side of a cell. Dropping it ends everything in the cell.
+#[derive(Debug)]
+pub(in crate::process) struct Cell {
+    line: Line,
+    /// Its PID 1, once the keeper has told it.
+    init: Option<OwnedFd>,
+    /// Whether all reports were taken, so that the next one wakes.
+    drained: bool,
+}
+
+/// Joined to the runtime at the first use: the first cell is made outside of one.
+#[derive(Debug)]
+enum Line {
+    Plain(OwnedFd),
+    Joined(AsyncFd<OwnedFd>),
+}
+
+/// What became of an order.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::process) enum Started {
+    /// It ran and its main process ended; whether others have not.
+    Ended { code: i32, by_signal: bool, left: bool },
+    /// The system refused it, by this number.
+    NotStarted(i32),
+    /// The cell could not be made.
+    Refused(String),
+    /// The cell is gone, with everything in it.
+    Gone,
+}
+
+impl Cell {
+    /// A cell that may not be ready yet; it takes orders all the same.
+    pub(super) fn begin(executable: &Path) -> io::Result<Cell> {
+        let socket = super::link::new_cell(executable)?;
+        rustix::io::ioctl_fionbio(&socket, true)?;
+        Ok(Cell { line: Line::Plain(socket), init: None, drained: false })
+    }
+
+    /// The same, and waits until it is ready, or says why it is not.
+    pub(super) fn begin_and_wait(executable: &Path) -> Result<Cell, String> {
+        let mut cell = Cell::begin(executable)
+            .map_err(|error| format!("the keeper does not start: {error}"))?;
+        loop {
+            match cell.take() {
+                Ok(Some(Report::Ready)) => return Ok(cell),
+                Ok(Some(Report::Refused(stage, errno))) => return Err(refusal(stage, errno)),
+                Ok(Some(_)) => {}
+                Ok(None) => return Err("the keeper ends at once".to_owned()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => cell.wait_readable()?,
+                Err(error) => return Err(format!("the keeper cannot be heard: {error}")),
+            }
+        }
+    }
+
+    fn wait_readable(&self) -> Result<(), String> {
+        let limit = Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
+        match poll(&mut [PollFd::new(self.socket(), PollFlags::IN)], Some(&limit)) {
+            Ok(0) => Err("the keeper does not answer".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
+    fn socket(&self) -> &OwnedFd {
+        match &self.line {
+            Line::Plain(socket) => socket,
+            Line::Joined(socket) => socket.get_ref(),
+        }
+    }
+
+    /// Joins the runtime that runs now.
+    pub(super) fn join(self) -> io::Result<Cell> {
+        let line = match self.line {
+            Line::Plain(socket) => Line::Joined(watched(socket, Interest::READABLE)?),
+            joined @ Line::Joined(_) => joined,
+        };
+        Ok(Cell { line, ..self })
+    }
+
+    /// Hands over an order. An error of kind `BrokenPipe` means that the cell is gone and nothing
+    /// was started.
+    pub(in crate::process) fn start(&self, order: &StartOrder<'_>) -> io::Result<()> {
+        let (message, file) = order.encode()?;
+        socket::send(self.socket(), &message, &order.descriptors(file.as_ref()))
+    }
+
+    /// Waits for the end of what was ordered; dropping the future loses nothing.
+    pub(in crate::process) async fn ended(&mut self) -> Started {
+        loop {
+            return match self.next().await {
+                Some(Report::Ended { code, by_signal, left }) => {
+                    self.drained = true;
+                    Started::Ended { code, by_signal, left }
+                }
+                Some(Report::NotStarted(errno)) => {
+                    self.drained = true;
+                    Started::NotStarted(errno)
+                }
+                Some(Report::Refused(stage, errno)) => Started::Refused(refusal(stage, errno)),
+                Some(Report::Born | Report::Ready | Report::Clear) => continue,
+                None => {
+                    self.gone().await;
+                    Started::Gone
+                }
+            };
+        }
+    }
+
+    /// Asks the step's group to end.
+    pub(in crate::process) fn terminate(&self) {
+        let _ = socket::send(self.socket(), &[TERMINATE], &[]);
+    }
+
+    /// Ends everything that runs in the cell.
+    pub(in crate::process) fn end(&self) {
+        let _ = socket::send(self.socket(), &[END], &[]);
+    }
+
+    /// Ends the cell itself, for one that does not answer.
+    pub(in crate::process) fn kill(&self) {
+        if let Some(init) = &self.init {
+            let _ = pidfd_send_signal(init, Signal::KILL);
+        }
+    }
+
+    /// Ends what a step has left, and waits until nothing of it is there; false where that took the
+    /// cell.
+    pub(in crate::process) async fn clear(&mut self) -> bool {
+        self.end();
+        let cleared = async {
+            loop {
+                match self.next().await {
+                    Some(Report::Clear) => return true,
+                    Some(_) => {}
+                    None => return false,
+                }
+            }
+        };
+        if matches!(tokio::time::timeout(PATIENCE, cleared).await, Ok(true)) {
+            return true;
+        }
+        self.kill();
+        self.gone().await;
+        false
+    }
+
+    /// Waits until the kernel has ended everything in a cell whose PID 1 has ended.
+    async fn gone(&mut self) {
+        let Some(init) = self.init.take() else { return };
+        if let Ok(init) = watched(init, Interest::READABLE) {
+            let _ = tokio::time::timeout(PATIENCE, init.readable()).await;
+        }
+    }
+
+    async fn next(&mut self) -> Option<Report> {
+        loop {
+            if !self.drained {
+                match self.take() {
+                    Ok(report) => return report,
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.drained = true,
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(_) => return None,
+                }
+            } else {
+                let Line::Joined(line) = &self.line else { return None };
+                line.readable().await.ok()?.clear_ready();
+                self.drained = false;
+            }
+        }
+    }
+
+    /// The next report if there is one; none where the cell is gone.
+    fn take(&mut self) -> io::Result<Option<Report>> {
+        let (mut message, mut descriptors) = ([0; Report::SIZE], Vec::new());
+        let length = socket::receive(self.socket(), &mut message, &mut descriptors)?;
+        let report = Report::decode(&message[..length]);
+        if report == Some(Report::Born) {
+            self.init = descriptors.pop();
+        }
+        Ok(report)
+    }
+}
+
+fn refusal(stage: super::message::Stage, errno: i32) -> String {
+    let error = io::Error::from_raw_os_error(errno);
+    format!("the system refuses {}: {error}", stage.what())
+}

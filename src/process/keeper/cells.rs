@@ -1,0 +1,69 @@
+use super::serve::own_executable;
+use super::{Cell, StartOrder};
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// The cells of a supervisor: made when they are needed, used again when they are clean.
+#[derive(Debug)]
+pub(in crate::process) struct Cells {
+    executable: Option<PathBuf>,
+    reached: OnceLock<Result<(), String>>,
+    idle: Mutex<Vec<Cell>>,
+}
+
+impl Cells {
+    /// Cells of a keeper that is this very program, where it can be one.
+    pub(in crate::process) fn of_this_program() -> Cells {
+        Cells::of(own_executable())
+    }
+
+    /// Cells of a keeper that is that program; never any where none is given.
+    pub(in crate::process) fn of(executable: Option<PathBuf>) -> Cells {
+        Cells { executable, reached: OnceLock::new(), idle: Mutex::default() }
+    }
+
+    /// Whether there can be cells here, else why not. Tried out at the first call, by making one.
+    pub(in crate::process) fn reached(&self) -> Result<(), &str> {
+        let reached = self.reached.get_or_init(|| {
+            let executable =
+                self.executable.as_ref().ok_or("this program has no keeper".to_owned())?;
+            let cell = Cell::begin_and_wait(executable)?;
+            self.idle().push(cell);
+            Ok(())
+        });
+        reached.as_ref().copied().map_err(String::as_str)
+    }
+
+    /// Hands an order to a cell that nobody uses. One that was killed while idle refuses it, and the
+    /// next gets it.
+    pub(in crate::process) fn start(&self, order: &StartOrder<'_>) -> io::Result<Cell> {
+        loop {
+            let is_new = self.idle().is_empty();
+            let cell = self.take()?;
+            match cell.start(order) {
+                Ok(()) => return Ok(cell),
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe && !is_new => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn take(&self) -> io::Result<Cell> {
+        let idle = self.idle().pop();
+        match (idle, &self.executable) {
+            (Some(cell), _) => cell.join(),
+            (None, Some(executable)) => Cell::begin(executable)?.join(),
+            (None, None) => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    /// Takes a clean cell back.
+    pub(in crate::process) fn give_back(&self, cell: Cell) {
+        self.idle().push(cell);
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Cell>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,150 @@
+use super::clone::{Stack, until_exec};
+use super::message::Order;
+use super::signals;
+use crate::process::sandbox::give_up_powers;
+use rustix::fd::{AsFd, BorrowedFd};
+use rustix::fs::{CWD, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::Pid;
+use std::ffi::{CStr, c_char, c_int};
+use std::os::fd::AsRawFd;
+
+/// What the child needs, made before it begins: it may not allocate.
+struct Prepared<'a> {
+    program: &'a CStr,
+    cwd: &'a CStr,
+    argv: Vec<*const c_char>,
+    env: Vec<*const c_char>,
+    read_only: Vec<&'a CStr>,
+    stdio: [BorrowedFd<'a>; 3],
+    rules: Option<BorrowedFd<'a>>,
+}
+
+/// Starts the process of an order in a group of its own.
+pub(super) fn launch(
+    order: &Order,
+    stack: &mut Stack,
+    nothing: BorrowedFd<'_>,
+) -> Result<Pid, Errno> {
+    if let Some(rules) = &order.rules {
+        allow_own_proc(rules.as_fd())?;
+    }
+    let stdin = order.stdin.as_ref().map_or(nothing, AsFd::as_fd);
+    let prepared = Prepared {
+        program: order.program(),
+        cwd: order.cwd(),
+        argv: order.argv(),
+        env: order.env(),
+        read_only: order.read_only(),
+        stdio: [stdin, order.stdout.as_fd(), order.stderr.as_fd()],
+        rules: order.rules.as_ref().map(AsFd::as_fd),
+    };
+    let mut failed = None;
+    let own_mounts = !prepared.read_only.is_empty();
+    let started = until_exec(stack, own_mounts, &mut || {
+        let Err(error) = become_program(&prepared);
+        failed = Some(error);
+        127
+    });
+    let pid = started.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::AGAIN))?;
+    match failed {
+        None => Ok(pid),
+        Some(error) => {
+            let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
+            Err(error)
+        }
+    }
+}
+
+enum Never {}
+
+/// Runs in the child, on borrowed memory: system calls and nothing else.
+fn become_program(prepared: &Prepared<'_>) -> Result<Never, Errno> {
+    rustix::process::setpgid(None, None)?;
+    let [stdin, stdout, stderr] = prepared.stdio;
+    rustix::stdio::dup2_stdin(stdin)?;
+    rustix::stdio::dup2_stdout(stdout)?;
+    rustix::stdio::dup2_stderr(stderr)?;
+    for place in &prepared.read_only {
+        make_read_only(place)?;
+    }
+    rustix::process::chdir(prepared.cwd)?;
+    signals::restore().map_err(|_| Errno::INVAL)?;
+    if let Some(rules) = prepared.rules {
+        take_on(rules)?;
+    }
+    // SAFETY: both lists end with a null pointer, and their strings live in the order, which the
+    // waiting parent holds.
+    #[allow(unsafe_code)]
+    unsafe {
+        libc::execve(prepared.program.as_ptr(), prepared.argv.as_ptr(), prepared.env.as_ptr());
+    }
+    Err(last_errno())
+}
+
+/// Mounts a place over itself and takes the right to write away from that; a place that is not there
+/// is passed over.
+fn make_read_only(place: &CStr) -> Result<(), Errno> {
+    match rustix::fs::accessat(CWD, place, rustix::fs::Access::EXISTS, rustix::fs::AtFlags::empty())
+    {
+        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(()),
+        other => other?,
+    }
+    rustix::mount::mount_bind_recursive(place, place)?;
+    let attributes = libc::mount_attr {
+        attr_set: libc::MOUNT_ATTR_RDONLY,
+        attr_clr: 0,
+        propagation: libc::MS_PRIVATE,
+        userns_fd: 0,
+    };
+    // SAFETY: the path ends with a zero byte; the structure is of the size that is said.
+    #[allow(unsafe_code)]
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            libc::AT_FDCWD,
+            place.as_ptr(),
+            libc::AT_RECURSIVE,
+            &raw const attributes,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    if done == 0 { Ok(()) } else { Err(last_errno()) }
+}
+
+/// The rules were made where another `/proc` is mounted; the one of this cell may be read as well.
+fn allow_own_proc(rules: BorrowedFd<'_>) -> Result<(), Errno> {
+    /// `struct landlock_path_beneath_attr`, to run, read and list what is below a place.
+    #[repr(C, packed)]
+    struct PathBeneath {
+        allowed_access: u64,
+        parent: c_int,
+    }
+    const PATH_BENEATH: c_int = 1;
+    const READ: u64 = 1 << 0 | 1 << 2 | 1 << 3;
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let proc = rustix::fs::open(c"/proc", flags, Mode::empty())?;
+    let rule = PathBeneath { allowed_access: READ, parent: proc.as_raw_fd() };
+    // SAFETY: the structure is the one that this kind of rule has.
+    #[allow(unsafe_code)]
+    let done = unsafe {
+        let rule = &raw const rule;
+        libc::syscall(libc::SYS_landlock_add_rule, rules.as_raw_fd(), PATH_BENEATH, rule, 0)
+    };
+    if done == 0 { Ok(()) } else { Err(last_errno()) }
+}
+
+/// From here on the kernel holds this process, and what it becomes, to the ruleset.
+fn take_on(rules: BorrowedFd<'_>) -> Result<(), Errno> {
+    give_up_powers().map_err(|_| Errno::PERM)?;
+    rustix::thread::set_no_new_privs(true)?;
+    // SAFETY: a plain system call with a descriptor and no flags.
+    #[allow(unsafe_code)]
+    let done =
+        unsafe { libc::syscall(libc::SYS_landlock_restrict_self, rules.as_raw_fd(), 0 as c_int) };
+    if done == 0 { Ok(()) } else { Err(last_errno()) }
+}
+
+fn last_errno() -> Errno {
+    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::INVAL)
+}

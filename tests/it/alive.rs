@@ -1,0 +1,65 @@
+//! Which processes live, seen from outside of whatever namespace they are in.
+//!
+//! A step in a PID namespace knows other ids than the tests do, so processes are found by what they
+//! have: a variable, or a place below which they work.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// A process still does something. One that has ended and is not yet waited for does not: an orphan
+/// of a killed `kb` may come to whoever runs these tests, who waits for nobody.
+fn works(folder: &Path) -> bool {
+    let stat = std::fs::read_to_string(folder.join("stat")).unwrap_or_default();
+    // The state follows the name, which stands in brackets and may hold anything.
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+}
+
+fn all() -> impl Iterator<Item = PathBuf> {
+    let own = std::process::id().to_string();
+    std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path()).filter(move |path| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        name.bytes().all(|byte| byte.is_ascii_digit()) && name != own
+    })
+}
+
+fn told(found: impl Iterator<Item = PathBuf>) -> Vec<String> {
+    found
+        .filter(|folder| works(folder))
+        .map(|folder| {
+            let line = std::fs::read(folder.join("cmdline")).unwrap_or_default();
+            format!("{} {}", folder.display(), String::from_utf8_lossy(&line).replace('\0', " "))
+        })
+        .collect()
+}
+
+/// Living processes with this variable.
+pub fn with_variable(name: &str, value: impl AsRef<OsStr>) -> Vec<String> {
+    let wanted = [name.as_bytes(), b"=", value.as_ref().as_bytes()].concat();
+    told(all().filter(|folder| {
+        let environment = std::fs::read(folder.join("environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable == wanted)
+    }))
+}
+
+/// Living processes that work below this folder.
+pub fn working_below(folder: &Path) -> Vec<String> {
+    told(all().filter(|process| {
+        std::fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(folder))
+    }))
+}
+
+/// Waits until none of these is left.
+#[track_caller]
+pub fn end(left: impl Fn() -> Vec<String>) {
+    let began = Instant::now();
+    loop {
+        let left = left();
+        if left.is_empty() {
+            return;
+        }
+        assert!(began.elapsed() < Duration::from_secs(20), "still there: {left:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
