@@ -35,7 +35,7 @@ fn told(found: impl Iterator<Item = PathBuf>) -> Vec<String> {
 }
 
 /// Living processes with this variable.
-pub fn with_variable(name: &str, value: impl AsRef<OsStr>) -> Vec<String> {
+pub(crate) fn with_variable(name: &str, value: impl AsRef<OsStr>) -> Vec<String> {
     let wanted = [name.as_bytes(), b"=", value.as_ref().as_bytes()].concat();
     told(all().filter(|folder| {
         let environment = std::fs::read(folder.join("environ")).unwrap_or_default();
@@ -44,7 +44,7 @@ pub fn with_variable(name: &str, value: impl AsRef<OsStr>) -> Vec<String> {
 }
 
 /// Living processes that work below this folder.
-pub fn working_below(folder: &Path) -> Vec<String> {
+pub(crate) fn working_below(folder: &Path) -> Vec<String> {
     told(all().filter(|process| {
         std::fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(folder))
     }))
@@ -52,7 +52,7 @@ pub fn working_below(folder: &Path) -> Vec<String> {
 
 /// Waits until none of these is left.
 #[track_caller]
-pub fn end(left: impl Fn() -> Vec<String>) {
+pub(crate) fn end(left: impl Fn() -> Vec<String>) {
     let began = Instant::now();
     loop {
         let left = left();

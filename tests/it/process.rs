@@ -411,7 +411,7 @@ at_both_levels! {
 at_both_levels! {
     async fn a_chain_of_processes_that_leave_is_cut() {
         // Each starts the next in a session of its own and ends.
-        let chain = "x='echo $$ > $OUT; setsid sh -c \"$x\" & sleep 0.002'; export x; \
+        let chain = "x='echo $$ >> $OUT; setsid sh -c \"$x\" & sleep 0.002'; export x; \
                      setsid sh -c \"$x\" & while [ ! -s $OUT ]; do sleep 0.01; done";
         assert_eq!(check_gone(chain, |step| step).await.end, End::Code(0));
     }
