@@ -13,6 +13,9 @@ pub(super) const MARKER: &str = "KB_SPAWN";
 /// Marks a guardian, which is not what it guards.
 pub(super) const GUARDIAN_MARKER: &str = "KB_GUARDIAN";
 
+/// Where the system's own tools are, whatever `kb`'s environment says.
+pub(super) const PATH: &str = "/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin";
+
 /// Waits for `kb` to end, by reading from a pipe that only `kb` holds; then ends every process that
 /// still carries its mark and removes its temporary directory. `kill -9` leaves no time to do so
 /// oneself. It is a shell script, so that it works in whatever program this library is part of.
@@ -56,7 +59,7 @@ fn start(instance: &Instance) -> io::Result<ChildStdin> {
         .arg(instance.temporary_directory().unwrap_or(Path::new("")))
         .current_dir("/")
         .env_clear()
-        .env("PATH", "/usr/bin:/bin:/usr/local/bin")
+        .env("PATH", PATH)
         .envs(instance.keeper_marks())
         .process_group(0)
         .stdin(Stdio::piped())

@@ -9,8 +9,9 @@ use rustix::thread::CapabilitySet;
 use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 
 /// The hidden first argument of a keeper.
@@ -71,10 +72,15 @@ fn keep(temporary: Option<PathBuf>) -> io::Result<()> {
     let mut keeper = Keeper { control: Some(control), nothing, rights, cells: Vec::new(), stack };
     keeper.serve(&children);
     keeper.end();
-    if let Some(path) = temporary {
-        let _ = std::fs::remove_dir_all(path);
-    }
-    Ok(())
+    temporary.map_or(Ok(()), remove)
+}
+
+/// Ends this process as one that removes a directory.
+fn remove(directory: PathBuf) -> io::Result<()> {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "exec rm -rf -- \"$1\"", "kb-keeper"]).arg(directory);
+    command.env_clear().env("PATH", crate::process::guardian::PATH);
+    Err(command.exec())
 }
 
 impl Keeper {
