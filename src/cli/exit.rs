@@ -78,7 +78,9 @@ impl CliError {
                     JournalError::Newer { .. } => Exit::NewerJournal,
                     JournalError::Held { .. }
                     | JournalError::Stale(_)
-                    | JournalError::Full
+                    | JournalError::Full(_)
+                    | JournalError::Disk { .. }
+                    | JournalError::Damaged(_)
                     | JournalError::Broken(_) => Exit::Unusable,
                 },
             },

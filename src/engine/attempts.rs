@@ -45,8 +45,8 @@ pub(super) enum Message {
     },
     /// The secrets of an effect are at hand, or cannot be had.
     Fetched { instance: InstanceIx, attempt: u32, effect: Box<Effect>, fetched: Fetched },
-    /// The journal's blobs cannot be written.
-    Broken(crate::journal::JournalError),
+    /// The journal's blobs cannot be written; which attempt has ended with that, if one has.
+    Broken { ended: Option<InstanceIx>, error: crate::journal::JournalError },
 }
 
 /// The way from one attempt to the dispatcher and to whoever watches.
@@ -90,7 +90,7 @@ impl Recorder for Line {
             let record = match self.payloads.store_record(masked(record, &self.redactor)) {
                 Ok(record) => record,
                 Err(error) => {
-                    let _ = self.messages.send(Message::Broken(error));
+                    let _ = self.messages.send(Message::Broken { ended: None, error });
                     return Err(Stopped);
                 }
             };
@@ -200,7 +200,7 @@ pub(super) async fn run(
     let (instance, iteration, attempt) = (line.instance, line.iteration, line.attempt);
     let message = match report {
         Ok(report) => Message::Ended { instance, iteration, attempt, report: Box::new(report) },
-        Err(error) => Message::Broken(error),
+        Err(error) => Message::Broken { ended: Some(instance), error },
     };
     let _ = line.messages.send(message);
 }
@@ -291,7 +291,7 @@ pub(super) async fn verify(
     let (instance, iteration, attempt) = (line.instance, line.iteration, line.attempt);
     let message = match observed.transpose() {
         Ok(observed) => Message::Judged { instance, iteration, attempt, observed, verification },
-        Err(error) => Message::Broken(error),
+        Err(error) => Message::Broken { ended: Some(instance), error },
     };
     let _ = line.messages.send(message);
 }

@@ -3,7 +3,6 @@ use super::fold::Folded;
 use super::payloads::Payloads;
 use super::setup::{Command, EngineError, Opening, Parts, Setup, Summary, Update};
 use crate::clock;
-use crate::definition::StepKind;
 use crate::journal::{Durability, StoredEvent};
 use crate::run::{Effect, Envelope, Event, Input, InstanceIx, RunStatus, StepStatus, decide};
 use crate::value::{JsonMap, Timestamp};
@@ -39,6 +38,11 @@ pub async fn drive_on(
 ) -> Result<Summary, EngineError> {
     let mut dispatcher = Dispatcher::open(parts, setup, task_files, stored);
     let ended = dispatcher.run().await;
+    if ended.is_err() {
+        // What cannot be recorded must not go on happening.
+        dispatcher.abandoned = true;
+        dispatcher.stop_all().await;
+    }
     dispatcher.parts.journal.release(&dispatcher.setup.run, dispatcher.setup.epoch);
     ended?;
     Ok(dispatcher.summary())
@@ -229,6 +233,7 @@ impl Dispatcher {
 
     /// Appends what was decided, then tells those who wait for it.
     fn store(&mut self) -> Result<(), EngineError> {
+        self.payloads.check()?;
         let events = std::mem::take(&mut self.pending);
         tracing::debug!(run = %self.setup.run, after = self.folded.seq, events = events.len(), "storing");
         let acks = std::mem::take(&mut self.acks);
@@ -264,20 +269,6 @@ impl Dispatcher {
             let _ = ack.send(Ok(()));
         }
         Ok(())
-    }
-
-    /// What must be on disk before anything follows from it (DESIGN §4).
-    fn is_durable(&self, event: &Event) -> bool {
-        match event {
-            Event::RunStarted { .. } | Event::RunEnded { .. } | Event::Answered { .. } => true,
-            Event::CancelRequested { .. } | Event::Reset { .. } => true,
-            Event::Started { instance, .. } => {
-                let step = &self.setup.plan.step(self.folded.state.instance(*instance).step).step;
-                let sends = matches!(&step.kind, StepKind::Http(http) if http.method != "GET");
-                !step.retry_safe || sends
-            }
-            _ => false,
-        }
     }
 
     fn presents(&self) -> RunStatus {
@@ -320,7 +311,10 @@ impl Dispatcher {
             Message::Fetched { instance, attempt, effect, fetched } => {
                 self.fetched(instance, attempt, *effect, fetched);
             }
-            Message::Broken(error) => return Err(error.into()),
+            Message::Broken { ended, error } => {
+                ended.map(|instance| self.cancels.remove(&instance));
+                return Err(error.into());
+            }
         }
         Ok(())
     }
@@ -368,7 +362,9 @@ impl Dispatcher {
                 Ok(Some(Message::Record { stored, .. })) => {
                     let _ = stored.send(Err(crate::attempt::Stopped));
                 }
-                Ok(Some(Message::Broken(_))) => {}
+                Ok(Some(Message::Broken { ended, .. })) => {
+                    ended.map(|instance| self.cancels.remove(&instance));
+                }
                 Ok(None) | Err(_) => return,
             }
         }

@@ -55,13 +55,13 @@ impl Dispatcher {
             Err(failure) => Outcome::failed(OutcomeKind::ToolError, *failure),
         };
         let report = attempts::report(outcome, &self.parts.redactor);
-        // A blob that cannot be written stays inline: correct, only larger.
+        // Where a blob cannot be written, nothing that was decided is stored.
         Some(self.payloads.store_report(report.clone()).unwrap_or(report))
     }
 
     fn store_payload(&self, value: Json) -> Payload {
         let payload = Payload::inline(value);
-        // A blob that cannot be written stays inline: correct, only larger.
+        // Where a blob cannot be written, nothing that was decided is stored.
         self.payloads.store(payload.clone()).unwrap_or(payload)
     }
 

@@ -6,6 +6,7 @@
 
 mod attempts;
 mod dispatcher;
+mod durability;
 mod evaluating;
 mod fetching;
 mod fold;

@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Payloads {
     journal: Arc<dyn Journal>,
     recent: Arc<Mutex<Recent>>,
+    /// Why the journal could not be read or written, the first time.
+    failed: Arc<Mutex<Option<JournalError>>>,
 }
 
 type Recent = VecDeque<(Digest, Arc<Json>)>;
@@ -19,7 +21,24 @@ const RECENT: usize = 4;
 impl Payloads {
     /// Over this journal's blobs.
     pub fn new(journal: Arc<dyn Journal>) -> Self {
-        Payloads { journal, recent: Arc::default() }
+        Payloads { journal, recent: Arc::default(), failed: Arc::default() }
+    }
+
+    /// Whether the journal's disk has kept its values to itself. What was decided without them must
+    /// not be stored: nothing is wrong with the step that asked. A value that is damaged or missing
+    /// for good is another matter, and fails the step.
+    pub(super) fn check(&self) -> Result<(), JournalError> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone().map_or(Ok(()), Err)
+    }
+
+    fn noted<T>(&self, result: Result<T, JournalError>) -> Result<T, JournalError> {
+        if let Err(error) = &result
+            && !matches!(error, JournalError::Damaged(_))
+        {
+            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+            failed.get_or_insert(error.clone());
+        }
+        result
     }
 
     /// The value of a payload.
@@ -30,9 +49,9 @@ impl Payloads {
                 if let Some(value) = self.recall(digest) {
                     return Ok(value);
                 }
-                let bytes = self.journal.blob(digest)?;
+                let bytes = self.noted(self.journal.blob(digest))?;
                 let broken = |why: &dyn std::fmt::Display| {
-                    JournalError::Broken(format!("blob {digest} is not JSON: {why}"))
+                    JournalError::Damaged(format!("blob `{digest}` is not JSON: {why}"))
                 };
                 let text = std::str::from_utf8(&bytes).map_err(|e| broken(&e))?;
                 let value: Json = read_back(text).map_err(|e| broken(&e))?;
@@ -64,7 +83,7 @@ impl Payloads {
         if text.len() <= limits::INLINE_OUTPUT_BYTES {
             return Ok(payload);
         }
-        let digest = self.journal.put_blob(text.as_bytes())?;
+        let digest = self.noted(self.journal.put_blob(text.as_bytes()))?;
         Ok(Payload::Blob { digest, bytes: text.len() as u64 })
     }
 

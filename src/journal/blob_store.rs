@@ -34,9 +34,10 @@ impl BlobStore {
     pub(super) fn put(&self, bytes: &[u8]) -> Result<Digest, JournalError> {
         let digest = Digest::of(bytes);
         let path = self.path(&digest);
-        // A file of another size was damaged by somebody else; writing it again mends it.
-        if fs::metadata(&path).is_ok_and(|found| found.len() == bytes.len() as u64) {
-            return Ok(digest);
+        // What is there and is not this was damaged by somebody else; writing it again mends it.
+        if fs::read(&path).is_ok_and(|found| found == bytes) {
+            let safe = sync_again(&path).and_then(|()| self.name(&path));
+            return safe.map(|()| digest).map_err(|e| JournalError::of_file("sync", &path, &e));
         }
         let written = self.write_synced(&path, bytes).and_then(|()| self.name(&path));
         written.map_err(|error| JournalError::of_file("write", &path, &error))?;
@@ -103,14 +104,20 @@ impl BlobStore {
         let path = self.path(digest);
         let bytes = fs::read(&path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => {
-                JournalError::Broken(format!("blob `{}` is missing", path.display()))
+                JournalError::Damaged(format!("blob `{}` is missing", path.display()))
             }
             _ => JournalError::of_file("read", &path, &error),
         })?;
         if Digest::of(&bytes) != *digest {
             let text = format!("blob `{}` is damaged: its content has changed", path.display());
-            return Err(JournalError::Broken(text));
+            return Err(JournalError::Damaged(text));
         }
         Ok(bytes)
     }
+}
+
+/// Whoever wrote the file may have been stopped before it was safe, or told that it cannot be.
+fn sync_again(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()?;
+    File::open(path.parent().ok_or(io::ErrorKind::InvalidInput)?)?.sync_all()
 }

@@ -1,6 +1,6 @@
 use crate::value::RunId;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Why the journal cannot.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -35,10 +35,21 @@ pub enum JournalError {
         /// Ours.
         known: i64,
     },
-    /// No room.
-    #[error("the disk that holds the journal is full")]
-    Full,
-    /// Anything else of the disk or the database.
+    /// No room: on the disk, in a quota, or up to the largest size that a file may have.
+    #[error("the disk that holds the journal is full{}", in_folder(.0.as_deref()))]
+    Full(Option<PathBuf>),
+    /// The disk does not do what it should.
+    #[error("{what}{}", in_folder(folder.as_deref()))]
+    Disk {
+        /// What it does not do, and what the system says.
+        what: String,
+        /// Where, as far as it is known.
+        folder: Option<PathBuf>,
+    },
+    /// What should be in the journal is not there, or not as it was stored.
+    #[error("{0}")]
+    Damaged(String),
+    /// Anything else of the database.
     #[error("{0}")]
     Broken(String),
 }
@@ -54,9 +65,19 @@ impl JournalError {
 
     /// What an operation on a file of the journal met.
     pub(super) fn of_file(what: &str, path: &Path, error: &io::Error) -> JournalError {
-        match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => JournalError::Full,
-            _ => JournalError::Broken(format!("cannot {what} `{}`: {error}", path.display())),
+        if is_for_want_of_room(error) {
+            return JournalError::Full(path.parent().map(Path::to_owned));
         }
+        JournalError::Broken(format!("cannot {what} `{}`: {error}", path.display()))
     }
+}
+
+/// Whether room is what is missing: the disk, a quota, or a limit of the size of files (`ulimit -f`).
+pub(super) fn is_for_want_of_room(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
+}
+
+fn in_folder(folder: Option<&Path>) -> String {
+    folder.map(|folder| format!(": `{}`", folder.display())).unwrap_or_default()
 }

@@ -168,7 +168,7 @@ impl Journal for MemoryJournal {
 
     fn blob(&self, digest: &Digest) -> Result<Vec<u8>, JournalError> {
         let found = self.lock().blobs.get(digest).cloned();
-        found.ok_or_else(|| JournalError::Broken(format!("blob `{digest}` is missing")))
+        found.ok_or_else(|| JournalError::Damaged(format!("blob `{digest}` is missing")))
     }
 
     fn post(&self, run: &RunId, key: &str, kind: &str, body: Json) -> Result<(), JournalError> {

@@ -43,8 +43,10 @@ impl Recording {
     pub fn write_to(&self, path: &Path) -> std::io::Result<()> {
         let mut part = path.as_os_str().to_owned();
         part.push(".part");
-        std::fs::write(&part, self.script())?;
-        std::fs::rename(&part, path)
+        let written = std::fs::write(&part, self.script());
+        written.and_then(|()| std::fs::rename(&part, path)).inspect_err(|_| {
+            let _ = std::fs::remove_file(&part);
+        })
     }
 
     /// The turns from the first on; one that was not heard stands as an answer that was cut off.

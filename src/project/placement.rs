@@ -32,7 +32,11 @@ fn create(path: &Path, content: &str) -> io::Result<bool> {
         fs::create_dir_all(folder)?;
     }
     match OpenOptions::new().write(true).create_new(true).open(path) {
-        Ok(mut file) => file.write_all(content.as_bytes()).map(|()| true),
+        Ok(mut file) => {
+            let written = file.write_all(content.as_bytes()).and_then(|()| file.sync_data());
+            // Half a file would be taken for somebody's own the next time, and kept.
+            written.map(|()| true).inspect_err(|_| drop(fs::remove_file(path)))
+        }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
         Err(error) => Err(error),
     }

@@ -158,8 +158,10 @@ fn journal_code(error: &JournalError) -> Code {
         JournalError::Held { .. } => Code::RUN_HELD,
         JournalError::Stale(_) => Code::RUN_LOST,
         JournalError::Newer { .. } => Code::JOURNAL_NEWER,
-        JournalError::Full => Code::JOURNAL_FULL,
-        JournalError::Broken(_) => Code::JOURNAL_UNUSABLE,
+        JournalError::Full(_) => Code::JOURNAL_FULL,
+        JournalError::Disk { .. } | JournalError::Damaged(_) | JournalError::Broken(_) => {
+            Code::JOURNAL_UNUSABLE
+        }
     }
 }
 
@@ -178,11 +180,18 @@ fn journal_help(error: &JournalError) -> Option<String> {
             "it was written by a newer `kb` and nothing in it was changed; update `kb` to go on"
                 .to_owned()
         }
-        JournalError::Full => {
+        JournalError::Full(_) => {
             "free some room, then go on with `kb run resume @last`; nothing that was recorded is \
              lost"
                 .to_owned()
         }
-        JournalError::Broken(_) => "`kb doctor` looks at the state folder".to_owned(),
+        JournalError::Disk { .. } => {
+            "look at the disk (`dmesg`, `df`); once it works, `kb run resume @last` goes on from what \
+             was recorded"
+                .to_owned()
+        }
+        JournalError::Damaged(_) | JournalError::Broken(_) => {
+            "`kb doctor` looks at the state folder".to_owned()
+        }
     })
 }

@@ -114,7 +114,7 @@ fn check_blobs(journal: &dyn Journal) {
     let empty = journal.put_blob(b"").unwrap();
     assert_eq!(journal.blob(&empty).unwrap(), b"");
     let missing = journal.blob(&Digest::of(b"never stored"));
-    assert!(matches!(missing, Err(JournalError::Broken(text)) if text.ends_with("is missing")));
+    assert!(matches!(missing, Err(JournalError::Damaged(text)) if text.ends_with("is missing")));
 }
 
 fn check_inbox(journal: &dyn Journal) {
@@ -273,7 +273,7 @@ fn a_damaged_blob_is_refused_and_mended_by_storing_it_again() {
     let file = directory.path().join("blobs").join(&name[..2]).join(&name[2..]);
     std::fs::write(&file, "what was not").unwrap();
     match journal.blob(&digest) {
-        Err(JournalError::Broken(text)) => assert!(text.ends_with("its content has changed")),
+        Err(JournalError::Damaged(text)) => assert!(text.ends_with("its content has changed")),
         other => panic!("{other:?}"),
     }
     journal.put_blob(b"what was said").unwrap();

@@ -1,4 +1,5 @@
-use super::syncer::Syncer;
+use super::schema::Places;
+use super::writer::Writer;
 use crate::journal::{Durability, JournalError};
 use rusqlite::Connection;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,8 +26,9 @@ impl From<rusqlite::Error> for WorkError {
 /// during a sync share the next one, and a lone writer pays for no thread switch.
 pub(super) struct GroupCommit {
     queue: Mutex<Vec<Queued>>,
-    connection: Mutex<Connection>,
-    syncer: Syncer,
+    places: Places,
+    /// Opened for the first write: whoever only reads needs no room on the disk.
+    writer: Mutex<Option<Writer>>,
     full: bool,
 }
 
@@ -36,7 +38,7 @@ struct Queued {
     ticket: Ticket,
 }
 
-type Answer = Result<u64, JournalError>;
+pub(super) type Answer = Result<u64, JournalError>;
 
 #[derive(Clone, Default)]
 struct Ticket(Arc<Mutex<Option<Answer>>>);
@@ -53,8 +55,8 @@ impl Ticket {
 
 impl GroupCommit {
     /// With `full`, every write is durable.
-    pub(super) fn new(connection: Connection, syncer: Syncer, full: bool) -> GroupCommit {
-        GroupCommit { queue: Mutex::default(), connection: Mutex::new(connection), syncer, full }
+    pub(super) fn new(places: Places, full: bool) -> GroupCommit {
+        GroupCommit { queue: Mutex::default(), places, writer: Mutex::default(), full }
     }
 
     /// Does the work in a transaction and returns once it is committed, and synced where durable.
@@ -67,77 +69,51 @@ impl GroupCommit {
         let durable = self.full || durability == Durability::Durable;
         let queued = Queued { work: Box::new(work), durable, ticket: ticket.clone() };
         self.queue.lock().unwrap_or_else(PoisonError::into_inner).push(queued);
-        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(answer) = ticket.take() {
             return answer;
         }
         let batch = std::mem::take(&mut *self.queue.lock().unwrap_or_else(PoisonError::into_inner));
-        self.commit(&connection, batch);
+        self.commit(&mut writer, batch);
         let lost = || Err(JournalError::Broken("the journal lost a write".into()));
         ticket.take().unwrap_or_else(lost)
     }
 
-    fn commit(&self, connection: &Connection, batch: Vec<Queued>) {
+    fn commit(&self, writer: &mut Option<Writer>, batch: Vec<Queued>) {
         let durable = batch.iter().any(|queued| queued.durable);
         let (works, tickets): (Vec<Work>, Vec<Ticket>) =
             batch.into_iter().map(|queued| (queued.work, queued.ticket)).unzip();
-        let done = self
-            .syncer
-            .check()
-            .and_then(|()| transact(connection, works))
-            .and_then(|answers| self.secure(durable).map(|()| answers));
-        match done {
+        let opened = match writer {
+            Some(writer) => Ok(writer),
+            None => Writer::open(&self.places).map(|opened| writer.insert(opened)),
+        };
+        match opened.and_then(|writer| writer.commit(durable, works)) {
             Ok(answers) => {
                 tickets.iter().zip(answers).for_each(|(ticket, answer)| ticket.put(answer));
             }
-            Err(error) => tickets.iter().for_each(|ticket| ticket.put(Err(error.clone()))),
+            Err(error) => {
+                let error = error.explained(&self.places);
+                tickets.iter().for_each(|ticket| ticket.put(Err(error.clone())));
+            }
         }
     }
-
-    fn secure(&self, durable: bool) -> Result<(), JournalError> {
-        if durable {
-            return self.syncer.sync_now();
-        }
-        self.syncer.sync_soon();
-        Ok(())
-    }
-}
-
-fn transact(connection: &Connection, works: Vec<Work>) -> Result<Vec<Answer>, JournalError> {
-    connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-    let mut answers = Vec::with_capacity(works.len());
-    for work in works {
-        match work(connection) {
-            Ok(answer) => answers.push(Ok(answer)),
-            Err(WorkError::Refused(refusal)) => answers.push(Err(refusal)),
-            Err(WorkError::Failed(error)) => return Err(undo(connection, error)),
-        }
-    }
-    match connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([])) {
-        Ok(_) => Ok(answers),
-        Err(error) => Err(undo(connection, error)),
-    }
-}
-
-fn undo(connection: &Connection, error: rusqlite::Error) -> JournalError {
-    // A full disk may have ended the transaction already; then this has nothing to do.
-    let _ = connection.execute_batch("ROLLBACK");
-    error.into()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journal::sqlite::schema::{self, Places};
+    use crate::journal::sqlite::schema;
 
     #[test]
     fn a_full_disk_undoes_the_whole_transaction_and_says_so() {
         let directory = tempfile::tempdir().unwrap();
         let places = Places::of(directory.path());
         schema::prepare(&places).unwrap();
-        let connection = schema::open_writer(&places).unwrap();
-        connection.execute_batch("CREATE TABLE t (x); PRAGMA max_page_count = 20;").unwrap();
-        let group = GroupCommit::new(connection, Syncer::start(&places.wal).unwrap(), false);
+        let group = GroupCommit::new(places, false);
+        let write = |sql: &'static str| {
+            group.write(Durability::Ordered, move |c| Ok(c.execute_batch(sql).map(|()| 0)?))
+        };
+        write("CREATE TABLE t (x); PRAGMA max_page_count = 20;").unwrap();
         let insert = |bytes: usize| {
             group.write(Durability::Ordered, move |c| {
                 c.execute("INSERT INTO t VALUES ('small')", [])?;
@@ -145,27 +121,12 @@ mod tests {
             })
         };
         assert_eq!(insert(100), Ok(1));
-        assert_eq!(insert(10 << 20), Err(JournalError::Full));
+        let full = Err(JournalError::Full(Some(directory.path().to_owned())));
+        assert_eq!(insert(10 << 20), full);
         assert_eq!(insert(100), Ok(1));
         let rows = group.write(Durability::Ordered, |c| {
             Ok(c.query_row("SELECT count(*) FROM t", [], |row| row.get::<_, i64>(0))? as u64)
         });
         assert_eq!(rows, Ok(4));
-    }
-
-    #[test]
-    fn a_refusal_leaves_the_rest_of_its_transaction() {
-        let connection = Connection::open_in_memory().unwrap();
-        connection.execute_batch("CREATE TABLE t (x)").unwrap();
-        let works: Vec<Work> = vec![
-            Box::new(|c| Ok(c.execute("INSERT INTO t VALUES (1)", [])? as u64)),
-            Box::new(|_| Err(WorkError::Refused(JournalError::NoRun("x".into())))),
-            Box::new(|c| {
-                Ok(c.query_row("SELECT count(*) FROM t", [], |r| r.get::<_, i64>(0))? as u64)
-            }),
-        ];
-        let answers = transact(&connection, works).unwrap();
-        assert_eq!(answers, [Ok(1), Err(JournalError::NoRun("x".into())), Ok(1)]);
-        assert!(connection.is_autocommit());
     }
 }

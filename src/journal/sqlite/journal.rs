@@ -1,6 +1,5 @@
 use super::group_commit::GroupCommit;
 use super::schema::{self, Places};
-use super::syncer::Syncer;
 use super::{large, read, write};
 use crate::definition::SyncMode;
 use crate::journal::blob_store::BlobStore;
@@ -33,14 +32,12 @@ impl SqliteJournal {
     /// every write is durable.
     pub fn open(dir: &Path, sync: SyncMode) -> Result<Self, JournalError> {
         let places = Places::of(dir);
-        schema::prepare(&places)?;
-        let connection = schema::open_writer(&places)?;
-        let syncer = Syncer::start(&places.wal)?;
+        schema::prepare(&places).map_err(|error| error.explained(&places))?;
         Ok(SqliteJournal {
             holds: Holds::new(places.locks.clone()),
             blobs: BlobStore::new(places.blobs.clone()),
             readers: Mutex::default(),
-            writer: GroupCommit::new(connection, syncer, sync == SyncMode::Full),
+            writer: GroupCommit::new(places.clone(), sync == SyncMode::Full),
             chains: Mutex::default(),
             places,
         })
@@ -81,9 +78,9 @@ impl SqliteJournal {
         let idle = readers().pop();
         let connection = match idle {
             Some(connection) => connection,
-            None => schema::open_reader(&self.places)?,
+            None => schema::open_reader(&self.places).map_err(|e| e.explained(&self.places))?,
         };
-        let found = query(&connection)?;
+        let found = query(&connection).map_err(|error| error.explained(&self.places))?;
         readers().push(connection);
         Ok(found)
     }

@@ -10,37 +10,72 @@ mod read;
 mod schema;
 mod syncer;
 mod write;
+mod writer;
 
 pub use journal::SqliteJournal;
 
 use super::JournalError;
+use super::error::is_for_want_of_room;
 use rusqlite::ErrorCode;
-
-/// An I/O failure for want of room for the shared memory file (`SQLITE_IOERR_SHMSIZE`).
-const NO_ROOM_FOR_SHARED_MEMORY: i32 = 4874;
+use schema::Places;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
 
 impl From<rusqlite::Error> for JournalError {
     fn from(error: rusqlite::Error) -> Self {
+        let disk =
+            |what: &str| JournalError::Disk { what: format!("{what}: {error}"), folder: None };
         let text = match error.sqlite_error_code() {
-            Some(ErrorCode::DiskFull) => return JournalError::Full,
-            Some(ErrorCode::SystemIoFailure)
-                if error.sqlite_extended_error_code() == Some(NO_ROOM_FOR_SHARED_MEMORY) =>
-            {
-                return JournalError::Full;
-            }
+            Some(ErrorCode::DiskFull) => return JournalError::Full(None),
+            Some(ErrorCode::SystemIoFailure) => return disk("the disk of the journal fails"),
+            Some(ErrorCode::CannotOpen) => return disk("the journal cannot be opened"),
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
                 format!("the journal file is damaged: {error}")
             }
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
                 format!("the journal cannot be written: {error}")
             }
-            Some(ErrorCode::CannotOpen) => format!("the journal cannot be opened: {error}"),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                 "another process keeps the journal locked".to_owned()
             }
-            Some(ErrorCode::SystemIoFailure) => format!("the disk of the journal fails: {error}"),
             _ => format!("the journal fails: {error}"),
         };
         JournalError::Broken(text)
     }
+}
+
+impl JournalError {
+    /// The same, with the folder that it is about. SQLite knows one cause for want of room, where
+    /// the system has more (quotas, limits of size, shared memory): what it calls a failure of the
+    /// disk is tried out.
+    fn explained(self, places: &Places) -> JournalError {
+        let folder = Some(places.directory.clone());
+        match self {
+            JournalError::Full(None) => JournalError::Full(folder),
+            JournalError::Disk { what, folder: None } => match try_room(places) {
+                Err(error) if is_for_want_of_room(&error) => JournalError::Full(folder),
+                _ => JournalError::Disk { what, folder },
+            },
+            other => other,
+        }
+    }
+}
+
+/// As much as a page of shared memory takes.
+const ROOM: usize = 64 << 10;
+
+/// Writes a little where the journal would go on, and takes it back.
+fn try_room(places: &Places) -> io::Result<()> {
+    let length = |path| fs::metadata(path).map_or(0, |file| file.len());
+    let end = length(&places.database).max(length(&places.wal));
+    let path = places.directory.join(format!(".room-{}", std::process::id()));
+    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path);
+    let tried = file.and_then(|mut file| {
+        file.seek(SeekFrom::Start(end))?;
+        file.write_all(&[0; ROOM])?;
+        file.sync_data()
+    });
+    let _ = fs::remove_file(&path);
+    tried
 }

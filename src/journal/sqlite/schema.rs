@@ -1,7 +1,9 @@
 use crate::journal::JournalError;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -76,6 +78,7 @@ pub(super) fn base_position(number: i64) -> i64 {
 }
 
 /// The files of a journal's folder.
+#[derive(Debug, Clone)]
 pub(super) struct Places {
     pub(super) directory: PathBuf,
     pub(super) database: PathBuf,
@@ -158,6 +161,7 @@ fn migrate(places: &Places) -> Result<(), JournalError> {
 /// Makes the database under another name first: whoever is killed on the way leaves no journal
 /// rather than half of one. Who calls this holds the lock.
 fn create(places: &Places) -> Result<(), JournalError> {
+    sync_names(&places.directory)?;
     let unfinished = places.directory.join(".new-journal.sqlite3");
     // Beside what such a one left, a log without its database: it belongs to none that is to come.
     for (database, ends) in [
@@ -197,7 +201,22 @@ fn fill(database: &Path) -> Result<(), JournalError> {
     connection.close().map_err(|(_, error)| error.into())
 }
 
-/// A connection that writes. Commits are not synced by SQLite; `Syncer` is the one who does it.
+/// Makes sure that the folder is found again after a power cut. Any of those above it may be new,
+/// and whoever made it may not have lived to do this.
+fn sync_names(directory: &Path) -> Result<(), JournalError> {
+    for folder in directory.ancestors() {
+        let synced = File::open(folder).and_then(|folder| folder.sync_all());
+        match synced {
+            Ok(()) => {}
+            // Somebody else's folder, whose names are not ours to care for.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+            Err(error) => return Err(JournalError::of_file("sync", folder, &error)),
+        }
+    }
+    Ok(())
+}
+
+/// A connection that writes; [`super::writer::Writer`] says which commits SQLite syncs.
 pub(super) fn open_writer(places: &Places) -> Result<Connection, JournalError> {
     writer_of(&places.database)
 }
@@ -223,5 +242,50 @@ pub(super) fn open_reader(places: &Places) -> Result<Connection, JournalError> {
     let connection = Connection::open_with_flags(&places.database, flags)?;
     connection.busy_timeout(BUSY)?;
     connection.execute_batch("PRAGMA trusted_schema = OFF;")?;
-    Ok(connection)
+    match can_read(&connection) {
+        Err(error) if is_for_want_of_memory(&error) => {
+            drop(connection);
+            open_without_room(places).or(Err(error.into()))
+        }
+        // Whatever else there is, whoever reads will hear of it.
+        _ => Ok(connection),
+    }
+}
+
+fn can_read(connection: &Connection) -> rusqlite::Result<()> {
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
+}
+
+/// Whether shared memory is what could not be had.
+fn is_for_want_of_memory(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{CannotOpen, DiskFull, SystemIoFailure};
+    matches!(error.sqlite_error_code(), Some(CannotOpen | DiskFull | SystemIoFailure))
+}
+
+/// A reader where the disk has no room for the memory that connections share. Nobody shares it then:
+/// either this connection is alone and keeps it for itself, or nothing waits in the WAL.
+fn open_without_room(places: &Places) -> rusqlite::Result<Connection> {
+    let alone = || {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&places.database, flags)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        connection.execute_batch("PRAGMA locking_mode = EXCLUSIVE; PRAGMA query_only = ON;")?;
+        can_read(&connection).map(|()| connection)
+    };
+    alone().or_else(|error| {
+        if std::fs::metadata(&places.wal).is_ok_and(|wal| wal.len() > 0) {
+            return Err(error);
+        }
+        let path = percent_encoding::utf8_percent_encode(
+            &places.database.to_string_lossy(),
+            percent_encoding::NON_ALPHANUMERIC,
+        )
+        .to_string();
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_URI;
+        let address = format!("file:{path}?immutable=1");
+        let connection = Connection::open_with_flags(address, flags)?;
+        can_read(&connection).map(|()| connection)
+    })
 }

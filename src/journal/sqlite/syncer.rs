@@ -9,7 +9,8 @@ use std::time::Duration;
 /// the promised 50 ms.
 const DELAY: Duration = Duration::from_millis(25);
 
-/// Brings commits from the WAL onto the disk: at once where asked, else soon, in the background.
+/// Brings ordered commits from the WAL onto the disk soon, in the background, and remembers that the
+/// disk has failed.
 pub(super) struct Syncer {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -17,6 +18,9 @@ pub(super) struct Syncer {
 
 struct Shared {
     wal: PathBuf,
+    /// Held while a background sync is under way. One open file for all of them: the kernel tells
+    /// each open file once of a write that failed, whoever asked for that write.
+    file: Mutex<Option<File>>,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -32,12 +36,29 @@ impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Syncs, and notes a failure before anybody can believe a later sync.
+    fn sync(&self) {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = match &*file {
+            Some(open) => open.sync_data(),
+            None => File::open(&self.wal).and_then(|open| file.insert(open).sync_data()),
+        };
+        if let Err(error) = result {
+            let mut state = self.lock();
+            state.failed.get_or_insert(JournalError::of_file("sync", &self.wal, &error));
+        }
+    }
 }
 
 impl Syncer {
     pub(super) fn start(wal: &Path) -> Result<Syncer, JournalError> {
-        let shared =
-            Arc::new(Shared { wal: wal.into(), state: Mutex::default(), changed: Condvar::new() });
+        let shared = Arc::new(Shared {
+            wal: wal.into(),
+            file: Mutex::default(),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        });
         let theirs = shared.clone();
         let thread = std::thread::Builder::new()
             .name("kb-sync".into())
@@ -46,21 +67,23 @@ impl Syncer {
         Ok(Syncer { shared, thread: Some(thread) })
     }
 
-    /// Whether a background sync has failed. After that nothing more is promised: what the system
-    /// could not write once it may drop silently.
+    /// Whether the disk has failed. After that nothing more is promised: what the system could not
+    /// write once it may drop silently, and say that all is well when it is asked again.
     pub(super) fn check(&self) -> Result<(), JournalError> {
         self.shared.lock().failed.clone().map_or(Ok(()), Err)
     }
 
-    /// Everything committed is on the disk when this returns.
-    pub(super) fn sync_now(&self) -> Result<(), JournalError> {
-        let result = sync(&self.shared.wal);
+    /// The disk has failed.
+    pub(super) fn fail(&self, error: &JournalError) {
+        self.shared.lock().failed.get_or_insert(error.clone());
+    }
+
+    /// SQLite has synced all that was committed; whether a background sync under way did not fail.
+    pub(super) fn settle(&self) -> Result<(), JournalError> {
+        drop(self.shared.file.lock().unwrap_or_else(PoisonError::into_inner));
         let mut state = self.shared.lock();
-        match &result {
-            Ok(()) => state.unsynced = false,
-            Err(error) => state.failed = Some(error.clone()),
-        }
-        result
+        state.unsynced = false;
+        state.failed.clone().map_or(Ok(()), Err)
     }
 
     /// Something was committed; it will be on the disk within 50 ms.
@@ -85,21 +108,13 @@ fn sync_in_background(shared: &Shared) {
         }
         if std::mem::take(&mut state.unsynced) {
             drop(state);
-            let result = sync(&shared.wal);
+            shared.sync();
             state = shared.lock();
-            state.failed = state.failed.take().or(result.err());
         }
         if state.closing {
             return;
         }
     }
-}
-
-/// By path and anew each time: the WAL has no locks that closing a file could lose, unlike the
-/// database itself.
-fn sync(wal: &Path) -> Result<(), JournalError> {
-    let synced = File::open(wal).and_then(|file| file.sync_data());
-    synced.map_err(|error| JournalError::of_file("sync", wal, &error))
 }
 
 impl Drop for Syncer {

@@ -3,7 +3,6 @@ use std::path::{Path, PathBuf};
 /// One thing that was done to the files, or said, in its order.
 #[derive(Debug, Clone)]
 pub(crate) struct Record {
-    pub(crate) pid: u32,
     pub(crate) thread: u32,
     /// The monotonic clock.
     pub(crate) nanoseconds: u64,
@@ -52,7 +51,7 @@ fn split(bytes: &[u8]) -> Option<(Record, &[u8])> {
     let end = bytes.iter().position(|byte| *byte == b'\n')?;
     let head = std::str::from_utf8(&bytes[..end]).expect("a record's head is text");
     let parts: Vec<&str> = head.splitn(7, ' ').collect();
-    let [pid, thread, nanoseconds, op, offset, length, path] = parts[..] else {
+    let [_process, thread, nanoseconds, op, offset, length, path] = parts[..] else {
         panic!("`{head}` is no record");
     };
     let length: usize = length.parse().unwrap();
@@ -73,7 +72,6 @@ fn split(bytes: &[u8]) -> Option<(Record, &[u8])> {
         other => panic!("`{other}` is no operation"),
     };
     let record = Record {
-        pid: pid.parse().unwrap(),
         thread: thread.parse().unwrap(),
         nanoseconds: nanoseconds.parse().unwrap(),
         op,

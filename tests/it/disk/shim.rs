@@ -72,12 +72,6 @@ impl Fault {
         self.with("KB_FAULT_AT", n).with("KB_FAULT_DO", deed.name())
     }
 
-    /// Does it at each call with this chance in 1000.
-    pub(crate) fn chance(self, per_mille: u32, seed: u64, deed: Deed) -> Fault {
-        let fault = self.with("KB_FAULT_CHANCE", per_mille).with("KB_FAULT_SEED", seed);
-        fault.with("KB_FAULT_DO", deed.name())
-    }
-
     /// From the chosen call on, always.
     pub(crate) fn from_there_on(self) -> Fault {
         self.with("KB_FAULT_TIMES", 0)

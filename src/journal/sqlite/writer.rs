@@ -1,0 +1,158 @@
+use super::group_commit::{Answer, Work, WorkError};
+use super::schema::{self, Places};
+use super::syncer::Syncer;
+use crate::journal::JournalError;
+use rusqlite::wal::CheckpointMode;
+use rusqlite::{Connection, ErrorCode, MAIN_DB};
+use std::fs::{self, File};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+/// How many pages the WAL may have before they are brought into the database.
+const CHECKPOINT_PAGES: i32 = 1000;
+
+/// The connection that writes, and what is known of its disk.
+pub(super) struct Writer {
+    connection: Connection,
+    syncer: Syncer,
+    /// Pages of the WAL after the last commit.
+    pages: Arc<AtomicI32>,
+    /// Whether SQLite now syncs each commit, before anybody can see it.
+    durable: bool,
+}
+
+impl Writer {
+    /// Opens it, and makes safe what others may have left unsafe: the names of the files, and what
+    /// a process that is no more wrote to the WAL and could not sync. A later sync would not tell.
+    pub(super) fn open(places: &Places) -> Result<Writer, JournalError> {
+        let left = fs::metadata(&places.wal).is_ok_and(|wal| wal.len() > 0);
+        let mut connection = schema::open_writer(places)?;
+        let directory = &places.directory;
+        let synced = File::open(directory).and_then(|directory| directory.sync_all());
+        synced.map_err(|error| JournalError::of_file("sync", directory, &error))?;
+        if left {
+            checkpoint(&connection)?;
+        }
+        let pages = Arc::new(AtomicI32::new(0));
+        let seen = pages.clone();
+        // In place of SQLite's own checkpoints, which tell nobody that a sync has failed.
+        connection.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages| {
+            seen.store(pages, Ordering::Relaxed);
+            Ok(())
+        }))?;
+        let syncer = Syncer::start(&places.wal)?;
+        Ok(Writer { connection, syncer, pages, durable: false })
+    }
+
+    /// All of this in one transaction. What comes back is committed, and safe where it is durable.
+    pub(super) fn commit(
+        &mut self,
+        durable: bool,
+        works: Vec<Work>,
+    ) -> Result<Vec<Answer>, JournalError> {
+        self.syncer.check()?;
+        self.set_durable(durable)?;
+        let answers = self.transact(works)?;
+        match durable {
+            true => self.syncer.settle()?,
+            false => self.syncer.sync_soon(),
+        }
+        if self.pages.load(Ordering::Relaxed) >= CHECKPOINT_PAGES {
+            // What was committed stays true whatever happens here; only the next may be refused.
+            let _ = checkpoint(&self.connection).map_err(|error| self.broken(error));
+        }
+        Ok(answers)
+    }
+
+    fn set_durable(&mut self, durable: bool) -> Result<(), JournalError> {
+        if durable != self.durable {
+            let level = if durable { "FULL" } else { "NORMAL" };
+            self.connection.execute_batch(&format!("PRAGMA synchronous = {level}"))?;
+            self.durable = durable;
+        }
+        Ok(())
+    }
+
+    fn transact(&self, works: Vec<Work>) -> Result<Vec<Answer>, JournalError> {
+        let connection = &self.connection;
+        let begun = connection.prepare_cached("BEGIN IMMEDIATE").and_then(|mut b| b.execute([]));
+        begun.map_err(|error| self.broken(error))?;
+        let mut answers = Vec::with_capacity(works.len());
+        for work in works {
+            match work(connection) {
+                Ok(answer) => answers.push(Ok(answer)),
+                Err(WorkError::Refused(refusal)) => answers.push(Err(refusal)),
+                Err(WorkError::Failed(error)) => return Err(self.undo(error)),
+            }
+        }
+        match connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([])) {
+            Ok(_) => Ok(answers),
+            Err(error) => Err(self.undo(error)),
+        }
+    }
+
+    fn undo(&self, error: rusqlite::Error) -> JournalError {
+        // A full disk may have ended the transaction already; then this has nothing to do.
+        let _ = self.connection.execute_batch("ROLLBACK");
+        self.broken(error)
+    }
+
+    /// A disk that failed is not believed again; one that is full may have room later.
+    fn broken(&self, error: rusqlite::Error) -> JournalError {
+        let error = JournalError::from(error);
+        if matches!(error, JournalError::Disk { .. }) {
+            self.syncer.fail(&error);
+        }
+        error
+    }
+}
+
+/// Brings what is in the WAL into the database, as far as nobody reads it.
+fn checkpoint(connection: &Connection) -> rusqlite::Result<()> {
+    match connection.wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::PASSIVE) {
+        // Somebody else is doing it.
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(()),
+        done => done.map(|_| ()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_leaves_the_rest_of_its_transaction() {
+        let directory = tempfile::tempdir().unwrap();
+        let places = Places::of(directory.path());
+        schema::prepare(&places).unwrap();
+        let mut writer = Writer::open(&places).unwrap();
+        writer.connection.execute_batch("CREATE TABLE t (x)").unwrap();
+        let works: Vec<Work> = vec![
+            Box::new(|c| Ok(c.execute("INSERT INTO t VALUES (1)", [])? as u64)),
+            Box::new(|_| Err(WorkError::Refused(JournalError::NoRun("x".into())))),
+            Box::new(|c| {
+                Ok(c.query_row("SELECT count(*) FROM t", [], |r| r.get::<_, i64>(0))? as u64)
+            }),
+        ];
+        let answers = writer.commit(false, works).unwrap();
+        assert_eq!(answers, [Ok(1), Err(JournalError::NoRun("x".into())), Ok(1)]);
+        assert!(writer.connection.is_autocommit());
+    }
+
+    #[test]
+    fn a_long_wal_is_brought_into_the_database() {
+        let directory = tempfile::tempdir().unwrap();
+        let places = Places::of(directory.path());
+        schema::prepare(&places).unwrap();
+        let mut writer = Writer::open(&places).unwrap();
+        writer.connection.execute_batch("CREATE TABLE t (x)").unwrap();
+        let before = fs::metadata(&places.database).unwrap().len();
+        for _ in 0..4 {
+            let work: Work =
+                Box::new(|c| Ok(c.execute("INSERT INTO t VALUES (zeroblob(2000000))", [])? as u64));
+            writer.commit(false, vec![work]).unwrap();
+        }
+        assert!(fs::metadata(&places.database).unwrap().len() > before + 4_000_000);
+        assert!(fs::metadata(&places.wal).unwrap().len() < 8_000_000, "the WAL begins anew");
+    }
+}

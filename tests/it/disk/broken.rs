@@ -1,0 +1,159 @@
+//! Calls that fail: with an I/O error, or for want of room, at each place where a run reads or writes.
+
+use super::device::{Device, Dice};
+use super::power_cut::{acknowledged, opens};
+use super::scenario::{End, Scenario, integrity, succeeded};
+use super::{Deed, Fault, Op, Record, read_log};
+use crate::proof;
+use crate::scratch::Said;
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What a fault is held to, whatever it was: an error that says what and how to mend it, nothing
+/// acknowledged that is not stored, and a run that comes to the same end without doing anything twice.
+#[track_caller]
+pub(super) fn holds(
+    scenario: &Scenario,
+    said: &Said,
+    reference: &End,
+    codes: &[&str],
+    readable: bool,
+) {
+    let at = format!("{}\n{}", said.err, said.out);
+    if said.code != 0 {
+        assert_eq!(said.code, 5, "{at}");
+        assert!(codes.iter().any(|code| said.err.contains(&format!("error[{code}]"))), "{at}");
+        assert!(said.err.contains("help:"), "{at}");
+    }
+    let stored = scenario.kb(&["run", "events", "@last"]);
+    if readable {
+        assert!([0, 4].contains(&stored.code), "{stored:?} after {at}");
+    }
+    let known: BTreeSet<&str> = stored.out.lines().collect();
+    for line in said.out.lines().filter(|_| stored.code == 0) {
+        assert!(known.contains(line), "was said and is not stored: {line}\n{at}");
+    }
+    assert!(stored.code == 0 || said.out.is_empty(), "{stored:?} after {at}");
+    assert!(said.code != 0 || said.out.contains("\"run:end\""), "{at}");
+    let done = succeeded(&stored.out);
+    let before = scenario.ledger();
+    let end = scenario.finish();
+    assert_eq!(integrity(&scenario.journal()), "ok", "{at}");
+    assert_eq!(&end, reference, "{at}");
+    for (step, count) in scenario.ledger() {
+        let earlier = before.get(&step).copied().unwrap_or(0);
+        let allowed = if done.contains(&step) { earlier } else { earlier + 1 };
+        assert!(count <= allowed && count <= 2, "{step} began {count} times\n{at}");
+    }
+}
+
+/// A scenario, what its run comes to, and how many calls of these kinds it makes.
+fn reference(ops: &str) -> (Scenario, End, usize) {
+    let scenario = Scenario::new();
+    let log = scenario.state.with_extension("log");
+    let fault = Fault::below(&scenario.state).ops(ops).log(&log);
+    scenario.kb_with(&Scenario::RUN, |command| fault.on(command)).code(0);
+    let count = read_log(&log).iter().filter(|record| is_counted(record)).count();
+    let end = scenario.end();
+    (scenario, end, count)
+}
+
+fn is_counted(record: &Record) -> bool {
+    !matches!(record.op, Op::Said(_) | Op::Synced | Op::Unsynced)
+}
+
+/// Runs it with a fault; whether that stopped the run.
+fn fails_with(scenario: &Scenario, end: &End, fault: &Fault, codes: &[&str]) -> bool {
+    scenario.forget();
+    let log = scenario.state.with_extension("log");
+    let _ = std::fs::remove_file(&log);
+    let fault = fault.clone().log(&log);
+    let said = scenario.kb_with(&Scenario::RUN, |command| fault.on(command));
+    let records = read_log(&log);
+    if said.code == 0 {
+        // Whatever failed, what was acknowledged is safe.
+        let mut device = Device::new(&scenario.state.canonicalize().unwrap());
+        records.iter().for_each(|record| device.apply(record));
+        let said = acknowledged(&records, 0);
+        opens(&device, &said, &mut Dice(1), false, &scenario.state.with_extension("cut"));
+    }
+    holds(scenario, &said, end, codes, true);
+    said.code != 0
+}
+
+/// Tries each point, all of them, and says which did not hold; how often the answer was yes.
+#[track_caller]
+pub(super) fn at_each(points: &[usize], mut holds: impl FnMut(usize) -> bool) -> usize {
+    let (mut yes, mut broken) = (0, Vec::new());
+    for n in points {
+        match catch_unwind(AssertUnwindSafe(|| holds(*n))) {
+            Ok(answer) => yes += usize::from(answer),
+            Err(_) => broken.push(*n),
+        }
+    }
+    let (count, all) = (broken.len(), points.len());
+    assert!(broken.is_empty(), "{count} of {all} points do not hold: {broken:?}");
+    yes
+}
+
+/// Points spread over a range, the first and the last among them.
+pub(super) fn spread(count: usize, amount: usize) -> Vec<usize> {
+    let amount = amount.min(count);
+    (0..amount).map(|n| 1 + n * (count - 1) / (amount - 1).max(1)).collect()
+}
+
+const WRITES: &str = "write,truncate,create,mkdir,rename,unlink";
+
+#[test]
+fn an_io_error_at_any_write_is_said_and_the_run_goes_on_later() {
+    let (scenario, end, count) = reference(WRITES);
+    let points = spread(count, proof::amount("KB_EIO", 2, 300));
+    let stopped = at_each(&points, |n| {
+        let fault = Fault::below(&scenario.state).ops(WRITES).at(n, Deed::Eio);
+        fails_with(&scenario, &end, &fault, &["KB0801"])
+    });
+    let figures = [("points", points.len()), ("runs stopped and gone on with", stopped)];
+    proof::record("broken disk: each write", None, figures);
+}
+
+/// A sync that failed is never asked again and believed: the pages may be marked as clean, and be gone.
+#[test]
+fn after_a_sync_that_failed_nothing_more_is_acknowledged() {
+    let (scenario, end, count) = reference("sync");
+    let points = spread(count, proof::amount("KB_EIO", 2, count));
+    let stopped = at_each(&points, |n| {
+        let fault = Fault::below(&scenario.state).ops("sync").at(n, Deed::Eio);
+        fails_with(&scenario, &end, &fault, &["KB0801"])
+    });
+    let figures = [("points", points.len()), ("runs stopped and gone on with", stopped)];
+    proof::record("broken disk: each sync", None, figures);
+}
+
+#[test]
+fn an_io_error_at_any_read_is_said_and_the_run_goes_on_later() {
+    let (scenario, end, _) = reference("sync");
+    // How often a run reads is not in the log: points beyond the last do nothing.
+    let points = spread(120, proof::amount("KB_EIO", 1, 120));
+    let stopped = at_each(&points, |n| {
+        let fault = Fault::below(&scenario.state).ops("read").at(n, Deed::Eio);
+        fails_with(&scenario, &end, &fault, &["KB0801"])
+    });
+    let figures = [("points", points.len()), ("runs stopped and gone on with", stopped)];
+    proof::record("broken disk: each read", None, figures);
+}
+
+/// The second way to a full disk, exact to the call: from there on nothing has room.
+#[test]
+fn no_room_from_any_write_on_is_said_and_the_run_goes_on_when_there_is() {
+    let (scenario, end, count) = reference(WRITES);
+    let deeds = [Deed::Enospc, Deed::Short, Deed::Edquot, Deed::Efbig];
+    let amount = proof::amount("KB_ENOSPC", 2, 300);
+    let points = spread(count, amount);
+    let stopped = at_each(&points, |n| {
+        let growing = "write,create,mkdir";
+        let fault = Fault::below(&scenario.state).ops(growing).at(n, deeds[n % 4]).from_there_on();
+        fails_with(&scenario, &end, &fault, &["KB0802"])
+    });
+    let figures = [("points", points.len()), ("runs stopped and gone on with", stopped)];
+    proof::record("full disk: each write by ENOSPC, EDQUOT, EFBIG and half a write", None, figures);
+}
