@@ -263,7 +263,7 @@ impl Dispatcher {
         }
         let taken = std::mem::take(&mut self.taken);
         if !taken.is_empty() {
-            self.parts.journal.taken(&self.setup.run, &taken)?;
+            self.parts.journal.taken(&self.setup.run, self.setup.epoch, &taken)?;
         }
         for ack in acks {
             let _ = ack.send(Ok(()));

@@ -1,7 +1,7 @@
 //! What other processes leave for a run's holder: cancellations and answers.
 
 use super::dispatcher::Dispatcher;
-use super::setup::EngineError;
+use super::setup::{EngineError, Setup};
 use crate::run::{Input, InstanceIx, StepStatus};
 use crate::value::Json;
 
@@ -26,7 +26,10 @@ impl Dispatcher {
             // The item is taken with the last of what came of it; with nothing, now.
             match self.inputs.iter_mut().skip(before).next_back() {
                 Some(waiting) => waiting.inbox = Some(item.id),
-                None => self.parts.journal.taken(&self.setup.run, &[item.id])?,
+                None => {
+                    let Setup { run, epoch, .. } = &self.setup;
+                    self.parts.journal.taken(run, *epoch, &[item.id])?;
+                }
             }
         }
         Ok(())

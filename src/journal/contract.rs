@@ -44,8 +44,9 @@ pub trait Journal: Send + Sync {
     fn post(&self, run: &RunId, key: &str, kind: &str, body: Json) -> Result<(), JournalError>;
     /// What was left and not taken yet, oldest first.
     fn inbox(&self, run: &RunId) -> Result<Vec<InboxItem>, JournalError>;
-    /// Marks items as taken; call it after the events they became are stored.
-    fn taken(&self, run: &RunId, ids: &[i64]) -> Result<(), JournalError>;
+    /// Marks items as taken; call it after the events they became are stored. Refused for a stale
+    /// holder: what was left is for the one who can act on it.
+    fn taken(&self, run: &RunId, epoch: u64, ids: &[i64]) -> Result<(), JournalError>;
     /// Whether a process holds the run now.
     fn is_held(&self, run: &RunId) -> Result<bool, JournalError>;
 }

@@ -23,7 +23,7 @@ pub(super) struct Holds {
 
 struct Hold {
     epoch: u64,
-    _locked: File,
+    locked: File,
 }
 
 impl Holds {
@@ -49,11 +49,11 @@ impl Holds {
         let locked = self.lock(run, &path)?;
         match claim() {
             Ok(epoch) => {
-                self.held().insert(run.clone(), Hold { epoch, _locked: locked });
+                self.held().insert(run.clone(), Hold { epoch, locked });
                 Ok(epoch)
             }
             Err(error) => {
-                let _ = std::fs::remove_file(&path);
+                remove(&locked, &path);
                 Err(error)
             }
         }
@@ -80,9 +80,9 @@ impl Holds {
     /// Lets go of the run, if it is held under this epoch.
     pub(super) fn release(&self, run: &RunId, epoch: u64) {
         let mut held = self.held();
-        if held.get(run).is_some_and(|hold| hold.epoch == epoch) {
-            // Removed while it is locked: who has opened it meanwhile sees that it is gone.
-            let _ = std::fs::remove_file(self.path(run));
+        let path = self.path(run);
+        if let Some(hold) = held.get(run).filter(|hold| hold.epoch == epoch) {
+            remove(&hold.locked, &path);
             held.remove(run);
         }
     }
@@ -113,14 +113,22 @@ impl Holds {
 
 impl Drop for Holds {
     fn drop(&mut self) {
-        for run in self.held().keys() {
-            let _ = std::fs::remove_file(self.path(run));
+        for (run, hold) in self.held().iter() {
+            remove(&hold.locked, &self.path(run));
         }
     }
 }
 
 fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+}
+
+/// Removes a lock file while it is locked, so that who has opened it meanwhile sees that it is gone.
+/// Where the lock was lost, another holder's file is there by now, and stays.
+fn remove(locked: &File, path: &Path) {
+    if is_still_at(locked, path) {
+        let _ = std::fs::remove_file(path);
+    }
 }
 
 fn is_still_at(file: &File, path: &Path) -> bool {

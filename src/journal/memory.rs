@@ -186,8 +186,13 @@ impl Journal for MemoryJournal {
         Ok(self.lock().find(run)?.inbox.clone())
     }
 
-    fn taken(&self, run: &RunId, ids: &[i64]) -> Result<(), JournalError> {
-        self.lock().find(run)?.inbox.retain(|item| !ids.contains(&item.id));
+    fn taken(&self, run: &RunId, epoch: u64, ids: &[i64]) -> Result<(), JournalError> {
+        let mut contents = self.lock();
+        let stored = contents.find(run)?;
+        if !stored.held || stored.row.epoch != epoch {
+            return Err(JournalError::Stale(run.to_string()));
+        }
+        stored.inbox.retain(|item| !ids.contains(&item.id));
         Ok(())
     }
 

@@ -126,12 +126,12 @@ fn check_inbox(journal: &dyn Journal) {
     let items = journal.inbox(&run).unwrap();
     let said: Vec<_> = items.iter().map(|item| (item.kind.as_str(), item.body.clone())).collect();
     assert_eq!(said, [("cancel", json!({"by": "me"})), ("approve", json!({"step": "deploy"}))]);
-    journal.taken(&run, &[items[0].id]).unwrap();
+    journal.taken(&run, 1, &[items[0].id]).unwrap();
     assert_eq!(journal.inbox(&run).unwrap(), items[1..]);
     journal.post(&run, "k1", "cancel", json!({"by": "late"})).unwrap();
     assert_eq!(journal.inbox(&run).unwrap(), items[1..], "a taken key stays taken");
     let others = journal.inbox(&id("r-two")).unwrap();
-    journal.taken(&run, &[others[0].id]).unwrap();
+    journal.taken(&run, 1, &[others[0].id]).unwrap();
     assert_eq!(journal.inbox(&id("r-two")).unwrap(), others, "each run takes its own");
     let none = journal.post(&id("r-none"), "k", "cancel", json!(null));
     assert_eq!(none, Err(JournalError::NoRun("r-none".into())));
@@ -161,6 +161,10 @@ fn check_holding<J: Journal>(journal: J, lose: impl Fn(J) -> J) {
     assert!(!journal.is_held(&run).unwrap());
     assert_eq!(append(&journal, "r-one", 2, 4, &[]), Err(JournalError::Stale("r-one".into())));
     assert_eq!(journal.take(&run), Ok(3));
+    let left = journal.inbox(&run).unwrap();
+    let stale = journal.taken(&run, 2, &[left[0].id]);
+    assert_eq!(stale, Err(JournalError::Stale("r-one".into())), "what is left is not its own");
+    assert_eq!(journal.inbox(&run).unwrap(), left);
 
     let (at, durable) = (Timestamp(99), Durability::Durable);
     journal.append(&run, 3, 4, at, &[started(4)], RunStatus::Failed, durable).unwrap();

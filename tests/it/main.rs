@@ -26,6 +26,7 @@ mod run;
 mod run_commands;
 mod scratch;
 mod secrets;
+mod sharing;
 mod shipped;
 mod simulate;
 mod specialist;

@@ -209,9 +209,10 @@ impl Journal for SqliteJournal {
         self.read(|connection| read::inbox(connection, run))
     }
 
-    fn taken(&self, run: &RunId, ids: &[i64]) -> Result<(), JournalError> {
+    fn taken(&self, run: &RunId, epoch: u64, ids: &[i64]) -> Result<(), JournalError> {
         let (run, ids) = (run.clone(), ids.to_vec());
-        self.writer.write(Durability::Ordered, move |c| write::taken(c, &run, &ids)).map(|_| ())
+        let mark = move |c: &Connection| write::taken(c, &run, epoch, &ids);
+        self.writer.write(Durability::Ordered, mark).map(|_| ())
     }
 
     fn is_held(&self, run: &RunId) -> Result<bool, JournalError> {

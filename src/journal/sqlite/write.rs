@@ -150,8 +150,19 @@ pub(super) fn post(
     Ok(0)
 }
 
-pub(super) fn taken(connection: &Connection, run: &RunId, ids: &[i64]) -> Result<u64, WorkError> {
+pub(super) fn taken(
+    connection: &Connection,
+    run: &RunId,
+    epoch: u64,
+    ids: &[i64],
+) -> Result<u64, WorkError> {
     let number = number_of(connection, run)?;
+    let held: i64 = connection
+        .prepare_cached("SELECT epoch FROM runs WHERE number = ?1")?
+        .query_row([number], |row| row.get(0))?;
+    if held != epoch as i64 {
+        return Err(WorkError::Refused(JournalError::Stale(run.to_string())));
+    }
     let mut mark =
         connection.prepare_cached("UPDATE inbox SET taken = 1 WHERE id = ?1 AND number = ?2")?;
     for id in ids {

@@ -193,7 +193,9 @@ pub fn answer(
     }
     let journal = place.journal(Default::default())?;
     if journal.is_held(&run)? {
-        let key = format!("approve-{}-{}", step.unwrap_or("*"), clock::now().0);
+        // Two answers of one moment, from two processes, are two answers.
+        let (at, pid) = (clock::now().0, std::process::id());
+        let key = format!("approve-{}-{at}-{pid}", step.unwrap_or("*"));
         let body = json!({"by": by, "step": step, "approved": approved});
         journal.post(&run, &key, "approve", body)?;
         if journal.is_held(&run)? {
@@ -226,7 +228,7 @@ pub fn cancel(place: Place, name: &str, by: &str) -> Result<Cancelled, ServiceEr
     }
     let journal = place.journal(Default::default())?;
     if journal.is_held(&run)? {
-        let key = format!("cancel-{}", clock::now().0);
+        let key = format!("cancel-{}-{}", clock::now().0, std::process::id());
         journal.post(&run, &key, "cancel", json!({"by": by}))?;
         // A holder that left in between did not read it; what was left waits for the next one.
         if journal.is_held(&run)? {

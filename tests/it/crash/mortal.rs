@@ -165,8 +165,8 @@ impl Journal for Mortal {
         self.fate.read(|| self.inner.inbox(run))
     }
 
-    fn taken(&self, run: &RunId, ids: &[i64]) -> Result<(), JournalError> {
-        self.fate.write("taken", &[], || self.inner.taken(run, ids))
+    fn taken(&self, run: &RunId, epoch: u64, ids: &[i64]) -> Result<(), JournalError> {
+        self.fate.write("taken", &[], || self.inner.taken(run, epoch, ids))
     }
 
     fn is_held(&self, run: &RunId) -> Result<bool, JournalError> {

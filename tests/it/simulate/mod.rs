@@ -103,7 +103,7 @@ fn check(seeds: std::ops::Range<u64>, claim: Claim) -> Seen {
 
 #[test]
 fn every_schedule_keeps_the_invariants_and_ends_as_the_tables_say() {
-    let count = proof::amount("KB_SIMULATE", 1_200, 100_000) as u64;
+    let count = proof::amount("KB_SIMULATE", 1_000, 100_000) as u64;
     let halves = [0..count / 2, count / 2..count];
     let seen = std::thread::scope(|scope| {
         let running = halves.map(|seeds| scope.spawn(move || check(seeds, nothing_more)));
@@ -126,7 +126,7 @@ fn every_schedule_keeps_the_invariants_and_ends_as_the_tables_say() {
 
 #[test]
 fn a_run_cut_off_after_any_event_goes_on_to_its_end() {
-    let seeds = proof::amount("KB_SIMULATE_CUTS", 40, 2_000) as u64;
+    let seeds = proof::amount("KB_SIMULATE_CUTS", 20, 2_000) as u64;
     let mut cuts = 0;
     for seed in 0..seeds {
         let case = generate::case(seed);
@@ -145,11 +145,11 @@ fn a_run_cut_off_after_any_event_goes_on_to_its_end() {
 
 #[test]
 fn the_same_seed_gives_the_same_history_in_another_process_too() {
-    let digest = check(0..200, nothing_more).digest;
-    assert_eq!(check(0..200, nothing_more).digest, digest);
-    assert_ne!(check(200..400, nothing_more).digest, digest);
+    let digest = check(0..80, nothing_more).digest;
+    assert_eq!(check(0..80, nothing_more).digest, digest);
+    assert_ne!(check(80..160, nothing_more).digest, digest);
     let again = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["simulate::the_digest_of_200_histories", "--exact", "--ignored", "--nocapture"])
+        .args(["simulate::the_digest_of_80_histories", "--exact", "--ignored", "--nocapture"])
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&again.stdout).into_owned();
@@ -159,8 +159,8 @@ fn the_same_seed_gives_the_same_history_in_another_process_too() {
 /// Run by the test above, in a process of its own.
 #[test]
 #[ignore = "a part of another test"]
-fn the_digest_of_200_histories() {
-    println!("digest {}", check(0..200, nothing_more).digest);
+fn the_digest_of_80_histories() {
+    println!("digest {}", check(0..80, nothing_more).digest);
 }
 
 #[test]
