@@ -4,6 +4,7 @@ use super::tool;
 use crate::attempt::{Context, Outcome, Request, Work};
 use crate::diagnostic::Code;
 use crate::tool::Toolbox;
+use crate::tool::http::shown_url;
 use crate::value::{Failure, Json, OutcomeKind};
 use serde_json::json;
 use std::time::Duration;
@@ -41,7 +42,7 @@ fn unexpected(outcome: Outcome, status: u16, url: &str) -> Outcome {
     let response = outcome.output.unwrap_or_default();
     let body = response.get("body").map(crate::value::json_text).unwrap_or_default();
     let start: String = body.chars().take(200).collect();
-    let message = format!("`{url}` answered {status}: {start}");
+    let message = format!("`{}` answered {status}: {start}", shown_url(url));
     let failure = Failure::new(Code::UNEXPECTED_STATUS.as_str(), message)
         .help("list the statuses that count as done in `http.expect`")
         .details(json!({"status": status}));

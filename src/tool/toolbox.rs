@@ -186,7 +186,7 @@ impl Toolbox {
         let invocation = Invocation {
             id: call.id.clone(),
             tool: redactor.mask_text(&call.tool).into_owned(),
-            args: redactor.mask_json(&call.args),
+            args: redactor.mask_json(&recorded(&call.args)),
             args_hash: Digest::of_json(&call.args),
             at,
             duration_ms: began.elapsed().as_millis() as u64,
@@ -274,6 +274,18 @@ impl Toolbox {
             done.map_or_else(|_| stopped(), CallResult::from)
         })
     }
+}
+
+/// Arguments as they are recorded: what a URL has of user names and passwords is masked, although
+/// no request is sent to one.
+fn recorded(args: &Json) -> std::borrow::Cow<'_, Json> {
+    use super::http::without_credentials;
+    let Some(url) = args.get("url").and_then(Json::as_str) else {
+        return std::borrow::Cow::Borrowed(args);
+    };
+    let mut masked = args.clone();
+    masked["url"] = Json::from(without_credentials(url));
+    std::borrow::Cow::Owned(masked)
 }
 
 /// The arguments of a call, which fit the tool's schema.

@@ -3,3 +3,4 @@
 
 mod paths;
 mod sandbox;
+mod urls;

@@ -42,6 +42,29 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     }
 }
 
+/// Names that are kept for this machine and for private networks, whatever answers for them:
+/// RFC 6761, 6762, 8375, and `internal`, where clouds keep the credentials of machines.
+pub(super) fn is_private_name(host: &str) -> bool {
+    const KEPT: [&str; 5] = ["localhost", "local", "internal", "home.arpa", "localdomain"];
+    let host = host.trim_end_matches('.').to_ascii_lowercase();
+    KEPT.iter().any(|kept| {
+        host.strip_suffix(kept).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    })
+}
+
+/// Whether a port is another service's, to which a request could be made to mean something: the
+/// list of the Fetch standard.
+pub(super) fn is_of_another_service(port: u16) -> bool {
+    const PORTS: [u16; 78] = [
+        1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101,
+        102, 103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389,
+        427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636,
+        989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6679,
+        6697, 10080, 0,
+    ];
+    PORTS.contains(&port) || (6665..=6669).contains(&port)
+}
+
 #[cfg(test)]
 mod tests {
     use super::is_public;

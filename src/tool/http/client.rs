@@ -1,5 +1,5 @@
-use super::address::is_public;
-use super::error::{HttpError, failed, shown, unusable};
+use super::address::{is_of_another_service, is_private_name, is_public};
+use super::error::{HttpError, failed, shown_url as shown, unusable};
 use super::hop::Hop;
 use super::response::received;
 use super::{HttpRequest, HttpResponse};
@@ -8,7 +8,7 @@ use crate::value::Failure;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Client, Response, Url};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -18,6 +18,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// Sends requests; keeps connections.
 pub struct HttpClient {
     allowed: Vec<String>,
+    lookup: Lookup,
     guarded: OnceLock<Result<Client, String>>,
     open: OnceLock<Result<Client, String>>,
 }
@@ -25,8 +26,18 @@ pub struct HttpClient {
 impl HttpClient {
     /// `allowed` are hosts, with or without a port, that may be reached although they are private.
     pub fn new(allowed: &[String]) -> Self {
+        let system = |host: &str| {
+            let found = (host, 0u16).to_socket_addrs()?;
+            Ok(found.map(|address| address.ip()).collect())
+        };
+        Self::resolving(allowed, Arc::new(system))
+    }
+
+    /// The same, with names looked up elsewhere than in the system.
+    pub fn resolving(allowed: &[String], lookup: Lookup) -> Self {
         HttpClient {
             allowed: allowed.iter().map(|host| host.trim().to_ascii_lowercase()).collect(),
+            lookup,
             guarded: OnceLock::new(),
             open: OnceLock::new(),
         }
@@ -81,11 +92,21 @@ impl HttpClient {
         let host = url.host_str().unwrap_or_default();
         let guard = !self.is_allowed(url);
         let literal = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-        if guard && literal.is_ok_and(|address| !is_public(address)) {
+        let private = |address: IpAddr| !is_public(address);
+        if guard && literal.map_or_else(|_| is_private_name(host), private) {
             return Err(not_public(host));
         }
+        let port = url.port_or_known_default().unwrap_or(0);
+        if guard && is_of_another_service(port) {
+            let message =
+                format!("requests do not go to port {port}: another service speaks there");
+            let help =
+                "list the host with this port under `tools.http.allowPrivate` in the settings";
+            let failure = Failure::new(Code::ADDRESS_REFUSED.as_str(), message).help(help);
+            return Err(HttpError::Refused(Box::new(failure)));
+        }
         let slot = if guard { &self.guarded } else { &self.open };
-        slot.get_or_init(|| build(guard)).as_ref().map_err(|error| {
+        slot.get_or_init(|| build(guard, self.lookup.clone())).as_ref().map_err(|error| {
             HttpError::Invalid(unusable(format!("no HTTP client can be made: {error}")))
         })
     }
@@ -98,42 +119,50 @@ impl HttpClient {
     }
 }
 
-fn build(guard: bool) -> Result<Client, String> {
+fn build(guard: bool, lookup: Lookup) -> Result<Client, String> {
     // Another room may have chosen it already; then it is the same one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = || {
-        let builder = Client::builder()
+        let resolver = Resolver { public_only: guard, lookup: lookup.clone() };
+        Client::builder()
+            // A proxy of the environment would look names up itself and go anywhere.
             .no_proxy()
+            .dns_resolver(resolver)
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(Duration::from_secs(10))
-            .user_agent(concat!("kb/", env!("CARGO_PKG_VERSION")));
-        if guard { builder.dns_resolver(PublicOnly) } else { builder }
+            .user_agent(concat!("kb/", env!("CARGO_PKG_VERSION")))
     };
     // A machine without certificates can still speak plain http.
     let without_certificates = |_| builder().tls_certs_only(std::iter::empty()).build();
     builder().build().or_else(without_certificates).map_err(|error| error.to_string())
 }
 
-/// Resolves names to public addresses only.
-struct PublicOnly;
+/// Finds the addresses of a name; may take its time.
+pub type Lookup = Arc<dyn Fn(&str) -> std::io::Result<Vec<IpAddr>> + Send + Sync>;
+
+/// Resolves names where the connection takes its address from: what is checked is what is used.
+struct Resolver {
+    public_only: bool,
+    lookup: Lookup,
+}
 
 /// A name has an address that requests may not go to.
 #[derive(Debug, thiserror::Error)]
 #[error("`{0}` is not on the public internet")]
 struct NotPublic(String);
 
-impl Resolve for PublicOnly {
+impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let host = name.as_str().to_owned();
+        let (host, lookup) = (name.as_str().to_owned(), self.lookup.clone());
+        let public_only = self.public_only;
         Box::pin(async move {
             let asked = host.clone();
-            let look = move || (asked.as_str(), 0u16).to_socket_addrs();
-            let found: Vec<SocketAddr> = tokio::task::spawn_blocking(look).await??.collect();
+            let found = tokio::task::spawn_blocking(move || lookup(&asked)).await??;
             // One private address among public ones is how a name is made to mean two places.
-            match found.iter().all(|address| is_public(address.ip())) {
-                true => Ok(Box::new(found.into_iter()) as Addrs),
-                false => Err(NotPublic(host).into()),
+            if public_only && !found.iter().all(|address| is_public(*address)) {
+                return Err(NotPublic(host).into());
             }
+            Ok(Box::new(found.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)
         })
     }
 }

@@ -49,8 +49,9 @@ pub(super) fn bad(message: String) -> Box<Failure> {
     Box::new(Failure::new(Code::BAD_ARGUMENTS.as_str(), message))
 }
 
-/// A URL without its query, user name and password, which may hold secrets.
-pub(super) fn shown(text: &str) -> String {
+/// A URL without its query, user name and password, which may hold secrets; also of a text that is
+/// none.
+pub fn shown_url(text: &str) -> String {
     match Url::parse(text) {
         Ok(mut url) => {
             let _ = url.set_username("");
@@ -59,6 +60,23 @@ pub(super) fn shown(text: &str) -> String {
             url.set_fragment(None);
             url.to_string()
         }
-        Err(_) => text.split(['?', '#']).next().unwrap_or_default().to_owned(),
+        Err(_) => {
+            let plain = without_credentials(text);
+            plain.split(['?', '#']).next().unwrap_or_default().to_owned()
+        }
+    }
+}
+
+/// A text whose user name and password of a URL are masked; anything else stays as it is.
+pub fn without_credentials(text: &str) -> String {
+    let start = match text.find("//").or_else(|| text.find("\\\\")) {
+        Some(at) => at + 2,
+        None => return text.to_owned(),
+    };
+    let rest = &text[start..];
+    let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
+    match rest[..end].rfind('@') {
+        Some(at) => format!("{}***{}", &text[..start], &rest[at..]),
+        None => text.to_owned(),
     }
 }

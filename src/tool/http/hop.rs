@@ -1,4 +1,4 @@
-use super::error::{HttpError, bad, shown};
+use super::error::{HttpError, bad, shown_url as shown};
 use crate::diagnostic::Code;
 use crate::value::{Failure, Json};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -79,6 +79,13 @@ impl Hop {
     /// Where a redirect leads, with what may go along.
     pub(super) fn next(mut self, status: u16, target: &str) -> Result<Hop, HttpError> {
         let url = checked(target, Some(&self.url))?;
+        if self.url.scheme() == "https" && url.scheme() != "https" {
+            let message =
+                format!("a redirect from https to `{}` is not followed", shown(url.as_str()));
+            let failure = Failure::new(Code::ADDRESS_REFUSED.as_str(), message)
+                .help("ask for the http address itself, if its answer may be anybody's");
+            return Err(HttpError::Refused(Box::new(failure)));
+        }
         if url.origin() != self.url.origin() {
             self.headers = HARMLESS
                 .iter()
@@ -141,4 +148,38 @@ fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), HttpErro
         HttpError::Invalid(bad(format!("the value of the header `{name}` holds a line break")))
     })?;
     Ok((name, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Hop, HttpRequest};
+
+    #[test]
+    fn a_redirect_never_goes_from_https_to_http_nor_takes_credentials_elsewhere() {
+        let cases = [
+            ("https://a.example/x", Ok(true)),
+            ("/x", Ok(true)),
+            ("https://a.example:444/", Ok(false)),
+            ("https://b.a.example/", Ok(false)),
+            ("https://a.example.b/", Ok(false)),
+            ("//b.example/", Ok(false)),
+            ("http://a.example/", Err(())),
+            ("http://b.example/", Err(())),
+            ("https://me:secret@a.example/", Err(())),
+            ("file:///etc/passwd", Err(())),
+        ];
+        for (target, expected) in cases {
+            for status in [301, 302, 303, 307, 308] {
+                let request = HttpRequest {
+                    url: "https://a.example/".into(),
+                    headers: vec![("Authorization".into(), "Bearer x".into())],
+                    ..HttpRequest::default()
+                };
+                let hop = Hop::first(&request).unwrap_or_else(|error| panic!("{error}"));
+                let next = hop.next(status, target);
+                let kept = next.map(|hop| hop.headers.contains_key("authorization"));
+                assert_eq!(kept.map_err(|_| ()), expected, "{status} {target}");
+            }
+        }
+    }
 }

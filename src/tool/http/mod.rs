@@ -10,7 +10,7 @@ mod error;
 mod hop;
 mod response;
 
-pub use client::HttpClient;
-pub use error::HttpError;
+pub use client::{HttpClient, Lookup};
+pub use error::{HttpError, shown_url, without_credentials};
 pub use hop::HttpRequest;
 pub use response::HttpResponse;

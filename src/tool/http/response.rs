@@ -1,4 +1,4 @@
-use super::error::{HttpError, shown, unusable};
+use super::error::{HttpError, shown_url as shown, unusable};
 use crate::value::{Digest, Json, JsonMap};
 use reqwest::Response;
 use serde_json::json;
