@@ -12,6 +12,7 @@ mod exit;
 mod explain;
 mod init;
 mod logging;
+mod panics;
 mod playbook;
 mod render;
 mod run;
@@ -35,6 +36,8 @@ pub fn main() -> ExitCode {
     let result = match Kb::try_parse() {
         Ok(arguments) => {
             logging::start();
+            panics::start();
+            panics::start();
             dispatch(arguments, &mut terminal)
         }
         Err(error) => unparsed(&error, &mut terminal),

@@ -115,14 +115,25 @@ impl Recorder for Line {
         if let Some(updates) = &self.updates {
             let progress = match progress {
                 Progress::Output(line) => {
-                    Progress::Output(self.redactor.mask_text(&line).to_string())
+                    // A line that is too long to be shown comes without its end.
+                    Progress::Output(self.redactor.mask_cut_text(&line).to_string())
                 }
+                Progress::Tool(call) => Progress::Tool(self.redactor.mask_text(&call).to_string()),
                 // A secret may be split over tokens, so they are masked as one stream.
                 Progress::Token(text) => {
                     let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
                     Progress::Token(tokens.push(&text))
                 }
-                other => other,
+                Progress::Model(model) => {
+                    // What the model before it ended with.
+                    let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+                    let rest = tokens.flush();
+                    if !rest.is_empty() {
+                        let (instance, progress) = (self.key.clone(), Progress::Token(rest));
+                        let _ = updates.send(Update::Progress { instance, progress });
+                    }
+                    Progress::Model(model)
+                }
             };
             let _ = updates.send(Update::Progress { instance: self.key.clone(), progress });
         }
@@ -136,9 +147,11 @@ fn masked(record: Record, redactor: &Redactor) -> Record {
     };
     let mut record = record;
     match &mut record {
-        Record::ModelCall { text, calls, .. } => {
+        Record::ModelCall { text, calls, model, .. } => {
             *text = mask(text.clone());
+            *model = redactor.mask_text(model).to_string();
             for call in calls {
+                call.id = redactor.mask_text(&call.id).to_string();
                 call.args = redactor.mask_json(&call.args);
                 call.tool = redactor.mask_text(&call.tool).to_string();
             }
@@ -150,6 +163,7 @@ fn masked(record: Record, redactor: &Redactor) -> Record {
         Record::ToolResult { result, invocation, .. } => {
             *result = mask(result.clone());
             invocation.args = redactor.mask_json(&invocation.args);
+            invocation.process = invocation.process.take().map(|p| redactor.masked(p));
             // A process of the author's may put a secret into the name of a file.
             for change in &mut invocation.changes {
                 change.path = redactor.mask_text(&change.path).into_owned();
@@ -246,12 +260,13 @@ pub(super) fn report(outcome: Outcome, redactor: &Redactor) -> AttemptReport {
     let process =
         outcome.exit_code.is_some() || outcome.stdout.is_some() || outcome.stderr.is_some();
     let streams = process.then(|| {
-        let text =
-            |text: &Option<String>| text.as_deref().map(|t| redactor.mask_text(t).to_string());
+        let text = |text: &Option<String>, cut: u64| {
+            text.as_deref().map(|text| cut_or_whole(redactor, text, cut))
+        };
         let mut streams = json!({
             "exitCode": outcome.exit_code,
-            "stdout": text(&outcome.stdout),
-            "stderr": text(&outcome.stderr),
+            "stdout": text(&outcome.stdout, outcome.cut[0]),
+            "stderr": text(&outcome.stderr, outcome.cut[1]),
         });
         for (name, bytes) in ["stdoutCut", "stderrCut"].into_iter().zip(outcome.cut) {
             if bytes > 0 {
@@ -261,13 +276,25 @@ pub(super) fn report(outcome: Outcome, redactor: &Redactor) -> AttemptReport {
         Payload::inline(streams)
     });
     let failure = outcome.failure.map(|failure| masked_failure(failure, redactor));
+    let output = outcome.output.map(|output: Json| match &output {
+        // What a process wrote to stdout, which may end in the middle of a secret.
+        Json::String(text) => Json::from(cut_or_whole(redactor, text, outcome.cut[0])),
+        _ => redactor.masked(output),
+    });
     AttemptReport {
         outcome: outcome.kind,
-        output: outcome.output.map(|o: Json| Payload::inline(redactor.masked(o))),
+        output: output.map(Payload::inline),
         streams,
         failure,
         retry_after_ms: outcome.retry_after.map(|d| d.as_millis() as u64),
         usage: outcome.usage,
+    }
+}
+
+fn cut_or_whole(redactor: &Redactor, text: &str, cut: u64) -> String {
+    match cut {
+        0 => redactor.mask_text(text).into_owned(),
+        _ => redactor.mask_cut_text(text).into_owned(),
     }
 }
 

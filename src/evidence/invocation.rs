@@ -52,7 +52,8 @@ pub struct Invocation {
     pub tool: String,
     /// Arguments after masking.
     pub args: Json,
-    /// Digest of the unmasked arguments, canonical.
+    /// Digest of these arguments, canonical. Not of the unmasked ones: it would tell a secret that is
+    /// easily guessed.
     pub args_hash: Digest,
     /// When it started.
     pub at: Timestamp,

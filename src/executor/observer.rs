@@ -2,15 +2,20 @@
 
 use crate::clock;
 use crate::process::{End, Exited, Spawn};
+use crate::redaction::Redactor;
 use crate::tool::{PathError, Toolbox, Workspace};
 use crate::value::{Json, limits};
 use crate::verify::{Ask, Ended, Observations, Ran, Seen, SeenFile, Unseen};
 use regex::bytes::Regex;
+use std::path::Path;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 /// Files larger than this are not searched.
 const SEARCHED_BYTES: u64 = 64 << 20;
+
+/// How a masked value begins.
+const MASK: &str = "«secret:";
 
 /// The eyes of one gate.
 pub(super) struct Observer<'a> {
@@ -44,12 +49,14 @@ impl Observer<'_> {
         if let Ask::Command { argv, timeout } = ask {
             return Seen::Command(self.run(argv, *timeout).await);
         }
-        let (workspace, ask) = (self.toolbox.workspace().clone(), ask.clone());
+        let (workspace, redactor) = (self.toolbox.workspace().clone(), self.toolbox.redactor());
+        let ask = with_real_names(ask, &workspace, redactor);
         let work = tokio::task::spawn_blocking(move || look_at_files(&workspace, &ask));
-        tokio::select! {
+        let seen = tokio::select! {
             seen = work => seen.unwrap_or(Seen::Stopped),
             () = self.cancel.cancelled() => Seen::Stopped,
-        }
+        };
+        with_masked_names(seen, redactor)
     }
 
     async fn run(&self, argv: &[String], timeout: Option<Duration>) -> Ran {
@@ -80,14 +87,14 @@ impl Observer<'_> {
             true => self.toolbox.held_supervisor(),
             false => self.toolbox.supervisor().clone(),
         };
-        ran(supervisor.run(spawn, self.cancel, None).await)
+        ran(self.toolbox.redactor(), supervisor.run(spawn, self.cancel, None).await)
     }
 }
 
-fn ran(exited: Exited) -> Ran {
+fn ran(redactor: &Redactor, exited: Exited) -> Ran {
     let last = |text: &str| {
         let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
-        Some(line.chars().take(200).collect::<String>())
+        Some(redactor.mask_cut_text(line).chars().take(200).collect::<String>())
     };
     Ran {
         last_words: last(&exited.stderr).or_else(|| last(&exited.stdout)).unwrap_or_default(),
@@ -101,6 +108,50 @@ fn ran(exited: Exited) -> Ran {
             End::Lost => Ended::NotStarted(End::LOST.to_owned()),
             End::NotStarted(reason) => Ended::NotStarted(reason),
         },
+    }
+}
+
+/// Evidence, claims and outputs know files by masked names only, so what they name is looked for as
+/// the one that has this name once it is masked.
+fn with_real_names(ask: &Ask, workspace: &Workspace, redactor: &Redactor) -> Ask {
+    let real = |path: &str| match path.contains(MASK) {
+        true => real_name(workspace.root(), path, redactor).unwrap_or_else(|| path.to_owned()),
+        false => path.to_owned(),
+    };
+    match ask {
+        Ask::Path(path) => Ask::Path(real(path)),
+        Ask::Files { pattern, count } => {
+            Ask::Files { pattern: real(pattern), count: count.clone() }
+        }
+        Ask::Command { .. } => ask.clone(),
+    }
+}
+
+fn real_name(root: &Path, path: &str, redactor: &Redactor) -> Option<String> {
+    let mut real = String::new();
+    for part in path.split('/') {
+        let mut found = part.to_owned();
+        if part.contains(MASK) {
+            let names = std::fs::read_dir(root.join(&real)).ok()?;
+            let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+            let mut alike = names.filter(|name| redactor.mask_text(name) == part);
+            found = alike.next()?;
+            // Two files that differ only in what is masked: which one is meant is not known.
+            if alike.next().is_some() {
+                return None;
+            }
+        }
+        real = if real.is_empty() { found } else { format!("{real}/{found}") };
+    }
+    Some(real)
+}
+
+fn with_masked_names(seen: Seen, redactor: &Redactor) -> Seen {
+    let masked =
+        |file: SeenFile| SeenFile { path: redactor.mask_text(&file.path).into_owned(), ..file };
+    match seen {
+        Seen::Files(Ok(files)) => Seen::Files(Ok(files.into_iter().map(masked).collect())),
+        other => other,
     }
 }
 

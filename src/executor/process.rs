@@ -6,6 +6,7 @@ use crate::definition::OutputParse;
 use crate::diagnostic::Code;
 use crate::evidence::{Invocation, InvocationStatus, Purpose};
 use crate::process::{End, Exited, Spawn};
+use crate::redaction::Redactor;
 use crate::run::{Payload, Record};
 use crate::tool::{Toolbox, Watched, WorkspaceWatch};
 use crate::value::{Digest, Failure, Json, OutcomeKind, Timestamp, limits};
@@ -40,7 +41,7 @@ pub(super) async fn run(
             return stopped();
         }
     }
-    outcome(&argv, exited, parse)
+    outcome(toolbox.redactor(), &argv, exited, parse)
 }
 
 /// The run has another holder: nothing that is said here matters any more.
@@ -72,7 +73,7 @@ fn spawn(toolbox: &Toolbox, request: &Request, command: &RunWork) -> Result<Spaw
     })
 }
 
-fn outcome(argv: &[String], exited: Exited, parse: OutputParse) -> Outcome {
+fn outcome(redactor: &Redactor, argv: &[String], exited: Exited, parse: OutputParse) -> Outcome {
     let base = Outcome {
         exit_code: exit_code(&exited.end),
         stdout: Some(exited.stdout.clone()),
@@ -81,21 +82,21 @@ fn outcome(argv: &[String], exited: Exited, parse: OutputParse) -> Outcome {
         ..Outcome::ok(Json::Null)
     };
     match &exited.end {
-        End::Code(0) => match parsed(&exited, parse) {
+        End::Code(0) => match parsed(redactor, &exited, parse) {
             Ok(output) => Outcome { output: Some(output), ..base },
             Err(failure) => failed(base, OutcomeKind::ValidationFailed, *failure),
         },
         End::Code(code) => {
             let failure = Failure::new(
                 Code::EXITED.as_str(),
-                format!("exit code {code}{}", last_words(&exited)),
+                format!("exit code {code}{}", last_words(redactor, &exited)),
             );
             failed(base, OutcomeKind::Exit(*code), failure)
         }
         End::Signal(signal) => {
             let failure = Failure::new(
                 Code::EXITED.as_str(),
-                format!("killed by signal {signal}{}", last_words(&exited)),
+                format!("killed by signal {signal}{}", last_words(redactor, &exited)),
             );
             failed(base, OutcomeKind::Exit(128 + signal), failure)
         }
@@ -151,14 +152,16 @@ fn exit_code(end: &End) -> Option<i32> {
 }
 
 /// The last line that it wrote to stderr, else to stdout: most programs say there what went wrong.
-fn last_words(exited: &Exited) -> String {
+fn last_words(redactor: &Redactor, exited: &Exited) -> String {
     let last =
         |text: &str| text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned);
     let words = last(&exited.stderr).or_else(|| last(&exited.stdout));
-    words.map_or(String::new(), |line| format!(": {}", line.chars().take(200).collect::<String>()))
+    // Masked before it is cut, and it may have been cut before.
+    let masked = words.map(|line| redactor.mask_cut_text(&line).chars().take(200).collect());
+    masked.map_or(String::new(), |words: String| format!(": {words}"))
 }
 
-fn parsed(exited: &Exited, parse: OutputParse) -> Result<Json, Box<Failure>> {
+fn parsed(redactor: &Redactor, exited: &Exited, parse: OutputParse) -> Result<Json, Box<Failure>> {
     let text = exited.stdout.strip_suffix('\n').unwrap_or(&exited.stdout);
     let text = text.strip_suffix('\r').unwrap_or(text);
     if parse != OutputParse::Text && exited.stdout_cut > 0 {
@@ -173,7 +176,7 @@ fn parsed(exited: &Exited, parse: OutputParse) -> Result<Json, Box<Failure>> {
         OutputParse::Lines if text.is_empty() => Ok(json!([])),
         OutputParse::Lines => Ok(text.lines().map(Json::from).collect()),
         OutputParse::Json => serde_json::from_str(text).map_err(|error| {
-            let start: String = text.chars().take(80).collect();
+            let start: String = redactor.mask_text(text).chars().take(80).collect();
             let message =
                 format!("stdout is not one JSON value: {error}; it begins with `{start}`");
             let failure = Failure::new(Code::BAD_OUTPUT.as_str(), message);

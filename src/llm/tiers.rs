@@ -5,8 +5,12 @@ use super::target::{Environment, Target};
 use super::{ModelError, ModelRef};
 use crate::definition::{Settings, TierSettings};
 use crate::value::{Json, JsonMap, Tier};
+use secrecy::ExposeSecret;
 use std::collections::BTreeMap;
 use std::fmt;
+
+/// What is shorter is no key.
+const SHORTEST_KEY: usize = 16;
 
 /// Where a tier's model comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,6 +123,17 @@ impl Tiers {
             tiers.slots.insert(tier, Slot { origin: TierOrigin::Journal, target });
         }
         tiers
+    }
+
+    /// The keys of its models, by the variables that hold them.
+    pub fn keys(&self) -> Vec<(String, String)> {
+        let targets = self.slots.values().filter_map(|slot| slot.target.as_ref().ok());
+        let key = |target: &Target| {
+            let name = target.key_env.clone().unwrap_or_else(|| "key".to_owned());
+            Some((name, target.key.as_ref()?.expose_secret().to_owned()))
+        };
+        // Servers that want no key are often given a word such as `local`.
+        targets.filter_map(key).filter(|(_, key)| key.len() >= SHORTEST_KEY).collect()
     }
 
     /// Whether no tier has anything, so that looking for a local server is worth its time.

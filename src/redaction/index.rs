@@ -34,7 +34,7 @@ impl Index {
         let mut by_first = Box::new([const { 0..0 }; 256]);
         for (at, spelling) in spellings.iter().enumerate() {
             let range = &mut by_first[usize::from(spelling.as_bytes()[0])];
-            *range = if range.is_empty() { at..at + 1 } else { range.start..at + 1 };
+            *range = if range.end == 0 { at..at + 1 } else { range.start..at + 1 };
         }
         let mut filter = Box::new([0; FILTER_WORDS]);
         for start in spellings.iter().filter_map(|spelling| spelling.as_bytes().first_chunk()) {

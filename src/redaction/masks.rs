@@ -37,6 +37,13 @@ impl Masks {
         self.values.contains(value)
     }
 
+    /// The secret whose value stands in a text as it is, where it has so many characters.
+    pub(super) fn written_in(&self, text: &str, shortest: usize) -> Option<&str> {
+        let long = self.values.iter().map(|value| value.trim());
+        let mut long = long.filter(|value| value.chars().count() >= shortest);
+        self.name_of(long.find(|value| text.contains(value))?)
+    }
+
     /// Learns one more. A spelling that several secrets have goes by the name of the first.
     pub(super) fn learn(&mut self, name: &str, value: &str) {
         for spelling in spellings(value) {

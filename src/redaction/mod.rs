@@ -4,11 +4,13 @@
 //! which programs pass them on, by `«secret:NAME»`. Everything that is stored or shown goes through
 //! it; nothing here can bring a value back.
 
+mod guard;
 mod index;
 mod masks;
 mod redactor;
 mod spellings;
 mod stream;
 
+pub use guard::{mask_for_process, stand_guard};
 pub use redactor::{Redactor, SHORTEST};
 pub use stream::StreamMasker;

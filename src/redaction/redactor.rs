@@ -56,6 +56,13 @@ impl Redactor {
         }
     }
 
+    /// The secret whose value stands in a text as it is. Values of fewer than twelve characters may
+    /// be ordinary words and are not looked for.
+    pub fn written_in(&self, text: &str) -> Option<String> {
+        const SHORTEST_WRITTEN: usize = 12;
+        self.masks()?.written_in(text, SHORTEST_WRITTEN).map(str::to_owned)
+    }
+
     /// Masks a text that was cut off somewhere, also the beginning of a secret at its end.
     pub fn mask_cut_text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self.masks() {

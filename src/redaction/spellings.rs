@@ -18,6 +18,8 @@ const QUERY: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'<').add(b
 
 /// Lines of a secret from this many characters on are masked alone; a shorter one says too little.
 const SHORTEST_LINE: usize = 8;
+/// Texts within a secret that is JSON are masked alone from this many characters on.
+const SHORTEST_LEAF: usize = 12;
 /// Fragments of encodings from this many characters on.
 const SHORTEST_FRAGMENT: usize = 5;
 
@@ -35,7 +37,23 @@ pub(super) fn spellings(value: &str) -> BTreeSet<String> {
             .filter(|line| line.chars().count() >= SHORTEST_LINE && !is_frame(line))
             .for_each(|line| spell(line, &mut found));
     }
+    // Whoever parses it hands out its parts.
+    if trimmed.starts_with(['{', '[']) {
+        leaves(&serde_json::from_str(trimmed).unwrap_or_default(), &mut found);
+    }
     found
+}
+
+/// The long texts within a secret that is JSON, such as the key of a service's account.
+fn leaves(value: &serde_json::Value, found: &mut BTreeSet<String>) {
+    match value {
+        serde_json::Value::String(text) if text.chars().count() >= SHORTEST_LEAF => {
+            found.extend(spellings(text));
+        }
+        serde_json::Value::Array(items) => items.iter().for_each(|item| leaves(item, found)),
+        serde_json::Value::Object(map) => map.values().for_each(|item| leaves(item, found)),
+        _ => {}
+    }
 }
 
 /// `-----BEGIN PRIVATE KEY-----` is no secret.

@@ -151,7 +151,7 @@ async fn run(
     toolbox: &Toolbox,
     cancel: &CancellationToken,
 ) -> CallResult {
-    let process = described(&spawn, toolbox.workspace());
+    let process = described(&spawn, toolbox);
     let workspace = toolbox.workspace();
     let protected = match call.caller {
         Caller::Specialist { .. } => Some(ProtectedState::begin(workspace).await),
@@ -162,7 +162,8 @@ async fn run(
         false => None,
     };
     let timeout = spawn.timeout;
-    let exited = toolbox.supervisor_for(&call.caller).run(spawn, cancel, None).await;
+    let mut exited = toolbox.supervisor_for(&call.caller).run(spawn, cancel, None).await;
+    mask_ends(&mut exited, toolbox);
     let mut result = ended(&exited, timeout);
     result.process = Some(with_end(process, &exited));
     if is_held(call, toolbox) && was_refused(&exited) {
@@ -198,9 +199,20 @@ fn was_refused(exited: &Exited) -> bool {
     exited.end != End::Code(0) && words.iter().any(|word| exited.stderr.contains(word))
 }
 
+/// A stream that was cut may end in the middle of a secret; what is whole is masked with the result.
+fn mask_ends(exited: &mut Exited, toolbox: &Toolbox) {
+    for (text, cut) in
+        [(&mut exited.stdout, exited.stdout_cut), (&mut exited.stderr, exited.stderr_cut)]
+    {
+        if cut > 0 {
+            *text = toolbox.redactor().mask_cut_text(text).into_owned();
+        }
+    }
+}
+
 /// What the process leaves in the evidence before it starts.
-fn described(spawn: &Spawn, workspace: &Workspace) -> Json {
-    let cwd = spawn.cwd.strip_prefix(workspace.root()).unwrap_or(&spawn.cwd);
+fn described(spawn: &Spawn, toolbox: &Toolbox) -> Json {
+    let cwd = spawn.cwd.strip_prefix(toolbox.workspace().root()).unwrap_or(&spawn.cwd);
     let env: BTreeMap<&str, &str> =
         spawn.env.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let names: Vec<&&str> = env.keys().collect();
@@ -208,7 +220,8 @@ fn described(spawn: &Spawn, workspace: &Workspace) -> Json {
         "argv": spawn.argv,
         "cwd": super::path_text::shown(cwd),
         "env": names,
-        "envHash": Digest::of_json(&json!(env)),
+        // Masked, because a digest tells a value that is easily guessed.
+        "envHash": Digest::of_json(&toolbox.redactor().masked(json!(env))),
     })
 }
 

@@ -181,13 +181,14 @@ impl Toolbox {
             Err(refusal) => refusal.into(),
         };
         self.mask(&mut result);
+        let args = redactor.mask_json(&recorded(&call.args));
         let text = json_text(&result.result);
         self.outputs.keep(&call.id, &text);
         let invocation = Invocation {
             id: call.id.clone(),
             tool: redactor.mask_text(&call.tool).into_owned(),
-            args: redactor.mask_json(&recorded(&call.args)),
-            args_hash: Digest::of_json(&call.args),
+            args_hash: Digest::of_json(&args),
+            args,
             at,
             duration_ms: began.elapsed().as_millis() as u64,
             purpose: self.purpose,
@@ -222,6 +223,12 @@ impl Toolbox {
         };
         let message = format!("there is no tool `{}`", call.tool);
         Refusal::denied(Failure::new(Code::UNKNOWN_TOOL.as_str(), message).help(help))
+    }
+
+    /// Masks secrets, for what leaves this room or is digested: a digest of a value that is easily
+    /// guessed tells it.
+    pub fn redactor(&self) -> &Redactor {
+        &self.shared.parts.redactor
     }
 
     fn mask(&self, result: &mut CallResult) {

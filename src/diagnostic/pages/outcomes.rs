@@ -131,6 +131,15 @@ with it, and how far the step had come is not known.
 
 The attempt failed as `transient`, so that `retry: {max: 2}` comes back to it. `kb` starts a new
 keeper for whatever runs next; the run goes on.";
+    SECRET_WRITTEN = "KB0571", "a secret that is written out",
+        "A run keeps its definitions, its script and its parameters as they were when it began. One of
+them holds the value of a secret as it is, which would so be stored. Nothing was begun.
+
+    params: [{name: token, type: secret}]            # --param token=env:GITHUB_TOKEN
+    env: {TOKEN: \"{{token}}\"}
+
+Values of fewer than twelve characters may be ordinary words and are not looked for, nor are those
+that a command gives.";
     REFUSED = "KB0554", "a person refused it",
         "The step waited for a person, and the answer was no. The run fails unless the step has\n`onError: continue`. `kb run retry RUN` asks again.";
 }

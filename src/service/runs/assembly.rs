@@ -13,7 +13,7 @@ use crate::journal::StoredEvent;
 use crate::llm::{GenaiProvider, ModelError, ModelProvider, Recording, ScriptPlayer, Tiers};
 use crate::plan::Plan;
 use crate::process::{BaseEnvironment, Supervisor};
-use crate::redaction::Redactor;
+use crate::redaction::{Redactor, stand_guard};
 use crate::run::Rules;
 use crate::service::ServiceError;
 use crate::specialist::SpecialistRunner;
@@ -105,7 +105,13 @@ pub(super) fn assemble(
         supervisor.clone(),
         redactor.clone(),
     );
+    stand_guard(&redactor);
     secrets.reveal_all_to_redactor();
+    let keys = tiers.iter().flat_map(Tiers::keys);
+    // A step may print the key of a model that `env.pass` hands it.
+    for (name, key) in keys {
+        redactor.add(&name, &key);
+    }
     let provider: Option<Arc<dyn ModelProvider>> = match (frozen.thaw_script()?, tiers) {
         (Some(script), _) => Some(Arc::new(ScriptPlayer::new(script))),
         (None, Some(tiers)) => Some(Arc::new(GenaiProvider::new(tiers))),

@@ -11,9 +11,10 @@ use crate::journal::{Journal, NewRun};
 use crate::llm::Tiers;
 use crate::plan::Plan;
 use crate::project::Project;
+use crate::redaction::Redactor;
 use crate::run::{InstanceIx, RunStatus};
 use crate::service::{Kind, ServiceError};
-use crate::value::{DefinitionId, Digest, Failure, JsonMap, RunId};
+use crate::value::{DefinitionId, Digest, Failure, JsonMap, RunId, json_text};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -107,6 +108,7 @@ pub async fn begin(options: Begin) -> Result<Prepared, ServiceError> {
         max_parallel: max_parallel(&plan, &settings, &overrides),
     };
     let assembled = assemble(&place, &settings, &frozen, tiers, record)?;
+    no_written_secret(&frozen, &assembled.parts.redactor)?;
     let run = new_run_id();
     let journal = assembled.parts.journal.clone();
     let stored = frozen.json();
@@ -121,6 +123,31 @@ pub async fn begin(options: Begin) -> Result<Prepared, ServiceError> {
     let opening = Opening::Start { digest, environment: environment(&assembled, &frozen) };
     let held = Held { run, epoch, before: Vec::new(), changed: Vec::new() };
     Ok(assembled.prepare(place, held, plan, frozen, opening))
+}
+
+/// What is frozen is stored as it is, so it may hold no value of a secret.
+fn no_written_secret(frozen: &Frozen, redactor: &Redactor) -> Result<(), ServiceError> {
+    let refused = |place: String, name: String, help: &str| {
+        let message = format!("{place} holds the value of the secret `{name}`");
+        let failure = Failure::new(Code::SECRET_WRITTEN.as_str(), message).help(help);
+        Err(ServiceError::refused(failure))
+    };
+    for (param, value) in &frozen.params {
+        if let Some(name) = redactor.written_in(&json_text(value)) {
+            let help = "declare it with `type: secret`, and give `env:NAME` or `file:PATH`";
+            return refused(format!("the parameter `{param}`"), name, help);
+        }
+    }
+    let files = frozen.files.iter().chain(&frozen.script).map(|file| (&file.path, &*file.text));
+    let tasks = frozen.task_files.iter().map(|(path, text)| (path, text.as_str().unwrap_or("")));
+    for (path, text) in files.chain(tasks) {
+        if let Some(name) = redactor.written_in(text) {
+            let help = "refer to it as `{{secrets.NAME}}`, and change the secret if others may have \
+                        seen the file";
+            return refused(format!("`{path}`"), name, help);
+        }
+    }
+    Ok(())
 }
 
 /// Goes on with a run that was interrupted or waits.

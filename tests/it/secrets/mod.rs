@@ -2,3 +2,6 @@
 
 mod commands;
 mod scan;
+mod server;
+mod sinks;
+mod values;

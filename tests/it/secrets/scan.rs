@@ -3,49 +3,55 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
+/// What is looked for; each text has at least four bytes.
+pub(super) struct Texts {
+    by_start: HashMap<[u8; 4], Vec<Vec<u8>>>,
+    /// Whether any begins with these two bytes.
+    begins: Vec<bool>,
+}
+
+impl Texts {
+    pub(super) fn of<T: AsRef<[u8]>>(texts: impl IntoIterator<Item = T>) -> Texts {
+        let mut by_start: HashMap<[u8; 4], Vec<Vec<u8>>> = HashMap::new();
+        let mut begins = vec![false; 1 << 16];
+        for text in texts {
+            let text = text.as_ref();
+            begins[usize::from(u16::from_le_bytes([text[0], text[1]]))] = true;
+            by_start.entry(text[..4].try_into().unwrap()).or_default().push(text.to_vec());
+        }
+        Texts { by_start, begins }
+    }
+
+    /// Those that are in these bytes.
+    pub(super) fn within(&self, bytes: &[u8]) -> Vec<String> {
+        let mut found = BTreeSet::new();
+        for at in 0..bytes.len().saturating_sub(3) {
+            if !self.begins[bytes[at] as usize | (bytes[at + 1] as usize) << 8] {
+                continue;
+            }
+            let so = self.by_start.get(&bytes[at..at + 4]).into_iter().flatten();
+            found.extend(so.filter(|text| bytes[at..].starts_with(text)));
+        }
+        found.into_iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect()
+    }
+}
+
 /// Each file below a folder, with each of these texts that it holds; file names count too.
-pub(super) fn files_with(folder: &Path, texts: &[Vec<u8>]) -> Vec<String> {
+pub(super) fn files_with(folder: &Path, texts: &Texts) -> Vec<String> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).unwrap().map(Result::unwrap) {
-            let path = entry.path();
-            let name = entry.file_name();
-            let name = name.as_encoded_bytes();
-            found.extend(
-                within(name, texts)
-                    .iter()
-                    .map(|text| format!("the name {}: {text}", path.display())),
-            );
-            if entry.file_type().unwrap().is_dir() {
+            let (path, kind) = (entry.path(), entry.file_type().unwrap());
+            let named = texts.within(entry.file_name().as_encoded_bytes());
+            found.extend(named.iter().map(|text| format!("the name {}: {text}", path.display())));
+            if kind.is_dir() {
                 folders.push(path);
-                continue;
+            } else if kind.is_file() {
+                let held = texts.within(&std::fs::read(&path).unwrap());
+                found.extend(held.iter().map(|text| format!("{}: {text}", path.display())));
             }
-            // A socket or a pipe holds nothing.
-            if !entry.file_type().unwrap().is_file() {
-                continue;
-            }
-            let bytes = std::fs::read(&path).unwrap();
-            found.extend(
-                within(&bytes, texts).iter().map(|text| format!("{}: {text}", path.display())),
-            );
         }
     }
     found
-}
-
-/// Those of the texts that are in these bytes; all have at least four bytes.
-pub(super) fn within(bytes: &[u8], texts: &[Vec<u8>]) -> Vec<String> {
-    let mut by_start: HashMap<[u8; 4], Vec<&[u8]>> = HashMap::new();
-    for text in texts {
-        let start = text[..4].try_into().unwrap();
-        by_start.entry(start).or_default().push(text);
-    }
-    let mut found = BTreeSet::new();
-    for (at, window) in bytes.windows(4).enumerate() {
-        let start: [u8; 4] = window.try_into().unwrap();
-        let texts = by_start.get(&start).into_iter().flatten();
-        found.extend(texts.filter(|text| bytes[at..].starts_with(text)));
-    }
-    found.into_iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect()
 }
