@@ -1,6 +1,6 @@
 //! The program's own log, for those who look into `kb` itself: off unless `KB_LOG` says otherwise.
 
-use crate::redaction::mask_for_process;
+use crate::service::mask_for_process;
 use std::io::Write;
 use tracing_subscriber::EnvFilter;
 

@@ -1,6 +1,6 @@
 //! The last words of a thread that panicked, which may repeat whatever it worked on.
 
-use crate::redaction::mask_for_process;
+use crate::service::mask_for_process;
 
 /// Shows panics without the values of secrets.
 pub(super) fn start() {

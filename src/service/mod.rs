@@ -29,6 +29,8 @@ mod watching;
 pub use crate::attempt::Progress;
 pub use crate::engine::{Command, Summary, Update};
 pub use crate::journal::JournalError;
+/// Masks a text that no run is known for: a line of the log, the words of a panic.
+pub use crate::redaction::mask_for_process;
 pub use crate::run::RunStatus;
 pub use audit::{Audit, Fault, audit_run};
 pub use changes::{SeenFile, StepChange, run_diff};
