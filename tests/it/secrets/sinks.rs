@@ -318,11 +318,11 @@ fn a_secret_that_is_written_out_refuses_the_run() {
         })
     };
     run("x=true-word").code(0);
-    let said = run("x=my swordfish-tulip-0815").says(&["KB0570", "`x`", "`T`", "type: secret"]);
+    let said = run("x=my swordfish-tulip-0815").says(&["KB0571", "`x`", "`T`", "type: secret"]);
     assert_ne!(said.code, 0);
     assert!(!format!("{said:?}").contains("swordfish"), "{said:?}");
     scratch.write("playbooks/p.yml", &format!("{playbook}# swordfish-tulip-0815\n"));
-    let said = run("x=y").says(&["KB0570", "`playbooks/p.yml`", "`T`"]);
+    let said = run("x=y").says(&["KB0571", "`playbooks/p.yml`", "`T`"]);
     assert!(!format!("{said:?}").contains("swordfish"), "{said:?}");
     let texts = Texts::of(["swordfish-tulip-0815"]);
     assert_eq!(files_with(&state(&scratch), &texts), [""; 0]);
