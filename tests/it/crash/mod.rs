@@ -14,6 +14,7 @@ mod ledger;
 mod leftovers;
 mod library;
 mod mortal;
+mod points;
 mod project;
 mod random;
 mod reader;

@@ -142,7 +142,7 @@ fn a_run_may_be_killed_at_any_time_and_again_while_it_is_taken_over() {
         "random kills",
         Some(seed),
         [
-            ("kills", count.kills),
+            ("kills", budget.done.into_inner()),
             ("kills during recovery", count.recoveries),
             ("runs", runs.into_inner()),
             ("lost", count.lost),
