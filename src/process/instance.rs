@@ -1,7 +1,6 @@
 use super::guardian::{GUARDIAN_MARKER, MARKER};
-use std::io;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use super::temporary::Temporary;
+use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(super) struct Instance {
     name: String,
     inherited: Option<String>,
-    temporary: Option<PathBuf>,
+    temporary: Option<Temporary>,
     counter: AtomicU64,
 }
 
@@ -19,7 +18,7 @@ impl Instance {
         static INSTANCE: OnceLock<Instance> = OnceLock::new();
         INSTANCE.get_or_init(|| {
             let name = format!("{}-{:x}", std::process::id(), crate::clock::now().0);
-            let temporary = make_private(&std::env::temp_dir().join(format!("kb-{name}"))).ok();
+            let temporary = Temporary::make(&std::env::temp_dir(), &name).ok();
             let inherited = std::env::var(MARKER).ok();
             Instance { name, inherited, temporary, counter: AtomicU64::new(1) }
         })
@@ -55,11 +54,6 @@ impl Instance {
 
     /// The private directory for what processes write and forget.
     pub(super) fn temporary_directory(&self) -> Option<&Path> {
-        self.temporary.as_deref()
+        self.temporary.as_ref().map(Temporary::path)
     }
-}
-
-fn make_private(path: &Path) -> io::Result<PathBuf> {
-    std::fs::DirBuilder::new().mode(0o700).create(path)?;
-    Ok(path.to_owned())
 }

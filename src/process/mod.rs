@@ -24,6 +24,7 @@ mod running;
 mod sandbox;
 mod spawn;
 mod supervisor;
+mod temporary;
 mod watched;
 
 pub use base_environment::BaseEnvironment;

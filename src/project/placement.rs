@@ -1,3 +1,4 @@
+use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -26,18 +27,32 @@ pub fn place_files(root: &Path, files: &[(&str, &str)]) -> Result<Placed, (PathB
     Ok(placed)
 }
 
-/// Whether the file is new.
+/// Whether the file is new. It is written beside its place and gets its name when it is whole: half a
+/// file would be taken for somebody's own the next time, and kept.
 fn create(path: &Path, content: &str) -> io::Result<bool> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    fs::create_dir_all(folder)?;
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(".part");
+    let part = folder.join(name);
+    let is_there = fs::symlink_metadata(path).is_ok();
+    let made = if is_there { Ok(false) } else { named(&part, path, content) };
+    match fs::remove_file(&part) {
+        Err(error) if error.kind() != ErrorKind::NotFound => made.and(Err(error)),
+        _ => made,
     }
-    match OpenOptions::new().write(true).create_new(true).open(path) {
-        Ok(mut file) => {
-            let written = file.write_all(content.as_bytes()).and_then(|()| file.sync_data());
-            // Half a file would be taken for somebody's own the next time, and kept.
-            written.map(|()| true).inspect_err(|_| drop(fs::remove_file(path)))
-        }
+}
+
+/// Unlike a rename, a second name never replaces what somebody else put there meanwhile.
+fn named(part: &Path, path: &Path, content: &str) -> io::Result<bool> {
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(part)?;
+    file.write_all(content.as_bytes())?;
+    file.sync_data()?;
+    match fs::hard_link(part, path) {
+        Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
-        Err(error) => Err(error),
+        // Not every file system gives a file two names.
+        Err(_) => fs::rename(part, path).map(|()| true),
     }
 }

@@ -25,6 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(super) struct Case {
     pub(super) scratch: Scratch,
     pub(super) lives: Vec<Life>,
+    /// How often what keeps the steps was killed while `kb` lived on: a step may have failed of it.
+    pub(super) keepers_killed: u64,
     run: Option<(RunId, Arc<Plan>)>,
 }
 
@@ -33,6 +35,7 @@ pub(super) enum Next {
     Begin,
     Resume(RunId),
     Approve(RunId),
+    Retry(RunId),
     Nothing(RunStatus),
 }
 
@@ -51,7 +54,7 @@ pub(super) struct Product {
 
 impl Case {
     pub(super) fn new() -> Case {
-        Case { scratch: project::scratch(), lives: Vec::new(), run: None }
+        Case { scratch: project::scratch(), lives: Vec::new(), keepers_killed: 0, run: None }
     }
 
     /// The folder that holds everything of the case.
@@ -128,6 +131,9 @@ impl Case {
             (Left::Killed, RunStatus::Running | RunStatus::Interrupted) => {
                 Ok(Next::Resume(row.run))
             }
+            (Left::Exit(1) | Left::Killed, RunStatus::Failed) if self.keepers_killed > 0 => {
+                Ok(Next::Retry(row.run))
+            }
             (Left::Exit(code), status) => {
                 Err(self.complaint(&format!("exit {code}, and the run is {status}"), said))
             }
@@ -149,6 +155,7 @@ impl Case {
                 command.args(["playbook", "run", "p", "--script", "script.yml", "--yes", "--json"])
             }
             Next::Resume(run) => command.args(["run", "resume", run.as_str(), "--json"]),
+            Next::Retry(run) => command.args(["run", "retry", run.as_str(), "--json"]),
             Next::Approve(run) => command.args(["run", "approve", run.as_str()]),
             Next::Nothing(status) => panic!("the run has {status}"),
         };
@@ -165,6 +172,11 @@ impl Case {
         let (run, plan) = self.run.as_ref().ok_or("there was no run")?;
         let count = hold(run, plan, &self.lives, &self.lines())?;
         remains::gone(&self.folder())?;
+        // Where everything was killed at once, what it left is for the next to clear away.
+        let next = self.scratch.kb(&["playbook", "run", "next", "--quiet"]);
+        if next.code != 0 {
+            return Err(format!("the next run: {next:?}"));
+        }
         remains::no_temporary_files(&self.folder())?;
         let said = self.scratch.kb(&["run", "output", run.as_str(), "--json"]);
         let outputs = serde_json::from_str(&said.out).map_err(|e| format!("{e}: {said:?}"))?;

@@ -188,7 +188,7 @@ fn twice(told: &Told, lives: &[Life], lines: &[Line]) -> Result<u64, String> {
 /// What has ended was done to its end.
 fn lost(told: &Told, lines: &[Line]) -> Result<u64, String> {
     for (key, (_, status)) in &told.ended {
-        let done = matches!(status, StepStatus::Succeeded | StepStatus::Failed);
+        let done = *status == StepStatus::Succeeded;
         let Some(attempt) = told.last_attempt.get(key).filter(|_| done) else { continue };
         let mut own = lines.iter().filter(|line| line.key == *key && line.attempt == *attempt);
         if told.processes.contains(key) && !own.any(|line| !line.starts) {

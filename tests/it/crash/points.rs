@@ -156,23 +156,3 @@ fn an_init_that_was_killed_is_finished_by_the_next() {
     });
     assert!(kills >= 5, "{kills} points");
 }
-
-#[test]
-fn a_recorded_script_is_there_whole_or_not_at_all() {
-    let project = || {
-        let scratch = super::project::scratch();
-        let steps = "steps: [{id: reader, specialist: reader, task: Read., verify: {expectChanges: false}}]\n";
-        scratch.write("playbooks/p.yml", &format!("schema: kb.playbook/1\nid: p\n{steps}"));
-        scratch
-    };
-    let args = ["playbook", "run", "p", "--script", "script.yml", "--record", "recorded.yml"];
-    let usual = project();
-    usual.kb(&args).code(0);
-    let kills = at_each_change(project, &args, "recorded.yml", |scratch| {
-        if scratch.has("recorded.yml") {
-            assert_eq!(scratch.read("recorded.yml"), usual.read("recorded.yml"));
-        }
-        assert_eq!(scratch.json(&["run", "show", "@last", "--json"])["status"], "succeeded");
-    });
-    assert!(kills >= 2, "{kills} points");
-}

@@ -38,6 +38,7 @@ fn files(port: u16, place: usize) -> Vec<(&'static str, String)> {
     let settings = format!("tools: {{http: {{allowPrivate: ['127.0.0.1:{port}']}}}}\n");
     vec![
         ("playbooks/p.yml", playbook),
+        ("playbooks/next.yml", NEXT.to_owned()),
         ("script.yml", script()),
         ("step.sh", STEP.to_owned()),
         (".kb/kb.config.yml", settings),
@@ -167,6 +168,9 @@ outputs:
   gate: '{{gate.output.verdict}}'
   last: '{{last.output}}'
 "#;
+
+/// Another run, which finds what an earlier one has left.
+const NEXT: &str = "schema: kb.playbook/1\nid: next\nsteps: [{id: a, run: ['true']}]\n";
 
 /// The first attempt leaves out what its gate asks for; later ones do every work twice, because a
 /// call that was under way at a kill is not made again for them.

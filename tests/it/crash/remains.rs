@@ -64,7 +64,14 @@ pub(super) fn no_temporary_files(folder: &Path) -> Result<(), String> {
 
 fn is_temporary(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.starts_with(".new-") || name.starts_with(".kb-writing")
+    let is_private = name.starts_with("kb-") && path.is_dir();
+    is_private || name.starts_with(".new-") || name.starts_with(".kb-writing")
+}
+
+/// The process that keeps the steps of a `kb`, where there is one.
+pub(super) fn keeper(folder: &Path) -> Option<i32> {
+    let all = processes(folder);
+    all.into_iter().find(|(_, arguments)| arguments.contains(" __keep ")).map(|(pid, _)| pid)
 }
 
 /// Every file and folder below a folder.

@@ -1,0 +1,83 @@
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// The private directory of one `kb`, locked for as long as that lives. Whoever watches over the
+/// steps removes it; where that was killed too, the next `kb` does.
+pub(super) struct Temporary {
+    path: PathBuf,
+    _locked: File,
+}
+
+impl Temporary {
+    /// Makes it in a folder where others lie too, and removes those of the dead.
+    pub(super) fn make(folder: &Path, name: &str) -> io::Result<Temporary> {
+        sweep(folder);
+        let path = folder.join(format!("kb-{name}"));
+        loop {
+            DirBuilder::new().mode(0o700).create(&path)?;
+            let locked = File::open(&path)?;
+            flock(&locked, FlockOperation::LockShared)?;
+            // Somebody may have swept it away before it was locked.
+            if path.exists() {
+                return Ok(Temporary { path, _locked: locked });
+            }
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// A process id may be unknown here and mean one in another container that shares the folder, so
+/// the lock has to be free too.
+fn sweep(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some(pid) = name.to_str().and_then(owner) else { continue };
+        let lock = |file: File| flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+        let is_dead = !Path::new("/proc").join(pid.to_string()).exists();
+        if is_dead && File::open(entry.path()).is_ok_and(lock) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// The process id in `kb-PID-TIME`.
+fn owner(name: &str) -> Option<u32> {
+    let (pid, time) = name.strip_prefix("kb-")?.split_once('-')?;
+    let is_time = !time.is_empty() && time.bytes().all(|byte| byte.is_ascii_hexdigit());
+    pid.parse().ok().filter(|_| is_time)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_of_the_dead_are_removed_and_nothing_else_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let make = |name: &str| std::fs::create_dir(folder.path().join(name)).unwrap();
+        // No process has an id like this one.
+        ["kb-4194305-1a2b", "kb-4194305-x", "kb-mine", "other"].into_iter().for_each(make);
+        make(&format!("kb-{}-1a2b", std::process::id()));
+        std::fs::write(folder.path().join("kb-4194305-1a2b/file"), "left").unwrap();
+        let living = Temporary::make(folder.path(), "4194306-2b").unwrap();
+        let second = Temporary::make(folder.path(), "4194307-2b").unwrap();
+        let mut left: Vec<String> = std::fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort();
+        let own = format!("kb-{}-1a2b", std::process::id());
+        let mut expected =
+            vec!["kb-4194305-x".to_owned(), "kb-4194306-2b".into(), "kb-4194307-2b".into()];
+        expected.extend([own, "kb-mine".into(), "other".into()]);
+        expected.sort();
+        assert_eq!(left, expected);
+        drop((living, second));
+    }
+}
