@@ -70,6 +70,7 @@ pub async fn doctor(project: Result<Project, ServiceError>, call: bool) -> Vec<F
     findings.push(bash(&project));
     findings.push(processes(&project));
     findings.push(sandbox(&project));
+    findings.extend(open_places(&project));
     findings.extend(models(&project, call).await);
     findings
 }
@@ -168,6 +169,25 @@ fn sandbox(project: &Project) -> Finding {
         .map_or_else(String::new, |kernel| format!("; {}", kernel.description()));
     let message = format!("{name}: a specialist's shell runs unapproved{holds}");
     Finding::new(Level::Ok, "sandbox", message)
+}
+
+/// Places that the sandbox closes elsewhere and cannot close here.
+fn open_places(project: &Project) -> Vec<Finding> {
+    let place = &project.place;
+    let mut findings = Vec::new();
+    let home = place.env.get("HOME").and_then(|home| std::fs::canonicalize(home).ok());
+    if home.is_some_and(|home| home.starts_with(&place.root)) {
+        let message =
+            "the project holds your home directory: its keys and tokens are open to commands";
+        let finding = Finding::new(Level::Warning, "sandbox", message);
+        findings.push(finding.help("make a folder for the project and run `kb init` there"));
+    }
+    if place.state_dir.starts_with(&place.root) {
+        let message = "the state of kb lies in the project, where commands write";
+        let finding = Finding::new(Level::Warning, "sandbox", message);
+        findings.push(finding.help("let XDG_STATE_HOME name a place outside of it"));
+    }
+    findings
 }
 
 async fn models(project: &Project, call: bool) -> Vec<Finding> {

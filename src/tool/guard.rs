@@ -199,6 +199,11 @@ impl Workspace {
         self.0.protected.is_further(self.root(), real)
     }
 
+    /// The protected places that are there now and can be closed to a whole process.
+    pub(super) fn protected_now(&self) -> Vec<PathBuf> {
+        self.0.protected.present(self.root())
+    }
+
     /// The folder of the workspace itself.
     pub(super) fn writable(&self) -> &Folder {
         &self.0.root

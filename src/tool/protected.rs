@@ -19,6 +19,10 @@ const AT_ROOT: [&str; 3] = ["playbooks", "workflows", "agents"];
 /// writes a hook or an index runs code at the next `git` command.
 const ANYWHERE: [&str; 2] = [".kb", GIT];
 pub(super) const GIT: &str = ".git";
+/// What decides inside of a `.git` which code the next `git` command runs. The rest changes with
+/// every commit.
+pub(super) const DECIDING_IN_GIT: [&str; 6] =
+    ["hooks", "config", "config.worktree", "commondir", "gitdir", "info"];
 
 impl Protected {
     /// With further places: absolute, or relative to the root.
@@ -26,9 +30,21 @@ impl Protected {
         Protected { also: also.iter().map(|place| real(&root.join(place))).collect() }
     }
 
-    /// The further places.
-    pub(super) fn further(&self) -> &[PathBuf] {
-        &self.also
+    /// The places that are there now and can be closed to a whole process: not the rest of `.git`,
+    /// into which every commit writes, and no links.
+    pub(super) fn present(&self, root: &Path) -> Vec<PathBuf> {
+        let at_root = AT_ROOT.iter().map(|name| root.join(name)).chain([root.join(".kb")]);
+        let git = root.join(GIT);
+        let in_git = match git.is_dir() {
+            true => DECIDING_IN_GIT.iter().map(|name| git.join(name)).collect(),
+            false => vec![git],
+        };
+        let inside = self.also.iter().filter(|place| place.starts_with(root)).cloned();
+        at_root
+            .chain(in_git)
+            .chain(inside)
+            .filter(|place| place.symlink_metadata().is_ok_and(|found| !found.is_symlink()))
+            .collect()
     }
 
     /// Whether a real path, relative to the root, lies in one of the further places.

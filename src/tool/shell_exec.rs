@@ -186,7 +186,8 @@ async fn run(
 /// What a command that met a closed place is told.
 const CLOSED: &str = "the sandbox lets this command read and write the project, its TMPDIR and \
                       package caches, and read programs; `sandbox.read` and `sandbox.write` in the \
-                      settings open further places";
+                      settings open further places. Definitions, settings and hooks are a \
+                      person's to change";
 
 fn is_held(call: &Call, toolbox: &Toolbox) -> bool {
     let by_specialist = matches!(call.caller, Caller::Specialist { .. });
@@ -195,7 +196,14 @@ fn is_held(call: &Call, toolbox: &Toolbox) -> bool {
 
 /// Whether it failed and speaks of a permission that it has not.
 fn was_refused(exited: &Exited) -> bool {
-    let words = ["Permission denied", "Operation not permitted", "EACCES", "EPERM"];
+    let words = [
+        "Permission denied",
+        "Operation not permitted",
+        "Read-only file system",
+        "EACCES",
+        "EPERM",
+        "EROFS",
+    ];
     exited.end != End::Code(0) && words.iter().any(|word| exited.stderr.contains(word))
 }
 

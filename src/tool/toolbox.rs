@@ -151,6 +151,7 @@ impl Toolbox {
             .and_read(super::repository::repository_outside(root))
             .and_read(places(&settings.sandbox_read))
             .and_write(places(&settings.sandbox_write))
+            .but_not(self.workspace().protected_now())
     }
 
     /// Starts the processes of a caller's own commands.

@@ -1,4 +1,4 @@
-use super::protected::{GIT, named, plain};
+use super::protected::{DECIDING_IN_GIT, GIT, named, plain};
 use std::path::Path;
 
 /// What a look around a command that may not change protected places does with an entry.
@@ -12,9 +12,6 @@ pub(super) enum Watched {
     Not,
 }
 
-/// What decides inside of a `.git` which code the next `git` command runs. The rest changes with
-/// every commit.
-const IN_GIT: [&str; 6] = ["hooks", "config", "config.worktree", "commondir", "gitdir", "info"];
 /// Where repositories and work trees of their own lie inside of a `.git`.
 const NESTED: [&str; 2] = ["modules", "worktrees"];
 /// Where they hold what changes all the time.
@@ -32,10 +29,10 @@ pub(super) fn watched(path: &str) -> Watched {
         [] => Watched::Below,
         // A list that git itself writes whenever it packs.
         ["info", "refs"] => Watched::Not,
-        [first, ..] if IN_GIT.contains(first) => Watched::Content,
+        [first, ..] if DECIDING_IN_GIT.contains(first) => Watched::Content,
         [first, rest @ ..] if NESTED.contains(first) => match rest {
             _ if rest.iter().any(|part| DATA.contains(part)) => Watched::Not,
-            _ if rest.iter().any(|part| IN_GIT.contains(part)) => Watched::Content,
+            _ if rest.iter().any(|part| DECIDING_IN_GIT.contains(part)) => Watched::Content,
             _ => Watched::Below,
         },
         _ => Watched::Not,

@@ -25,7 +25,8 @@ pages! { TABLE;
         "The tool runs commands (level `critical`), or the settings say `requires_approval`, and nobody \
          approved it. Nothing was done.\n\n\
          A specialist may run commands unapproved only where the sandbox reaches \
-         `sandbox.criticalUnapprovedAt` (`kernel` unless said); `kb doctor` shows the level.\n\n\
+         `sandbox.criticalUnapprovedAt` (`kernel` unless said); `kb doctor` shows the level, and \
+         docs/security.md says what it holds.\n\n\
          Start the run with `--yes` to approve for this run, or lower the setting:\n\n\
          \x20   sandbox: {criticalUnapprovedAt: process}";
     PATH_OUTSIDE = "KB0605", "the path leads out of the workspace",
@@ -36,11 +37,13 @@ pages! { TABLE;
          Use a path inside the workspace. A link with an absolute target counts as leaving, wherever it points.";
     PATH_PROTECTED = "KB0606", "tools may not change this place",
         "Definitions, settings and the repository's own data are not written by tools, so that a step \
-         cannot widen its own rights: `.kb/`, `playbooks/`, `workflows/`, `agents/` at the root, `.git` \
-         anywhere, and the state of `kb`. This holds before they exist, and through links.\n\n\
-         A command can write where tools may not. A specialist's that changed a definition, a setting, \
-         or a hook or the configuration of git has failed, whatever ignore rules or `evidence` say; \
-         nothing is put back.\n\n\
+         cannot widen its own rights: `playbooks/`, `workflows/`, `agents/` at the root, `.kb/` and \
+         `.git` anywhere, and the state of `kb`. This holds before they exist, through links, and for \
+         every spelling that some file system takes for the same.\n\n\
+         Where the kernel can, these places are read-only to a specialist's commands as well. One that \
+         changed a definition, a setting, or a hook or the configuration of a repository all the same \
+         has failed, whatever ignore rules or `evidence` say; nothing is put back. So has one that \
+         made a repository: `git init` and `git clone` are for a `run:` step.\n\n\
          Write somewhere else and let a person move it.";
     BAD_PATH = "KB0607", "not a path",
         "A path is empty or holds a NUL character, or a glob cannot be read.\n\n\
@@ -78,6 +81,8 @@ pages! { TABLE;
     COMMAND_FAILED = "KB0614", "a command ended with an error",
         "A process of `shell:exec` ended with another code than 0, or by a signal. Its output is in the \
          result.\n\n\
+         `Permission denied` on a file that you may read yourself is the sandbox: it closes what lies \
+         outside of the project. `sandbox: {read: [~/models], write: [~/.ccache]}` in the settings opens it.\n\n\
          `command` runs under `bash -euo pipefail`: the first command that fails ends it, and an unset \
          variable is an error. Append `|| true` where a failure is expected.";
     COMMAND_TIMED_OUT = "KB0615", "a command took too long",
@@ -92,7 +97,8 @@ pages! { TABLE;
          Check the name, and that it is on the PATH that `kb` was started with.";
     ADDRESS_REFUSED = "KB0617", "requests may not go there",
         "A URL's host is, or resolves to, a loopback, link-local, private or otherwise non-public \
-         address; or the URL is not plain http(s), or carries a password. Redirects are held to the same.\n\n\
+         address; or the URL is not plain http(s), carries a password, or names the port of another \
+         service. Redirects are held to the same, and none goes from https to http.\n\n\
          Allow a host by name, with its port, in the settings:\n\n\
          \x20   tools:\n\
          \x20     http: {allowPrivate: [\"localhost:8080\"]}";

@@ -268,3 +268,170 @@ async fn a_command_that_meets_a_closed_place_is_told() {
     assert!(note.contains("`sandbox.read`"), "{note}");
     assert_eq!(shell(&bench, "false").await.result.get("note"), None);
 }
+
+/// Definitions, settings, hooks and the state of `kb`, with the kernel's sandbox on and off. Where a
+/// mount namespace holds them, nothing of theirs changes; elsewhere the call has failed afterwards.
+#[tokio::test]
+async fn what_people_decide_is_not_changed_by_a_command() {
+    let files = [
+        ("playbooks/p.yml", "id: p"),
+        (".kb/kb.config.yml", "env: {}"),
+        (".git/config", "[core]"),
+        (".git/hooks/update.sample", "x"),
+        (".git/HEAD", "ref: refs/heads/main"),
+        (".git/modules/m/config", "[core]"),
+        ("state/kb/kb.db", "journal"),
+        ("src/a", "x"),
+        (".gitignore", "ignored\n"),
+    ];
+    // What is there is held by a mount, where there is one; what is new is seen afterwards.
+    let there = [
+        "echo x >> playbooks/p.yml",
+        "echo x > playbooks/new.yml",
+        "rm playbooks/p.yml",
+        "mv playbooks books && mkdir playbooks && echo x > playbooks/p.yml",
+        "ln playbooks/p.yml src/hard && echo x >> src/hard",
+        "echo x > .kb/kb.config.yml",
+        "mkdir -p .kb/specialists && echo x > .kb/specialists/x.yml",
+        "rm -r .kb && mkdir .kb && echo x > .kb/kb.config.yml",
+        "echo x > .git/hooks/pre-commit",
+        "echo x >> .git/config",
+        "cp .git/config c && echo x >> c && mv c .git/config",
+    ];
+    let new = [
+        "mkdir -p workflows && echo x > workflows/w.md",
+        "mkdir -p agents/deep && echo x > agents/deep/a.md",
+        "mkdir -p sub/.git/hooks && echo x > sub/.git/hooks/pre-commit",
+        "mkdir -p sub && echo 'gitdir: ../src' > sub/.git",
+        "mkdir -p ignored/deep/.git && echo x > ignored/deep/.git/config",
+        "mkdir -p sub/.kb && echo x > sub/.kb/kb.config.yml",
+        "mkdir -p sub/.KB && echo x > sub/.KB/kb.config.yml",
+        "echo x >> .git/modules/m/config",
+        "mkdir -p .git/modules/m/hooks && echo x > .git/modules/m/hooks/update",
+        "mkdir -p .git/worktrees/w && echo x > .git/worktrees/w/commondir",
+        "mv .git g && mkdir .git && echo x > .git/config",
+    ];
+    let mut attacks = 0;
+    for level in [ApprovalLevel::Process, ApprovalLevel::Kernel] {
+        if level == ApprovalLevel::Kernel && !is_held() {
+            continue;
+        }
+        let mounts = level == ApprovalLevel::Kernel && has_namespaces();
+        for command in there.iter().chain(&new) {
+            let bench = Setup {
+                sandbox: Some(level),
+                yes: true,
+                files: files.to_vec(),
+                ..Setup::default()
+            }
+            .bench();
+            let result = shell(&bench, command).await;
+            attacks += 1;
+            assert_ne!(result.status, InvocationStatus::Success, "{level:?} `{command}`");
+            let changed = result.failure.unwrap().code == "KB0606";
+            if mounts && there.contains(command) {
+                assert!(!changed, "{level:?} `{command}` changed it: {:#}", result.result);
+                assert_eq!(bench.text("playbooks/p.yml"), "id: p", "`{command}`");
+                assert_eq!(bench.text(".kb/kb.config.yml"), "env: {}", "`{command}`");
+                assert_eq!(bench.text(".git/config"), "[core]", "`{command}`");
+                assert!(!bench.has(".git/hooks/pre-commit"), "`{command}`");
+            } else {
+                assert!(changed, "{level:?} `{command}`: {:#}", result.result);
+            }
+        }
+        let bench =
+            Setup { sandbox: Some(level), yes: true, files: files.to_vec(), ..Setup::default() };
+        let bench = bench.bench();
+        for command in [
+            "cat playbooks/p.yml .kb/kb.config.yml .git/config",
+            "echo x > .git/HEAD && mkdir -p .git/objects/aa && echo x > .git/objects/aa/b",
+            "mkdir -p src/playbooks && echo x > src/playbooks/p.yml",
+            "echo x > .gitattributes && mkdir .github && echo x > .github/x",
+        ] {
+            check(&bench, Path::new(""), &[(command, true)]).await;
+        }
+    }
+    crate::proof::record("sandbox: protected places", None, [("commands", attacks)]);
+}
+
+fn has_namespaces() -> bool {
+    use kb::process::{ProcessLevel, Supervisor};
+    Supervisor::new(Default::default()).level() == ProcessLevel::PidNamespace
+}
+
+#[tokio::test]
+async fn the_state_in_the_workspace_is_closed_to_commands() {
+    if !is_held() || !has_namespaces() {
+        return eprintln!("skipped: no mount namespaces here");
+    }
+    let bench = confined(&[("state/kb/kb.db", "journal")], Settings::default());
+    let tools = Toolbox::new(kb::tool::ToolboxParts {
+        workspace: kb::tool::Workspace::open(bench.dir.path(), &[], &["state/kb".into()]).unwrap(),
+        supervisor: bench.tools.supervisor().clone(),
+        settings: Default::default(),
+        approvals: Default::default(),
+        redactor: Default::default(),
+        sandbox: ApprovalLevel::Kernel,
+    });
+    let bench = Bench { tools, ..bench };
+    let rows = [
+        ("echo x > state/kb/kb.db", false),
+        ("rm state/kb/kb.db", false),
+        ("mv state/kb elsewhere", false),
+        ("echo x > state/other", true),
+    ];
+    check(&bench, Path::new(""), &rows).await;
+    assert_eq!(bench.text("state/kb/kb.db"), "journal");
+}
+
+const ONE_STEP: (&str, &str) = (
+    "playbooks/p.yml",
+    "schema: kb.playbook/1\nid: p\nname: p\nsteps:\n  - {id: a, run: [\"true\"]}\n",
+);
+
+/// What the levels come to for whoever runs `kb`, on a kernel that has less than this one: the
+/// variable takes away, which is all it can do.
+#[test]
+fn a_run_below_the_required_level_is_refused_and_every_level_is_told() {
+    use crate::scratch::Scratch;
+    let kernel = sandbox_level() == ApprovalLevel::Kernel;
+    let rows = [
+        ("sandbox: {require: kernel}", "process", Some("kernel")),
+        ("sandbox: required", "process", Some("kernel")),
+        ("sandbox: {require: process}", "none", Some("process")),
+        ("sandbox: {require: process}", "process", None),
+        ("sandbox: {require: none}", "none", None),
+        ("env: {}", "none", None),
+        ("sandbox: required", "kernel", if kernel { None } else { Some("kernel") }),
+    ];
+    for (settings, reached, missing) in rows {
+        let scratch = Scratch::new(&[ONE_STEP, (".kb/kb.config.yml", settings)]);
+        let at_most = reached;
+        let lower = |command: &mut std::process::Command| {
+            command.env("KB_SANDBOX_AT_MOST", at_most);
+        };
+        let reached = if kernel || reached != "kernel" { reached } else { "process" };
+        let said = scratch.kb_with(&["playbook", "run", "p"], lower);
+        let doctor = scratch.kb_with(&["doctor"], lower);
+        let label = format!("{settings} at {reached}");
+        match missing {
+            Some(required) => {
+                let said = said.code(5);
+                let message = format!(
+                    "`sandbox.require: {required}` is not reached here; the level is `{reached}`"
+                );
+                assert!(said.err.contains("KB0563"), "{label}: {}", said.err);
+                assert!(said.err.contains(&message), "{label}: {}", said.err);
+                assert!(doctor.out.contains("and more is required"), "{label}: {}", doctor.out);
+            }
+            None => {
+                said.code(0);
+                let run = scratch.last_run();
+                let events = scratch.kb(&["run", "events", &run]).code(0);
+                let start = format!("\"sandbox\":\"{reached}\"");
+                assert!(events.out.replace(": ", ":").contains(&start), "{label}: {}", events.out);
+                assert!(doctor.out.contains(reached), "{label}: {}", doctor.out);
+            }
+        }
+    }
+}
