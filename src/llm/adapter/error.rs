@@ -86,6 +86,15 @@ fn http(status: u16, headers: &HeaderMap, body: &str, target: &Target) -> ModelE
     error_of_status(status, retry_after(headers), message)
 }
 
+/// An error whose body goes on and on.
+pub(super) fn endless(status: u16, target: &Target) -> ModelError {
+    let message = format!(
+        "`{}` answered with status {status} and more of a body than an error has",
+        target.model
+    );
+    error_of_status(status, None, message)
+}
+
 /// What a person can do about a status that will not change by itself.
 fn mend(status: u16, headers: &HeaderMap, target: &Target) -> String {
     let endpoint = &target.endpoint;

@@ -3,6 +3,7 @@
 //! Always streams. Never retries, never logs a key, never follows a redirect with one, and takes
 //! everything that comes back for hostile data.
 
+mod answered;
 mod calls;
 mod error;
 mod names;

@@ -1,3 +1,4 @@
+use super::answered;
 use super::calls::CallCollector;
 use super::error::model_error;
 use super::names::ToolNames;
@@ -74,7 +75,9 @@ impl GenaiProvider {
         let ModelRef { name, tier } = &request.model;
         let target = self.tiers.target(tier.unwrap_or(Tier::Medium), Some(name))?;
         // The library reads what strangers send; where it breaks on it, the answer is broken.
-        let asked = AssertUnwindSafe(self.ask(&target, &request, on_token)).catch_unwind();
+        let asked =
+            AssertUnwindSafe(answered::bounded(&target, self.ask(&target, &request, on_token)));
+        let asked = asked.catch_unwind();
         let limit = request.timeout;
         tokio::select! {
             biased;

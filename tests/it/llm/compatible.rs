@@ -378,3 +378,42 @@ async fn many_questions_are_asked_at_the_same_time() {
     let replies = futures::future::join_all(all).await;
     assert!(replies.iter().all(Result::is_ok));
 }
+
+/// Sends an error whose body has no end; how many bytes of it were taken.
+async fn endless_error(listener: tokio::net::TcpListener, status: u16) -> usize {
+    let (mut stream, _) = listener.accept().await.unwrap();
+    let mut buffer = vec![0; 64 << 10];
+    let _ = stream.read(&mut buffer).await.unwrap();
+    let head = format!(
+        "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        200 << 20
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let (part, mut sent) = (vec![b'x'; 64 << 10], 0);
+    while sent < 200 << 20 {
+        match stream.write(&part).await {
+            Ok(count) => sent += count,
+            Err(_) => break,
+        }
+    }
+    sent
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_error_whose_body_has_no_end_is_not_read_to_its_end() {
+    for status in [400, 503] {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let endpoint = format!("http://{}", listener.local_addr().unwrap());
+        let sending = tokio::spawn(endless_error(listener, status));
+        let error = ask(&provider(&endpoint), question("hi")).await.unwrap_err();
+        let expected = format!(
+            "`test-model` answered with status {status} and more of a body than an error has"
+        );
+        match status {
+            400 => assert_eq!(error, refused(&expected, 400)),
+            _ => assert_eq!(error, transient(&expected, Some(503), None)),
+        }
+        let sent = sending.await.unwrap();
+        assert!(sent < 64 << 20, "{} MiB were taken", sent >> 20);
+    }
+}
