@@ -88,7 +88,10 @@ fn sound(said: Said, codes: &[i32]) -> Said {
     said
 }
 
-/// The runs, oldest first.
+/// The runs that a list shows, newest first, so many at most.
+const LISTED: usize = 20;
+
+/// The newest runs, the oldest of them first.
 fn runs(scratch: &Scratch) -> Vec<(String, String)> {
     let said = sound(scratch.kb(&["run", "list", "--json"]), &[0]);
     let list: Vec<Value> = serde_json::from_str(&said.out).expect("the list is whole");
@@ -116,18 +119,24 @@ impl Shared<'_> {
     }
 
     /// Looks at everything again and again. What was seen once stays, and is never half there.
-    fn read(&self, reader: usize) {
+    fn read(&self, reader: usize, long: &str) {
         let mut seen: BTreeMap<String, String> = BTreeMap::new();
+        let mut newest: Option<String> = None;
         while self.goes_on() {
             let runs = runs(self.scratch);
-            for known in seen.keys() {
-                assert!(runs.iter().any(|(run, _)| run == known), "{known} is gone");
+            let known = |run: &String| runs.iter().any(|(listed, _)| listed == run);
+            let there = newest.as_ref().is_none_or(known) || runs.len() == LISTED;
+            assert!(there, "{newest:?} is gone from {runs:?}");
+            newest = runs.last().map(|(run, _)| run.clone());
+            // Some look at the long run, the others at those that come and go.
+            let recent = runs.iter().rev().nth(reader % 4).map(|(run, _)| run.as_str());
+            let run = recent.filter(|_| reader % 4 < 3).unwrap_or(long);
+            if seen.len() > LISTED {
+                seen.retain(|known, _| known == long);
             }
-            let newest = runs.len().saturating_sub(1);
-            let Some((run, _)) = runs.get(newest - newest.min(reader % 3)) else { continue };
             let events = sound(self.scratch.kb(&["run", "events", run]), &[0]);
             consistent(&events, run);
-            let before = seen.insert(run.clone(), events.out.clone()).unwrap_or_default();
+            let before = seen.insert(run.to_owned(), events.out.clone()).unwrap_or_default();
             assert!(events.out.starts_with(&before), "what {run} had told is told otherwise");
             let shown = sound(self.scratch.kb(&["run", "show", run, "--json"]), &[0]);
             let shown: Value = serde_json::from_str(&shown.out).expect("a run is shown whole");
@@ -348,7 +357,8 @@ fn readers_cancels_and_answers_share_a_journal_with_holders_and_nobody_is_distur
     shared.end = Instant::now() + Duration::from_secs(seconds as u64);
     let shared = &shared;
     let (wal, [early, late]) = std::thread::scope(|scope| {
-        (0..READERS).for_each(|reader| drop(scope.spawn(move || shared.read(reader))));
+        let long = run.as_str();
+        (0..READERS).for_each(|reader| drop(scope.spawn(move || shared.read(reader, long))));
         scope.spawn(|| shared.run_short_ones());
         scope.spawn(|| shared.cancel());
         scope.spawn(|| shared.answer());
