@@ -8,7 +8,7 @@ use std::io::Write;
 
 /// How many cases a test goes through: `quick`, or `full` under `KB_PROVE=full`, or what the
 /// variable `name` says (`KB_SIMULATE=20000`).
-pub fn amount(name: &str, quick: usize, full: usize) -> usize {
+pub(crate) fn amount(name: &str, quick: usize, full: usize) -> usize {
     let set = std::env::var(name).ok().map(|text| {
         text.parse().unwrap_or_else(|_| panic!("`{name}` is a number of cases, not `{text}`"))
     });
@@ -16,13 +16,13 @@ pub fn amount(name: &str, quick: usize, full: usize) -> usize {
 }
 
 /// Whether the whole set was asked for.
-pub fn is_full() -> bool {
+pub(crate) fn is_full() -> bool {
     std::env::var("KB_PROVE").is_ok_and(|form| form == "full")
 }
 
 /// Keeps what was seen, after the assertions have held. `subject` is the row's name in the table,
 /// a figure is a name (with its unit, where it has one) and a number or a text.
-pub fn record<V: Into<Value>>(
+pub(crate) fn record<V: Into<Value>>(
     subject: &str,
     seed: Option<u64>,
     figures: impl IntoIterator<Item = (&'static str, V)>,

@@ -136,9 +136,24 @@ fn ends(dice: &mut Dice) -> Vec<End> {
         .collect()
 }
 
+/// The wilder half has chapters: a run comes near its end, is retried, and answers of before come
+/// once more.
 fn turns(dice: &mut Dice, wild: u64) -> Vec<Turn> {
-    let count = dice.below(if wild < 3 { 40 } else { 90 });
-    (0..count).map(|_| turn(dice, wild)).collect()
+    let chapters = if wild < 2 { 1 } else { 1 + dice.below(3) };
+    let mut turns = Vec::new();
+    for chapter in 0..chapters {
+        if chapter > 0 {
+            let n = dice.number();
+            turns.push(Turn::Retry(n.is_multiple_of(2).then_some(n / 2)));
+            for _ in 0..dice.below(4) {
+                let (n, again) = (dice.number(), dice.chance(50));
+                turns.push(if again { Turn::Repeat(n) } else { Turn::Answer(n) });
+            }
+        }
+        let count = dice.below(40);
+        turns.extend((0..count).map(|_| turn(dice, wild)));
+    }
+    turns
 }
 
 fn turn(dice: &mut Dice, wild: u64) -> Turn {
