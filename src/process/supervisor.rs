@@ -9,6 +9,7 @@ use super::sandbox::{Confinement, Rules};
 use super::{BaseEnvironment, End, Exited, ProcessLevel, Spawn, Stream};
 use crate::clock;
 use rustix::fd::AsFd;
+use rustix::thread::CapabilitySet;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -40,10 +41,10 @@ impl Supervisor {
         Supervisor { cells: Arc::new(Cells::of(Some(executable.into()))), ..self }
     }
 
-    /// The same, without namespaces.
+    /// The same, without namespaces, also where they are allowed.
     #[must_use]
     pub fn in_groups(self) -> Supervisor {
-        Supervisor { cells: Arc::new(Cells::of(None)), ..self }
+        Supervisor { cells: Arc::new(Cells::none()), ..self }
     }
 
     /// The same, for processes that the kernel lets write in few places only. Where it cannot,
@@ -65,6 +66,15 @@ impl Supervisor {
     /// Why the level is not the highest.
     pub fn shortfall(&self) -> Option<&str> {
         self.cells.reached().err()
+    }
+
+    /// Whether processes live in a user namespace as well, which the PID namespace needs unless `kb`
+    /// runs with the rights of an administrator. Programs that gain rights (`sudo`) gain none there.
+    pub fn is_in_user_namespace(&self) -> bool {
+        let own = rustix::thread::capabilities(None);
+        let is_administrator =
+            own.is_ok_and(|own| own.effective.contains(CapabilitySet::SYS_ADMIN));
+        self.level() == ProcessLevel::PidNamespace && !is_administrator
     }
 
     /// The private directory that processes get as `TMPDIR`; removed when `kb` ends. It is for what

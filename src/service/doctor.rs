@@ -3,7 +3,7 @@
 use super::ServiceError;
 use super::project::Project;
 use super::validation::validate_playbooks;
-use crate::definition::ApprovalLevel;
+use crate::definition::{ApprovalLevel, ProcessChoice};
 use crate::diagnostic::Severity;
 use crate::journal::Journal;
 use crate::llm::{
@@ -143,9 +143,33 @@ fn bash(project: &Project) -> Finding {
 fn processes(project: &Project) -> Finding {
     let settings = &project.catalog.settings;
     let base = BaseEnvironment::select(project.place.env.clone(), &settings.env_pass);
-    let level = Supervisor::new(base).level();
+    let supervisor = match settings.processes {
+        ProcessChoice::Group => Supervisor::new(base).in_groups(),
+        ProcessChoice::Auto | ProcessChoice::PidNamespace => Supervisor::new(base),
+    };
+    let level = supervisor.level();
     let message = format!("{}: {}", level.as_str(), level.description());
-    Finding::new(Level::Ok, "processes", message)
+    match supervisor.shortfall() {
+        None if supervisor.is_in_user_namespace() => {
+            let more = "`sudo` and the like have no power there; `sandbox: {processes: group}` in \
+                        the settings gives it back";
+            Finding::new(Level::Ok, "processes", format!("{message}; {more}"))
+        }
+        None => Finding::new(Level::Ok, "processes", message),
+        Some(_) if settings.processes == ProcessChoice::Group => {
+            Finding::new(Level::Ok, "processes", format!("{message}, as the settings say"))
+        }
+        Some(why) => {
+            let short = match settings.processes {
+                ProcessChoice::PidNamespace => Level::Error,
+                _ => Level::Warning,
+            };
+            Finding::new(short, "processes", format!("{message} ({why})")).help(
+                "PID namespaces need Linux, user namespaces that are allowed, and a `/proc` that \
+                 nothing is mounted over; `kb explain KB0563` tells more",
+            )
+        }
+    }
 }
 
 fn sandbox(project: &Project) -> Finding {

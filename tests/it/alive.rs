@@ -3,6 +3,7 @@
 //! A step in a PID namespace knows other ids than the tests do, so processes are found by what they
 //! have: a variable, or a place below which they work.
 
+use rustix::process::Pid;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -48,6 +49,22 @@ pub(crate) fn working_below(folder: &Path) -> Vec<String> {
     told(all().filter(|process| {
         std::fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(folder))
     }))
+}
+
+/// The child of that name.
+#[track_caller]
+pub(crate) fn child(of: i32, name: &str) -> Pid {
+    let list = std::fs::read_dir(format!("/proc/{of}/task")).unwrap().flatten();
+    let children = list.flat_map(|task| {
+        let text = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+        text.split_whitespace().map(|pid| pid.parse::<i32>().unwrap()).collect::<Vec<_>>()
+    });
+    let named = |pid: &i32| {
+        std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|found| found.trim() == name)
+    };
+    let found: Vec<i32> = children.filter(named).collect();
+    assert_eq!(found.len(), 1, "{name} of {of}");
+    Pid::from_raw(found[0]).unwrap()
 }
 
 /// Waits until none of these is left.

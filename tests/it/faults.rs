@@ -808,3 +808,115 @@ fn a_server_that_refuses_names_what_to_look_at_and_not_the_retries_that_were_use
     let said = run(&scratch).code(1).says(&["KB0702", "kb doctor --call", "llm.tiers"]);
     assert!(!said.out.contains("`retry` row"), "{}", said.out);
 }
+
+// --- Levels of processes
+
+/// The level that `kb doctor` says, and the one that the start of a run says.
+fn levels(scratch: &Scratch) -> [String; 2] {
+    let lines = scratch.json(&["doctor", "--json"]);
+    let line = lines.as_array().unwrap().iter().find(|line| line["subject"] == "processes");
+    let said = line.unwrap()["message"].as_str().unwrap().split(':').next().unwrap().to_owned();
+    let events = scratch.kb(&["playbook", "run", "p", "--json"]).code(0).events();
+    let start = events.iter().find(|event| event["type"] == "run:start").unwrap();
+    [said, start["environment"]["process"].as_str().unwrap().to_owned()]
+}
+
+#[test]
+fn the_level_of_processes_is_chosen_and_said() {
+    let scratch = project("steps: [{id: a, run: 'ls -d /proc/[0-9]* | wc -l'}]\n");
+    let check = |settings: &str, expected: &str| {
+        scratch.write(".kb/kb.config.yml", settings);
+        assert_eq!(levels(&scratch), [expected; 2], "{settings}");
+        let seen = scratch.kb(&["run", "output", "@last", "a"]).out;
+        let few = seen.trim().parse::<u32>().unwrap() < 8;
+        assert_eq!(few, expected == "pidNamespace", "{seen}");
+    };
+    check("limits: {maxParallel: 2}\n", "pidNamespace");
+    check("sandbox: {processes: auto}\n", "pidNamespace");
+    check("sandbox: {processes: pidNamespace}\n", "pidNamespace");
+    check("sandbox: {processes: group}\n", "group");
+    scratch.write(".kb/kb.config.yml", "sandbox: {processes: cgroup}\n");
+    run(&scratch).code(2).says(&["`auto`", "`pidNamespace`"]);
+}
+
+/// The binary as `setpriv` starts it with these arguments.
+fn with_privileges(
+    scratch: &Scratch,
+    program: &Path,
+    privileges: &[&str],
+) -> std::process::Command {
+    let mut command = std::process::Command::new("setpriv");
+    command.args(privileges).arg(program).current_dir(scratch.root()).env_clear();
+    for (name, value) in scratch.command().get_envs() {
+        value.map(|value| command.env(name, value));
+    }
+    command
+}
+
+#[test]
+fn steps_of_a_root_without_rights_have_none_in_their_namespace() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let scratch = project(
+        "steps: [{id: a, run: 'grep CapEff /proc/self/status; mount -t tmpfs x /mnt || echo no; ls -d /proc/[0-9]* | wc -l'}]\n",
+    );
+    let kb = Path::new(env!("CARGO_BIN_EXE_kb"));
+    let mut command = with_privileges(&scratch, kb, &["--bounding-set=-all", "--inh-caps=-all"]);
+    assert!(command.args(["playbook", "run", "p"]).status().unwrap().success());
+    let seen = scratch.kb(&["run", "output", "@last", "a"]).out;
+    assert!(seen.starts_with("CapEff:\t0000000000000000\nno\n"), "{seen}");
+    assert_eq!(seen.trim_end().lines().last().unwrap().len(), 1, "{seen}");
+}
+
+#[test]
+fn an_unprivileged_user_has_namespaces_too() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let scratch = project(
+        "steps: [{id: a, run: 'id -u; id -g; echo x > f; setsid sleep 300 & ls -d /proc/[0-9]* | wc -l'}]\n",
+    );
+    let folder = scratch.root().parent().unwrap().to_owned();
+    let kb = folder.join("kb");
+    std::fs::copy(env!("CARGO_BIN_EXE_kb"), &kb).unwrap();
+    let give = format!("chown -R 12345:12345 {0} && chmod 755 {0}", folder.display());
+    assert!(std::process::Command::new("sh").args(["-c", &give]).status().unwrap().success());
+    let call = |args: &[&str]| {
+        let user = ["--reuid=12345", "--regid=12345", "--clear-groups"];
+        let ended = with_privileges(&scratch, &kb, &user).args(args).output().unwrap();
+        assert!(ended.status.success(), "{ended:?}");
+        String::from_utf8(ended.stdout).unwrap()
+    };
+    call(&["playbook", "run", "p"]);
+    let output = call(&["run", "output", "@last", "a"]);
+    let lines: Vec<&str> = output.lines().collect();
+    assert!(lines[..2] == ["12345", "12345"] && lines[2].len() == 1, "{output}");
+    assert_eq!(alive::working_below(&scratch.root()), [""; 0]);
+    let start = call(&["run", "events", "@last"]);
+    assert!(start.contains("\"process\":\"pidNamespace\""), "{start}");
+}
+
+#[test]
+fn a_step_whose_cell_is_killed_is_lost_and_can_be_retried() {
+    let body = "run: 'test -e began && exit 0; touch began; setsid sleep 300 & sleep 300'";
+    let attack = |scratch: &Scratch| {
+        let child = scratch.command().args(["playbook", "run", "p"]).stdout(Stdio::piped()).spawn();
+        let child = child.unwrap();
+        appears(scratch, "began");
+        let keeper = alive::child(child.id() as i32, "kb-keeper");
+        let cell = alive::child(keeper.as_raw_nonzero().get(), "kb-cell");
+        rustix::process::kill_process(cell, rustix::process::Signal::KILL).unwrap();
+        let ended = child.wait_with_output().unwrap();
+        assert_eq!(alive::working_below(&scratch.root()), [""; 0]);
+        (ended.status.code(), String::from_utf8(ended.stdout).unwrap())
+    };
+    let scratch = project(&format!("steps: [{{id: a, {body}}}]\n"));
+    let (code, said) = attack(&scratch);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("KB0570") && said.contains("kb run retry"), "{said}");
+    let retry = "retry: {max: 1, initial: 1ms}";
+    let scratch = project(&format!("steps: [{{id: a, {retry}, {body}}}]\n"));
+    assert_eq!(attack(&scratch).0, Some(0));
+    assert_eq!(step(&show(&scratch), "a")["attempts"], 2);
+}

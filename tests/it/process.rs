@@ -1,7 +1,10 @@
 //! Processes: how they end, what is kept of them, and that nothing of them is left.
 
-use crate::alive;
-use kb::process::{BaseEnvironment, End, Exited, OnLine, ProcessLevel, Spawn, Stream, Supervisor};
+use crate::alive::{self, child};
+use kb::process::{
+    BaseEnvironment, Confinement, End, Exited, KernelSandbox, OnLine, ProcessLevel, Spawn, Stream,
+    Supervisor,
+};
 use kb::value::is_dangerous_variable;
 use rustix::process::{Pid, Signal, kill_process};
 use std::cell::Cell;
@@ -454,6 +457,33 @@ async fn ids_do_not_begin_alike_in_each_namespace() {
     assert_ne!(one.stdout, other.stdout);
 }
 
+#[tokio::test]
+async fn what_is_held_writes_where_it_may_and_sees_its_own_proc() {
+    LEVEL.set(ProcessLevel::PidNamespace);
+    if KernelSandbox::reached().is_none() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap();
+    std::fs::create_dir(root.join("kept")).unwrap();
+    std::fs::create_dir(root.join("given")).unwrap();
+    let limits = Confinement::to([root.join("given"), root.join("kept")])
+        .but_not([root.join("kept"), root.join("given/absent")]);
+    let mut step = shell(
+        "touch given/a && echo given; touch b || echo outside; touch kept/c || echo kept; \
+         read -r pid rest < /proc/$$/stat && test $pid = $$ && echo proc; \
+         grep -q 'NoNewPrivs:.*1' /proc/self/status && echo powerless",
+    );
+    step.cwd = root.clone();
+    let exited = supervisor().held(limits).run(step, &CancellationToken::new(), None).await;
+    assert_eq!(exited.stdout, "given\noutside\nkept\nproc\npowerless\n", "{exited:?}");
+    // What was mounted for one is not there for the next, nor outside.
+    let next = run(Spawn { cwd: root.clone(), ..shell("touch kept/c b && echo free") }).await;
+    assert_eq!(next.stdout, "free\n", "{next:?}");
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+    assert!(!mounts.contains("/kept "), "{mounts}");
+}
+
 // --- Kills from outside
 
 /// Not a test by itself: others run it in a process of its own, and kill that.
@@ -542,22 +572,6 @@ impl Drop for Held {
         let _ = self.holder.kill();
         let _ = self.holder.wait();
     }
-}
-
-/// The child of that name.
-#[track_caller]
-fn child(of: i32, name: &str) -> Pid {
-    let list = std::fs::read_dir(format!("/proc/{of}/task")).unwrap().flatten();
-    let children = list.flat_map(|task| {
-        let text = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
-        text.split_whitespace().map(|pid| pid.parse::<i32>().unwrap()).collect::<Vec<_>>()
-    });
-    let named = |pid: &i32| {
-        std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|found| found.trim() == name)
-    };
-    let found: Vec<i32> = children.filter(named).collect();
-    assert_eq!(found.len(), 1, "{name} of {of}");
-    Pid::from_raw(found[0]).unwrap()
 }
 
 #[test]

@@ -24,6 +24,8 @@ pub struct Settings {
     pub env_pass: Vec<String>,
     /// `sandbox.require`: refuse to run below this level.
     pub sandbox_require: Option<ApprovalLevel>,
+    /// `sandbox.processes`: where steps run.
+    pub processes: ProcessChoice,
     /// `sandbox.criticalUnapprovedAt`; kernel unless said.
     pub critical_unapproved_at: Option<ApprovalLevel>,
     /// `sandbox.read`: further places that held commands may read; `~/` is the home directory.
@@ -60,6 +62,7 @@ impl Settings {
         narrowed.sandbox_read.retain(|place| present.sandbox_read.contains(place));
         narrowed.sandbox_write.retain(|place| present.sandbox_write.contains(place));
         narrowed.sandbox_require = self.sandbox_require.max(present.sandbox_require);
+        narrowed.processes = self.processes.max(present.processes);
         // Without a word the level is `kernel`, the strictest.
         let strictest = |level: Option<ApprovalLevel>| level.unwrap_or(ApprovalLevel::Kernel);
         let (own, other) = (self.critical_unapproved_at, present.critical_unapproved_at);
@@ -168,6 +171,18 @@ impl ApprovalLevel {
             ApprovalLevel::Kernel => "kernel",
         }
     }
+}
+
+/// `sandbox.processes`, from the weakest on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum ProcessChoice {
+    /// In process groups, also where namespaces are allowed.
+    Group,
+    /// In PID namespaces where the system allows them, else in process groups.
+    #[default]
+    Auto,
+    /// In PID namespaces or not at all.
+    PidNamespace,
 }
 
 /// `journal.sync`.

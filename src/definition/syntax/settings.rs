@@ -3,7 +3,7 @@ use super::secrets::secrets;
 use super::tool_security::{security_of_003, tools};
 use super::{Decoder, Fields, Node};
 use crate::definition::model::{
-    ApprovalLevel, InconclusivePolicy, ModelPrice, Settings, SyncMode, TierSettings,
+    ApprovalLevel, InconclusivePolicy, ModelPrice, ProcessChoice, Settings, SyncMode, TierSettings,
 };
 use crate::diagnostic::{Code, Diagnostic};
 use crate::value::Tier;
@@ -81,10 +81,10 @@ fn rest(fields: &Fields<'_>, settings: &mut Settings, decoder: &mut Decoder) {
     }
 }
 
-/// `sandbox: {require, criticalUnapprovedAt, read, write}`; `sandbox: required` is the short form of
+/// `sandbox: {require, criticalUnapprovedAt, processes, read, write}`; `sandbox: required` is the short form of
 /// `require: kernel`.
 fn sandbox(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
-    const KEYS: [&str; 4] = ["require", "criticalUnapprovedAt", "read", "write"];
+    const KEYS: [&str; 5] = ["require", "criticalUnapprovedAt", "processes", "read", "write"];
     if node.as_text() == Some("required") {
         settings.sandbox_require = Some(ApprovalLevel::Kernel);
         return;
@@ -93,6 +93,14 @@ fn sandbox(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
     let mut at = |key: &str| fields.get(key).and_then(|node| level(node, key, decoder));
     settings.sandbox_require = at("require");
     settings.critical_unapproved_at = at("criticalUnapprovedAt");
+    let choices = [
+        ("group", ProcessChoice::Group),
+        ("auto", ProcessChoice::Auto),
+        ("pidNamespace", ProcessChoice::PidNamespace),
+    ];
+    let chosen = fields.get("processes");
+    let chosen = chosen.and_then(|node| decoder.one_of(node, "processes", &choices));
+    settings.processes = chosen.unwrap_or_default();
     let mut places =
         |key: &str| fields.get(key).map_or_else(Vec::new, |node| decoder.texts(node, key));
     settings.sandbox_read = places("read");

@@ -99,7 +99,22 @@ holds the run now. What it had recorded is kept; a resumed run goes on from its 
     NOT_RESUMABLE = "KB0562", "a run that cannot go on this way",
         "`kb run resume` goes on with a run that is interrupted or waits. `kb run retry` re-opens one\nthat failed or was cancelled, in its next iteration: what succeeded keeps its results, and\n`--from STEP` names where to go back to, which also works for a run that succeeded.";
     SANDBOX_BELOW = "KB0563", "the sandbox is not reached",
-        "The settings ask for a level (`sandbox: {require: kernel}`) that this machine does not give.\n`kb doctor` says which level is reached: `none`, `process` (a step's processes end with it) or\n`kernel` (the kernel holds what specialists' commands read and write).\n\n    sandbox: {require: kernel}      # or short: sandbox: required\n\nRun on Linux 6.2 or later with Landlock (`cat /sys/kernel/security/lsm` names it; some containers\nclose it), or lower the setting. docs/security.md says what each level holds.";
+        "The settings ask for more than this machine gives; `kb doctor` says what is reached.
+
+    sandbox: {require: kernel}            # what specialists' commands may do; short: sandbox: required
+    sandbox: {processes: pidNamespace}    # that nothing of a step is left
+
+`require` is `none`, `process` (a step's processes end with it) or `kernel` (the kernel holds what
+specialists' commands read and write). It takes Linux 6.2 or later with Landlock
+(`cat /sys/kernel/security/lsm` names it; some containers close it).
+
+`processes` is `auto` unless said: steps run in PID namespaces where the system allows them, else in
+process groups (`group`). Namespaces need user namespaces or administrator's rights, and are often
+refused in containers; on Ubuntu, `sysctl kernel.apparmor_restrict_unprivileged_userns=0` allows
+them. In a user namespace `sudo` and other programs that gain rights have no power, and files of
+others seem to be `nobody`'s; `processes: group` is for playbooks that need them.
+
+docs/security.md says what each level holds.";
     BAD_INPUT = "KB0564", "input that does not fit a specialist",
         "A specialist with `inputPolicy: strict` was given an `input` that does not fit its\n`input.schema`. Without `strict` the same is a warning in `kb run logs`. A key `task` is filled\nfrom the step's `task`, and a list or object that meets a `string` is given as text.";
     OUTPUT_MISFIT = "KB0565", "an output that does not fit its schema",

@@ -23,6 +23,12 @@ impl Cells {
         Cells { executable, reached: OnceLock::new(), idle: Mutex::default() }
     }
 
+    /// Never any.
+    pub(in crate::process) fn none() -> Cells {
+        let reached = OnceLock::from(Err("the settings say `group`".to_owned()));
+        Cells { reached, ..Cells::of(None) }
+    }
+
     /// Whether there can be cells here, else why not. Tried out at the first call, by making one.
     pub(in crate::process) fn reached(&self) -> Result<(), &str> {
         let reached = self.reached.get_or_init(|| {

@@ -5,6 +5,7 @@ use crate::process::sandbox::give_up_powers;
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
+use rustix::mount::{MountPropagationFlags, mount_bind_recursive, mount_change};
 use rustix::process::Pid;
 use std::ffi::{CStr, c_char, c_int};
 use std::os::fd::AsRawFd;
@@ -65,8 +66,10 @@ fn become_program(prepared: &Prepared<'_>) -> Result<Never, Errno> {
     rustix::stdio::dup2_stdin(stdin)?;
     rustix::stdio::dup2_stdout(stdout)?;
     rustix::stdio::dup2_stderr(stderr)?;
-    for place in &prepared.read_only {
-        make_read_only(place)?;
+    if !prepared.read_only.is_empty() {
+        // What is mounted here is to be seen by nobody else.
+        mount_change(c"/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)?;
+        prepared.read_only.iter().try_for_each(|place| make_read_only(place))?;
     }
     rustix::process::chdir(prepared.cwd)?;
     signals::restore().map_err(|_| Errno::INVAL)?;
@@ -90,7 +93,7 @@ fn make_read_only(place: &CStr) -> Result<(), Errno> {
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(()),
         other => other?,
     }
-    rustix::mount::mount_bind_recursive(place, place)?;
+    mount_bind_recursive(place, place)?;
     let attributes = libc::mount_attr {
         attr_set: libc::MOUNT_ATTR_RDONLY,
         attr_clr: 0,

@@ -5,7 +5,7 @@ use super::opening::Overrides;
 use super::place::Place;
 use super::prepared::Prepared;
 use super::secrets::KnownSecrets;
-use crate::definition::{ApprovalLevel, InconclusivePolicy, Settings};
+use crate::definition::{ApprovalLevel, InconclusivePolicy, ProcessChoice, Settings};
 use crate::diagnostic::Code;
 use crate::engine::{Opening, Parts};
 use crate::executor::LocalExecutor;
@@ -82,7 +82,7 @@ pub(super) fn assemble(
     let journal = place.journal(settings.sync)?;
     let redactor = Arc::new(Redactor::default());
     let base = BaseEnvironment::select(place.env.clone(), &settings.env_pass);
-    let supervisor = Supervisor::new(base);
+    let supervisor = supervisor(base, settings.processes)?;
     let workspace = Workspace::open(&place.root, &[], std::slice::from_ref(&place.state_dir))
         .map_err(|error| {
             let message =
@@ -135,6 +135,24 @@ pub(super) fn assemble(
     };
     let parts = Parts { journal, executor, secrets: Arc::new(secrets), redactor };
     Ok(Assembled { parts, rules, recording, process_level, sandbox })
+}
+
+/// What starts processes where the settings want them.
+fn supervisor(base: BaseEnvironment, choice: ProcessChoice) -> Result<Supervisor, ServiceError> {
+    let supervisor = Supervisor::new(base);
+    let supervisor = match choice {
+        ProcessChoice::Group => supervisor.in_groups(),
+        ProcessChoice::Auto | ProcessChoice::PidNamespace => supervisor,
+    };
+    match supervisor.shortfall() {
+        Some(why) if choice == ProcessChoice::PidNamespace => {
+            let message = format!("`sandbox.processes: pidNamespace` is not reached here: {why}");
+            let failure = Failure::new(Code::SANDBOX_BELOW.as_str(), message)
+                .help("`sandbox: {processes: auto}` in the settings runs them in process groups");
+            Err(ServiceError::environment(failure))
+        }
+        _ => Ok(supervisor),
+    }
 }
 
 /// How far processes are held here; less than `sandbox.require` asks for refuses the run.
