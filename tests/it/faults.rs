@@ -836,7 +836,7 @@ fn the_level_of_processes_is_chosen_and_said() {
     check("sandbox: {processes: pidNamespace}\n", "pidNamespace");
     check("sandbox: {processes: group}\n", "group");
     scratch.write(".kb/kb.config.yml", "sandbox: {processes: cgroup}\n");
-    run(&scratch).code(2).says(&["`auto`", "`pidNamespace`"]);
+    run(&scratch).code(2).says(&["KB0112", "`group`"]);
 }
 
 /// The binary as `setpriv` starts it with these arguments.
@@ -862,11 +862,22 @@ fn steps_of_a_root_without_rights_have_none_in_their_namespace() {
         "steps: [{id: a, run: 'grep CapEff /proc/self/status; mount -t tmpfs x /mnt || echo no; ls -d /proc/[0-9]* | wc -l'}]\n",
     );
     let kb = Path::new(env!("CARGO_BIN_EXE_kb"));
-    let mut command = with_privileges(&scratch, kb, &["--bounding-set=-all", "--inh-caps=-all"]);
-    assert!(command.args(["playbook", "run", "p"]).status().unwrap().success());
+    let call = |bounds: &str, args: &[&str]| {
+        let bounds = format!("--bounding-set={bounds}");
+        let mut command = with_privileges(&scratch, kb, &[&bounds, "--inh-caps=-all"]);
+        String::from_utf8(command.args(args).output().unwrap().stdout).unwrap()
+    };
+    // What it needs to be root in a user namespace, and nothing else.
+    call("-all,+setfcap", &["playbook", "run", "p"]);
     let seen = scratch.kb(&["run", "output", "@last", "a"]).out;
-    assert!(seen.starts_with("CapEff:\t0000000000000000\nno\n"), "{seen}");
+    assert!(seen.starts_with("CapEff:\t0000000080000000\nno\n"), "{seen}");
     assert_eq!(seen.trim_end().lines().last().unwrap().len(), 1, "{seen}");
+    // Not even that: steps run in groups, and it is said.
+    let doctor = call("-all", &["doctor"]);
+    assert!(doctor.contains("group: ") && doctor.contains("refuses a user namespace"), "{doctor}");
+    call("-all", &["playbook", "run", "p"]);
+    let start = scratch.kb(&["run", "events", "@last"]).out;
+    assert!(start.contains("\"process\":\"group\""), "{start}");
 }
 
 #[test]
