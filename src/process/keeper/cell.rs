@@ -53,8 +53,10 @@ impl Cell {
 
     /// The same, and waits until it is ready, or says why it is not.
     pub(super) fn begin_and_wait(executable: &Path) -> Result<Cell, String> {
-        let mut cell = Cell::begin(executable)
-            .map_err(|error| format!("the keeper does not start: {error}"))?;
+        let mut cell = Cell::begin(executable).map_err(|error| match error.kind() {
+            io::ErrorKind::BrokenPipe => "the keeper ends at once".to_owned(),
+            _ => format!("the keeper does not start: {error}"),
+        })?;
         loop {
             match cell.take() {
                 Ok(Some(Report::Ready)) => return Ok(cell),
