@@ -542,7 +542,8 @@ impl Held {
         let mut command = in_own_process("process::holder", level);
         let holder = command.env("KB_TEST_OUT", &out).spawn().unwrap();
         wait_until("the step", || out.exists());
-        assert_eq!(alive::with_variable("OUT", &out).len(), 3);
+        // The shell and its two; `mv` may need a moment to be gone.
+        wait_until("three processes", || alive::with_variable("OUT", &out).len() == 3);
         let temporary = PathBuf::from(std::fs::read_to_string(&out).unwrap().trim());
         let mut kept = Vec::new();
         if level == ProcessLevel::PidNamespace {
