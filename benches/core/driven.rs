@@ -49,7 +49,7 @@ impl Secrets for NothingToDo {
 }
 
 /// One new run in a journal on disk.
-struct House {
+pub(crate) struct House {
     journal: Arc<SqliteJournal>,
     plan: Arc<Plan>,
     run: RunId,
@@ -58,7 +58,7 @@ struct House {
 }
 
 impl House {
-    fn new(plan: &Arc<Plan>) -> Self {
+    pub(crate) fn new(plan: &Arc<Plan>) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let journal = SqliteJournal::open(folder.path(), SyncMode::default()).expect("a journal");
         let run = RunId::new("r1").expect("a letter and a digit");
@@ -68,7 +68,7 @@ impl House {
         House { journal: Arc::new(journal), plan: plan.clone(), run, epoch, _folder: folder }
     }
 
-    async fn drive(self) -> Self {
+    pub(crate) async fn drive(self) -> Self {
         let parts = Parts {
             journal: self.journal.clone(),
             executor: Arc::new(NothingToDo),

@@ -7,8 +7,11 @@ mod driven;
 mod expressions;
 mod heart;
 mod shape;
+mod whole;
 mod workspace;
 
 fn main() {
-    divan::main()
+    if !whole::asked() {
+        divan::main();
+    }
 }

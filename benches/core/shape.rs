@@ -62,6 +62,19 @@ impl Shape {
         text
     }
 
+    /// The steps from one number to another as a file by itself: none waits for a step before it.
+    pub(crate) fn part(self, from: usize, to: usize) -> String {
+        let whole = self.text(to - from);
+        let name = format!("id: part{}", from / (to - from).max(1));
+        let renamed = |line: &str| match line.strip_prefix("  - {id: ") {
+            None => line.replace("id: shaped", &name),
+            Some(step) => {
+                format!("  - {{id: p{from}{}", step.replace("{{s", &format!("{{{{p{from}s")))
+            }
+        };
+        whole.lines().map(|line| renamed(line) + "\n").collect()
+    }
+
     /// A playbook of any size: the one step of a loaded file, as often as asked for.
     pub(crate) fn playbook(self, count: usize) -> Arc<Playbook> {
         let first =
@@ -90,7 +103,12 @@ pub(crate) fn catalog(text: &str) -> Catalog {
         bytes: text.as_bytes().to_vec(),
         role: FileRole::Playbook,
     };
-    let (catalog, problems) = load(vec![file]);
+    catalog_of(vec![file])
+}
+
+/// Definition files, read and checked.
+pub(crate) fn catalog_of(files: Vec<InputFile>) -> Catalog {
+    let (catalog, problems) = load(files);
     assert!(problems.is_empty(), "{problems:?}");
     catalog
 }

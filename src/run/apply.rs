@@ -155,6 +155,10 @@ impl State {
         let step = self.instance(parent).step;
         let iteration = self.instance(parent).iteration;
         debug_assert_eq!(first.at(), self.instances.len());
+        // A long list is most of all instances; doubling for it would hold much that is never used.
+        if keys.len() > self.instances.len() {
+            self.instances.reserve_exact(keys.len());
+        }
         for (index, key) in keys.iter().enumerate() {
             let item = Item { parent, index: index as u32, key: key.as_str().into() };
             self.instances.push(Instance { iteration, ..Instance::new(step, Some(item)) });

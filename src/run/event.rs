@@ -196,6 +196,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<Failure>,
         /// What it took.
+        #[serde(default = "nothing_used", skip_serializing_if = "is_nothing")]
         usage: Usage,
     },
     /// A gate spoke.
@@ -293,4 +294,13 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<Failure>,
     },
+}
+
+/// What most attempts take: no model was asked, and that is known.
+fn nothing_used() -> Usage {
+    Usage::NONE
+}
+
+fn is_nothing(usage: &Usage) -> bool {
+    *usage == Usage::NONE
 }

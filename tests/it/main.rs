@@ -15,6 +15,7 @@ mod evidence;
 mod executor;
 mod expression;
 mod faults;
+mod footprint;
 mod journal;
 mod llm;
 mod plan;

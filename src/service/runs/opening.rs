@@ -7,6 +7,7 @@ use crate::clock;
 use crate::definition::{Catalog, FileRole, InputFile, Settings};
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::engine::Opening;
+use crate::journal::sqlite::SqliteJournal;
 use crate::journal::{Journal, NewRun};
 use crate::llm::Tiers;
 use crate::plan::Plan;
@@ -152,7 +153,7 @@ fn no_written_secret(frozen: &Frozen, redactor: &Redactor) -> Result<(), Service
 
 /// Goes on with a run that was interrupted or waits.
 pub fn resume(place: Place, name: &str, overrides: &Overrides) -> Result<Prepared, ServiceError> {
-    let (run, status) = find(&place, name)?;
+    let (journal, run, status) = find(&place, name)?;
     if status.has_ended() {
         let help = match status {
             RunStatus::Succeeded => {
@@ -165,7 +166,7 @@ pub fn resume(place: Place, name: &str, overrides: &Overrides) -> Result<Prepare
                 .help(help);
         return Err(ServiceError::refused(failure));
     }
-    reopen(place, run, overrides, |_| Ok(Opening::Resume))
+    reopen(place, &journal, run, overrides, |_| Ok(Opening::Resume))
 }
 
 /// Re-opens a run that failed or was cancelled, from a step or from all that did not succeed.
@@ -175,7 +176,7 @@ pub fn retry(
     from: Option<&str>,
     overrides: &Overrides,
 ) -> Result<Prepared, ServiceError> {
-    let (run, status) = find(&place, name)?;
+    let (journal, run, status) = find(&place, name)?;
     if !status.has_ended() {
         let failure = Failure::new(
             Code::NOT_RESUMABLE.as_str(),
@@ -189,7 +190,7 @@ pub fn retry(
             .help("`--from STEP` runs that step and everything after it again");
         return Err(ServiceError::refused(failure));
     }
-    reopen(place, run, overrides, |plan| {
+    reopen(place, &journal, run, overrides, |plan| {
         let step = |name: &str| {
             let known = plan.steps().iter().map(|s| s.step.id.to_string());
             plan.find(name).ok_or_else(|| ServiceError::unknown(Kind::Step, name, known))
@@ -207,7 +208,7 @@ pub fn answer(
     approved: bool,
     by: &str,
 ) -> Result<Answered, ServiceError> {
-    let (run, status) = find(&place, name)?;
+    let (journal, run, status) = find(&place, name)?;
     if status.has_ended() {
         let failure = Failure::new(
             Code::NOT_RESUMABLE.as_str(),
@@ -216,9 +217,8 @@ pub fn answer(
         return Err(ServiceError::refused(failure));
     }
     if let Some(step) = step {
-        has_step(&place, &run, step)?;
+        has_step(&*journal, &run, step)?;
     }
-    let journal = place.journal(Default::default())?;
     if journal.is_held(&run)? {
         // Two answers of one moment, from two processes, are two answers.
         let (at, pid) = (clock::now().0, std::process::id());
@@ -228,18 +228,18 @@ pub fn answer(
         if journal.is_held(&run)? {
             return Ok(Answered::Told(run));
         }
-        let prepared = reopen(place, run, &Overrides::default(), |_| Ok(Opening::Resume))?;
+        let prepared =
+            reopen(place, &journal, run, &Overrides::default(), |_| Ok(Opening::Resume))?;
         return Ok(Answered::Ready(Box::new(prepared)));
     }
-    drop(journal);
     let opening = Opening::Answer { step: step.map(str::to_owned), approved, by: by.to_owned() };
-    let prepared = reopen(place, run, &Overrides::default(), |_| Ok(opening))?;
+    let prepared = reopen(place, &journal, run, &Overrides::default(), |_| Ok(opening))?;
     Ok(Answered::Ready(Box::new(prepared)))
 }
 
 /// A name that is no step of the run, or an item of one, would be answered for in silence.
-fn has_step(place: &Place, run: &RunId, step: &str) -> Result<(), ServiceError> {
-    let (_, plan) = Frozen::of_run(&*place.journal(Default::default())?, run)?.thaw()?;
+fn has_step(journal: &dyn Journal, run: &RunId, step: &str) -> Result<(), ServiceError> {
+    let (_, plan) = Frozen::of_run(journal, run)?.thaw()?;
     if plan.find(step.split('[').next().unwrap_or(step)).is_some() {
         return Ok(());
     }
@@ -249,11 +249,10 @@ fn has_step(place: &Place, run: &RunId, step: &str) -> Result<(), ServiceError> 
 
 /// Stops a run for good: its holder is told, or it is ended here where it has none.
 pub fn cancel(place: Place, name: &str, by: &str) -> Result<Cancelled, ServiceError> {
-    let (run, status) = find(&place, name)?;
+    let (journal, run, status) = find(&place, name)?;
     if status.has_ended() {
         return Ok(Cancelled::AlreadyEnded(run, status));
     }
-    let journal = place.journal(Default::default())?;
     if journal.is_held(&run)? {
         let key = format!("cancel-{}-{}", clock::now().0, std::process::id());
         journal.post(&run, &key, "cancel", json!({"by": by}))?;
@@ -261,29 +260,32 @@ pub fn cancel(place: Place, name: &str, by: &str) -> Result<Cancelled, ServiceEr
         if journal.is_held(&run)? {
             return Ok(Cancelled::Told(run));
         }
-        let prepared = reopen(place, run, &Overrides::default(), |_| Ok(Opening::Resume))?;
+        let prepared =
+            reopen(place, &journal, run, &Overrides::default(), |_| Ok(Opening::Resume))?;
         return Ok(Cancelled::Ready(Box::new(prepared)));
     }
-    drop(journal);
     let opening = Opening::Cancel { by: by.to_owned() };
-    let prepared = reopen(place, run, &Overrides::default(), |_| Ok(opening))?;
+    let prepared = reopen(place, &journal, run, &Overrides::default(), |_| Ok(opening))?;
     Ok(Cancelled::Ready(Box::new(prepared)))
 }
 
-fn find(place: &Place, name: &str) -> Result<(RunId, RunStatus), ServiceError> {
+/// A run by its name, with the journal that knows it. It stays open until the run's own is, since
+/// who closes a journal last tidies it up, and the next one would begin anew.
+fn find(place: &Place, name: &str) -> Result<(Arc<SqliteJournal>, RunId, RunStatus), ServiceError> {
     let journal = place.journal(Default::default())?;
     let run = journal.find(name)?;
     let status = journal.run(&run)?.status;
-    Ok((run, status))
+    Ok((journal, run, status))
 }
 
 fn reopen(
     place: Place,
+    journal: &SqliteJournal,
     run: RunId,
     overrides: &Overrides,
     opening: impl FnOnce(&Plan) -> Result<Opening, ServiceError>,
 ) -> Result<Prepared, ServiceError> {
-    let frozen = Frozen::of_run(&*place.journal(Default::default())?, &run)?;
+    let frozen = Frozen::of_run(journal, &run)?;
     let frozen = Frozen {
         yes: frozen.yes || overrides.yes,
         max_parallel: overrides.max_parallel.unwrap_or(frozen.max_parallel),

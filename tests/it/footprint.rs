@@ -1,0 +1,144 @@
+//! Memory: what a finished step leaves behind, what a run leaves behind in its process, and that a
+//! folder full of runs makes the next one no slower. Each measured program is a process of its own,
+//! since whatever else the tests do would be in the figure.
+
+use super::proof;
+use super::scratch::Scratch;
+use kb::definition::{FileRole, InputFile};
+use kb::run::RunStatus;
+use kb::service::runs::{Begin, Overrides, Place, begin};
+use kb::value::DefinitionId;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use tokio::sync::mpsc::unbounded_channel;
+
+/// A list of so many items, each a step that hands out a value.
+fn items(count: usize) -> String {
+    format!(
+        "schema: kb.playbook/1\nid: many\nsteps:\n\
+         \x20 - {{id: list, set: {{all: '{{{{ range({count}) | list }}}}'}}}}\n\
+         \x20 - {{id: each, forEach: '{{{{list.output.all}}}}', set: {{v: '{{{{item}}}}'}}}}\n"
+    )
+}
+
+/// The most that a process held, in KiB.
+fn peak(project: &Scratch, args: &[&str]) -> u64 {
+    let mut child = project
+        .command()
+        .args(args)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let mut most = 0;
+    while child.try_wait().unwrap().is_none() {
+        most = most.max(kib_of(&std::fs::read_to_string(&status).unwrap_or_default(), "VmHWM:"));
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(child.wait().unwrap().success(), "{args:?}");
+    most
+}
+
+fn kib_of(status: &str, name: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or_default()
+}
+
+fn peak_of_items(count: usize) -> u64 {
+    let project = Scratch::new(&[(".kb/playbooks/many.yml", &items(count))]);
+    peak(&project, &["playbook", "run", "many", "--quiet"])
+}
+
+/// Most of what a finished item may leave behind, in bytes: its record, its value, its name and its
+/// line on the display. Its events, of which there are four, are more than that by themselves.
+const AN_ITEM: u64 = 2_400;
+
+#[test]
+fn a_finished_item_leaves_its_record_and_its_value_and_nothing_else() {
+    let most = proof::amount("KB_FOOTPRINT_ITEMS", 8_000, 20_000);
+    let few = most / 10;
+    let (small, large) = (peak_of_items(few), peak_of_items(most));
+    let each = large.saturating_sub(small) * 1024 / (most - few) as u64;
+    assert!(small > 0 && each <= AN_ITEM, "{each} bytes an item: {small} KiB, then {large} KiB");
+    let figures = [
+        ("items", most as u64),
+        ("KiB", large),
+        ("KiB of a tenth", small),
+        ("bytes an item", each),
+    ];
+    proof::record("memory of finished steps", None, figures);
+}
+
+#[test]
+fn runs_in_one_process_leave_nothing_behind() {
+    let runs = proof::amount("KB_FOOTPRINT_RUNS", 60, 1_000);
+    let folder = Scratch::bare();
+    let mine = std::env::current_exe().unwrap();
+    let told = Command::new(mine)
+        .args(["footprint::many_runs_in_this_process", "--exact", "--ignored", "--nocapture"])
+        .env("KB_FOOTPRINT", format!("{runs}:{}", folder.root().display()))
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&told.stdout);
+    assert!(told.status.success(), "{text}{}", String::from_utf8_lossy(&told.stderr));
+    let figure = |name: &str| kib_of(&text, name);
+    let (early, late) = (figure("EARLY"), figure("LATE"));
+    // The first runs fill caches; from then on it is one run like the other.
+    let grown = late as f64 / early as f64;
+    assert!(early > 0 && grown <= 1.05, "{early} KiB, and {late} KiB after {runs} runs");
+    let figures = [("runs", runs as f64), ("KiB early", early as f64), ("times at the end", grown)];
+    proof::record("memory of runs in one process", None, figures);
+}
+
+const SMALL: &str = "schema: kb.playbook/1\nid: small\nsteps:\n  \
+    - {id: list, set: {all: '{{ range(20) | list }}'}}\n  \
+    - {id: each, forEach: '{{list.output.all}}', set: {v: '{{item}}'}}\n  \
+    - {id: shell, dependsOn: [each], run: [/bin/echo, done]}\n";
+
+#[test]
+#[ignore = "the measured part of another test, which starts it as a process"]
+fn many_runs_in_this_process() {
+    let asked = std::env::var("KB_FOOTPRINT").unwrap();
+    let (runs, folder) = asked.split_once(':').unwrap();
+    let (runs, folder): (usize, &Path) = (runs.parse().unwrap(), Path::new(folder));
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    for number in 1..=runs {
+        runtime.block_on(one_run(folder));
+        if number == (runs / 3).min(100) {
+            tell("EARLY");
+        }
+    }
+    tell("LATE");
+}
+
+fn tell(name: &str) {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    println!("\n{name} {}", kib_of(&status, "VmRSS:"));
+}
+
+async fn one_run(folder: &Path) {
+    let path = "playbooks/small.yml".to_owned();
+    let file = InputFile { path, bytes: SMALL.into(), role: FileRole::Playbook };
+    let (catalog, diagnostics) = kb::definition::load(vec![file.clone()]);
+    let state_dir = folder.with_file_name("state");
+    let env = std::env::vars().collect();
+    let prepared = begin(Begin {
+        place: Place { root: folder.to_owned(), state_dir, env },
+        files: vec![file],
+        catalog,
+        diagnostics,
+        definition: DefinitionId::new("small").unwrap(),
+        plan: None,
+        params: Default::default(),
+        script: None,
+        record: None,
+        overrides: Overrides::default(),
+    });
+    let prepared = prepared.await.unwrap_or_else(|error| panic!("{error}"));
+    let (_keep, commands) = unbounded_channel();
+    let ended = prepared.drive(None, commands).await.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(ended.status, RunStatus::Succeeded, "{:?}", ended.failure);
+}
