@@ -100,7 +100,7 @@ fn many_runs(count: usize) -> Value {
 }
 
 const A_RUN: &str = "schema: kb.playbook/1\nid: small\nsteps:\n  \
-    - {id: list, set: {all: '{{ range(20) | list }}'}}\n  \
+    - {id: list, set: {all: '{{ range(200) | list }}'}}\n  \
     - {id: each, forEach: '{{list.output.all}}', set: {v: '{{item}}'}}\n  \
     - {id: shell, dependsOn: [each], run: [/bin/echo, done]}\n";
 

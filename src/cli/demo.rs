@@ -1,6 +1,7 @@
 use super::driving::{Showing, drive};
+use super::runtime::{self, Workers};
 use super::terminal::{TITLE, Terminal, paint};
-use super::{CliResult, Exit, runtime};
+use super::{CliResult, Exit};
 use crate::service;
 use std::path::{Path, PathBuf};
 
@@ -25,7 +26,7 @@ pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
         "a scratch project is in {folder}\nits playbook add-feature runs now; only the model is \
          scripted: files, tools, gates and the journal are real\n\n"
     ))?;
-    let exit = runtime::block_on(async {
+    let exit = runtime::block_on(Workers::All, async {
         let prepared = service::start(&demo.project, demo.start, None).await?;
         let program = format!("kb -C {}", quoted(&demo.folder));
         drive(prepared, args.showing, &program, terminal).await

@@ -1,5 +1,6 @@
+use super::runtime::{self, Workers};
 use super::terminal::{ERROR, GOOD, HINT, Terminal, WARNING, paint};
-use super::{CliResult, Exit, runtime};
+use super::{CliResult, Exit};
 use crate::service::{self, Level};
 
 /// Look at the project, the state folder, models, sandbox and journal
@@ -16,7 +17,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let findings = runtime::block_on(service::doctor(service::here(), args.call))?;
+    let findings = runtime::block_on(Workers::All, service::doctor(service::here(), args.call))?;
     let bad = findings.iter().any(|finding| finding.level == Level::Error);
     if args.json {
         terminal.json(&findings)?;

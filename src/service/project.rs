@@ -1,6 +1,6 @@
 use super::runs::{Place, read_task_files};
 use super::{Kind, ServiceError};
-use crate::definition::{Catalog, FileRole, InputFile, Playbook, load};
+use crate::definition::{Catalog, FileRole, InputFile, Playbook, Step, StepKind, load};
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::plan::Plan;
 use crate::project;
@@ -156,6 +156,12 @@ impl Project {
         Err(self.broken(name).unwrap_or_else(|| {
             ServiceError::unknown(Kind::Playbook, name, all.keys().map(ToString::to_string))
         }))
+    }
+
+    /// Whether a definition has steps for specialists; false where there is none.
+    pub fn asks_models(&self, name: &str) -> bool {
+        let is_asking = |step: &Arc<Step>| matches!(step.kind, StepKind::Specialist { .. });
+        self.playbook(name).is_ok_and(|p| p.steps.iter().chain(&p.finally).any(is_asking))
     }
 
     /// The plan of a definition; every problem of it where there is none.

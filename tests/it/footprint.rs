@@ -54,7 +54,7 @@ fn peak_of_items(count: usize) -> u64 {
 
 /// Most of what a finished item may leave behind, in bytes: its record, its value, its name and its
 /// line on the display. Its events, of which there are four, are more than that by themselves.
-const AN_ITEM: u64 = 2_400;
+const AN_ITEM: u64 = 3_600;
 
 #[test]
 fn a_finished_item_leaves_its_record_and_its_value_and_nothing_else() {
@@ -94,7 +94,7 @@ fn runs_in_one_process_leave_nothing_behind() {
 }
 
 const SMALL: &str = "schema: kb.playbook/1\nid: small\nsteps:\n  \
-    - {id: list, set: {all: '{{ range(20) | list }}'}}\n  \
+    - {id: list, set: {all: '{{ range(200) | list }}'}}\n  \
     - {id: each, forEach: '{{list.output.all}}', set: {v: '{{item}}'}}\n  \
     - {id: shell, dependsOn: [each], run: [/bin/echo, done]}\n";
 

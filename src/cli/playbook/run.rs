@@ -1,6 +1,7 @@
+use crate::cli::CliResult;
 use crate::cli::driving::{Showing, drive};
+use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
-use crate::cli::{CliResult, runtime};
 use crate::service::runs::Overrides;
 use crate::service::{self, Start};
 use std::path::PathBuf;
@@ -80,11 +81,15 @@ fn pair(text: &str) -> Result<(String, String), String> {
 pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
     let project = service::here_or_bare(&args.id)?;
     super::warn(&project, &args.id, terminal)?;
+    let workers = match project.asks_models(&args.id) {
+        true => Workers::All,
+        false => Workers::One,
+    };
     let mut start = args.inputs.start(args.id);
     (start.script, start.record) = (args.script, args.record);
     start.overrides = args.hold.overrides();
     let can_ask = terminal.can_ask() && !args.showing.json;
-    let exit = runtime::block_on(async {
+    let exit = runtime::block_on(workers, async {
         let mut ask = |question: &str| terminal.ask(question);
         let ask: Option<&mut service::Ask<'_>> = if can_ask { Some(&mut ask) } else { None };
         let prepared = service::start(&project, start, ask).await?;

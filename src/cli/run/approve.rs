@@ -1,6 +1,7 @@
 use crate::cli::driving::{Showing, drive};
+use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
-use crate::cli::{CliResult, Exit, runtime};
+use crate::cli::{CliResult, Exit};
 use crate::service;
 use crate::service::runs::{self, Answered};
 
@@ -21,7 +22,7 @@ pub(in crate::cli) struct Args {
 pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
     let place = service::place_here()?;
     let by = "kb run approve";
-    runtime::block_on(async {
+    runtime::block_on(Workers::All, async {
         match runs::answer(place, &args.run, args.step.as_deref(), !args.deny, by)? {
             Answered::Told(run) => {
                 terminal.out(&format!("run {run} was told\n"))?;

@@ -1,7 +1,8 @@
+use crate::cli::CliResult;
 use crate::cli::driving::{Showing, drive};
 use crate::cli::playbook::Hold;
+use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
-use crate::cli::{CliResult, runtime};
 use crate::service;
 
 /// Go on with a run that is interrupted or waiting
@@ -19,7 +20,7 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
     let place = service::place_here()?;
-    runtime::block_on(async {
+    runtime::block_on(Workers::All, async {
         let prepared = service::runs::resume(place, &args.run, &args.hold.overrides())?;
         drive(prepared, args.showing, "kb", terminal).await
     })?

@@ -1,7 +1,8 @@
+use crate::cli::CliResult;
 use crate::cli::driving::{Showing, drive};
 use crate::cli::playbook::Hold;
+use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
-use crate::cli::{CliResult, runtime};
 use crate::service;
 
 /// Re-open a run that failed or was cancelled, in its next iteration
@@ -22,7 +23,7 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
     let place = service::place_here()?;
-    runtime::block_on(async {
+    runtime::block_on(Workers::All, async {
         let (from, overrides) = (args.from.as_deref(), args.hold.overrides());
         let prepared = service::runs::retry(place, &args.run, from, &overrides)?;
         drive(prepared, args.showing, "kb", terminal).await
