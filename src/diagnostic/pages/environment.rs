@@ -5,16 +5,21 @@ opened, read or written, so nothing is started: a step never runs before its sta
 recorded.
 
     the journal file is damaged: file is not a database
+    the disk of the journal fails: disk I/O error: `/home/me/.local/state/kb/shop-1a2b3c4d`
     cannot make `/home/me/.local/state/kb/shop-1a2b3c4d`: Permission denied
+
+After a failure of the disk the run stops at once, for a sync that failed is not to be believed
+the next time; once the disk works (`dmesg` tells), `kb run resume @last` goes on.
 
 `kb doctor` names the state folder and what is wrong with it. Give yourself the right to
 write there, or set `XDG_STATE_HOME` to a folder on a local disk. A damaged journal is left
 as it is: move the folder away to begin anew; the runs in it can then no longer be resumed.";
     JOURNAL_FULL = "KB0802", "the disk of the journal is full",
-        "There was no room to record what happened next, so the run stopped before doing it. What
-was recorded until then is whole.
+        "There was no room to record what happened next, so the run stopped before doing it: the disk,
+a quota, or the largest size that a file may have (`ulimit -f`) is exhausted. What was
+recorded until then is whole, and `kb run show` and `kb run events` read it.
 
-    the disk that holds the journal is full
+    the disk that holds the journal is full: `/home/me/.local/state/kb/shop-1a2b3c4d`
 
 Free some room on the disk of the state folder (`kb doctor` names it), then go on with
 `kb run resume @last`. Blobs of old runs in `blobs/` take the most room.";

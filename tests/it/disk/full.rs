@@ -86,7 +86,8 @@ fn a_disk_that_fills_up_at_any_write_stops_the_run_and_room_lets_it_go_on() {
                         "what was said cannot be read: {there:?}"
                     );
                 }
-                std::fs::remove_file(&ballast).unwrap();
+                // Where this run made fewer calls, there is none.
+                let _ = std::fs::remove_file(&ballast);
                 holds(&scenario, &said, &end, &["KB0802"], true);
                 said.code != 0
             });
