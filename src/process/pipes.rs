@@ -86,7 +86,9 @@ impl Source {
         let read = |pipe: &OwnedFd| Ok(rustix::io::read(pipe, space)?.0);
         let taken: io::Result<&'a mut [u8]> = match &*self {
             Source::Unwatched(pipe) => read(pipe),
-            Source::Watched(pipe) => pipe.try_io(Interest::READABLE, read),
+            // What is there counts, whether the runtime has heard of it or not: on a busy machine it
+            // may hear only when the time to wait is over.
+            Source::Watched(pipe) => read(pipe.get_ref()).inspect_err(|_| forget_readiness(pipe)),
             Source::Closed => return Taken::End,
         };
         match taken {
@@ -100,6 +102,35 @@ impl Source {
     }
 }
 
+/// The next wait is for what is still to come. What came since the last look is not forgotten.
+fn forget_readiness(pipe: &AsyncFd<OwnedFd>) {
+    let _ = pipe.try_io(Interest::READABLE, |pipe| match rustix::io::ioctl_fionread(pipe) {
+        Ok(0) => Err(io::Error::from(io::ErrorKind::WouldBlock)),
+        _ => Ok(()),
+    });
+}
+
 fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_there_is_taken_before_the_runtime_has_heard_of_it() {
+        let mut pipes = Pipes::new(false).unwrap();
+        pipes.stdout.watch();
+        rustix::io::write(&pipes.theirs.stdout, b"words").unwrap();
+        let mut space = [MaybeUninit::uninit(); 64];
+        assert!(matches!(pipes.stdout.take(&mut space), Taken::Some(b"words")));
+        assert!(matches!(pipes.stdout.take(&mut space), Taken::NothingYet));
+        rustix::io::write(&pipes.theirs.stdout, b"more").unwrap();
+        pipes.stdout.readable().await;
+        assert!(matches!(pipes.stdout.take(&mut space), Taken::Some(b"more")));
+        drop(pipes.theirs);
+        pipes.stdout.readable().await;
+        assert!(matches!(pipes.stdout.take(&mut space), Taken::End));
+    }
 }

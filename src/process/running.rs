@@ -148,6 +148,9 @@ impl Running {
                 self.phase = Phase::Killing { why, until: now + GIVE_UP - FORCE, forced: true };
             }
             Phase::Killing { why: end, .. } | Phase::Draining { end, .. } | Phase::Over { end } => {
+                // The time may be over before anybody was told of what is there.
+                self.stdout.take();
+                self.stderr.take();
                 self.phase = Phase::Over { end };
             }
         }

@@ -116,7 +116,10 @@ fn state(project: &Project) -> Finding {
 }
 
 fn journal(project: &Project) -> Finding {
-    let listed = project.place.journal(Default::default()).and_then(|journal| journal.list());
+    let listed = project.place.journal(Default::default()).and_then(|journal| {
+        let rows = journal.list()?;
+        journal.check_room().map(|()| rows)
+    });
     match listed {
         Ok(rows) => Finding::new(Level::Ok, "journal", format!("opens, {} runs", rows.len())),
         Err(error) => {

@@ -48,6 +48,12 @@ impl SqliteJournal {
         &self.places.directory
     }
 
+    /// Whether its disk takes something now.
+    pub fn check_room(&self) -> Result<(), JournalError> {
+        let file = &self.places.database;
+        super::try_room(&self.places).map_err(|error| JournalError::of_file("write", file, &error))
+    }
+
     /// Everything that is stored of a run, exactly as it is stored, for whoever checks it.
     pub fn ledger(&self, run: &RunId) -> Result<Ledger, JournalError> {
         self.read(|connection| read::ledger(connection, run))

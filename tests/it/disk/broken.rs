@@ -70,13 +70,13 @@ fn fails_with(scenario: &Scenario, end: &End, fault: &Fault, codes: &[&str]) -> 
     let fault = fault.clone().log(&log);
     let said = scenario.kb_with(&Scenario::RUN, |command| fault.on(command));
     let records = read_log(&log);
-    if said.code == 0 {
-        // Whatever failed, what was acknowledged is safe.
-        let mut device = Device::new(&scenario.state.canonicalize().unwrap());
-        records.iter().for_each(|record| device.apply(record));
-        let said = acknowledged(&records, 0);
-        opens(&device, &said, &mut Dice(1), false, &scenario.state.with_extension("cut"));
-    }
+    // Whatever failed, what was acknowledged was safe at that moment.
+    let spoke = |record: &Record| matches!(record.op, Op::Said(_));
+    let until = records.iter().rposition(spoke).map_or(0, |last| last + 1);
+    let mut device = Device::new(&scenario.state.canonicalize().unwrap());
+    records[..until].iter().for_each(|record| device.apply(record));
+    let acknowledged = acknowledged(&records[..until], 0);
+    opens(&device, &acknowledged, &mut Dice(1), false, &scenario.state.with_extension("cut"));
     holds(scenario, &said, end, codes, true);
     said.code != 0
 }
@@ -96,10 +96,10 @@ pub(super) fn at_each(points: &[usize], mut holds: impl FnMut(usize) -> bool) ->
     yes
 }
 
-/// Points spread over a range, the first and the last among them.
+/// Points spread over a range, each in the middle of its part.
 pub(super) fn spread(count: usize, amount: usize) -> Vec<usize> {
     let amount = amount.min(count);
-    (0..amount).map(|n| 1 + n * (count - 1) / (amount - 1).max(1)).collect()
+    (0..amount).map(|n| 1 + (2 * n + 1) * count / (2 * amount)).map(|n| n.min(count)).collect()
 }
 
 const WRITES: &str = "write,truncate,create,mkdir,rename,unlink";
