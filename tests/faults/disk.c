@@ -70,6 +70,9 @@ REAL(int, rename, const char *, const char *);
 REAL(int, unlink, const char *);
 REAL(int, mkdir, const char *, mode_t);
 REAL(int, rmdir, const char *);
+REAL(int, openat64, int, const char *, int, ...);
+REAL(int, unlinkat, int, const char *, int);
+REAL(int, linkat, int, const char *, int, const char *, int);
 
 static long number(const char *name, long otherwise) {
     const char *text = getenv(name);
@@ -80,7 +83,7 @@ __attribute__((constructor)) static void begin(void) {
 #define FIND(name) real_##name = dlsym(RTLD_NEXT, #name)
     FIND(open), FIND(open64), FIND(openat), FIND(write), FIND(writev), FIND(pwrite), FIND(pwrite64), FIND(read);
     FIND(pread), FIND(pread64), FIND(ftruncate), FIND(ftruncate64), FIND(fsync), FIND(fdatasync), FIND(rename);
-    FIND(unlink), FIND(mkdir), FIND(rmdir);
+    FIND(unlink), FIND(mkdir), FIND(rmdir), FIND(openat64), FIND(unlinkat), FIND(linkat);
     if (!(root = getenv("KB_FAULT_DIR"))) return;
     root_length = strlen(root);
     file = getenv("KB_FAULT_FILE");
@@ -115,6 +118,14 @@ static int find(int fd, char path[PATH_MAX]) {
     if (length < 0) return 0;
     path[length] = 0;
     return is_ours(path);
+}
+
+/* The same for a name below an open directory. */
+static const char *find_at(int fd, const char *name, char path[PATH_MAX]) {
+    char folder[PATH_MAX];
+    if (!name || *name == '/') return name;
+    if (!find(fd, folder) || strlen(folder) + strlen(name) + 2 > PATH_MAX) return NULL;
+    return strcat(strcat(strcpy(path, folder), "/"), name);
 }
 
 static void note(const char *op, long long offset, const void *bytes, size_t length, const char *path) {
@@ -243,7 +254,14 @@ static void note_open(int is_new, int flags, const char *path) {
 
 int open(const char *path, int flags, ...) { OPENED(real_open(path, flags, mode)); }
 int open64(const char *path, int flags, ...) { OPENED(real_open64(path, flags, mode)); }
-int openat(int at_fd, const char *path, int flags, ...) { OPENED(real_openat(at_fd, path, flags, mode)); }
+#define OPENED_AT(name)                                                                         \
+    int name(int at_fd, const char *below, int flags, ...) {                                    \
+        char found[PATH_MAX];                                                                   \
+        const char *path = find_at(at_fd, below, found);                                        \
+        OPENED(real_##name(at_fd, below, flags, mode));                                         \
+    }
+OPENED_AT(openat)
+OPENED_AT(openat64)
 
 int rename(const char *from, const char *to) {
     if (!is_ours(from) && !is_ours(to)) return real_rename(from, to);
@@ -257,6 +275,22 @@ int rename(const char *from, const char *to) {
 int unlink(const char *path) { NAMED(UNLINK, "unlink", unlink, path); }
 int rmdir(const char *path) { NAMED(UNLINK, "rmdir", rmdir, path); }
 int mkdir(const char *path, mode_t mode) { NAMED(MKDIR, "mkdir", mkdir, path, mode); }
+
+int unlinkat(int at_fd, const char *below, int flags) {
+    char found[PATH_MAX];
+    const char *path = find_at(at_fd, below, found);
+    if (!is_ours(path)) return real_unlinkat(at_fd, below, flags);
+    GUARDED(int, UNLINK, path, real_unlinkat(at_fd, below, flags),
+            note(flags & AT_REMOVEDIR ? "rmdir" : "unlink", 0, "", 0, path));
+}
+
+/* A second name: counted as a file that is made. No log can say what it is a name of, so none may. */
+int linkat(int at_fd, const char *from, int to_fd, const char *to, int flags) {
+    char found[PATH_MAX];
+    const char *path = find_at(to_fd, to, found);
+    if (!is_ours(path)) return real_linkat(at_fd, from, to_fd, to, flags);
+    GUARDED(int, CREATE, path, real_linkat(at_fd, from, to_fd, to, flags), note("linked", 0, "", 0, path));
+}
 
 #define READING(CALL)                                                                           \
     char path[PATH_MAX];                                                                        \
