@@ -72,7 +72,7 @@ impl Protected {
         for name in names(real) {
             let above = at.clone();
             at.push(name);
-            let Some(found) = root.identity(&at) else { return None };
+            let found = root.identity(&at)?;
             let is = |place: &Path| root.identity(place) == Some(found);
             let at_root: &[&str] = if above.as_os_str().is_empty() { &AT_ROOT } else { &[] };
             let known = at_root.iter().chain(&ANYWHERE).find(|name| is(&above.join(name)));

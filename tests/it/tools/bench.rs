@@ -20,6 +20,7 @@ pub(crate) struct Setup {
     pub(crate) settings: Settings,
     pub(crate) yes: bool,
     pub(crate) sandbox: Option<ApprovalLevel>,
+    pub(crate) supervisor: Option<Supervisor>,
     pub(crate) files: Vec<(&'static str, &'static str)>,
 }
 
@@ -31,7 +32,9 @@ impl Setup {
         }
         let tools = Toolbox::new(ToolboxParts {
             workspace: Workspace::open(dir.path(), &[], &[]).unwrap(),
-            supervisor: Supervisor::new(BaseEnvironment::from_process(&[])),
+            supervisor: self
+                .supervisor
+                .unwrap_or_else(|| Supervisor::new(BaseEnvironment::from_process(&[]))),
             settings: Arc::new(self.settings),
             approvals: Approvals { yes: self.yes },
             redactor: Arc::new(Redactor::default()),
