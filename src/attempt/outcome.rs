@@ -16,6 +16,8 @@ pub struct Outcome {
     pub stderr: Option<String>,
     /// Of a process: bytes of stdout and of stderr that were more than is kept.
     pub cut: [u64; 2],
+    /// Of a process: argv, cwd, digest of its environment, its end.
+    pub process: Option<Json>,
     /// Why it did not work; with `details.partial` where something was done (000 §12.1).
     pub failure: Option<Failure>,
     /// How long the provider wants us to wait at least.
@@ -34,6 +36,7 @@ impl Outcome {
             stdout: None,
             stderr: None,
             cut: [0, 0],
+            process: None,
             failure: None,
             retry_after: None,
             usage: Usage::NONE,

@@ -167,6 +167,7 @@ fn masked(record: Record, redactor: &Redactor) -> Record {
             // A process of the author's may put a secret into the name of a file.
             for change in &mut invocation.changes {
                 change.path = redactor.mask_text(&change.path).into_owned();
+                change.diff = change.diff.take().map(|diff| redactor.mask_text(&diff).into_owned());
             }
         }
         Record::Observed { basis } => *basis = mask(basis.clone()),
@@ -272,6 +273,9 @@ pub(super) fn report(outcome: Outcome, redactor: &Redactor) -> AttemptReport {
             if bytes > 0 {
                 streams[name] = json!(bytes);
             }
+        }
+        if let Some(process) = &outcome.process {
+            streams["process"] = redactor.mask_json(process);
         }
         Payload::inline(streams)
     });

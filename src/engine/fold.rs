@@ -40,7 +40,10 @@ impl Folded {
         match event {
             Event::Recorded { instance, record, .. } => {
                 if let Record::ToolResult { invocation, .. } = &**record {
-                    self.traces.entry(*instance).or_default().push(invocation.clone());
+                    // Gates ask what changed, not how: the texts stay in the journal.
+                    let mut invocation = invocation.clone();
+                    invocation.changes.iter_mut().for_each(|change| change.diff = None);
+                    self.traces.entry(*instance).or_default().push(invocation);
                 }
                 // What a gate saw is for whoever checks its verdict; no attempt goes on from it.
                 if !matches!(**record, Record::Observed { .. }) {

@@ -1,3 +1,4 @@
+use super::text_diff::text_diff;
 use crate::value::Digest;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -27,11 +28,15 @@ pub struct FileState {
     pub size: u64,
     /// Modification time, nanoseconds since 1970.
     pub mtime_ns: i64,
+    /// When content or stat data changed last, nanoseconds since 1970: no program can set it. 0 in
+    /// what was recorded before it was.
+    #[serde(default)]
+    pub ctime_ns: i64,
     /// Inode number.
     pub inode: u64,
     /// Permission bits.
     pub mode: u32,
-    /// Content digest, where it was taken.
+    /// Digest of the content, or of where a link leads, where it was taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<Digest>,
 }
@@ -39,8 +44,9 @@ pub struct FileState {
 impl FileState {
     /// Whether the stat data says that this is the same, untouched file; digests are not compared.
     pub fn same_stat(&self, other: &FileState) -> bool {
-        (self.kind, self.size, self.mtime_ns, self.inode, self.mode)
-            == (other.kind, other.size, other.mtime_ns, other.inode, other.mode)
+        let times = |state: &FileState| (state.mtime_ns, state.ctime_ns);
+        (self.kind, self.size, times(self), self.inode, self.mode)
+            == (other.kind, other.size, times(other), other.inode, other.mode)
     }
 }
 
@@ -66,9 +72,36 @@ pub struct Change {
     pub before: Option<FileState>,
     /// What it became; `None` if it is gone.
     pub after: Option<FileState>,
+    /// Whether the content is known to be the one before, though it was written or its stat data
+    /// changed. Gates take it for a change all the same: something was done.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub same_content: bool,
+    /// What changed in its text, as `diff -u` writes it without a head, where both texts are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
 }
 
+/// Bytes that are kept of what changed in one text.
+const DIFF_BYTES: usize = 16 << 10;
+
 impl Change {
+    /// One path before and after, without what changed in its text.
+    pub fn new(path: String, before: Option<FileState>, after: Option<FileState>) -> Change {
+        Change { path, before, after, same_content: false, diff: None }
+    }
+
+    /// The same with what changed in its text; nothing is no text where the file was not there.
+    #[must_use]
+    pub fn with_texts(mut self, before: Option<&str>, after: Option<&str>) -> Change {
+        let known = |state: &Option<FileState>, text: Option<&str>| {
+            text.map(str::to_owned).or_else(|| state.is_none().then(String::new))
+        };
+        let texts = known(&self.before, before).zip(known(&self.after, after));
+        let diff = texts.map(|(before, after)| text_diff(&before, &after, DIFF_BYTES));
+        self.diff = diff.filter(|diff| !diff.is_empty());
+        self
+    }
+
     /// What happened; `None` where neither moment saw the path.
     pub fn kind(&self) -> Option<ChangeKind> {
         match (&self.before, &self.after) {
@@ -110,7 +143,7 @@ impl Manifest {
             let same = before.zip(after).is_some_and(|(before, after)| before.same_stat(after));
             if !same {
                 let (path, before, after) = (path.clone(), before.cloned(), after.cloned());
-                changes.push(Change { path, before, after });
+                changes.push(Change::new(path, before, after));
             }
         }
     }
@@ -125,6 +158,7 @@ mod tests {
             kind: FileKind::File,
             size,
             mtime_ns: 0,
+            ctime_ns: 0,
             inode: 1,
             mode: 0o644,
             sha256: None,

@@ -4,8 +4,10 @@
 
 mod change;
 mod invocation;
+mod text_diff;
 mod verdict;
 
 pub use change::{Change, ChangeKind, FileKind, FileState, Manifest};
 pub use invocation::{EvidenceRef, Invocation, InvocationStatus, Purpose, ToolTrace};
+pub use text_diff::text_diff;
 pub use verdict::{CheckDetail, Confidence, Verdict, Verification};

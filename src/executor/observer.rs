@@ -3,7 +3,7 @@
 use crate::clock;
 use crate::process::{End, Exited, Spawn};
 use crate::redaction::Redactor;
-use crate::tool::{PathError, Toolbox, Workspace};
+use crate::tool::{PathError, ProcessTrace, Toolbox, Workspace};
 use crate::value::{Json, limits};
 use crate::verify::{Ask, Ended, Observations, Ran, Seen, SeenFile, Unseen};
 use futures::FutureExt;
@@ -97,7 +97,10 @@ impl Observer<'_> {
             true => self.toolbox.held_supervisor(),
             false => self.toolbox.supervisor().clone(),
         };
-        ran(self.toolbox.redactor(), supervisor.run(spawn, self.cancel, None).await)
+        let trace = ProcessTrace::begin(&spawn, self.toolbox);
+        let exited = supervisor.run(spawn, self.cancel, None).await;
+        let process = trace.end(&exited);
+        ran(self.toolbox.redactor(), exited, process)
     }
 }
 
@@ -105,7 +108,7 @@ fn is_command(ask: &Ask) -> bool {
     matches!(ask, Ask::Command { .. })
 }
 
-fn ran(redactor: &Redactor, exited: Exited) -> Ran {
+fn ran(redactor: &Redactor, exited: Exited, process: Json) -> Ran {
     let last = |text: &str| {
         let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
         Some(redactor.mask_cut_text(line).chars().take(200).collect::<String>())
@@ -113,7 +116,7 @@ fn ran(redactor: &Redactor, exited: Exited) -> Ran {
     Ran {
         last_words: last(&exited.stderr).or_else(|| last(&exited.stdout)).unwrap_or_default(),
         duration_ms: exited.duration.as_millis() as u64,
-        process: Json::Null,
+        process,
         ended: match exited.end {
             End::Code(code) => Ended::Code(code),
             End::Signal(signal) => Ended::Signal(signal),
@@ -171,7 +174,7 @@ fn with_masked_names(seen: Seen, redactor: &Redactor) -> Seen {
 
 fn look_at_files(workspace: &Workspace, ask: &Ask) -> Seen {
     match ask {
-        Ask::Path(path) => Seen::Path(workspace.stat(path).map_err(unseen)),
+        Ask::Path(path) => Seen::Path(workspace.look(path).map_err(unseen)),
         Ask::Files { pattern, count } => Seen::Files(files(workspace, pattern, count.as_deref())),
         Ask::Command { .. } => Seen::Stopped,
     }

@@ -8,7 +8,7 @@ use crate::evidence::{Invocation, InvocationStatus, Purpose};
 use crate::process::{End, Exited, Spawn};
 use crate::redaction::Redactor;
 use crate::run::{Payload, Record};
-use crate::tool::{Toolbox, Watched, WorkspaceWatch};
+use crate::tool::{ProcessTrace, Toolbox, Watched, WorkspaceWatch};
 use crate::value::{Digest, Failure, Json, OutcomeKind, Timestamp, limits};
 use serde_json::json;
 use std::sync::Arc;
@@ -26,8 +26,9 @@ pub(super) async fn run(
         Err(failure) => return Outcome::failed(OutcomeKind::PolicyDenied, *failure),
     };
     let argv = spawn.argv.clone();
+    let trace = ProcessTrace::begin(&spawn, toolbox);
     let watch = match request.evidence {
-        true => Some(WorkspaceWatch::begin(toolbox.workspace()).await),
+        true => Some(WorkspaceWatch::begin(toolbox).await),
         false => None,
     };
     let began = clock::now();
@@ -35,13 +36,14 @@ pub(super) async fn run(
     let on_line =
         Arc::new(move |_, line: &str| recorder.progress(Progress::Output(line.to_owned())));
     let exited = toolbox.supervisor().run(spawn, &context.cancel, Some(on_line)).await;
+    let process = trace.end(&exited);
     if let Some(watch) = watch {
-        let record = evidence(&argv, &exited, watch.end().await, began);
+        let record = evidence(&argv, &exited, &process, watch.end().await, began);
         if context.recorder.record(record).await.is_err() {
             return stopped();
         }
     }
-    outcome(toolbox.redactor(), &argv, exited, parse)
+    Outcome { process: Some(process), ..outcome(toolbox.redactor(), &argv, exited, parse) }
 }
 
 /// The run has another holder: nothing that is said here matters any more.
@@ -185,18 +187,20 @@ fn parsed(redactor: &Redactor, exited: &Exited, parse: OutputParse) -> Result<Js
     }
 }
 
-fn evidence(argv: &[String], exited: &Exited, watched: Watched, began: Timestamp) -> Record {
+fn evidence(
+    argv: &[String],
+    exited: &Exited,
+    process: &Json,
+    watched: Watched,
+    began: Timestamp,
+) -> Record {
     let args = json!({"argv": argv});
     let status = match exited.end {
         End::Code(0) => InvocationStatus::Success,
         End::TimedOut | End::Idle => InvocationStatus::Timeout,
         _ => InvocationStatus::Failed,
     };
-    let mut process = json!({
-        "exitCode": exit_code(&exited.end),
-        "stdoutCut": exited.stdout_cut,
-        "stderrCut": exited.stderr_cut,
-    });
+    let mut process = process.clone();
     watched.mark(&mut process);
     let invocation = Invocation {
         id: "run".to_owned(),

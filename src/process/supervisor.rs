@@ -47,6 +47,11 @@ impl Supervisor {
         Supervisor { cells: Arc::new(Cells::none()), ..self }
     }
 
+    /// The environment that all of them start from.
+    pub fn base(&self) -> &BaseEnvironment {
+        &self.base
+    }
+
     /// The same, for processes that the kernel lets write in few places only. Where it cannot,
     /// they do not start: [`super::KernelSandbox::reached`] tells before.
     #[must_use]

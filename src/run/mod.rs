@@ -25,4 +25,4 @@ pub use state::{Rules, State};
 pub use effect::{Effect, Feedback};
 pub use event::{Event, InstanceIx, RunStatus, StepStatus};
 pub use input::{AttemptReport, Envelope, Found, Input};
-pub use record::{Payload, Record, RecordedCall};
+pub use record::{Payload, Record, RecordedCall, RequestDigests};

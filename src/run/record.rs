@@ -56,6 +56,9 @@ pub enum Record {
         tier: Option<Tier>,
         /// Digest of the request: messages, tools, schema, options.
         request: Digest,
+        /// Digests of the request's parts; nothing in what was recorded before they were.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        digests: Option<Box<RequestDigests>>,
         /// What it took.
         usage: Usage,
         /// Its text.
@@ -113,6 +116,20 @@ pub enum Record {
         /// A fragment for people.
         text: String,
     },
+}
+
+/// Digests of what a model was asked, part by part, so that two calls can be compared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestDigests {
+    /// The system prompt: role, rules, tools in words, the output that is asked for.
+    pub prompt: Digest,
+    /// The tools that were offered: names, descriptions, schemas of their arguments.
+    pub tools: Digest,
+    /// The schema of the answer, where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Digest>,
+    /// The model as it was asked for: name, temperature, length limit.
+    pub model: Digest,
 }
 
 /// A tool call as a model asked for it.

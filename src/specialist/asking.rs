@@ -8,7 +8,7 @@ use super::submit::SUBMIT;
 use super::turn::{Ask, Mode, Offer, REPAIRS};
 use crate::attempt::Progress;
 use crate::llm::{Asker, ChatReply, ChatRequest, Message, ModelError, ModelRef, ToolDescription};
-use crate::run::{Payload, Record, RecordedCall};
+use crate::run::{Payload, Record, RecordedCall, RequestDigests};
 use crate::value::{Digest, Json};
 use serde_json::json;
 
@@ -155,6 +155,7 @@ fn answered(request: &ChatRequest, reply: ChatReply) -> Record {
         model: reply.model,
         tier: request.model.tier,
         request: digest(request),
+        digests: Some(Box::new(digests(request))),
         usage,
         text: Payload::inline(Json::String(reply.text)),
         calls: calls.chain(submitted).collect(),
@@ -162,15 +163,40 @@ fn answered(request: &ChatRequest, reply: ChatReply) -> Record {
     }
 }
 
+/// Digests of the parts of what the model was sent.
+fn digests(request: &ChatRequest) -> RequestDigests {
+    let system: Vec<&str> = request
+        .messages
+        .iter()
+        .filter_map(|message| match message {
+            Message::System(text) => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    let model = json!({
+        "model": request.model.name,
+        "temperature": request.temperature,
+        "maxTokens": request.max_tokens,
+    });
+    RequestDigests {
+        prompt: Digest::of_json(&json!(system)),
+        tools: Digest::of_json(&tools(request)),
+        schema: request.response_schema.as_ref().map(Digest::of_json),
+        model: Digest::of_json(&model),
+    }
+}
+
+fn tools(request: &ChatRequest) -> Json {
+    request.tools.iter().map(|t| json!([t.name, t.description, t.schema])).collect()
+}
+
 /// Digest of all that the model was sent.
 fn digest(request: &ChatRequest) -> Digest {
     let messages: Vec<Json> = request.messages.iter().map(message).collect();
-    let tools: Vec<Json> =
-        request.tools.iter().map(|t| json!([t.name, t.description, t.schema])).collect();
     Digest::of_json(&json!({
         "model": request.model.name,
         "messages": messages,
-        "tools": tools,
+        "tools": tools(request),
         "schema": request.response_schema,
         "temperature": request.temperature,
         "maxTokens": request.max_tokens,

@@ -191,6 +191,9 @@ pub(super) fn state_of(stat: &Stat) -> FileState {
         mtime_ns: (stat.st_mtime as i64)
             .saturating_mul(1_000_000_000)
             .saturating_add(stat.st_mtime_nsec as i64),
+        ctime_ns: (stat.st_ctime as i64)
+            .saturating_mul(1_000_000_000)
+            .saturating_add(stat.st_ctime_nsec as i64),
         inode: stat.st_ino as u64,
         mode: stat.st_mode as u32 & 0o7777,
         sha256: None,

@@ -1,8 +1,11 @@
 use super::guard::{Located, Workspace};
+use super::known::SMALL;
 use super::path_error::PathError;
 use super::path_rules::PathRules;
-use super::place::Place;
-use crate::evidence::FileKind;
+use super::place::{Before, Place};
+use crate::evidence::{Change, EvidenceRef, FileKind, FileState};
+use crate::redaction::Redactor;
+use crate::value::Digest;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,6 +15,7 @@ pub(super) struct Files {
     pub(super) workspace: Workspace,
     pub(super) rules: Arc<PathRules>,
     pub(super) tool: &'static str,
+    pub(super) redactor: Arc<Redactor>,
 }
 
 impl Files {
@@ -44,6 +48,29 @@ impl Files {
     /// Whether the rules let a real path pass, as it is shown.
     pub(super) fn permit(&self, shown: &str) -> bool {
         self.rules.is_empty() || self.rules.permit(shown, &self.workspace.root().join(shown))
+    }
+
+    /// A change that a tool has made, with what changed in the text, masked.
+    pub(super) fn change(
+        &self,
+        place: &Place,
+        before: Before,
+        after: Option<(FileState, &[u8])>,
+    ) -> Change {
+        let mask = |text: &str| self.redactor.mask_text(text).into_owned();
+        let small = |bytes: &[u8]| match bytes.len() as u64 <= SMALL {
+            true => std::str::from_utf8(bytes).ok().map(mask),
+            false => None,
+        };
+        let old = before.text.as_deref().and_then(|text| small(text.as_bytes()));
+        let new = after.as_ref().and_then(|(_, bytes)| small(bytes));
+        let change = Change::new(place.shown.clone(), before.state, after.map(|(state, _)| state));
+        change.with_texts(old.as_deref(), new.as_deref())
+    }
+
+    /// What a tool that only reads has looked at.
+    pub(super) fn seen(located: &Located, sha256: Option<Digest>) -> EvidenceRef {
+        EvidenceRef { kind: "file".to_owned(), reference: located.shown.clone(), sha256 }
     }
 
     fn forbidden(&self, path: &str) -> PathError {

@@ -2,7 +2,6 @@ use super::call::{Call, CallResult, Refusal};
 use super::files::Files;
 use super::toolbox::Toolbox;
 use super::{Tool, ToolLevel, ToolSpec};
-use crate::evidence::Change;
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
@@ -62,6 +61,6 @@ fn delete(args: &Args, files: &Files) -> Result<CallResult, Refusal> {
     let place = files.place(&args.path, false)?;
     let before = place.observed()?;
     place.remove()?;
-    let change = Change { path: place.shown, before, after: None };
+    let change = files.change(&place, before, None);
     Ok(CallResult::success(json!({ "deleted": true })).with_changes(vec![change]))
 }

@@ -1,10 +1,10 @@
 use super::call::{Call, CallResult, Refusal};
 use super::files::Files;
 use super::path_error::PathError;
+use super::place::Before;
 use super::toolbox::Toolbox;
 use super::{Tool, ToolLevel, ToolSpec};
 use crate::diagnostic::Code;
-use crate::evidence::Change;
 use crate::value::{Digest, Failure};
 use futures::future::BoxFuture;
 use serde::Deserialize;
@@ -78,7 +78,7 @@ impl Tool for FsEdit {
 
 fn edit(args: &Args, files: &Files) -> Result<CallResult, Refusal> {
     let place = files.place(&args.path, true)?;
-    let mut before = place.existing.clone();
+    let mut state = place.existing.clone();
     let mut bytes = Vec::new();
     let file = place.open()?;
     let size = file.take(MAX_BYTES + 1).read_to_end(&mut bytes);
@@ -87,7 +87,7 @@ fn edit(args: &Args, files: &Files) -> Result<CallResult, Refusal> {
         let message = format!("`{}` is larger than {} MiB", place.shown, MAX_BYTES >> 20);
         return Err(Refusal::failed(Failure::new(Code::FILE_FAILED.as_str(), message)));
     }
-    if let Some(state) = &mut before {
+    if let Some(state) = &mut state {
         state.sha256 = Some(Digest::of(&bytes));
     }
     let text = String::from_utf8(bytes).map_err(|_| {
@@ -98,7 +98,8 @@ fn edit(args: &Args, files: &Files) -> Result<CallResult, Refusal> {
         .map_err(|mismatch| Refusal::failed(mismatch.failure(&place.shown)))?;
     let after = place.write(edited.text.as_bytes())?;
     let result = json!({ "replaced": edited.replaced, "line": edited.line });
-    let change = Change { path: place.shown, before, after: Some(after) };
+    let before = Before { state, text: Some(text) };
+    let change = files.change(&place, before, Some((after, edited.text.as_bytes())));
     Ok(CallResult::success(result).with_changes(vec![change]))
 }
 

@@ -63,13 +63,17 @@ impl Tool for FsExists {
 }
 
 fn exists(args: &Args, files: &Files) -> Result<CallResult, Refusal> {
+    let mut evidence = Vec::new();
     let result = match files.locate(&args.path) {
-        Ok(located) => json!({ "exists": true, "kind": located.kind() }),
+        Ok(located) => {
+            evidence.push(Files::seen(&located, None));
+            json!({ "exists": true, "kind": located.kind() })
+        }
         // `a/b` where `a` is a file does not exist either.
         Err(PathError::Missing(_) | PathError::WrongKind { .. }) => {
             json!({ "exists": false, "kind": null })
         }
         Err(error) => return Err(error.into()),
     };
-    Ok(CallResult::success(result))
+    Ok(CallResult { evidence, ..CallResult::success(result) })
 }

@@ -115,7 +115,8 @@ fn list(args: &Args, files: &Files, cancel: &CancellationToken) -> Result<CallRe
             "only the first {MAX_ENTRIES} entries; narrow it with `path`, `glob` or `depth`"
         ));
     }
-    Ok(CallResult::success(result))
+    let evidence = vec![Files::seen(&located, None)];
+    Ok(CallResult { evidence, ..CallResult::success(result) })
 }
 
 /// Files that the settings keep from this tool are not shown either.

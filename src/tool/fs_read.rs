@@ -3,7 +3,7 @@ use super::files::Files;
 use super::toolbox::Toolbox;
 use super::{Tool, ToolLevel, ToolSpec};
 use crate::diagnostic::Code;
-use crate::value::Failure;
+use crate::value::{Digest, Failure, Hasher};
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
@@ -105,7 +105,8 @@ fn read(args: &Args, files: &Files) -> Result<CallResult, Refusal> {
             lines.total
         ));
     }
-    Ok(CallResult::success(result))
+    let evidence = vec![Files::seen(&located, Some(lines.digest))];
+    Ok(CallResult { evidence, ..CallResult::success(result) })
 }
 
 struct Lines {
@@ -114,12 +115,15 @@ struct Lines {
     /// The first line that did not fit.
     cut_at: Option<u64>,
     binary: bool,
+    /// Of the whole file, unless it is binary.
+    digest: Digest,
 }
 
 /// Takes some lines of a file and counts all of them, in memory that does not grow with the file.
 fn take_lines(mut file: impl BufRead, start: u64, end: u64) -> std::io::Result<Lines> {
-    let mut lines = Lines { bytes: Vec::new(), total: 0, cut_at: None, binary: false };
-    let mut at_start = true;
+    let mut lines =
+        Lines { bytes: Vec::new(), total: 0, cut_at: None, binary: false, digest: Digest::of("") };
+    let (mut at_start, mut hasher) = (true, Hasher::default());
     loop {
         let chunk = file.fill_buf()?;
         if chunk.is_empty() {
@@ -134,12 +138,14 @@ fn take_lines(mut file: impl BufRead, start: u64, end: u64) -> std::io::Result<L
         if (start..=end).contains(&lines.total) && lines.cut_at.is_none() {
             lines.keep(piece, at_start);
         }
+        hasher.update(piece);
         at_start = piece.ends_with(b"\n");
         file.consume(used);
         if lines.binary {
             break;
         }
     }
+    lines.digest = hasher.finish();
     Ok(lines)
 }
 

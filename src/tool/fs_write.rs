@@ -2,7 +2,6 @@ use super::call::{Call, CallResult, Refusal};
 use super::files::Files;
 use super::toolbox::Toolbox;
 use super::{Tool, ToolLevel, ToolSpec};
-use crate::evidence::Change;
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
@@ -68,7 +67,7 @@ fn write(args: &Args, files: &Files) -> Result<CallResult, Refusal> {
     let place = files.place(&args.path, true)?;
     let before = place.observed()?;
     let after = place.write(args.content.as_bytes())?;
-    let result = json!({ "created": before.is_none(), "bytes": args.content.len() });
-    let change = Change { path: place.shown, before, after: Some(after) };
+    let result = json!({ "created": before.state.is_none(), "bytes": args.content.len() });
+    let change = files.change(&place, before, Some((after, args.content.as_bytes())));
     Ok(CallResult::success(result).with_changes(vec![change]))
 }

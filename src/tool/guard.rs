@@ -1,9 +1,12 @@
 use super::beneath::{Folder, Found, kind_of, state_of};
+use super::known::Known;
+use super::manifest::{MAX_HASHED, link_digest};
 use super::path_error::PathError;
 use super::path_text::{shown, spellings};
 use super::protected::Protected;
 use crate::evidence::{FileKind, FileState};
 use crate::value::Hasher;
+use rustix::fs::AtFlags;
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::Read;
@@ -24,6 +27,7 @@ struct Roots {
     alias: PathBuf,
     read: Vec<Folder>,
     protected: Protected,
+    known: Known,
 }
 
 /// A path that was found.
@@ -69,7 +73,7 @@ impl Workspace {
         let root = Folder::open(root)?;
         let read = read_roots.iter().map(|path| Folder::open(path)).collect::<Result<_, _>>()?;
         let protected = Protected::new(&root.path, protected);
-        Ok(Workspace(Arc::new(Roots { root, alias, read, protected })))
+        Ok(Workspace(Arc::new(Roots { root, alias, read, protected, known: Known::default() })))
     }
 
     /// Where the workspace really is.
@@ -93,6 +97,23 @@ impl Workspace {
             Err(PathError::Missing(_)) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// The same, but a link is what it is: its own state, with the digest of where it leads. One that
+    /// leads out of the workspace is refused all the same.
+    pub fn look(&self, path: &str) -> Result<Option<FileState>, PathError> {
+        let seen = self.stat(path)?;
+        let (root, rel) = self.relative(path)?;
+        let rel = Path::new(&rel);
+        let (Some(_), Some(name)) = (&seen, rel.file_name()) else { return Ok(seen) };
+        let parent = rel.parent().unwrap_or_else(|| Path::new(""));
+        let link = self.folder(root).find(parent).ok().and_then(|parent| {
+            let stat = rustix::fs::statat(&parent.fd, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+            let state = state_of(&stat);
+            let sha256 = link_digest(&parent.fd, name);
+            (state.kind == FileKind::Symlink).then_some(FileState { sha256, ..state })
+        });
+        Ok(link.or(seen))
     }
 
     /// An existing directory as a process can be started in it; empty is the root.
@@ -150,10 +171,11 @@ impl Workspace {
         }
     }
 
-    /// Stat data with the digest of a regular file.
+    /// Stat data with the digest of a regular file that is not very large.
     pub(super) fn observed(&self, located: &Located) -> Result<FileState, PathError> {
         let mut state = located.state();
-        if state.kind == FileKind::File {
+        // A digest of something very large takes longer than anybody waits for.
+        if state.kind == FileKind::File && state.size <= MAX_HASHED {
             let file = self.open_file(located)?;
             let digest = digest_of(file).map_err(|error| PathError::io(&located.shown, error))?;
             state.sha256 = Some(digest);
@@ -221,6 +243,11 @@ impl Workspace {
     /// Where something below the root of what was located really is.
     pub(super) fn full(&self, located: &Located, rel: &Path) -> PathBuf {
         self.folder(located.root).path.join(rel)
+    }
+
+    /// What its small files held when they were last looked at.
+    pub(super) fn known(&self) -> &Known {
+        &self.0.known
     }
 
     fn folder(&self, root: usize) -> &Folder {

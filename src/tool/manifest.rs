@@ -1,9 +1,12 @@
 use super::beneath::state_of;
 use super::guard::Workspace;
 use super::ignore_rules::IgnoreRules;
+use super::known::SMALL;
 use super::path_text::nfc;
 use crate::evidence::{Change, FileKind, FileState, Manifest};
-use rustix::fd::OwnedFd;
+use crate::redaction::Redactor;
+use crate::value::Digest;
+use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -13,6 +16,8 @@ use std::path::Path;
 pub(super) const MAX_FILES: usize = 100_000;
 /// Folders deeper than this are not looked into.
 pub(super) const MAX_DEPTH: usize = 128;
+/// Bytes that are kept of what changed in the texts of one scan.
+const DIFFS_BYTES: usize = 256 << 10;
 /// Larger files are compared by their stat data only.
 pub(super) const MAX_HASHED: u64 = 256 << 20;
 pub(super) const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -32,12 +37,43 @@ impl Workspace {
     /// What changed between two moments, the later of which is now, with the digests of the files
     /// that differ. Blocks.
     pub fn changes(&self, before: &Manifest, after: &Manifest) -> Vec<Change> {
-        let changes = before.changes_to(after).into_iter();
-        changes.filter_map(|change| self.confirmed(change)).collect()
+        self.changes_with(before, after, &[], &Redactor::default())
+    }
+
+    /// The same, with what changed in small texts, masked. Files named by `racy` may have changed
+    /// although their stat data are the same.
+    pub(super) fn changes_with(
+        &self,
+        before: &Manifest,
+        after: &Manifest,
+        racy: &[String],
+        redactor: &Redactor,
+    ) -> Vec<Change> {
+        let mut changes = before.changes_to(after);
+        changes.extend(racy.iter().filter_map(|path| self.silent(path, before, after)));
+        changes.sort_by(|a, b| a.path.cmp(&b.path));
+        let mut room = DIFFS_BYTES;
+        let confirmed = |change| {
+            let mut change = self.confirmed(change, redactor)?;
+            let diff = change.diff.take().filter(|diff| diff.len() <= room);
+            room -= diff.as_ref().map_or(0, String::len);
+            Some(Change { diff, ..change })
+        };
+        changes.into_iter().filter_map(confirmed).collect()
+    }
+
+    /// A file whose content is another than it was, though its stat data are the same.
+    fn silent(&self, path: &str, before: &Manifest, after: &Manifest) -> Option<Change> {
+        let (before, after) = (before.files.get(path)?, after.files.get(path)?);
+        let now = self.stat(path).ok()??;
+        let changed = before.same_stat(after) && now.sha256 != before.sha256;
+        changed.then(|| Change::new(path.to_owned(), Some(before.clone()), Some(after.clone())))
     }
 
     /// A file that ignore rules hide since then is not gone; one that is there gets its digest.
-    fn confirmed(&self, mut change: Change) -> Option<Change> {
+    fn confirmed(&self, mut change: Change, redactor: &Redactor) -> Option<Change> {
+        let known = change.before.as_ref();
+        let known = known.and_then(|before| self.known().text(&change.path, before));
         let located = self.locate(&change.path).ok();
         if change.after.is_none() {
             let now = located.as_ref().filter(|now| now.kind() == FileKind::File);
@@ -48,14 +84,40 @@ impl Workspace {
                 return None;
             }
         }
-        let small = |state: &FileState| state.kind == FileKind::File && state.size <= MAX_HASHED;
+        let mut text = None;
         if let (Some(after), Some(located)) = (&mut change.after, located)
-            && small(after)
+            && after.kind == FileKind::File
         {
-            after.sha256 = self.observed(&located).ok().and_then(|now| now.sha256);
+            let small = after.size <= SMALL;
+            let bytes = small.then(|| self.read_file(&change.path).ok()).flatten();
+            match bytes {
+                Some(bytes) => {
+                    after.sha256 = Some(Digest::of(&bytes));
+                    self.known().keep(&change.path, after, &bytes);
+                    text = String::from_utf8(bytes).ok();
+                }
+                None => after.sha256 = self.observed(&located).ok().and_then(|now| now.sha256),
+            }
         }
-        Some(change)
+        // What was read before may say that only the stat data differ. Where nothing was read it
+        // could not, so gates are told the same in both cases: it was written.
+        if let (Some(before), Some(after)) = (&mut change.before, &change.after)
+            && before.sha256.is_some()
+            && (before.kind, before.sha256) == (after.kind, after.sha256)
+        {
+            change.same_content = true;
+            before.sha256 = None;
+        }
+        let mask = |text: &str| redactor.mask_text(text).into_owned();
+        let (old, new) = (known.as_deref().map(mask), text.as_deref().map(mask));
+        Some(change.with_texts(old.as_deref(), new.as_deref()))
     }
+}
+
+/// The digest of where a link leads.
+pub(super) fn link_digest(folder: impl AsFd, name: impl rustix::path::Arg) -> Option<Digest> {
+    let target = rustix::fs::readlinkat(folder, name, Vec::new()).ok()?;
+    Some(Digest::of(target.as_bytes()))
 }
 
 fn is_file(state: &Option<FileState>) -> bool {
@@ -115,7 +177,11 @@ impl Scan {
             stat.map_or_else(|| rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW), Ok);
         // What is gone between reading its name and its data was never there for us.
         if let Ok(stat) = stat {
-            self.files.push((nfc(&path), state_of(&stat)));
+            let mut state = state_of(&stat);
+            if state.kind == FileKind::Symlink {
+                state.sha256 = link_digest(folder, name);
+            }
+            self.files.push((nfc(&path), state));
         }
     }
 

@@ -1,5 +1,7 @@
 use super::beneath::{kind_of, state_of};
 use super::guard::{Workspace, digest_of, refused, wrong_kind};
+use super::known::SMALL;
+use super::manifest::{MAX_HASHED, link_digest};
 use super::path_error::PathError;
 use super::path_text::{nfc, shown, spellings};
 use crate::evidence::{FileKind, FileState};
@@ -9,7 +11,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,6 +29,14 @@ pub(super) struct Place {
     /// What is there now, not followed, without a digest.
     pub(super) existing: Option<FileState>,
     owner: Option<(u32, u32)>,
+}
+
+/// What was there before something was written.
+#[derive(Debug, Default)]
+pub(super) struct Before {
+    pub(super) state: Option<FileState>,
+    /// Its text, where it is small and is one.
+    pub(super) text: Option<String>,
 }
 
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -143,15 +153,30 @@ impl Place {
         }
     }
 
-    /// What is there now, with the digest of a regular file.
-    pub(super) fn observed(&self) -> Result<Option<FileState>, PathError> {
-        let Some(mut state) = self.existing.clone() else { return Ok(None) };
-        if state.kind == FileKind::File {
-            let digest =
-                digest_of(self.open()?).map_err(|error| PathError::io(&self.shown, error))?;
-            state.sha256 = Some(digest);
+    /// What is there now, with the digest of a regular file and, where it is small, its text.
+    pub(super) fn observed(&self) -> Result<Before, PathError> {
+        let Some(mut state) = self.existing.clone() else { return Ok(Before::default()) };
+        let io = |error| PathError::io(&self.shown, error);
+        let mut text = None;
+        match state.kind {
+            FileKind::File if state.size <= SMALL => {
+                let mut bytes = Vec::new();
+                self.open()?.take(SMALL + 1).read_to_end(&mut bytes).map_err(io)?;
+                // One that grew meanwhile is not small any more.
+                if bytes.len() as u64 > SMALL {
+                    state.sha256 = Some(digest_of(self.open()?).map_err(io)?);
+                } else {
+                    state.sha256 = Some(Digest::of(&bytes));
+                    text = String::from_utf8(bytes).ok();
+                }
+            }
+            FileKind::File if state.size <= MAX_HASHED => {
+                state.sha256 = Some(digest_of(self.open()?).map_err(io)?);
+            }
+            FileKind::Symlink => state.sha256 = link_digest(&self.folder, self.name.as_os_str()),
+            _ => {}
         }
-        Ok(Some(state))
+        Ok(Before { state: Some(state), text })
     }
 
     /// Puts a file with these bytes there: written beside it, then renamed over it, so that nobody
@@ -173,7 +198,7 @@ impl Place {
             }
         };
         if let Some(state) = self.write_nameless(folder, bytes)? {
-            return Ok(state);
+            return Ok(self.renamed(folder, state));
         }
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | FOLDER.difference(OFlags::DIRECTORY);
@@ -187,7 +212,19 @@ impl Place {
             let _ = rustix::fs::unlinkat(folder, beside.as_str(), AtFlags::empty());
         })?;
         self.rename(folder, &beside).map_err(io)?;
-        Ok(state)
+        Ok(self.renamed(folder, state))
+    }
+
+    /// The same file under its name: giving it that has changed one of its times.
+    fn renamed(&self, folder: &OwnedFd, written: FileState) -> FileState {
+        let name = self.name.as_os_str();
+        let now = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok();
+        match now.as_ref().map(state_of) {
+            Some(now) if (now.inode, now.size) == (written.inode, written.size) => {
+                FileState { sha256: written.sha256, ..now }
+            }
+            _ => written,
+        }
     }
 
     /// The same with a file that has no name until it is whole, so that a kill leaves nothing; `None`

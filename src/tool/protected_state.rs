@@ -1,7 +1,7 @@
 use super::Workspace;
 use super::beneath::{kind_of, state_of};
 use super::guard::digest_of;
-use super::manifest::{FOLDER, MAX_DEPTH, MAX_FILES, MAX_HASHED};
+use super::manifest::{FOLDER, MAX_DEPTH, MAX_FILES, MAX_HASHED, link_digest};
 use super::path_text::nfc;
 use super::protected::{GIT, plain};
 use super::watched_place::{Watched, watched};
@@ -43,11 +43,7 @@ impl ProtectedState {
             .filter_map(|path| match (before.files.get(path), after.files.get(path)) {
                 (Some(a), Some(b)) if is_same(a, b) => None,
                 (None, _) | (_, None) if partial => None,
-                (before, after) => Some(Change {
-                    path: path.clone(),
-                    before: before.cloned(),
-                    after: after.cloned(),
-                }),
+                (before, after) => Some(Change::new(path.clone(), before.cloned(), after.cloned())),
             })
             .collect()
     }
@@ -146,10 +142,7 @@ fn is_git_link(path: &str) -> bool {
 /// The digest of a file's content or of where a link leads.
 fn digest(folder: &impl AsFd, name: &CStr, kind: FileKind, size: u64) -> Option<Digest> {
     match kind {
-        FileKind::Symlink => {
-            let target = rustix::fs::readlinkat(folder, name, Vec::new()).ok()?;
-            Some(Digest::of(target.as_bytes()))
-        }
+        FileKind::Symlink => link_digest(folder, name),
         FileKind::File if size <= MAX_HASHED => {
             let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let fd = rustix::fs::openat(folder, name, flags, Mode::empty()).ok()?;

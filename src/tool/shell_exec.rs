@@ -1,12 +1,12 @@
 use super::call::{Call, CallResult, Caller, Refusal, error_view};
 use super::protected_state::ProtectedState;
 use super::toolbox::{Toolbox, arguments};
-use super::{Tool, ToolLevel, ToolSpec, Workspace, WorkspaceWatch};
+use super::{ProcessTrace, Tool, ToolLevel, ToolSpec, Workspace, WorkspaceWatch};
 use crate::definition::ApprovalLevel;
 use crate::diagnostic::Code;
 use crate::evidence::InvocationStatus;
 use crate::process::{End, Exited, Spawn};
-use crate::value::{Digest, Failure, Json, format_duration, is_dangerous_variable, limits};
+use crate::value::{Failure, format_duration, is_dangerous_variable, limits};
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
@@ -151,21 +151,21 @@ async fn run(
     toolbox: &Toolbox,
     cancel: &CancellationToken,
 ) -> CallResult {
-    let process = described(&spawn, toolbox);
+    let process = ProcessTrace::begin(&spawn, toolbox);
     let workspace = toolbox.workspace();
     let protected = match call.caller {
         Caller::Specialist { .. } => Some(ProtectedState::begin(workspace).await),
         Caller::Author => None,
     };
     let watch = match call.evidence {
-        true => Some(WorkspaceWatch::begin(workspace).await),
+        true => Some(WorkspaceWatch::begin(toolbox).await),
         false => None,
     };
     let timeout = spawn.timeout;
     let mut exited = toolbox.supervisor_for(&call.caller).run(spawn, cancel, None).await;
     mask_ends(&mut exited, toolbox);
     let mut result = ended(&exited, timeout);
-    result.process = Some(with_end(process, &exited));
+    result.process = Some(process.end(&exited));
     if is_held(call, toolbox) && was_refused(&exited) {
         result.result["note"] = json!(CLOSED);
     }
@@ -216,43 +216,6 @@ fn mask_ends(exited: &mut Exited, toolbox: &Toolbox) {
             *text = toolbox.redactor().mask_cut_text(text).into_owned();
         }
     }
-}
-
-/// What the process leaves in the evidence before it starts.
-fn described(spawn: &Spawn, toolbox: &Toolbox) -> Json {
-    let cwd = spawn.cwd.strip_prefix(toolbox.workspace().root()).unwrap_or(&spawn.cwd);
-    let env: BTreeMap<&str, &str> =
-        spawn.env.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    let names: Vec<&&str> = env.keys().collect();
-    json!({
-        "argv": spawn.argv,
-        "cwd": super::path_text::shown(cwd),
-        "env": names,
-        // Masked, because a digest tells a value that is easily guessed.
-        "envHash": Digest::of_json(&toolbox.redactor().masked(json!(env))),
-    })
-}
-
-fn with_end(mut process: Json, exited: &Exited) -> Json {
-    let (end, number) = match &exited.end {
-        End::Code(code) => ("exit", Some(*code)),
-        End::Signal(signal) => ("signal", Some(*signal)),
-        End::TimedOut => ("timeout", None),
-        End::Idle => ("idle", None),
-        End::Cancelled => ("cancelled", None),
-        End::Lost => ("lost", None),
-        End::NotStarted(_) => ("notStarted", None),
-    };
-    process["end"] = json!(end);
-    match end {
-        "exit" => process["exitCode"] = json!(number),
-        "signal" => process["signal"] = json!(number),
-        _ => {}
-    }
-    process["durationMs"] = json!(exited.duration.as_millis() as u64);
-    process["stdoutCut"] = json!(exited.stdout_cut);
-    process["stderrCut"] = json!(exited.stderr_cut);
-    process
 }
 
 /// The end of a process as a result.

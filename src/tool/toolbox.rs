@@ -228,7 +228,7 @@ impl Toolbox {
 
     /// Masks secrets, for what leaves this room or is digested: a digest of a value that is easily
     /// guessed tells it.
-    pub fn redactor(&self) -> &Redactor {
+    pub fn redactor(&self) -> &Arc<Redactor> {
         &self.shared.parts.redactor
     }
 
@@ -237,6 +237,7 @@ impl Toolbox {
         result.result = redactor.mask_json(&result.result);
         for change in &mut result.changes {
             change.path = redactor.mask_text(&change.path).into_owned();
+            change.diff = change.diff.take().map(|diff| redactor.mask_text(&diff).into_owned());
         }
         for evidence in &mut result.evidence {
             evidence.reference = redactor.mask_text(&evidence.reference).into_owned();
@@ -253,7 +254,8 @@ impl Toolbox {
     /// The files as one tool may touch them.
     pub(super) fn files(&self, tool: &'static str) -> Files {
         let rules = Arc::new(self.shared.policy.path_rules(tool));
-        Files { workspace: self.workspace().clone(), rules, tool }
+        let redactor = self.redactor().clone();
+        Files { workspace: self.workspace().clone(), rules, tool, redactor }
     }
 
     /// Does a file tool's work away from the threads that wait for events. The work is never left

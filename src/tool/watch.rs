@@ -1,14 +1,19 @@
-use super::Workspace;
+use super::{Toolbox, Workspace};
+use crate::clock;
 use crate::evidence::{Change, Manifest};
+use crate::redaction::Redactor;
 use crate::value::Json;
 use serde_json::json;
+use std::sync::Arc;
 
 /// The workspace before a process, to be held against what it is afterwards. Scans run away from
 /// the threads that drive everything else.
-#[derive(Debug)]
 pub struct WorkspaceWatch {
     workspace: Workspace,
+    redactor: Arc<Redactor>,
     before: Manifest,
+    /// Files that may change without their stat data showing it.
+    racy: Vec<String>,
 }
 
 /// What changed in a workspace while it was watched.
@@ -22,19 +27,26 @@ pub struct Watched {
 
 impl WorkspaceWatch {
     /// Looks at everything that the ignore rules leave.
-    pub async fn begin(workspace: &Workspace) -> Self {
+    pub async fn begin(toolbox: &Toolbox) -> Self {
+        let workspace = toolbox.workspace().clone();
         let scanned = workspace.clone();
-        let truncated = Manifest { truncated: true, ..Manifest::default() };
-        let before = tokio::task::spawn_blocking(move || scanned.manifest()).await;
-        WorkspaceWatch { workspace: workspace.clone(), before: before.unwrap_or(truncated) }
+        let truncated = || (Manifest { truncated: true, ..Manifest::default() }, Vec::new());
+        let work = move || {
+            let mut before = scanned.manifest();
+            let racy = scanned.learn(&mut before, clock::now());
+            (before, racy)
+        };
+        let looked = tokio::task::spawn_blocking(work).await;
+        let (before, racy) = looked.unwrap_or_else(|_| truncated());
+        WorkspaceWatch { workspace, redactor: toolbox.redactor().clone(), before, racy }
     }
 
     /// Looks again and tells what changed.
     pub async fn end(self) -> Watched {
-        let WorkspaceWatch { workspace, before } = self;
+        let WorkspaceWatch { workspace, redactor, before, racy } = self;
         let work = move || {
             let after = workspace.manifest();
-            let changes = workspace.changes(&before, &after);
+            let changes = workspace.changes_with(&before, &after, &racy, &redactor);
             Watched { changes, truncated: before.truncated || after.truncated }
         };
         let unseen = Watched { truncated: true, ..Watched::default() };

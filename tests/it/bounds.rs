@@ -34,11 +34,12 @@ fn change(n: usize, name: &str) -> Change {
         kind: FileKind::File,
         size: n as u64,
         mtime_ns: 1,
+        ctime_ns: 0,
         inode: 2,
         mode: 0o644,
         sha256: Some(Digest::of(name)),
     };
-    Change { path: format!("{name}-{n}"), before: None, after: Some(state) }
+    Change::new(format!("{name}-{n}"), None, Some(state))
 }
 
 fn invocation(args: Json, changes: Vec<Change>) -> Invocation {
@@ -73,6 +74,7 @@ fn hostile(kind: usize, value: &Json, text: &str, count: usize) -> Event {
                 model: "m".into(),
                 tier: None,
                 request: Digest::of("r"),
+                digests: None,
                 usage,
                 text: Payload::inline(json!(text)),
                 calls: vec![call; 2],

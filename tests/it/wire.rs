@@ -216,6 +216,7 @@ fn invocation() -> Invocation {
         kind: FileKind::File,
         size: 1,
         mtime_ns: 0,
+        ctime_ns: 0,
         inode: 1,
         mode: 0,
         sha256: Some(Digest::of("x")),
@@ -229,7 +230,7 @@ fn invocation() -> Invocation {
         duration_ms: 3,
         purpose: Purpose::Execution,
         status: InvocationStatus::Success,
-        changes: vec![Change { path: "a.txt".to_owned(), before: None, after: Some(state) }],
+        changes: vec![Change::new("a.txt".to_owned(), None, Some(state))],
         evidence: vec![EvidenceRef {
             kind: "file".to_owned(),
             reference: "a.txt".to_owned(),
@@ -250,6 +251,7 @@ fn model_call() -> Record {
         model: "m".to_owned(),
         tier: Some(Tier::Small),
         request: Digest::of("request"),
+        digests: None,
         usage: Usage { completion_tokens: 4, cost_usd: None, ..Usage::NONE },
         text: Payload::inline(json!("hello")),
         calls: vec![RecordedCall {

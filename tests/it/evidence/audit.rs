@@ -58,8 +58,8 @@ fn a_run_that_nobody_touched_holds_without_its_workspace() {
     assert_eq!(audit["head"], json!(sample.head()));
     // list, two items, work twice, the gate; the outputs of both items lie in blobs.
     assert_eq!((&audit["verdicts"], &audit["withoutBasis"]), (&json!(6), &json!(0)), "{audit:#}");
-    // What both items hand out, what they print, the gathered outputs, the event of 200 changes.
-    assert_eq!(audit["blobs"], json!(4), "{audit:#}");
+    // What both items hand out, their streams, the gathered outputs, the event of 200 changes.
+    assert_eq!(audit["blobs"], json!(5), "{audit:#}");
     std::fs::remove_dir_all(sample.scratch.root().join("many")).unwrap();
     for file in ["made-one.txt", "made-two.txt", "notes.md"] {
         std::fs::remove_file(sample.scratch.root().join(file)).unwrap();

@@ -168,11 +168,12 @@ pub(super) fn created(path: &str) -> Change {
         kind: FileKind::File,
         size: 1,
         mtime_ns: 1,
+        ctime_ns: 1,
         inode: 1,
         mode: 0o644,
         sha256: None,
     };
-    Change { path: path.to_owned(), before: None, after: Some(after) }
+    Change::new(path.to_owned(), None, Some(after))
 }
 
 pub(super) fn invocation(call: &Call, result: &CallResult) -> Invocation {

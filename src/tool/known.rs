@@ -1,0 +1,117 @@
+//! What small files held when they were last looked at: so a change around a process can be told
+//! with what was there before, and a change that leaves no mark in the stat data is told at all.
+
+use super::Workspace;
+use super::manifest::MAX_HASHED;
+use crate::evidence::{FileKind, FileState, Manifest};
+use crate::value::{Digest, Timestamp};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Files up to this many bytes are read.
+pub(super) const SMALL: u64 = 64 << 10;
+/// Files that are known at most.
+const MAX_FILES: usize = 4_000;
+/// Bytes of text that are kept at most.
+const MAX_TEXT: usize = 8 << 20;
+/// Larger files that were written just now and are hashed at most, beside the small ones.
+const MAX_RACY: usize = 256;
+/// How long a file may change again without its times changing: longer than a clock tick.
+const TICK_NS: i64 = 50_000_000;
+/// The same on file systems that keep whole seconds.
+const COARSE_TICK_NS: i64 = 2_000_000_000;
+
+/// The contents that one workspace knows.
+#[derive(Debug, Default)]
+pub(super) struct Known(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    files: HashMap<String, Entry>,
+    text: usize,
+}
+
+#[derive(Debug)]
+struct Entry {
+    /// With its digest.
+    state: FileState,
+    text: Option<Arc<str>>,
+}
+
+impl Known {
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The text that a file held in this state.
+    pub(super) fn text(&self, path: &str, state: &FileState) -> Option<Arc<str>> {
+        let kept = self.lock();
+        let entry = kept.files.get(path)?;
+        entry.state.same_stat(state).then(|| entry.text.clone()).flatten()
+    }
+
+    /// Keeps what a small file holds, as far as there is room.
+    pub(super) fn keep(&self, path: &str, state: &FileState, bytes: &[u8]) {
+        self.lock().keep(path, state, bytes);
+    }
+}
+
+impl Kept {
+    fn keep(&mut self, path: &str, state: &FileState, bytes: &[u8]) {
+        if let Some(stale) = self.files.remove(path) {
+            self.text -= stale.text.map_or(0, |text| text.len());
+        }
+        if self.files.len() >= MAX_FILES {
+            return;
+        }
+        let text = std::str::from_utf8(bytes).ok();
+        let text = text.filter(|text| self.text + text.len() <= MAX_TEXT).map(Arc::from);
+        self.text += text.as_ref().map_or(0, |text: &Arc<str>| text.len());
+        self.files.insert(path.to_owned(), Entry { state: state.clone(), text });
+    }
+
+    fn has_room(&self, path: &str) -> bool {
+        self.files.len() < MAX_FILES || self.files.contains_key(path)
+    }
+}
+
+impl Workspace {
+    /// Fills in what is known of the contents, and reads small files that are not known yet. Tells
+    /// which files were written so recently that their stat data would not show another write; what
+    /// they hold is read now. Blocks.
+    pub(super) fn learn(&self, manifest: &mut Manifest, now: Timestamp) -> Vec<String> {
+        let mut kept = self.known().lock();
+        let mut racy = Vec::new();
+        for (path, state) in &mut manifest.files {
+            if state.kind != FileKind::File {
+                continue;
+            }
+            let recent = is_recent(state, now);
+            let entry = kept.files.get(path).filter(|entry| entry.state.same_stat(state));
+            if let Some(entry) = entry.filter(|_| !recent) {
+                state.sha256 = entry.state.sha256;
+                continue;
+            }
+            if state.size <= SMALL && kept.has_room(path) {
+                let Ok(bytes) = self.read_file(path) else { continue };
+                state.sha256 = Some(Digest::of(&bytes));
+                kept.keep(path, state, &bytes);
+            } else if recent && state.size <= MAX_HASHED && racy.len() < MAX_RACY {
+                state.sha256 = self.stat(path).ok().flatten().and_then(|seen| seen.sha256);
+            }
+            if recent && state.sha256.is_some() {
+                racy.push(path.clone());
+            }
+        }
+        racy
+    }
+}
+
+/// Whether a file's times are so new that one more write could leave them as they are.
+fn is_recent(state: &FileState, now: Timestamp) -> bool {
+    const SECOND: i64 = 1_000_000_000;
+    let newest = state.ctime_ns.max(state.mtime_ns);
+    let coarse = state.ctime_ns % SECOND == 0 && state.mtime_ns % SECOND == 0;
+    let tick = if coarse { COARSE_TICK_NS } else { TICK_NS };
+    newest > now.0.saturating_mul(1_000_000) - tick
+}

@@ -1,0 +1,71 @@
+use super::Toolbox;
+use crate::process::{End, Exited, Spawn};
+use crate::value::{Digest, Json};
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// Words of a command up to this many bytes stand in the evidence; beyond, their digest does.
+const SHOWN_ARGV: usize = 4 << 10;
+
+/// What a process leaves in the evidence: argv, cwd, a digest of its environment, its end, and how
+/// much of its output was not kept.
+#[derive(Debug, Clone)]
+pub struct ProcessTrace(Json);
+
+impl ProcessTrace {
+    /// Before it starts.
+    pub fn begin(spawn: &Spawn, toolbox: &Toolbox) -> ProcessTrace {
+        let cwd = spawn.cwd.strip_prefix(toolbox.workspace().root()).unwrap_or(&spawn.cwd);
+        let own: Vec<&str> = spawn.env.iter().map(|(name, _)| name.as_str()).collect();
+        let mut trace = json!({
+            "cwd": super::path_text::shown(cwd),
+            "env": own,
+            "envHash": environment(spawn, toolbox),
+        });
+        let bytes: usize = spawn.argv.iter().map(String::len).sum();
+        match bytes <= SHOWN_ARGV {
+            true => trace["argv"] = json!(spawn.argv),
+            false => trace["argvHash"] = json!(Digest::of_json(&json!(spawn.argv))),
+        }
+        ProcessTrace(trace)
+    }
+
+    /// After its end.
+    pub fn end(self, exited: &Exited) -> Json {
+        let ProcessTrace(mut trace) = self;
+        let (end, number) = match &exited.end {
+            End::Code(code) => ("exit", Some(*code)),
+            End::Signal(signal) => ("signal", Some(*signal)),
+            End::TimedOut => ("timeout", None),
+            End::Idle => ("idle", None),
+            End::Cancelled => ("cancelled", None),
+            End::Lost => ("lost", None),
+            End::NotStarted(_) => ("notStarted", None),
+        };
+        trace["end"] = json!(end);
+        match end {
+            "exit" => trace["exitCode"] = json!(number),
+            "signal" => trace["signal"] = json!(number),
+            _ => {}
+        }
+        trace["durationMs"] = json!(exited.duration.as_millis() as u64);
+        trace["stdoutCut"] = json!(exited.stdout_cut);
+        trace["stderrCut"] = json!(exited.stderr_cut);
+        trace
+    }
+}
+
+/// The digest of every variable that it starts with, secrets as their masks, so that the digest is
+/// no way to find one. What says which attempt it is (`KB_…`) is left out: the same work in the
+/// same environment has the same digest.
+fn environment(spawn: &Spawn, toolbox: &Toolbox) -> Digest {
+    let base = toolbox.supervisor().base().iter();
+    let own = spawn.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let masked = |value: &str| toolbox.redactor().mask_text(value).into_owned();
+    let all: BTreeMap<&str, String> = base
+        .chain(own)
+        .filter(|(name, _)| !name.starts_with("KB_"))
+        .map(|(name, value)| (name, masked(value)))
+        .collect();
+    Digest::of_json(&json!(all))
+}
