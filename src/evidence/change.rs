@@ -94,7 +94,9 @@ impl Change {
     #[must_use]
     pub fn with_texts(mut self, before: Option<&str>, after: Option<&str>) -> Change {
         let known = |state: &Option<FileState>, text: Option<&str>| {
-            text.map(str::to_owned).or_else(|| state.is_none().then(String::new))
+            // A zero byte is in no text, as every tool that shows differences has it.
+            let text = text.filter(|text| !text.contains('\0')).map(str::to_owned);
+            text.or_else(|| state.is_none().then(String::new))
         };
         let texts = known(&self.before, before).zip(known(&self.after, after));
         let diff = texts.map(|(before, after)| text_diff(&before, &after, DIFF_BYTES));

@@ -175,6 +175,7 @@ fn with_masked_names(seen: Seen, redactor: &Redactor) -> Seen {
 fn look_at_files(workspace: &Workspace, ask: &Ask) -> Seen {
     match ask {
         Ask::Path(path) => Seen::Path(workspace.look(path).map_err(unseen)),
+        Ask::Ignored(path) => Seen::Ignored(workspace.ignores(path)),
         Ask::Files { pattern, count } => Seen::Files(files(workspace, pattern, count.as_deref())),
         Ask::Command { .. } => Seen::Stopped,
     }

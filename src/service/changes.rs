@@ -1,70 +1,162 @@
 //! What a run changed on disk, from what the runtime itself has recorded; nothing is looked at anew.
 
 use super::inspect::Reader;
-use super::{Project, ServiceError};
-use crate::evidence::{Change, ChangeKind, FileKind, FileState};
+use super::{Kind, Project, ServiceError};
+use crate::evidence::{Change, FileKind, FileState, Invocation};
 use crate::run::{Event, Record};
-use crate::value::Digest;
+use crate::value::{Digest, Json};
+use crate::wire::Place;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// A file that a step, or one item of it, left in another state than it found it.
+/// What a run changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct StepChange {
+pub struct RunDiff {
+    /// The run's id.
+    pub run: String,
+    /// Steps, and items of steps, in the order in which they first did something that could change
+    /// files.
+    pub steps: Vec<StepDiff>,
+}
+
+/// What a step, or one item of it, changed in one iteration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StepDiff {
     /// The step's id.
     pub step: String,
     /// The step, or one item of it.
     pub instance: String,
     /// Of its iterations, from 1.
     pub iteration: u32,
+    /// Whether everything that it did was watched; else it may have changed more.
+    pub recorded: bool,
+    /// Whether the workspace was small enough to be looked at as a whole.
+    pub complete: bool,
+    /// By path. What it made and undid again is no change.
+    pub files: Vec<FileDiff>,
+}
+
+/// A file that was left in another state than it was found in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileDiff {
     /// Relative to the workspace.
     pub path: String,
-    /// `created`, `modified` or `deleted`.
-    pub change: &'static str,
+    /// What happened to it.
+    pub change: Happened,
+    /// What it was called before it was renamed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
     /// What it was; null where it was not there.
     pub before: Option<SeenFile>,
     /// What it became; null where it is gone.
     pub after: Option<SeenFile>,
+    /// What changed in its text, one for each call that wrote it; empty where it is not known.
+    pub patches: Vec<Patch>,
+}
+
+/// What happened to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Happened {
+    /// It was not there before.
+    Created,
+    /// Its content is another.
+    Modified,
+    /// Only its permissions are others.
+    Mode,
+    /// It is of another kind: a link where a file was.
+    Replaced,
+    /// It was written again with the content that it had.
+    Rewritten,
+    /// It has another name, and may have another content.
+    Renamed,
+    /// It is there no more.
+    Deleted,
+}
+
+impl Happened {
+    /// The word for people and programs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Happened::Created => "created",
+            Happened::Modified => "modified",
+            Happened::Mode => "mode",
+            Happened::Replaced => "replaced",
+            Happened::Rewritten => "rewritten",
+            Happened::Renamed => "renamed",
+            Happened::Deleted => "deleted",
+        }
+    }
+}
+
+/// What one call changed in a text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Patch {
+    /// The call's id.
+    pub call: String,
+    /// Its tool; `run` for the command of a step.
+    pub tool: String,
+    /// Hunks as `diff -u` writes them.
+    pub text: String,
 }
 
 /// A file as it was seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SeenFile {
+    /// `file`, `symlink` or `other`.
+    pub kind: FileKind,
     /// Its size.
     pub bytes: u64,
-    /// Digest of its content, where it was taken.
+    /// Its permissions, in octal.
+    pub mode: String,
+    /// Digest of its content, or of where a link leads, where it was taken.
     pub sha256: Option<Digest>,
 }
 
-/// Every recorded change of a run, or of one step or item of it: steps in the order in which they first
-/// changed something, their files by path. What a step made and undid again is no change.
+/// Every recorded change of a run, or of one step or item of it.
 pub fn run_diff(
     project: &Project,
     name: &str,
     only: Option<&str>,
-) -> Result<Vec<StepChange>, ServiceError> {
+) -> Result<RunDiff, ServiceError> {
     let mut reader = Reader::open(project, name)?;
     if let Some(step) = only {
         reader.has_step(step)?;
     }
     let mut found: Vec<Own> = Vec::new();
+    let mut instances = BTreeSet::new();
     for (event, place) in reader.placed()? {
-        let Event::Recorded { record, .. } = &event else { continue };
-        let Record::ToolResult { invocation, .. } = &**record else { continue };
-        let (step, instance) = (place.step.to_string(), place.instance.to_string());
-        if only.is_some_and(|only| step != only && instance != only) {
-            continue;
+        instances.insert(place.instance.to_string());
+        let wanted = |only: &str| place.step.as_str() == only || *place.instance == *only;
+        if only.is_none_or(wanted) {
+            take(&mut found, &event, &place);
         }
-        let own = |own: &Own| own.instance == instance && own.iteration == place.iteration;
-        let at = found.iter().position(own).unwrap_or_else(|| {
-            let (files, iteration) = (BTreeMap::new(), place.iteration);
-            found.push(Own { step, instance: instance.clone(), iteration, files });
-            found.len() - 1
-        });
-        invocation.changes.iter().for_each(|change| found[at].add(change));
     }
-    Ok(found.iter().flat_map(Own::changes).collect())
+    if let Some(item) = only.filter(|only| only.contains('[') && !instances.contains(*only)) {
+        return Err(ServiceError::unknown(Kind::Step, item, instances));
+    }
+    let steps = found.into_iter().map(Own::diff).collect();
+    Ok(RunDiff { run: reader.run().to_string(), steps })
+}
+
+fn take(found: &mut Vec<Own>, event: &Event, place: &Place) {
+    match event {
+        Event::Recorded { record, .. } => {
+            let Record::ToolResult { invocation, .. } = &**record else { return };
+            let own = own(found, place);
+            own.add(invocation);
+        }
+        // A process that left no other record was not watched.
+        Event::AttemptEnded { streams: Some(_), .. } => {
+            let own = own(found, place);
+            own.unwatched |= !own.ran;
+            own.ran = false;
+        }
+        _ => {}
+    }
 }
 
 /// What one instance changed in one iteration.
@@ -72,39 +164,155 @@ struct Own {
     step: String,
     instance: String,
     iteration: u32,
-    files: BTreeMap<String, Change>,
+    /// Whether the command of the attempt was recorded.
+    ran: bool,
+    unwatched: bool,
+    truncated: bool,
+    files: BTreeMap<String, OwnFile>,
+}
+
+struct OwnFile {
+    change: Change,
+    patches: Vec<Patch>,
+}
+
+fn own<'f>(found: &'f mut Vec<Own>, place: &Place) -> &'f mut Own {
+    let is_it = |own: &Own| own.instance == *place.instance && own.iteration == place.iteration;
+    let at = found.iter().position(is_it).unwrap_or_else(|| {
+        found.push(Own {
+            step: place.step.to_string(),
+            instance: place.instance.to_string(),
+            iteration: place.iteration,
+            ran: false,
+            unwatched: false,
+            truncated: false,
+            files: BTreeMap::new(),
+        });
+        found.len() - 1
+    });
+    &mut found[at]
 }
 
 impl Own {
-    /// The first state before and the last state after are what is left of several changes.
-    fn add(&mut self, change: &Change) {
-        let known = self.files.entry(change.path.clone()).or_insert_with(|| change.clone());
-        known.after.clone_from(&change.after);
+    fn add(&mut self, invocation: &Invocation) {
+        let says = |key: &str| {
+            let process = invocation.process.as_ref();
+            process.and_then(|process| process.get(key)) == Some(&Json::Bool(true))
+        };
+        self.ran = invocation.process.is_some();
+        self.unwatched |= self.ran && !says("watched") && invocation.changes.is_empty();
+        self.truncated |= says("manifestTruncated");
+        for change in &invocation.changes {
+            self.change(invocation, change);
+        }
     }
 
-    fn changes(&self) -> impl Iterator<Item = StepChange> + '_ {
-        self.files.values().filter_map(|change| {
-            let kind = match change.kind()? {
-                ChangeKind::Created => "created",
-                ChangeKind::Modified => "modified",
-                ChangeKind::Deleted => "deleted",
-            };
-            let state = change.after.as_ref().or(change.before.as_ref())?;
-            (state.kind != FileKind::Directory).then(|| StepChange {
-                step: self.step.clone(),
-                instance: self.instance.clone(),
-                iteration: self.iteration,
-                path: change.path.clone(),
-                change: kind,
-                before: change.before.as_ref().map(SeenFile::of),
-                after: change.after.as_ref().map(SeenFile::of),
-            })
-        })
+    /// The first state before and the last state after are what is left of several changes.
+    fn change(&mut self, invocation: &Invocation, change: &Change) {
+        let known = self.files.entry(change.path.clone()).or_insert_with(|| OwnFile {
+            change: Change { same_content: true, diff: None, ..change.clone() },
+            patches: Vec::new(),
+        });
+        known.change.after.clone_from(&change.after);
+        known.change.same_content &= change.same_content;
+        known.patches.extend(change.diff.clone().map(|text| Patch {
+            call: invocation.id.clone(),
+            tool: invocation.tool.clone(),
+            text,
+        }));
     }
+
+    fn diff(self) -> StepDiff {
+        let files = join_renamed(self.files.into_values().filter_map(OwnFile::diff).collect());
+        StepDiff {
+            step: self.step,
+            instance: self.instance,
+            iteration: self.iteration,
+            recorded: !self.unwatched,
+            complete: !self.truncated,
+            files,
+        }
+    }
+}
+
+/// A file's difference with its states, by which a renamed file is known again.
+type Found = (FileDiff, Change);
+
+impl OwnFile {
+    fn diff(self) -> Option<Found> {
+        let Change { path, before, after, .. } = &self.change;
+        let state = after.as_ref().or(before.as_ref())?;
+        if state.kind == FileKind::Directory {
+            return None;
+        }
+        let diff = FileDiff {
+            path: path.clone(),
+            change: happened(&self.change)?,
+            from: None,
+            before: before.as_ref().map(SeenFile::of),
+            after: after.as_ref().map(SeenFile::of),
+            patches: self.patches,
+        };
+        Some((diff, self.change))
+    }
+}
+
+fn happened(change: &Change) -> Option<Happened> {
+    let (before, after) = match (&change.before, &change.after) {
+        (Some(before), Some(after)) => (before, after),
+        (None, Some(_)) => return Some(Happened::Created),
+        (Some(_), None) => return Some(Happened::Deleted),
+        (None, None) => return None,
+    };
+    let digests = before.sha256.zip(after.sha256);
+    let same = change.same_content || digests.is_some_and(|(before, after)| before == after);
+    // Nobody has read it, but its own times say that only its permissions were changed.
+    let untouched = |s: &FileState| (s.size, s.mtime_ns, s.inode);
+    let same = same || (digests.is_none() && untouched(before) == untouched(after));
+    Some(match same {
+        _ if before.kind != after.kind => Happened::Replaced,
+        true if before.mode != after.mode => Happened::Mode,
+        true if change.same_content || digests.is_some() => Happened::Rewritten,
+        _ => Happened::Modified,
+    })
+}
+
+/// What went away under one name and came under another, being the same file, was renamed.
+fn join_renamed(mut files: Vec<Found>) -> Vec<FileDiff> {
+    let is_same = |gone: &FileState, came: &FileState| {
+        let content = gone.sha256.zip(came.sha256);
+        gone.kind == came.kind
+            && gone.inode == came.inode
+            && content.map_or(gone.size == came.size, |(gone, came)| gone == came)
+    };
+    let mut at = 0;
+    while at < files.len() {
+        let came = files[at].1.after.clone().filter(|_| files[at].0.change == Happened::Created);
+        let gone = came.and_then(|came| {
+            files.iter().position(|(file, change)| {
+                let before = change.before.as_ref();
+                file.change == Happened::Deleted && before.is_some_and(|gone| is_same(gone, &came))
+            })
+        });
+        if let Some(gone) = gone {
+            let (old, _) = files.remove(gone);
+            at -= usize::from(gone < at);
+            let file = &mut files[at].0;
+            (file.change, file.from, file.before) = (Happened::Renamed, Some(old.path), old.before);
+            file.patches.clear();
+        }
+        at += 1;
+    }
+    files.into_iter().map(|(file, _)| file).collect()
 }
 
 impl SeenFile {
     fn of(state: &FileState) -> SeenFile {
-        SeenFile { bytes: state.size, sha256: state.sha256 }
+        SeenFile {
+            kind: state.kind,
+            bytes: state.size,
+            mode: format!("{:o}", state.mode),
+            sha256: state.sha256,
+        }
     }
 }

@@ -33,7 +33,7 @@ pub use crate::journal::JournalError;
 pub use crate::redaction::mask_for_process;
 pub use crate::run::RunStatus;
 pub use audit::{Audit, Fault, audit_run};
-pub use changes::{SeenFile, StepChange, run_diff};
+pub use changes::{FileDiff, Happened, Patch, RunDiff, SeenFile, StepDiff, run_diff};
 pub use demonstration::{Demonstration, demonstration};
 pub use doctor::{Finding, Level, doctor};
 pub use error::{Kind, ServiceError};

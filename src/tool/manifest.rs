@@ -34,6 +34,29 @@ impl Workspace {
         Manifest { files: scan.files.into_iter().collect(), truncated: scan.truncated }
     }
 
+    /// Whether ignore rules hide a path that is there, so that scans do not see it. Blocks.
+    pub fn ignores(&self, path: &str) -> bool {
+        let Ok(mut folder) = rustix::fs::open(self.root(), FOLDER, Mode::empty()) else {
+            return false;
+        };
+        let (mut rules, mut above) = (IgnoreRules::default(), String::new());
+        let mut parts = path.split('/').peekable();
+        while let Some(part) = parts.next() {
+            rules.enter(&folder, &above, above.is_empty());
+            above.push_str(part);
+            let is_last = parts.peek().is_none();
+            if part == ".git" || rules.hide(&above, !is_last) {
+                return true;
+            }
+            above.push('/');
+            match rustix::fs::openat(&folder, part, FOLDER, Mode::empty()) {
+                Ok(below) if !is_last => folder = below,
+                _ => return false,
+            }
+        }
+        false
+    }
+
     /// What changed between two moments, the later of which is now, with the digests of the files
     /// that differ. Blocks.
     pub fn changes(&self, before: &Manifest, after: &Manifest) -> Vec<Change> {

@@ -55,8 +55,10 @@ impl WorkspaceWatch {
 }
 
 impl Watched {
-    /// Says so in what the process leaves behind, where the record may lack something: gates read it.
+    /// Says in what the process leaves behind that it was watched, and where the record may lack
+    /// something: gates read it.
     pub fn mark(&self, process: &mut Json) {
+        process["watched"] = json!(true);
         if self.truncated {
             process["manifestTruncated"] = json!(true);
         }

@@ -10,6 +10,8 @@ use std::time::Duration;
 pub enum Ask {
     /// What one path is now, with its digest.
     Path(String),
+    /// Whether ignore rules hide a path, so that no scan sees changes to it.
+    Ignored(String),
     /// The files that a path or glob names.
     Files {
         /// Relative to the workspace.
@@ -35,6 +37,8 @@ pub type Observations = BTreeMap<Ask, Seen>;
 pub enum Seen {
     /// The state of a path; `None` where nothing is.
     Path(Result<Option<FileState>, Unseen>),
+    /// Whether ignore rules hide a path.
+    Ignored(bool),
     /// Files in path order.
     Files(Result<Vec<SeenFile>, Unseen>),
     /// The end of a command.

@@ -1,6 +1,6 @@
 use super::ask::{Ask, Observations};
 use super::check::{ask_of, check, fits, is_seen};
-use super::claim::{Claim, claims_of};
+use super::claim::{Claim, ClaimKind, claims_of};
 use super::gate::Gate;
 use super::reconcile::{Finding, reconcile};
 use super::recorded::Recorded;
@@ -12,10 +12,19 @@ use std::collections::BTreeSet;
 /// What has to be looked at, in order: the claimed paths first, because a command of a check may
 /// change files.
 pub fn asks(gate: &Gate) -> Vec<Ask> {
-    let claimed = claims(gate).into_iter().map(|claim| Ask::Path(claim.path));
+    let recorded = Recorded::of(&gate.trace);
+    let claims = claims(gate);
+    let claimed = claims.iter().map(|claim| Ask::Path(claim.path.clone()));
+    let unseen = claims.iter().filter(|claim| is_unseen(claim, &recorded));
+    let ignored = unseen.map(|claim| Ask::Ignored(claim.path.clone()));
     let mut known = BTreeSet::new();
-    let all = claimed.chain(gate.criteria.iter().filter_map(ask_of));
+    let all = claimed.chain(ignored).chain(gate.criteria.iter().filter_map(ask_of));
     all.filter(|ask| known.insert(ask.clone())).collect()
+}
+
+/// Whether something is said to be there that no call has written; a scan may have had no eyes for it.
+fn is_unseen(claim: &Claim, recorded: &Recorded<'_>) -> bool {
+    claim.kind != ClaimKind::Deleted && recorded.history(&claim.path).is_empty()
 }
 
 /// The verdict over what was seen. What was asked and not seen is `inconclusive`.

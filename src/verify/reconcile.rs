@@ -40,7 +40,10 @@ pub(super) fn reconcile(
         _ => Err(&STOPPED),
     };
     let mut finding = match now {
-        Ok(now) => find(claim, &history, recorded, now),
+        Ok(now) => {
+            let ignored = seen.get(&Ask::Ignored(claim.path.clone())) == Some(&Seen::Ignored(true));
+            find(claim, &history, recorded, now, ignored)
+        }
         Err(Unseen { denied: true, reason }) => {
             Finding::failed(format!("`{}` is claimed as {}, but {reason}", claim.path, claim.kind))
         }
@@ -77,11 +80,12 @@ fn find(
     history: &History<'_>,
     recorded: &Recorded<'_>,
     now: Option<&FileState>,
+    ignored: bool,
 ) -> Finding {
     if history.is_empty() {
         return match now {
             Some(state) if state.kind == FileKind::Directory => folder(claim, recorded),
-            _ => unrecorded(claim, recorded, now.is_some()),
+            _ => unrecorded(claim, recorded, now.is_some(), ignored),
         };
     }
     match claim.kind {
@@ -92,7 +96,7 @@ fn find(
 }
 
 /// No recorded call touched the path.
-fn unrecorded(claim: &Claim, recorded: &Recorded<'_>, exists: bool) -> Finding {
+fn unrecorded(claim: &Claim, recorded: &Recorded<'_>, exists: bool, ignored: bool) -> Finding {
     let path = &claim.path;
     let (did, there) = match (claim.kind, exists) {
         (ClaimKind::Created, false) => ("wrote it", " and it is not on disk"),
@@ -108,7 +112,9 @@ fn unrecorded(claim: &Claim, recorded: &Recorded<'_>, exists: bool) -> Finding {
         format!("`{path}` is claimed as {}, but no recorded call {did}{there}", claim.kind);
     // A gap in the record can hide a call, never the disk: what is claimed must be there now.
     let refuted = exists == (claim.kind == ClaimKind::Deleted);
-    match recorded.gap().filter(|_| !refuted) {
+    let hidden = "ignore rules hide it, so changes to it by commands are not watched";
+    let gap = recorded.gap().or(ignored.then_some(hidden));
+    match gap.filter(|_| !refuted) {
         Some(gap) => Finding::inconclusive(format!("{reason}; {gap}")),
         None => Finding::failed(reason),
     }

@@ -1,4 +1,4 @@
-use super::parts::{Blob, CheckLine, ErrorView, EvidenceView, FileChange, UsageView};
+use super::parts::{Blob, CheckLine, ErrorView, EvidenceView, FileChange, RequestView, UsageView};
 use crate::value::Json;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -118,6 +118,11 @@ pub enum Body {
         cost_usd: Option<f64>,
         /// How many tools it asks for.
         calls: usize,
+        /// Digest of all that it was sent.
+        request_hash: String,
+        /// Digests of the parts of what it was sent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        digests: Option<RequestView>,
     },
     /// A tool is about to be called.
     #[schemars(rename = "tool:call")]
@@ -160,6 +165,9 @@ pub enum Body {
         evidence: Vec<EvidenceView>,
         /// Files that were changed while it ran.
         changes: Vec<FileChange>,
+        /// Of a process: argv, cwd, digest of its environment, its end, bytes cut.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        process: Option<Json>,
     },
     /// An attempt ended, before its gate.
     #[schemars(rename = "attempt:end")]
@@ -173,6 +181,9 @@ pub enum Body {
         usage: UsageView,
         /// How long it took.
         duration_ms: u64,
+        /// Of a step's own process: argv, cwd, digest of its environment, its end, bytes cut.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        process: Option<Json>,
     },
     /// A gate spoke.
     #[schemars(rename = "verification:complete")]

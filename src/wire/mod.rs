@@ -20,7 +20,7 @@ mod translator;
 pub use body::Body;
 pub use definition_view::{DefinitionView, ParamView, StepOutline};
 pub use event::{Event, Place, VERSION};
-pub use parts::{Blob, CheckLine, ErrorView, EvidenceView, FileChange, UsageView};
+pub use parts::{Blob, CheckLine, ErrorView, EvidenceView, FileChange, RequestView, UsageView};
 pub use problem::Problem;
 pub use run_view::{InstanceView, RunHead, RunView};
 pub use schema::event_schema;

@@ -1,5 +1,5 @@
 use crate::evidence::{Change, ChangeKind, CheckDetail, EvidenceRef, FileKind};
-use crate::run::Payload;
+use crate::run::{Payload, RequestDigests};
 use crate::value::{Digest, Failure, Json, Usage};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -66,6 +66,31 @@ impl ErrorView {
         let text = |key: &str| error.get(key).and_then(Json::as_str).map(str::to_owned);
         let (code, message) = (text("code")?, text("message")?);
         Some(ErrorView { code, message, help: text("help"), details: None })
+    }
+}
+
+/// Digests of the parts of what a model was sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RequestView {
+    /// The system prompt.
+    #[schemars(with = "String")]
+    pub prompt: Digest,
+    /// The tools that were offered, with their schemas.
+    #[schemars(with = "String")]
+    pub tools: Digest,
+    /// The schema of the answer, where one was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub schema: Option<Digest>,
+    /// The model as it was asked for.
+    #[schemars(with = "String")]
+    pub model: Digest,
+}
+
+impl From<&RequestDigests> for RequestView {
+    fn from(digests: &RequestDigests) -> Self {
+        let RequestDigests { prompt, tools, schema, model } = digests.clone();
+        RequestView { prompt, tools, schema, model }
     }
 }
 
@@ -141,6 +166,7 @@ impl From<&EvidenceRef> for EvidenceView {
 
 /// A file that was changed while a tool ran.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct FileChange {
     /// Relative to the workspace.
     pub path: String,
@@ -151,6 +177,10 @@ pub struct FileChange {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub sha256: Option<Digest>,
+    /// Digest of what it was, where that was known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub before_sha256: Option<Digest>,
 }
 
 impl FileChange {
@@ -163,10 +193,13 @@ impl FileChange {
         };
         let state = change.after.as_ref().or(change.before.as_ref())?;
         let sha256 = change.after.as_ref().and_then(|after| after.sha256);
+        let before = change.before.as_ref().and_then(|before| before.sha256);
+        let before_sha256 = before.or(sha256.filter(|_| change.same_content));
         (state.kind != FileKind::Directory).then(|| FileChange {
             path: change.path.clone(),
             change: kind,
             sha256,
+            before_sha256,
         })
     }
 }

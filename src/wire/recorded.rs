@@ -1,19 +1,23 @@
 use super::Body;
-use super::parts::{ErrorView, EvidenceView, FileChange, split};
+use super::parts::{ErrorView, EvidenceView, FileChange, RequestView, split};
 use crate::evidence::{Invocation, InvocationStatus};
 use crate::run::{Payload, Record};
 
 /// What a record says to the public; nothing where it is only for going on.
 pub(super) fn recorded(record: &Record) -> Option<Body> {
     Some(match record {
-        Record::ModelCall { turn, model, tier, usage, calls, .. } => Body::ModelCall {
-            turn: *turn,
-            model: model.clone(),
-            tier: tier.map(|tier| tier.as_str()),
-            usage: (*usage).into(),
-            cost_usd: usage.cost_usd.map(|cost| cost.usd()),
-            calls: calls.len(),
-        },
+        Record::ModelCall { turn, model, tier, usage, calls, request, digests, .. } => {
+            Body::ModelCall {
+                turn: *turn,
+                model: model.clone(),
+                tier: tier.map(|tier| tier.as_str()),
+                usage: (*usage).into(),
+                cost_usd: usage.cost_usd.map(|cost| cost.usd()),
+                calls: calls.len(),
+                request_hash: request.to_string(),
+                digests: digests.as_deref().map(RequestView::from),
+            }
+        }
         Record::ToolCall { turn, id, tool, args } => {
             let (args, args_blob) = split(Some(args));
             Body::ToolCall { turn: *turn, id: id.clone(), tool: tool.clone(), args, args_blob }
@@ -58,5 +62,6 @@ fn tool_result(turn: u32, invocation: &Invocation, result: &Payload) -> Body {
         duration_ms: invocation.duration_ms,
         evidence: invocation.evidence.iter().map(EvidenceView::from).collect(),
         changes: invocation.changes.iter().filter_map(FileChange::of).collect(),
+        process: invocation.process.clone(),
     }
 }

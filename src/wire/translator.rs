@@ -111,7 +111,14 @@ impl Translator {
                 if let Some(progress) = self.board.get_mut(*instance).filter(|_| cut.is_some()) {
                     progress.stdout_cut = cut;
                 }
-                self.attempt_ended(at, *instance, *outcome, (output, failure), *usage)
+                let process = streams.as_ref().and_then(Payload::as_inline);
+                let process = process.and_then(|streams| streams.get("process")).cloned();
+                let mut said =
+                    self.attempt_ended(at, *instance, *outcome, (output, failure), *usage);
+                if let Some((_, Body::AttemptEnd { process: told, .. })) = said.first_mut() {
+                    *told = process;
+                }
+                said
             }
             E::Judged { instance, verification, .. } => self.judged(*instance, verification),
             E::Recovered { instance, outcome, action, taken, max, reason, due, .. } => {
@@ -225,6 +232,7 @@ impl Translator {
             error: failure.as_ref().map(ErrorView::from),
             usage: usage.into(),
             duration_ms: elapsed(progress.attempt_began, at),
+            process: None,
         };
         self.here(ix, body)
     }

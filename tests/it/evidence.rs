@@ -3,5 +3,7 @@
 
 #[path = "evidence/audit.rs"]
 mod audit;
+#[path = "evidence/recorded.rs"]
+mod recorded;
 #[path = "evidence/sample.rs"]
 mod sample;

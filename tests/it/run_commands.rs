@@ -327,14 +327,15 @@ fn a_diff_says_what_each_step_changed_on_disk() {
     );
     scratch.kb(&["playbook", "run", "p"]).code(0);
     let all = scratch.json(&["run", "diff", "@last", "--json"]);
-    let all: Vec<(&str, &str, Option<u64>, Option<u64>)> = all
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|change| {
-            let size = |side: &str| change[side]["bytes"].as_u64();
-            let text = |key: &str| change[key].as_str().unwrap();
-            (text("step"), text("change"), size("before"), size("after"))
+    let steps = all["steps"].as_array().unwrap().iter();
+    let files = steps.flat_map(|step| {
+        step["files"].as_array().unwrap().iter().map(move |file| (&step["step"], file))
+    });
+    let all: Vec<(&str, &str, Option<u64>, Option<u64>)> = files
+        .map(|(step, file)| {
+            let size = |side: &str| file[side]["bytes"].as_u64();
+            let change = file["change"].as_str().unwrap();
+            (step.as_str().unwrap(), change, size("before"), size("after"))
         })
         .collect();
     let wanted = [
@@ -347,7 +348,7 @@ fn a_diff_says_what_each_step_changed_on_disk() {
     let said = scratch.kb(&["run", "diff", "@last", "grow"]).code(0);
     let hashes = format!("{} → {}", digest("four"), digest("fourteen"));
     assert!(!said.out.contains("make"), "{}", said.out);
-    said.says(&["grow  modified  new.txt  4 bytes → 8 bytes", &hashes]);
+    said.says(&["grow\n  modified  new.txt  4 bytes → 8 bytes", &hashes, "-four\n", "+fourteen\n"]);
     scratch
         .kb(&["run", "diff", "@last", "look"])
         .code(0)

@@ -535,7 +535,7 @@ async fn pipes_sockets_and_devices_hold_nobody_up() {
     let found = trap.call("fs:search", json!({"pattern": "nowhere"})).await;
     assert_eq!(found.result, json!({"matches": []}));
     trap.call("fs:list", json!({"depth": 9})).await;
-    let watch = kb::tool::WorkspaceWatch::begin(trap.bench.tools.workspace()).await;
+    let watch = kb::tool::WorkspaceWatch::begin(&trap.bench.tools).await;
     assert!(!watch.end().await.truncated);
     for target in ["to-pipe", "pipe", "socket"] {
         let removed = trap.call("fs:delete", json!({"path": target})).await;
