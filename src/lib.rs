@@ -64,6 +64,7 @@
 //! | any prefix of a specialist's records leads to the same end, and no write is repeated | `tests/it/specialist/` |
 //! | nothing of a step outlives it; nothing outlives `kb`, kill -9 included | `tests/it/process.rs` |
 //! | tools stay inside, by the kernel's own path resolution | `tests/it/tools/` |
+//! | what is recorded can be checked: hash chain, blobs, verdicts found again | `tests/it/evidence/` |
 //! | a secret is in no event and on no display | `tests/it/redaction.rs`, `tests/it/executor.rs` |
 //!
 //! # Dependencies

@@ -5,8 +5,8 @@ use super::inspect::find_run;
 use super::runs::Frozen;
 use super::{Project, ServiceError};
 use crate::diagnostic::Code;
+use crate::journal::Ledger;
 use crate::journal::sqlite::SqliteJournal;
-use crate::journal::{JournalError, Ledger};
 use crate::run::{Event, Payload, Record};
 use crate::value::{Digest, Json};
 use serde::Serialize;
@@ -73,9 +73,9 @@ pub fn audit_run(
         faults: Vec::new(),
     };
     audit.chain(&ledger, kept);
-    let events = audit.read(&journal, &ledger)?;
+    let events = audit.read(&journal, &ledger);
     audit.row(&ledger, &events);
-    audit.blobs(&journal, &events)?;
+    audit.blobs(&journal, &events);
     match frozen_of(&ledger, &events) {
         Ok(frozen) => audit.verdicts(&journal, &frozen, &events),
         Err(message) => audit.fault(Code::RECORD_BROKEN, Some(1), message),
@@ -119,16 +119,12 @@ impl Audit {
     }
 
     /// The events that can be read.
-    fn read(
-        &mut self,
-        journal: &SqliteJournal,
-        ledger: &Ledger,
-    ) -> Result<Vec<(u64, Event)>, ServiceError> {
+    fn read(&mut self, journal: &SqliteJournal, ledger: &Ledger) -> Vec<(u64, Event)> {
         let mut events = Vec::with_capacity(ledger.rows.len());
         for row in &ledger.rows {
             let (event, blob) = journal.read_row(row);
             let whole = match blob {
-                Some(digest) => self.blob(journal, row.seq, &digest)?,
+                Some(digest) => self.blob(journal, row.seq, &digest),
                 None => true,
             };
             match event {
@@ -140,7 +136,7 @@ impl Audit {
                 Err(_) => {}
             }
         }
-        Ok(events)
+        events
     }
 
     /// The row of the run, which no chain covers, says where its events say that it stands.
@@ -164,11 +160,7 @@ impl Audit {
         }
     }
 
-    fn blobs(
-        &mut self,
-        journal: &SqliteJournal,
-        events: &[(u64, Event)],
-    ) -> Result<(), ServiceError> {
+    fn blobs(&mut self, journal: &SqliteJournal, events: &[(u64, Event)]) {
         let mut known = BTreeSet::new();
         for (seq, event) in events {
             for payload in payloads(event) {
@@ -176,31 +168,24 @@ impl Audit {
                 if !known.insert(*digest) {
                     continue;
                 }
-                self.blob(journal, *seq, digest)?;
+                self.blob(journal, *seq, digest);
             }
         }
-        Ok(())
     }
 
     /// Whether a blob is there and whole.
-    fn blob(
-        &mut self,
-        journal: &SqliteJournal,
-        seq: u64,
-        digest: &Digest,
-    ) -> Result<bool, ServiceError> {
+    fn blob(&mut self, journal: &SqliteJournal, seq: u64, digest: &Digest) -> bool {
         match journal.blob_size(digest) {
             Ok(bytes) => {
                 self.blobs += 1;
                 self.blob_bytes += bytes;
-                Ok(true)
+                true
             }
-            Err(JournalError::Broken(message)) => {
-                let message = format!("{message} (event {seq} refers to it)");
+            Err(error) => {
+                let message = format!("{error} (event {seq} refers to it)");
                 self.fault(Code::BLOB_BROKEN, Some(seq), message);
-                Ok(false)
+                false
             }
-            Err(other) => Err(other.into()),
         }
     }
 }
