@@ -140,6 +140,7 @@ fn with_real_names(ask: &Ask, workspace: &Workspace, redactor: &Redactor) -> Ask
         Ask::Files { pattern, count } => {
             Ask::Files { pattern: real(pattern), count: count.clone() }
         }
+        Ask::Ignored(path) => Ask::Ignored(real(path)),
         Ask::Command { .. } => ask.clone(),
     }
 }
