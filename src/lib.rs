@@ -58,7 +58,7 @@
 //! | promise | held by |
 //! |---|---|
 //! | every order of effects ends as the language's tables say; folding events equals deciding | `tests/it/simulate/` |
-//! | a crash anywhere changes nothing in the end; what ended does not start again in its iteration | `tests/it/simulate/`, `tests/it/engine.rs` |
+//! | a crash anywhere changes nothing in the end; what ended does not start again in its iteration | `tests/it/crash/`, `tests/it/simulate/`, `tests/it/engine.rs` |
 //! | a stale holder cannot write; a dead one's run can be taken at once | `tests/it/journal.rs`, `tests/it/sharing.rs` |
 //! | readers, answers and cancels from other processes meet no lock and see no half of anything | `tests/it/sharing.rs` |
 //! | any prefix of a specialist's records leads to the same end, and no write is repeated | `tests/it/specialist/` |

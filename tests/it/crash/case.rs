@@ -1,4 +1,4 @@
-use super::law::{Count, Life, hold};
+use super::law::{Count, Life, hold, lost_sight_of_a_call};
 use super::ledger::{self, Line};
 use super::project::{self, LEDGER};
 use super::remains;
@@ -122,6 +122,7 @@ impl Case {
             self.run = Some((row.run.clone(), plan));
         }
         said_only_what_is_stored(said, &events)?;
+        let fails_of_kills = self.keepers_killed > 0 || lost_sight_of_a_call(&events);
         self.lives.push(Life { events, lines, killed });
         match (left, row.status) {
             (Left::Exit(0), RunStatus::Succeeded) | (Left::Killed, RunStatus::Succeeded) => {
@@ -131,7 +132,7 @@ impl Case {
             (Left::Killed, RunStatus::Running | RunStatus::Interrupted) => {
                 Ok(Next::Resume(row.run))
             }
-            (Left::Exit(1) | Left::Killed, RunStatus::Failed) if self.keepers_killed > 0 => {
+            (Left::Exit(1) | Left::Killed, RunStatus::Failed) if fails_of_kills => {
                 Ok(Next::Retry(row.run))
             }
             (Left::Exit(code), status) => {

@@ -2,9 +2,10 @@
 
 use super::ledger::Line;
 use kb::definition::StepKind;
+use kb::evidence::InvocationStatus;
 use kb::journal::StoredEvent;
 use kb::plan::Plan;
-use kb::run::{Event, Rules, State, StepStatus};
+use kb::run::{Event, Record, Rules, State, StepStatus};
 use kb::value::RunId;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -97,6 +98,18 @@ impl Told {
         }
         told
     }
+}
+
+/// Whether a specialist's call was under way at a kill. It is told that the outcome is unknown; a
+/// script cannot look, so its work may be refuted for it, and a person re-opens the run.
+pub(super) fn lost_sight_of_a_call(events: &[StoredEvent]) -> bool {
+    events.iter().any(|stored| match &stored.event {
+        Event::Recorded { record, .. } => matches!(
+            &**record,
+            Record::ToolResult { invocation, .. } if invocation.status == InvocationStatus::Unknown
+        ),
+        _ => false,
+    })
 }
 
 /// Holds everything to the laws; what breaks one is said with all that is known of it.

@@ -1,7 +1,7 @@
 //! Every write of a run as the last thing that its holder did, or the first that it did not do.
 
 use super::dice::Dice;
-use super::law::{Count, Life, hold};
+use super::law::{Count, Life, hold, lost_sight_of_a_call};
 use super::ledger::{self, Line};
 use super::mortal::{Fate, Mortal, Side};
 use super::project::{self, LEDGER};
@@ -261,7 +261,9 @@ impl<'a> House<'a> {
         let opening = if events.is_empty() {
             start()
         } else if row.status.has_ended() {
-            self.scratch.write("mended", "");
+            if self.story.name == "retried" {
+                self.scratch.write("mended", "");
+            }
             Opening::Retry { from: Vec::new() }
         } else if waits {
             Opening::Answer { step: None, approved: true, by: "somebody".into() }
@@ -380,7 +382,9 @@ fn play(
             Left::Summary(summary) if summary.status == story.ends => break summary.outputs,
             Left::Summary(summary) => {
                 let goes_on = matches!(summary.status, RunStatus::Waiting | RunStatus::Interrupted);
-                let retry = story.name == "retried" && summary.status == RunStatus::Failed;
+                let mended =
+                    story.name == "retried" || lost_sight_of_a_call(&house.life(false).events);
+                let retry = mended && summary.status == RunStatus::Failed;
                 let failed = || house.failures();
                 assert!(
                     goes_on || retry,

@@ -6,6 +6,14 @@
 //!
 //! * [`library`]: the engine over a journal that stops everything before or after its n-th write, for
 //!   every n of a run; the list of transitions is read from the source of `run::Event`.
+//! * [`points`]: the real binary, killed by a preloaded library before or after the n-th change that it
+//!   makes to any file.
+//! * [`random`]: the real binary, its group, everything of it, or the keeper of its steps, killed at
+//!   random times until the run ends, while somebody reads all that it writes.
+//! * [`leftovers`]: small cases of what the kills have brought to light.
+//!
+//! `KB_PROVE=full` takes every point and 1,000 random kills; `KB_KILLS`, `KB_KILL_SEED`,
+//! `KB_CRASH_POINTS` and `KB_CRASH_CHAINS` set the amounts one by one.
 
 mod case;
 mod dice;
