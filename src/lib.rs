@@ -65,7 +65,8 @@
 //! | nothing of a step outlives it; nothing outlives `kb`, kill -9 included | `tests/it/process.rs` |
 //! | tools stay inside, by the kernel's own path resolution | `tests/it/tools/` |
 //! | what is recorded can be checked: hash chain, blobs, verdicts found again | `tests/it/evidence/` |
-//! | a secret is in no event and on no display | `tests/it/redaction.rs`, `tests/it/executor.rs` |
+//! | a secret is in nothing that `kb` stores or shows, in no encoding | `tests/it/secrets/`, `tests/it/redaction.rs` |
+//! | no stored event is larger than 32 KiB, and nothing of it is lost | `tests/it/bounds.rs` |
 //!
 //! # Dependencies
 //!

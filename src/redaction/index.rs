@@ -54,11 +54,11 @@ impl Index {
             if may_fold(start[3]) {
                 folded_before = at + 3;
             }
-            if self.may_begin(*start) || (at < folded_before && self.may_begin_folded(&text[at..]))
+            let folded = at < folded_before;
+            if (self.may_begin(*start) || (folded && self.may_begin_folded(&text[at..])))
+                && let Some((end, spelling)) = self.begun(text, at).whole
             {
-                if let Some((end, spelling)) = self.begun(text, at).whole {
-                    take(at, end, spelling);
-                }
+                take(at, end, spelling);
             }
         }
     }

@@ -2,6 +2,7 @@ use crate::clock;
 use crate::llm::ModelError;
 use crate::llm::status::error_of_status;
 use crate::llm::target::Target;
+use crate::redaction::mask_for_process;
 use crate::value::Json;
 use genai::Error;
 use genai::webc::StreamTimeout;
@@ -193,7 +194,8 @@ fn words(text: &str, target: &Target) -> String {
     let masked = keys
         .filter(|key| key.len() >= 4)
         .fold(text.to_owned(), |text, key| text.replace(key, "***"));
-    tidy(&masked)
+    // Before it is cut, since half a secret is masked by nobody.
+    tidy(&mask_for_process(&masked))
 }
 
 fn tidy(text: &str) -> String {

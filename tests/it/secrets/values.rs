@@ -167,7 +167,9 @@ pub(super) fn forbidden(secrets: &[Secret]) -> Vec<Vec<u8>> {
             }
         }
         // A piece of a token that was cut somewhere.
-        if value.len() >= 32 && value.chars().all(|letter| letter.is_ascii_alphanumeric()) {
+        if value.len() >= 32
+            && value.chars().all(|c| c.is_ascii_alphanumeric() || "+/=-_".contains(c))
+        {
             let half = value.len() / 2;
             texts.extend([value[..half].to_owned(), value[half..].to_owned()]);
         }
