@@ -1,6 +1,6 @@
 use super::End;
 use super::group::GroupLeader;
-use super::keeper::{Cell, Cells, Started};
+use super::keeper::{Cell, Cells, Fate};
 use super::program::explain;
 use std::io;
 use std::path::PathBuf;
@@ -85,16 +85,16 @@ impl CellLeader {
 
     async fn ended(&mut self) -> End {
         let (left, end) = match self.cell.ended().await {
-            Started::Ended { code, by_signal, left } => {
+            Fate::Ended { code, by_signal, left } => {
                 let left = if left { Left::Something } else { Left::Nothing };
                 (left, if by_signal { End::Signal(code) } else { End::Code(code) })
             }
-            Started::NotStarted(errno) => {
+            Fate::NotStarted(errno) => {
                 let error = io::Error::from_raw_os_error(errno);
                 (Left::Nothing, End::NotStarted(explain(&self.name, &self.cwd, &error)))
             }
-            Started::Refused(reason) => (Left::NoCell, End::NotStarted(reason)),
-            Started::Gone => (Left::NoCell, End::Lost),
+            Fate::Refused(reason) => (Left::NoCell, End::NotStarted(reason)),
+            Fate::Gone => (Left::NoCell, End::Lost),
         };
         self.left = left;
         end

@@ -35,6 +35,11 @@ fn told(found: impl Iterator<Item = PathBuf>) -> Vec<String> {
         .collect()
 }
 
+/// Whether a process, by its id outside, still does something.
+pub(crate) fn lives(pid: Pid) -> bool {
+    works(Path::new(&format!("/proc/{}", pid.as_raw_nonzero())))
+}
+
 /// Living processes with this variable.
 pub(crate) fn with_variable(name: &str, value: impl AsRef<OsStr>) -> Vec<String> {
     let wanted = [name.as_bytes(), b"=", value.as_ref().as_bytes()].concat();

@@ -620,6 +620,7 @@ fn a_terminal_or_a_session_that_ends_does_not_end_what_keeps_the_steps() {
     let own = session(rustix::process::getpid());
     assert!(held.kept.iter().all(|pid| session(*pid) != own));
     std::thread::sleep(Duration::from_millis(100));
+    assert!(held.kept.iter().all(|pid| alive::lives(*pid)));
     assert_eq!(alive::with_variable("OUT", &held.out).len(), 3);
 }
 

@@ -32,7 +32,7 @@ enum Line {
 
 /// What became of an order.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::process) enum Started {
+pub(in crate::process) enum Fate {
     /// It ran and its main process ended; whether others have not.
     Ended { code: i32, by_signal: bool, left: bool },
     /// The system refused it, by this number.
@@ -101,22 +101,22 @@ impl Cell {
     }
 
     /// Waits for the end of what was ordered; dropping the future loses nothing.
-    pub(in crate::process) async fn ended(&mut self) -> Started {
+    pub(in crate::process) async fn ended(&mut self) -> Fate {
         loop {
             return match self.next().await {
                 Some(Report::Ended { code, by_signal, left }) => {
                     self.drained = true;
-                    Started::Ended { code, by_signal, left }
+                    Fate::Ended { code, by_signal, left }
                 }
                 Some(Report::NotStarted(errno)) => {
                     self.drained = true;
-                    Started::NotStarted(errno)
+                    Fate::NotStarted(errno)
                 }
-                Some(Report::Refused(stage, errno)) => Started::Refused(refusal(stage, errno)),
+                Some(Report::Refused(stage, errno)) => Fate::Refused(refusal(stage, errno)),
                 Some(Report::Born | Report::Ready | Report::Clear) => continue,
                 None => {
                     self.gone().await;
-                    Started::Gone
+                    Fate::Gone
                 }
             };
         }

@@ -24,7 +24,8 @@ pub(super) fn serve(
             let _ = socket::send(socket, &Report::Refused(stage, errno).encode(), &[]);
         }
         Ok(children) => {
-            let mut init = Init { socket, nothing, children, stack: Stack::new(64 << 10) };
+            let (stack, message) = (Stack::new(64 << 10), vec![0; INLINE]);
+            let mut init = Init { socket, nothing, children, stack, message };
             let _ = init.serve();
         }
     }
@@ -47,6 +48,8 @@ struct Init<'a> {
     nothing: BorrowedFd<'a>,
     children: Children,
     stack: Stack,
+    /// Where messages are read into.
+    message: Vec<u8>,
 }
 
 /// What came from `kb`.
@@ -155,11 +158,11 @@ impl Init<'_> {
         self.report(Report::Clear)
     }
 
-    fn hear(&self) -> io::Result<Said> {
-        let mut message = vec![0; INLINE];
+    fn hear(&mut self) -> io::Result<Said> {
+        let message = &mut self.message;
         let mut descriptors: Vec<OwnedFd> = Vec::new();
         let length = loop {
-            match socket::receive(self.socket, &mut message, &mut descriptors) {
+            match socket::receive(self.socket, message, &mut descriptors) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 other => break other?,
             }

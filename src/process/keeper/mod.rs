@@ -30,7 +30,7 @@ mod serve;
 mod signals;
 mod socket;
 
-pub(super) use cell::{Cell, Started};
+pub(super) use cell::{Cell, Fate};
 pub(super) use cells::Cells;
 pub(super) use message::StartOrder;
 pub use serve::supervise;
