@@ -680,7 +680,7 @@ fn a_racing_swap_does_not_go_around_the_settings() {
         let _ending = race.ending();
         scope.spawn(|| race.swap(bench.dir.path(), &[("open.txt", "aside")]));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        while race.swaps() < wanted || read < wanted / 10 {
+        while race.swaps() < wanted || read < 2 * wanted {
             let result = runtime.block_on(bench.run("fs:read", json!({"path": "open.txt"})));
             assert!(!result.result.to_string().contains(MARK), "{:#}", result.result);
             read += usize::from(result.status == InvocationStatus::Success);
