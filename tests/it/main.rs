@@ -20,6 +20,7 @@ mod journal;
 mod llm;
 mod plan;
 mod process;
+mod promises;
 mod proof;
 mod real_model;
 mod redaction;
