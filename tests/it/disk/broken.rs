@@ -161,7 +161,7 @@ fn no_room_from_any_write_on_is_said_and_the_run_goes_on_when_there_is() {
     let points = spread(count, amount);
     let stopped = at_each(&points, |n| {
         let growing = "write,create,mkdir";
-        let fault = Fault::below(&scenario.state).ops(growing).at(n, deeds[n % 4]).from_there_on();
+        let fault = Fault::below(&scenario.state).ops(growing).at(n, deeds[n % 4]).and_ever_after();
         fails_with(&scenario, &end, &fault, &["KB0802"])
     });
     let figures = [("points", points.len()), ("runs stopped and gone on with", stopped)];

@@ -1,5 +1,5 @@
 use super::{Op, Record};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 
 /// What one write of a disk keeps whole.
@@ -125,17 +125,10 @@ impl Device {
     pub(super) fn cut(&self, dice: &mut Dice, into: &Path) {
         // Often the extremes, where nothing or everything of what waited is there.
         let chance = [0, 0, 20, 50, 80, 95, 100][dice.below(7)];
-        self.put(self.root, into, chance, dice, &mut BTreeSet::new());
+        self.put(self.root, into, chance, dice);
     }
 
-    fn put(
-        &self,
-        node: usize,
-        path: &Path,
-        chance: usize,
-        dice: &mut Dice,
-        seen: &mut BTreeSet<usize>,
-    ) {
+    fn put(&self, node: usize, path: &Path, chance: usize, dice: &mut Dice) {
         let known = &self.nodes[node];
         if !known.is_folder {
             return std::fs::write(path, known.after_cut(chance, dice)).unwrap();
@@ -151,7 +144,7 @@ impl Device {
             }
         }
         for (name, node) in entries {
-            self.put(node, &path.join(name), chance, dice, seen);
+            self.put(node, &path.join(name), chance, dice);
         }
     }
 }

@@ -73,7 +73,7 @@ impl Fault {
     }
 
     /// From the chosen call on, always.
-    pub(crate) fn from_there_on(self) -> Fault {
+    pub(crate) fn and_ever_after(self) -> Fault {
         self.with("KB_FAULT_TIMES", 0)
     }
 
@@ -98,7 +98,7 @@ fn library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/faults/disk.c");
-        let digest = kb::value::Digest::of(&std::fs::read(&source).unwrap()).to_string();
+        let digest = kb::value::Digest::of(std::fs::read(&source).unwrap()).to_string();
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let library = folder.join(format!("disk-{}.so", &digest[..16]));
         if !library.exists() {

@@ -351,7 +351,9 @@ fn a_claim_of_a_file_whose_name_holds_a_secret_is_seen_on_disk() {
             ("script.yml", script),
         ]);
         let args = ["playbook", "run", "p", "--yes", "--script", "script.yml"];
-        let said = scratch.kb_with(&args, |command| drop(command.env("KB_T", secret)));
+        let said = scratch.kb_with(&args, |command| {
+            command.env("KB_T", secret);
+        });
         let shown = scratch.json(&["run", "show", "@last", "--json"]);
         assert_eq!(shown["steps"][0]["verdict"], verdict, "{said:?}\n{shown}");
         let texts = Texts::of([secret]);
