@@ -3,7 +3,7 @@ use super::fold::Folded;
 use super::payloads::Payloads;
 use super::setup::{Command, EngineError, Opening, Parts, Setup, Summary, Update};
 use crate::clock;
-use crate::journal::{Durability, StoredEvent};
+use crate::journal::{Batch, Durability, StoredEvent};
 use crate::run::{Effect, Envelope, Event, Input, InstanceIx, RunStatus, StepStatus, decide};
 use crate::value::{JsonMap, Timestamp};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -247,8 +247,10 @@ impl Dispatcher {
             };
             let Setup { run, epoch, .. } = &self.setup;
             let before = self.folded.seq;
-            let last =
-                self.parts.journal.append(run, *epoch, before, at, &events, status, durability)?;
+            let taken = self.taken.as_slice();
+            let batch = Batch { status, taken, durability, ..Batch::after(before, at, &events) };
+            let last = self.parts.journal.append(run, *epoch, batch)?;
+            self.taken.clear();
             self.folded.seq = last;
             if let Some(updates) = &self.setup.updates {
                 // Watchers want the chain's head where a run ends, which is the last of its batch.

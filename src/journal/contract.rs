@@ -1,6 +1,5 @@
-use super::{Durability, InboxItem, JournalError, NewRun, RunRow, StoredEvent};
-use crate::run::{Event, RunStatus};
-use crate::value::{Digest, Json, RunId, Timestamp};
+use super::{Batch, InboxItem, JournalError, NewRun, RunRow, StoredEvent};
+use crate::value::{Digest, Json, RunId};
 
 /// Where runs live. One process holds a run at a time, by its epoch.
 pub trait Journal: Send + Sync {
@@ -10,19 +9,8 @@ pub trait Journal: Send + Sync {
     fn take(&self, run: &RunId) -> Result<u64, JournalError>;
     /// Lets go; others may take it at once.
     fn release(&self, run: &RunId, epoch: u64);
-    /// Appends events after `expected` (the last seq the caller knows; 0 at first), all or none.
-    /// `status` is the run's status after them. Returns the new last seq.
-    #[expect(clippy::too_many_arguments, reason = "an append is all of this or none")]
-    fn append(
-        &self,
-        run: &RunId,
-        epoch: u64,
-        expected: u64,
-        at: Timestamp,
-        events: &[Event],
-        status: RunStatus,
-        durability: Durability,
-    ) -> Result<u64, JournalError>;
+    /// Stores all of a batch or none; the new last seq.
+    fn append(&self, run: &RunId, epoch: u64, batch: Batch<'_>) -> Result<u64, JournalError>;
     /// Events after a seq, in order.
     fn events(&self, run: &RunId, after: u64) -> Result<Vec<StoredEvent>, JournalError>;
     /// The head of a run's hash chain; `None` where this journal keeps none for it.
@@ -44,8 +32,8 @@ pub trait Journal: Send + Sync {
     fn post(&self, run: &RunId, key: &str, kind: &str, body: Json) -> Result<(), JournalError>;
     /// What was left and not taken yet, oldest first.
     fn inbox(&self, run: &RunId) -> Result<Vec<InboxItem>, JournalError>;
-    /// Marks items as taken; call it after the events they became are stored. Refused for a stale
-    /// holder: what was left is for the one who can act on it.
+    /// Marks items as taken of which no event came; the others go with their batch. Refused for a
+    /// stale holder: what was left is for the one who can act on it.
     fn taken(&self, run: &RunId, epoch: u64, ids: &[i64]) -> Result<(), JournalError>;
     /// Whether a process holds the run now.
     fn is_held(&self, run: &RunId) -> Result<bool, JournalError>;

@@ -1,9 +1,9 @@
 //! A journal without a disk, for tests and simulation; clones share it.
 
 use super::selection::select_run;
-use super::{Durability, InboxItem, Journal, JournalError, NewRun, RunRow, StoredEvent};
-use crate::run::{Event, RunStatus};
-use crate::value::{Digest, Json, RunId, Timestamp};
+use super::{Batch, InboxItem, Journal, JournalError, NewRun, RunRow, StoredEvent};
+use crate::run::RunStatus;
+use crate::value::{Digest, Json, RunId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -102,16 +102,8 @@ impl Journal for MemoryJournal {
         }
     }
 
-    fn append(
-        &self,
-        run: &RunId,
-        epoch: u64,
-        expected: u64,
-        at: Timestamp,
-        events: &[Event],
-        status: RunStatus,
-        _durability: Durability,
-    ) -> Result<u64, JournalError> {
+    fn append(&self, run: &RunId, epoch: u64, batch: Batch<'_>) -> Result<u64, JournalError> {
+        let Batch { expected, at, events, status, taken, durability: _ } = batch;
         let mut contents = self.lock();
         let stored = contents.find(run)?;
         if !stored.held || stored.row.epoch != epoch {
@@ -127,6 +119,7 @@ impl Journal for MemoryJournal {
             StoredEvent { seq, at, epoch, event, digest }
         });
         stored.events.extend(placed);
+        stored.inbox.retain(|item| !taken.contains(&item.id));
         stored.row.status = status;
         stored.row.ended_at = status.has_ended().then_some(at);
         Ok(stored.events.len() as u64)

@@ -8,6 +8,7 @@
 //! [`sqlite::SqliteJournal`] is the one that is shipped, [`memory::MemoryJournal`] keeps the same
 //! promises without a disk; one conformance test holds both to them.
 
+mod batch;
 mod blob_store;
 mod chain;
 mod contract;
@@ -19,6 +20,7 @@ mod selection;
 pub mod sqlite;
 mod stored;
 
+pub use batch::Batch;
 pub use chain::Chain;
 pub use contract::Journal;
 pub use error::JournalError;

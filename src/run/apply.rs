@@ -208,12 +208,15 @@ impl State {
         instance.due = None;
         let step = instance.step;
         if let Some(item) = &instance.item {
-            let parent = item.parent;
+            let (parent, index) = (item.parent, item.index);
+            let mut queued = false;
             if let Some(items) = &mut self.instances[parent.at()].items {
                 items.ended += 1;
                 items.failed += u32::from(status == StepStatus::Failed);
+                queued = index < items.next;
             }
-            if !self.instance(parent).status.has_ended() {
+            // One that never queued has left no place to another.
+            if queued && !self.instance(parent).status.has_ended() {
                 self.enqueue_next_item(plan, parent);
             }
             return;

@@ -7,8 +7,8 @@ use kb::evidence::{
     Verdict, Verification,
 };
 use kb::journal::sqlite::SqliteJournal;
-use kb::journal::{Durability, Journal, NewRun, StoredEvent};
-use kb::run::{Event, InstanceIx, Payload, Record, RecordedCall, RunStatus, StepStatus};
+use kb::journal::{Batch, Journal, NewRun, StoredEvent};
+use kb::run::{Event, InstanceIx, Payload, Record, RecordedCall, StepStatus};
 use kb::value::{Digest, Failure, Json, OutcomeKind, RunId, Timestamp, Usage, limits};
 use proptest::prelude::*;
 use serde_json::json;
@@ -161,8 +161,7 @@ fn check(events: &[Event]) -> usize {
     let journal = open(folder.path());
     let new = NewRun { run: id(), definition: "p".into(), at: Timestamp(1), frozen: json!({}) };
     let epoch = journal.create(new).unwrap();
-    let (at, status) = (Timestamp(2), RunStatus::Running);
-    journal.append(&id(), epoch, 0, at, events, status, Durability::Ordered).unwrap();
+    journal.append(&id(), epoch, Batch::after(0, Timestamp(2), events)).unwrap();
     drop(journal);
     let longest = longest_row(folder.path());
     assert!(longest <= limits::EVENT_BYTES, "{longest}");
@@ -223,8 +222,7 @@ fn a_row_at_the_bound_stays_and_one_byte_more_does_not() {
         let empty = serde_json::to_string(&Event::Draining { reason: String::new() }).unwrap();
         let reason = "x".repeat(limits::EVENT_BYTES - empty.len() + more);
         let event = [Event::Draining { reason }];
-        let (at, status) = (Timestamp(2), RunStatus::Running);
-        journal.append(&id(), epoch, 0, at, &event, status, Durability::Ordered).unwrap();
+        journal.append(&id(), epoch, Batch::after(0, Timestamp(2), &event)).unwrap();
         assert_eq!(files(&folder.path().join("blobs")).len(), blobs);
         assert_eq!(journal.events(&id(), 0).unwrap()[0].event, event[0]);
     }
@@ -242,8 +240,7 @@ fn a_blob_of_an_event_that_is_gone_or_damaged_is_said_and_not_taken_for_an_event
     let new = NewRun { run: id(), definition: "p".into(), at: Timestamp(1), frozen: json!({}) };
     let epoch = journal.create(new).unwrap();
     let event = [hostile(6, &json!(null), &"z".repeat(9_000), 50)];
-    let (at, status) = (Timestamp(2), RunStatus::Running);
-    journal.append(&id(), epoch, 0, at, &event, status, Durability::Ordered).unwrap();
+    journal.append(&id(), epoch, Batch::after(0, Timestamp(2), &event)).unwrap();
     let blob = files(&folder.path().join("blobs")).remove(0);
     let text = std::fs::read(&blob).unwrap();
     std::fs::write(&blob, [&text[..9], b"!", &text[10..]].concat()).unwrap();

@@ -310,14 +310,8 @@ async fn a_holder_whose_epoch_is_over_cannot_write() {
     let mut house = House::new(vec![shell("a", &[])]);
     let old = house.epoch;
     house.take_again();
-    let stale = house.journal.append(
-        &house.run,
-        old,
-        0,
-        Timestamp(1),
-        &[Event::CancelRequested { by: "x".into() }],
-        RunStatus::Running,
-        kb::journal::Durability::Ordered,
-    );
+    let events = [Event::CancelRequested { by: "x".into() }];
+    let batch = kb::journal::Batch::after(0, Timestamp(1), &events);
+    let stale = house.journal.append(&house.run, old, batch);
     assert!(stale.is_err());
 }

@@ -3,7 +3,7 @@
 use kb::definition::SyncMode;
 use kb::journal::memory::MemoryJournal;
 use kb::journal::sqlite::SqliteJournal;
-use kb::journal::{Durability, Journal, JournalError, NewRun, StoredEvent};
+use kb::journal::{Batch, Durability, Journal, JournalError, NewRun, StoredEvent};
 use kb::run::{Event, InstanceIx, RunStatus};
 use kb::value::{Digest, RunId, Timestamp};
 use serde_json::json;
@@ -30,8 +30,8 @@ fn append(
     expected: u64,
     events: &[Event],
 ) -> Result<u64, JournalError> {
-    let (at, durability) = (Timestamp(1000 + expected as i64), Durability::Ordered);
-    journal.append(&id(run), epoch, expected, at, events, RunStatus::Running, durability)
+    let at = Timestamp(1000 + expected as i64);
+    journal.append(&id(run), epoch, Batch::after(expected, at, events))
 }
 
 fn open(directory: &Path) -> SqliteJournal {
@@ -166,11 +166,18 @@ fn check_holding<J: Journal>(journal: J, lose: impl Fn(J) -> J) {
     assert_eq!(stale, Err(JournalError::Stale("r-one".into())), "what is left is not its own");
     assert_eq!(journal.inbox(&run).unwrap(), left);
 
-    let (at, durable) = (Timestamp(99), Durability::Durable);
-    journal.append(&run, 3, 4, at, &[started(4)], RunStatus::Failed, durable).unwrap();
+    let (at, durability) = (Timestamp(99), Durability::Durable);
+    let (status, events, taken) = (RunStatus::Failed, [started(4)], [left[0].id]);
+    let batch = Batch { status, taken: &taken, durability, ..Batch::after(4, at, &events) };
+    let misplaced = Batch { expected: 3, ..batch };
+    assert!(journal.append(&run, 3, misplaced).is_err());
+    assert_eq!(journal.inbox(&run).unwrap(), left, "nothing of it is stored, so nothing is taken");
+    journal.append(&run, 3, batch).unwrap();
+    assert_eq!(journal.inbox(&run).unwrap(), left[1..], "taken with what came of it");
     let row = journal.run(&run).unwrap();
     assert_eq!((row.status, row.ended_at, row.epoch), (RunStatus::Failed, Some(at), 3));
-    journal.append(&run, 3, 5, at, &[], RunStatus::Waiting, durable).unwrap();
+    let waits = Batch { status: RunStatus::Waiting, durability, ..Batch::after(5, at, &[]) };
+    journal.append(&run, 3, waits).unwrap();
     journal.release(&run, 3);
     let row = journal.run(&run).unwrap();
     assert_eq!((row.status, row.ended_at), (RunStatus::Waiting, None));
@@ -331,8 +338,9 @@ fn runs_of_one_process_share_commits_and_keep_apart() {
                 journal.create(new_run(&name, 1)).unwrap();
                 for seq in 0..50 {
                     let (at, event) = (Timestamp(2), [started(run)]);
-                    let (status, durable) = (RunStatus::Running, Durability::Durable);
-                    journal.append(&id(&name), 1, seq, at, &event, status, durable).unwrap();
+                    let durability = Durability::Durable;
+                    let batch = Batch { durability, ..Batch::after(seq, at, &event) };
+                    journal.append(&id(&name), 1, batch).unwrap();
                 }
             });
         }

@@ -6,7 +6,7 @@ use crate::journal::blob_store::BlobStore;
 use crate::journal::holds::Holds;
 use crate::journal::selection::select_run;
 use crate::journal::{
-    Chain, Durability, InboxItem, Journal, JournalError, Ledger, LedgerRow, NewRun, RunRow,
+    Batch, Chain, Durability, InboxItem, Journal, JournalError, Ledger, LedgerRow, NewRun, RunRow,
     StoredEvent,
 };
 use crate::run::{Event, RunStatus};
@@ -141,16 +141,8 @@ impl Journal for SqliteJournal {
         self.holds.release(run, epoch);
     }
 
-    fn append(
-        &self,
-        run: &RunId,
-        epoch: u64,
-        expected: u64,
-        at: Timestamp,
-        events: &[Event],
-        status: RunStatus,
-        durability: Durability,
-    ) -> Result<u64, JournalError> {
+    fn append(&self, run: &RunId, epoch: u64, batch: Batch<'_>) -> Result<u64, JournalError> {
+        let Batch { expected, at, events, status, taken, durability } = batch;
         if !self.holds.has(run, epoch) {
             self.read(|connection| read::number_of(connection, run))?;
             return Err(JournalError::Stale(run.to_string()));
@@ -160,8 +152,8 @@ impl Journal for SqliteJournal {
         let digests = chain.iter_mut().flat_map(|chain| chained(chain, at, epoch, &bodies));
         let digests = digests.collect();
         let run = run.clone();
-        let append =
-            write::Append { run: run.clone(), epoch, expected, at, bodies, digests, status };
+        let (of, taken) = (run.clone(), taken.to_vec());
+        let append = write::Append { run: of, epoch, expected, at, bodies, digests, status, taken };
         let last = self.writer.write(durability, move |c| write::append(c, &append))?;
         self.chains().extend(chain.map(|chain| (run, chain)));
         Ok(last)

@@ -20,6 +20,8 @@ pub(super) struct Append {
     /// The links of the hash chain, one an event; none where the run has no chain.
     pub(super) digests: Vec<Digest>,
     pub(super) status: RunStatus,
+    /// Items of the inbox that they came of.
+    pub(super) taken: Vec<i64>,
 }
 
 impl Append {
@@ -71,6 +73,7 @@ pub(super) fn append(connection: &Connection, append: &Append) -> Result<u64, Wo
         let digest = append.digests.get(i).map(|digest| digest.as_bytes().as_slice());
         insert.execute(params![position, append.at.0, append.epoch as i64, kind, body, digest])?;
     }
+    mark_taken(connection, number, &append.taken)?;
     Ok(last)
 }
 
@@ -163,12 +166,17 @@ pub(super) fn taken(
     if held != epoch as i64 {
         return Err(WorkError::Refused(JournalError::Stale(run.to_string())));
     }
+    mark_taken(connection, number, ids)?;
+    Ok(0)
+}
+
+fn mark_taken(connection: &Connection, number: i64, ids: &[i64]) -> Result<(), rusqlite::Error> {
+    if ids.is_empty() {
+        return Ok(());
+    }
     let mut mark =
         connection.prepare_cached("UPDATE inbox SET taken = 1 WHERE id = ?1 AND number = ?2")?;
-    for id in ids {
-        mark.execute([*id, number])?;
-    }
-    Ok(0)
+    ids.iter().try_for_each(|id| mark.execute([*id, number]).map(drop))
 }
 
 fn number_of(connection: &Connection, run: &RunId) -> Result<i64, WorkError> {

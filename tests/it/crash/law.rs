@@ -57,6 +57,8 @@ struct Told {
     processes: BTreeSet<String>,
     specialists: BTreeSet<String>,
     unsafe_to_repeat: BTreeSet<String>,
+    /// Whether a person has re-opened the run.
+    reset: bool,
 }
 
 impl Told {
@@ -87,6 +89,7 @@ impl Told {
                 Event::AttemptEnded { instance, attempt, .. } => {
                     told.over.insert((key(*instance), *attempt), stored.seq);
                 }
+                Event::Reset { .. } => told.reset = true,
                 Event::Answered { instance, approved: true, .. } => {
                     *told.answered.entry(key(*instance)).or_default() += 1;
                 }
@@ -97,6 +100,12 @@ impl Told {
             }
         }
         told
+    }
+
+    /// Whether a line's key is surely that of its iteration: a request says none, so in a run that
+    /// was re-opened it may be of a later one.
+    fn knows(&self, line: &Line) -> bool {
+        !self.reset || !line.who.starts_with("http")
     }
 }
 
@@ -143,7 +152,7 @@ pub(super) fn hold(
 /// An effect never precedes its event.
 fn begun_only_after_their_event(told: &Told, life: &Life, lines: &[Line]) -> Result<(), String> {
     let stored = life.events.len() as u64;
-    for line in lines[..life.lines].iter().filter(|line| line.starts) {
+    for line in lines[..life.lines].iter().filter(|line| line.starts && told.knows(line)) {
         let began = told.began.get(&(line.key.clone(), line.attempt));
         if began.is_none_or(|seq| *seq > stored) {
             return Err(format!("{line:?} began, and the journal had {stored} events without it"));
@@ -156,7 +165,7 @@ fn begun_only_after_their_event(told: &Told, life: &Life, lines: &[Line]) -> Res
 fn repeated(told: &Told, lives: &[Life], lines: &[Line]) -> Result<u64, String> {
     for life in lives {
         let stored = life.events.len() as u64;
-        for line in lines[life.lines..].iter().filter(|line| line.starts) {
+        for line in lines[life.lines..].iter().filter(|line| line.starts && told.knows(line)) {
             if let Some((seq, status)) = told.ended.get(&line.key)
                 && *seq <= stored
             {
@@ -171,7 +180,7 @@ fn repeated(told: &Told, lives: &[Life], lines: &[Line]) -> Result<u64, String> 
 /// where a person said so; a specialist's call never.
 fn twice(told: &Told, lives: &[Life], lines: &[Line]) -> Result<u64, String> {
     let mut begun: BTreeMap<(&str, u32, &str), u64> = BTreeMap::new();
-    for line in lines.iter().filter(|line| line.starts) {
+    for line in lines.iter().filter(|line| line.starts && told.knows(line)) {
         *begun.entry(line.work()).or_default() += 1;
     }
     for ((key, attempt, tag), times) in begun {

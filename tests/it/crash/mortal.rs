@@ -1,8 +1,8 @@
 use super::transitions;
 use kb::journal::sqlite::SqliteJournal;
-use kb::journal::{Durability, InboxItem, Journal, JournalError, NewRun, RunRow, StoredEvent};
-use kb::run::{Event, RunStatus};
-use kb::value::{Digest, Json, RunId, Timestamp};
+use kb::journal::{Batch, InboxItem, Journal, JournalError, NewRun, RunRow, StoredEvent};
+use kb::run::Event;
+use kb::value::{Digest, Json, RunId};
 use std::sync::Mutex;
 
 /// Whether a holder dies with its write done or not done.
@@ -110,19 +110,8 @@ impl Journal for Mortal {
         }
     }
 
-    fn append(
-        &self,
-        run: &RunId,
-        epoch: u64,
-        expected: u64,
-        at: Timestamp,
-        events: &[Event],
-        status: RunStatus,
-        durability: Durability,
-    ) -> Result<u64, JournalError> {
-        self.fate.write("append", events, || {
-            self.inner.append(run, epoch, expected, at, events, status, durability)
-        })
+    fn append(&self, run: &RunId, epoch: u64, batch: Batch<'_>) -> Result<u64, JournalError> {
+        self.fate.write("append", batch.events, || self.inner.append(run, epoch, batch))
     }
 
     fn events(&self, run: &RunId, after: u64) -> Result<Vec<StoredEvent>, JournalError> {

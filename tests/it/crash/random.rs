@@ -122,8 +122,12 @@ fn killed_until_it_ends(
     let reads = reader.end()?;
     let (count, mut result) = case.conclude()?;
     if case.keepers_killed > 0 {
-        // A tolerated failure more stands in the outputs, and only there.
+        // A tolerated failure more stands in the outputs, and only there; a failed `finally` step
+        // fails no run, so nobody re-opens it.
         result.outputs = usual.outputs.clone();
+        result.files.retain(|path, _| !path.starts_with("out/tidy"));
+        let tidy = usual.files.get_key_value("out/tidy");
+        result.files.extend(tidy.map(|(path, text)| (path.clone(), text.clone())));
     }
     Ok(Ended { count, result, lingered, reads })
 }

@@ -7,7 +7,7 @@ use super::watch::{Fault, Watch, hold};
 use super::words;
 use kb::evidence::{CheckDetail, Confidence, Verdict, Verification};
 use kb::journal::memory::MemoryJournal;
-use kb::journal::{Durability, Journal, JournalError, NewRun, StoredEvent};
+use kb::journal::{Batch, Durability, Journal, JournalError, NewRun, StoredEvent};
 use kb::plan::Plan;
 use kb::run::*;
 use kb::value::*;
@@ -335,8 +335,8 @@ impl<'a> Simulation<'a> {
         let durable = events.iter().any(|event| self.is_durable(event));
         let durability = if durable { Durability::Durable } else { Durability::Ordered };
         let (at, status) = (Timestamp(self.now), self.state.status());
-        let stored =
-            self.journal.append(&self.run, self.epoch, self.seq, at, &events, status, durability);
+        let batch = Batch { status, durability, ..Batch::after(self.seq, at, &events) };
+        let stored = self.journal.append(&self.run, self.epoch, batch);
         self.seq = stored.map_err(|error| format!("the journal refuses: {error}"))?;
         if !events.is_empty() {
             self.appends.push(self.seq);
@@ -430,9 +430,8 @@ impl<'a> Simulation<'a> {
                 journal.lose_holders();
                 epoch = journal.take(&self.run).unwrap();
             }
-            let (durability, status) = (Durability::Ordered, RunStatus::Running);
             let (before, told) = (event.seq - 1, std::slice::from_ref(&event.event));
-            journal.append(&self.run, epoch, before, event.at, told, status, durability).unwrap();
+            journal.append(&self.run, epoch, Batch::after(before, event.at, told)).unwrap();
         }
         self.journal = journal;
         self.now = self.now.max(events.last().map_or(0, |last| last.at.0) + 1);
@@ -457,16 +456,8 @@ impl<'a> Simulation<'a> {
         let epoch = self.journal.take(&self.run).unwrap();
         self.say(|| format!("a new holder, epoch {epoch}"));
         let late = [Event::Draining { reason: "too late".into() }];
-        let (at, status) = (Timestamp(self.now), RunStatus::Running);
-        let stale = self.journal.append(
-            &self.run,
-            self.epoch,
-            self.seq,
-            at,
-            &late,
-            status,
-            Durability::Ordered,
-        );
+        let late = Batch::after(self.seq, Timestamp(self.now), &late);
+        let stale = self.journal.append(&self.run, self.epoch, late);
         hold!(matches!(stale, Err(JournalError::Stale(_))), "a stale holder wrote: {stale:?}");
         self.epoch = epoch;
         self.watch = Watch::new(&self.plan, self.case.rules());
