@@ -39,7 +39,7 @@
 //! | [`run`] (pure) | the heart: state, events, inputs, effects; one file an input | … plan, verify |
 //! | [`attempt`] | the types of the seam: request, work, outcome, recorder | value, evidence, definition, run |
 //! | [`journal`] | events with expected versions, holders, inbox, blobs; SQLite and memory | value, clock, definition, run |
-//! | [`process`] | the one place that starts processes: groups, limits, sandbox, guardian | value, clock |
+//! | [`process`] | the one place that starts processes: keeper and cells, groups, limits, sandbox | value, clock |
 //! | [`tool`] | tools, policy, path guard, manifests; one file a tool | value, evidence, definition, process, redaction |
 //! | [`llm`] | tiers, providers, prices, scripts and recordings | value, definition, expression, clock |
 //! | [`specialist`] | the agent loop: a conversation is its records, folded | … llm, tool |
@@ -53,20 +53,10 @@
 //! A new rule is a file in `definition/check/` and a page; a tool a file in `tool/`; a command a file in
 //! `cli/`; a step kind a variant of [`definition::StepKind`], and the exhaustive matches say where next.
 //!
-//! # Promises, and the tests that hold them
+//! # Promises
 //!
-//! | promise | held by |
-//! |---|---|
-//! | every order of effects ends as the language's tables say; folding events equals deciding | `tests/it/simulate/` |
-//! | a crash anywhere changes nothing in the end; what ended does not start again in its iteration | `tests/it/crash/`, `tests/it/simulate/`, `tests/it/engine.rs` |
-//! | a stale holder cannot write; a dead one's run can be taken at once | `tests/it/journal.rs`, `tests/it/sharing.rs` |
-//! | readers, answers and cancels from other processes meet no lock and see no half of anything | `tests/it/sharing.rs` |
-//! | any prefix of a specialist's records leads to the same end, and no write is repeated | `tests/it/specialist/` |
-//! | nothing of a step outlives it; nothing outlives `kb`, kill -9 included | `tests/it/process.rs` |
-//! | tools stay inside, by the kernel's own path resolution | `tests/it/tools/` |
-//! | what is recorded can be checked: hash chain, blobs, verdicts found again | `tests/it/evidence/` |
-//! | a secret is in nothing that `kb` stores or shows, in no encoding | `tests/it/secrets/`, `tests/it/redaction.rs` |
-//! | no stored event is larger than 32 KiB, and nothing of it is lost | `tests/it/bounds.rs` |
+//! `docs/promises.md` has every promise of the design with the tests that hold it, and what their whole
+//! forms have seen; `scripts/prove` runs those.
 //!
 //! # Dependencies
 //!
