@@ -34,7 +34,7 @@ impl KernelSandbox {
     }
 }
 
-/// The level that [`AT_MOST`] names, where it names one below the kernel's.
+/// The level that `KB_SANDBOX_AT_MOST` names, where it names one below the kernel's.
 pub fn at_most() -> Option<&'static str> {
     let named = std::env::var(AT_MOST).ok()?;
     match named.as_str() {
