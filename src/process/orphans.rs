@@ -23,6 +23,8 @@ static STARTING: RwLock<()> = RwLock::new(());
 /// Rounds of ending what is left; each ends what the last round's ends have orphaned.
 const ROUNDS: usize = 200;
 const PAUSE: Duration = Duration::from_millis(2);
+/// In a row, after one that found something.
+const QUIET_LOOKS: u32 = 2;
 
 fn own() -> MutexGuard<'static, BTreeSet<u32>> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
@@ -61,16 +63,22 @@ pub(super) fn forget(pid: u32) {
 }
 
 /// Ends whatever carries this step's token or is in its group, and takes in the ends of orphans.
+///
+/// Where one look finds nothing, that is all. Where something was found, two looks in a row have to
+/// find nothing: while processes end, the system's list of children may leave out others.
 pub(super) async fn end_step(group: u32, token: &str) {
+    let mut looks_that_found_nothing = QUIET_LOOKS - 1;
     for _ in 0..ROUNDS {
-        if !end_round(group, token) {
+        looks_that_found_nothing =
+            if end_round(group, token) { 0 } else { looks_that_found_nothing + 1 };
+        if looks_that_found_nothing == QUIET_LOOKS {
             return;
         }
         tokio::time::sleep(PAUSE).await;
     }
 }
 
-/// One look; whether something was ended, so that another look is due.
+/// One look; whether something was ended or had ended, so that another look is due.
 fn end_round(group: u32, token: &str) -> bool {
     if adopted().is_empty() {
         return false;
@@ -78,7 +86,7 @@ fn end_round(group: u32, token: &str) -> bool {
     let _still = STARTING.write().unwrap_or_else(PoisonError::into_inner);
     let own_group = rustix::process::getpgrp();
     let alone = own().is_empty();
-    let mut ended = false;
+    let mut found = false;
     for pid in adopted() {
         let Some(status) = Status::read(pid) else { continue };
         if Pid::from_raw(status.group) == Some(own_group) {
@@ -86,12 +94,13 @@ fn end_round(group: u32, token: &str) -> bool {
         }
         if status.ended {
             take_in(pid);
+            found = true;
         } else if belongs(pid, &status, group, token, alone) {
             end(pid);
-            ended = true;
+            found = true;
         }
     }
-    ended
+    found
 }
 
 /// Whether an orphan is one of this step. One that has wiped its environment belongs to nobody by
