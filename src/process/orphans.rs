@@ -2,7 +2,8 @@
 //!
 //! As a subreaper `kb` becomes the parent of every orphan among its descendants, whatever sessions
 //! and groups they have. They appear as children of the main thread, so that one small file of
-//! `/proc` tells whether anything is left: 2 µs a step where there is nothing, and exact.
+//! `/proc` tells whether anything is left: 2 µs a step where there is nothing. While processes end
+//! it may leave out others, so a look that found something is not the last ([`end_step`]).
 
 use super::guardian::{GUARDIAN_MARKER, MARKER};
 use rustix::process::{Pid, Signal, WaitOptions};

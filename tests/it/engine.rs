@@ -39,7 +39,7 @@ impl Executor for Written {
     }
 }
 
-struct NoSecrets;
+pub(crate) struct NoSecrets;
 
 impl Secrets for NoSecrets {
     fn by_name(&self, _: &str) -> Option<String> {

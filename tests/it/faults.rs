@@ -364,8 +364,8 @@ fn what_must_not_simply_run_again_waits_for_a_person() {
     assert_eq!(scratch.read("ledger"), "begun\nbegun\npaid\nafter\n");
 }
 
-#[test]
-fn what_waits_for_a_person_can_be_refused() {
+/// A run whose holder was killed in a step that must not simply run again, and that waits since.
+fn waits_for_a_person() -> Scratch {
     let scratch =
         project(&format!("steps: [{{id: pay, retrySafe: false, run: '{WAIT}; touch paid'}}]\n"));
     let held = Held::begin(&scratch);
@@ -373,6 +373,12 @@ fn what_waits_for_a_person_can_be_refused() {
     held.kill();
     scratch.write("go", "");
     scratch.kb(&["run", "resume", "@last"]).code(3);
+    scratch
+}
+
+#[test]
+fn what_waits_for_a_person_can_be_refused() {
+    let scratch = waits_for_a_person();
     scratch.kb(&["run", "approve", "@last", "--deny"]).code(1).says(&["KB0554"]);
     assert!(!scratch.has("paid"));
 }
@@ -755,13 +761,7 @@ steps:
 
 #[test]
 fn a_run_that_waits_can_be_cancelled() {
-    let scratch =
-        project(&format!("steps: [{{id: pay, retrySafe: false, run: '{WAIT}; touch paid'}}]\n"));
-    let held = Held::begin(&scratch);
-    appears(&scratch, "began");
-    held.kill();
-    scratch.write("go", "");
-    scratch.kb(&["run", "resume", "@last"]).code(3);
+    let scratch = waits_for_a_person();
     scratch.kb(&["run", "cancel", "@last"]).code(0);
     assert_eq!(show(&scratch)["status"], "cancelled");
     assert!(!scratch.has("paid"));

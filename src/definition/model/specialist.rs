@@ -49,6 +49,44 @@ pub struct Specialist {
 }
 
 impl Specialist {
+    /// One that says nothing but its id: the defaults of 000 §11.
+    pub fn bare(id: SpecialistId, span: Span, path: &str, digest: Digest) -> Specialist {
+        Specialist {
+            name: id.to_string(),
+            id,
+            version: None,
+            description: None,
+            emoji: None,
+            role: String::new(),
+            static_context: None,
+            examples: Vec::new(),
+            model: ModelChoice {
+                tier: Tier::Medium,
+                model: None,
+                temperature: None,
+                max_tokens: None,
+                ladder: Vec::new(),
+                fallback: None,
+            },
+            limits: LoopLimits {
+                max_steps: 15,
+                max_tool_calls: 20,
+                timeout: Duration::from_secs(300),
+                forced_reasoning_interval: None,
+            },
+            tools: Vec::new(),
+            unknown_tools: Vec::new(),
+            constraints: Vec::new(),
+            capabilities: Vec::new(),
+            input_schema: None,
+            strict_input: false,
+            output_schema: None,
+            path: path.to_owned(),
+            span,
+            digest,
+        }
+    }
+
     /// Whether one of its tools writes files or runs commands.
     pub fn writes(&self) -> bool {
         self.tools.iter().any(|tool| {

@@ -1,5 +1,5 @@
 use super::model_choice::brain;
-use super::specialist::{bare, capabilities, display, finish_role, text};
+use super::specialist::{capabilities, display, finish_role, text};
 use super::{Decoder, Fields, Node};
 use crate::definition::model::Specialist;
 use crate::value::Digest;
@@ -36,7 +36,7 @@ pub(crate) fn agent(
         // The rest is still read, so that all of its problems are told.
         None => (crate::value::SpecialistId::new("unnamed").ok()?, fields.span),
     };
-    let mut found = bare(id, span, path, digest);
+    let mut found = Specialist::bare(id, span, path, digest);
     found.version =
         fields.get("version").and_then(|n| decoder.word(n, "version")).map(str::to_owned);
     text(&fields, "type", decoder);

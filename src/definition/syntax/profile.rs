@@ -1,4 +1,4 @@
-use super::specialist::{bare, common, finish_role};
+use super::specialist::{common, finish_role};
 use super::step_kind::profile_path;
 use super::{Decoder, Node};
 use crate::definition::model::{ModelChoice, Specialist};
@@ -56,7 +56,7 @@ pub(crate) fn profile(
 ) -> Option<Specialist> {
     let fields = decoder.fields(root, "an agent profile", &KEYS)?;
     let id = id(path, fields.span, decoder)?;
-    let mut found = bare(id, fields.span, path, digest);
+    let mut found = Specialist::bare(id, fields.span, path, digest);
     common(&fields, &mut found, decoder);
     if found.name.is_empty() {
         found.name = super::playbook::file_stem(path).to_owned();
@@ -76,7 +76,7 @@ pub(crate) fn profile(
     }
     if let Some(node) = fields.get("disallowedTools") {
         // The same names, taken away again; families that we do not have are no problem here.
-        let mut denied = bare(found.id.clone(), fields.span, path, digest);
+        let mut denied = Specialist::bare(found.id.clone(), fields.span, path, digest);
         decoder.tools(node, &mut denied);
         found.tools.retain(|tool| !denied.tools.contains(tool));
     }

@@ -1,10 +1,10 @@
 use super::model_choice::{brain, llm};
 use super::step_kind::profile_path;
 use super::{Decoder, Fields, Node};
-use crate::definition::model::{Example, LoopLimits, ModelChoice, Specialist};
+use crate::definition::model::{Example, LoopLimits, Specialist};
 use crate::definition::schema::Schema;
-use crate::diagnostic::{Code, Diagnostic, Span};
-use crate::value::{Digest, SpecialistId, Tier};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::value::{Digest, SpecialistId};
 use std::time::Duration;
 use unicode_normalization::UnicodeNormalization;
 
@@ -33,44 +33,6 @@ const KEYS: [&str; 22] = [
     "memory",
 ];
 
-/// A specialist that says nothing but its id: the defaults of 000 §11.
-pub(crate) fn bare(id: SpecialistId, span: Span, path: &str, digest: Digest) -> Specialist {
-    Specialist {
-        name: id.to_string(),
-        id,
-        version: None,
-        description: None,
-        emoji: None,
-        role: String::new(),
-        static_context: None,
-        examples: Vec::new(),
-        model: ModelChoice {
-            tier: Tier::Medium,
-            model: None,
-            temperature: None,
-            max_tokens: None,
-            ladder: Vec::new(),
-            fallback: None,
-        },
-        limits: LoopLimits {
-            max_steps: 15,
-            max_tool_calls: 20,
-            timeout: Duration::from_secs(300),
-            forced_reasoning_interval: None,
-        },
-        tools: Vec::new(),
-        unknown_tools: Vec::new(),
-        constraints: Vec::new(),
-        capabilities: Vec::new(),
-        input_schema: None,
-        strict_input: false,
-        output_schema: None,
-        path: path.to_owned(),
-        span,
-        digest,
-    }
-}
-
 /// Reads a specialist in the forms of 000 §9.1, §11 and §19.2.
 pub(crate) fn specialist(
     root: &Node,
@@ -83,7 +45,7 @@ pub(crate) fn specialist(
     let node = decoder.required(&fields, "id", "a specialist");
     let id = node.and_then(|node| Some((decoder.specialist_id(node)?, node.span)));
     let placeholder = SpecialistId::new("_").or_else(|_| SpecialistId::new("a")).ok()?;
-    let mut found = bare(placeholder, fields.span, path, digest);
+    let mut found = Specialist::bare(placeholder, fields.span, path, digest);
     common(&fields, &mut found, decoder);
     let (id, span) = id?;
     if found.name.is_empty() {

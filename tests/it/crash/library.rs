@@ -7,10 +7,11 @@ use super::mortal::{Fate, Mortal, Side};
 use super::project::{self, LEDGER};
 use super::transitions;
 use super::work::{Models, Worker};
+use crate::engine::NoSecrets;
 use crate::proof;
 use crate::scratch::Scratch;
 use kb::definition::{Catalog, load};
-use kb::engine::{Command, EngineError, Opening, Parts, Secrets, Setup, Summary, Update, drive};
+use kb::engine::{Command, EngineError, Opening, Parts, Setup, Summary, Update, drive};
 use kb::executor::LocalExecutor;
 use kb::journal::sqlite::SqliteJournal;
 use kb::journal::{Journal, JournalError, NewRun};
@@ -150,17 +151,6 @@ finally: [{id: tidy, run: [bash, step.sh, keep, out/tidy, '{{run.status}}']}]
         ends: RunStatus::Succeeded,
     },
 ];
-
-struct NoSecrets;
-
-impl Secrets for NoSecrets {
-    fn by_name(&self, _: &str) -> Option<String> {
-        None
-    }
-    fn by_reference(&self, _: &str) -> Option<String> {
-        None
-    }
-}
 
 /// One run in a project of its own, on the fastest disk that there is.
 struct House<'a> {

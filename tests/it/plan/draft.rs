@@ -12,7 +12,6 @@ use kb::expression::{Expression, Names, Origin, Style, Template, ValueTemplate};
 use kb::plan::Plan;
 use kb::value::*;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A draft that became a plan or did not.
 pub(super) struct Draft {
@@ -209,38 +208,8 @@ fn catalog() -> Catalog {
 }
 
 fn specialist(id: &str, tools: &[&str], output_schema: Option<Schema>) -> Specialist {
-    Specialist {
-        id: SpecialistId::new(id).unwrap(),
-        version: None,
-        name: id.to_owned(),
-        description: None,
-        emoji: None,
-        role: String::new(),
-        static_context: None,
-        examples: Vec::new(),
-        model: ModelChoice {
-            tier: Tier::Medium,
-            model: None,
-            temperature: None,
-            max_tokens: None,
-            ladder: Vec::new(),
-            fallback: None,
-        },
-        limits: LoopLimits {
-            max_steps: 1,
-            max_tool_calls: 1,
-            timeout: Duration::from_secs(1),
-            forced_reasoning_interval: None,
-        },
-        tools: tools.iter().map(|tool| ToolName::new(tool).unwrap()).collect(),
-        unknown_tools: Vec::new(),
-        constraints: Vec::new(),
-        capabilities: Vec::new(),
-        input_schema: None,
-        strict_input: false,
-        output_schema,
-        path: format!("{id}.yml"),
-        span: Span::new(SourceId(0), 0, 0),
-        digest: Digest::of(id),
-    }
+    let (name, span) = (SpecialistId::new(id).unwrap(), Span::new(SourceId(0), 0, 0));
+    let bare = Specialist::bare(name, span, &format!("{id}.yml"), Digest::of(id));
+    let tools = tools.iter().map(|tool| ToolName::new(tool).unwrap()).collect();
+    Specialist { tools, output_schema, ..bare }
 }

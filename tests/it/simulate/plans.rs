@@ -75,7 +75,6 @@ pub(super) mod specialists {
     use kb::definition::*;
     use kb::value::*;
     use std::sync::Arc;
-    use std::time::Duration;
 
     pub(in super::super) fn kind(id: &str) -> StepKind {
         StepKind::Specialist { specialist: SpecialistId::new(id).unwrap(), span: SPAN, task: None }
@@ -90,39 +89,8 @@ pub(super) mod specialists {
     }
 
     fn specialist(id: &str, tool: &str) -> Specialist {
-        Specialist {
-            id: SpecialistId::new(id).unwrap(),
-            version: None,
-            name: id.into(),
-            description: None,
-            emoji: None,
-            role: String::new(),
-            static_context: None,
-            examples: Vec::new(),
-            model: ModelChoice {
-                tier: Tier::Medium,
-                model: None,
-                temperature: None,
-                max_tokens: None,
-                ladder: Vec::new(),
-                fallback: None,
-            },
-            limits: LoopLimits {
-                max_steps: 15,
-                max_tool_calls: 20,
-                timeout: Duration::from_secs(300),
-                forced_reasoning_interval: None,
-            },
-            tools: vec![ToolName::new(tool).unwrap()],
-            unknown_tools: Vec::new(),
-            constraints: Vec::new(),
-            capabilities: Vec::new(),
-            input_schema: None,
-            strict_input: false,
-            output_schema: None,
-            path: format!("{id}.yml"),
-            span: SPAN,
-            digest: Digest::of(id),
-        }
+        let name = SpecialistId::new(id).unwrap();
+        let bare = Specialist::bare(name, SPAN, &format!("{id}.yml"), Digest::of(id));
+        Specialist { tools: vec![ToolName::new(tool).unwrap()], ..bare }
     }
 }

@@ -1,6 +1,6 @@
 use futures::future::BoxFuture;
 use kb::attempt::{Context, Outcome, Progress, Recorder, Request, SpecialistWork, Stopped, Work};
-use kb::definition::{Example, LoopLimits, ModelChoice, Schema, Specialist};
+use kb::definition::{Example, Schema, Specialist};
 use kb::diagnostic::{SourceId, Span};
 use kb::evidence::{Change, FileKind, FileState, Invocation, InvocationStatus, Purpose};
 use kb::llm::{
@@ -229,12 +229,9 @@ pub(super) fn span() -> Span {
 
 pub(super) fn specialist() -> Specialist {
     let tools = ["t:look", "t:touch", "t:big", "t:wait"];
+    let id = SpecialistId::new("tester").unwrap();
     Specialist {
-        id: SpecialistId::new("tester").unwrap(),
-        version: None,
         name: "Tester".to_owned(),
-        description: None,
-        emoji: None,
         role: "You test.".to_owned(),
         static_context: Some("Tests live in `tests/`.".to_owned()),
         examples: vec![Example {
@@ -242,30 +239,9 @@ pub(super) fn specialist() -> Specialist {
             approach: "1. look".to_owned(),
             outcome: "Found".to_owned(),
         }],
-        model: ModelChoice {
-            tier: Tier::Medium,
-            model: None,
-            temperature: None,
-            max_tokens: None,
-            ladder: vec![],
-            fallback: None,
-        },
-        limits: LoopLimits {
-            max_steps: 15,
-            max_tool_calls: 20,
-            timeout: Duration::from_secs(300),
-            forced_reasoning_interval: None,
-        },
         tools: tools.iter().map(|name| ToolName::new(name).unwrap()).collect(),
-        unknown_tools: vec![],
         constraints: vec!["Never guess.".to_owned()],
-        capabilities: vec![],
-        input_schema: None,
-        strict_input: false,
-        output_schema: None,
-        path: "tester.yml".to_owned(),
-        span: span(),
-        digest: Digest::of("tester"),
+        ..Specialist::bare(id, span(), "tester.yml", Digest::of("tester"))
     }
 }
 
