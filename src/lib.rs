@@ -55,8 +55,8 @@
 //!
 //! # Promises
 //!
-//! `docs/promises.md` has every promise of the design with the tests that hold it, and what their whole
-//! forms have seen; `scripts/prove` runs those.
+//! `docs/promises.md` has every promise of the design with the tests that hold it. `scripts/prove` runs
+//! their whole forms, and the README has what those have seen.
 //!
 //! # Dependencies
 //!

@@ -37,7 +37,6 @@ pub fn main() -> ExitCode {
         Ok(arguments) => {
             logging::start();
             panics::start();
-            panics::start();
             dispatch(arguments, &mut terminal)
         }
         Err(error) => unparsed(&error, &mut terminal),

@@ -146,4 +146,12 @@ mod tests {
         assert_eq!(nearest("zzz", ["fetch", "build"]), None);
         assert_eq!(edit_distance("ab", "ba"), 1);
     }
+
+    #[test]
+    fn a_code_has_one_page() {
+        let mut codes: Vec<Code> = Code::all().collect();
+        codes.sort();
+        let twice = codes.windows(2).find(|pair| pair[0] == pair[1]);
+        assert_eq!(twice, None);
+    }
 }

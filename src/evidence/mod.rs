@@ -9,5 +9,4 @@ mod verdict;
 
 pub use change::{Change, ChangeKind, FileKind, FileState, Manifest};
 pub use invocation::{EvidenceRef, Invocation, InvocationStatus, Purpose, ToolTrace};
-pub use text_diff::text_diff;
 pub use verdict::{CheckDetail, Confidence, Verdict, Verification};

@@ -10,7 +10,7 @@ const MAX_EDITS: usize = 400;
 
 /// The hunks that make the second text of the first; empty where they are the same. At most about
 /// `limit` bytes, and says how many lines are missing then.
-pub fn text_diff(before: &str, after: &str, limit: usize) -> String {
+pub(super) fn text_diff(before: &str, after: &str, limit: usize) -> String {
     let (old, new) = (lines(before), lines(after));
     let mut out = String::new();
     let mut missing = 0;

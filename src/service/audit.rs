@@ -8,7 +8,7 @@ use crate::diagnostic::Code;
 use crate::journal::Ledger;
 use crate::journal::sqlite::SqliteJournal;
 use crate::run::{Event, Payload, Record};
-use crate::value::{Digest, Json};
+use crate::value::{Digest, Json, read_back};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -87,7 +87,7 @@ pub fn audit_run(
 /// What is frozen, where it is what the run began with.
 fn frozen_of(ledger: &Ledger, events: &[(u64, Event)]) -> Result<Frozen, String> {
     let unreadable = |error| format!("what the run froze cannot be read: {error}");
-    let json: Json = serde_json::from_str(&ledger.frozen).map_err(unreadable)?;
+    let json: Json = read_back(&ledger.frozen).map_err(unreadable)?;
     let began = events.iter().find_map(|(_, event)| match event {
         Event::RunStarted { digest, .. } => Some(*digest),
         _ => None,

@@ -137,9 +137,6 @@ fn suggest(kind: Kind, name: &str, known: &[String]) -> String {
     }
     let near = nearest(name, known.iter().map(String::as_str));
     let mut text = near.map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
-    if known.is_empty() && kind == Kind::File {
-        return "the path is taken from the present folder".to_owned();
-    }
     if known.is_empty() {
         text.push_str(&format!("there is no {kind} at all yet"));
         return text;

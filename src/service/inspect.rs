@@ -1,7 +1,7 @@
 //! Looking back at runs: everything from the journal, through the same public events as live.
 
 use super::cuts::with_cuts;
-use super::runs::{self, Frozen};
+use super::runs::Frozen;
 use super::{Kind, Project, ServiceError};
 use crate::definition::InconclusivePolicy;
 use crate::diagnostic::Code;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub fn list_runs(project: &Project, limit: usize) -> Result<Vec<RunView>, ServiceError> {
     let journal = project.place.journal(Default::default())?;
     let rows = journal.list()?;
-    let view = |row: &RunRow| match Reader::of(&project.place, journal.clone(), row.clone()) {
+    let view = |row: &RunRow| match Reader::of(journal.clone(), row.clone()) {
         Ok(mut reader) => reader.view(),
         // A run that cannot be read back in full still has its line.
         Err(_) => Ok(RunView::head(&head(row))),
@@ -134,14 +134,10 @@ impl Reader {
         let journal = project.place.journal(Default::default())?;
         let run = find_run(&journal, name)?;
         let row = journal.run(&run)?;
-        Reader::of(&project.place, journal, row)
+        Reader::of(journal, row)
     }
 
-    fn of(
-        _: &runs::Place,
-        journal: Arc<SqliteJournal>,
-        row: RunRow,
-    ) -> Result<Reader, ServiceError> {
+    fn of(journal: Arc<SqliteJournal>, row: RunRow) -> Result<Reader, ServiceError> {
         let frozen = Frozen::of_run(&*journal, &row.run)?;
         let (catalog, plan) = frozen.thaw()?;
         let inconclusive = catalog.settings.inconclusive.unwrap_or(InconclusivePolicy::Warn);

@@ -56,9 +56,22 @@ pub(crate) fn working_below(folder: &Path) -> Vec<String> {
     }))
 }
 
-/// The child of that name.
+/// The one child of that name, once it has it.
 #[track_caller]
 pub(crate) fn child(of: i32, name: &str) -> Pid {
+    let began = Instant::now();
+    loop {
+        // The list of a thread may lack children that are just handed to another thread.
+        if let [found] = children(of, name)[..] {
+            return Pid::from_raw(found).unwrap();
+        }
+        let found = children(of, name);
+        assert!(began.elapsed() < Duration::from_secs(20), "{name} of {of}: {found:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn children(of: i32, name: &str) -> Vec<i32> {
     let list = std::fs::read_dir(format!("/proc/{of}/task")).unwrap().flatten();
     let children = list.flat_map(|task| {
         let text = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
@@ -67,9 +80,7 @@ pub(crate) fn child(of: i32, name: &str) -> Pid {
     let named = |pid: &i32| {
         std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|found| found.trim() == name)
     };
-    let found: Vec<i32> = children.filter(named).collect();
-    assert_eq!(found.len(), 1, "{name} of {of}");
-    Pid::from_raw(found[0]).unwrap()
+    children.filter(named).collect()
 }
 
 /// Waits until none of these is left.

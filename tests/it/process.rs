@@ -95,6 +95,7 @@ async fn check_gone(script: &str, spawn: impl FnOnce(Spawn) -> Spawn) -> Exited 
     exited
 }
 
+#[track_caller]
 fn wait_until(what: &str, holds: impl Fn() -> bool) {
     let limit = Instant::now() + Duration::from_secs(20);
     while !holds() {
@@ -500,10 +501,8 @@ async fn what_is_held_writes_where_it_may_and_sees_its_own_proc() {
 async fn holder() {
     LEVEL.set(level_of_variable());
     let out = std::env::var("KB_TEST_OUT").unwrap();
-    let mut step = shell(
-        "touch $TMPDIR/leftover; setsid sleep 1000 & sleep 1000 & \
-         echo $TMPDIR > $OUT.new; mv $OUT.new $OUT; wait",
-    );
+    let mut step =
+        shell("touch $TMPDIR/leftover; setsid sleep 1000 & sleep 1000 & echo $TMPDIR > $OUT; wait");
     step.env.push(("OUT".into(), out));
     run(step).await;
 }
@@ -518,7 +517,7 @@ at_both_levels! {
         step.env.push(("KB_TEST_LEVEL".into(), LEVEL.get().as_str().into()));
         let cancel = CancellationToken::new();
         let trigger = async {
-            while !out.exists() {
+            while !std::fs::read_to_string(&out).is_ok_and(|told| told.ends_with('\n')) {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
             cancel.cancel();
@@ -549,16 +548,24 @@ impl Held {
         let out = directory.path().join("tmpdir");
         let mut command = in_own_process("process::holder", level);
         let holder = command.env("KB_TEST_OUT", &out).spawn().unwrap();
-        wait_until("the step", || out.exists());
-        // The shell and its two; `mv` may need a moment to be gone.
-        wait_until("three processes", || alive::with_variable("OUT", &out).len() == 3);
-        let temporary = PathBuf::from(std::fs::read_to_string(&out).unwrap().trim());
+        let told = || std::fs::read_to_string(&out).unwrap_or_default();
+        wait_until("the step", || told().ends_with('\n'));
+        let temporary = PathBuf::from(told().trim());
         let mut kept = Vec::new();
         if level == ProcessLevel::PidNamespace {
             kept.push(child(holder.id() as i32, "kb-keeper"));
             kept.push(child(kept[0].as_raw_nonzero().get(), "kb-cell"));
         }
-        Held { holder, kept, out, temporary, _directory: directory }
+        let held = Held { holder, kept, out, temporary, _directory: directory };
+        held.all_three_live();
+        held
+    }
+
+    /// The shell and its two. Waits, since a process is not seen while it becomes another program;
+    /// one that has ended does not come back.
+    #[track_caller]
+    fn all_three_live(&self) {
+        wait_until("three processes", || alive::with_variable("OUT", &self.out).len() == 3);
     }
 
     fn kill_holder(&mut self) {
@@ -629,7 +636,7 @@ fn a_terminal_or_a_session_that_ends_does_not_end_what_keeps_the_steps() {
     assert!(held.kept.iter().all(|pid| session(*pid) != own));
     std::thread::sleep(Duration::from_millis(100));
     assert!(held.kept.iter().all(|pid| alive::lives(*pid)));
-    assert_eq!(alive::with_variable("OUT", &held.out).len(), 3);
+    held.all_three_live();
 }
 
 /// Not a test by itself: kills what keeps its steps, which are nobody else's.

@@ -266,8 +266,7 @@ fn is_for_want_of_memory(error: &rusqlite::Error) -> bool {
 /// either this connection is alone and keeps it for itself, or nothing waits in the WAL.
 fn open_without_room(places: &Places) -> rusqlite::Result<Connection> {
     let alone = || {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&places.database, flags)?;
+        let connection = Connection::open_with_flags(&places.database, WRITES)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         connection.execute_batch("PRAGMA locking_mode = EXCLUSIVE; PRAGMA query_only = ON;")?;
         can_read(&connection).map(|()| connection)

@@ -68,8 +68,8 @@ fn a_run_that_nobody_touched_holds_without_its_workspace() {
     said.code(0).says(&["everything holds", &sample.head(), "the kept head is one of its own"]);
     let other = "ab".repeat(32);
     let said = sample.scratch.kb(&["run", "verify", "@last", "--head", &other]).code(1);
-    said.says(&["KB0851", "no event of the run has the head", "`kb explain KB0851` tells more"]);
-    for code in ["KB0851", "KB0852", "KB0853", "KB0854", "KB0855"] {
+    said.says(&["KB0861", "no event of the run has the head", "`kb explain KB0861` tells more"]);
+    for code in ["KB0861", "KB0862", "KB0863", "KB0864", "KB0865"] {
         sample.scratch.kb(&["explain", code]).code(0).says(&[code]);
     }
     sample.scratch.kb(&["run", "verify", "@last", "--head", "abc"]).code(2).says(&["64 hex"]);
@@ -105,7 +105,7 @@ fn every_change_of_the_journal_is_noticed() {
     ] {
         check_chain(&sample, &change, &altered);
     }
-    check(&sample, sql(&format!("UPDATE events SET at = at + 1 WHERE {here}")), "KB0851", &altered);
+    check(&sample, sql(&format!("UPDATE events SET at = at + 1 WHERE {here}")), "KB0861", &altered);
     let unlinked = format!("event {judged} has no link");
     for link in ["NULL", "zeroblob(31)", "'text'"] {
         let change = format!("UPDATE events SET digest = {link} WHERE {here}");
@@ -164,9 +164,9 @@ fn every_change_of_the_journal_is_noticed() {
         check_chain(&sample, change, begun);
     }
     // What no chain covers is held against the events.
-    check(&sample, sql("UPDATE runs SET status = 'failed'"), "KB0855", "listed as failed");
+    check(&sample, sql("UPDATE runs SET status = 'failed'"), "KB0865", "listed as failed");
     let stripped = "UPDATE runs SET head = NULL; UPDATE events SET digest = NULL";
-    check(&sample, sql(stripped), "KB0854", "has no hash chain");
+    check(&sample, sql(stripped), "KB0864", "has no hash chain");
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn every_change_of_a_blob_is_noticed() {
             .unwrap()
             .path()
     };
-    let broken = "KB0852";
+    let broken = "KB0862";
     check(&sample, |_| std::fs::remove_file(blobs()).unwrap(), broken, "is missing (event ");
     check(&sample, |_| std::fs::write(blobs(), "other").unwrap(), broken, "is damaged");
     let one_bit = |_: &Sample| {
@@ -207,7 +207,7 @@ fn a_verdict_that_does_not_follow_from_its_observations_is_noticed() {
         format!("position = (SELECT max(position) FROM events WHERE body LIKE '{kind}%')")
     };
     let (judged, observed) = (last_of(r#"{"type":"judged""#), last_of(r#"%"record":"observed""#));
-    let differs = "KB0853";
+    let differs = "KB0863";
     let anew = |change: String| {
         move |sample: &Sample| {
             sample.change(&change);
@@ -234,7 +234,7 @@ fn a_verdict_that_does_not_follow_from_its_observations_is_noticed() {
     sample.chain_anew();
     sample.scratch.kb(&["run", "verify", "@last"]).code(0);
     let said = sample.scratch.kb(&["run", "verify", "@last", "--head", &sample.head()]).code(1);
-    said.says(&["KB0851"]);
+    said.says(&["KB0861"]);
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn a_run_from_before_the_chain_goes_on_and_says_that_it_has_none() {
     let events = said.events();
     assert_eq!(events.last().unwrap()["type"], "run:end");
     assert_eq!(events.last().unwrap().get("traceHead"), None);
-    sample.scratch.kb(&["run", "verify", "@last"]).code(1).says(&["KB0854", "no hash chain"]);
+    sample.scratch.kb(&["run", "verify", "@last"]).code(1).says(&["KB0864", "no hash chain"]);
     let audit: Value =
         serde_json::from_str(&sample.scratch.kb(&["run", "verify", "@last", "--json"]).out)
             .unwrap();
