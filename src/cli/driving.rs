@@ -4,10 +4,10 @@ use super::exit::{CliError, Exit};
 use super::render::{Display, Renderer, Tally, renderer, summary};
 use super::terminal::Terminal;
 use crate::service::runs::Prepared;
-use crate::service::{Command, Progress, RunStatus, Seen, Summary, Update, Watcher};
+use crate::service::{Command, News, Progress, RunStatus, Seen, Summary, Update, Watcher, news};
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::time::MissedTickBehavior;
 
 /// How a run is shown.
@@ -60,7 +60,7 @@ pub(super) async fn drive(
     let mut show =
         Show { watcher, tally: Tally::default(), renderer: renderer(showing.display(), terminal) };
     before.iter().for_each(|event| show.tally.add(event));
-    let (updates, mut news) = unbounded_channel();
+    let (updates, mut news) = news();
     let (orders, commands) = unbounded_channel();
     let mut signals = Signals::listen(orders)?;
     let mut driving = tokio::spawn(prepared.drive(Some(updates), commands));
@@ -71,6 +71,7 @@ pub(super) async fn drive(
     let ended = loop {
         tokio::select! {
             ended = &mut driving => break ended,
+            () = news.presses() => drop(show.catch_up(&mut news)),
             Some(update) = news.recv(), if !rests => {
                 show.see(update);
                 show.catch_up(&mut news);
@@ -130,30 +131,38 @@ struct Show {
 
 impl Show {
     /// Shows everything that is there by now; whether there was anything.
-    fn catch_up(&mut self, news: &mut UnboundedReceiver<Update>) -> bool {
+    fn catch_up(&mut self, news: &mut News) -> bool {
         let mut some = false;
-        while let Ok(update) = news.try_recv() {
+        while let Some(update) = news.try_recv() {
             self.see(update);
             some = true;
         }
+        let Show { watcher, tally, renderer } = self;
+        watcher.read_up_to(news.missed(), &mut |watcher, seen| {
+            shown(&mut **renderer, tally, watcher, seen);
+        });
         self.renderer.flush();
         some
     }
 
     fn see(&mut self, update: Update) {
         let Show { watcher, tally, renderer } = self;
-        watcher.see(update, &mut |watcher, seen| match seen {
-            Seen::Event(event) => {
-                tally.add(event);
-                renderer.event(event);
+        watcher.see(update, &mut |watcher, seen| shown(&mut **renderer, tally, watcher, seen));
+    }
+}
+
+fn shown(renderer: &mut dyn Renderer, tally: &mut Tally, watcher: &Watcher, seen: Seen<'_>) {
+    match seen {
+        Seen::Event(event) => {
+            tally.add(event);
+            renderer.event(event);
+        }
+        Seen::Progress { instance, progress } => {
+            if let (Progress::Token(text), true) = (progress, renderer.wants_tokens()) {
+                renderer.event(&watcher.token(instance, text));
             }
-            Seen::Progress { instance, progress } => {
-                if let (Progress::Token(text), true) = (progress, renderer.wants_tokens()) {
-                    renderer.event(&watcher.token(instance, text));
-                }
-                renderer.progress(&instance.to_string(), progress);
-            }
-        });
+            renderer.progress(&instance.to_string(), progress);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What runs beside the dispatcher: attempts and gates, each a task that answers with messages.
 
 use super::fetching::Fetched;
+use super::news::Updates;
 use super::payloads::Payloads;
 use super::setup::{Parts, Update};
 use crate::attempt::{Context, Outcome, Progress, Recorder, Request, Stopped, Work};
@@ -57,7 +58,7 @@ pub(super) struct Line {
     pub(super) key: InstanceKey,
     pub(super) step: Arc<Step>,
     pub(super) messages: UnboundedSender<Message>,
-    pub(super) updates: Option<UnboundedSender<Update>>,
+    pub(super) updates: Option<Updates>,
     pub(super) payloads: Payloads,
     pub(super) redactor: Arc<Redactor>,
     pub(super) tokens: Mutex<StreamMasker>,
@@ -130,12 +131,12 @@ impl Recorder for Line {
                     let rest = tokens.flush();
                     if !rest.is_empty() {
                         let (instance, progress) = (self.key.clone(), Progress::Token(rest));
-                        let _ = updates.send(Update::Progress { instance, progress });
+                        updates.progress(Update::Progress { instance, progress });
                     }
                     Progress::Model(model)
                 }
             };
-            let _ = updates.send(Update::Progress { instance: self.key.clone(), progress });
+            updates.progress(Update::Progress { instance: self.key.clone(), progress });
         }
     }
 }

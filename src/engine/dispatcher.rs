@@ -1,7 +1,7 @@
 use super::attempts::Message;
 use super::fold::Folded;
 use super::payloads::Payloads;
-use super::setup::{Command, EngineError, Opening, Parts, Setup, Summary, Update};
+use super::setup::{Command, EngineError, Opening, Parts, Setup, Summary};
 use crate::clock;
 use crate::journal::{Batch, Durability, StoredEvent};
 use crate::run::{Effect, Envelope, Event, Input, InstanceIx, RunStatus, StepStatus, decide};
@@ -140,14 +140,14 @@ impl Dispatcher {
         let mut inbox = tokio::time::interval(INBOX_INTERVAL);
         inbox.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         // First the taking over, then what was left for the run while it had no holder.
-        self.tick()?;
+        self.tick().await?;
         if let Opening::Answer { step, approved, by } = self.setup.opening.clone() {
             self.answer(step.as_deref(), approved, &by);
         }
         self.look_into_inbox()?;
         self.leaving &= self.inputs.is_empty();
         loop {
-            self.tick()?;
+            self.tick().await?;
             // The taking over may have found nothing to do, and an answer after it brought work.
             self.leaving &= self.folded.state.running() == 0;
             if self.leaving && !self.abandoned && !self.folded.state.status().has_ended() {
@@ -179,7 +179,7 @@ impl Dispatcher {
     }
 
     /// Decides on everything that has come, stores, then acts; until nothing is left to decide.
-    fn tick(&mut self) -> Result<(), EngineError> {
+    async fn tick(&mut self) -> Result<(), EngineError> {
         while !self.inputs.is_empty() || !self.pending.is_empty() {
             // One moment for everything that is stored together: live and folded state agree.
             self.now = clock::now();
@@ -193,8 +193,23 @@ impl Dispatcher {
             for effect in std::mem::take(&mut self.effects) {
                 self.perform(effect);
             }
+            if !self.inputs.is_empty() {
+                self.give_way().await;
+            }
+            if self.abandoned {
+                return Ok(());
+            }
         }
         Ok(())
+    }
+
+    /// Steps that only compute could keep a thread to themselves: displays, timers and signals would
+    /// hear nothing until the last of them has ended.
+    async fn give_way(&mut self) {
+        tokio::task::yield_now().await;
+        while let Ok(command) = self.setup.commands.try_recv() {
+            self.obey(command);
+        }
     }
 
     /// Decides on one input. What is owed for it is paid once its events are stored; a record that
@@ -256,11 +271,12 @@ impl Dispatcher {
                 // Watchers want the chain's head where a run ends, which is the last of its batch.
                 let ends = matches!(events.last(), Some(Event::RunEnded { .. }));
                 let head = if ends { self.parts.journal.head(run)? } else { None };
+                let count = events.len();
                 let stored = (before + 1..).zip(events).map(|(seq, event)| {
                     let digest = head.filter(|_| seq == last);
                     StoredEvent { seq, at, epoch: *epoch, event, digest }
                 });
-                let _ = updates.send(Update::Stored(stored.collect()));
+                updates.stored(last, count, || stored.collect());
             }
         }
         let taken = std::mem::take(&mut self.taken);

@@ -11,6 +11,7 @@ mod evaluating;
 mod fetching;
 mod fold;
 mod inbox;
+mod news;
 mod payloads;
 mod performing;
 mod prepare;
@@ -19,6 +20,7 @@ mod setup;
 
 pub use dispatcher::{drive, drive_on};
 pub use fold::Folded;
+pub use news::{News, Updates, news};
 pub use payloads::Payloads;
 pub use scope::{RunScope, Secrets, Snapshot};
 pub use setup::{Command, EngineError, Opening, Parts, Setup, Summary, Update};

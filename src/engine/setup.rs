@@ -6,8 +6,9 @@ use crate::redaction::Redactor;
 use crate::run::{InstanceIx, Payload, Rules, RunStatus};
 use crate::value::{Digest, Failure, InstanceKey, Json, RunId, Timestamp, Usage};
 use std::sync::Arc;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::UnboundedReceiver;
 
+use super::news::Updates;
 use super::scope::Secrets;
 
 /// What the engine stands on.
@@ -38,7 +39,7 @@ pub struct Setup {
     /// How it begins.
     pub opening: Opening,
     /// Who watches; may be closed at any time.
-    pub updates: Option<UnboundedSender<Update>>,
+    pub updates: Option<Updates>,
     /// What the terminal wants.
     pub commands: UnboundedReceiver<Command>,
 }

@@ -13,6 +13,17 @@ pub trait Journal: Send + Sync {
     fn append(&self, run: &RunId, epoch: u64, batch: Batch<'_>) -> Result<u64, JournalError>;
     /// Events after a seq, in order.
     fn events(&self, run: &RunId, after: u64) -> Result<Vec<StoredEvent>, JournalError>;
+    /// The first of them, so many at most.
+    fn some_events(
+        &self,
+        run: &RunId,
+        after: u64,
+        most: usize,
+    ) -> Result<Vec<StoredEvent>, JournalError> {
+        let mut events = self.events(run, after)?;
+        events.truncate(most);
+        Ok(events)
+    }
     /// The head of a run's hash chain; `None` where this journal keeps none for it.
     fn head(&self, run: &RunId) -> Result<Option<Digest>, JournalError>;
     /// One run.

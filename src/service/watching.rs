@@ -4,19 +4,25 @@ use super::runs::Prepared;
 use crate::attempt::Progress;
 use crate::clock;
 use crate::engine::Update;
-use crate::journal::Journal;
+use crate::journal::{Journal, StoredEvent};
 use crate::value::{InstanceKey, RunId, StepId};
-use crate::wire::{Event, Place, Translator};
+use crate::wire::{Body, Event, Place, Translator};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// How many events are read in the journal at once.
+const PAGE: u64 = 1024;
 
 /// Turns what the engine tells into public events, for whoever shows a run as it goes on.
 pub struct Watcher {
     run: RunId,
     translator: Translator,
-    places: BTreeMap<String, Place>,
+    /// Of what runs.
+    places: BTreeMap<Arc<str>, Place>,
     journal: Arc<dyn Journal>,
+    /// The last event that was shown or was there before.
+    seq: u64,
 }
 
 /// Something to show.
@@ -45,7 +51,8 @@ impl Watcher {
             let event = with_cuts(&journal, &stored.event)?;
             before.extend(translator.translate(stored.seq, stored.at, &event, stored.digest));
         }
-        let mut watcher = Watcher { run, translator, places: BTreeMap::new(), journal };
+        let seq = prepared.before().last().map_or(0, |stored| stored.seq);
+        let mut watcher = Watcher { run, translator, places: BTreeMap::new(), journal, seq };
         before.iter().for_each(|event| watcher.remember(event));
         Ok((watcher, before))
     }
@@ -54,17 +61,10 @@ impl Watcher {
     pub fn see(&mut self, update: Update, show: &mut dyn FnMut(&Watcher, Seen<'_>)) {
         match update {
             Update::Stored(stored) => {
-                for stored in &stored {
-                    // What cannot be looked up now is missing from the display, not from the journal.
-                    let event = with_cuts(&self.journal, &stored.event);
-                    let event = event.unwrap_or(Cow::Borrowed(&stored.event));
-                    let events =
-                        self.translator.translate(stored.seq, stored.at, &event, stored.digest);
-                    for event in events {
-                        self.remember(&event);
-                        show(self, Seen::Event(&event));
-                    }
-                }
+                // An update that found no room has left a gap before this one.
+                let before = stored.first().map_or(0, |first| first.seq - 1);
+                self.read_up_to(before, show);
+                stored.iter().for_each(|stored| self.show(stored, show));
             }
             Update::Progress { instance, progress } => {
                 show(self, Seen::Progress { instance: &instance, progress: &progress });
@@ -72,9 +72,37 @@ impl Watcher {
         }
     }
 
+    /// Shows what was stored up to there and no update told of: it is read in the journal.
+    pub fn read_up_to(&mut self, last: u64, show: &mut dyn FnMut(&Watcher, Seen<'_>)) {
+        while self.seq < last {
+            let most = (last - self.seq).min(PAGE) as usize;
+            let stored = self.journal.some_events(&self.run, self.seq, most).unwrap_or_default();
+            if stored.is_empty() {
+                // What cannot be read now is missing from the display, not from the journal.
+                self.seq = last;
+            }
+            stored.iter().for_each(|stored| self.show(stored, show));
+        }
+    }
+
+    fn show(&mut self, stored: &StoredEvent, show: &mut dyn FnMut(&Watcher, Seen<'_>)) {
+        // What was read in the journal may be told of as well.
+        if stored.seq <= self.seq {
+            return;
+        }
+        self.seq = stored.seq;
+        // What cannot be looked up now is missing from the display, not from the journal.
+        let event = with_cuts(&self.journal, &stored.event);
+        let event = event.unwrap_or(Cow::Borrowed(&stored.event));
+        for event in self.translator.translate(stored.seq, stored.at, &event, stored.digest) {
+            self.remember(&event);
+            show(self, Seen::Event(&event));
+        }
+    }
+
     /// The event for a piece of text that a model just wrote; it is not stored.
     pub fn token(&self, instance: &InstanceKey, text: &str) -> Event {
-        let place = self.places.get(&instance.to_string()).cloned();
+        let place = self.places.get(instance.to_string().as_str()).cloned();
         let place = place.unwrap_or_else(|| self.unseen(&instance.step));
         Event::token(clock::now(), self.run.clone(), place, text)
     }
@@ -89,9 +117,13 @@ impl Watcher {
     }
 
     fn remember(&mut self, event: &Event) {
-        let starts = matches!(event.body, crate::wire::Body::StepStart { .. });
-        if let Some(place) = event.place.as_ref().filter(|_| starts) {
-            self.places.insert(place.instance.to_string(), place.clone());
+        let Some(place) = &event.place else { return };
+        match event.body {
+            Body::StepStart { .. } => {
+                drop(self.places.insert(place.instance.clone(), place.clone()))
+            }
+            Body::StepEnd { .. } => drop(self.places.remove(&place.instance)),
+            _ => {}
         }
     }
 }

@@ -8,6 +8,7 @@ use kb::definition::{FileRole, InputFile};
 use kb::run::RunStatus;
 use kb::service::runs::{Begin, Overrides, Place, begin};
 use kb::value::DefinitionId;
+use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -70,6 +71,50 @@ fn a_finished_item_leaves_its_record_and_its_value_and_nothing_else() {
         ("bytes an item", each),
     ];
     proof::record("memory of finished steps", None, figures);
+}
+
+/// What a display that stands still may cost, in KiB: updates that wait, and lines that do.
+const A_STALL: u64 = 3 << 10;
+
+#[test]
+fn a_display_that_stands_still_holds_neither_the_run_nor_memory_and_loses_no_line() {
+    let many = proof::amount("KB_FOOTPRINT_STALL", 8_000, 20_000);
+    let project = Scratch::new(&[(".kb/playbooks/many.yml", &items(many))]);
+    let read = peak(&project, &["playbook", "run", "many", "--quiet"]);
+    for (args, journal) in [
+        (&["playbook", "run", "many", "--json"][..], ["run", "events", "@last"]),
+        (&["playbook", "run", "many"], ["run", "logs", "@last"]),
+    ] {
+        let (shown, stalled) = shown_late(&project, args);
+        let told = project.kb(&journal).out;
+        let both = || shown.lines().zip(told.lines()).find(|(a, b)| a != b);
+        assert_eq!(shown.lines().count(), told.lines().count(), "{args:?}: {:?}", both());
+        assert!(shown == told, "{args:?}: {:?}", both());
+        let most = read + A_STALL;
+        assert!(read > 0 && stalled <= most, "{args:?}: {stalled} KiB, read at once {read} KiB");
+    }
+}
+
+/// What a run shows whose lines nobody reads before it has ended, and the most that it held by then.
+fn shown_late(project: &Scratch, args: &[&str]) -> (String, u64) {
+    let is_json = args.contains(&"--json");
+    let (lines, rest) = (Stdio::piped(), Stdio::null());
+    let (out, err) = if is_json { (lines, rest) } else { (rest, lines) };
+    let before = project.kb(&["run", "list"]).out.matches("succeeded").count();
+    let mut command = project.command();
+    let mut child =
+        command.args(args).stdin(Stdio::null()).stdout(out).stderr(err).spawn().unwrap();
+    while project.kb(&["run", "list"]).out.matches("succeeded").count() == before {
+        assert!(child.try_wait().unwrap().is_none(), "{args:?} ended");
+    }
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let mut shown = String::new();
+    match is_json {
+        true => child.stdout.take().unwrap().read_to_string(&mut shown).unwrap(),
+        false => child.stderr.take().unwrap().read_to_string(&mut shown).unwrap(),
+    };
+    assert!(child.wait().unwrap().success(), "{args:?}");
+    (shown, kib_of(&status, "VmHWM:"))
 }
 
 #[test]

@@ -1,4 +1,5 @@
 use super::Renderer;
+use super::renderer::HELD_BYTES;
 use crate::cli::terminal::Terminal;
 use crate::service::Progress;
 use crate::wire::Event;
@@ -27,6 +28,9 @@ impl Renderer for JsonLines {
         match serde_json::to_writer(&mut self.lines, event) {
             Ok(()) => self.lines.push(b'\n'),
             Err(_) => self.lines.truncate(before),
+        }
+        if self.lines.len() >= HELD_BYTES {
+            self.flush();
         }
     }
 

@@ -1,3 +1,4 @@
+use super::renderer::HELD_BYTES;
 use super::{Renderer, line};
 use crate::cli::terminal::Terminal;
 use crate::service::Progress;
@@ -24,6 +25,9 @@ impl Renderer for PlainLines {
         if let Some(text) = line(event, began) {
             self.lines.push_str(&text);
             self.lines.push('\n');
+        }
+        if self.lines.len() >= HELD_BYTES {
+            self.flush();
         }
     }
 

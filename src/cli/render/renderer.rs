@@ -3,6 +3,9 @@ use crate::cli::terminal::Terminal;
 use crate::service::Progress;
 use crate::wire::Event;
 
+/// How much of lines is kept back at most, until they are written.
+pub(super) const HELD_BYTES: usize = 64 << 10;
+
 /// How a run is to be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum Display {

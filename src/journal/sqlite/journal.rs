@@ -160,7 +160,16 @@ impl Journal for SqliteJournal {
     }
 
     fn events(&self, run: &RunId, after: u64) -> Result<Vec<StoredEvent>, JournalError> {
-        self.read(|connection| read::events(connection, run, after, &self.blobs))
+        self.some_events(run, after, usize::MAX)
+    }
+
+    fn some_events(
+        &self,
+        run: &RunId,
+        after: u64,
+        most: usize,
+    ) -> Result<Vec<StoredEvent>, JournalError> {
+        self.read(|connection| read::events(connection, run, after, most, &self.blobs))
     }
 
     fn head(&self, run: &RunId) -> Result<Option<Digest>, JournalError> {

@@ -69,15 +69,17 @@ pub(super) fn events(
     connection: &Connection,
     run: &RunId,
     after: u64,
+    most: usize,
     blobs: &BlobStore,
 ) -> Result<Vec<StoredEvent>, JournalError> {
     let base = base_position(number_of(connection, run)?);
     let from = base.saturating_add(after.min(u64::from(u32::MAX)) as i64);
     let mut query = connection.prepare_cached(
         "SELECT position, at, epoch, body, digest FROM events
-         WHERE position > ?1 AND position < ?2 ORDER BY position",
+         WHERE position > ?1 AND position < ?2 ORDER BY position LIMIT ?3",
     )?;
-    let rows = query.query_and_then(params![from, base + (1 << SEQ_BITS)], |row| {
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    let rows = query.query_and_then(params![from, base + (1 << SEQ_BITS), most], |row| {
         let position: i64 = row.get(0)?;
         let (at, epoch): (i64, i64) = (row.get(1)?, row.get(2)?);
         let (seq, body) = ((position - base) as u64, row.get_ref(3)?);

@@ -1,6 +1,6 @@
 use super::place::Place;
 use crate::diagnostic::Code;
-use crate::engine::{self, Command, EngineError, Opening, Parts, Setup, Summary, Update};
+use crate::engine::{self, Command, EngineError, Opening, Parts, Setup, Summary, Updates};
 use crate::journal::{Journal, StoredEvent};
 use crate::llm::Recording;
 use crate::plan::Plan;
@@ -9,7 +9,7 @@ use crate::service::ServiceError;
 use crate::value::{Failure, Json, JsonMap, RunId};
 use std::path::PathBuf;
 use std::sync::Arc;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::UnboundedReceiver;
 
 /// A run that is held and ready to go.
 pub struct Prepared {
@@ -61,7 +61,7 @@ impl Prepared {
     /// Drives it until it ends, waits for people alone, or is left.
     pub async fn drive(
         self,
-        updates: Option<UnboundedSender<Update>>,
+        updates: Option<Updates>,
         commands: UnboundedReceiver<Command>,
     ) -> Result<Summary, ServiceError> {
         let setup = Setup {

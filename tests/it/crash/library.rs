@@ -270,7 +270,7 @@ impl<'a> House<'a> {
         opening: Opening,
     ) -> Result<Summary, EngineError> {
         let (orders, commands) = unbounded_channel();
-        let (updates, mut news) = unbounded_channel();
+        let (updates, mut news) = kb::engine::news();
         let events = journal.events(&self.run, 0)?;
         let mut seen: Vec<Event> = events.into_iter().map(|stored| stored.event).collect();
         let (wish, run, posted) = (self.story.wish, self.run.clone(), self.posted.clone());
