@@ -1,7 +1,7 @@
 use divan::{Bencher, black_box};
 use kb::diagnostic::{SourceId, Span};
 use kb::expression::{Expression, Names, Origin, Root, Scope, Style, Template};
-use kb::value::Json;
+use kb::value::{Json, StepId};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -36,7 +36,8 @@ impl Scope for World {
 }
 
 fn names() -> Names {
-    let (steps, params) = ([String::from("test")].into(), [String::from("feature")].into());
+    let (steps, params) =
+        ([StepId::new("test").expect("an id")].into(), [String::from("feature")].into());
     Names { steps, params, ..Names::default() }
 }
 

@@ -9,7 +9,7 @@ use crate::definition::{
 use crate::diagnostic::Code;
 use crate::evidence::Invocation;
 use crate::executor::GateRequest;
-use crate::expression::{EvalError, Reference, Root, Template};
+use crate::expression::{EvalError, Reference, Root, Template, ValueTemplate};
 use crate::journal::JournalError;
 use crate::plan::{Plan, PlanStep};
 use crate::run::{Feedback, Found, InstanceIx, Payload, Record, StepStatus};
@@ -126,7 +126,7 @@ pub(super) fn conclude(scope: &RunScope<'_>) -> Result<Json, EvalError> {
     let mut outputs = JsonMap::new();
     for (name, template) in &scope.plan.playbook().outputs {
         match template.evaluate(scope) {
-            Ok(value) => drop(outputs.insert(name.clone(), value)),
+            Ok(value) => drop(outputs.insert(name.to_string(), value)),
             Err(_) if lenient => {}
             Err(error) => return Err(error),
         }
@@ -137,9 +137,10 @@ pub(super) fn conclude(scope: &RunScope<'_>) -> Result<Json, EvalError> {
 /// The values of a `set` step.
 pub(super) fn set(
     scope: &RunScope<'_>,
-    values: &[(String, crate::expression::ValueTemplate)],
+    values: &[(Box<str>, ValueTemplate)],
 ) -> Result<Json, EvalError> {
-    let pairs = values.iter().map(|(name, template)| Ok((name.clone(), template.evaluate(scope)?)));
+    let pairs =
+        values.iter().map(|(name, template)| Ok((name.to_string(), template.evaluate(scope)?)));
     pairs.collect::<Result<JsonMap, EvalError>>().map(Json::Object)
 }
 
@@ -239,7 +240,7 @@ fn specialist(
     let task = match task {
         Some(TaskText::Inline(template)) => template.render(scope)?,
         Some(TaskText::File { path, .. }) => {
-            brought.task_files.get(path).map(json_text).unwrap_or_default()
+            brought.task_files.get(&**path).map(json_text).unwrap_or_default()
         }
         None => input.as_ref().and_then(|i| i.get("task")).map(json_text).unwrap_or_default(),
     };
@@ -263,7 +264,7 @@ fn request_of(scope: &RunScope<'_>, http: &HttpStep) -> Result<Work, EvalError> 
     let query = http
         .query
         .iter()
-        .map(|(name, value)| Ok((name.clone(), json_text(&value.evaluate(scope)?))))
+        .map(|(name, value)| Ok((name.to_string(), json_text(&value.evaluate(scope)?))))
         .collect::<Result<_, EvalError>>()?;
     let body = http.body.as_ref().map(|body| body.evaluate(scope)).transpose()?;
     let url = http.url.render(scope)?;
@@ -364,9 +365,9 @@ fn claims_count(verify: &Verify) -> bool {
 fn references(check: &Check) -> Vec<Reference> {
     match check {
         Check::Schema(_) | Check::NotYet(_) => Vec::new(),
-        Check::File { path, .. } => path.references().to_vec(),
+        Check::File { path, .. } => path.references().cloned().collect(),
         Check::Command { argv, .. } => {
-            argv.iter().flat_map(|word| word.references().to_vec()).collect()
+            argv.iter().flat_map(|word| word.references().cloned()).collect()
         }
         Check::Expr(expression) => expression.references().to_vec(),
     }

@@ -252,7 +252,7 @@ impl Snapshot {
     pub fn of<'r>(references: impl IntoIterator<Item = &'r Reference>, scope: &dyn Scope) -> Self {
         let mut values = BTreeMap::new();
         for reference in references {
-            for field in [None, reference.path.first().cloned()] {
+            for field in [None, reference.field().map(str::to_owned)] {
                 let key = (reference.root.clone(), field);
                 if !values.contains_key(&key)
                     && let Some(value) = scope.lookup(&key.0, key.1.as_deref())

@@ -1,12 +1,12 @@
 //! From one expression's text to a program with its references, or to everything wrong with it.
 
 use super::brackets::end_of_quotes;
-use super::lower::{Found, lower, lower_path};
+use super::lower::{lower, lower_path};
 use super::parse::{Names, Origin};
 use super::path::plain_path;
 use super::program::Program;
 use super::reference::Reference;
-use super::resolve::{Key, Unresolved};
+use super::resolve::{Resolved, Segment, Unresolved, resolve};
 use super::scan::Problem;
 use super::syntax::syntax_problem;
 use crate::diagnostic::{Code, Diagnostic, Span};
@@ -50,22 +50,21 @@ impl Text<'_> {
         Diagnostic { help: problem.help, ..diagnostic }
     }
 
-    fn reference(&self, found: &Found) -> Reference {
-        let names = found.read.path.iter().map_while(|key| match key {
-            Key::Name(name) => Some(name.clone()),
-            Key::Index(_) => None,
-        });
-        Reference {
-            root: found.read.root.clone(),
-            path: names.collect(),
-            guarded: found.guarded,
-            span: self.span(found.at.clone()),
-        }
+    /// What a path reads that stands at a part of the code.
+    pub(super) fn read(
+        &self,
+        path: &[Segment],
+        at: Range<usize>,
+        guarded: bool,
+    ) -> Result<Reference, Unresolved> {
+        let in_braces = self.braces.iter().any(|braces| braces.contains(&at.start));
+        let Resolved { root, keys } = resolve(self.names, path, in_braces)?;
+        Ok(Reference { root, keys, guarded, span: self.span(at) })
     }
 }
 
 /// Parses, resolves and compiles.
-pub(super) fn compile(text: &Text<'_>) -> Result<(Program, Vec<Reference>), Vec<Diagnostic>> {
+pub(super) fn compile(text: &Text<'_>) -> Result<Program, Vec<Diagnostic>> {
     let whole = 0..text.code.len();
     if text.code.len() > EXPRESSION_BYTES || operators(text.code) > OPERATORS {
         let message = format!(
@@ -88,25 +87,20 @@ pub(super) fn compile(text: &Text<'_>) -> Result<(Program, Vec<Reference>), Vec<
         return Err(dashed);
     }
     let lowered = match plain_path(text.code) {
-        Some((path, at)) => lower_path(&path, at, text.names, text.braces),
+        Some((path, at)) => lower_path(text, &path, at),
         None => {
             let tree = parse(text.code)
                 .map_err(|error| vec![text.unresolved(syntax_problem(text.code, &error))])?;
-            lower(text.code, &tree, text.names, text.braces)
+            lower(text, &tree)
         }
     };
     if !lowered.problems.is_empty() {
         return Err(lowered.problems.into_iter().map(|p| text.unresolved(p)).collect());
     }
-    let references = lowered.reads.iter().map(|found| text.reference(found)).collect();
-    match lowered.program {
-        Ok(program) => Ok((program, references)),
-        Err(fault) => Err(vec![Diagnostic::error(
-            Code::BAD_EXPRESSION,
-            text.span(whole),
-            format!("not a valid expression: {fault}"),
-        )]),
-    }
+    lowered.program.map_err(|fault| {
+        let message = format!("not a valid expression: {fault}");
+        vec![Diagnostic::error(Code::BAD_EXPRESSION, text.span(whole), message)]
+    })
 }
 
 /// The engine's syntax tree. All tokens are read first: its parser loses an error of its lexer that
@@ -140,8 +134,8 @@ fn dashed_steps(text: &Text<'_>) -> Vec<Diagnostic> {
         .into_iter()
         .filter_map(|word| {
             let written = &text.code[word.clone()];
-            let id = text.names.steps.get(written).filter(|id| id.contains('-'))?;
-            let short = id.replace('-', "_");
+            let id = text.names.steps.get(written).filter(|id| id.as_str().contains('-'))?;
+            let short = id.as_str().replace('-', "_");
             let message = format!("`{id}` would be read as a subtraction");
             let help = format!("write `steps['{id}']` or `{short}`");
             Some(Diagnostic::error(Code::DASHED_NAME, text.span(word), message).help(help))

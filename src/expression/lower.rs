@@ -3,91 +3,63 @@
 //!
 //! The tree is the engine's, so that what it accepts and what is checked here cannot differ.
 
+use super::compile::Text;
 use super::convert::from_value;
 use super::engine::{FILTERS, TESTS};
 use super::fault::Fault;
-use super::parse::Names;
 use super::path::{path_of, range_of, start_of};
-use super::program::{Compiled, Program, Read, Slot};
-use super::resolve::{Resolved, Segment, Unresolved, resolve};
+use super::program::{Compiled, Program, Slot};
+use super::reference::Reference;
+use super::resolve::{Segment, Unresolved};
 use crate::diagnostic::{Code, nearest};
 use minijinja::machinery::ast::{BinOpKind, Call, CallArg, CompareOpKind, Expr, UnaryOpKind};
 use minijinja::value::Value;
 use std::ops::Range;
-
-/// One read, before it is known in which file it stands.
-#[derive(Debug, Clone)]
-pub(super) struct Found {
-    pub(super) read: Read,
-    pub(super) guarded: bool,
-    pub(super) at: Range<usize>,
-}
 
 /// What became of a syntax tree.
 #[derive(Debug)]
 pub(super) struct Lowered {
     /// Present in form only where there are no problems.
     pub(super) program: Result<Program, Fault>,
-    pub(super) reads: Vec<Found>,
     pub(super) problems: Vec<Unresolved>,
 }
 
 /// Resolves and rewrites an expression.
-pub(super) fn lower(
-    source: &str,
-    tree: &Expr<'_>,
-    names: &Names,
-    braces: &[Range<usize>],
-) -> Lowered {
-    let mut writer = Writer {
-        source,
-        names,
-        braces,
-        out: String::new(),
-        slots: Vec::new(),
-        reads: Vec::new(),
-        problems: Vec::new(),
-    };
+pub(super) fn lower(text: &Text<'_>, tree: &Expr<'_>) -> Lowered {
+    let (slots, reads, problems) = (Vec::new(), Vec::new(), Vec::new());
+    let mut writer = Writer { whole: text, out: String::new(), slots, reads, problems };
     writer.expression(tree, false);
-    let Writer { out, slots, reads, problems, .. } = writer;
-    let program = match slots.as_slice() {
+    let Writer { out, slots, mut reads, problems, .. } = writer;
+    let program = match (slots.as_slice(), reads.pop()) {
         _ if !problems.is_empty() => Err(Fault::failed("there are problems")),
-        [Slot::Read(read)] if out == "v0" => Ok(Program::Read(read.clone())),
-        [Slot::Constant(value)] if out == "v0" => from_value(value).map(Program::Constant),
-        _ => Compiled::new(out, slots).map(|compiled| Program::Compiled(compiled.into())),
+        ([Slot::Read(_)], Some(read)) if out == "v0" => Ok(Program::Read(read)),
+        ([Slot::Constant(value)], None) if out == "v0" => {
+            from_value(value).map(|value| Program::Constant(value.into()))
+        }
+        (_, last) => {
+            reads.extend(last);
+            Compiled::new(out, slots, reads).map(|compiled| Program::Compiled(compiled.into()))
+        }
     };
-    Lowered { program, reads, problems }
+    Lowered { program, problems }
 }
 
 /// What [`lower`] makes of a path.
-pub(super) fn lower_path(
-    path: &[Segment],
-    at: Range<usize>,
-    names: &Names,
-    braces: &[Range<usize>],
-) -> Lowered {
-    let in_braces = braces.iter().any(|braces| braces.contains(&at.start));
-    match resolve(names, path, in_braces) {
-        Ok(Resolved { root, path }) => {
-            let read = Read { root, path };
-            let found = Found { read: read.clone(), guarded: false, at };
-            let (reads, problems) = (vec![found], Vec::new());
-            Lowered { program: Ok(Program::Read(read)), reads, problems }
-        }
+pub(super) fn lower_path(text: &Text<'_>, path: &[Segment], at: Range<usize>) -> Lowered {
+    match text.read(path, at, false) {
+        Ok(read) => Lowered { program: Ok(Program::Read(read)), problems: Vec::new() },
         Err(problem) => {
             let program = Err(Fault::failed("there are problems"));
-            Lowered { program, reads: Vec::new(), problems: vec![problem] }
+            Lowered { program, problems: vec![problem] }
         }
     }
 }
 
 struct Writer<'a> {
-    source: &'a str,
-    names: &'a Names,
-    braces: &'a [Range<usize>],
+    whole: &'a Text<'a>,
     out: String,
     slots: Vec<Slot>,
-    reads: Vec<Found>,
+    reads: Vec<Reference>,
     problems: Vec<Unresolved>,
 }
 
@@ -220,7 +192,7 @@ impl Writer<'_> {
     /// Whether the text before the right operand says `not in`: the tree does not tell it from
     /// `not (a in b)`, which differs where an operand is undefined.
     fn is_not_in(&self, right: &Expr<'_>) -> bool {
-        let before = self.source[..start_of(right)]
+        let before = self.whole.code[..start_of(right)]
             .trim_end_matches(|c: char| c == '(' || c.is_whitespace());
         before.strip_suffix("in").is_some_and(|before| before.trim_end().ends_with("not"))
     }
@@ -361,12 +333,10 @@ impl Writer<'_> {
     }
 
     fn read(&mut self, segments: &[Segment], at: Range<usize>, guarded: bool) {
-        let in_braces = self.braces.iter().any(|braces| braces.contains(&at.start));
-        match resolve(self.names, segments, in_braces) {
-            Ok(Resolved { root, path }) => {
-                let read = Read { root, path };
-                self.reads.push(Found { read: read.clone(), guarded, at });
-                self.slot(Slot::Read(read));
+        match self.whole.read(segments, at, guarded) {
+            Ok(read) => {
+                self.slot(Slot::Read(self.reads.len()));
+                self.reads.push(read);
             }
             Err(problem) => self.problems.push(problem),
         }

@@ -15,6 +15,7 @@ mod convert;
 mod engine;
 mod evaluate;
 mod fault;
+mod keys;
 mod lower;
 mod operators;
 mod parse;
@@ -31,7 +32,7 @@ pub use parse::{Expression, Names, Origin, Style};
 pub use reference::{Reference, Root, Strength};
 pub use resolve::STEP_FIELDS;
 pub use scan::{bare_names, placeholders_in};
-pub use template::{Template, ValueTemplate};
+pub use template::{Template, ValueMap, ValueTemplate};
 
 /// Words that cannot be the id of a step or the name of a parameter: roots of the scope and words of
 /// the language itself.

@@ -3,7 +3,7 @@ use super::program::{Program, is_true};
 use super::scan::{Form, Mode, Piece, Scanner};
 use super::{EvalError, Reference, Scope};
 use crate::diagnostic::{Diagnostic, Span};
-use crate::value::Json;
+use crate::value::{Json, StepId};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Default)]
 pub struct Names {
     /// Step ids of the definition.
-    pub steps: std::collections::BTreeSet<String>,
+    pub steps: std::collections::BTreeSet<StepId>,
     /// Parameter names.
     pub params: std::collections::BTreeSet<String>,
     /// Declared environment names.
@@ -53,7 +53,6 @@ pub struct Expression(Arc<Parsed>);
 struct Parsed {
     source: String,
     span: Span,
-    references: Vec<Reference>,
     program: Program,
 }
 
@@ -72,9 +71,9 @@ impl Expression {
         if !problems.is_empty() {
             return Err(problems.into_iter().map(|problem| text.diagnostic_of(problem)).collect());
         }
-        let (program, references) = compile(&text)?;
+        let program = compile(&text)?;
         let (source, span) = (source.to_owned(), origin.span);
-        Ok(Expression(Arc::new(Parsed { source, span, references, program })))
+        Ok(Expression(Arc::new(Parsed { source, span, program })))
     }
 
     /// As written.
@@ -89,7 +88,7 @@ impl Expression {
 
     /// Every read of a name.
     pub fn references(&self) -> &[Reference] {
-        &self.0.references
+        self.0.program.references()
     }
 
     /// Its value; a bare undefined is `false`.

@@ -1,6 +1,7 @@
 //! What of a syntax tree is a literal path, and where its parts are written.
 
-use super::resolve::{Key, Segment};
+use super::keys::Key;
+use super::resolve::Segment;
 use minijinja::machinery::ast::{Expr, UnaryOpKind};
 use std::ops::Range;
 
@@ -8,9 +9,9 @@ use std::ops::Range;
 pub(super) fn path_of(tree: &Expr<'_>) -> Option<Vec<Segment>> {
     let (inner, key) = match tree {
         Expr::Var(var) => {
-            return Some(vec![Segment { key: Key::Name(var.id.to_owned()), at: range_of(tree) }]);
+            return Some(vec![Segment { key: Key::Name(var.id.into()), at: range_of(tree) }]);
         }
-        Expr::GetAttr(attribute) => (&attribute.expr, Key::Name(attribute.name.to_owned())),
+        Expr::GetAttr(attribute) => (&attribute.expr, Key::Name(attribute.name.into())),
         Expr::GetItem(item) => (&item.expr, literal_key(&item.subscript_expr)?),
         _ => return None,
     };
@@ -48,7 +49,7 @@ pub(super) fn plain_path(code: &str) -> Option<(Vec<Segment>, Range<usize>)> {
             return None;
         }
         let written = at..at + name.len();
-        segments.push(Segment { key: Key::Name(name.to_owned()), at: written });
+        segments.push(Segment { key: Key::Name(name.into()), at: written });
         at += name.len() + 1;
     }
     Some((segments, start..start + path.len()))
@@ -57,7 +58,7 @@ pub(super) fn plain_path(code: &str) -> Option<(Vec<Segment>, Range<usize>)> {
 fn literal_key(subscript: &Expr<'_>) -> Option<Key> {
     match subscript {
         Expr::Const(constant) => match constant.value.as_str() {
-            Some(name) => Some(Key::Name(name.to_owned())),
+            Some(name) => Some(Key::Name(name.into())),
             None if constant.value.is_integer() => constant.value.as_i64().map(Key::Index),
             None => None,
         },

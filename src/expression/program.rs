@@ -4,64 +4,74 @@ use super::convert::{from_value, to_value};
 use super::engine;
 use super::evaluate::Scope;
 use super::fault::Fault;
-use super::reference::Root;
-use super::resolve::Key;
+use super::keys::KeyRef;
+use super::reference::{Reference, Root};
 use crate::value::Json;
 use minijinja::value::{Enumerator, Object, Value};
 use std::fmt;
 use std::sync::Arc;
 
-/// A read of a path below a root; needs no engine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Read {
-    pub(super) root: Root,
-    pub(super) path: Vec<Key>,
-}
-
 /// An evaluable expression.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) enum Program {
-    /// Only a path, which is what most placeholders are.
-    Read(Read),
+    /// Only a path, which is what most placeholders are; needs no engine.
+    Read(Reference),
     /// A literal.
-    Constant(Json),
+    Constant(Box<Json>),
     /// Anything else.
-    Compiled(Arc<Compiled>),
+    Compiled(Box<Compiled>),
 }
 
-/// Code of the engine with the slots that it reads.
+/// Code of the engine with what it reads.
 pub(super) struct Compiled {
     code: minijinja::Expression<'static, 'static>,
-    slots: Vec<Slot>,
+    slots: Box<[Slot]>,
+    references: Box<[Reference]>,
 }
 
 /// What a variable `vN` of lowered source stands for.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) enum Slot {
-    Read(Read),
+    /// The reference of that number.
+    Read(usize),
     Constant(Value),
 }
 
 impl Compiled {
     /// Compiles lowered source.
-    pub(super) fn new(source: String, slots: Vec<Slot>) -> Result<Self, Fault> {
+    pub(super) fn new(
+        source: String,
+        slots: Vec<Slot>,
+        references: Vec<Reference>,
+    ) -> Result<Self, Fault> {
         let code = engine::compile(source).map_err(Fault::of_engine)?;
-        Ok(Compiled { code, slots })
+        Ok(Compiled { code, slots: slots.into(), references: references.into() })
     }
 }
 
 impl fmt::Debug for Compiled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Compiled").field("slots", &self.slots).finish_non_exhaustive()
+        let mut text = f.debug_struct("Compiled");
+        text.field("slots", &self.slots).field("references", &self.references);
+        text.finish_non_exhaustive()
     }
 }
 
 impl Program {
+    /// Every read of a name, in order.
+    pub(super) fn references(&self) -> &[Reference] {
+        match self {
+            Program::Read(reference) => std::slice::from_ref(reference),
+            Program::Constant(_) => &[],
+            Program::Compiled(compiled) => &compiled.references,
+        }
+    }
+
     /// The value; `None` is undefined.
     pub(super) fn value(&self, scope: &dyn Scope) -> Result<Option<Json>, Fault> {
         match self {
-            Program::Read(read) => Ok(read.with(scope, Json::clone)),
-            Program::Constant(json) => Ok(Some(json.clone())),
+            Program::Read(reference) => Ok(read(reference, scope, Json::clone)),
+            Program::Constant(json) => Ok(Some(Json::clone(json))),
             Program::Compiled(compiled) => compiled.value(scope),
         }
     }
@@ -73,7 +83,7 @@ impl Program {
         look: impl FnOnce(&Json) -> T,
     ) -> Result<Option<T>, Fault> {
         match self {
-            Program::Read(read) => Ok(read.with(scope, look)),
+            Program::Read(reference) => Ok(read(reference, scope, look)),
             Program::Constant(json) => Ok(Some(look(json))),
             Program::Compiled(compiled) => Ok(compiled.value(scope)?.as_ref().map(look)),
         }
@@ -83,7 +93,9 @@ impl Program {
 impl Compiled {
     fn value(&self, scope: &dyn Scope) -> Result<Option<Json>, Fault> {
         let slots = self.slots.iter().map(|slot| match slot {
-            Slot::Read(read) => read.with(scope, to_value).unwrap_or(Value::UNDEFINED),
+            Slot::Read(at) => {
+                read(&self.references[*at], scope, to_value).unwrap_or(Value::UNDEFINED)
+            }
             Slot::Constant(value) => value.clone(),
         });
         let context = Value::from_object(Slots(slots.collect()));
@@ -95,23 +107,24 @@ impl Compiled {
     }
 }
 
-impl Read {
-    fn with<T>(&self, scope: &dyn Scope, look: impl FnOnce(&Json) -> T) -> Option<T> {
-        let has_fields = matches!(self.root, Root::Step(_) | Root::Run | Root::Loop);
-        let (field, path) = match (has_fields, self.path.split_first()) {
-            (true, Some((Key::Name(field), rest))) => (Some(field.as_str()), rest),
-            _ => (None, self.path.as_slice()),
-        };
-        let base = scope.lookup(&self.root, field)?;
-        path.iter().try_fold(&*base, below).map(look)
-    }
+/// Shows what a path leads to to a function.
+fn read<T>(reference: &Reference, scope: &dyn Scope, look: impl FnOnce(&Json) -> T) -> Option<T> {
+    let mut keys = reference.keys.iter().peekable();
+    let has_fields = matches!(reference.root, Root::Step(_) | Root::Run | Root::Loop);
+    let is_field = |key: &KeyRef<'_>| has_fields && matches!(key, KeyRef::Name(_));
+    let field = match keys.next_if(is_field) {
+        Some(KeyRef::Name(field)) => Some(field),
+        _ => None,
+    };
+    let base = scope.lookup(&reference.root, field)?;
+    keys.try_fold(&*base, below).map(look)
 }
 
 /// What a key finds in a value.
-fn below<'j>(json: &'j Json, key: &Key) -> Option<&'j Json> {
+fn below<'j>(json: &'j Json, key: KeyRef<'_>) -> Option<&'j Json> {
     match (json, key) {
-        (Json::Object(map), Key::Name(name)) => map.get(name),
-        (Json::Array(items), Key::Index(index)) => match usize::try_from(*index) {
+        (Json::Object(map), KeyRef::Name(name)) => map.get(name),
+        (Json::Array(items), KeyRef::Index(index)) => match usize::try_from(index) {
             Ok(index) => items.get(index),
             Err(_) => {
                 let back = usize::try_from(index.unsigned_abs()).ok()?;

@@ -1,3 +1,4 @@
+use super::keys::{KeyRef, Keys};
 use crate::diagnostic::Span;
 use crate::value::StepId;
 
@@ -52,9 +53,8 @@ impl Strength {
 pub struct Reference {
     /// What it starts from.
     pub root: Root,
-    /// The literal keys after the root, as far as they are literal: `output`, `files`. A negative or
-    /// numeric index ends the path.
-    pub path: Vec<String>,
+    /// The literal keys after the root.
+    pub(super) keys: Keys,
     /// Whether it stands under `default(…)` or `is defined` / `is undefined`.
     pub guarded: bool,
     /// Where it is written.
@@ -64,10 +64,27 @@ pub struct Reference {
 impl Reference {
     /// The strength that the reference has by itself, outside of a condition.
     pub fn strength(&self) -> Strength {
-        match self.path.first().map(String::as_str) {
+        match self.field() {
             Some("status" | "error" | "verdict" | "verdictDetails") => Strength::Watch,
             _ if self.guarded => Strength::MaySkip,
             _ => Strength::Needs,
         }
+    }
+
+    /// The literal names after the root: `output`, `files`. An index ends them.
+    pub fn path(&self) -> Vec<&str> {
+        self.names().collect()
+    }
+
+    /// The first of them.
+    pub fn field(&self) -> Option<&str> {
+        self.names().next()
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.keys.iter().map_while(|key| match key {
+            KeyRef::Name(name) => Some(name),
+            KeyRef::Index(_) => None,
+        })
     }
 }

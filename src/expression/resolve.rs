@@ -1,5 +1,6 @@
 //! What a dotted name means: which root of the scope, and which path below it.
 
+use super::keys::{Key, KeyRef, Keys};
 use super::parse::Names;
 use super::reference::Root;
 use crate::diagnostic::{Code, nearest};
@@ -23,15 +24,6 @@ pub const STEP_FIELDS: &[&str] = &[
 const RUN_FIELDS: &[&str] = &["id", "startedAt", "status", "error"];
 const LOOP_FIELDS: &[&str] = &["iteration", "previous"];
 
-/// One literal key of a path.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Key {
-    /// `.name` or `['name']`.
-    Name(String),
-    /// `[0]`, `.0` or `[-1]`, from the end.
-    Index(i64),
-}
-
 /// A key with where it is written.
 #[derive(Debug, Clone)]
 pub(super) struct Segment {
@@ -39,11 +31,23 @@ pub(super) struct Segment {
     pub(super) at: Range<usize>,
 }
 
+impl Segment {
+    pub(super) fn key(&self) -> KeyRef<'_> {
+        self.key.as_ref()
+    }
+}
+
 /// What a path was resolved to.
 #[derive(Debug, Clone)]
 pub(super) struct Resolved {
     pub(super) root: Root,
-    pub(super) path: Vec<Key>,
+    pub(super) keys: Keys,
+}
+
+impl Resolved {
+    fn new(root: Root, rest: &[Segment]) -> Resolved {
+        Resolved { root, keys: Keys::of(None, rest) }
+    }
 }
 
 /// Why a path has no meaning.
@@ -56,8 +60,9 @@ pub(super) struct Unresolved {
 }
 
 /// The step that a word names: its id, or its id with `_` for each `-`.
-pub(super) fn step_of<'n>(names: &'n Names, word: &str) -> Option<&'n str> {
-    let alike = |id: &&String| {
+pub(super) fn step_of<'n>(names: &'n Names, word: &str) -> Option<&'n StepId> {
+    let alike = |id: &&StepId| {
+        let id = id.as_str();
         let same = |(a, b): (u8, u8)| a == b || (a == b'-' && b == b'_');
         id.len() == word.len() && id.bytes().zip(word.bytes()).all(same)
     };
@@ -65,9 +70,9 @@ pub(super) fn step_of<'n>(names: &'n Names, word: &str) -> Option<&'n str> {
     let dashed = || {
         let start = &word[..word.find('_')?];
         let near = names.steps.range::<str, _>((Bound::Included(start), Bound::Unbounded));
-        near.take_while(|id| id.starts_with(start)).find(alike)
+        near.take_while(|id| id.as_str().starts_with(start)).find(alike)
     };
-    names.steps.get(word).or_else(dashed).map(String::as_str)
+    names.steps.get(word).or_else(dashed)
 }
 
 /// Whether a word can begin a reference; the roots of the scope can only where a path follows.
@@ -80,8 +85,9 @@ pub(super) fn is_known_word(names: &Names, word: &str, with_path: bool) -> bool 
 
 /// Every word that can begin a reference; those of the scope only where a path follows.
 pub(super) fn known_words(names: &Names, with_path: bool) -> Vec<String> {
-    let mut words: Vec<String> = names.params.iter().chain(&names.steps).cloned().collect();
-    words.extend(names.steps.iter().map(|id| id.replace('-', "_")));
+    let mut words: Vec<String> = names.params.iter().cloned().collect();
+    words.extend(names.steps.iter().map(StepId::to_string));
+    words.extend(names.steps.iter().map(|id| id.as_str().replace('-', "_")));
     if let Some(item) = &names.item {
         words.extend([item.clone(), "index".to_owned()]);
     }
@@ -102,12 +108,12 @@ pub(super) fn resolve(
         return Err(unknown_name(names, "", 0..0));
     };
     let rest = &segments[1..];
-    match root.as_str() {
+    match &**root {
         "params" => param(names, at, rest),
         "steps" => {
             let (id, id_at) = named("steps", "a step's id", at, rest)?;
             let step = step_of(names, id).ok_or_else(|| {
-                let known = names.steps.iter().map(String::as_str);
+                let known = names.steps.iter().map(StepId::as_str);
                 unknown("step", id, id_at.clone(), known, "the steps are")
             })?;
             below_step(names, step, &rest[1..], in_braces)
@@ -127,7 +133,7 @@ pub(super) fn resolve(
                 });
                 return Err(problem);
             }
-            Ok(Resolved { root: Root::Env(name.to_owned()), path: keys(&rest[1..]) })
+            Ok(Resolved::new(Root::Env(name.to_owned()), &rest[1..]))
         }
         "secrets" => {
             let (name, at) = named("secrets", "a name", at, rest)?;
@@ -144,7 +150,7 @@ pub(super) fn resolve(
                 });
                 return Err(problem);
             }
-            Ok(Resolved { root: Root::Secret(name.to_owned()), path: keys(&rest[1..]) })
+            Ok(Resolved::new(Root::Secret(name.to_owned()), &rest[1..]))
         }
         "run" => fields(Root::Run, "run", RUN_FIELDS, rest),
         "loop" => fields(Root::Loop, "loop", LOOP_FIELDS, rest),
@@ -162,20 +168,20 @@ fn bare(
 ) -> Result<Resolved, Unresolved> {
     let is_item = names.item.as_deref() == Some(root);
     if names.params.contains(root) && !is_item {
-        return Ok(Resolved { root: Root::Param(root.to_owned()), path: keys(rest) });
+        return Ok(Resolved::new(Root::Param(root.to_owned()), rest));
     }
     if let Some(step) = step_of(names, root).filter(|_| !is_item) {
         return below_step(names, step, rest, in_braces);
     }
     match (root, &names.item) {
-        (_, Some(_)) if is_item => Ok(Resolved { root: Root::Item, path: keys(rest) }),
+        (_, Some(_)) if is_item => Ok(Resolved::new(Root::Item, rest)),
         ("item", Some(own)) => Err(Unresolved {
             at: at.clone(),
             code: Code::NAME_NOT_HERE,
             message: format!("the item of this `forEach` is called `{own}`"),
             help: Some(format!("did you mean `{own}`?")),
         }),
-        ("index", Some(_)) => Ok(Resolved { root: Root::Index, path: keys(rest) }),
+        ("index", Some(_)) => Ok(Resolved::new(Root::Index, rest)),
         ("item" | "index", None) => Err(Unresolved {
             at: at.clone(),
             code: Code::NAME_NOT_HERE,
@@ -188,47 +194,43 @@ fn bare(
 
 fn param(names: &Names, at: &Range<usize>, rest: &[Segment]) -> Result<Resolved, Unresolved> {
     match rest.first() {
-        Some(Segment { key: Key::Name(name), at }) => match names.params.contains(name) {
-            true => Ok(Resolved { root: Root::Param(name.clone()), path: keys(&rest[1..]) }),
+        Some(Segment { key: Key::Name(name), at }) => match names.params.contains(&**name) {
+            true => Ok(Resolved::new(Root::Param(name.to_string()), &rest[1..])),
             false => {
                 let known = names.params.iter().map(String::as_str);
                 Err(unknown("parameter", name, at.clone(), known, "the parameters are"))
             }
         },
         Some(_) => Err(computed("params", "a parameter's name", at)),
-        None => Ok(Resolved { root: Root::Params, path: Vec::new() }),
+        None => Ok(Resolved::new(Root::Params, &[])),
     }
 }
 
 /// A field of a step, or in workflows one of its declared outputs.
 fn below_step(
     names: &Names,
-    step: &str,
+    id: &StepId,
     rest: &[Segment],
     in_braces: bool,
 ) -> Result<Resolved, Unresolved> {
-    let Ok(id) = StepId::new(step) else {
-        return Err(unknown_name(names, step, 0..0));
-    };
-    let root = Root::Step(id);
+    let (step, root) = (id.as_str(), Root::Step(id.clone()));
     let Some(first) = rest.first() else {
-        return Ok(Resolved { root, path: Vec::new() });
+        return Ok(Resolved::new(root, &[]));
     };
     let Key::Name(field) = &first.key else {
         return Err(no_field(step, "an index", first.at.clone(), None));
     };
-    let is_field = STEP_FIELDS.contains(&field.as_str());
-    let declared = names.outputs.get(step).is_some_and(|keys| keys.contains(field));
+    let is_field = STEP_FIELDS.contains(&&**field);
+    let declared =
+        names.outputs.get(step).is_some_and(|keys| keys.iter().any(|key| **key == **field));
     if declared && (in_braces || !is_field) {
-        let mut path = vec![Key::Name("output".to_owned())];
-        path.extend(keys(rest));
-        return Ok(Resolved { root, path });
+        return Ok(Resolved { root, keys: Keys::of(Some("output"), rest) });
     }
     if !is_field {
         let near = nearest(field, STEP_FIELDS.iter().copied());
         return Err(no_field(step, &format!("`{field}`"), first.at.clone(), near));
     }
-    Ok(Resolved { root, path: keys(rest) })
+    Ok(Resolved::new(root, rest))
 }
 
 fn no_field(step: &str, field: &str, at: Range<usize>, near: Option<&str>) -> Unresolved {
@@ -253,14 +255,14 @@ fn fields(
     rest: &[Segment],
 ) -> Result<Resolved, Unresolved> {
     match rest.first() {
-        Some(Segment { key: Key::Name(field), at }) if !known.contains(&field.as_str()) => {
+        Some(Segment { key: Key::Name(field), at }) if !known.contains(&&**field) => {
             let mut problem =
                 unknown("field", field, at.clone(), known.iter().copied(), "the fields are");
             problem.code = Code::UNKNOWN_FIELD;
             problem.message = format!("`{name}` has no field `{field}`");
             Err(problem)
         }
-        _ => Ok(Resolved { root, path: keys(rest) }),
+        _ => Ok(Resolved::new(root, rest)),
     }
 }
 
@@ -327,8 +329,4 @@ fn unknown_name(names: &Names, name: &str, at: Range<usize>) -> Unresolved {
     };
     problem.help = special.or(problem.help);
     problem
-}
-
-fn keys(segments: &[Segment]) -> Vec<Key> {
-    segments.iter().map(|segment| segment.key.clone()).collect()
 }

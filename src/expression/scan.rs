@@ -272,7 +272,10 @@ fn names_something(names: &Names, inner: &str) -> bool {
         (Some(_), None) => true,
         (Some(step), Some(key)) => {
             STEP_FIELDS.contains(&key)
-                || names.outputs.get(step).is_some_and(|keys| keys.iter().any(|k| k == key))
+                || names
+                    .outputs
+                    .get(step.as_str())
+                    .is_some_and(|keys| keys.iter().any(|k| k == key))
         }
         (None, Some(key)) => root == "params" && names.params.contains(key),
         (None, None) => false,

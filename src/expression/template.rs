@@ -1,24 +1,30 @@
 use super::compile::{Text, compile};
 use super::fault::Fault;
+use super::keys::Keys;
 use super::parse::{Names, Origin, Style};
 use super::program::Program;
 use super::scan::{Form, Found, Mode, Piece, Scanner};
-use super::{EvalError, Reference, Scope};
+use super::{EvalError, Reference, Root, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::value::{Json, JsonMap, json_text, limits};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A text with placeholders, parsed and resolved.
 #[derive(Debug, Clone)]
-pub struct Template {
-    parts: Arc<[Part]>,
-    references: Arc<[Reference]>,
-}
+pub struct Template(Arc<[Part]>);
 
 #[derive(Debug)]
 enum Part {
-    Text(Arc<str>),
-    Placeholder { program: Program, written: String },
+    Text(Box<str>),
+    Placeholder(Placeholder),
+}
+
+#[derive(Debug)]
+struct Placeholder {
+    program: Program,
+    /// As written; `None` where that is `{{PATH}}`, as it mostly is in what is large.
+    written: Option<Box<str>>,
 }
 
 impl Template {
@@ -33,7 +39,7 @@ impl Template {
         let whole = Text { code: text, base: 0, origin, names, braces: &[] };
         let mut diagnostics: Vec<Diagnostic> =
             problems.into_iter().map(|problem| whole.diagnostic_of(problem)).collect();
-        let (mut parts, mut references) = (Vec::new(), Vec::new());
+        let mut parts = Vec::with_capacity(pieces.len());
         for piece in pieces {
             let found = match piece {
                 Piece::Text(text) => {
@@ -46,29 +52,27 @@ impl Template {
                 }
                 Piece::Placeholder(found) => found,
             };
-            match placeholder(&whole, &found) {
-                Ok((program, reads)) => {
-                    references.extend(reads);
-                    let written = text[found.outer].to_owned();
-                    parts.push(Part::Placeholder { program, written });
+            match program(&whole, &found) {
+                Ok(program) => {
+                    parts.push(Part::Placeholder(Placeholder::new(program, &text[found.outer])));
                 }
                 Err(problems) => diagnostics.extend(problems),
             }
         }
         match diagnostics.is_empty() {
-            true => Ok(Template { parts: parts.into(), references: references.into() }),
+            true => Ok(Template(parts.into())),
             false => Err(diagnostics),
         }
     }
 
     /// A text that is taken as it is.
-    pub fn literal(text: impl Into<Arc<str>>) -> Template {
-        Template { parts: Arc::new([Part::Text(text.into())]), references: Arc::new([]) }
+    pub fn literal(text: impl Into<Box<str>>) -> Template {
+        Template(Arc::new([Part::Text(text.into())]))
     }
 
     /// The text, where it holds no placeholder.
     pub fn as_literal(&self) -> Option<&str> {
-        match &*self.parts {
+        match &*self.0 {
             [] => Some(""),
             [Part::Text(text)] => Some(text),
             _ => None,
@@ -76,17 +80,21 @@ impl Template {
     }
 
     /// Every read of a name, in order.
-    pub fn references(&self) -> &[Reference] {
-        &self.references
+    pub fn references(&self) -> impl Iterator<Item = &Reference> {
+        self.0.iter().flat_map(|part| match part {
+            Part::Text(_) => &[],
+            Part::Placeholder(placeholder) => placeholder.program.references(),
+        })
     }
 
     /// The value: typed where the text is exactly one placeholder, else text.
     pub fn evaluate(&self, scope: &dyn Scope) -> Result<Json, EvalError> {
-        match &*self.parts {
-            [Part::Placeholder { program, written }] => program
-                .value(scope)
-                .and_then(|value| value.ok_or_else(Fault::undefined))
-                .map_err(|fault| fault.in_text(written)),
+        match &*self.0 {
+            [Part::Placeholder(one)] => {
+                let value = one.program.value(scope);
+                let value = value.and_then(|value| value.ok_or_else(Fault::undefined));
+                value.map_err(|fault| fault.in_text(&one.written()))
+            }
             _ => self.render(scope).map(Json::String),
         }
     }
@@ -94,13 +102,14 @@ impl Template {
     /// The value as text: strings raw, everything else compact JSON.
     pub fn render(&self, scope: &dyn Scope) -> Result<String, EvalError> {
         let mut out = String::new();
-        for part in &*self.parts {
+        for part in &*self.0 {
             match part {
                 Part::Text(text) => out.push_str(text),
-                Part::Placeholder { program, written } => program
-                    .with(scope, |value| append(&mut out, value))
-                    .and_then(|done| done.ok_or_else(Fault::undefined)?)
-                    .map_err(|fault| fault.in_text(written))?,
+                Part::Placeholder(one) => {
+                    let done = one.program.with(scope, |value| append(&mut out, value));
+                    done.and_then(|done| done.ok_or_else(Fault::undefined)?)
+                        .map_err(|fault| fault.in_text(&one.written()))?;
+                }
             }
         }
         Ok(out)
@@ -110,15 +119,18 @@ impl Template {
     /// Also whether all of it is rendered.
     pub fn preview(&self, scope: &dyn Scope) -> (String, bool) {
         let (mut out, mut complete) = (String::new(), true);
-        for part in &*self.parts {
+        for part in &*self.0 {
             match part {
                 Part::Text(text) => out.push_str(text),
-                Part::Placeholder { program, written } => {
+                Part::Placeholder(one) => {
                     let (mut shown, known) = (String::new(), out.len() <= limits::RENDERED_BYTES);
-                    let done = program.with(scope, |value| append(&mut shown, value));
+                    let done = one.program.with(scope, |value| append(&mut shown, value));
                     let rendered = known && matches!(done, Ok(Some(Ok(()))));
                     complete &= rendered;
-                    out.push_str(if rendered { &shown } else { written });
+                    match rendered {
+                        true => out.push_str(&shown),
+                        false => out.push_str(&one.written()),
+                    }
                 }
             }
         }
@@ -126,10 +138,31 @@ impl Template {
     }
 }
 
-fn placeholder(
-    whole: &Text<'_>,
-    found: &Found,
-) -> Result<(Program, Vec<Reference>), Vec<Diagnostic>> {
+impl Placeholder {
+    fn new(program: Program, written: &str) -> Placeholder {
+        let usual = usual_form(&program).is_some_and(|usual| usual == written);
+        Placeholder { program, written: (!usual).then(|| written.into()) }
+    }
+
+    /// As it is written.
+    fn written(&self) -> Cow<'_, str> {
+        match &self.written {
+            Some(written) => Cow::Borrowed(written),
+            None => Cow::Owned(usual_form(&self.program).unwrap_or_default()),
+        }
+    }
+}
+
+/// How a read of a step is mostly written.
+fn usual_form(program: &Program) -> Option<String> {
+    let Program::Read(Reference { root: Root::Step(step), keys: Keys::Plain(keys), .. }) = program
+    else {
+        return None;
+    };
+    Some(format!("{{{{{step}.{keys}}}}}"))
+}
+
+fn program(whole: &Text<'_>, found: &Found) -> Result<Program, Vec<Diagnostic>> {
     let inner = &whole.code[found.inner.clone()];
     let base = found.inner.start;
     match found.form {
@@ -156,21 +189,29 @@ fn append(out: &mut String, value: &Json) -> Result<(), Fault> {
 #[derive(Debug, Clone)]
 pub enum ValueTemplate {
     /// No placeholder anywhere below.
-    Literal(Json),
+    Literal(Box<Json>),
     /// A text with placeholders.
     Text(Template),
     /// A list with placeholders somewhere below.
-    List(Vec<ValueTemplate>),
+    List(Box<[ValueTemplate]>),
     /// An object with placeholders somewhere below; keys are literal and keep their order.
-    Map(Vec<(String, ValueTemplate)>),
+    Map(ValueMap),
 }
 
+/// Keys with the templates of their values, in order.
+pub type ValueMap = Box<[(Box<str>, ValueTemplate)]>;
+
 impl ValueTemplate {
+    /// A value that is taken as it is.
+    pub fn literal(value: Json) -> ValueTemplate {
+        ValueTemplate::Literal(value.into())
+    }
+
     /// Every read of a name below, in order.
     pub fn references(&self) -> Vec<&Reference> {
         match self {
             ValueTemplate::Literal(_) => Vec::new(),
-            ValueTemplate::Text(text) => text.references().iter().collect(),
+            ValueTemplate::Text(text) => text.references().collect(),
             ValueTemplate::List(items) => items.iter().flat_map(|item| item.references()).collect(),
             ValueTemplate::Map(map) => map.iter().flat_map(|(_, item)| item.references()).collect(),
         }
@@ -179,14 +220,14 @@ impl ValueTemplate {
     /// The value with every placeholder replaced.
     pub fn evaluate(&self, scope: &dyn Scope) -> Result<Json, EvalError> {
         Ok(match self {
-            ValueTemplate::Literal(value) => value.clone(),
+            ValueTemplate::Literal(value) => Json::clone(value),
             ValueTemplate::Text(text) => text.evaluate(scope)?,
             ValueTemplate::List(items) => Json::Array(
                 items.iter().map(|item| item.evaluate(scope)).collect::<Result<_, _>>()?,
             ),
             ValueTemplate::Map(map) => Json::Object(
                 map.iter()
-                    .map(|(key, item)| Ok((key.clone(), item.evaluate(scope)?)))
+                    .map(|(key, item)| Ok((key.to_string(), item.evaluate(scope)?)))
                     .collect::<Result<JsonMap, EvalError>>()?,
             ),
         })

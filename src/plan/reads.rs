@@ -29,7 +29,7 @@ pub(super) struct Read<'a> {
 impl Read<'_> {
     /// The field of the step that is read; `None` is the step as a whole.
     pub(super) fn field(&self) -> Option<&str> {
-        self.reference.path.first().map(String::as_str)
+        self.reference.field()
     }
 }
 

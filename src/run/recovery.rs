@@ -53,7 +53,7 @@ fn default_retry() -> RetryPolicy {
 pub fn table(step: &Step) -> Vec<Row> {
     let specialist = matches!(step.kind, StepKind::Specialist { .. });
     let mut rows = Vec::new();
-    let retry = step.retry.clone().or_else(|| specialist.then(default_retry));
+    let retry = step.retry.as_deref().cloned().or_else(|| specialist.then(default_retry));
     if let Some(policy) = retry {
         rows.push(Row {
             on: policy.on.clone(),

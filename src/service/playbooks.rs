@@ -104,7 +104,7 @@ pub(super) fn what(kind: &StepKind) -> String {
         StepKind::Tool { tool, .. } => format!("tool {tool}"),
         StepKind::Http(step) => format!("http {}", step.method),
         StepKind::Set(values) => {
-            let names: Vec<&str> = values.iter().map(|(name, _)| name.as_str()).collect();
+            let names: Vec<&str> = values.iter().map(|(name, _)| &**name).collect();
             format!("set {}", names.join(", "))
         }
         StepKind::Gate(checks) => {

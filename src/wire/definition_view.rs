@@ -94,7 +94,7 @@ impl From<&Playbook> for DefinitionView {
             triggers: playbook.triggers.clone(),
             params: playbook.params.iter().map(ParamView::from).collect(),
             steps: steps().map(|step| StepOutline::from(&**step)).collect(),
-            outputs: playbook.outputs.iter().map(|(name, _)| name.clone()).collect(),
+            outputs: playbook.outputs.iter().map(|(name, _)| name.to_string()).collect(),
             not_yet,
         }
     }
@@ -131,7 +131,7 @@ impl From<&Step> for StepOutline {
         StepOutline {
             id: step.id.to_string(),
             kind: step.kind.name(),
-            name: step.name.clone(),
+            name: step.name.as_deref().map(str::to_owned),
             specialist,
             depends_on: step.depends_on.iter().map(|(id, _)| id.to_string()).collect(),
             condition: step.condition.as_ref().map(|condition| condition.source().to_owned()),

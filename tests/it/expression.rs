@@ -5,7 +5,7 @@ use kb::expression::{
     Expression, Names, Origin, Reference, Root, Scope, Strength, Style, Template, ValueTemplate,
     bare_names, placeholders_in,
 };
-use kb::value::Json;
+use kb::value::{Json, StepId};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl Scope for World {
 fn names() -> Names {
     let set = |list: &[&str]| list.iter().map(|name| name.to_string()).collect();
     Names {
-        steps: set(&["test", "debug", "research", "add-test"]),
+        steps: ["test", "debug", "research", "add-test"].map(|id| StepId::new(id).unwrap()).into(),
         params: set(&["name", "topic", "n", "x", "files"]),
         env: set(&["HOME_DIR"]),
         secrets: set(&["TOKEN"]),
@@ -676,7 +676,7 @@ fn reference(source: &str) -> String {
     let show = |reference: &Reference| {
         let guard = if reference.guarded { "?" } else { "" };
         let strength: Strength = reference.strength();
-        format!("{:?}.{}{guard}:{}", reference.root, reference.path.join("."), strength.as_str())
+        format!("{:?}.{}{guard}:{}", reference.root, reference.path().join("."), strength.as_str())
     };
     clean(expression(source)).references().iter().map(show).collect::<Vec<_>>().join(" ")
 }
@@ -716,7 +716,6 @@ fn references_point_at_their_whole_path() {
     let parsed = clean(template(text));
     let written: Vec<&str> = parsed
         .references()
-        .iter()
         .map(|found| &text[found.span.start as usize..found.span.end as usize])
         .collect();
     assert_eq!(written, ["test.output.a['b'].c[0]", "steps['add-test'].output"]);
@@ -725,19 +724,16 @@ fn references_point_at_their_whole_path() {
 #[test]
 fn values_of_any_shape_are_templates() {
     let of = |text: &str| ValueTemplate::Text(clean(template(text)));
-    let value = ValueTemplate::Map(vec![
-        ("z".to_owned(), of("{{test.output.list}}")),
-        (
-            "a".to_owned(),
-            ValueTemplate::List(vec![of("<{{n}}>"), ValueTemplate::Literal(json!(1))]),
-        ),
-    ]);
+    let value = ValueTemplate::Map(Box::new([
+        ("z".into(), of("{{test.output.list}}")),
+        ("a".into(), ValueTemplate::List([of("<{{n}}>"), ValueTemplate::literal(json!(1))].into())),
+    ]));
     assert_eq!(
         value.evaluate(&world()).map(|v| v.to_string()),
         Ok(r#"{"z":[1,2,3],"a":["<3>",1]}"#.into())
     );
     assert_eq!(value.references().len(), 2);
-    let broken = ValueTemplate::List(vec![of("{{debug.output}}")]);
+    let broken = ValueTemplate::List([of("{{debug.output}}")].into());
     assert_eq!(broken.evaluate(&world()).map_err(|f| f.code), Err("KB0320".to_owned()));
 }
 

@@ -8,7 +8,7 @@ use kb::expression::{Expression, Names, Origin, Root, Scope, Style, Template};
 use kb::process::{BaseEnvironment, Supervisor};
 use kb::redaction::Redactor;
 use kb::tool::{Approvals, Call, Caller, Toolbox, ToolboxParts, Workspace};
-use kb::value::Json;
+use kb::value::{Json, StepId};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -133,7 +133,7 @@ fn told(verification: &Verification) -> String {
 }
 
 fn names() -> Names {
-    Names { steps: ["own".to_owned()].into(), ..Names::default() }
+    Names { steps: [StepId::new("own").unwrap()].into(), ..Names::default() }
 }
 
 const ORIGIN: Origin =

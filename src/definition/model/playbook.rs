@@ -1,7 +1,7 @@
 use super::Step;
 use crate::definition::Schema;
 use crate::diagnostic::Span;
-use crate::expression::{Template, ValueTemplate};
+use crate::expression::{Template, ValueMap};
 use crate::value::{DefinitionId, Digest, Json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub struct Playbook {
     /// Steps that run once after the others.
     pub finally: Vec<Arc<Step>>,
     /// What the run hands out, in order.
-    pub outputs: Vec<(String, ValueTemplate)>,
+    pub outputs: ValueMap,
     /// Environment of every shell of the run.
     pub env: Vec<(String, Template)>,
     /// Bounds of the run.

@@ -1,16 +1,17 @@
 use super::{Check, NotYet, RetryPolicy, Timeout, Verify};
 use crate::definition::Schema;
 use crate::diagnostic::Span;
-use crate::expression::{Expression, Template, ValueTemplate};
+use crate::expression::{Expression, Template, ValueMap, ValueTemplate};
 use crate::value::{SpecialistId, StepId, ToolName};
 
-/// A checked step (LANGUAGE §3). Playbook-wide `defaults` are already in it.
+/// A checked step (LANGUAGE §3). Playbook-wide `defaults` are already in it. What few steps have is
+/// boxed: a plan may have very many.
 #[derive(Debug, Clone)]
 pub struct Step {
     /// Its id, unique in its definition.
     pub id: StepId,
     /// For people.
-    pub name: Option<String>,
+    pub name: Option<Box<str>>,
     /// What it does.
     pub kind: StepKind,
     /// Whether it is one of the steps or of `finally`.
@@ -26,13 +27,13 @@ pub struct Step {
     /// Bounds of one attempt.
     pub timeout: Timeout,
     /// `retry:`, where given.
-    pub retry: Option<RetryPolicy>,
+    pub retry: Option<Box<RetryPolicy>>,
     /// Bound over all attempts of one iteration; `None`: what its rows add up to.
     pub max_attempts: Option<u32>,
     /// Whether it may run again after a crash in the middle of it.
     pub retry_safe: bool,
     /// The gate after it.
-    pub verify: Option<Verify>,
+    pub verify: Option<Box<Verify>>,
     /// What a failure means for the run.
     pub on_error: OnError,
     /// Environment of its shells, after the playbook's.
@@ -42,7 +43,7 @@ pub struct Step {
     /// `output.schema`.
     pub output_schema: Option<Schema>,
     /// One instance an item.
-    pub for_each: Option<ForEach>,
+    pub for_each: Option<Box<ForEach>>,
     /// Whether changes around its shells are recorded; `None`: where its checks read changes.
     pub evidence: Option<EvidenceMode>,
     /// Whether it holds the `workspace` lock; `None`: where its specialist has a writing tool.
@@ -80,9 +81,9 @@ pub enum StepKind {
         span: Span,
     },
     /// One request.
-    Http(HttpStep),
+    Http(Box<HttpStep>),
     /// Pure values, in order.
-    Set(Vec<(String, ValueTemplate)>),
+    Set(ValueMap),
     /// Verification only.
     Gate(Vec<Check>),
     /// A kind that the language has and this version does not carry out (`ask`, `wait`, …).
@@ -112,7 +113,7 @@ pub enum TaskText {
     /// A file inside the project whose text is taken as it is; read when the run starts.
     File {
         /// Relative to the project root.
-        path: String,
+        path: Box<str>,
         /// Where it is written.
         span: Span,
     },
@@ -149,7 +150,7 @@ pub struct HttpStep {
     /// In order.
     pub headers: Vec<(String, Template)>,
     /// In order.
-    pub query: Vec<(String, ValueTemplate)>,
+    pub query: ValueMap,
     /// Text goes as it is, anything else as JSON.
     pub body: Option<ValueTemplate>,
     /// Statuses that count as done; 200–299 where empty.

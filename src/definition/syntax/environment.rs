@@ -25,7 +25,7 @@ impl Decoder {
         }
         let environment = self.template_map(node, key, Secrets::Allowed);
         for (name, value) in &environment {
-            let references = value.references().iter();
+            let references = value.references();
             self.env_sources.extend(references.map(|found| (name.clone(), found.root.clone())));
         }
         environment

@@ -1,6 +1,7 @@
 use super::{Decoder, Node};
 use crate::diagnostic::Span;
 use crate::expression::bare_names;
+use crate::value::StepId;
 use std::collections::BTreeSet;
 
 /// The names of a definition, read before anything that may refer to them.
@@ -73,7 +74,7 @@ impl Outline {
     /// Tells the decoder what templates may refer to.
     pub(crate) fn declare(&self, root: &Node, decoder: &mut Decoder) {
         let names = &mut decoder.names;
-        names.steps = self.all_steps().map(|name| name.text.clone()).collect();
+        names.steps = self.all_steps().filter_map(|name| StepId::new(&name.text).ok()).collect();
         names.params =
             self.params.iter().chain(&self.inferred).map(|name| name.text.clone()).collect();
         names.env = variables(root.get("env"));

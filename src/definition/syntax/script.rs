@@ -95,7 +95,7 @@ fn call(node: &Node, decoder: &mut Decoder) -> Option<ScriptCall> {
     let tool = tool.and_then(|node| decoder.text(node, "tool")).map(str::to_owned);
     let args = match fields.get("args") {
         Some(node) => decoder.value_template(node, Secrets::Refused)?,
-        None => ValueTemplate::Literal(serde_json::json!({})),
+        None => ValueTemplate::literal(serde_json::json!({})),
     };
     Some(ScriptCall { tool: tool?, args })
 }

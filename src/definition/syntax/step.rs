@@ -96,12 +96,12 @@ pub(crate) fn step(
     }
     let decoded = body(&fields, kind, own_env, defaults, decoder);
     leave(before, decoder);
-    let (id, span) = (StepId::new(id_text?).ok()?, id?.span);
+    let (id, span) = (decoder.names.steps.get(id_text?)?.clone(), id?.span);
     let mut step = decoded?;
     step.id = id;
     step.span = span;
     step.phase = phase;
-    step.for_each = for_each;
+    step.for_each = for_each.map(Box::new);
     Some(step)
 }
 
@@ -263,7 +263,7 @@ fn body(
     let step = Step {
         // Replaced by the caller, who reports what is wrong with the real one.
         id: StepId::new("_").ok()?,
-        name: fields.get("name").and_then(|n| decoder.text(n, "name")).map(str::to_owned),
+        name: fields.get("name").and_then(|n| decoder.text(n, "name")).map(Into::into),
         kind: StepKind::NotYet(""),
         phase: StepPhase::Main,
         depends_on: depends_on(fields, decoder),
@@ -271,7 +271,10 @@ fn body(
         run_if: fields.get("runIf").and_then(|node| run_if(node, decoder)).unwrap_or_default(),
         input: fields.get("input").and_then(|node| decoder.value_template(node, secrets)),
         timeout: fields.get("timeout").map(|node| decoder.timeout(node)).unwrap_or_default(),
-        retry: fields.get("retry").and_then(|node| decoder.retry(node, kind == Some("run"))),
+        retry: fields
+            .get("retry")
+            .and_then(|node| decoder.retry(node, kind == Some("run")))
+            .map(Box::new),
         max_attempts: fields
             .get("maxAttempts")
             .and_then(|node| decoder.integer(node, "maxAttempts", 1, 1000)),
@@ -279,7 +282,7 @@ fn body(
             .get("retrySafe")
             .and_then(|n| decoder.boolean(n, "retrySafe"))
             .unwrap_or(true),
-        verify,
+        verify: verify.map(Box::new),
         on_error: fields
             .get("onError")
             .and_then(|node| on_error(node, "onError", decoder))

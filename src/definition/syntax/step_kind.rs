@@ -35,7 +35,7 @@ pub(crate) fn read(
         "specialist" | "agent" => specialist(kind, node, fields, decoder),
         "run" => run(node, fields, decoder),
         "tool" => tool(node, fields, decoder),
-        "http" => http(node, decoder).map(StepKind::Http),
+        "http" => http(node, decoder).map(|http| StepKind::Http(http.into())),
         "set" => Some(StepKind::Set(decoder.value_map(node, "set", Secrets::Refused))),
         "gate" => Some(StepKind::Gate(checks(node, "gate", decoder, not_yet))),
         _ => {
@@ -135,7 +135,7 @@ fn task_file(node: &Node, decoder: &mut Decoder) -> Option<TaskText> {
         decoder.bad_value(node.span, message, help);
         return None;
     }
-    Some(TaskText::File { path: path.to_owned(), span: node.span })
+    Some(TaskText::File { path: path.into(), span: node.span })
 }
 
 fn run(node: &Node, fields: &Fields<'_>, decoder: &mut Decoder) -> Option<StepKind> {

@@ -1,6 +1,6 @@
-use super::{Decoder, Node, Scalar, ScalarKind, Value};
+use super::{Decoder, Key, Node, Scalar, ScalarKind, Value};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::expression::{Expression, Reference, Root, Template, ValueTemplate};
+use crate::expression::{Expression, Reference, Root, Template, ValueMap, ValueTemplate};
 use crate::value::{Json, JsonMap};
 
 /// Whether references to secrets are allowed at a place.
@@ -57,7 +57,7 @@ impl Decoder {
     ) -> Option<ValueTemplate> {
         if let Some((text, raw)) = self.raw_text(node) {
             return match raw {
-                true => Some(ValueTemplate::Literal(text.to_json())),
+                true => Some(ValueTemplate::literal(text.to_json())),
                 false => self.value_template(text, secrets),
             };
         }
@@ -66,11 +66,11 @@ impl Decoder {
             Value::Scalar(Scalar { kind: ScalarKind::Text, text, .. }) => {
                 let template = self.parse_template(text, node, secrets)?;
                 Some(match template.as_literal() {
-                    Some(text) => ValueTemplate::Literal(Json::String(text.to_owned())),
+                    Some(text) => ValueTemplate::literal(Json::String(text.to_owned())),
                     None => ValueTemplate::Text(template),
                 })
             }
-            Value::Scalar(_) => Some(ValueTemplate::Literal(node.to_json())),
+            Value::Scalar(_) => Some(ValueTemplate::literal(node.to_json())),
             Value::Seq(items) => {
                 let count = items.len();
                 let items: Vec<ValueTemplate> =
@@ -78,12 +78,7 @@ impl Decoder {
                 (items.len() == count).then(|| fold_list(items))
             }
             Value::Map(entries) => {
-                let items: Vec<(String, ValueTemplate)> = entries
-                    .iter()
-                    .filter_map(|(own, item)| {
-                        Some((own.text.clone(), self.value_template(item, secrets)?))
-                    })
-                    .collect();
+                let items = self.values(entries, secrets);
                 (items.len() == entries.len()).then(|| fold_map(items))
             }
         }
@@ -109,20 +104,26 @@ impl Decoder {
     }
 
     /// A map of values with placeholders, in order.
-    pub(crate) fn value_map(
-        &mut self,
-        node: &Node,
-        key: &str,
-        secrets: Secrets,
-    ) -> Vec<(String, ValueTemplate)> {
+    pub(crate) fn value_map(&mut self, node: &Node, key: &str, secrets: Secrets) -> ValueMap {
         let Some(entries) = node.as_map() else {
             self.wrong_type(node, key, "a map");
-            return Vec::new();
+            return Box::default();
         };
-        entries
-            .iter()
-            .filter_map(|(own, item)| Some((own.text.clone(), self.value_template(item, secrets)?)))
-            .collect()
+        self.values(entries, secrets).into()
+    }
+
+    fn values(
+        &mut self,
+        entries: &[(Key, Node)],
+        secrets: Secrets,
+    ) -> Vec<(Box<str>, ValueTemplate)> {
+        let mut values = Vec::with_capacity(entries.len());
+        for (own, item) in entries {
+            values.extend(
+                self.value_template(item, secrets).map(|item| (own.text.as_str().into(), item)),
+            );
+        }
+        values
     }
 
     /// A condition.
@@ -138,7 +139,7 @@ impl Decoder {
         };
         match Expression::parse(source, node.origin(), &self.names, self.style) {
             Ok(expression) => {
-                self.refuse_secrets(expression.references(), Secrets::Refused);
+                self.refuse_secrets(expression.references().iter(), Secrets::Refused);
                 Some(expression)
             }
             Err(found) => {
@@ -178,7 +179,11 @@ impl Decoder {
         }
     }
 
-    fn refuse_secrets(&mut self, references: &[Reference], secrets: Secrets) {
+    fn refuse_secrets<'r>(
+        &mut self,
+        references: impl Iterator<Item = &'r Reference>,
+        secrets: Secrets,
+    ) {
         if secrets == Secrets::Allowed {
             return;
         }
@@ -207,22 +212,22 @@ impl Decoder {
 
 fn fold_list(items: Vec<ValueTemplate>) -> ValueTemplate {
     if !items.iter().all(|item| matches!(item, ValueTemplate::Literal(_))) {
-        return ValueTemplate::List(items);
+        return ValueTemplate::List(items.into());
     }
-    ValueTemplate::Literal(Json::Array(items.into_iter().map(literal).collect()))
+    ValueTemplate::literal(Json::Array(items.into_iter().map(literal).collect()))
 }
 
-fn fold_map(items: Vec<(String, ValueTemplate)>) -> ValueTemplate {
+fn fold_map(items: Vec<(Box<str>, ValueTemplate)>) -> ValueTemplate {
     if !items.iter().all(|(_, item)| matches!(item, ValueTemplate::Literal(_))) {
-        return ValueTemplate::Map(items);
+        return ValueTemplate::Map(items.into());
     }
-    let map = items.into_iter().map(|(key, item)| (key, literal(item))).collect::<JsonMap>();
-    ValueTemplate::Literal(Json::Object(map))
+    let map = items.into_iter().map(|(key, item)| (key.into(), literal(item))).collect::<JsonMap>();
+    ValueTemplate::literal(Json::Object(map))
 }
 
 fn literal(template: ValueTemplate) -> Json {
     match template {
-        ValueTemplate::Literal(value) => value,
+        ValueTemplate::Literal(value) => *value,
         _ => Json::Null,
     }
 }

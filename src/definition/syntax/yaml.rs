@@ -169,12 +169,14 @@ impl<'t> Builder<'t> {
     fn end(&mut self, bytes: Bytes) -> Step {
         let Some(frame) = self.open.pop() else { return Ok(()) };
         let (value, first) = match frame.content {
-            Content::Seq(items) => {
+            Content::Seq(mut items) => {
+                items.shrink_to_fit();
                 let first = items.first().map(|item| item.span);
                 (Value::Seq(items), first)
             }
             Content::Map { broken: true, .. } => (Value::Invalid, None),
-            Content::Map { entries, .. } => {
+            Content::Map { mut entries, .. } => {
+                entries.shrink_to_fit();
                 let first = entries.first().map(|(key, _)| key.span);
                 (Value::Map(entries), first)
             }

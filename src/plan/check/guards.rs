@@ -138,7 +138,7 @@ fn guarded_beside(read: &Read<'_>, all: &[Read<'_>]) -> bool {
         other.text == read.text
             && other.step == read.step
             && other.reference.guarded
-            && read.reference.path.starts_with(&other.reference.path)
+            && read.reference.path().starts_with(&other.reference.path())
     })
 }
 
@@ -151,7 +151,7 @@ fn problem(
 ) -> Diagnostic {
     let id = &read.step;
     let who = reader.map_or_else(|| "`outputs`".to_owned(), |step| format!("`{}`", step.step.id));
-    let path = read.reference.path.join(".");
+    let path = read.reference.path().join(".");
     // In a template, a `-` would subtract.
     let root = id.as_str().replace('-', "_");
     let (message, caption) = match gap {

@@ -23,26 +23,23 @@ enum Output<'a> {
 /// described is a warning, one for each step that is read.
 pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let mut unsaid: BTreeSet<StepIx> = BTreeSet::new();
-    let mut told: BTreeSet<(StepIx, &[String])> = BTreeSet::new();
+    let mut told: BTreeSet<(StepIx, Vec<&str>)> = BTreeSet::new();
     let mut problems = Vec::new();
     for read in subject.reads.iter().flatten().chain(&subject.outputs) {
         let Some(target) = subject.plan.find(read.step.as_str()) else { continue };
         let step = subject.plan.step(target);
-        let Some(("output", path)) =
-            read.reference.path.split_first().map(|(f, p)| (f.as_str(), p))
-        else {
-            continue;
-        };
+        let path = read.reference.path();
+        let ["output", path @ ..] = path.as_slice() else { continue };
         let Some(first) = path.first() else { continue };
         match output_of(step) {
-            Output::Unsaid if first != "summary" && !read.reference.guarded => {
+            Output::Unsaid if *first != "summary" && !read.reference.guarded => {
                 if unsaid.insert(target) {
                     problems.push(undescribed(step, read, first));
                 }
             }
             output => {
                 if let Some(lacking) = missing(&output, path)
-                    && told.insert((target, &path[..=lacking.at]))
+                    && told.insert((target, path[..=lacking.at].to_vec()))
                 {
                     problems.push(no_such_key(step, read, path, &output, lacking));
                 }
@@ -66,7 +63,7 @@ fn output_of(step: &PlanStep) -> Output<'_> {
         _ if own.is_some() => own.map_or(Output::Open, |schema| held(schema, false)),
         StepKind::Run { parse: OutputParse::Text, .. } => Output::Text,
         StepKind::Http(_) => Output::Keys(vec!["status", "headers", "body"]),
-        StepKind::Set(values) => Output::Keys(values.iter().map(|(key, _)| key.as_str()).collect()),
+        StepKind::Set(values) => Output::Keys(values.iter().map(|(key, _)| &**key).collect()),
         StepKind::Gate(_) => Output::Keys(vec!["verdict", "checks"]),
         StepKind::Run { .. } | StepKind::Tool { .. } | StepKind::NotYet(_) => Output::Open,
     }
@@ -78,10 +75,10 @@ struct Lacking<'a> {
     known: Vec<&'a str>,
 }
 
-fn missing<'a>(output: &Output<'a>, path: &[String]) -> Option<Lacking<'a>> {
+fn missing<'a>(output: &Output<'a>, path: &[&str]) -> Option<Lacking<'a>> {
     match output {
         Output::Text => Some(Lacking { at: 0, known: Vec::new() }),
-        Output::Keys(known) if !known.contains(&path[0].as_str()) => {
+        Output::Keys(known) if !known.contains(&path[0]) => {
             Some(Lacking { at: 0, known: known.clone() })
         }
         Output::Schema { summary: true, .. } if path[0] == "summary" => None,
@@ -90,8 +87,7 @@ fn missing<'a>(output: &Output<'a>, path: &[String]) -> Option<Lacking<'a>> {
     }
 }
 
-fn missing_in<'a>(schema: &'a Schema, path: &[String]) -> Option<Lacking<'a>> {
-    let path: Vec<&str> = path.iter().map(String::as_str).collect();
+fn missing_in<'a>(schema: &'a Schema, path: &[&str]) -> Option<Lacking<'a>> {
     let at = (0..path.len()).find(|&at| schema.property(&path[..=at]) == Property::Unknown)?;
     Some(Lacking { at, known: if at == 0 { schema.keys() } else { Vec::new() } })
 }
@@ -99,11 +95,11 @@ fn missing_in<'a>(schema: &'a Schema, path: &[String]) -> Option<Lacking<'a>> {
 fn no_such_key(
     step: &PlanStep,
     read: &Read<'_>,
-    path: &[String],
+    path: &[&str],
     output: &Output<'_>,
     lacking: Lacking<'_>,
 ) -> Diagnostic {
-    let name = &path[lacking.at];
+    let name = path[lacking.at];
     let parent = path[..lacking.at]
         .iter()
         .fold(format!("{}.output", read.step), |text, key| format!("{text}.{key}"));

@@ -38,12 +38,14 @@ pub(super) fn kind_and_worker(step: &PlanStep) -> String {
 
 /// What a `forEach` goes over: `plan.output.files`, or how many items it lists.
 pub(super) fn items(items: &ValueTemplate) -> String {
-    match (items.references().first(), items) {
+    let literal = match items {
+        ValueTemplate::Literal(value) => value.as_array(),
+        _ => None,
+    };
+    match (items.references().first(), literal) {
         (Some(reference), _) => path(reference),
-        (None, ValueTemplate::Literal(crate::value::Json::Array(list))) => {
-            format!("{} items", list.len())
-        }
-        (None, _) => "a list".to_owned(),
+        (None, Some(list)) => format!("{} items", list.len()),
+        (None, None) => "a list".to_owned(),
     }
 }
 
@@ -59,5 +61,5 @@ fn path(reference: &Reference) -> String {
         Root::Index => "index".to_owned(),
         Root::Loop => "loop".to_owned(),
     };
-    reference.path.iter().fold(root, |text, key| format!("{text}.{key}"))
+    reference.path().iter().fold(root, |text, key| format!("{text}.{key}"))
 }

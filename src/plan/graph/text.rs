@@ -22,7 +22,7 @@ pub fn text(plan: &Plan) -> String {
         }
     }
     if !playbook.outputs.is_empty() {
-        let names: Vec<&str> = playbook.outputs.iter().map(|(name, _)| name.as_str()).collect();
+        let names: Vec<&str> = playbook.outputs.iter().map(|(name, _)| &**name).collect();
         let _ = writeln!(out, "\noutputs  {}", one_line(&names.join(", "), 200));
     }
     out

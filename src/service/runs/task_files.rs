@@ -15,9 +15,9 @@ pub(in crate::service) fn read_task_files(
         else {
             continue;
         };
-        match std::fs::read_to_string(root.join(path)) {
+        match std::fs::read_to_string(root.join(&**path)) {
             Ok(text) => {
-                texts.insert(path.clone(), Json::String(text));
+                texts.insert(path.to_string(), Json::String(text));
             }
             Err(error) => {
                 let message = format!("`taskFile: {path}` cannot be read: {error}");

@@ -145,7 +145,9 @@ fn a_specialist_step_keeps_what_its_gate_says() {
         matches!(&verify.checks[1], Check::File { min_count: 2, count: Some(count), .. } if count.min == 4)
     );
     let Some(ValueTemplate::Map(input)) = &work.input else { panic!("{:?}", work.input) };
-    assert!(matches!(&input[1].1, ValueTemplate::Literal(text) if text == "{{not}} a placeholder"));
+    assert!(
+        matches!(&input[1].1, ValueTemplate::Literal(text) if **text == "{{not}} a placeholder")
+    );
 }
 
 #[test]
@@ -190,7 +192,7 @@ fn defaults_give_what_a_step_does_not_say_and_what_belongs_to_its_kind() {
     );
     assert!(matches!(&found.steps[1].kind, StepKind::Run { parse: OutputParse::Json, .. }));
     assert!(
-        matches!(&found.steps[2].kind, StepKind::Specialist { task: Some(TaskText::File { path, .. }), .. } if path == "tasks/c.md")
+        matches!(&found.steps[2].kind, StepKind::Specialist { task: Some(TaskText::File { path, .. }), .. } if **path == *"tasks/c.md")
     );
     assert_eq!((found.steps[0].run_if, found.steps[2].run_if), (RunIf::AllDone, RunIf::NoneFailed));
 }
@@ -201,9 +203,9 @@ fn keys_of_users_are_left_alone() {
         "  - id: a\n    set: {snake_case: 1, camelCase: 2, \"with space\": 3, \"on\": 4, yes: no}\n",
     ));
     let StepKind::Set(values) = &found.steps[0].kind else { panic!() };
-    let keys: Vec<&str> = values.iter().map(|(key, _)| key.as_str()).collect();
+    let keys: Vec<&str> = values.iter().map(|(key, _)| &**key).collect();
     assert_eq!(keys, ["snake_case", "camelCase", "with space", "on", "yes"]);
-    assert!(matches!(&values[4].1, ValueTemplate::Literal(no) if *no == json!("no")));
+    assert!(matches!(&values[4].1, ValueTemplate::Literal(no) if **no == json!("no")));
 }
 
 #[test]

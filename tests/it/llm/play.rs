@@ -100,11 +100,11 @@ async fn a_turn_says_calls_and_hands_in() {
         calls: vec![
             ScriptCall {
                 tool: "fs:write".into(),
-                args: ValueTemplate::Literal(json!({"path": "a"})),
+                args: ValueTemplate::literal(json!({"path": "a"})),
             },
-            ScriptCall { tool: "no:such".into(), args: ValueTemplate::Literal(Json::Null) },
+            ScriptCall { tool: "no:such".into(), args: ValueTemplate::literal(Json::Null) },
         ],
-        output: Some(ValueTemplate::Literal(json!({"summary": "done"}))),
+        output: Some(ValueTemplate::literal(json!({"summary": "done"}))),
         usage: Some((900, 120)),
         ..ScriptTurn::default()
     };
@@ -172,7 +172,7 @@ fn a_script_stands_for_every_model() {
 async fn a_recording_says_what_was_said() {
     let call = |tool: &str, args: Json| ScriptCall {
         tool: tool.into(),
-        args: ValueTemplate::Literal(args),
+        args: ValueTemplate::literal(args),
     };
     let first = ScriptTurn {
         calls: vec![call("fs:write", json!({"path": "a", "content": "#!/bin/sh\necho {{ x }}\n"}))],
@@ -236,7 +236,8 @@ async fn placeholders_are_filled_from_the_parameters() {
     let source = Sources::default().add("s.yml", "x");
     let origin = Origin { span: Span::new(source, 0, 1), verbatim: None };
     let text = |text: &str| Template::parse(text, origin, &names, Style::Playbook).unwrap();
-    let map = |text: Template| ValueTemplate::Map(vec![("path".into(), ValueTemplate::Text(text))]);
+    let map =
+        |text: Template| ValueTemplate::Map([("path".into(), ValueTemplate::Text(text))].into());
     let call = |template: &str| ScriptCall { tool: "fs:write".into(), args: map(text(template)) };
     let calls = vec![call("src/{{ params.name }}.sh"), call("{{ name }}")];
     let turn =

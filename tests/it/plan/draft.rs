@@ -28,7 +28,7 @@ pub(super) fn draft(text: &str) -> Draft {
     let (mut main, mut finally, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
     for line in text.lines().filter(|line| !line.is_empty()) {
         if let Some(value) = line.strip_prefix("outputs ") {
-            outputs.push(("result".to_owned(), reader.value(value)));
+            outputs.push(("result".into(), reader.value(value)));
             continue;
         }
         let step = reader.step(line);
@@ -38,7 +38,7 @@ pub(super) fn draft(text: &str) -> Draft {
         }
     }
     let mut book = Arc::unwrap_or_clone(playbook(main, finally));
-    book.outputs = outputs;
+    book.outputs = outputs.into();
     let (plan, problems) = Plan::build(&Arc::new(book), &catalog());
     Draft { plan, problems, sources }
 }
@@ -71,7 +71,10 @@ pub(super) fn check(text: &str, expected: &str) {
 }
 
 fn names(text: &str) -> Names {
-    let ids = text.lines().filter_map(|line| line.split_once(':')).map(|(id, _)| id.to_owned());
+    let ids = text
+        .lines()
+        .filter_map(|line| line.split_once(':'))
+        .filter_map(|(id, _)| StepId::new(id).ok());
     Names { steps: ids.collect(), item: Some("item".to_owned()), ..Names::default() }
 }
 
@@ -116,19 +119,19 @@ impl Reader<'_> {
         let (kind, rest) = text.split_once(' ').unwrap_or((text, ""));
         let run = |parse| StepKind::Run { command: RunCommand::Shell("true".to_owned()), parse };
         match kind {
-            "set" => StepKind::Set(Vec::new()),
+            "set" => StepKind::Set(Box::default()),
             "run" => run(OutputParse::Text),
             "json" => run(OutputParse::Json),
             "gate" => StepKind::Gate(vec![Check::Expr(self.expression(rest))]),
             "tool" => StepKind::Tool { tool: ToolName::new(rest).unwrap(), span: self.span(rest) },
-            "http" => StepKind::Http(HttpStep {
+            "http" => StepKind::Http(Box::new(HttpStep {
                 method: "GET".to_owned(),
                 url: Template::literal("https://example.org"),
                 headers: Vec::new(),
-                query: Vec::new(),
+                query: Box::default(),
                 body: None,
                 expect: Vec::new(),
-            }),
+            })),
             "agent" => StepKind::Specialist {
                 specialist: SpecialistId::new(rest).unwrap(),
                 span: self.span(rest),
@@ -146,15 +149,15 @@ impl Reader<'_> {
                 .extend(rest.split(' ').map(|id| (StepId::new(id).unwrap(), self.span(id)))),
             "if" => step.condition = Some(self.expression(rest)),
             "read" => step.input = Some(self.value(rest)),
-            "verify" => step.verify = Some(verify(Check::Expr(self.expression(rest)))),
+            "verify" => step.verify = Some(Box::new(verify(Check::Expr(self.expression(rest))))),
             "each" => {
-                step.for_each = Some(ForEach {
+                step.for_each = Some(Box::new(ForEach {
                     items: self.value(rest),
                     name: "item".to_owned(),
                     key: None,
                     max_parallel: None,
                     on_item_error: OnError::Fail,
-                });
+                }));
             }
             "join" => step.run_if = join(rest),
             "tolerated" => step.on_error = OnError::Continue,

@@ -167,12 +167,12 @@ impl Spec {
         self.ends.get(item).and_then(|ends| ends.get(entry)).copied().unwrap_or(End::WELL)
     }
 
-    fn step(&self, ids: &BTreeSet<String>) -> Step {
+    fn step(&self, ids: &BTreeSet<StepId>) -> Step {
         let id = |text: &str| StepId::new(text).unwrap();
         let mut made = step(&self.id);
         made.phase = if self.finally { StepPhase::Finally } else { StepPhase::Main };
         made.kind = match self.kind {
-            Kind::Set => StepKind::Set(Vec::new()),
+            Kind::Set => StepKind::Set(Box::default()),
             Kind::Run => StepKind::Run {
                 command: RunCommand::Argv(Vec::new()),
                 parse: OutputParse::default(),
@@ -193,30 +193,36 @@ impl Spec {
         made.condition = (!texts.is_empty()).then(|| condition(&texts.join(" or "), ids));
         made.run_if = self.run_if;
         made.on_error = if self.tolerated { OnError::Continue } else { OnError::Fail };
-        made.retry = self.retry.map(|(max, on)| RetryPolicy {
-            max,
-            on: vec![on],
-            backoff: Backoff::Exponential,
-            initial: Duration::from_millis(10),
-            max_delay: Duration::from_secs(1),
+        made.retry = self.retry.map(|(max, on)| {
+            Box::new(RetryPolicy {
+                max,
+                on: vec![on],
+                backoff: Backoff::Exponential,
+                initial: Duration::from_millis(10),
+                max_delay: Duration::from_secs(1),
+            })
         });
         made.max_attempts = self.max_attempts;
         made.retry_safe = self.retry_safe;
         made.workspace = self.exclusive.then_some(WorkspaceMode::Exclusive);
-        made.verify = self.gate.map(|gate| Verify {
-            claims: ClaimPolicy::None,
-            expect_changes: None,
-            checks: vec![Check::Expr(condition("true", ids))],
-            on_failed: gate.on_failed,
-            on_inconclusive: gate.on_inconclusive,
-            max_reworks: gate.max_reworks,
+        made.verify = self.gate.map(|gate| {
+            Box::new(Verify {
+                claims: ClaimPolicy::None,
+                expect_changes: None,
+                checks: vec![Check::Expr(condition("true", ids))],
+                on_failed: gate.on_failed,
+                on_inconclusive: gate.on_inconclusive,
+                max_reworks: gate.max_reworks,
+            })
         });
-        made.for_each = self.for_each.map(|each| ForEach {
-            items: ValueTemplate::Literal(Json::Array(Vec::new())),
-            name: "item".into(),
-            key: None,
-            max_parallel: each.max_parallel,
-            on_item_error: if each.tolerates { OnError::Continue } else { OnError::Fail },
+        made.for_each = self.for_each.map(|each| {
+            Box::new(ForEach {
+                items: ValueTemplate::literal(Json::Array(Vec::new())),
+                name: "item".into(),
+                key: None,
+                max_parallel: each.max_parallel,
+                on_item_error: if each.tolerates { OnError::Continue } else { OnError::Fail },
+            })
         });
         made
     }
@@ -224,7 +230,8 @@ impl Spec {
 
 impl Case {
     pub(super) fn plan(&self) -> Plan {
-        let ids: BTreeSet<String> = self.steps.iter().map(|spec| spec.id.clone()).collect();
+        let ids: BTreeSet<StepId> =
+            self.steps.iter().map(|spec| StepId::new(&spec.id).unwrap()).collect();
         let made = |finally: bool| {
             let chosen = self.steps.iter().filter(|spec| spec.finally == finally);
             chosen.map(|spec| spec.step(&ids)).collect::<Vec<_>>()

@@ -14,7 +14,7 @@ pub(crate) fn step(id: &str) -> Step {
     Step {
         id: StepId::new(id).unwrap(),
         name: None,
-        kind: StepKind::Set(Vec::new()),
+        kind: StepKind::Set(Box::default()),
         phase: StepPhase::Main,
         depends_on: Vec::new(),
         condition: None,
@@ -47,7 +47,7 @@ pub(crate) fn playbook(steps: Vec<Step>, finally: Vec<Step>) -> Arc<Playbook> {
         params: Vec::new(),
         steps: steps.into_iter().map(Arc::new).collect(),
         finally: finally.into_iter().map(Arc::new).collect(),
-        outputs: Vec::new(),
+        outputs: Box::default(),
         env: Vec::new(),
         limits: Limits::default(),
         order: Order::Graph,
@@ -63,7 +63,7 @@ pub(crate) fn plan(playbook: Arc<Playbook>) -> Plan {
     plan.unwrap_or_else(|| panic!("{problems:?}"))
 }
 
-pub(super) fn condition(source: &str, steps: &BTreeSet<String>) -> Expression {
+pub(super) fn condition(source: &str, steps: &BTreeSet<StepId>) -> Expression {
     let names = Names { steps: steps.clone(), ..Names::default() };
     let origin = Origin { span: SPAN, verbatim: None };
     Expression::parse(source, origin, &names, Style::Playbook).unwrap()

@@ -1,0 +1,71 @@
+use super::resolve::Segment;
+
+/// One literal key of a path, where it is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KeyRef<'k> {
+    /// `.name` or `['name']`.
+    Name(&'k str),
+    /// `[0]`, `.0` or `[-1]`, from the end.
+    Index(i64),
+}
+
+/// The literal keys of a path. Large plans hold very many, nearly all of them plain names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Keys {
+    /// Names with dots between them.
+    Plain(Box<str>),
+    /// Where one of them is an index, is empty or has a dot.
+    Any(Box<[Key]>),
+}
+
+/// One literal key of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Key {
+    Name(Box<str>),
+    Index(i64),
+}
+
+impl Key {
+    pub(super) fn as_ref(&self) -> KeyRef<'_> {
+        match self {
+            Key::Name(name) => KeyRef::Name(name),
+            Key::Index(index) => KeyRef::Index(*index),
+        }
+    }
+}
+
+impl Keys {
+    /// The keys of some segments, after `first`.
+    pub(super) fn of(first: Option<&str>, segments: &[Segment]) -> Keys {
+        let keys = || first.map(KeyRef::Name).into_iter().chain(segments.iter().map(Segment::key));
+        let plain = |key: KeyRef<'_>| match key {
+            KeyRef::Name(name) => !name.is_empty() && !name.contains('.'),
+            KeyRef::Index(_) => false,
+        };
+        if !keys().all(plain) {
+            let own = |key| match key {
+                KeyRef::Name(name) => Key::Name(name.into()),
+                KeyRef::Index(index) => Key::Index(index),
+            };
+            return Keys::Any(keys().map(own).collect());
+        }
+        let mut text = String::new();
+        for key in keys() {
+            if let KeyRef::Name(name) = key {
+                text.push_str(if text.is_empty() { "" } else { "." });
+                text.push_str(name);
+            }
+        }
+        Keys::Plain(text.into())
+    }
+
+    /// Each, in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = KeyRef<'_>> {
+        let (plain, any): (&str, &[Key]) = match self {
+            Keys::Plain(text) => (text, &[]),
+            Keys::Any(keys) => ("", keys),
+        };
+        let plain = plain.split('.').filter(|name| !name.is_empty()).map(KeyRef::Name);
+        plain.chain(any.iter().map(Key::as_ref))
+    }
+}
