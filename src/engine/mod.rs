@@ -2,7 +2,8 @@
 //!
 //! The dispatcher is the sole owner of the state. Everything else (attempts, gates, people, timers)
 //! talks to it through messages. A tick takes in what has come, decides, appends all events at
-//! once, and only then performs effects: no effect precedes its event.
+//! once, and only then starts and stops attempts, gates and timers: nothing that others can see
+//! precedes its event. What only computes (conditions, items, outputs) is answered in between.
 
 mod attempts;
 mod dispatcher;

@@ -1,4 +1,4 @@
-//! Effects that reach outside: attempts, gates, timers, cancellations.
+//! Effects that wait for their events to be stored: attempts, gates, timers, cancellations, leaving.
 
 use super::attempts::{self, Line};
 use super::dispatcher::Dispatcher;

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 /// outermost first, where a step of one `kb` runs another.
 pub(super) const MARKER: &str = "KB_SPAWN";
 
-/// Marks a guardian, which is not what it guards.
+/// Marks a guardian or keeper, which is not what it guards or keeps.
 pub(super) const GUARDIAN_MARKER: &str = "KB_GUARDIAN";
 
 /// Where the system's own tools are, whatever `kb`'s environment says.

@@ -113,7 +113,7 @@ fn belongs(pid: u32, status: &Status, group: u32, token: &str, alone: bool) -> b
     let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     match (value_of(MARKER, &environment), value_of(GUARDIAN_MARKER, &environment)) {
         (Some(tokens), _) => tokens.split(|byte| *byte == b',').any(|own| own == token.as_bytes()),
-        // The guardian of another `kb` that this program had started; it ends by itself.
+        // Guardian or keeper of another `kb` that this program had started; it ends by itself.
         (None, Some(_)) => false,
         (None, None) => alone,
     }

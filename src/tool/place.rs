@@ -227,8 +227,9 @@ impl Place {
         }
     }
 
-    /// The same with a file that has no name until it is whole, so that a kill leaves nothing; `None`
-    /// where the file system has no such thing.
+    /// The same with a file that has no name until it is whole, so that a kill leaves no half of one;
+    /// `None` where the file system has no such thing. Only a file that replaces another has a name
+    /// beside it for the moment before it takes its place, and a kill just then leaves it there.
     fn write_nameless(
         &self,
         folder: &OwnedFd,

@@ -55,9 +55,10 @@ impl ProcessTrace {
     }
 }
 
-/// The digest of every variable that it starts with, secrets as their masks, so that the digest is
-/// no way to find one. What says which attempt it is (`KB_…`) is left out: the same work in the
-/// same environment has the same digest.
+/// The digest of the variables that it is given, secrets as their masks, so that the digest is no
+/// way to find one. What says which attempt it is (`KB_…`) is left out, and what the supervisor adds
+/// (the private `TMPDIR`) is not among them: the same work in the same environment has the same
+/// digest.
 fn environment(spawn: &Spawn, toolbox: &Toolbox) -> Digest {
     let base = toolbox.supervisor().base().iter();
     let own = spawn.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
