@@ -32,6 +32,12 @@ impl Showing {
             _ => Display::Auto,
         }
     }
+
+    /// Says what came of a command that left the run to its holder: beside the events of `--json`,
+    /// of which there are none then.
+    pub(super) fn told(self, text: &str, terminal: &mut Terminal) -> std::io::Result<()> {
+        if self.json { terminal.err(text) } else { terminal.out(text) }
+    }
 }
 
 /// How often a live display is drawn anew.

@@ -10,6 +10,7 @@ use crate::llm::{
     Asker, ChatRequest, GenaiProvider, Message, ModelProvider, TierReport, Tiers, local_servers,
 };
 use crate::process::{BaseEnvironment, Supervisor};
+use crate::value::counted;
 use serde::Serialize;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -77,9 +78,9 @@ pub async fn doctor(project: Result<Project, ServiceError>, call: bool) -> Vec<F
 
 fn definitions(project: &Project) -> Finding {
     let root = project.place.root.display();
-    let (playbooks, specialists) =
-        (project.catalog.playbooks.len(), project.catalog.specialists.len());
-    let have = format!("{root}: {playbooks} playbooks, {specialists} specialists");
+    let playbooks = counted(project.catalog.playbooks.len(), "playbook");
+    let specialists = counted(project.catalog.specialists.len(), "specialist");
+    let have = format!("{root}: {playbooks}, {specialists}");
     let count = |severity| {
         move |report: &super::Report| {
             report.diagnostics.iter().filter(|d| d.severity == severity).count()
@@ -89,12 +90,12 @@ fn definitions(project: &Project) -> Finding {
     match validate_playbooks(project, &[]) {
         Err(error) => Finding::new(Level::Error, "project", error.to_string()),
         Ok(report) if report.has_errors() => {
-            let n = count(Severity::Error)(&report);
-            Finding::new(Level::Error, "project", format!("{have}, {n} errors")).help(help)
+            let errors = counted(count(Severity::Error)(&report), "error");
+            Finding::new(Level::Error, "project", format!("{have}, {errors}")).help(help)
         }
         Ok(report) if report.has_warnings() => {
-            let n = count(Severity::Warning)(&report);
-            Finding::new(Level::Warning, "project", format!("{have}, {n} warnings")).help(help)
+            let warnings = counted(count(Severity::Warning)(&report), "warning");
+            Finding::new(Level::Warning, "project", format!("{have}, {warnings}")).help(help)
         }
         Ok(_) => Finding::new(Level::Ok, "project", have),
     }
@@ -121,7 +122,9 @@ fn journal(project: &Project) -> Finding {
         journal.check_room().map(|()| rows)
     });
     match listed {
-        Ok(rows) => Finding::new(Level::Ok, "journal", format!("opens, {} runs", rows.len())),
+        Ok(rows) => {
+            Finding::new(Level::Ok, "journal", format!("opens, {}", counted(rows.len(), "run")))
+        }
         Err(error) => {
             let error = ServiceError::from(error);
             let finding = Finding::new(Level::Error, "journal", error.to_string());

@@ -4,6 +4,7 @@
 //! Pure: no clock, no environment, no files. Everything here is checked at construction, so that a
 //! value of one of these types needs no second look.
 
+mod counted;
 mod dangerous_variable;
 mod digest;
 mod duration;
@@ -16,6 +17,7 @@ mod outcome;
 mod timestamp;
 mod usage;
 
+pub use counted::counted;
 pub use dangerous_variable::is_dangerous_variable;
 pub use digest::{Digest, Hasher};
 pub use duration::{DurationError, format_duration, parse_duration};

@@ -2,6 +2,7 @@ use super::ask::{SeenFile, Unseen};
 use super::gate::FileCriterion;
 use super::reconcile::Finding;
 use super::recorded::Recorded;
+use crate::value::counted;
 
 /// The verdict over the files that a pattern names.
 pub(super) fn files(
@@ -43,7 +44,9 @@ fn presence(
     }
     Some(Finding::failed(match (found, criterion.min_count) {
         (0, 1) => format!("`{pattern}` matches no file"),
-        (_, least) => format!("`{pattern}` matches {}, and {least} are needed", counted(found)),
+        (_, least) => {
+            format!("`{pattern}` matches {}, and {least} are needed", counted(found, "file"))
+        }
     }))
 }
 
@@ -59,7 +62,7 @@ fn occurrences(
         return Some(Finding::inconclusive(format!("`{sought}` could not be counted in `{path}`")));
     }
     let total: u64 = files.iter().filter_map(|file| file.occurrences).sum();
-    let found = format!("`{sought}` occurs {total} times in {}", counted(files.len()));
+    let found = format!("`{sought}` occurs {total} times in {}", counted(files.len(), "file"));
     match count.max {
         _ if total < u64::from(count.min) => {
             Some(Finding::failed(format!("{found}, and {} are needed", count.min)))
@@ -91,12 +94,5 @@ fn changes(
             "no change to `{}` was recorded, but {gap}",
             criterion.pattern
         ))),
-    }
-}
-
-fn counted(files: usize) -> String {
-    match files {
-        1 => "1 file".to_owned(),
-        n => format!("{n} files"),
     }
 }

@@ -324,6 +324,17 @@ fn doctor_says_what_is_missing_and_the_mend() {
 }
 
 #[test]
+fn doctor_counts_as_people_do() {
+    let scratch = Scratch::new(&[(
+        "playbooks/p.yml",
+        "schema: kb.playbook/1\nid: p\nsteps: [{id: a, run: 'true'}]\n",
+    )]);
+    scratch.kb(&["doctor"]).says(&[": 1 playbook, 0 specialists\n", "opens, 0 runs"]);
+    scratch.kb(&["playbook", "run", "p"]).code(0);
+    scratch.kb(&["doctor"]).says(&["opens, 1 run\n"]);
+}
+
+#[test]
 fn doctor_finds_a_state_folder_that_cannot_be_written() {
     let scratch = hello();
     let said = scratch

@@ -377,6 +377,16 @@ fn waits_for_a_person() -> Scratch {
 }
 
 #[test]
+fn an_answer_shows_the_run_that_goes_on_as_events_too() {
+    let scratch = waits_for_a_person();
+    let events = scratch.kb(&["run", "approve", "@last", "--json"]).code(0).events();
+    let kinds: Vec<&str> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
+    assert!(kinds.contains(&"ask:answered") && kinds.ends_with(&["run:end"]), "{kinds:?}");
+    let late = scratch.kb(&["run", "cancel", "@last", "--json"]).code(0);
+    assert!(late.out.is_empty() && late.err.contains("has succeeded already"), "{late:?}");
+}
+
+#[test]
 fn what_waits_for_a_person_can_be_refused() {
     let scratch = waits_for_a_person();
     scratch.kb(&["run", "approve", "@last", "--deny"]).code(1).says(&["KB0554"]);

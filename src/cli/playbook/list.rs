@@ -1,7 +1,8 @@
-use crate::cli::render::{diagnostics, table};
+use crate::cli::render::table;
 use crate::cli::terminal::{DIM, Terminal, paint};
 use crate::cli::{CliResult, Exit};
 use crate::service;
+use crate::value::counted;
 
 /// List the playbooks and workflows of this project
 #[derive(Debug, clap::Args)]
@@ -29,7 +30,7 @@ pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
     }
     let broken = project.broken_files();
     for file in &broken {
-        let text = format!("{} has {}\n", file.path, diagnostics::count(file.errors, "error"));
+        let text = format!("{} has {}\n", file.path, counted(file.errors, "error"));
         terminal.err(&paint(DIM, &text))?;
     }
     if !broken.is_empty() {

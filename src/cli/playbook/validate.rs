@@ -2,6 +2,7 @@ use crate::cli::render::diagnostics;
 use crate::cli::terminal::{GOOD, Terminal, paint};
 use crate::cli::{CliResult, Exit};
 use crate::service;
+use crate::value::counted;
 
 /// Check definitions: all problems of all files at once
 ///
@@ -30,7 +31,7 @@ pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
     } else {
         diagnostics::print(&report.diagnostics, &report.sources, terminal)?;
         if !bad {
-            let what = diagnostics::count(report.checked, "definition");
+            let what = counted(report.checked, "definition");
             terminal.out(&format!("{} {what}\n", paint(GOOD, "valid:")))?;
         }
     }

@@ -35,9 +35,3 @@ pub(in crate::cli) fn print_warnings(
     }
     Ok(())
 }
-
-/// `1 error`, `2 errors`.
-pub(in crate::cli) fn count(n: usize, word: &str) -> String {
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{n} {word}{plural}")
-}

@@ -1,10 +1,9 @@
 //! A public event in words: one line, the same live, off a terminal and from the journal.
 
-use super::diagnostics::count;
 use super::quantity::{bytes, cost, time, tokens};
 use super::table::plain;
 use crate::cli::terminal::{DIM, ERROR, GOOD, HINT, TITLE, WARNING, paint};
-use crate::value::{Json, Timestamp, json_text};
+use crate::value::{Json, Timestamp, counted, json_text};
 use crate::wire::{Body, CheckLine, ErrorView, Event, FileChange};
 use anstyle::Style;
 
@@ -51,7 +50,7 @@ fn phrase(event: &Event) -> Option<String> {
         Body::ModelCall { model, usage, calls, .. } => {
             let asks = match calls {
                 0 => String::new(),
-                calls => format!(", asks for {}", count(*calls, "tool call")),
+                calls => format!(", asks for {}", counted(*calls, "tool call")),
             };
             format!("model {}: {}, {}{asks}", plain(model), tokens(usage), cost(usage))
         }
@@ -140,7 +139,7 @@ fn verdict_line(
     let why = match reason {
         Some(reason) => format!(": {}", plain(reason)),
         None if checks.is_empty() => ": nothing was claimed".to_owned(),
-        None => format!(", {}, confidence {confidence}", count(checks.len(), "check")),
+        None => format!(", {}, confidence {confidence}", counted(checks.len(), "check")),
     };
     let open: Vec<&CheckLine> = checks.iter().filter(|c| c.verdict != "passed").collect();
     let lines = open.iter().filter(|_| open.len() > 1).map(|check| aside(&check_text(check)));

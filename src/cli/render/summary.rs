@@ -1,11 +1,12 @@
 //! What is said when a run was left: how it stands, what it made, and the one command that goes on.
 
 use super::quantity::{spent, time};
+use super::status_style;
 use super::table::plain;
 use super::tally::{Failed, Tally, Unapproved};
-use super::{diagnostics, status_style};
 use crate::cli::terminal::{DIM, HINT, TITLE, WARNING, paint};
-use crate::value::{Json, json_text};
+
+use crate::value::{Json, counted, json_text};
 
 /// The summary of a run that stands at this status.
 pub(in crate::cli) fn text(program: &str, run: &str, status: &str, tally: &Tally) -> String {
@@ -30,8 +31,8 @@ pub(in crate::cli) fn text(program: &str, run: &str, status: &str, tally: &Tally
     out.extend(verdicts(tally));
     out.extend(files(tally));
     out.extend(spent(&tally.usage).map(|spent| {
-        let calls = diagnostics::count(tally.usage.model_calls as usize, "model call");
-        let tools = diagnostics::count(tally.usage.tool_calls as usize, "tool call");
+        let calls = counted(tally.usage.model_calls as usize, "model call");
+        let tools = counted(tally.usage.tool_calls as usize, "tool call");
         row("spent", &format!("{spent}, {calls}, {tools}"))
     }));
     out.extend(outputs(tally));

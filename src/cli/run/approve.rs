@@ -17,6 +17,8 @@ pub(in crate::cli) struct Args {
     /// Refuse: the step fails
     #[arg(long)]
     deny: bool,
+    #[command(flatten)]
+    showing: Showing,
 }
 
 pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
@@ -25,10 +27,10 @@ pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
     runtime::block_on(Workers::All, async {
         match runs::answer(place, &args.run, args.step.as_deref(), !args.deny, by)? {
             Answered::Told(run) => {
-                terminal.out(&format!("run {run} was told\n"))?;
+                args.showing.told(&format!("run {run} was told\n"), terminal)?;
                 Ok(Exit::Done)
             }
-            Answered::Ready(prepared) => drive(*prepared, Showing::default(), "kb", terminal).await,
+            Answered::Ready(prepared) => drive(*prepared, args.showing, "kb", terminal).await,
         }
     })?
 }

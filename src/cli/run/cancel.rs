@@ -12,19 +12,23 @@ use crate::service::runs::{self, Cancelled};
 pub(in crate::cli) struct Args {
     /// A run's id, the first letters of one, or @last
     run: String,
+    #[command(flatten)]
+    showing: Showing,
 }
 
 pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
     let place = service::place_here()?;
     runtime::block_on(Workers::All, async {
         match runs::cancel(place, &args.run, "kb run cancel")? {
-            Cancelled::Told(run) => terminal.out(&format!("run {run} was told to stop\n"))?,
+            Cancelled::Told(run) => {
+                args.showing.told(&format!("run {run} was told to stop\n"), terminal)?;
+            }
             Cancelled::AlreadyEnded(run, status) => {
-                terminal.out(&format!("run {run} has {status} already\n"))?;
+                args.showing.told(&format!("run {run} has {status} already\n"), terminal)?;
             }
             Cancelled::Ready(prepared) => {
                 // That the run ends as cancelled is what was asked for.
-                drive(*prepared, Showing::default(), "kb", terminal).await?;
+                drive(*prepared, args.showing, "kb", terminal).await?;
             }
         }
         Ok(Exit::Done)

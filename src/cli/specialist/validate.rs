@@ -2,6 +2,7 @@ use crate::cli::render::diagnostics;
 use crate::cli::terminal::{GOOD, Terminal, paint};
 use crate::cli::{CliResult, Exit};
 use crate::service;
+use crate::value::counted;
 
 /// Check specialists and agent profiles: all problems of all files at once
 ///
@@ -26,7 +27,7 @@ pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
     } else {
         diagnostics::print(&report.diagnostics, &report.sources, terminal)?;
         if !report.has_errors() {
-            let what = diagnostics::count(report.checked, "specialist");
+            let what = counted(report.checked, "specialist");
             terminal.out(&format!("{} {what}\n", paint(GOOD, "valid:")))?;
         }
     }
