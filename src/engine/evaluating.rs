@@ -21,7 +21,7 @@ impl Dispatcher {
             }
             Effect::Gather { instance, iteration } => {
                 let gathered = prepare::gather(&self.scope(None), *instance);
-                let output = gathered.map(|o| self.store_payload(o)).map_err(|e| self.masked(*e));
+                let output = gathered.map_err(|e| self.masked(*e));
                 Input::Gathered { instance: *instance, iteration: *iteration, output }
             }
             Effect::Conclude { iteration } => {

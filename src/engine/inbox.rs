@@ -46,7 +46,7 @@ impl Dispatcher {
     fn named(&self, name: Option<&str>) -> Vec<InstanceIx> {
         let state = &self.folded.state;
         let waits =
-            state.instances().filter(|(_, i)| i.status == StepStatus::Waiting && i.due.is_none());
+            state.instances().filter(|(_, i)| i.status == StepStatus::Waiting && i.due().is_none());
         waits
             .map(|(ix, _)| ix)
             .filter(|ix| {

@@ -1,5 +1,5 @@
 use crate::journal::{Journal, JournalError};
-use crate::run::{AttemptReport, Payload, Record};
+use crate::run::{AttemptReport, Kept, Payload, Record};
 use crate::value::{Digest, Json, limits, read_back};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Payloads {
     journal: Arc<dyn Journal>,
     recent: Arc<Mutex<Recent>>,
+    read: Arc<Mutex<Read>>,
     /// Why the journal could not be read or written, the first time.
     failed: Arc<Mutex<Option<JournalError>>>,
 }
@@ -18,10 +19,16 @@ type Recent = VecDeque<(Digest, Arc<Json>)>;
 
 const RECENT: usize = 4;
 
+/// What was read of the state, each in the place of its number.
+type Read = [Option<(Kept, Arc<Json>)>; READ];
+
+const READ: usize = 64;
+
 impl Payloads {
     /// Over this journal's blobs.
     pub fn new(journal: Arc<dyn Journal>) -> Self {
-        Payloads { journal, recent: Arc::default(), failed: Arc::default() }
+        let read = Arc::new(Mutex::new([const { None }; READ]));
+        Payloads { journal, recent: Arc::default(), read, failed: Arc::default() }
     }
 
     /// Whether the journal's disk has kept its values to itself. What was decided without them must
@@ -39,6 +46,44 @@ impl Payloads {
             failed.get_or_insert(error.clone());
         }
         result
+    }
+
+    /// The value of what the state has kept. Those that were read last are at hand: an output is read
+    /// by some steps, mostly one soon after the other.
+    pub fn read(&self, kept: &Kept) -> Result<Arc<Json>, JournalError> {
+        let place = kept.number() % READ;
+        let read = || self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, value)) = read()[place].as_ref().filter(|(known, _)| known.is(kept)) {
+            return Ok(value.clone());
+        }
+        let value = self.load(&kept.payload())?;
+        read()[place] = Some((kept.clone(), value.clone()));
+        Ok(value)
+    }
+
+    /// Adds the text of what the state has kept.
+    pub(super) fn write(&self, kept: &Kept, text: &mut String) -> Result<(), JournalError> {
+        match kept.inline_text() {
+            Some(own) => text.push_str(own),
+            None => text.push_str(&self.load(&kept.payload())?.to_string()),
+        }
+        Ok(())
+    }
+
+    /// The payload of a value by its text; a blob if it is large.
+    pub(super) fn store_text(&self, text: String) -> Result<Payload, JournalError> {
+        if text.len() > limits::INLINE_OUTPUT_BYTES {
+            return self.store_blob(&text);
+        }
+        let value: Json = read_back(&text).map_err(|why| {
+            JournalError::Damaged(format!("what was gathered is not JSON: {why}"))
+        })?;
+        Ok(Payload::inline(value))
+    }
+
+    fn store_blob(&self, text: &str) -> Result<Payload, JournalError> {
+        let digest = self.noted(self.journal.put_blob(text.as_bytes()))?;
+        Ok(Payload::Blob { digest, bytes: text.len() as u64 })
     }
 
     /// The value of a payload.
@@ -83,8 +128,7 @@ impl Payloads {
         if text.len() <= limits::INLINE_OUTPUT_BYTES {
             return Ok(payload);
         }
-        let digest = self.noted(self.journal.put_blob(text.as_bytes()))?;
-        Ok(Payload::Blob { digest, bytes: text.len() as u64 })
+        self.store_blob(&text)
     }
 
     /// The same record, its large values as blobs.

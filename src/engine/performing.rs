@@ -73,7 +73,7 @@ impl Dispatcher {
 
     fn verify(&mut self, ix: InstanceIx, attempt: u32, iteration: u32) {
         let output = self.folded.state.instance(ix).output.as_ref();
-        let output = output.map_or(Ok(Arc::new(Json::Null)), |p| self.payloads.load(p));
+        let output = output.map_or(Ok(Arc::new(Json::Null)), |kept| self.payloads.read(kept));
         let trace = self.folded.traces.get(&ix).cloned().unwrap_or_default();
         let gate = output
             .map_err(prepare::unreadable)

@@ -12,9 +12,9 @@ use crate::executor::GateRequest;
 use crate::expression::{EvalError, Reference, Root, Template, ValueTemplate};
 use crate::journal::JournalError;
 use crate::plan::{Plan, PlanStep};
-use crate::run::{Feedback, Found, InstanceIx, Payload, Record, StepStatus};
+use crate::run::{Feedback, Found, InstanceIx, Items, Payload, Record, StepStatus};
 use crate::value::{Failure, Json, JsonMap, OutcomeKind, json_text, limits};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -87,31 +87,47 @@ fn keys(
 }
 
 /// The output of a `forEach` step: its items' outputs in order, or a map by key; failed ones null.
-pub(super) fn gather(scope: &RunScope<'_>, ix: InstanceIx) -> Result<Json, EvalError> {
-    let Some(items) = &scope.state.instance(ix).items else { return Ok(Json::Null) };
-    let value = |ix: InstanceIx| -> Result<Json, EvalError> {
+/// Its text is made of theirs: the values of all items at once would be most of a run's memory.
+pub(super) fn gather(scope: &RunScope<'_>, ix: InstanceIx) -> Result<Payload, EvalError> {
+    let Some(items) = scope.state.instance(ix).items() else { return Ok(Json::Null.into()) };
+    let mut text = String::from(if items.keyed { "{" } else { "[" });
+    for (key, ix) in keyed(scope, items) {
+        if text.len() > 1 {
+            text.push(',');
+        }
+        if let Some(key) = key {
+            text.push_str(&format!("{}:", Json::from(key)));
+        }
         let instance = scope.state.instance(ix);
         match &instance.output {
             Some(output) if instance.status == StepStatus::Succeeded => {
-                let value = scope.payloads.load(output);
-                value.map(|v| (*v).clone()).map_err(unreadable)
+                scope.payloads.write(output, &mut text).map_err(unreadable)?;
             }
-            _ => Ok(Json::Null),
+            _ => text.push_str("null"),
         }
-    };
-    if !items.keyed {
-        return items.all().map(value).collect::<Result<_, _>>().map(Json::Array);
     }
-    let pairs = items.all().map(|ix| {
-        let key = scope
-            .state
-            .instance(ix)
-            .item
-            .as_ref()
-            .map_or(String::new(), |item| item.key.to_string());
-        Ok((key, value(ix)?))
-    });
-    pairs.collect::<Result<JsonMap, EvalError>>().map(Json::Object)
+    text.push(if items.keyed { '}' } else { ']' });
+    scope.payloads.store_text(text).map_err(unreadable)
+}
+
+/// Items in order, with their keys where the output is a map. Keys that were masked may be alike:
+/// then the last item has the place of the first.
+fn keyed(scope: &RunScope<'_>, items: &Items) -> Vec<(Option<String>, InstanceIx)> {
+    let mut places = BTreeMap::new();
+    let mut found: Vec<(Option<String>, InstanceIx)> = Vec::new();
+    for ix in items.all() {
+        let item = scope.state.instance(ix).item.as_ref();
+        let Some(key) = item.filter(|_| items.keyed).map(|item| item.key().into_owned()) else {
+            found.push((None, ix));
+            continue;
+        };
+        let place = *places.entry(key.clone()).or_insert(found.len());
+        match found.get_mut(place) {
+            Some((_, last)) => *last = ix,
+            None => found.push((Some(key), ix)),
+        }
+    }
+    found
 }
 
 /// A value that the journal holds and does not give back.

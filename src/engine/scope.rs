@@ -86,9 +86,9 @@ impl RunScope<'_> {
             return Some(item.clone());
         }
         let item = self.state.instance(self.instance?).item.as_ref()?;
-        let items = self.state.instance(item.parent).items.as_ref()?;
+        let items = self.state.instance(item.parent).items()?;
         let values = self.payloads.load(&items.values).ok()?;
-        Some((Arc::new(values.get(item.index as usize)?.clone()), item.index))
+        Some((Arc::new(values.get(item.index() as usize)?.clone()), item.index()))
     }
 
     fn run_field(&self, field: Option<&str>) -> Option<Arc<Json>> {
@@ -176,20 +176,20 @@ impl RunScope<'_> {
             return readable
                 .then_some(())
                 .and(instance.output.as_ref())
-                .and_then(|p| self.payloads.load(p).ok());
+                .and_then(|p| self.payloads.read(p).ok());
         }
         let value = match field {
             "status" => json!(instance.status),
             "error" => error_of(instance),
-            "verdict" => json!(instance.verification.as_ref().map(|v| v.verdict)),
-            "verdictDetails" => json!(instance.verification),
+            "verdict" => json!(instance.verification().map(|v| v.verdict)),
+            "verdictDetails" => json!(instance.verification()),
             "attempts" => json!(instance.attempt),
             "durationMs" => {
-                let ended = instance.ended_at?;
-                json!(ended.since(instance.started_at.unwrap_or(ended)).as_millis() as u64)
+                let ended = instance.ended_at()?;
+                json!(ended.since(instance.started_at().unwrap_or(ended)).as_millis() as u64)
             }
             "exitCode" | "stdout" | "stderr" => {
-                let streams = self.payloads.load(instance.streams.as_ref()?).ok()?;
+                let streams = self.payloads.read(instance.streams.as_ref()?).ok()?;
                 streams.get(field)?.clone()
             }
             "errors" => self.item_errors(ix)?,
@@ -199,13 +199,13 @@ impl RunScope<'_> {
     }
 
     fn item_errors(&self, ix: InstanceIx) -> Option<Json> {
-        let items = self.state.instance(ix).items.as_ref()?;
+        let items = self.state.instance(ix).items()?;
         let failed = items
             .all()
             .map(|ix| self.state.instance(ix))
             .filter(|i| i.status == StepStatus::Failed);
         let errors = failed.map(|instance| {
-            let key = instance.item.as_ref().map(|item| item.key.to_string());
+            let key = instance.item.as_ref().map(|item| item.key().into_owned());
             json!({"key": key, "error": error_of(instance)})
         });
         Some(Json::Array(errors.collect()))
@@ -213,7 +213,7 @@ impl RunScope<'_> {
 }
 
 fn error_of(instance: &Instance) -> Json {
-    let failure = instance.failure.as_ref();
+    let failure = instance.failure();
     failure.map_or(Json::Null, |f| json!({"code": f.code, "message": f.message, "help": f.help}))
 }
 

@@ -2,7 +2,8 @@
 
 use super::event::{Event, InstanceIx, RunStatus, StepStatus};
 use super::instance::{Instance, Item, Items};
-use super::join::{JoinCounts, matters};
+use super::join::{Ends, matters};
+use super::kept::Kept;
 use super::record::Payload;
 use super::state::State;
 use crate::definition::StepPhase;
@@ -31,34 +32,31 @@ impl State {
             Event::AttemptEnded { instance, outcome, output, streams, failure, usage, .. } => {
                 let target = &mut self.instances[instance.at()];
                 target.outcome = Some(*outcome);
-                target.usage += *usage;
-                target.output.clone_from(output);
-                target.streams.clone_from(streams);
-                target.failure.clone_from(failure);
-                target.verification = None;
+                target.spend(*usage);
+                target.output = output.as_ref().map(Kept::of);
+                target.streams = streams.as_ref().map(Kept::of);
+                target.set_failure(failure.clone());
+                target.set_verification(None);
                 if *outcome == OutcomeKind::Ok {
                     target.status = StepStatus::Verifying;
                 }
             }
             Event::Judged { instance, verification, .. } => {
-                self.instances[instance.at()].verification = Some(verification.clone());
+                self.instances[instance.at()].set_verification(Some(verification.clone()));
             }
             Event::Recovered { instance, row, due, .. } => {
                 let fingerprint = super::recovery::fingerprint(self.instance(*instance));
                 self.leave_slot(plan, *instance);
                 let target = &mut self.instances[instance.at()];
                 target.status = StepStatus::Waiting;
-                target.due = Some(*due);
-                target.fingerprint = Some(fingerprint);
-                if let Some(taken) = target.taken.get_mut(*row as usize) {
-                    *taken += 1;
-                }
+                target.set_due(Some(*due));
+                target.take_row(*row, fingerprint);
             }
             Event::Waiting { instance, .. } => {
                 self.leave_slot(plan, *instance);
                 let target = &mut self.instances[instance.at()];
                 target.status = StepStatus::Waiting;
-                target.due = None;
+                target.set_due(None);
             }
             Event::Answered { instance, approved, .. } => {
                 if *approved {
@@ -68,11 +66,11 @@ impl State {
             Event::Ended { instance, status, tolerated, output, failure } => {
                 self.end(plan, *instance, *status, *tolerated, at);
                 let target = &mut self.instances[instance.at()];
-                if output.is_some() {
-                    target.output.clone_from(output);
+                if let Some(output) = output {
+                    target.output = Some(Kept::of(output));
                 }
                 if failure.is_some() {
-                    target.failure.clone_from(failure);
+                    target.set_failure(failure.clone());
                 }
             }
             Event::Reset { closure, .. } => self.reset(plan, closure),
@@ -93,7 +91,7 @@ impl State {
         let locked = plan.step(self.instance(ix).step).locks_workspace;
         let instance = &mut self.instances[ix.at()];
         instance.status = StepStatus::Ready;
-        instance.due = None;
+        instance.set_due(None);
         instance.queued = entry.0;
         if locked {
             self.ready_locked.insert(entry)
@@ -124,7 +122,7 @@ impl State {
         let instance = &mut self.instances[ix.at()];
         instance.status = StepStatus::Running;
         instance.attempt = attempt;
-        instance.started_at.get_or_insert(at);
+        instance.start_at(at);
         // A gate step has nothing to execute: it verifies from the start.
         if matches!(plan.step(instance.step).step.kind, crate::definition::StepKind::Gate(_)) {
             instance.status = StepStatus::Verifying;
@@ -160,15 +158,18 @@ impl State {
             self.instances.reserve_exact(keys.len());
         }
         for (index, key) in keys.iter().enumerate() {
-            let item = Item { parent, index: index as u32, key: key.as_str().into() };
-            self.instances.push(Instance { iteration, ..Instance::new(step, Some(item)) });
+            let item = Item::new(parent, index as u32, key);
+            let mut instance = Instance::new(step, Some(item));
+            instance.iteration = iteration;
+            self.instances.push(instance);
         }
         let count = keys.len() as u32;
         let values = values.clone();
         let target = &mut self.instances[parent.at()];
         target.status = StepStatus::Running;
-        target.started_at.get_or_insert(at);
-        target.items = Some(Items { first, count, values, keyed, ended: 0, failed: 0, next: 0 });
+        target.start_at(at);
+        let items = Items { first, count, values, keyed, ended: 0, failed: 0, next: 0 };
+        target.set_items(Some(items));
         let limit = plan.step(step).step.for_each.as_ref().and_then(|f| f.max_parallel);
         (0..limit.unwrap_or(count).min(count)).for_each(|_| self.enqueue_next_item(plan, parent));
     }
@@ -176,7 +177,7 @@ impl State {
     /// Lets the next item of a `forEach` step queue for a slot; its own bound lets only some do.
     fn enqueue_next_item(&mut self, plan: &Plan, parent: InstanceIx) {
         loop {
-            let Some(items) = &mut self.instances[parent.at()].items else { return };
+            let Some(items) = self.instances[parent.at()].items_mut() else { return };
             if items.next >= items.count {
                 return;
             }
@@ -204,13 +205,13 @@ impl State {
         let instance = &mut self.instances[ix.at()];
         instance.status = status;
         instance.tolerated = tolerated;
-        instance.ended_at = Some(at);
-        instance.due = None;
+        instance.end_at(at);
+        instance.set_due(None);
         let step = instance.step;
         if let Some(item) = &instance.item {
-            let (parent, index) = (item.parent, item.index);
+            let (parent, index) = (item.parent, item.index());
             let mut queued = false;
-            if let Some(items) = &mut self.instances[parent.at()].items {
+            if let Some(items) = self.instances[parent.at()].items_mut() {
                 items.ended += 1;
                 items.failed += u32::from(status == StepStatus::Failed);
                 queued = index < items.next;
@@ -234,7 +235,7 @@ impl State {
             let target = &mut self.instances[dependent.at()];
             target.open = target.open.saturating_sub(1);
             if matters(strength, status) {
-                target.counts.add(status, tolerated);
+                target.ends.add(status, tolerated);
             }
         }
     }
@@ -255,8 +256,8 @@ impl State {
             }
             let kept = self
                 .instance(ix)
-                .items
-                .clone()
+                .items()
+                .cloned()
                 .filter(|items| items.all().any(|item| chosen.contains(&item)));
             self.leave_slot(plan, ix);
             self.instances[ix.at()].restart();
@@ -288,7 +289,7 @@ impl State {
         let limit = step.step.for_each.as_ref().and_then(|f| f.max_parallel).unwrap_or(open);
         let target = &mut self.instances[parent.at()];
         target.status = StepStatus::Running;
-        target.items = Some(items);
+        target.set_items(Some(items));
         (0..limit.min(open)).for_each(|_| self.enqueue_next_item(plan, parent));
     }
 
@@ -296,19 +297,19 @@ impl State {
     fn recount(&mut self, plan: &Plan) {
         (self.open_main, self.open_finally, self.failed) = (0, 0, false);
         for (i, step) in plan.steps().iter().enumerate() {
-            let mut counts = JoinCounts::default();
+            let mut ends = Ends::default();
             let mut open = 0;
             for dependency in &step.dependencies {
                 let on = &self.instances[dependency.on.at()];
                 if !on.status.has_ended() {
                     open += 1;
                 } else if matters(dependency.strength, on.status) {
-                    counts.add(on.status, on.tolerated);
+                    ends.add(on.status, on.tolerated);
                 }
             }
             let main = step.step.phase == StepPhase::Main;
             let instance = &mut self.instances[i];
-            (instance.open, instance.counts) = (open, counts);
+            (instance.open, instance.ends) = (open, ends);
             let unfinished = u32::from(!instance.status.has_ended());
             if main {
                 self.open_main += unfinished

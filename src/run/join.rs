@@ -2,28 +2,28 @@ use super::event::StepStatus;
 use crate::definition::RunIf;
 use crate::expression::Strength;
 
-/// How the dependencies of an instance ended, counted over those that matter (LANGUAGE §3, joins).
+/// How dependencies of an instance ended, of those that matter (LANGUAGE §3, joins): whether any did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct JoinCounts {
+pub struct Ends {
     /// Succeeded or tolerated.
-    pub succeeded: u32,
+    pub succeeded: bool,
     /// Failed or blocked.
-    pub failed: u32,
+    pub failed: bool,
     /// Skipped.
-    pub skipped: u32,
+    pub skipped: bool,
     /// Cancelled.
-    pub cancelled: u32,
+    pub cancelled: bool,
 }
 
-impl JoinCounts {
-    /// Counts one end.
+impl Ends {
+    /// Takes in one end.
     pub fn add(&mut self, status: StepStatus, tolerated: bool) {
         match status {
-            StepStatus::Succeeded => self.succeeded += 1,
-            StepStatus::Failed if tolerated => self.succeeded += 1,
-            StepStatus::Failed | StepStatus::Blocked => self.failed += 1,
-            StepStatus::Skipped => self.skipped += 1,
-            StepStatus::Cancelled => self.cancelled += 1,
+            StepStatus::Succeeded => self.succeeded = true,
+            StepStatus::Failed if tolerated => self.succeeded = true,
+            StepStatus::Failed | StepStatus::Blocked => self.failed = true,
+            StepStatus::Skipped => self.skipped = true,
+            StepStatus::Cancelled => self.cancelled = true,
             _ => {}
         }
     }
@@ -52,16 +52,16 @@ pub fn matters(strength: Strength, status: StepStatus) -> bool {
 }
 
 /// The table of joins, for a step that has dependencies.
-pub fn join(run_if: RunIf, c: JoinCounts) -> Join {
+pub fn join(run_if: RunIf, ends: Ends) -> Join {
     match run_if {
         RunIf::AllDone => Join::Run,
-        RunIf::AnySucceeded if c.succeeded > 0 => Join::Run,
+        RunIf::AnySucceeded if ends.succeeded => Join::Run,
         RunIf::AnySucceeded => Join::Skip,
-        RunIf::NoneFailed if c.cancelled > 0 || c.failed > 0 => Join::Block,
+        RunIf::NoneFailed if ends.cancelled || ends.failed => Join::Block,
         RunIf::NoneFailed => Join::Run,
-        RunIf::AllSucceeded if c.cancelled > 0 => Join::Cancel,
-        RunIf::AllSucceeded if c.failed > 0 => Join::Block,
-        RunIf::AllSucceeded if c.skipped > 0 => Join::Skip,
+        RunIf::AllSucceeded if ends.cancelled => Join::Cancel,
+        RunIf::AllSucceeded if ends.failed => Join::Block,
+        RunIf::AllSucceeded if ends.skipped => Join::Skip,
         RunIf::AllSucceeded => Join::Run,
     }
 }

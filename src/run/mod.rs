@@ -12,13 +12,15 @@ mod event;
 mod input;
 mod instance;
 mod join;
+mod kept;
 mod record;
 mod recovery;
 mod state;
 
 pub use decide::{Decision, decide};
 pub use instance::{Instance, Item, Items};
-pub use join::{Join, JoinCounts, join, matters};
+pub use join::{Ends, Join, join, matters};
+pub use kept::Kept;
 pub use recovery::{Action, Row, backoff, table};
 pub use state::{Rules, State};
 

@@ -97,10 +97,10 @@ pub(super) fn next(
         return None;
     }
     table(step).into_iter().enumerate().find_map(|(index, row)| {
-        let taken = instance.taken[index];
+        let taken = instance.taken(index);
         let speaks = row.on.iter().any(|on| on.matches(outcome));
         let learnt = row.action == Action::Retry
-            || instance.fingerprint.is_none_or(|before| before != fingerprint(instance));
+            || instance.fingerprint().is_none_or(|before| before != fingerprint(instance));
         let delay = row.delay.as_ref().map_or(Duration::ZERO, |p| backoff(p, taken, jitter));
         (speaks && taken < row.max && learnt).then_some((index, row, delay))
     })
@@ -124,8 +124,8 @@ pub fn backoff(policy: &RetryPolicy, taken: u32, jitter: &Digest) -> Duration {
 /// What makes two failures the same: the outcome, its code and words, and what the gate refuted.
 pub(super) fn fingerprint(instance: &Instance) -> Digest {
     let outcome = instance.outcome.map(|o| o.to_string()).unwrap_or_default();
-    let failure = instance.failure.as_ref().map(|f| f.to_string()).unwrap_or_default();
-    let gate = instance.verification.as_ref().map(|v| {
+    let failure = instance.failure().map(|f| f.to_string()).unwrap_or_default();
+    let gate = instance.verification().map(|v| {
         let checks = v.checks.iter().map(|c| (&c.check, c.verdict, &c.reason));
         format!("{:?}", checks.collect::<Vec<_>>())
     });
@@ -134,7 +134,7 @@ pub(super) fn fingerprint(instance: &Instance) -> Digest {
 
 /// What the next attempt is told of the last one.
 pub(super) fn feedback(instance: &Instance) -> Option<Feedback> {
-    let refuted = instance.verification.clone();
-    let failure = instance.failure.clone();
+    let refuted = instance.verification().cloned();
+    let failure = instance.failure().cloned();
     (refuted.is_some() || failure.is_some()).then_some(Feedback { failure, verification: refuted })
 }

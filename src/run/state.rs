@@ -104,7 +104,7 @@ impl State {
         let instance = self.instance(ix);
         let step = plan.step(instance.step).step.id.clone();
         match &instance.item {
-            Some(item) => InstanceKey::item(step, &*item.key),
+            Some(item) => InstanceKey::item(step, item.key()),
             None => InstanceKey::root(step),
         }
     }
@@ -152,7 +152,7 @@ impl State {
     /// What the run took.
     pub fn usage(&self) -> Usage {
         let mut sum = Usage::NONE;
-        self.instances.iter().for_each(|instance| sum += instance.usage);
+        self.instances.iter().for_each(|instance| sum += instance.usage());
         sum
     }
 }

@@ -97,7 +97,7 @@ impl RunView {
             .collect();
         steps.sort_by_key(|(step, ix, _)| (*step, *ix));
         let mut view = RunView::head(head);
-        let ended = state.instances().filter_map(|(_, instance)| instance.ended_at).max();
+        let ended = state.instances().filter_map(|(_, instance)| instance.ended_at()).max();
         view.duration_ms = head.ended_at.or(ended).map(|end| millis(head.started_at, end));
         view.usage = state.usage().into();
         view.error = state.failure().map(ErrorView::from);
@@ -131,8 +131,7 @@ fn is_live(state: &State, ix: crate::run::InstanceIx) -> bool {
         None => true,
         Some(item) => state
             .instance(item.parent)
-            .items
-            .as_ref()
+            .items()
             .is_some_and(|items| (items.first.0..items.first.0 + items.count).contains(&ix.0)),
     }
 }
@@ -145,9 +144,9 @@ impl InstanceView {
     fn of(name: String, plan: &Plan, instance: &Instance) -> InstanceView {
         let step = &plan.step(instance.step).step;
         let duration =
-            instance.started_at.zip(instance.ended_at).map(|(from, to)| millis(from, to));
+            instance.started_at().zip(instance.ended_at()).map(|(from, to)| millis(from, to));
         let failed = instance.status != StepStatus::Succeeded;
-        let checks = instance.verification.iter().flat_map(|gate| &gate.checks);
+        let checks = instance.verification().into_iter().flat_map(|gate| &gate.checks);
         InstanceView {
             step: step.id.to_string(),
             instance: name,
@@ -155,14 +154,14 @@ impl InstanceView {
             status: instance.status.as_str(),
             iteration: instance.iteration,
             attempts: instance.attempt,
-            started_at: instance.started_at.map(Timestamp::rfc3339),
-            ended_at: instance.ended_at.map(Timestamp::rfc3339),
+            started_at: instance.started_at().map(Timestamp::rfc3339),
+            ended_at: instance.ended_at().map(Timestamp::rfc3339),
             duration_ms: duration,
-            usage: instance.usage.into(),
-            verdict: instance.verification.as_ref().map(|v| v.verdict.to_string()),
+            usage: instance.usage().into(),
+            verdict: instance.verification().map(|v| v.verdict.to_string()),
             checks: checks.map(CheckLine::from).collect(),
             tolerated: instance.tolerated,
-            error: instance.failure.as_ref().filter(|_| failed).map(ErrorView::from),
+            error: instance.failure().filter(|_| failed).map(ErrorView::from),
         }
     }
 }

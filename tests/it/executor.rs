@@ -93,7 +93,7 @@ impl Bench {
         let failures = folded
             .state
             .instances()
-            .filter_map(|(ix, i)| Some((name(ix), i.failure.as_ref()?.to_string())))
+            .filter_map(|(ix, i)| Some((name(ix), i.failure()?.to_string())))
             .collect();
         let outputs =
             summary.outputs.and_then(|o| o.as_inline().map(|v| (**v).clone())).unwrap_or_default();

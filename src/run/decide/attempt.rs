@@ -125,7 +125,7 @@ impl Decider<'_> {
         let delay = delay.max(Duration::from_millis(retry_after_ms.unwrap_or(0)));
         let due = self.at.after(delay);
         let action = row.action.as_str().to_owned();
-        let taken = self.instance(ix).taken[index] + 1;
+        let taken = self.instance(ix).taken(index) + 1;
         let reason = self.failure_of(ix, outcome).message;
         self.emit(Event::Recovered {
             instance: ix,
@@ -147,14 +147,14 @@ impl Decider<'_> {
     /// Whether another item has failed its step already, so that this one is not tried again.
     fn is_lost(&self, ix: InstanceIx) -> bool {
         let Some(item) = &self.instance(ix).item else { return false };
-        let failed = self.instance(item.parent).items.as_ref().map_or(0, |items| items.failed);
+        let failed = self.instance(item.parent).items().map_or(0, |items| items.failed);
         failed > 0 && self.fails_with_an_item(item.parent)
     }
 
     fn failure_of(&self, ix: InstanceIx, outcome: OutcomeKind) -> Failure {
         let instance = self.instance(ix);
         let reason = || {
-            let verification = instance.verification.as_ref();
+            let verification = instance.verification();
             verification.and_then(|v| v.reason.clone()).unwrap_or_default()
         };
         match outcome {
@@ -166,7 +166,7 @@ impl Decider<'_> {
                 Code::GATE_INCONCLUSIVE.as_str(),
                 format!("the gate could not tell: {}", reason()),
             ),
-            other => instance.failure.clone().unwrap_or_else(|| {
+            other => instance.failure().cloned().unwrap_or_else(|| {
                 Failure::new(
                     Code::ATTEMPT_FAILED.as_str(),
                     format!("the attempt ended with `{other}`"),

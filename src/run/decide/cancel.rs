@@ -35,7 +35,7 @@ impl Decider<'_> {
             }
             let instance = self.instance(ix);
             match instance.status {
-                StepStatus::Running | StepStatus::Verifying if instance.items.is_none() => {
+                StepStatus::Running | StepStatus::Verifying if instance.items().is_none() => {
                     self.effect(Effect::Cancel { instance: ix });
                 }
                 StepStatus::Pending | StepStatus::Ready | StepStatus::Waiting => {
@@ -67,7 +67,7 @@ impl Decider<'_> {
     pub(super) fn answered(&mut self, ix: InstanceIx, approved: bool, by: String) {
         let waits = self.exists(ix)
             && self.instance(ix).status == StepStatus::Waiting
-            && self.instance(ix).due.is_none();
+            && self.instance(ix).due().is_none();
         if !waits {
             return;
         }
@@ -105,7 +105,7 @@ impl Decider<'_> {
             state
                 .instances
                 .iter()
-                .any(|i| i.status == StepStatus::Waiting && i.due.is_some() == due)
+                .any(|i| i.status == StepStatus::Waiting && i.due().is_some() == due)
         };
         if waits(false) && !waits(true) {
             self.effect(Effect::Leave);

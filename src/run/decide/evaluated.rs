@@ -52,7 +52,7 @@ impl Decider<'_> {
         output: Result<Payload, Failure>,
     ) {
         let live = self.is_in(ix, iteration) && !self.instance(ix).status.has_ended();
-        if !live || self.instance(ix).items.as_ref().is_none_or(|items| items.ended < items.count) {
+        if !live || self.instance(ix).items().is_none_or(|items| items.ended < items.count) {
             return;
         }
         let output = match output {

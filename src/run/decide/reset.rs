@@ -30,7 +30,7 @@ impl Decider<'_> {
         let closure = closure.into_iter().collect();
         self.emit(Event::Reset { roots: chosen, closure, reason });
         let reopened =
-            self.state.instances().filter(|(_, i)| i.items.is_some() && !i.status.has_ended());
+            self.state.instances().filter(|(_, i)| i.items().is_some() && !i.status.has_ended());
         for ix in reopened.map(|(ix, _)| ix).collect::<Vec<_>>() {
             self.items_changed(ix);
         }
@@ -67,7 +67,7 @@ impl Decider<'_> {
             .iter()
             .filter(stays)
             .filter(|ix| self.step(**ix).phase == StepPhase::Main)
-            .filter_map(|ix| self.instance(*ix).items.as_ref())
+            .filter_map(|ix| self.instance(*ix).items())
             .flat_map(|items| items.all())
             .filter(|ix| self.instance(*ix).status != StepStatus::Succeeded)
             .collect()

@@ -21,7 +21,7 @@ impl Decider<'_> {
         let in_flight: Vec<InstanceIx> = self
             .state
             .instances()
-            .filter(|(_, i)| live(i.status) && i.items.is_none())
+            .filter(|(_, i)| live(i.status) && i.items().is_none())
             .map(|(ix, _)| ix)
             .collect();
         self.emit(Event::RunResumed { epoch: self.epoch, in_flight: in_flight.clone() });
@@ -35,12 +35,12 @@ impl Decider<'_> {
             self.stop_main();
         }
         let gathering =
-            self.state.instances().filter(|(_, i)| i.items.is_some() && !i.status.has_ended());
+            self.state.instances().filter(|(_, i)| i.items().is_some() && !i.status.has_ended());
         for ix in gathering.map(|(ix, _)| ix).collect::<Vec<_>>() {
             self.items_changed(ix);
         }
         let waiting: Vec<_> =
-            self.state.instances().filter_map(|(ix, i)| Some((ix, i.due?))).collect();
+            self.state.instances().filter_map(|(ix, i)| Some((ix, i.due()?))).collect();
         for (instance, due) in waiting {
             self.effect(Effect::Timer { instance, due });
         }
@@ -91,7 +91,7 @@ impl Decider<'_> {
         let verdict = if step.dependencies.is_empty() {
             Join::Run
         } else {
-            join(step.step.run_if, self.instance(ix).counts)
+            join(step.step.run_if, self.instance(ix).ends)
         };
         match verdict {
             Join::Run if step.step.condition.is_some() || step.step.for_each.is_some() => {
@@ -175,7 +175,7 @@ impl Decider<'_> {
         if self.stopping(ix) {
             return Some(StepStatus::Cancelled);
         }
-        match join(self.step(ix).run_if, self.instance(ix).counts) {
+        match join(self.step(ix).run_if, self.instance(ix).ends) {
             Join::Run => None,
             Join::Skip => Some(StepStatus::Skipped),
             Join::Block => Some(StepStatus::Blocked),

@@ -47,7 +47,7 @@ impl Decider<'_> {
             return;
         }
         let instance = self.instance(ix);
-        let due = instance.due.is_some_and(|due| due <= self.at);
+        let due = instance.due().is_some_and(|due| due <= self.at);
         if instance.status == StepStatus::Waiting && due {
             self.ready(ix);
         }
@@ -55,7 +55,7 @@ impl Decider<'_> {
 
     /// One of a step's items has ended, or it has none: its end may follow.
     pub(super) fn items_changed(&mut self, parent: InstanceIx) {
-        let Some(items) = &self.instance(parent).items else { return };
+        let Some(items) = self.instance(parent).items() else { return };
         if self.instance(parent).status.has_ended() {
             return;
         }
@@ -64,7 +64,7 @@ impl Decider<'_> {
         if fails && failed > 0 {
             self.cancel_unstarted(all.clone().collect());
         }
-        let ended = self.instance(parent).items.as_ref().map_or(0, |items| items.ended);
+        let ended = self.instance(parent).items().map_or(0, |items| items.ended);
         if ended < count || self.instance(parent).status.has_ended() {
             return;
         }

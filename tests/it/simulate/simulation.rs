@@ -187,7 +187,7 @@ impl<'a> Simulation<'a> {
 
     /// The instances that wait for a person.
     fn asked(&self) -> Vec<InstanceIx> {
-        let waits = |i: &Instance| i.status == StepStatus::Waiting && i.due.is_none();
+        let waits = |i: &Instance| i.status == StepStatus::Waiting && i.due().is_none();
         self.state.instances().filter(|(_, i)| waits(i)).map(|(ix, _)| ix).collect()
     }
 
@@ -321,7 +321,7 @@ impl<'a> Simulation<'a> {
                 hold!(found == StepStatus::Running, "{effect:?} of what is {found}");
             }
             Effect::Timer { instance, due } => {
-                let found = state.instance(*instance).due;
+                let found = state.instance(*instance).due();
                 hold!(found == Some(*due), "{effect:?} of what is due {found:?}");
             }
             Effect::Cancel { .. } | Effect::Conclude { .. } | Effect::Leave => {}
@@ -379,7 +379,7 @@ impl<'a> Simulation<'a> {
         let works = self.open.iter().any(|open| self.is_live(&open.effect));
         hold!(!works, "the holder leaves and something is under way");
         if !self.state.status().has_ended() && !self.state.is_draining() {
-            let sleeps = self.state.instances().any(|(_, i)| i.due.is_some());
+            let sleeps = self.state.instances().any(|(_, i)| i.due().is_some());
             hold!(!sleeps, "the holder leaves and a moment is waited for");
             hold!(!self.asked().is_empty(), "the holder leaves and nobody is asked");
         }
@@ -562,7 +562,7 @@ impl<'a> Simulation<'a> {
     /// How the attempt that is under way ends, or the one that a gate looks at.
     fn end(&self, ix: InstanceIx) -> End {
         let instance = self.state.instance(ix);
-        let item = instance.item.as_ref().map_or(0, |item| item.index as usize);
+        let item = instance.item.as_ref().map_or(0, |item| item.index() as usize);
         let spec = self.spec(ix);
         let told = self.watch.entries(ix);
         let looks = instance.status == StepStatus::Verifying && spec.kind != Kind::Gate;

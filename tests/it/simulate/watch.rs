@@ -124,7 +124,7 @@ impl Watch {
             }
             Event::Ready { instance } => {
                 let found = self.folded.instance(*instance);
-                let waited = found.status == StepStatus::Waiting && found.due.is_some();
+                let waited = found.status == StepStatus::Waiting && found.due().is_some();
                 if !waited {
                     self.free(case, plan, *instance)?;
                 }
@@ -162,7 +162,7 @@ impl Watch {
             }
             Event::Answered { instance, .. } => {
                 let found = self.folded.instance(*instance);
-                let asked = found.status == StepStatus::Waiting && found.due.is_none();
+                let asked = found.status == StepStatus::Waiting && found.due().is_none();
                 hold!(asked, "{} was not asked", name(*instance));
             }
             Event::Ended { instance, status, tolerated, .. } => {
@@ -284,7 +284,7 @@ impl Watch {
         let most = naive::most_attempts(spec) + approved;
         hold!(attempt <= most, "{name} starts attempt {attempt} of {most}");
         if let (Some(item), Some(each)) = (&instance.item, spec.for_each) {
-            let items = self.folded.instance(item.parent).items.as_ref().expect("expanded").all();
+            let items = self.folded.instance(item.parent).items().expect("expanded").all();
             let failed =
                 items.clone().any(|ix| self.folded.instance(ix).status == StepStatus::Failed);
             hold!(each.tolerates || !failed, "{name} starts although another item failed");
@@ -332,9 +332,9 @@ impl Watch {
             }
             StepStatus::Cancelled => {
                 let told = self.stopping(case, ix) || self.folded.is_cancelled();
-                let items = || instance.items.as_ref().map(Items::all).into_iter().flatten();
+                let items = || instance.items().map(Items::all).into_iter().flatten();
                 let brother = instance.item.as_ref().is_some_and(|item| {
-                    let all = self.folded.instance(item.parent).items.as_ref().expect("expanded");
+                    let all = self.folded.instance(item.parent).items().expect("expanded");
                     let failed = |ix| self.folded.instance(ix).status == StepStatus::Failed;
                     all.all().any(failed)
                 });
@@ -353,13 +353,13 @@ impl Watch {
     fn was_good(&self, case: &Case, plan: &Plan, ix: InstanceIx) -> Result<(), Fault> {
         let (name, instance) = (self.folded.key(plan, ix), self.folded.instance(ix));
         let spec = self.spec(case, ix);
-        if let Some(items) = &instance.items {
+        if let Some(items) = instance.items() {
             let ended = |ix: InstanceIx| self.folded.instance(ix).status.has_ended();
             hold!(items.all().all(ended), "{name} succeeded before its items ended");
             return Ok(());
         }
         if spec.is_verified() {
-            let verdict = instance.verification.as_ref().map(|found| found.verdict);
+            let verdict = instance.verification().map(|found| found.verdict);
             let passes = verdict.is_some_and(|verdict| case.lets_pass(spec, verdict));
             hold!(passes, "{name} succeeded with the verdict {verdict:?}");
         }
@@ -423,7 +423,7 @@ impl Watch {
         }
         let item = |step: usize, item: Option<usize>| {
             let own = InstanceIx(step as u32);
-            let items = self.folded.instance(own).items.as_ref();
+            let items = self.folded.instance(own).items();
             let found = item.zip(items).and_then(|(at, items)| items.all().nth(at));
             self.turned(found.unwrap_or(own))
         };

@@ -1,0 +1,66 @@
+use super::record::Payload;
+use crate::value::{Json, read_back};
+use std::sync::Arc;
+
+/// A payload as the state holds it for as long as its run lives: the JSON text that the journal has
+/// of it, which takes a tenth of the room of the value itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Kept(Arc<str>);
+
+const INLINE: (&str, &str) = ("{\"inline\":", "}");
+
+impl Kept {
+    pub(super) fn of(payload: &Payload) -> Kept {
+        let (before, after) = INLINE;
+        Kept(match payload {
+            Payload::Inline(value) => format!("{before}{value}{after}").into(),
+            // A digest and a number always have a text.
+            blob => serde_json::to_string(blob).unwrap_or_default().into(),
+        })
+    }
+
+    /// The payload.
+    pub fn payload(&self) -> Payload {
+        // It is a text of our own making.
+        read_back(&self.0).unwrap_or_else(|_| Payload::inline(Json::Null))
+    }
+
+    /// The value's text, where it is inline.
+    pub fn inline_text(&self) -> Option<&str> {
+        self.0.strip_prefix(INLINE.0)?.strip_suffix(INLINE.1)
+    }
+
+    /// Whether both are one and the same, not only alike.
+    pub fn is(&self, other: &Kept) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// A number that tells this one from others that are held at the same time.
+    pub fn number(&self) -> usize {
+        self.0.as_ptr() as usize / size_of::<u128>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::Digest;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_kept_is_what_was_given_and_as_the_journal_writes_it() {
+        let values = [
+            json!({"inline": {"blob": null}, "b": [0.1 + 0.2, -0.0, 1e300, u64::MAX, i64::MIN]}),
+            json!("\u{0}\"\\\u{2028}"),
+            json!(null),
+        ];
+        let blob = Payload::Blob { digest: Digest::of("x"), bytes: 1 };
+        for payload in values.into_iter().map(Payload::inline).chain([blob]) {
+            let kept = Kept::of(&payload);
+            assert_eq!(kept.payload(), payload);
+            assert_eq!(*kept.0, *serde_json::to_string(&payload).unwrap());
+            let text = payload.as_inline().map(|value| value.to_string());
+            assert_eq!(kept.inline_text().map(str::to_owned), text);
+        }
+    }
+}
