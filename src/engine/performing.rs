@@ -54,6 +54,9 @@ impl Dispatcher {
         });
         match request {
             Ok(request) => {
+                let state = &self.folded.state;
+                // Those that no gate looks at stay behind otherwise.
+                self.began.retain(|ix, _| state.instance(*ix).holds_slot());
                 self.began.insert(ix, clock::instant());
                 let (line, cancel) = self.open_line(ix, attempt, iteration);
                 tokio::spawn(attempts::run(self.parts.clone(), line, request, cancel));

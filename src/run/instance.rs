@@ -75,7 +75,8 @@ pub struct Item {
 }
 
 impl Item {
-    pub(super) fn new(parent: InstanceIx, index: u32, key: &str) -> Item {
+    /// The item of that index, from 0, and key.
+    pub fn new(parent: InstanceIx, index: u32, key: &str) -> Item {
         let key = (key != index.to_string()).then(|| key.into());
         Item { parent, number: NonZeroU32::MIN.saturating_add(index), key }
     }

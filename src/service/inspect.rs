@@ -142,7 +142,7 @@ impl Reader {
         let (catalog, plan) = frozen.thaw()?;
         let inconclusive = catalog.settings.inconclusive.unwrap_or(InconclusivePolicy::Warn);
         let rules = Rules { max_parallel: frozen.max_parallel.max(1), inconclusive };
-        let translator = Translator::new(row.run.clone(), &plan);
+        let translator = Translator::new(row.run.clone(), plan.clone());
         Ok(Reader { journal, row, plan, rules, translator, seq: 0 })
     }
 

@@ -44,7 +44,7 @@ impl Watcher {
     /// and sums are right from its first new event.
     pub fn of(prepared: &Prepared) -> Result<(Watcher, Vec<Event>), ServiceError> {
         let run = prepared.run().clone();
-        let mut translator = Translator::new(run.clone(), prepared.plan());
+        let mut translator = Translator::new(run.clone(), prepared.plan().clone());
         let mut before = Vec::new();
         let journal = prepared.journal().clone();
         for stored in prepared.before() {

@@ -37,6 +37,11 @@ macro_rules! id {
             pub fn as_str(&self) -> &str {
                 &self.0
             }
+
+            /// The id as text that is shared with it.
+            pub fn shared(&self) -> Arc<str> {
+                self.0.clone()
+            }
         }
 
         impl fmt::Display for $name {

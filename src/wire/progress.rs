@@ -1,47 +1,26 @@
 use super::event::Place;
-use crate::definition::StepKind;
 use crate::evidence::Verdict;
-use crate::plan::{Plan, PlanStep};
-use crate::run::{InstanceIx, Payload, StepStatus};
-use crate::value::{Failure, InstanceKey, StepId, Tier, Timestamp, Usage};
+use crate::plan::{Plan, PlanStep, StepIx};
+use crate::run::{InstanceIx, Item, Payload, StepStatus};
+use crate::value::{Failure, InstanceKey, StepId, Timestamp, Usage};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// A step as events describe it.
-#[derive(Debug, Clone)]
-pub(super) struct StepCard {
-    pub(super) id: StepId,
-    pub(super) kind: &'static str,
-    pub(super) specialist: Option<String>,
-    pub(super) tier: Option<Tier>,
-    pub(super) is_finally: bool,
-}
-
-impl StepCard {
-    fn of(step: &PlanStep) -> StepCard {
-        let named = match &step.step.kind {
-            StepKind::Specialist { specialist, .. } => Some(specialist.to_string()),
-            _ => None,
-        };
-        StepCard {
-            id: step.step.id.clone(),
-            kind: step.step.kind.name(),
-            specialist: named,
-            tier: step.specialist.as_ref().map(|specialist| specialist.model.tier),
-            is_finally: step.is_finally(),
-        }
-    }
-}
 
 /// What is folded of one instance: only what later events of it need.
 #[derive(Debug, Clone)]
 pub(super) struct Progress {
-    pub(super) step: usize,
-    pub(super) parent: Option<InstanceIx>,
-    pub(super) name: Arc<str>,
+    step: StepIx,
+    item: Option<Item>,
     pub(super) iteration: u32,
     pub(super) attempt: u32,
     pub(super) status: StepStatus,
+    work: Option<Box<Work>>,
+}
+
+/// What is folded of one from the first that is heard of it until it ends.
+#[derive(Debug, Clone)]
+pub(super) struct Work {
+    name: Arc<str>,
     pub(super) began: Option<Timestamp>,
     pub(super) attempt_began: Option<Timestamp>,
     pub(super) usage: Usage,
@@ -51,15 +30,10 @@ pub(super) struct Progress {
     pub(super) stdout_cut: Option<u64>,
 }
 
-impl Progress {
-    fn new(step: usize, parent: Option<InstanceIx>, name: Arc<str>, iteration: u32) -> Progress {
-        Progress {
-            step,
-            parent,
+impl Work {
+    fn of(name: Arc<str>) -> Work {
+        Work {
             name,
-            iteration,
-            attempt: 0,
-            status: StepStatus::Pending,
             began: None,
             attempt_began: None,
             usage: Usage::NONE,
@@ -69,70 +43,110 @@ impl Progress {
             stdout_cut: None,
         }
     }
+}
+
+impl Progress {
+    fn new(step: StepIx, item: Option<Item>, iteration: u32) -> Progress {
+        let status = StepStatus::Pending;
+        Progress { step, item, iteration, attempt: 0, status, work: None }
+    }
 
     /// The next iteration; nothing of the last one is left.
-    pub(super) fn restart(&mut self) {
-        *self = Progress::new(self.step, self.parent, self.name.clone(), self.iteration + 1);
+    fn restart(&mut self) {
+        *self = Progress::new(self.step, self.item.take(), self.iteration + 1);
+    }
+
+    fn name(&self, id: &StepId) -> Arc<str> {
+        match (&self.work, &self.item) {
+            (Some(work), _) => work.name.clone(),
+            (None, Some(item)) => InstanceKey::item(id.clone(), item.key()).to_string().into(),
+            (None, None) => id.shared(),
+        }
     }
 }
 
 /// All instances of a run, folded.
 #[derive(Debug, Clone)]
 pub(super) struct Board {
-    pub(super) cards: Vec<StepCard>,
+    plan: Arc<Plan>,
     instances: Vec<Progress>,
 }
 
 impl Board {
-    pub(super) fn of(plan: &Plan) -> Board {
-        let cards: Vec<StepCard> = plan.steps().iter().map(StepCard::of).collect();
-        let root =
-            |(i, card): (usize, &StepCard)| Progress::new(i, None, card.id.as_str().into(), 1);
-        let instances = cards.iter().enumerate().map(root).collect();
-        Board { cards, instances }
-    }
-
-    pub(super) fn get(&self, ix: InstanceIx) -> Option<&Progress> {
-        self.instances.get(ix.at())
+    pub(super) fn of(plan: Arc<Plan>) -> Board {
+        let steps = (0..plan.steps().len() as u32).map(StepIx);
+        let instances = steps.map(|step| Progress::new(step, None, 1)).collect();
+        Board { plan, instances }
     }
 
     pub(super) fn get_mut(&mut self, ix: InstanceIx) -> Option<&mut Progress> {
         self.instances.get_mut(ix.at())
     }
 
+    /// What is folded of an instance while it is at work.
+    pub(super) fn work(&mut self, ix: InstanceIx) -> Option<&mut Work> {
+        let progress = self.instances.get_mut(ix.at())?;
+        if progress.work.is_none() {
+            let name = progress.name(&self.plan.step(progress.step).step.id);
+            progress.work = Some(Box::new(Work::of(name)));
+        }
+        progress.work.as_deref_mut()
+    }
+
+    /// The same, for the last time.
+    pub(super) fn end(&mut self, ix: InstanceIx, status: StepStatus) -> Option<Box<Work>> {
+        self.work(ix)?;
+        let progress = self.get_mut(ix)?;
+        progress.status = status;
+        progress.work.take()
+    }
+
+    pub(super) fn restart(&mut self, all: &[InstanceIx]) {
+        for ix in all {
+            self.instances.get_mut(ix.at()).into_iter().for_each(Progress::restart);
+        }
+    }
+
     /// Adds the items of an expansion; they begin in the iteration of their step.
     pub(super) fn expand(&mut self, parent: InstanceIx, keys: &[String]) {
-        let Some(above) = self.get(parent) else { return };
+        let Some(above) = self.instances.get(parent.at()) else { return };
         let (step, iteration) = (above.step, above.iteration);
-        let id = self.cards[step].id.clone();
-        self.instances.extend(keys.iter().map(|key| {
-            let name = InstanceKey::item(id.clone(), key.as_str()).to_string();
-            Progress::new(step, Some(parent), name.into(), iteration)
-        }));
+        let item = |(index, key): (usize, &String)| {
+            Progress::new(step, Some(Item::new(parent, index as u32, key)), iteration)
+        };
+        self.instances.reserve_exact(keys.len());
+        self.instances.extend(keys.iter().enumerate().map(item));
     }
 
     /// Adds what an attempt took to its instance, and to the step that it is an item of.
     pub(super) fn spend(&mut self, ix: InstanceIx, usage: Usage) {
         let mut at = Some(ix);
-        while let Some(progress) = at.and_then(|ix| self.instances.get_mut(ix.at())) {
-            progress.usage += usage;
-            at = progress.parent;
+        while let Some(ix) = at {
+            self.work(ix).into_iter().for_each(|work| work.usage += usage);
+            let item = self.instances.get(ix.at()).and_then(|progress| progress.item.as_ref());
+            at = item.map(|item| item.parent);
         }
     }
 
-    pub(super) fn name(&self, ix: InstanceIx) -> String {
-        self.get(ix).map_or_else(|| format!("#{}", ix.0), |progress| progress.name.to_string())
+    /// Its step in the plan.
+    pub(super) fn step(&self, ix: InstanceIx) -> Option<&PlanStep> {
+        Some(self.plan.step(self.instances.get(ix.at())?.step))
     }
 
     pub(super) fn names(&self, all: &[InstanceIx]) -> Vec<String> {
-        all.iter().map(|&ix| self.name(ix)).collect()
+        let name = |ix: &InstanceIx| match self.place(*ix) {
+            Some(place) => place.instance.to_string(),
+            None => format!("#{}", ix.0),
+        };
+        all.iter().map(name).collect()
     }
 
     pub(super) fn place(&self, ix: InstanceIx) -> Option<Place> {
-        let progress = self.get(ix)?;
+        let progress = self.instances.get(ix.at())?;
+        let step = self.plan.step(progress.step).step.id.clone();
         Some(Place {
-            step: self.cards[progress.step].id.clone(),
-            instance: progress.name.clone(),
+            instance: progress.name(&step),
+            step,
             iteration: progress.iteration,
             attempt: (progress.attempt > 0).then_some(progress.attempt),
         })
@@ -141,14 +155,15 @@ impl Board {
     /// Steps, not items, by status.
     pub(super) fn counts(&self) -> BTreeMap<&'static str, u32> {
         let mut counts = BTreeMap::new();
-        for progress in &self.instances[..self.cards.len()] {
+        for progress in &self.instances[..self.plan.steps().len()] {
             *counts.entry(progress.status.as_str()).or_default() += 1;
         }
         counts
     }
 
-    /// Instances that wait for a person.
-    pub(super) fn instances(&self) -> impl Iterator<Item = (InstanceIx, &Progress)> {
-        self.instances.iter().enumerate().map(|(i, progress)| (InstanceIx(i as u32), progress))
+    /// Instances that stand there.
+    pub(super) fn those(&self, status: StepStatus) -> Vec<InstanceIx> {
+        let all = (0..).map(InstanceIx).zip(&self.instances);
+        all.filter(|(_, progress)| progress.status == status).map(|(ix, _)| ix).collect()
     }
 }

@@ -3,10 +3,12 @@ use super::event::{Event, Place};
 use super::parts::{CheckLine, ErrorView, split};
 use super::progress::Board;
 use super::recorded::{recorded, stdout_cut};
+use crate::definition::StepKind;
 use crate::evidence::{Confidence, Verification};
-use crate::plan::Plan;
+use crate::plan::{Plan, PlanStep};
 use crate::run::{self, InstanceIx, Payload, StepStatus};
 use crate::value::{Digest, Json, OutcomeKind, RunId, Timestamp, Usage};
+use std::sync::Arc;
 
 /// Turns the journal's events into public ones, folding what they need from those before: names of
 /// items, iterations, times, sums. Feed it every event of a run from the first, those of an earlier
@@ -21,7 +23,7 @@ pub struct Translator {
 
 impl Translator {
     /// At the start of a run.
-    pub fn new(run: RunId, plan: &Plan) -> Translator {
+    pub fn new(run: RunId, plan: Arc<Plan>) -> Translator {
         Translator { run, board: Board::of(plan), began: None, usage: Usage::NONE }
     }
 
@@ -51,12 +53,7 @@ impl Translator {
     /// The event that says that the run waits for people alone, once its holder leaves for that
     /// reason; `None` where nothing waits for a person. It is not stored, so it has no `seq`.
     pub fn waiting(&self, at: Timestamp) -> Option<Event> {
-        let waits: Vec<&str> = self
-            .board
-            .instances()
-            .filter(|(_, progress)| progress.status == StepStatus::Waiting)
-            .map(|(_, progress)| &*progress.name)
-            .collect();
+        let waits = self.board.names(&self.board.those(StepStatus::Waiting));
         let reason = format!("an answer is needed for {}", waits.join(", "));
         let body = Body::RunWaiting { status: "waiting", reason };
         let event = Event { at, run: self.run.clone(), seq: None, place: None, body };
@@ -100,16 +97,16 @@ impl Translator {
             E::Started { instance, attempt } => self.started(at, *instance, *attempt),
             E::Recorded { instance, record, .. } => {
                 let cut = stdout_cut(record);
-                if let Some(progress) = self.board.get_mut(*instance).filter(|_| cut.is_some()) {
-                    progress.stdout_cut = cut;
+                if let Some(work) = self.board.work(*instance).filter(|_| cut.is_some()) {
+                    work.stdout_cut = cut;
                 }
                 recorded(record).map_or_else(Vec::new, |body| self.here(*instance, body))
             }
             E::AttemptEnded { instance, outcome, output, failure, usage, streams, .. } => {
                 let cut = streams.as_ref().and_then(Payload::as_inline);
                 let cut = cut.and_then(|streams| streams["stdoutCut"].as_u64());
-                if let Some(progress) = self.board.get_mut(*instance).filter(|_| cut.is_some()) {
-                    progress.stdout_cut = cut;
+                if let Some(work) = self.board.work(*instance).filter(|_| cut.is_some()) {
+                    work.stdout_cut = cut;
                 }
                 let process = streams.as_ref().and_then(Payload::as_inline);
                 let process = process.and_then(|streams| streams.get("process")).cloned();
@@ -184,10 +181,8 @@ impl Translator {
         ix: InstanceIx,
         keys: &[String],
     ) -> Vec<(Option<Place>, Body)> {
-        if let Some(progress) = self.board.get_mut(ix) {
-            progress.began.get_or_insert(at);
-            progress.status = StepStatus::Running;
-        }
+        self.status(ix, StepStatus::Running);
+        self.board.work(ix).into_iter().for_each(|work| work.began = work.began.or(Some(at)));
         self.board.expand(ix, keys);
         self.here(ix, Body::StepExpanded { count: keys.len(), keys: keys.to_vec() })
     }
@@ -198,18 +193,21 @@ impl Translator {
         ix: InstanceIx,
         attempt: u32,
     ) -> Vec<(Option<Place>, Body)> {
-        let Some(progress) = self.board.get_mut(ix) else { return Vec::new() };
-        progress.began.get_or_insert(at);
-        progress.attempt_began = Some(at);
-        progress.attempt = attempt;
-        progress.stdout_cut = None;
-        progress.status = StepStatus::Running;
-        let card = &self.board.cards[self.board.get(ix).map_or(0, |progress| progress.step)];
-        let body = Body::StepStart {
-            kind: card.kind,
-            specialist: card.specialist.clone(),
-            tier: card.tier.map(|tier| tier.as_str()),
+        let Some(work) = self.board.work(ix) else { return Vec::new() };
+        work.began.get_or_insert(at);
+        work.attempt_began = Some(at);
+        work.stdout_cut = None;
+        if let Some(progress) = self.board.get_mut(ix) {
+            progress.attempt = attempt;
+            progress.status = StepStatus::Running;
+        }
+        let Some(planned) = self.board.step(ix) else { return Vec::new() };
+        let specialist = match &planned.step.kind {
+            StepKind::Specialist { specialist, .. } => Some(specialist.to_string()),
+            _ => None,
         };
+        let tier = planned.specialist.as_ref().map(|specialist| specialist.model.tier.as_str());
+        let body = Body::StepStart { kind: planned.step.kind.name(), specialist, tier };
         self.here(ix, body)
     }
 
@@ -223,15 +221,15 @@ impl Translator {
     ) -> Vec<(Option<Place>, Body)> {
         self.usage += usage;
         self.board.spend(ix, usage);
-        let Some(progress) = self.board.get_mut(ix) else { return Vec::new() };
-        progress.output.clone_from(output);
-        progress.failure.clone_from(failure);
-        progress.verdict = None;
+        let Some(work) = self.board.work(ix) else { return Vec::new() };
+        work.output.clone_from(output);
+        work.failure.clone_from(failure);
+        work.verdict = None;
         let body = Body::AttemptEnd {
             outcome: outcome.name(),
             error: failure.as_ref().map(ErrorView::from),
             usage: usage.into(),
-            duration_ms: elapsed(progress.attempt_began, at),
+            duration_ms: elapsed(work.attempt_began, at),
             process: None,
         };
         self.here(ix, body)
@@ -242,8 +240,8 @@ impl Translator {
         ix: InstanceIx,
         verification: &Verification,
     ) -> Vec<(Option<Place>, Body)> {
-        if let Some(progress) = self.board.get_mut(ix) {
-            progress.verdict = Some(verification.verdict);
+        if let Some(work) = self.board.work(ix) {
+            work.verdict = Some(verification.verdict);
         }
         let body = Body::VerificationComplete {
             verdict: verification.verdict.to_string(),
@@ -282,27 +280,22 @@ impl Translator {
         output: &Option<Payload>,
         failure: &Option<crate::value::Failure>,
     ) -> Vec<(Option<Place>, Body)> {
-        let Some(step) = self.board.get(ix).map(|progress| progress.step) else {
-            return Vec::new();
-        };
-        let is_finally = self.board.cards[step].is_finally;
-        let Some(progress) = self.board.get_mut(ix) else { return Vec::new() };
-        progress.status = status;
-        let (last_output, last_failure) = (progress.output.take(), progress.failure.take());
+        let Some(work) = self.board.end(ix, status) else { return Vec::new() };
+        let is_finally = self.board.step(ix).is_some_and(PlanStep::is_finally);
         let succeeded = status == StepStatus::Succeeded;
-        let (output, output_blob) = split(output.as_ref().or(last_output.as_ref()));
-        let failure = failure.as_ref().or(last_failure.as_ref()).filter(|_| !succeeded);
+        let (output, output_blob) = split(output.as_ref().or(work.output.as_ref()));
+        let failure = failure.as_ref().or(work.failure.as_ref()).filter(|_| !succeeded);
         let body = Body::StepEnd {
             status: status.as_str(),
             tolerated,
             output,
             output_blob,
             error: failure.map(ErrorView::from),
-            verdict: progress.verdict.map(|verdict| verdict.to_string()),
-            stdout_cut: progress.stdout_cut,
+            verdict: work.verdict.map(|verdict| verdict.to_string()),
+            stdout_cut: work.stdout_cut,
             is_finally,
-            usage: progress.usage.into(),
-            duration_ms: elapsed(progress.began, at),
+            usage: work.usage.into(),
+            duration_ms: elapsed(work.began, at),
         };
         self.here(ix, body)
     }
@@ -313,11 +306,7 @@ impl Translator {
         closure: &[InstanceIx],
         reason: &str,
     ) -> Vec<(Option<Place>, Body)> {
-        for &ix in closure {
-            if let Some(progress) = self.board.get_mut(ix) {
-                progress.restart();
-            }
-        }
+        self.board.restart(closure);
         let body = Body::StepReset {
             roots: self.board.names(roots),
             closure: self.board.names(closure),

@@ -35,7 +35,8 @@ struct Stream {
 
 impl Stream {
     fn new() -> Stream {
-        let translator = Translator::new(RunId::new("r1").unwrap(), &two_steps());
+        let translator =
+            Translator::new(RunId::new("r1").unwrap(), std::sync::Arc::new(two_steps()));
         Stream { translator, seq: 0, head: None, lines: Vec::new() }
     }
 

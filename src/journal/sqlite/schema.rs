@@ -14,6 +14,10 @@ pub(super) const VERSION: i64 = 2;
 /// How long a write waits for another process's.
 const BUSY: Duration = Duration::from_secs(15);
 
+/// What a connection holds of the file, in KiB below zero. Events are appended at one place and read in
+/// their order, so that pages from long ago are of no use; the 2 MiB of old would fill up with them.
+const CACHE: i64 = -256;
+
 /// `position` is `number << 40 | seq`: one integer key, so that a run's events lie together and are
 /// appended at one place. What is frozen has a table of its own because a row of `runs` is written
 /// anew with every append.
@@ -233,6 +237,7 @@ fn writer_of(database: &Path) -> Result<Connection, JournalError> {
         )));
     }
     connection.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA trusted_schema = OFF;")?;
+    connection.pragma_update(None, "cache_size", CACHE)?;
     Ok(connection)
 }
 
@@ -242,6 +247,7 @@ pub(super) fn open_reader(places: &Places) -> Result<Connection, JournalError> {
     let connection = Connection::open_with_flags(&places.database, flags)?;
     connection.busy_timeout(BUSY)?;
     connection.execute_batch("PRAGMA trusted_schema = OFF;")?;
+    connection.pragma_update(None, "cache_size", CACHE)?;
     match can_read(&connection) {
         Err(error) if is_for_want_of_memory(&error) => {
             drop(connection);
