@@ -31,6 +31,7 @@
 //! | [`diagnostic`] (pure) | sources, spans, diagnostics with stable codes, a page a code | – |
 //! | [`value`] (pure) | ids, instance keys, durations, digests, money, canonical JSON, size limits | – |
 //! | [`clock`], [`redaction`] | the only callers of the system clock; the one masking sink | value |
+//! | [`task`] | tasks that go on where they are woken | – |
 //! | [`evidence`] (pure) | tool traces, changes of files, verdicts | value |
 //! | [`expression`] (pure) | placeholders and expressions: parsed once, references with strengths | diagnostic, value |
 //! | [`definition`] (pure) | text with positions → checks, one rule a file → the checked model | diagnostic, value, expression |
@@ -39,7 +40,7 @@
 //! | [`run`] (pure) | the heart: state, events, inputs, effects; one file an input | … plan, verify |
 //! | [`attempt`] | the types of the seam: request, work, outcome, recorder | value, evidence, definition, run |
 //! | [`journal`] | events with expected versions, holders, inbox, blobs; SQLite and memory | value, clock, definition, run |
-//! | [`process`] | the one place that starts processes: keeper and cells, groups, limits, sandbox | value, clock |
+//! | [`process`] | the one place that starts processes: keeper and cells, groups, limits, sandbox | value, clock, task |
 //! | [`tool`] | tools, policy, path guard, manifests; one file a tool | value, evidence, definition, process, redaction |
 //! | [`llm`] | tiers, providers, prices, scripts and recordings | value, definition, expression, clock |
 //! | [`specialist`] | the agent loop: a conversation is its records, folded | … llm, tool |
@@ -98,6 +99,7 @@ pub mod redaction;
 pub mod run;
 pub mod service;
 pub mod specialist;
+pub mod task;
 pub mod tool;
 pub mod value;
 pub mod verify;

@@ -5,6 +5,7 @@ use super::setup::{Command, EngineError, Opening, Parts, Setup, Summary};
 use crate::clock;
 use crate::journal::{Batch, Durability, StoredEvent};
 use crate::run::{Effect, Envelope, Event, Input, InstanceIx, RunStatus, StepStatus, decide};
+use crate::task::Task;
 use crate::value::{JsonMap, Timestamp};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -36,7 +37,11 @@ pub async fn drive_on(
     task_files: JsonMap,
     stored: Vec<StoredEvent>,
 ) -> Result<Summary, EngineError> {
-    let mut dispatcher = Dispatcher::open(parts, setup, task_files, stored);
+    let dispatcher = Dispatcher::open(parts, setup, task_files, stored);
+    crate::task::drive(to_its_end(dispatcher)).await
+}
+
+async fn to_its_end(mut dispatcher: Dispatcher) -> Result<Summary, EngineError> {
     let ended = dispatcher.run().await;
     if ended.is_err() {
         // What cannot be recorded must not go on happening.
@@ -77,6 +82,8 @@ pub(super) struct Dispatcher {
     pub(super) taken: Vec<i64>,
     pub(super) timers: BTreeSet<(Timestamp, InstanceIx)>,
     pub(super) cancels: BTreeMap<InstanceIx, CancellationToken>,
+    /// Attempts that are processes.
+    pub(super) processes: BTreeMap<InstanceIx, Task>,
     pub(super) messages: UnboundedReceiver<Message>,
     pub(super) line: UnboundedSender<Message>,
     pub(super) leaving: bool,
@@ -102,6 +109,7 @@ impl Dispatcher {
             taken: Vec::new(),
             timers: BTreeSet::new(),
             cancels: BTreeMap::new(),
+            processes: BTreeMap::new(),
             messages,
             line,
             leaving: false,
@@ -315,6 +323,7 @@ impl Dispatcher {
             }
             Message::Ended { instance, iteration, attempt, report } => {
                 self.cancels.remove(&instance);
+                self.processes.remove(&instance);
                 let report = *report;
                 self.tell(Input::AttemptEnded { instance, iteration, attempt, report });
             }

@@ -3,9 +3,11 @@
 use super::attempts::{self, Line};
 use super::dispatcher::Dispatcher;
 use super::prepare::{self, Brought};
+use crate::attempt::Work;
 use crate::clock;
 use crate::journal::JournalError;
 use crate::run::{AttemptReport, Effect, Feedback, Input, InstanceIx};
+use crate::task;
 use crate::value::{Failure, Json, OutcomeKind, Usage};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -59,7 +61,13 @@ impl Dispatcher {
                 self.began.retain(|ix, _| state.instance(*ix).holds_slot());
                 self.began.insert(ix, clock::instant());
                 let (line, cancel) = self.open_line(ix, attempt, iteration);
-                tokio::spawn(attempts::run(self.parts.clone(), line, request, cancel));
+                let is_process = matches!(request.work, Work::Run { .. });
+                let attempt = attempts::run(self.parts.clone(), line, request, cancel);
+                if is_process {
+                    self.processes.insert(ix, task::spawn(attempt));
+                } else {
+                    tokio::spawn(attempt);
+                }
             }
             Err(failure) => {
                 let report = failed_report(OutcomeKind::ToolError, self.masked(*failure));

@@ -28,6 +28,8 @@ const HOUSE: &[Room] = &[
     pure("value", &[]),
     room("clock", &["value"]),
     room("redaction", &["value"]),
+    // What hears of a process's end, and what follows from it in the engine, share a thread.
+    room("task", &[]),
     pure("evidence", &["value"]),
     pure("expression", &["diagnostic", "value"]),
     pure("definition", &["diagnostic", "value", "expression"]),
@@ -40,7 +42,7 @@ const HOUSE: &[Room] = &[
     // How strictly it syncs is a setting.
     room("journal", &["value", "clock", "definition", "run"]),
     // A process that cannot be started is a failure with a code; so for the two rows below.
-    room("process", &["diagnostic", "value", "clock", "redaction"]),
+    room("process", &["diagnostic", "value", "clock", "redaction", "task"]),
     room("tool", &["diagnostic", "value", "clock", "redaction", "evidence", "definition", "process"]),
     // A script's placeholders are expressions.
     room("llm", &["diagnostic", "value", "clock", "redaction", "expression", "definition", "attempt"]),
@@ -54,8 +56,8 @@ const HOUSE: &[Room] = &[
     ]),
     // It evaluates conditions and asks the executor to observe, so it sees what those are made of.
     room("engine", &[
-        "diagnostic", "value", "clock", "redaction", "evidence", "expression", "definition", "plan",
-        "verify", "run", "attempt", "journal", "executor",
+        "diagnostic", "value", "clock", "redaction", "task", "evidence", "expression", "definition",
+        "plan", "verify", "run", "attempt", "journal", "executor",
     ]),
     // The views of definitions and plans are made from them.
     pure("wire", &["diagnostic", "value", "evidence", "definition", "plan", "run"]),

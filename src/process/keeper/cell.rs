@@ -1,3 +1,4 @@
+use super::listener::{Heard, Listener};
 use super::message::{END, Report, StartOrder, TERMINATE};
 use super::socket;
 use crate::process::watched::watched;
@@ -8,7 +9,6 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
 
 /// How long a cell may take to be ready, and to be gone after its end.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -16,18 +16,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// `kb`'s side of a cell. Dropping it ends everything in the cell.
 #[derive(Debug)]
 pub(in crate::process) struct Cell {
-    line: Line,
+    listener: Listener,
     /// Its PID 1, once the keeper has told it.
     init: Option<OwnedFd>,
-    /// Whether all reports were taken, so that the next one wakes.
-    drained: bool,
-}
-
-/// Joined to the runtime at the first use: the first cell is made outside of one.
-#[derive(Debug)]
-enum Line {
-    Plain(OwnedFd),
-    Joined(AsyncFd<OwnedFd>),
 }
 
 /// What became of an order.
@@ -46,58 +37,40 @@ pub(in crate::process) enum Fate {
 impl Cell {
     /// A cell that may not be ready yet; it takes orders all the same.
     pub(super) fn begin(executable: &Path) -> io::Result<Cell> {
-        let socket = super::link::new_cell(executable)?;
-        rustix::io::ioctl_fionbio(&socket, true)?;
-        Ok(Cell { line: Line::Plain(socket), init: None, drained: false })
+        Cell::listened_to(super::link::new_cell(executable)?, None)
     }
 
     /// The same, and waits until it is ready, or says why it is not.
     pub(super) fn begin_and_wait(executable: &Path) -> Result<Cell, String> {
-        let mut cell = Cell::begin(executable).map_err(|error| match error.kind() {
+        let socket = super::link::new_cell(executable).map_err(|error| match error.kind() {
             io::ErrorKind::BrokenPipe => "the keeper ends at once".to_owned(),
             _ => format!("the keeper does not start: {error}"),
         })?;
+        let mut init = None;
         loop {
-            match cell.take() {
-                Ok(Some(Report::Ready)) => return Ok(cell),
-                Ok(Some(Report::Refused(stage, errno))) => return Err(refusal(stage, errno)),
-                Ok(Some(_)) => {}
+            wait_readable(&socket)?;
+            match Heard::on(&socket) {
+                Ok(Some(Heard { report: Report::Ready, .. })) => break,
+                Ok(Some(Heard { report: Report::Refused(stage, errno), .. })) => {
+                    return Err(refusal(stage, errno));
+                }
+                Ok(Some(heard)) => init = init.or(heard.descriptor),
                 Ok(None) => return Err("the keeper ends at once".to_owned()),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => cell.wait_readable()?,
                 Err(error) => return Err(format!("the keeper cannot be heard: {error}")),
             }
         }
+        Cell::listened_to(socket, init).map_err(|error| format!("no thread for it: {error}"))
     }
 
-    fn wait_readable(&self) -> Result<(), String> {
-        let limit = Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
-        match poll(&mut [PollFd::new(self.socket(), PollFlags::IN)], Some(&limit)) {
-            Ok(0) => Err("the keeper does not answer".to_owned()),
-            _ => Ok(()),
-        }
-    }
-
-    fn socket(&self) -> &OwnedFd {
-        match &self.line {
-            Line::Plain(socket) => socket,
-            Line::Joined(socket) => socket.get_ref(),
-        }
-    }
-
-    /// Joins the runtime that runs now.
-    pub(super) fn join(self) -> io::Result<Cell> {
-        let line = match self.line {
-            Line::Plain(socket) => Line::Joined(watched(socket, Interest::READABLE)?),
-            joined @ Line::Joined(_) => joined,
-        };
-        Ok(Cell { line, ..self })
+    fn listened_to(socket: OwnedFd, init: Option<OwnedFd>) -> io::Result<Cell> {
+        Ok(Cell { listener: Listener::of(socket)?, init })
     }
 
     /// Hands over an order. An error of kind `BrokenPipe` means that the cell is gone and nothing
     /// was started.
     pub(in crate::process) fn start(&self, order: &StartOrder<'_>) -> io::Result<()> {
         let (message, file) = order.encode()?;
-        socket::send(self.socket(), &message, &order.descriptors(file.as_ref()))
+        socket::send(self.listener.socket(), &message, &order.descriptors(file.as_ref()))
     }
 
     /// Waits for the end of what was ordered; dropping the future loses nothing.
@@ -105,13 +78,9 @@ impl Cell {
         loop {
             return match self.next().await {
                 Some(Report::Ended { code, by_signal, left }) => {
-                    self.drained = true;
                     Fate::Ended { code, by_signal, left }
                 }
-                Some(Report::NotStarted(errno)) => {
-                    self.drained = true;
-                    Fate::NotStarted(errno)
-                }
+                Some(Report::NotStarted(errno)) => Fate::NotStarted(errno),
                 Some(Report::Refused(stage, errno)) => Fate::Refused(refusal(stage, errno)),
                 Some(Report::Born | Report::Ready | Report::Clear) => continue,
                 None => {
@@ -124,12 +93,12 @@ impl Cell {
 
     /// Asks the step's group to end.
     pub(in crate::process) fn terminate(&self) {
-        let _ = socket::send(self.socket(), &[TERMINATE], &[]);
+        let _ = socket::send(self.listener.socket(), &[TERMINATE], &[]);
     }
 
     /// Ends everything that runs in the cell.
     pub(in crate::process) fn end(&self) {
-        let _ = socket::send(self.socket(), &[END], &[]);
+        let _ = socket::send(self.listener.socket(), &[END], &[]);
     }
 
     /// Ends the cell itself, for one that does not answer.
@@ -169,31 +138,17 @@ impl Cell {
     }
 
     async fn next(&mut self) -> Option<Report> {
-        loop {
-            if !self.drained {
-                match self.take() {
-                    Ok(report) => return report,
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.drained = true,
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    Err(_) => return None,
-                }
-            } else {
-                let Line::Joined(line) = &self.line else { return None };
-                line.readable().await.ok()?.clear_ready();
-                self.drained = false;
-            }
-        }
+        let Heard { report, descriptor } = self.listener.next().await?;
+        self.init = self.init.take().or(descriptor);
+        Some(report)
     }
+}
 
-    /// The next report if there is one; none where the cell is gone.
-    fn take(&mut self) -> io::Result<Option<Report>> {
-        let (mut message, mut descriptors) = ([0; Report::SIZE], Vec::new());
-        let length = socket::receive(self.socket(), &mut message, &mut descriptors)?;
-        let report = Report::decode(&message[..length]);
-        if report == Some(Report::Born) {
-            self.init = descriptors.pop();
-        }
-        Ok(report)
+fn wait_readable(socket: &OwnedFd) -> Result<(), String> {
+    let limit = Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
+    match poll(&mut [PollFd::new(socket, PollFlags::IN)], Some(&limit)) {
+        Ok(0) => Err("the keeper does not answer".to_owned()),
+        _ => Ok(()),
     }
 }
 

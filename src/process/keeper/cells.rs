@@ -44,24 +44,20 @@ impl Cells {
     /// Hands an order to a cell that nobody uses. One that was killed while idle refuses it, and the
     /// next gets it.
     pub(in crate::process) fn start(&self, order: &StartOrder<'_>) -> io::Result<Cell> {
-        loop {
-            let is_new = self.idle().is_empty();
-            let cell = self.take()?;
+        while let Some(cell) = self.take_idle() {
             match cell.start(order) {
                 Ok(()) => return Ok(cell),
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe && !is_new => {}
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
                 Err(error) => return Err(error),
             }
         }
+        let executable = self.executable.as_ref().ok_or(io::ErrorKind::Unsupported)?;
+        let cell = Cell::begin(executable)?;
+        cell.start(order).map(|()| cell)
     }
 
-    fn take(&self) -> io::Result<Cell> {
-        let idle = self.idle().pop();
-        match (idle, &self.executable) {
-            (Some(cell), _) => cell.join(),
-            (None, Some(executable)) => Cell::begin(executable)?.join(),
-            (None, None) => Err(io::ErrorKind::Unsupported.into()),
-        }
+    fn take_idle(&self) -> Option<Cell> {
+        self.idle().pop()
     }
 
     /// Takes a clean cell back.

@@ -16,7 +16,7 @@
 //! namespace, the keeper outside of it.
 //!
 //! [`serve`], [`init`] and what they use run in the keeper and its cells: single-threaded, without
-//! runtime, settings or journal. [`Cells`], [`Cell`] and [`Link`](link) run in `kb`.
+//! runtime, settings or journal. [`Cells`], [`Cell`], [`Link`](link) and [`listener`] run in `kb`.
 
 mod cell;
 mod cells;
@@ -24,6 +24,7 @@ mod clone;
 mod init;
 mod launch;
 mod link;
+mod listener;
 mod message;
 mod namespace;
 mod serve;
