@@ -275,8 +275,8 @@ pub(super) fn report(outcome: Outcome, redactor: &Redactor) -> AttemptReport {
                 streams[name] = json!(bytes);
             }
         }
-        if let Some(process) = &outcome.process {
-            streams["process"] = redactor.mask_json(process);
+        if let Some(process) = outcome.process {
+            streams["process"] = redactor.masked(process);
         }
         Payload::inline(streams)
     });

@@ -121,7 +121,8 @@ impl Payloads {
     /// The same payload, as a blob if it is large.
     pub fn store(&self, payload: Payload) -> Result<Payload, JournalError> {
         let Payload::Inline(value) = &payload else { return Ok(payload) };
-        if is_surely_small(value) {
+        // Most values are small, and need not be written out to know that.
+        if longest(value) <= limits::INLINE_OUTPUT_BYTES {
             return Ok(payload);
         }
         let text = value.to_string();
@@ -169,19 +170,17 @@ impl Payloads {
     }
 }
 
-/// Whether a value is small without writing it out; most outputs are.
-fn is_surely_small(value: &Json) -> bool {
+/// What the text of a value may have at most.
+fn longest(value: &Json) -> usize {
+    // A byte may become an escape of six.
+    let text = |text: &str| 6 * text.len() + 2;
     match value {
-        Json::Null | Json::Bool(_) | Json::Number(_) => true,
-        Json::String(text) => text.len() < limits::INLINE_OUTPUT_BYTES / 8,
-        Json::Array(items) => {
-            items.len() < 8 && items.iter().all(|v| v.is_number() || v.is_boolean())
-        }
+        Json::Null | Json::Bool(_) => 5,
+        Json::Number(_) => 32,
+        Json::String(own) => text(own),
+        Json::Array(items) => 2 + items.iter().map(|item| longest(item) + 1).sum::<usize>(),
         Json::Object(map) => {
-            map.len() < 8
-                && map.iter().all(|(k, v)| {
-                    k.len() < 64 && matches!(v, Json::String(s) if s.len() < 64) || v.is_number()
-                })
+            2 + map.iter().map(|(key, value)| text(key) + longest(value) + 2).sum::<usize>()
         }
     }
 }

@@ -109,12 +109,8 @@ fn is_command(ask: &Ask) -> bool {
 }
 
 fn ran(redactor: &Redactor, exited: Exited, process: Json) -> Ran {
-    let last = |text: &str| {
-        let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
-        Some(redactor.mask_cut_text(line).chars().take(200).collect::<String>())
-    };
     Ran {
-        last_words: last(&exited.stderr).or_else(|| last(&exited.stdout)).unwrap_or_default(),
+        last_words: super::process::last_words(redactor, &exited).unwrap_or_default(),
         duration_ms: exited.duration.as_millis() as u64,
         process,
         ended: match exited.end {

@@ -91,14 +91,14 @@ fn outcome(redactor: &Redactor, argv: &[String], exited: Exited, parse: OutputPa
         End::Code(code) => {
             let failure = Failure::new(
                 Code::EXITED.as_str(),
-                format!("exit code {code}{}", last_words(redactor, &exited)),
+                format!("exit code {code}{}", and_last_words(redactor, &exited)),
             );
             failed(base, OutcomeKind::Exit(*code), failure)
         }
         End::Signal(signal) => {
             let failure = Failure::new(
                 Code::EXITED.as_str(),
-                format!("killed by signal {signal}{}", last_words(redactor, &exited)),
+                format!("killed by signal {signal}{}", and_last_words(redactor, &exited)),
             );
             failed(base, OutcomeKind::Exit(128 + signal), failure)
         }
@@ -153,14 +153,19 @@ fn exit_code(end: &End) -> Option<i32> {
     }
 }
 
+/// Where it wrote any, behind a colon.
+fn and_last_words(redactor: &Redactor, exited: &Exited) -> String {
+    last_words(redactor, exited).map_or(String::new(), |words| format!(": {words}"))
+}
+
 /// The last line that it wrote to stderr, else to stdout: most programs say there what went wrong.
-fn last_words(redactor: &Redactor, exited: &Exited) -> String {
-    let last =
-        |text: &str| text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned);
-    let words = last(&exited.stderr).or_else(|| last(&exited.stdout));
-    // Masked before it is cut, and it may have been cut before.
-    let masked = words.map(|line| redactor.mask_cut_text(&line).chars().take(200).collect());
-    masked.map_or(String::new(), |words: String| format!(": {words}"))
+pub(super) fn last_words(redactor: &Redactor, exited: &Exited) -> Option<String> {
+    let last = |text: &str| {
+        let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
+        // Masked before it is cut, and it may have been cut before.
+        Some(redactor.mask_cut_text(line).chars().take(200).collect())
+    };
+    last(&exited.stderr).or_else(|| last(&exited.stdout))
 }
 
 fn parsed(redactor: &Redactor, exited: &Exited, parse: OutputParse) -> Result<Json, Box<Failure>> {

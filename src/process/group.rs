@@ -1,4 +1,4 @@
-use super::guardian::{Guardian, MARKER};
+use super::guardian::{self, MARKER};
 use super::instance::Instance;
 use super::pipes::Theirs;
 use super::sandbox::{Rules, start_held};
@@ -29,7 +29,7 @@ impl GroupLeader {
         theirs: Theirs,
         rules: Option<Rules>,
     ) -> io::Result<GroupLeader> {
-        Guardian::watch();
+        guardian::watch();
         let instance = Instance::of_process();
         let token = instance.next_token();
         let mut command = Command::new(program);

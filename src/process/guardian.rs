@@ -35,21 +35,15 @@ done
 [ -z "$2" ] || rm -rf -- "$2"
 "#;
 
-/// A watch over this process, which ends its steps' processes when it is killed.
-pub(super) struct Guardian {
+/// Makes sure that this process is watched over, so that its steps' processes end when it is killed,
+/// and that its steps' orphans come back to it.
+pub(super) fn watch() {
     /// Closed by the kernel when this process ends, however it ends.
-    _pipe: Option<ChildStdin>,
-}
-
-impl Guardian {
-    /// Makes sure that this process has one, and that its steps' orphans come back to it.
-    pub(super) fn watch() {
-        static GUARDIAN: OnceLock<Guardian> = OnceLock::new();
-        GUARDIAN.get_or_init(|| {
-            orphans::adopt();
-            Guardian { _pipe: start(Instance::of_process()).ok() }
-        });
-    }
+    static PIPE: OnceLock<Option<ChildStdin>> = OnceLock::new();
+    PIPE.get_or_init(|| {
+        orphans::adopt();
+        start(Instance::of_process()).ok()
+    });
 }
 
 fn start(instance: &Instance) -> io::Result<ChildStdin> {
@@ -65,6 +59,6 @@ fn start(instance: &Instance) -> io::Result<ChildStdin> {
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    let mut child = orphans::spawn_guardian(|| command.spawn())?;
+    let mut child = orphans::spawn_attendant(|| command.spawn())?;
     child.stdin.take().ok_or_else(|| io::Error::other("no pipe"))
 }

@@ -9,14 +9,13 @@ use super::guardian::{GUARDIAN_MARKER, MARKER};
 use rustix::process::{Pid, Signal, WaitOptions};
 use std::collections::BTreeSet;
 use std::io;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 /// Main processes of steps: children that are no orphans.
 static OWN: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
-/// The guardian, a child that is no orphan either.
-static GUARDIAN: AtomicU32 = AtomicU32::new(0);
+/// The guardian and the keeper, children that are no orphans either.
+static ATTENDANTS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 /// Held for reading from a process's start until it stands in [`OWN`], for writing while orphans
 /// are told from own children; else one's end could be taken for the other's.
 static STARTING: RwLock<()> = RwLock::new(());
@@ -29,6 +28,10 @@ const QUIET_LOOKS: u32 = 2;
 
 fn own() -> MutexGuard<'static, BTreeSet<u32>> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn attendants() -> MutexGuard<'static, BTreeSet<u32>> {
+    ATTENDANTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Makes this process the parent of its descendants' orphans; without effect where the system
@@ -48,14 +51,19 @@ pub(super) fn spawn_registered(
     Ok(child)
 }
 
-/// Starts the guardian and remembers it as an own child.
-pub(super) fn spawn_guardian(
+/// Starts the guardian or the keeper and remembers it as an own child.
+pub(super) fn spawn_attendant(
     start: impl FnOnce() -> io::Result<std::process::Child>,
 ) -> io::Result<std::process::Child> {
     let _starting = STARTING.read().unwrap_or_else(PoisonError::into_inner);
     let child = start()?;
-    GUARDIAN.store(child.id(), Ordering::Release);
+    attendants().insert(child.id());
     Ok(child)
+}
+
+/// Forgets a keeper whose end was taken in.
+pub(super) fn forget_attendant(pid: u32) {
+    attendants().remove(&pid);
 }
 
 /// Forgets a main process whose end was taken in.
@@ -142,11 +150,11 @@ fn take_in(pid: u32) {
 fn adopted() -> Vec<u32> {
     let main = std::process::id();
     let text = std::fs::read_to_string(format!("/proc/self/task/{main}/children"));
-    let (own, guardian) = (own(), GUARDIAN.load(Ordering::Acquire));
+    let (own, attendants) = (own(), attendants());
     text.unwrap_or_default()
         .split_ascii_whitespace()
         .filter_map(|pid| pid.parse().ok())
-        .filter(|pid| *pid != guardian && !own.contains(pid))
+        .filter(|pid| !attendants.contains(pid) && !own.contains(pid))
         .collect()
 }
 

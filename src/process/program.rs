@@ -3,18 +3,13 @@ use std::path::{Path, PathBuf};
 
 /// Finds the program that a process is to run: by path from its working directory, or by name along
 /// `PATH`. An absolute path is what `posix_spawn` needs, and a failure can say what was looked for.
+/// Whether what a path names can be run is seen when it is tried; [`explain`] says why not.
 pub(super) fn find_program(name: &str, cwd: &Path, path: &str) -> Result<PathBuf, String> {
     if name.is_empty() {
         return Err("the command has no program".into());
     }
     if name.contains('/') {
-        let program = cwd.join(name);
-        return match rank(&program) {
-            Rank::Program => Ok(program),
-            Rank::Directory => Err(format!("`{name}` is a directory, not a program")),
-            Rank::NotExecutable => Err(format!("`{name}` is not executable")),
-            Rank::Missing => Err(format!("there is no program `{name}`")),
-        };
+        return Ok(cwd.join(name));
     }
     let mut forbidden = None;
     for directory in path.split(':').filter(|directory| directory.starts_with('/')) {
@@ -53,6 +48,14 @@ fn rank(path: &Path) -> Rank {
 pub(super) fn explain(name: &str, cwd: &Path, error: &std::io::Error) -> String {
     if !cwd.is_dir() {
         return format!("there is no directory `{}` to run in", cwd.display());
+    }
+    if name.contains('/') {
+        match rank(&cwd.join(name)) {
+            Rank::Program => {}
+            Rank::Directory => return format!("`{name}` is a directory, not a program"),
+            Rank::NotExecutable => return format!("`{name}` is not executable"),
+            Rank::Missing => return format!("there is no program `{name}`"),
+        }
     }
     match (error.kind(), error.raw_os_error()) {
         (ErrorKind::NotFound, _) => format!("the interpreter that `{name}` names is not there"),

@@ -141,11 +141,9 @@ impl Running {
                 self.leader.kill();
                 self.phase = Phase::Killing { why, until: now + FORCE, forced: false };
             }
-            Phase::Killing { why, forced: false, .. } if self.leader.force() => {
-                self.phase = Phase::Killing { why, until: now + GIVE_UP, forced: true };
-            }
             Phase::Killing { why, forced: false, .. } => {
-                self.phase = Phase::Killing { why, until: now + GIVE_UP - FORCE, forced: true };
+                let more = if self.leader.force() { GIVE_UP } else { GIVE_UP - FORCE };
+                self.phase = Phase::Killing { why, until: now + more, forced: true };
             }
             Phase::Killing { why: end, .. } | Phase::Draining { end, .. } | Phase::Over { end } => {
                 // The time may be over before anybody was told of what is there.

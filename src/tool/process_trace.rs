@@ -1,8 +1,7 @@
 use super::Toolbox;
 use crate::process::{End, Exited, Spawn};
-use crate::value::{Digest, Json};
+use crate::value::{Digest, Json, JsonMap};
 use serde_json::json;
-use std::collections::BTreeMap;
 
 /// Words of a command up to this many bytes stand in the evidence; beyond, their digest does.
 const SHOWN_ARGV: usize = 4 << 10;
@@ -63,10 +62,8 @@ fn environment(spawn: &Spawn, toolbox: &Toolbox) -> Digest {
     let base = toolbox.supervisor().base().iter();
     let own = spawn.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let masked = |value: &str| toolbox.redactor().mask_text(value).into_owned();
-    let all: BTreeMap<&str, String> = base
-        .chain(own)
-        .filter(|(name, _)| !name.starts_with("KB_"))
-        .map(|(name, value)| (name, masked(value)))
-        .collect();
-    Digest::of_json(&json!(all))
+    let all = base.chain(own).filter(|(name, _)| !name.starts_with("KB_"));
+    let all: JsonMap =
+        all.map(|(name, value)| (name.to_owned(), Json::from(masked(value)))).collect();
+    Digest::of_json(&Json::Object(all))
 }

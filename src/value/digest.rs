@@ -42,7 +42,10 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digit = |four: u8| char::from(DIGITS[usize::from(four)]);
+        let hex: String = self.0.iter().flat_map(|b| [digit(b >> 4), digit(b & 15)]).collect();
+        f.write_str(&hex)
     }
 }
 

@@ -17,38 +17,41 @@ pub fn read_back<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
 
 /// Canonical text for digests: compact, keys sorted at every level.
 pub fn canonical(value: &Json) -> String {
-    let mut out = String::new();
+    let mut out = Vec::new();
     write_canonical(value, &mut out);
-    out
+    String::from_utf8(out).unwrap_or_default()
 }
 
-fn write_canonical(value: &Json, out: &mut String) {
+fn write_canonical(value: &Json, out: &mut Vec<u8>) {
+    // Neither a text nor a scalar can fail to be written, nor can memory fail to take it.
     match value {
         Json::Array(items) => {
-            out.push('[');
+            out.push(b'[');
             for (i, item) in items.iter().enumerate() {
                 if i > 0 {
-                    out.push(',');
+                    out.push(b',');
                 }
                 write_canonical(item, out);
             }
-            out.push(']');
+            out.push(b']');
         }
         Json::Object(map) => {
-            let mut keys: Vec<&String> = map.keys().collect();
-            keys.sort();
-            out.push('{');
-            for (i, key) in keys.into_iter().enumerate() {
+            let mut entries: Vec<(&String, &Json)> = map.iter().collect();
+            entries.sort_unstable_by_key(|(key, _)| *key);
+            out.push(b'{');
+            for (i, (key, value)) in entries.into_iter().enumerate() {
                 if i > 0 {
-                    out.push(',');
+                    out.push(b',');
                 }
-                out.push_str(&Json::String(key.clone()).to_string());
-                out.push(':');
-                write_canonical(&map[key], out);
+                let _ = serde_json::to_writer(&mut *out, key);
+                out.push(b':');
+                write_canonical(value, out);
             }
-            out.push('}');
+            out.push(b'}');
         }
-        scalar => out.push_str(&scalar.to_string()),
+        scalar => {
+            let _ = serde_json::to_writer(&mut *out, scalar);
+        }
     }
 }
 

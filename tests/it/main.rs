@@ -32,6 +32,7 @@ mod sharing;
 mod shipped;
 mod simulate;
 mod specialist;
+mod task;
 mod tools;
 mod verify;
 mod wire;

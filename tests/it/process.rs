@@ -724,3 +724,14 @@ fn five_hundred_steps_leave_no_descriptor() {
         assert!(in_own_process("process::counter", level).status().unwrap().success());
     }
 }
+
+#[tokio::test]
+async fn what_follows_from_an_end_goes_on_on_the_thread_that_heard_of_it() {
+    LEVEL.set(ProcessLevel::PidNamespace);
+    let supervisor = supervisor();
+    let here = kb::task::drive(async move {
+        let exited = supervisor.run(shell("sleep 0.1"), &CancellationToken::new(), None).await;
+        (exited.end, std::thread::current().name().map(str::to_owned))
+    });
+    assert_eq!(here.await, (End::Code(0), Some("kb-listen".to_owned())));
+}

@@ -61,12 +61,6 @@ enum Said {
     Nothing,
 }
 
-/// How a step's main process is.
-enum Main {
-    Lives(Pid),
-    Ended,
-}
-
 impl Init<'_> {
     fn serve(&mut self) -> io::Result<()> {
         self.report(Report::Ready)?;
@@ -90,7 +84,8 @@ impl Init<'_> {
 
     /// Until the step has ended and, where it left something, `kb` has said to end that.
     fn attend(&mut self, pid: Pid) -> io::Result<()> {
-        let mut main = Main::Lives(pid);
+        // None once it has ended.
+        let mut main = Some(pid);
         loop {
             let [said, ended] = self.wait()?;
             if ended && !self.take_ends(&mut main)? {
@@ -99,16 +94,16 @@ impl Init<'_> {
             if !said {
                 continue;
             }
-            match (self.hear()?, &main) {
+            match (self.hear()?, main) {
                 (Said::Nothing, _) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                (Said::Terminate, Main::Lives(pid)) => {
-                    let _ = rustix::process::kill_process_group(*pid, Signal::TERM);
+                (Said::Terminate, Some(pid)) => {
+                    let _ = rustix::process::kill_process_group(pid, Signal::TERM);
                     // One that stands still could not obey.
-                    let _ = rustix::process::kill_process_group(*pid, Signal::CONT);
+                    let _ = rustix::process::kill_process_group(pid, Signal::CONT);
                 }
-                (Said::End, Main::Lives(_)) => kill_all(),
-                (Said::End, Main::Ended) => return self.clear(),
-                (Said::Terminate, Main::Ended) | (Said::Start(_), _) => {}
+                (Said::End, Some(_)) => kill_all(),
+                (Said::End, None) => return self.clear(),
+                (Said::Terminate, None) | (Said::Start(_), _) => {}
             }
         }
     }
@@ -128,13 +123,13 @@ impl Init<'_> {
 
     /// Takes in the ends of children, adopted ones too; false once the main process has ended and
     /// nothing is left.
-    fn take_ends(&self, main: &mut Main) -> io::Result<bool> {
+    fn take_ends(&self, main: &mut Option<Pid>) -> io::Result<bool> {
         self.children.take();
         let mut status = None;
         let left = loop {
             match rustix::process::wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, end))) => {
-                    if matches!(main, Main::Lives(own) if *own == pid) {
+                    if *main == Some(pid) {
                         status = Some(end);
                     }
                 }
@@ -144,7 +139,7 @@ impl Init<'_> {
             }
         };
         let Some(status) = status else { return Ok(true) };
-        *main = Main::Ended;
+        *main = None;
         self.report(ended(status, left))?;
         Ok(left)
     }

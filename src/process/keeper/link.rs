@@ -1,5 +1,6 @@
 use super::socket;
 use crate::process::instance::Instance;
+use crate::process::orphans;
 use rustix::fd::{AsFd, OwnedFd};
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -28,6 +29,7 @@ pub(super) fn new_cell(executable: &Path) -> io::Result<OwnedFd> {
     if let Some(mut gone) = link.take() {
         drop(gone.control);
         let _ = gone.child.wait();
+        orphans::forget_attendant(gone.child.id());
     }
     let keeper = link.insert(Link::start(executable)?);
     keeper.ask(&theirs)?;
@@ -48,7 +50,7 @@ impl Link {
             .stdin(Stdio::from(theirs))
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        Ok(Link { control, child: command.spawn()? })
+        Ok(Link { control, child: orphans::spawn_attendant(|| command.spawn())? })
     }
 
     fn ask(&self, socket: &OwnedFd) -> io::Result<()> {
