@@ -62,10 +62,9 @@ pub(super) async fn drive(
              `{program} playbook run {definition}`\n"
         ))?;
     }
-    let (watcher, before) = Watcher::of(&prepared)?;
-    let mut show =
-        Show { watcher, tally: Tally::default(), renderer: renderer(showing.display(), terminal) };
-    before.iter().for_each(|event| show.tally.add(event));
+    let mut tally = Tally::default();
+    let watcher = Watcher::of(&prepared, &mut |event| tally.add(event))?;
+    let mut show = Show { watcher, tally, renderer: renderer(showing.display(), terminal) };
     let (updates, mut news) = news();
     let (orders, commands) = unbounded_channel();
     let mut signals = Signals::listen(orders)?;

@@ -12,6 +12,7 @@ mod evaluating;
 mod fetching;
 mod fold;
 mod inbox;
+mod list;
 mod news;
 mod payloads;
 mod performing;

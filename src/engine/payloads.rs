@@ -1,34 +1,36 @@
+use super::list::List;
 use crate::journal::{Journal, JournalError};
 use crate::run::{AttemptReport, Kept, Payload, Record};
 use crate::value::{Digest, Json, limits, read_back};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Moves large values to blobs and brings them back. The last few loaded stay at hand, because the
-/// items of one list are asked for one by one.
+/// Moves large values to blobs and brings them back. The last few loaded stay at hand: what one step
+/// reads, others are about to read.
 #[derive(Clone)]
 pub struct Payloads {
     journal: Arc<dyn Journal>,
-    recent: Arc<Mutex<Recent>>,
+    recent: Arc<Mutex<Recent<Json>>>,
+    lists: Arc<Mutex<Recent<List>>>,
     read: Arc<Mutex<Read>>,
     /// Why the journal could not be read or written, the first time.
     failed: Arc<Mutex<Option<JournalError>>>,
 }
 
-type Recent = VecDeque<(Digest, Arc<Json>)>;
+type Recent<T> = VecDeque<(Digest, Arc<T>)>;
 
 const RECENT: usize = 4;
 
 /// What was read of the state, each in the place of its number.
-type Read = [Option<(Kept, Arc<Json>)>; READ];
+type Read = Vec<Option<(Kept, Arc<Json>)>>;
 
 const READ: usize = 64;
 
 impl Payloads {
     /// Over this journal's blobs.
     pub fn new(journal: Arc<dyn Journal>) -> Self {
-        let read = Arc::new(Mutex::new([const { None }; READ]));
-        Payloads { journal, recent: Arc::default(), read, failed: Arc::default() }
+        let (recent, lists, read) = Default::default();
+        Payloads { journal, recent, lists, read, failed: Arc::default() }
     }
 
     /// Whether the journal's disk has kept its values to itself. What was decided without them must
@@ -53,11 +55,22 @@ impl Payloads {
     pub fn read(&self, kept: &Kept) -> Result<Arc<Json>, JournalError> {
         let place = kept.number() % READ;
         let read = || self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, value)) = read()[place].as_ref().filter(|(known, _)| known.is(kept)) {
-            return Ok(value.clone());
+        let found = read()
+            .get(place)
+            .and_then(Option::as_ref)
+            .filter(|(known, _)| known.is(kept))
+            .map(|(_, value)| value.clone());
+        if let Some(value) = found {
+            return Ok(value);
         }
-        let value = self.load(&kept.payload())?;
-        read()[place] = Some((kept.clone(), value.clone()));
+        let payload = kept.payload();
+        let value = self.load(&payload)?;
+        // Large values have a place of their own, where there are but few.
+        if payload.as_inline().is_some() {
+            let mut read = read();
+            read.resize(READ, None);
+            read[place] = Some((kept.clone(), value.clone()));
+        }
         Ok(value)
     }
 
@@ -90,32 +103,31 @@ impl Payloads {
     pub fn load(&self, payload: &Payload) -> Result<Arc<Json>, JournalError> {
         match payload {
             Payload::Inline(value) => Ok(value.clone()),
+            Payload::Blob { digest, .. } => recall(&self.recent, digest, || {
+                let text = self.text_of(digest)?;
+                read_back(&text).map_err(|why| not_json(digest, &why))
+            }),
+        }
+    }
+
+    /// One element of a list. What items take one by one is read one by one.
+    pub(super) fn element(
+        &self,
+        list: &Payload,
+        index: usize,
+    ) -> Result<Option<Json>, JournalError> {
+        match list {
+            Payload::Inline(values) => Ok(values.get(index).cloned()),
             Payload::Blob { digest, .. } => {
-                if let Some(value) = self.recall(digest) {
-                    return Ok(value);
-                }
-                let bytes = self.noted(self.journal.blob(digest))?;
-                let broken = |why: &dyn std::fmt::Display| {
-                    JournalError::Damaged(format!("blob `{digest}` is not JSON: {why}"))
-                };
-                let text = std::str::from_utf8(&bytes).map_err(|e| broken(&e))?;
-                let value: Json = read_back(text).map_err(|e| broken(&e))?;
-                let value = Arc::new(value);
-                self.remember(*digest, value.clone());
-                Ok(value)
+                let list = recall(&self.lists, digest, || self.text_of(digest).map(List::of))?;
+                list.get(index).transpose().map_err(|why| not_json(digest, &why))
             }
         }
     }
 
-    fn recall(&self, digest: &Digest) -> Option<Arc<Json>> {
-        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        recent.iter().find(|(known, _)| known == digest).map(|(_, value)| value.clone())
-    }
-
-    fn remember(&self, digest: Digest, value: Arc<Json>) {
-        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        recent.push_front((digest, value));
-        recent.truncate(RECENT);
+    fn text_of(&self, digest: &Digest) -> Result<String, JournalError> {
+        let bytes = self.noted(self.journal.blob(digest))?;
+        String::from_utf8(bytes).map_err(|why| not_json(digest, &why))
     }
 
     /// The same payload, as a blob if it is large.
@@ -168,6 +180,27 @@ impl Payloads {
             ..report
         })
     }
+}
+
+fn not_json(digest: &Digest, why: &dyn std::fmt::Display) -> JournalError {
+    JournalError::Damaged(format!("blob `{digest}` is not JSON: {why}"))
+}
+
+/// One of the last few, or a new one.
+fn recall<T>(
+    recent: &Mutex<Recent<T>>,
+    digest: &Digest,
+    load: impl FnOnce() -> Result<T, JournalError>,
+) -> Result<Arc<T>, JournalError> {
+    let recent = || recent.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, known)) = recent().iter().find(|(known, _)| known == digest) {
+        return Ok(known.clone());
+    }
+    let loaded = Arc::new(load()?);
+    let mut recent = recent();
+    recent.push_front((*digest, loaded.clone()));
+    recent.truncate(RECENT);
+    Ok(loaded)
 }
 
 /// What the text of a value may have at most.

@@ -87,8 +87,8 @@ impl RunScope<'_> {
         }
         let item = self.state.instance(self.instance?).item.as_ref()?;
         let items = self.state.instance(item.parent).items()?;
-        let values = self.payloads.load(&items.values).ok()?;
-        Some((Arc::new(values.get(item.index() as usize)?.clone()), item.index()))
+        let value = self.payloads.element(&items.values, item.index() as usize).ok()??;
+        Some((Arc::new(value), item.index()))
     }
 
     fn run_field(&self, field: Option<&str>) -> Option<Arc<Json>> {

@@ -5,6 +5,7 @@ use crate::attempt::Progress;
 use crate::clock;
 use crate::engine::Update;
 use crate::journal::{Journal, StoredEvent};
+use crate::run;
 use crate::value::{InstanceKey, RunId, StepId};
 use crate::wire::{Body, Event, Place, Translator};
 use std::borrow::Cow;
@@ -41,20 +42,21 @@ pub enum Seen<'a> {
 
 impl Watcher {
     /// For a run that is about to be driven. One that goes on is folded first, so that names, times
-    /// and sums are right from its first new event.
-    pub fn of(prepared: &Prepared) -> Result<(Watcher, Vec<Event>), ServiceError> {
+    /// and sums are right from its first new event; `before` is told of what was.
+    pub fn of(
+        prepared: &Prepared,
+        before: &mut dyn FnMut(&Event),
+    ) -> Result<Watcher, ServiceError> {
         let run = prepared.run().clone();
-        let mut translator = Translator::new(run.clone(), prepared.plan().clone());
-        let mut before = Vec::new();
-        let journal = prepared.journal().clone();
+        let translator = Translator::new(run.clone(), prepared.plan().clone());
+        let (places, journal) = (BTreeMap::new(), prepared.journal().clone());
+        let mut watcher = Watcher { run, translator, places, journal, seq: 0 };
         for stored in prepared.before() {
-            let event = with_cuts(&journal, &stored.event)?;
-            before.extend(translator.translate(stored.seq, stored.at, &event, stored.digest));
+            let event = with_cuts(&watcher.journal, &stored.event)?;
+            watcher.seq = stored.seq;
+            watcher.translate(stored, &event).iter().for_each(&mut *before);
         }
-        let seq = prepared.before().last().map_or(0, |stored| stored.seq);
-        let mut watcher = Watcher { run, translator, places: BTreeMap::new(), journal, seq };
-        before.iter().for_each(|event| watcher.remember(event));
-        Ok((watcher, before))
+        Ok(watcher)
     }
 
     /// Shows what an update says, one by one.
@@ -94,10 +96,15 @@ impl Watcher {
         // What cannot be looked up now is missing from the display, not from the journal.
         let event = with_cuts(&self.journal, &stored.event);
         let event = event.unwrap_or(Cow::Borrowed(&stored.event));
-        for event in self.translator.translate(stored.seq, stored.at, &event, stored.digest) {
-            self.remember(&event);
+        for event in self.translate(stored, &event) {
             show(self, Seen::Event(&event));
         }
+    }
+
+    fn translate(&mut self, stored: &StoredEvent, event: &run::Event) -> Vec<Event> {
+        let events = self.translator.translate(stored.seq, stored.at, event, stored.digest);
+        events.iter().for_each(|event| self.remember(event));
+        events
     }
 
     /// The event for a piece of text that a model just wrote; it is not stored.
