@@ -87,7 +87,7 @@ pub enum Body {
         #[serde(skip_serializing_if = "Option::is_none")]
         until: Option<String>,
     },
-    /// The model wrote this; only with `--tokens`, never stored.
+    /// The model wrote this; only with `--tokens`, never stored, and left out where the reader lags far.
     #[schemars(rename = "step:token")]
     StepToken {
         /// A piece of text.

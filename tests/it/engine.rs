@@ -126,6 +126,22 @@ fn done(value: Json) -> BoxFuture<'static, Outcome> {
 }
 
 #[tokio::test]
+async fn steps_that_only_compute_give_way_to_who_wants_them_stopped() {
+    let steps = (0..1_000).map(|i| {
+        let mut step = step(&format!("s{i}"));
+        step.kind = StepKind::Set(Box::default());
+        step
+    });
+    let house = House::new(steps.collect());
+    let drain =
+        |send: UnboundedSender<Command>| send.send(Command::Drain("enough".into())).unwrap();
+    let summary = house.drive(start(), |_, _| done(json!(null)), drain).await;
+    let ended = house.events().iter().filter(|e| matches!(e, Event::Ended { .. })).count();
+    assert_eq!(summary.status, RunStatus::Interrupted);
+    assert!((1..1_000).contains(&ended), "{ended} ended");
+}
+
+#[tokio::test]
 async fn independent_steps_run_at_the_same_time() {
     let house = House::new(vec![shell("a", &[]), shell("b", &[])]);
     let both = Arc::new(tokio::sync::Barrier::new(2));
