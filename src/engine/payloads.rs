@@ -76,9 +76,10 @@ impl Payloads {
 
     /// Adds the text of what the state has kept.
     pub(super) fn write(&self, kept: &Kept, text: &mut String) -> Result<(), JournalError> {
-        match kept.inline_text() {
-            Some(own) => text.push_str(own),
-            None => text.push_str(&self.load(&kept.payload())?.to_string()),
+        if let Some(own) = kept.inline_text() {
+            text.push_str(own);
+        } else if let Payload::Blob { digest, .. } = kept.payload() {
+            text.push_str(&self.text_of(&digest)?);
         }
         Ok(())
     }

@@ -109,8 +109,10 @@ fn chained(chain: &mut Chain, at: Timestamp, epoch: u64, bodies: &[String]) -> V
 }
 
 impl Journal for SqliteJournal {
-    fn create(&self, new: NewRun) -> Result<u64, JournalError> {
-        let (run, frozen) = (new.run.clone(), new.frozen.to_string());
+    fn create(&self, mut new: NewRun) -> Result<u64, JournalError> {
+        // Large as it may be, it is needed as text alone.
+        let frozen = std::mem::take(&mut new.frozen).to_string();
+        let run = new.run.clone();
         let chain = Chain::of(&new, &frozen);
         let epoch = self.holds.acquire(&run, || {
             self.writer.write(Durability::Ordered, move |c| write::create(c, &new, &frozen, chain))

@@ -108,6 +108,8 @@ pub async fn begin(options: Begin) -> Result<Prepared, ServiceError> {
         yes: overrides.yes,
         max_parallel: max_parallel(&plan, &settings, &overrides),
     };
+    // From here on the texts of definitions are in what is frozen.
+    drop((files, catalog));
     let assembled = assemble(&place, &settings, &frozen, tiers, record)?;
     no_written_secret(&frozen, &assembled.parts.redactor)?;
     let run = new_run_id();
