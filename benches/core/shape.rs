@@ -100,7 +100,7 @@ impl Shape {
 pub(crate) fn catalog(text: &str) -> Catalog {
     let file = InputFile {
         path: "playbooks/shaped.yml".into(),
-        bytes: text.as_bytes().to_vec(),
+        bytes: text.as_bytes().into(),
         role: FileRole::Playbook,
     };
     catalog_of(vec![file])

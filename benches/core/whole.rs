@@ -62,7 +62,7 @@ fn whole(steps: usize) -> Value {
 fn joined(texts: Vec<String>) -> Arc<Playbook> {
     let file = |(part, text): (usize, String)| InputFile {
         path: format!("playbooks/part{part}.yml"),
-        bytes: text.into_bytes(),
+        bytes: text.into_bytes().into(),
         role: FileRole::Playbook,
     };
     let catalog = catalog_of(texts.into_iter().enumerate().map(file).collect());
@@ -106,7 +106,7 @@ const A_RUN: &str = "schema: kb.playbook/1\nid: small\nsteps:\n  \
 
 async fn one_run(project: &Path, state: &Path) {
     let path = "playbooks/small.yml".to_owned();
-    let file = InputFile { path, bytes: A_RUN.into(), role: FileRole::Playbook };
+    let file = InputFile { path, bytes: A_RUN.as_bytes().into(), role: FileRole::Playbook };
     let (catalog, diagnostics) = kb::definition::load(vec![file.clone()]);
     let prepared = begin(Begin {
         place: Place {

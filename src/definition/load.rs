@@ -30,7 +30,7 @@ pub struct InputFile {
     /// Relative to the project root where it lies inside; `/`-separated.
     pub path: String,
     /// Its bytes; what is no UTF-8 is a diagnostic.
-    pub bytes: Vec<u8>,
+    pub bytes: Arc<[u8]>,
     /// What it is taken for.
     pub role: FileRole,
 }
@@ -97,7 +97,7 @@ impl Loader {
         };
         let origin = playbook::Origin { form, path: &file.path, digest };
         let written = root.as_ref().and_then(|root| root.get("id")?.as_text()).map(str::to_owned);
-        let found = root.and_then(|root| playbook::playbook(&root, &origin, &mut decoder));
+        let found = root.and_then(|root| playbook::playbook(root, &origin, &mut decoder));
         let clean = !decoder.has_errors();
         if !clean {
             let id = written.unwrap_or_else(|| refused_id(&file.path, text));

@@ -6,6 +6,7 @@ use crate::value::{Digest, limits};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A folder that holds `.kb/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,13 +80,13 @@ impl Project {
 }
 
 /// A regular file's bytes; of one beyond the limit only as many as show that.
-pub(super) fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
+pub(super) fn read_bounded(path: &Path) -> io::Result<Arc<[u8]>> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
     }
     let mut bytes = Vec::new();
     File::open(path)?.take(limits::DEFINITION_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    Ok(bytes.into())
 }
 
 pub(super) fn unreadable(path: &str, error: &io::Error) -> Diagnostic {

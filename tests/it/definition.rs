@@ -16,7 +16,7 @@ mod tool_table;
 mod workflows;
 
 fn file(path: &str, role: FileRole, text: impl AsRef<[u8]>) -> InputFile {
-    InputFile { path: path.to_owned(), bytes: text.as_ref().to_vec(), role }
+    InputFile { path: path.to_owned(), bytes: text.as_ref().into(), role }
 }
 
 /// What `load` says, a line each: `severity code line:column message | help`.

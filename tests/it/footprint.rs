@@ -166,7 +166,7 @@ fn tell(name: &str) {
 
 async fn one_run(folder: &Path) {
     let path = "playbooks/small.yml".to_owned();
-    let file = InputFile { path, bytes: SMALL.into(), role: FileRole::Playbook };
+    let file = InputFile { path, bytes: SMALL.as_bytes().into(), role: FileRole::Playbook };
     let (catalog, diagnostics) = kb::definition::load(vec![file.clone()]);
     let state_dir = folder.with_file_name("state");
     let env = std::env::vars().collect();

@@ -100,6 +100,16 @@ impl Node {
         self.as_map()?.iter().find(|(own, _)| own.text == key).map(|(_, node)| node)
     }
 
+    /// Takes the items out of the list that a key of a map holds; the list stays, empty.
+    pub(crate) fn take_items(&mut self, key: &str) -> Vec<Node> {
+        let Value::Map(entries) = &mut self.value else { return Vec::new() };
+        let found = entries.iter_mut().find(|(own, _)| own.text == key);
+        match found.map(|(_, node)| &mut node.value) {
+            Some(Value::Seq(items)) => std::mem::take(items),
+            _ => Vec::new(),
+        }
+    }
+
     /// Where its text stands, for problems inside it.
     pub(crate) fn origin(&self) -> Origin {
         let verbatim = match &self.value {

@@ -108,8 +108,10 @@ fn items(node: Option<&Node>) -> &[Node] {
 }
 
 fn names(list: Option<&Node>, key: &str) -> Vec<Name> {
-    let named = items(list).iter().filter_map(|item| item.get(key));
-    named
-        .filter_map(|node| Some(Name { text: node.as_text()?.to_owned(), span: node.span }))
-        .collect()
+    let items = items(list);
+    let mut names = Vec::with_capacity(items.len());
+    for node in items.iter().filter_map(|item| item.get(key)) {
+        names.extend(node.as_text().map(|text| Name { text: text.to_owned(), span: node.span }));
+    }
+    names
 }

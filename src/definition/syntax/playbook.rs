@@ -39,22 +39,23 @@ pub(crate) struct Origin<'o> {
     pub(crate) digest: Digest,
 }
 
-/// Reads a playbook, or a workflow's front matter.
+/// Reads a playbook, or a workflow's front matter. Each step's part of the tree goes once it is read.
 pub(crate) fn playbook(
-    root: &Node,
+    mut root: Node,
     origin: &Origin<'_>,
     decoder: &mut Decoder,
 ) -> Option<Playbook> {
     let workflow = origin.form == DefinitionForm::Workflow;
     let what = if workflow { "a workflow" } else { "a playbook" };
     let keys = if workflow { &KEYS[..] } else { &KEYS[..16] };
-    let fields = decoder.fields(root, what, keys)?;
+    let outline = Outline::of(&root, workflow);
+    outline.declare(&root, decoder);
+    let [steps, finally] = ["steps", "finally"].map(|key| root.take_items(key));
+    let fields = decoder.fields(&root, what, keys)?;
     if !workflow || fields.get("schema").is_some() {
         decoder.schema_version(&fields, "kb.playbook/1", what);
     }
     decoder.style = if workflow { Style::Workflow } else { Style::Playbook };
-    let outline = Outline::of(root, workflow);
-    outline.declare(root, decoder);
     name_form::check(&outline, decoder);
     duplicates::check(&outline, decoder);
     name_clash::check(&outline, decoder);
@@ -70,11 +71,9 @@ pub(crate) fn playbook(
     let order = fields.get("order").and_then(|node| {
         decoder.one_of(node, "order", &[("graph", Order::Graph), ("sequential", Order::Sequential)])
     });
-    let mut main = main_steps(&fields, what, defaults.as_ref(), decoder);
-    let last = match fields.get("finally") {
-        Some(node) => steps(node, "finally", StepPhase::Finally, defaults.as_ref(), decoder),
-        None => Vec::new(),
-    };
+    let lists = Lists { fields: &fields, defaults: defaults.as_ref() };
+    let mut main = lists.main(steps, what, decoder);
+    let last = lists.read("finally", finally, StepPhase::Finally, decoder);
     dependencies::check(&outline, &main, &last, decoder);
     if order == Some(Order::Sequential) {
         chain(&mut main);
@@ -149,43 +148,50 @@ fn text(fields: &Fields<'_>, key: &str, decoder: &mut Decoder) -> Option<String>
     fields.get(key).and_then(|node| decoder.text(node, key)).map(str::to_owned)
 }
 
-fn main_steps(
-    fields: &Fields<'_>,
-    what: &str,
-    defaults: Option<&Fields<'_>>,
-    decoder: &mut Decoder,
-) -> Vec<Arc<Step>> {
-    let Some((key, node)) = fields.entry("steps") else {
-        decoder.required(fields, "steps", what);
-        return Vec::new();
-    };
-    if node.is_null() || node.as_seq().is_some_and(<[Node]>::is_empty) {
-        decoder.push(
-            Diagnostic::error(Code::NO_STEPS, key.span, format!("{what} has no steps"))
-                .help("write at least one step: `- {id: hello, run: echo hello}`"),
-        );
-        return Vec::new();
-    }
-    steps(node, "steps", StepPhase::Main, defaults, decoder)
+/// The lists of steps, whose items were taken out of the tree.
+struct Lists<'n> {
+    fields: &'n Fields<'n>,
+    defaults: Option<&'n Fields<'n>>,
 }
 
-fn steps(
-    node: &Node,
-    key: &str,
-    phase: StepPhase,
-    defaults: Option<&Fields<'_>>,
-    decoder: &mut Decoder,
-) -> Vec<Arc<Step>> {
-    let Some(items) = node.as_seq() else {
-        let message = format!("`{key}` takes a list of steps, found {}", node.kind());
-        decoder.push(
-            Diagnostic::error(Code::WRONG_TYPE, node.span, message)
-                .help("start each step with `- id: …`"),
-        );
-        return Vec::new();
-    };
-    // Shared with every plan that is made of them.
-    items.iter().filter_map(|item| step(item, phase, defaults, decoder).map(Arc::new)).collect()
+impl Lists<'_> {
+    fn main(&self, items: Vec<Node>, what: &str, decoder: &mut Decoder) -> Vec<Arc<Step>> {
+        let Some((key, node)) = self.fields.entry("steps") else {
+            decoder.required(self.fields, "steps", what);
+            return Vec::new();
+        };
+        if node.is_null() || node.as_seq().is_some() && items.is_empty() {
+            decoder.push(
+                Diagnostic::error(Code::NO_STEPS, key.span, format!("{what} has no steps"))
+                    .help("write at least one step: `- {id: hello, run: echo hello}`"),
+            );
+            return Vec::new();
+        }
+        self.read("steps", items, StepPhase::Main, decoder)
+    }
+
+    fn read(
+        &self,
+        key: &str,
+        items: Vec<Node>,
+        phase: StepPhase,
+        decoder: &mut Decoder,
+    ) -> Vec<Arc<Step>> {
+        let Some(node) = self.fields.get(key) else { return Vec::new() };
+        if node.as_seq().is_none() {
+            let message = format!("`{key}` takes a list of steps, found {}", node.kind());
+            decoder.push(
+                Diagnostic::error(Code::WRONG_TYPE, node.span, message)
+                    .help("start each step with `- id: …`"),
+            );
+        }
+        let mut steps = Vec::with_capacity(items.len());
+        for item in items {
+            // Shared with every plan that is made of them.
+            steps.extend(step(&item, phase, self.defaults, decoder).map(Arc::new));
+        }
+        steps
+    }
 }
 
 fn defaults<'n>(node: &'n Node, decoder: &mut Decoder) -> Option<Fields<'n>> {

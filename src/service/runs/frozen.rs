@@ -68,7 +68,7 @@ impl FrozenFile {
 
     fn input(&self) -> Option<InputFile> {
         let (role, _) = ROLES.iter().find(|(_, name)| *name == self.role)?;
-        let (path, bytes) = (self.path.clone(), self.text.clone().into_bytes());
+        let (path, bytes) = (self.path.clone(), self.text.as_bytes().into());
         Some(InputFile { path, bytes, role: *role })
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 fn read(path: &str, role: FileRole) -> InputFile {
     let at = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     let bytes = std::fs::read(&at).unwrap_or_else(|e| panic!("{}: {e}", at.display()));
-    InputFile { path: path.to_owned(), bytes, role }
+    InputFile { path: path.to_owned(), bytes: bytes.into(), role }
 }
 
 /// The names in a folder that is shipped, in order.
