@@ -13,4 +13,4 @@ mod stream;
 mod web;
 
 pub use provider::GenaiProvider;
-pub(super) use web::web_client;
+pub(super) use web::{Line, web_client};

@@ -4,7 +4,7 @@ use super::error::model_error;
 use super::names::ToolNames;
 use super::request::{options, question, service};
 use super::stream::Reader;
-use super::web::web_client;
+use super::web::{Line, web_client};
 use crate::llm::target::{Target, is_local};
 use crate::llm::tiers::Tiers;
 use crate::llm::{ChatReply, ChatRequest, ModelError, ModelProvider, ModelRef};
@@ -21,14 +21,19 @@ use tokio_util::sync::CancellationToken;
 /// One question is one request; dropping its future or cancelling it closes the connection.
 pub struct GenaiProvider {
     tiers: Tiers,
-    local: OnceLock<Result<Client, String>>,
-    remote: OnceLock<Result<Client, String>>,
+    plain: MadeOnce,
+    local: MadeOnce,
+    remote: MadeOnce,
 }
+
+/// A client, made when the first question needs it, or why there can be none.
+type MadeOnce = OnceLock<Result<Client, String>>;
 
 impl GenaiProvider {
     /// A provider for those tiers; nothing is asked yet.
     pub fn new(tiers: Tiers) -> Self {
-        GenaiProvider { tiers, local: OnceLock::new(), remote: OnceLock::new() }
+        let [plain, local, remote] = [const { OnceLock::new() }; 3];
+        GenaiProvider { tiers, plain, local, remote }
     }
 
     /// The tiers it asks.
@@ -37,10 +42,14 @@ impl GenaiProvider {
     }
 
     fn client(&self, target: &Target) -> Result<&Client, ModelError> {
-        let local = is_local(&target.endpoint);
-        let place = if local { &self.local } else { &self.remote };
+        let line = Line::to(&target.endpoint, is_local(&target.endpoint));
+        let place = match line {
+            Line::Plain => &self.plain,
+            Line::Local => &self.local,
+            Line::Remote => &self.remote,
+        };
         let made = place.get_or_init(|| {
-            let client = Client::builder().with_reqwest(web_client(local)?).build();
+            let client = Client::builder().with_reqwest(web_client(line)?).build();
             client.map_err(|error| error.to_string())
         });
         made.as_ref().map_err(|why| ModelError::Refused {

@@ -17,11 +17,34 @@ fn told() -> reqwest::retry::Builder {
     )
 }
 
-/// A client for servers of this machine, past any proxy, or for all others.
+/// How servers are reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::llm) enum Line {
+    /// On this machine, past any proxy, unencrypted: without reading the system's certificates,
+    /// which takes longer than all else before the first request.
+    Plain,
+    /// On this machine, past any proxy.
+    Local,
+    /// Anywhere else.
+    Remote,
+}
+
+impl Line {
+    /// How a server is reached at an endpoint, `local` where that is on this machine.
+    pub(super) fn to(endpoint: &str, local: bool) -> Line {
+        match (local, endpoint.starts_with("http://")) {
+            (true, true) => Line::Plain,
+            (true, false) => Line::Local,
+            (false, _) => Line::Remote,
+        }
+    }
+}
+
+/// A client for such servers.
 ///
 /// Redirects are not followed: a key would go with them. The error says why there can be no client,
 /// such as a machine without certificates.
-pub(in crate::llm) fn web_client(local: bool) -> Result<reqwest::Client, String> {
+pub(in crate::llm) fn web_client(line: Line) -> Result<reqwest::Client, String> {
     static RING: Once = Once::new();
     RING.call_once(|| {
         // An error means that somebody installed one before, which is as good.
@@ -33,6 +56,10 @@ pub(in crate::llm) fn web_client(local: bool) -> Result<reqwest::Client, String>
         .user_agent(concat!("kb/", env!("CARGO_PKG_VERSION")))
         .tcp_nodelay(true)
         .retry(told());
-    let client = if local { client.no_proxy() } else { client };
+    let client = match line {
+        Line::Plain => client.no_proxy().tls_certs_only([]),
+        Line::Local => client.no_proxy(),
+        Line::Remote => client,
+    };
     client.build().map_err(|error| error.to_string())
 }
