@@ -417,3 +417,25 @@ async fn an_error_whose_body_has_no_end_is_not_read_to_its_end() {
         assert!(sent < 64 << 20, "{} MiB were taken", sent >> 20);
     }
 }
+
+#[test]
+fn a_server_of_this_machine_is_asked_without_certificates() {
+    let mut own = std::process::Command::new(std::env::current_exe().unwrap());
+    own.args(["--exact", "llm::compatible::asked_without_certificates", "--ignored"]);
+    own.env("SSL_CERT_FILE", "/nonexistent").env("SSL_CERT_DIR", "/nonexistent");
+    assert!(own.stdout(std::process::Stdio::null()).status().unwrap().success());
+}
+
+/// Not a test by itself: it needs a machine without certificates.
+#[tokio::test]
+#[ignore = "started by another test"]
+async fn asked_without_certificates() {
+    let server = server(answer(finished("here"))).await;
+    assert_eq!(ask(&provider(&server.uri()), question("hi")).await.unwrap().text, "here");
+    let encrypted = ask(&provider("https://127.0.0.1:1/v1"), question("hi")).await;
+    let ModelError::Refused { message, .. } = encrypted.unwrap_err() else { panic!("not refused") };
+    assert!(
+        message.starts_with("no connection to `https://127.0.0.1:1/v1/` is possible"),
+        "{message}"
+    );
+}
