@@ -1,5 +1,8 @@
 //! The `kb` program. Everything is in the library.
 
 fn main() -> std::process::ExitCode {
-    kb::process::supervise().unwrap_or_else(kb::cli::main)
+    kb::process::supervise().unwrap_or_else(|| {
+        kb::process::share_heap();
+        kb::cli::main()
+    })
 }
