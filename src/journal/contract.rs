@@ -7,6 +7,10 @@ pub trait Journal: Send + Sync {
     fn create(&self, new: NewRun) -> Result<u64, JournalError>;
     /// Takes hold of a run whose holder is gone; its new epoch.
     fn take(&self, run: &RunId) -> Result<u64, JournalError>;
+    /// The process that held the run before this one and did not let go: it was killed.
+    fn left_by(&self, _: &RunId) -> Option<u32> {
+        None
+    }
     /// Lets go; others may take it at once.
     fn release(&self, run: &RunId, epoch: u64);
     /// Stores all of a batch or none; the new last seq.

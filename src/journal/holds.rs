@@ -23,7 +23,13 @@ pub(super) struct Holds {
 
 struct Hold {
     epoch: u64,
-    locked: File,
+    locked: Locked,
+}
+
+struct Locked {
+    file: File,
+    /// Who was named in it.
+    before: Option<u32>,
 }
 
 impl Holds {
@@ -53,20 +59,20 @@ impl Holds {
                 Ok(epoch)
             }
             Err(error) => {
-                remove(&locked, &path);
+                remove(&locked.file, &path);
                 Err(error)
             }
         }
     }
 
-    fn lock(&self, run: &RunId, path: &Path) -> Result<File, JournalError> {
+    fn lock(&self, run: &RunId, path: &Path) -> Result<Locked, JournalError> {
         let failed = |error: io::Error| JournalError::of_file("lock", path, &error);
         for _ in 0..TRIES {
             let mut file = open(path).map_err(failed)?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) if is_still_at(&file, path) => {
-                    name_holder(&mut file).map_err(failed)?;
-                    return Ok(file);
+                    let before = name_holder(&mut file).map_err(failed)?;
+                    return Ok(Locked { file, before });
                 }
                 Ok(()) => continue, // its last holder removed it between our opening and locking it
                 Err(Errno::WOULDBLOCK) => std::thread::sleep(PAUSE),
@@ -82,9 +88,15 @@ impl Holds {
         let mut held = self.held();
         let path = self.path(run);
         if let Some(hold) = held.get(run).filter(|hold| hold.epoch == epoch) {
-            remove(&hold.locked, &path);
+            remove(&hold.locked.file, &path);
             held.remove(run);
         }
+    }
+
+    /// The process that was named as the holder when this journal took hold of the run: whoever lets
+    /// go takes the name along.
+    pub(super) fn left_by(&self, run: &RunId) -> Option<u32> {
+        self.held().get(run)?.locked.before
     }
 
     /// Whether this journal holds the run under this epoch.
@@ -114,7 +126,7 @@ impl Holds {
 impl Drop for Holds {
     fn drop(&mut self) {
         for (run, hold) in self.held().iter() {
-            remove(&hold.locked, &self.path(run));
+            remove(&hold.locked.file, &self.path(run));
         }
     }
 }
@@ -138,10 +150,12 @@ fn is_still_at(file: &File, path: &Path) -> bool {
     }
 }
 
-fn name_holder(file: &mut File) -> io::Result<()> {
+/// Names this process; gives who was named before.
+fn name_holder(file: &mut File) -> io::Result<Option<u32>> {
     let mut before = String::new();
     file.read_to_string(&mut before)?;
     file.set_len(0)?;
     file.rewind()?;
-    write!(file, "{}", std::process::id())
+    write!(file, "{}", std::process::id())?;
+    Ok(before.trim().parse().ok())
 }

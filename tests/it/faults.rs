@@ -4,6 +4,7 @@
 use crate::alive;
 use crate::scratch::{Said, Scratch};
 use base64::Engine;
+use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -282,6 +283,37 @@ steps:
     assert_eq!(lines, ["beside", "first", &slow, "last"]);
     assert!(slow.ends_with(&format!(" {run}/slow/1")), "the same key: {slow}");
     assert_eq!(step(&show(&scratch), "first")["attempts"], 1);
+}
+
+/// What keeps a step is stopped, so that the step outlives its `kb` for as long as the test wants.
+#[test]
+fn a_run_goes_on_once_nothing_of_the_killed_holder_can_write_any_more() {
+    let scratch = project(
+        "steps: [{id: a, run: 'if test -e began; then echo new > out; touch again; exit; fi; touch began; \
+         until test -e go; do sleep 0.02; done; echo old > out; touch wrote'}]\n",
+    );
+    let mut held = Held::begin(&scratch);
+    appears(&scratch, "began");
+    let keeper = alive::child(held.child.id() as i32, "kb-keeper");
+    let cell = alive::child(keeper.as_raw_nonzero().get(), "kb-cell");
+    let signal = |signal| {
+        [keeper, cell].iter().for_each(|one| kill_process(*one, signal).unwrap());
+    };
+    signal(Signal::STOP);
+    held.child.kill().unwrap();
+    held.child.wait().unwrap();
+    let mut command = scratch.command();
+    command.args(["run", "resume", "@last"]).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut resumed = command.spawn().unwrap();
+    let began = Instant::now();
+    while !scratch.has("again") && began.elapsed() < Duration::from_millis(500) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    scratch.write("go", "");
+    appears(&scratch, "wrote");
+    signal(Signal::CONT);
+    assert!(resumed.wait().unwrap().success());
+    assert_eq!(scratch.read("out"), "new\n");
 }
 
 #[test]

@@ -136,6 +136,10 @@ impl Journal for SqliteJournal {
         })
     }
 
+    fn left_by(&self, run: &RunId) -> Option<u32> {
+        self.holds.left_by(run)
+    }
+
     fn release(&self, run: &RunId, epoch: u64) {
         if self.holds.has(run, epoch) {
             self.chains().remove(run);
