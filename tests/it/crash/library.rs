@@ -7,6 +7,7 @@ use super::mortal::{Fate, Mortal, Side};
 use super::project::{self, LEDGER};
 use super::transitions;
 use super::work::{Models, Worker};
+use crate::alive;
 use crate::engine::NoSecrets;
 use crate::proof;
 use crate::scratch::Scratch;
@@ -225,7 +226,12 @@ impl<'a> House<'a> {
         drop(runtime);
         match lived {
             Ok(summary) => Left::Summary(Box::new(summary)),
-            Err(_) if fate.is_dead() => Left::Killed,
+            Err(_) if fate.is_dead() => {
+                // Its attempts were dropped, and the next holder is of the same process: nobody
+                // waits for them as after a kill.
+                alive::end(|| alive::working_below(&self.scratch.root()));
+                Left::Killed
+            }
             Err(error) => panic!("{}: {error}", self.story.name),
         }
     }

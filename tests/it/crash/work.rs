@@ -13,7 +13,7 @@ use kb::journal::StoredEvent;
 use kb::llm::{ChatReply, ChatRequest, ModelError, ModelProvider, ModelRef, ScriptPlayer};
 use kb::run::{Event, Record};
 use kb::value::{Failure, Json, OutcomeKind, Tier};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -143,21 +143,31 @@ impl Models {
         Models { script: ScriptPlayer::new(script), asked: Mutex::default() }
     }
 
-    /// Each turn was asked for once, and once more for each kill at most; each answer was stored once.
+    /// Each turn was asked for once, and once more for each kill at most; each answer was stored once
+    /// in each iteration of its step.
     pub(super) fn hold(&self, events: &[StoredEvent], kills: u64) {
         let asked = self.asked.lock().unwrap();
         let most = asked.values().max().copied().unwrap_or_default();
         assert!(most <= 1 + kills, "{kills} kills: {asked:?}");
-        let mut stored: BTreeMap<(u32, u32, u32), u64> = BTreeMap::new();
+        let mut iterations: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut stored: BTreeMap<(u32, u32, u32, u32), u64> = BTreeMap::new();
         for event in events.iter().map(|stored| &stored.event) {
+            if let Event::Reset { closure, .. } = event {
+                closure.iter().for_each(|ix| *iterations.entry(ix.0).or_default() += 1);
+            }
             if let Event::Recorded { instance, attempt, record } = event
                 && let Record::ModelCall { turn, .. } = &**record
             {
-                *stored.entry((instance.0, *attempt, *turn)).or_default() += 1;
+                let iteration = iterations.get(&instance.0).copied().unwrap_or_default();
+                *stored.entry((instance.0, *attempt, *turn, iteration)).or_default() += 1;
             }
         }
         assert!(stored.values().all(|times| *times == 1), "{stored:?}");
-        assert_eq!(stored.len(), asked.len(), "every turn that was asked for was kept");
+        let turns: BTreeSet<(u32, u32, u32)> = stored
+            .keys()
+            .map(|(instance, attempt, turn, _)| (*instance, *attempt, *turn))
+            .collect();
+        assert_eq!(turns.len(), asked.len(), "every turn that was asked for was kept");
     }
 }
 
