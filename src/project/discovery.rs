@@ -24,13 +24,22 @@ impl<'a> Discovery<'a> {
         Discovery { root, files: Vec::new(), problems: Vec::new(), seen: BTreeSet::new() }
     }
 
-    pub(super) fn run(mut self) -> (Vec<InputFile>, Vec<Diagnostic>) {
+    pub(super) fn settings(mut self) -> (Vec<InputFile>, Vec<Diagnostic>) {
+        self.take_settings();
+        (self.files, self.problems)
+    }
+
+    fn take_settings(&mut self) {
         for name in ["kb.config.json", "kb.config.yml", "kb.config.yaml"] {
             let path = self.root.join(".kb").join(name);
             if path.symlink_metadata().is_ok() {
                 self.file(&path, FileRole::Settings);
             }
         }
+    }
+
+    pub(super) fn run(mut self) -> (Vec<InputFile>, Vec<Diagnostic>) {
+        self.take_settings();
         for base in [".kb", "."] {
             let base = self.root.join(base);
             self.folder(&base.join("playbooks"), FileRole::Playbook, 0);

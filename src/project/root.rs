@@ -39,6 +39,11 @@ impl Project {
         Discovery::new(&self.root).run()
     }
 
+    /// Of those the settings alone.
+    pub fn settings_files(&self) -> (Vec<InputFile>, Vec<Diagnostic>) {
+        Discovery::new(&self.root).settings()
+    }
+
     /// Reads one file by its path, as a command names it: taken for what its place says, else for
     /// what it says itself.
     pub fn read_file(&self, path: &Path) -> Result<InputFile, Box<Diagnostic>> {

@@ -103,6 +103,13 @@ impl RunStatus {
         }
     }
 
+    /// The status of that name.
+    pub fn parse(name: &str) -> Option<RunStatus> {
+        use RunStatus::{Cancelled, Failed, Interrupted, Running, Succeeded, Waiting};
+        let all = [Running, Waiting, Interrupted, Succeeded, Failed, Cancelled];
+        all.into_iter().find(|status| status.as_str() == name)
+    }
+
     /// Whether only `retry` brings it back.
     pub fn has_ended(self) -> bool {
         matches!(self, RunStatus::Succeeded | RunStatus::Failed | RunStatus::Cancelled)

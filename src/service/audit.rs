@@ -7,7 +7,7 @@ use super::{Project, ServiceError};
 use crate::diagnostic::Code;
 use crate::journal::Ledger;
 use crate::journal::sqlite::SqliteJournal;
-use crate::run::{Event, Payload, Record};
+use crate::run::{Event, Payload, Record, RunStatus};
 use crate::value::{Digest, Json, read_back};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -147,7 +147,7 @@ impl Audit {
             _ => None,
         });
         let ended = last.and_then(|(_, status)| status);
-        let told = ["succeeded", "failed", "cancelled"].contains(&ledger.status.as_str());
+        let told = RunStatus::parse(&ledger.status).is_some_and(RunStatus::has_ended);
         let fits = match ended {
             Some(status) => status == ledger.status,
             None => !told,

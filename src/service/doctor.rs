@@ -9,7 +9,6 @@ use crate::journal::Journal;
 use crate::llm::{
     Asker, ChatRequest, GenaiProvider, Message, ModelProvider, TierReport, Tiers, local_servers,
 };
-use crate::process::{BaseEnvironment, Supervisor};
 use crate::value::counted;
 use serde::Serialize;
 use std::time::Duration;
@@ -148,11 +147,7 @@ fn bash(project: &Project) -> Finding {
 
 fn processes(project: &Project) -> Finding {
     let settings = &project.catalog.settings;
-    let base = BaseEnvironment::select(project.place.env.clone(), &settings.env_pass);
-    let supervisor = match settings.processes {
-        ProcessChoice::Group => Supervisor::new(base).in_groups(),
-        ProcessChoice::Auto | ProcessChoice::PidNamespace => Supervisor::new(base),
-    };
+    let supervisor = project.place.supervisor(settings);
     let level = supervisor.level();
     let message = format!("{}: {}", level.as_str(), level.description());
     match supervisor.shortfall() {

@@ -125,6 +125,7 @@ pub struct Reader {
     plan: Arc<Plan>,
     rules: Rules,
     translator: Translator,
+    payloads: Payloads,
     seq: u64,
 }
 
@@ -143,7 +144,8 @@ impl Reader {
         let inconclusive = catalog.settings.inconclusive.unwrap_or(InconclusivePolicy::Warn);
         let rules = Rules { max_parallel: frozen.max_parallel.max(1), inconclusive };
         let translator = Translator::new(row.run.clone(), plan.clone());
-        Ok(Reader { journal, row, plan, rules, translator, seq: 0 })
+        let payloads = Payloads::new(journal.clone());
+        Ok(Reader { journal, row, plan, rules, translator, payloads, seq: 0 })
     }
 
     /// The run's id.
@@ -153,12 +155,7 @@ impl Reader {
 
     /// Refuses a step that the run does not have.
     pub fn has_step(&self, step: &str) -> Result<(), ServiceError> {
-        let own = step.split('[').next().unwrap_or(step);
-        if self.plan.find(own).is_some() {
-            return Ok(());
-        }
-        let known = self.plan.steps().iter().map(|s| s.step.id.to_string());
-        Err(ServiceError::unknown(Kind::Step, step, known))
+        known_step(&self.plan, step)
     }
 
     /// Whether somebody is at work on the run, so that more may follow.
@@ -189,8 +186,7 @@ impl Reader {
     }
 
     fn translate(&mut self, stored: &StoredEvent) -> Result<Vec<Event>, ServiceError> {
-        let journal: Arc<dyn Journal> = self.journal.clone();
-        let event = with_cuts(&journal, &stored.event)?;
+        let event = with_cuts(&self.payloads, &stored.event)?;
         Ok(self.translator.translate(stored.seq, stored.at, &event, stored.digest))
     }
 
@@ -238,8 +234,7 @@ impl Reader {
     }
 
     fn load(&self, payload: &Payload) -> Result<Arc<Json>, ServiceError> {
-        let journal: Arc<dyn Journal> = self.journal.clone();
-        Ok(Payloads::new(journal).load(payload)?)
+        Ok(self.payloads.load(payload)?)
     }
 
     fn value(
@@ -256,6 +251,15 @@ impl Reader {
             (None, None) => Ok(None),
         }
     }
+}
+
+/// Refuses what is neither a step of the plan nor an item of one.
+pub(super) fn known_step(plan: &Plan, step: &str) -> Result<(), ServiceError> {
+    if plan.find(step.split('[').next().unwrap_or(step)).is_some() {
+        return Ok(());
+    }
+    let known = plan.steps().iter().map(|s| s.step.id.to_string());
+    Err(ServiceError::unknown(Kind::Step, step, known))
 }
 
 pub(super) fn find_run(journal: &SqliteJournal, name: &str) -> Result<RunId, ServiceError> {

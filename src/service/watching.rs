@@ -3,7 +3,7 @@ use super::cuts::with_cuts;
 use super::runs::Prepared;
 use crate::attempt::Progress;
 use crate::clock;
-use crate::engine::Update;
+use crate::engine::{Payloads, Update};
 use crate::journal::{Journal, StoredEvent};
 use crate::run;
 use crate::value::{InstanceKey, RunId, StepId};
@@ -22,6 +22,7 @@ pub struct Watcher {
     /// Of what runs.
     places: BTreeMap<Arc<str>, Place>,
     journal: Arc<dyn Journal>,
+    payloads: Payloads,
     /// The last event that was shown or was there before.
     seq: u64,
 }
@@ -50,9 +51,10 @@ impl Watcher {
         let run = prepared.run().clone();
         let translator = Translator::new(run.clone(), prepared.plan().clone());
         let (places, journal) = (BTreeMap::new(), prepared.journal().clone());
-        let mut watcher = Watcher { run, translator, places, journal, seq: 0 };
+        let payloads = Payloads::new(journal.clone());
+        let mut watcher = Watcher { run, translator, places, journal, payloads, seq: 0 };
         for stored in prepared.before() {
-            let event = with_cuts(&watcher.journal, &stored.event)?;
+            let event = with_cuts(&watcher.payloads, &stored.event)?;
             watcher.seq = stored.seq;
             watcher.translate(stored, &event).iter().for_each(&mut *before);
         }
@@ -94,7 +96,7 @@ impl Watcher {
         }
         self.seq = stored.seq;
         // What cannot be looked up now is missing from the display, not from the journal.
-        let event = with_cuts(&self.journal, &stored.event);
+        let event = with_cuts(&self.payloads, &stored.event);
         let event = event.unwrap_or(Cow::Borrowed(&stored.event));
         for event in self.translate(stored, &event) {
             show(self, Seen::Event(&event));

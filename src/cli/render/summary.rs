@@ -5,7 +5,6 @@ use super::status_style;
 use super::table::plain;
 use super::tally::{Failed, Tally, Unapproved};
 use crate::cli::terminal::{DIM, HINT, TITLE, WARNING, paint};
-
 use crate::value::{Json, counted, json_text};
 
 /// The summary of a run that stands at this status.

@@ -39,19 +39,13 @@ fn run_row(row: &Row<'_>) -> Result<RunRow, JournalError> {
     let epoch: i64 = row.get(5)?;
     Ok(RunRow {
         definition: row.get(1)?,
-        status: run_status(&status).ok_or_else(|| damaged(&run, "its status"))?,
+        status: RunStatus::parse(&status).ok_or_else(|| damaged(&run, "its status"))?,
         started_at: Timestamp(row.get(3)?),
         ended_at: row.get::<_, Option<i64>>(4)?.map(Timestamp),
         epoch: epoch as u64,
         kb_version: row.get(6)?,
         run: RunId::new(&run).map_err(|_| damaged(&run, "its id"))?,
     })
-}
-
-fn run_status(text: &str) -> Option<RunStatus> {
-    use RunStatus::{Cancelled, Failed, Interrupted, Running, Succeeded, Waiting};
-    let all = [Running, Waiting, Interrupted, Succeeded, Failed, Cancelled];
-    all.into_iter().find(|status| status.as_str() == text)
 }
 
 fn damaged(run: &str, what: &str) -> JournalError {

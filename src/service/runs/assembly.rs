@@ -12,7 +12,7 @@ use crate::executor::LocalExecutor;
 use crate::journal::StoredEvent;
 use crate::llm::{GenaiProvider, ModelError, ModelProvider, Recording, ScriptPlayer, Tiers};
 use crate::plan::Plan;
-use crate::process::{BaseEnvironment, Supervisor};
+use crate::process::Supervisor;
 use crate::redaction::{Redactor, stand_guard};
 use crate::run::Rules;
 use crate::service::ServiceError;
@@ -44,7 +44,6 @@ pub(super) struct Held {
 impl Assembled {
     pub(super) fn prepare(
         self,
-        place: Place,
         held: Held,
         plan: Arc<Plan>,
         frozen: Frozen,
@@ -55,7 +54,6 @@ impl Assembled {
         let Assembled { parts, rules, recording, .. } = self;
         let task_files = frozen.task_files;
         Prepared {
-            place,
             parts,
             run,
             epoch,
@@ -81,8 +79,7 @@ pub(super) fn assemble(
 ) -> Result<Assembled, ServiceError> {
     let journal = place.journal(settings.sync)?;
     let redactor = Arc::new(Redactor::default());
-    let base = BaseEnvironment::select(place.env.clone(), &settings.env_pass);
-    let supervisor = supervisor(base, settings.processes)?;
+    let supervisor = supervisor(place, settings)?;
     let workspace = Workspace::open(&place.root, &[], std::slice::from_ref(&place.state_dir))
         .map_err(|error| {
             let message =
@@ -137,22 +134,18 @@ pub(super) fn assemble(
     Ok(Assembled { parts, rules, recording, process_level, sandbox })
 }
 
-/// What starts processes where the settings want them.
-fn supervisor(base: BaseEnvironment, choice: ProcessChoice) -> Result<Supervisor, ServiceError> {
-    let supervisor = Supervisor::new(base);
-    let supervisor = match choice {
-        ProcessChoice::Group => supervisor.in_groups(),
-        ProcessChoice::Auto | ProcessChoice::PidNamespace => supervisor,
-    };
-    match supervisor.shortfall() {
-        Some(why) if choice == ProcessChoice::PidNamespace => {
-            let message = format!("`sandbox.processes: pidNamespace` is not reached here: {why}");
-            let failure = Failure::new(Code::SANDBOX_BELOW.as_str(), message)
-                .help("`sandbox: {processes: auto}` in the settings runs them in process groups");
-            Err(ServiceError::environment(failure))
-        }
-        _ => Ok(supervisor),
+/// What starts processes; less than the settings insist on refuses the run.
+fn supervisor(place: &Place, settings: &Settings) -> Result<Supervisor, ServiceError> {
+    let supervisor = place.supervisor(settings);
+    if settings.processes == ProcessChoice::PidNamespace
+        && let Some(why) = supervisor.shortfall()
+    {
+        let message = format!("`sandbox.processes: pidNamespace` is not reached here: {why}");
+        let failure = Failure::new(Code::SANDBOX_BELOW.as_str(), message)
+            .help("`sandbox: {processes: auto}` in the settings runs them in process groups");
+        return Err(ServiceError::environment(failure));
     }
+    Ok(supervisor)
 }
 
 /// How far processes are held here; less than `sandbox.require` asks for refuses the run.

@@ -4,7 +4,7 @@ use super::place::Place;
 use super::prepared::Prepared;
 use super::task_files::read_task_files;
 use crate::clock;
-use crate::definition::{Catalog, FileRole, InputFile, Settings};
+use crate::definition::{Catalog, InputFile, Settings};
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::engine::Opening;
 use crate::journal::sqlite::SqliteJournal;
@@ -15,6 +15,7 @@ use crate::process::wait_for_remains_of;
 use crate::project::Project;
 use crate::redaction::Redactor;
 use crate::run::{InstanceIx, RunStatus};
+use crate::service::inspect::known_step;
 use crate::service::{Kind, ServiceError};
 use crate::value::{DefinitionId, Digest, Failure, JsonMap, RunId, json_text};
 use serde_json::json;
@@ -126,7 +127,7 @@ pub async fn begin(options: Begin) -> Result<Prepared, ServiceError> {
     let epoch = journal.create(new)?;
     let opening = Opening::Start { digest, environment: environment(&assembled, &frozen) };
     let held = Held { run, epoch, before: Vec::new(), changed: Vec::new() };
-    Ok(assembled.prepare(place, held, plan, frozen, opening))
+    Ok(assembled.prepare(held, plan, frozen, opening))
 }
 
 /// What is frozen is stored as it is, so it may hold no value of a secret.
@@ -220,7 +221,9 @@ pub fn answer(
         return Err(ServiceError::refused(failure));
     }
     if let Some(step) = step {
-        has_step(&*journal, &run, step)?;
+        // Another name would be answered for in silence.
+        let (_, plan) = Frozen::of_run(&*journal, &run)?.thaw()?;
+        known_step(&plan, step)?;
     }
     if journal.is_held(&run)? {
         // Two answers of one moment, from two processes, are two answers.
@@ -238,16 +241,6 @@ pub fn answer(
     let opening = Opening::Answer { step: step.map(str::to_owned), approved, by: by.to_owned() };
     let prepared = reopen(place, &journal, run, &Overrides::default(), |_| Ok(opening))?;
     Ok(Answered::Ready(Box::new(prepared)))
-}
-
-/// A name that is no step of the run, or an item of one, would be answered for in silence.
-fn has_step(journal: &dyn Journal, run: &RunId, step: &str) -> Result<(), ServiceError> {
-    let (_, plan) = Frozen::of_run(journal, run)?.thaw()?;
-    if plan.find(step.split('[').next().unwrap_or(step)).is_some() {
-        return Ok(());
-    }
-    let known = plan.steps().iter().map(|s| s.step.id.to_string());
-    Err(ServiceError::unknown(Kind::Step, step, known))
 }
 
 /// Stops a run for good: its holder is told, or it is ended here where it has none.
@@ -315,15 +308,15 @@ fn reopen(
     };
     let changed = frozen.changed_since(&place.root);
     let held = Held { run, epoch, before, changed };
-    Ok(assembled.prepare(place, held, plan, frozen, opening))
+    Ok(assembled.prepare(held, plan, frozen, opening))
 }
 
 /// The settings as they are now: a run that goes on may do no more than they allow.
 fn present_settings(place: &Place) -> Result<Arc<Settings>, ServiceError> {
-    let (files, _) = Project::at(&place.root).definition_files();
-    let own = files.into_iter().filter(|file| file.role == FileRole::Settings).collect();
-    let (catalog, diagnostics) = crate::definition::load(own);
-    let errors: Vec<Diagnostic> = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
+    let (files, unread) = Project::at(&place.root).settings_files();
+    let (catalog, diagnostics) = crate::definition::load(files);
+    let errors = unread.into_iter().chain(diagnostics).filter(Diagnostic::is_error);
+    let errors: Vec<Diagnostic> = errors.collect();
     if errors.is_empty() {
         return Ok(catalog.settings);
     }

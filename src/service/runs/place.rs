@@ -1,6 +1,7 @@
-use crate::definition::SyncMode;
+use crate::definition::{ProcessChoice, Settings, SyncMode};
 use crate::journal::JournalError;
 use crate::journal::sqlite::SqliteJournal;
+use crate::process::{BaseEnvironment, Supervisor};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,5 +21,14 @@ impl Place {
     /// Opens the journal of this place.
     pub fn journal(&self, sync: SyncMode) -> Result<Arc<SqliteJournal>, JournalError> {
         SqliteJournal::open(&self.state_dir, sync).map(Arc::new)
+    }
+
+    /// What starts processes here, as the settings want them held together.
+    pub fn supervisor(&self, settings: &Settings) -> Supervisor {
+        let base = BaseEnvironment::select(self.env.clone(), &settings.env_pass);
+        match settings.processes {
+            ProcessChoice::Group => Supervisor::new(base).in_groups(),
+            ProcessChoice::Auto | ProcessChoice::PidNamespace => Supervisor::new(base),
+        }
     }
 }

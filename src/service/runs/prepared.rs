@@ -1,4 +1,3 @@
-use super::place::Place;
 use crate::diagnostic::Code;
 use crate::engine::{self, Command, EngineError, Opening, Parts, Setup, Summary, Updates};
 use crate::journal::{Journal, StoredEvent};
@@ -13,7 +12,6 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 /// A run that is held and ready to go.
 pub struct Prepared {
-    pub(super) place: Place,
     pub(super) parts: Parts,
     pub(super) run: RunId,
     pub(super) epoch: u64,
@@ -36,11 +34,6 @@ impl Prepared {
     /// Its sealed plan.
     pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
-    }
-
-    /// Where it takes place.
-    pub fn place(&self) -> &Place {
-        &self.place
     }
 
     /// Definition files that have changed since the run began; it keeps their texts of then.
