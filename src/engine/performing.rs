@@ -99,7 +99,7 @@ impl Dispatcher {
                 tokio::spawn(attempts::verify(self.parts.clone(), line, request, scope, cancel));
             }
             Err(failure) => {
-                let verification = attempts::broken_gate(&failure.message);
+                let verification = attempts::broken_gate(&self.masked(*failure).message);
                 self.tell(Input::Judged { instance: ix, iteration, attempt, verification });
             }
         }
