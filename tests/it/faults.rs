@@ -890,6 +890,30 @@ fn levels(scratch: &Scratch) -> [String; 2] {
 }
 
 #[test]
+fn a_run_that_goes_on_without_any_process_leaves_no_temporary_directory() {
+    for processes in ["auto", "group"] {
+        let scratch = scripted(
+            "steps: [{id: a, specialist: editor, task: Go.}]\n",
+            "  a:\n    - calls: [{tool: fs:edit, args: {path: f.txt, old: b, new: bb}}]\n    - {delayMs: 300, output: {modified: [f.txt], summary: done}}\n",
+        );
+        scratch.write(".kb/kb.config.yml", &format!("sandbox: {{processes: {processes}}}\n"));
+        scratch.write("f.txt", "abc");
+        Held::until(&scratch, of_type("tool:result")).kill();
+        let temporary = tempfile::tempdir().unwrap();
+        let mut command = scratch.command();
+        command.args(["run", "resume", "@last", "--quiet"]);
+        command.env("TMPDIR", temporary.path()).stdout(Stdio::null());
+        assert!(command.status().unwrap().success());
+        // It goes after `kb` does.
+        let began = Instant::now();
+        while std::fs::read_dir(temporary.path()).unwrap().next().is_some() {
+            assert!(began.elapsed() < Duration::from_secs(10), "{processes}: it is left");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+#[test]
 fn the_level_of_processes_is_chosen_and_said() {
     let scratch = project("steps: [{id: a, run: 'ls /proc | grep -c ^[0-9]'}]\n");
     let check = |settings: &str, expected: &str| {
@@ -980,7 +1004,7 @@ fn an_unprivileged_user_has_namespaces_too() {
 
 #[test]
 fn a_step_whose_cell_is_killed_is_lost_and_can_be_retried() {
-    let body = "run: 'test -e began && exit 0; touch began; setsid sleep 300 & sleep 300'";
+    let body = "retrySafe: false, run: 'test -e began && exit 0; touch began; setsid sleep 300 & sleep 300'";
     let attack = |scratch: &Scratch| {
         let child = scratch.command().args(["playbook", "run", "p"]).stdout(Stdio::piped()).spawn();
         let child = child.unwrap();
