@@ -9,7 +9,7 @@ use kb::value::{Json, Money, OutcomeKind, Tier};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Mutex, OnceLock, mpsc};
@@ -38,6 +38,7 @@ set -m
 "$0" "$1" 2>/dev/null &
 read -r _
 kill -9 -- "-$!"
+wait "$!" 2>/dev/null
 "#;
 
 impl LabServer {
@@ -81,6 +82,12 @@ impl LabServer {
         let mut keeper = self.keeper.lock().unwrap();
         drop(keeper.1.take());
         let _ = keeper.0.wait();
+        // A dying server's port may still take connections, which it resets at its end.
+        let address = self.endpoint.trim_start_matches("http://").split('/').next().unwrap();
+        let began = std::time::Instant::now();
+        while TcpStream::connect(address).is_ok() && began.elapsed().as_secs() < 20 {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
     }
 
     /// A provider whose tiers are all this server's model.

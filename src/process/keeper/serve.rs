@@ -79,7 +79,8 @@ fn keep(temporary: Option<PathBuf>) -> io::Result<()> {
 fn remove(directory: PathBuf) -> io::Result<()> {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", "exec rm -rf -- \"$1\"", "kb-keeper"]).arg(directory);
-    command.env_clear().env("PATH", crate::process::guardian::PATH);
+    // The environment is what marks a keeper, and nothing else.
+    command.env("PATH", crate::process::guardian::PATH);
     Err(command.exec())
 }
 

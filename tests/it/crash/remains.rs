@@ -56,7 +56,9 @@ pub(super) fn no_temporary_files(folder: &Path) -> Result<(), String> {
         }
         // A guardian may still be at it.
         if began.elapsed() > Duration::from_secs(3) {
-            return Err(format!("left behind: {left:?}"));
+            let within: Vec<_> = left.iter().flat_map(|path| files(path)).collect();
+            let alive = processes(folder);
+            return Err(format!("left behind: {left:?} with {within:?}; alive: {alive:?}"));
         }
         std::thread::sleep(Duration::from_millis(20));
     }
