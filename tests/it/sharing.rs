@@ -12,6 +12,7 @@ use kb::run::Event;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::io::Read;
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -208,7 +209,14 @@ impl Shared<'_> {
                 self.scratch,
                 &["playbook", "run", "asks", "--param", &param, "--max-parallel", "8"],
             );
-            let run = until("the asking run", || self.held_by(child.id(), "asks"));
+            let run = until("the asking run", || {
+                if let Some(status) = child.try_wait().unwrap() {
+                    let mut said = String::new();
+                    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+                    panic!("it has ended with {status}: {said}");
+                }
+                self.held_by(child.id(), "asks")
+            });
             until("all items are under way", || {
                 let started = |i: usize| self.scratch.has(&format!("{go}-{i}"));
                 (0..ASKED).all(started).then_some(())

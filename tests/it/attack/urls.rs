@@ -593,7 +593,9 @@ async fn an_answer_without_end_ends() {
             timeout: Some(Duration::from_millis(if path == "slow" { 150 } else { 20_000 })),
             ..HttpRequest::default()
         };
-        let error = client.send(&request, &CancellationToken::new()).await.unwrap_err();
+        let cancel = CancellationToken::new();
+        let ended = tokio::time::timeout(Duration::from_secs(60), client.send(&request, &cancel));
+        let error = ended.await.expect("it ends").unwrap_err();
         assert_eq!(error.failure().code, code, "{path}: {error}");
     }
 }

@@ -195,6 +195,8 @@ async fn redirects_are_held_to_the_same_rules() {
     assert_eq!(bench.ok("http:request", url("/good")).await["body"], "end");
     let told = bench.refused("http:request", url("/loop")).await;
     assert!(told.ends_with("redirects more than 5 times"), "{told}");
+    let asked = server.received_requests().await.unwrap();
+    assert_eq!(asked.iter().filter(|request| request.url.path() == "/loop").count(), 6);
 }
 
 #[tokio::test]
