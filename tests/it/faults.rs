@@ -396,32 +396,6 @@ fn what_must_not_simply_run_again_waits_for_a_person() {
     assert_eq!(scratch.read("ledger"), "begun\nbegun\npaid\nafter\n");
 }
 
-#[test]
-fn what_a_killed_keeper_takes_along_begins_again_where_that_is_safe() {
-    // The first attempt of each stands still until what keeps it is killed.
-    let work = "run: 'echo \"$KB_STEP $KB_ATTEMPT\" >> ledger; touch at-$KB_STEP; test $KB_ATTEMPT = 2 || sleep 300'";
-    let scratch = project(&format!(
-        "limits: {{maxParallel: 2}}\nsteps:\n  - {{id: one, maxAttempts: 1, {work}}}\n  - {{id: pay, retrySafe: false, onError: continue, {work}}}\nfinally:\n  - {{id: tidy, {work}}}\n"
-    ));
-    let mut held = Held::begin(&scratch);
-    for begun in [&["at-one", "at-pay"][..], &["at-tidy"]] {
-        begun.iter().for_each(|file| appears(&scratch, file));
-        let keeper = alive::child(held.child.id() as i32, "kb-keeper");
-        rustix::process::kill_process(keeper, rustix::process::Signal::KILL).unwrap();
-    }
-    assert_eq!(held.child.wait().unwrap().code(), Some(0));
-    let ledger = scratch.read("ledger");
-    let mut lines: Vec<&str> = ledger.lines().collect();
-    lines.sort_unstable();
-    assert_eq!(lines, ["one 1", "one 2", "pay 1", "tidy 1", "tidy 2"]);
-    let shown = show(&scratch);
-    assert_eq!(step(&shown, "pay")["status"], "failed", "{shown:#}");
-    let events = scratch.kb(&["run", "events", "@last"]).code(0).events();
-    let again = events.iter().filter(|event| event["row"] == "again");
-    let again: Vec<&Value> = again.map(|event| &event["instance"]).collect();
-    assert_eq!(again, ["one", "tidy"]);
-}
-
 /// A run whose holder was killed in a step that must not simply run again, and that waits since.
 fn waits_for_a_person() -> Scratch {
     let scratch =
