@@ -46,7 +46,7 @@ struct Rest {
     usage: Usage,
     due: Option<Timestamp>,
     items: Option<Items>,
-    taken: [u32; 3],
+    taken: [u32; 2],
     fingerprint: Option<Digest>,
 }
 
@@ -58,7 +58,7 @@ impl Default for Rest {
             usage: Usage::NONE,
             due: None,
             items: None,
-            taken: [0; 3],
+            taken: [0; 2],
             fingerprint: None,
         }
     }
@@ -186,7 +186,7 @@ impl Instance {
         self.rest.as_ref().map_or(Usage::NONE, |rest| rest.usage)
     }
 
-    /// How often a row of its recovery table was taken; behind these, how often it was lost.
+    /// How often a row of its recovery table was taken.
     pub(super) fn taken(&self, row: usize) -> u32 {
         self.rest.as_ref().and_then(|rest| rest.taken.get(row).copied()).unwrap_or(0)
     }

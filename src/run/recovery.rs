@@ -3,7 +3,6 @@
 use super::effect::Feedback;
 use super::instance::Instance;
 use crate::definition::{Backoff, FailurePolicy, RetryPolicy, Step, StepKind};
-use crate::diagnostic::Code;
 use crate::value::{Digest, OutcomeKind, OutcomeSelector};
 use std::time::Duration;
 
@@ -14,14 +13,7 @@ pub enum Action {
     Retry,
     /// The same specialist, with the evidence of what failed.
     Rework,
-    /// The same work at once: it did not fail, what kept its process was killed.
-    Again,
 }
-
-/// How often an iteration's work is begun again after such a loss.
-const MOST_LOSSES: u32 = 3;
-/// Where these are counted in [`Instance::taken`]: behind the rows of the table.
-const LOSSES: usize = 2;
 
 impl Action {
     /// The name in events.
@@ -29,7 +21,6 @@ impl Action {
         match self {
             Action::Retry => "retry",
             Action::Rework => "rework",
-            Action::Again => "again",
         }
     }
 }
@@ -96,21 +87,13 @@ pub fn table(step: &Step) -> Vec<Row> {
 ///
 /// A rework that leads to the very same failure ends its row early: nothing was learnt. A `retry`
 /// does not: the same 429 twice is what a backoff is for.
-///
-/// What was lost with what kept it is treated as what was in flight when a holder died: it begins
-/// again where that is safe, whatever the table says, and does not count as one of `maxAttempts`.
 pub(super) fn next(
     step: &Step,
     instance: &Instance,
     outcome: OutcomeKind,
     jitter: &Digest,
 ) -> Option<(usize, Row, Duration)> {
-    let losses = instance.taken(LOSSES);
-    if step.retry_safe && was_lost(instance, outcome) && losses < MOST_LOSSES {
-        let row = Row { on: Vec::new(), action: Action::Again, max: MOST_LOSSES, delay: None };
-        return Some((LOSSES, row, Duration::ZERO));
-    }
-    if step.max_attempts.is_some_and(|max| instance.attempt - losses >= max) {
+    if step.max_attempts.is_some_and(|max| instance.attempt >= max) {
         return None;
     }
     table(step).into_iter().enumerate().find_map(|(index, row)| {
@@ -121,12 +104,6 @@ pub(super) fn next(
         let delay = row.delay.as_ref().map_or(Duration::ZERO, |p| backoff(p, taken, jitter));
         (speaks && taken < row.max && learnt).then_some((index, row, delay))
     })
-}
-
-/// Whether somebody outside of the step killed what kept its process.
-fn was_lost(instance: &Instance, outcome: OutcomeKind) -> bool {
-    let code = instance.failure().map(|failure| failure.code.as_str());
-    outcome == OutcomeKind::Transient && code == Some(Code::PROCESS_LOST.as_str())
 }
 
 /// The delay before retry number `taken` + 1: grown, bounded, and spread over its upper half by the

@@ -205,7 +205,7 @@ pub enum Body {
     RecoveryApplied {
         /// What happened.
         outcome: String,
-        /// What is done about it: `retry`, `rework`, `again` after a loss that is not the step's.
+        /// What is done about it: `retry`, `rework`, …
         row: String,
         /// How often this row was taken now.
         taken: u32,

@@ -144,10 +144,8 @@ the settings.";
 the system because memory ran out (`dmesg` says so). The kernel has ended everything of the step
 with it, and how far the step had come is not known.
 
-`kb` starts a new keeper, and the step begins again at once: `recovery:applied` with the row `again`,
-three times an iteration, whatever its `retry` and `maxAttempts` say. After that, and at once where
-`retrySafe: false` says that it must not simply run again, the attempt has failed as `transient`; a
-`retry: {max: 2}` of the step's own comes back to that too.";
+The attempt failed as `transient`, so that `retry: {max: 2}` comes back to it. `kb` starts a new
+keeper for whatever runs next; the run goes on.";
     SECRET_WRITTEN = "KB0571", "a secret that is written out",
         "A run keeps its definitions, its script and its parameters as they were when it began. One of
 them holds the value of a secret as it is, which would so be stored. Nothing was begun.

@@ -102,8 +102,6 @@ pub(super) enum Turn {
     Alarm(u16),
     /// An attempt records something.
     Record(u16),
-    /// What keeps a process is killed, and the process with it.
-    Lose(u16),
     /// kill -9: what was not stored is gone, and a new holder takes over.
     Crash,
     /// The newest appends, so many at most, that are not durable are gone too.

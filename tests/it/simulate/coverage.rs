@@ -25,8 +25,8 @@ variants!(EVENTS, event, Event: RunStarted RunResumed Evaluated Expanded Ready S
     AttemptEnded Judged Recovered Waiting Answered Ended Reset CancelRequested TimedOut Draining
     RunEnded);
 variants!(EFFECTS, effect, Effect: Evaluate Execute Verify Timer Gather Cancel Conclude Leave);
-variants!(TURNS, turn, Turn: Answer Together Repeat Alarm Record Lose Crash PowerCut Cancel Expire
-    Drain Person Retry);
+variants!(TURNS, turn, Turn: Answer Together Repeat Alarm Record Crash PowerCut Cancel Expire Drain
+    Person Retry);
 
 /// How often each was seen.
 #[derive(Default)]

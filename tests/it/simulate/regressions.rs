@@ -84,20 +84,3 @@ fn items_of_a_finally_step_wait_for_what_goes_back_with_them() {
     let steps = vec![run("s0"), finally(run("f0")), finally(needs("f0", failing))];
     check(1, false, steps, &[NEXT, NEXT, NEXT, NEXT, NEXT, NEXT, Turn::Retry(Some(2))]);
 }
-
-#[test]
-fn what_keeps_a_process_may_be_killed_three_times_and_its_step_begins_again() {
-    const LOST: Turn = Turn::Lose(0);
-    let finally = |spec: Spec| Spec { finally: true, ..spec };
-    let all = || vec![run("s0"), finally(run("f0"))];
-    // That the tables still hold is checked for all but what is lost once more.
-    check(1, false, all(), &[LOST, LOST, LOST, NEXT, LOST, NEXT]);
-    check(1, false, all(), &[LOST, LOST, LOST, LOST]);
-    let once = Spec { max_attempts: Some(1), ..run("s0") };
-    check(1, false, vec![once], &[LOST, Turn::Crash, LOST]);
-    // Nor does a loss take a try away from what may fail and be tried again.
-    let retry = Some((1, OutcomeSelector::Any));
-    let fails = Spec { retry, ends: vec![vec![FAILS]], ..run("s0") };
-    check(1, false, vec![fails], &[LOST, NEXT, Turn::Answer(0), LOST]);
-    check(1, false, vec![Spec { retry_safe: false, ..run("s0") }], &[LOST]);
-}

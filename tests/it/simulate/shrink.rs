@@ -114,7 +114,7 @@ impl Shrinking<'_> {
             self.attempt(|case| {
                 match &mut case.turns[at] {
                     Turn::Answer(n) | Turn::Repeat(n) | Turn::Alarm(n) | Turn::Record(n) => *n = 0,
-                    Turn::Lose(n) | Turn::PowerCut(n) | Turn::Person(n, _) => *n = 0,
+                    Turn::PowerCut(n) | Turn::Person(n, _) => *n = 0,
                     Turn::Together(n) => *n = 1,
                     Turn::Retry(from) => *from = None,
                     Turn::Crash | Turn::Cancel | Turn::Expire | Turn::Drain => {}

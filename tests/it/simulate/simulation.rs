@@ -5,7 +5,6 @@ use super::case::{Case, End, Kind, Turn};
 use super::coverage::Coverage;
 use super::watch::{Fault, Watch, hold};
 use super::words;
-use kb::diagnostic::Code;
 use kb::evidence::{CheckDetail, Confidence, Verdict, Verification};
 use kb::journal::memory::MemoryJournal;
 use kb::journal::{Batch, Durability, Journal, JournalError, NewRun, StoredEvent};
@@ -223,7 +222,6 @@ impl<'a> Simulation<'a> {
                 self.tell(Input::TimerDue { instance })
             }
             Turn::Record(n) => self.record(n),
-            Turn::Lose(n) => self.lose(n),
             Turn::Crash => self.crash(None),
             Turn::PowerCut(n) => self.crash(Some(n)),
             Turn::Cancel if held && self.has_left()? => self.take_over(Some("a test".into())),
@@ -507,23 +505,6 @@ impl<'a> Simulation<'a> {
         self.tell(Input::Recorded { instance, iteration, attempt, record })
     }
 
-    /// One of the processes at work is lost, whatever it was about to do.
-    fn lose(&mut self, n: u16) -> Result<(), Fault> {
-        let is_process = |open: &&Open| match &open.effect {
-            Effect::Execute { instance, .. } => self.spec(*instance).kind == Kind::Run,
-            _ => false,
-        };
-        let processes = self.open.iter().filter(is_process).count();
-        let Some(chosen) = usize::from(n).checked_rem(processes) else { return Ok(()) };
-        let mut places = (0..self.open.len()).filter(|at| is_process(&&self.open[*at]));
-        let at = places.nth(chosen).expect("one of those that were counted");
-        let Effect::Execute { instance, attempt, iteration, .. } = self.open.remove(at).effect
-        else {
-            return Ok(());
-        };
-        self.tell(Input::AttemptEnded { instance, iteration, attempt, report: lost() })
-    }
-
     fn answer(&mut self, at: usize, late: bool) -> Result<(), Fault> {
         let Open { effect, told } = self.open.remove(at);
         match effect {
@@ -627,12 +608,6 @@ fn report(end: End) -> AttemptReport {
 fn stopped() -> AttemptReport {
     let outcome = OutcomeKind::Cancelled;
     AttemptReport { outcome, failure: None, ..report(End::WELL) }
-}
-
-fn lost() -> AttemptReport {
-    let failure = Some(Failure::new(Code::PROCESS_LOST.as_str(), "what kept it was killed"));
-    let outcome = OutcomeKind::Transient;
-    AttemptReport { outcome, output: None, failure, ..report(End::WELL) }
 }
 
 fn verification(end: End) -> Verification {

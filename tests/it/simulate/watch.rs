@@ -3,7 +3,6 @@
 
 use super::case::{Case, Kind, Spec};
 use super::naive::{self, Ended, Known};
-use kb::diagnostic::Code;
 use kb::plan::Plan;
 use kb::run::*;
 use kb::value::{OutcomeKind, Timestamp};
@@ -34,10 +33,6 @@ pub(super) struct Watch {
     entries: BTreeMap<Turned, usize>,
     approved: BTreeMap<Turned, u32>,
     refused: BTreeSet<Turned>,
-    /// What was lost last, as long as nothing has come of it.
-    lost: BTreeSet<Turned>,
-    /// How often what was lost was begun again.
-    again: BTreeMap<Turned, u32>,
     due: BTreeMap<InstanceIx, Timestamp>,
     kept: BTreeMap<usize, Ended>,
     /// Whether somebody or the clock cut into this life, so that the tables alone do not tell.
@@ -58,8 +53,6 @@ impl Watch {
             entries: BTreeMap::new(),
             approved: BTreeMap::new(),
             refused: BTreeSet::new(),
-            lost: BTreeSet::new(),
-            again: BTreeMap::new(),
             due: BTreeMap::new(),
             kept: BTreeMap::new(),
             disturbed: false,
@@ -154,9 +147,7 @@ impl Watch {
                 let fits = live.status == StepStatus::Verifying && live.attempt == *attempt;
                 hold!(fits, "attempt {attempt} of {} was judged late", name(*instance));
             }
-            Event::Recovered { instance, taken, max, due, action, .. } => {
-                let lost = self.begins_again(case, *instance);
-                hold!(lost == (action == "again"), "{} was lost: {lost}", name(*instance));
+            Event::Recovered { instance, taken, max, due, .. } => {
                 hold!(taken <= max, "{} took a row {taken} times of {max}", name(*instance));
                 hold!(*due >= at, "{} is due in the past", name(*instance));
                 hold!(!self.stopping(case, *instance), "{} goes on in the end", name(*instance));
@@ -198,27 +189,14 @@ impl Watch {
                 self.starts.insert((ix, iteration, *attempt));
                 self.due.remove(instance);
             }
-            Event::AttemptEnded { instance, failure, .. } => {
+            Event::AttemptEnded { instance, .. } => {
                 *self.entries.entry(self.turned(*instance)).or_default() += 1;
-                if failure.as_ref().is_some_and(|f| f.code == Code::PROCESS_LOST.as_str()) {
-                    self.lost.insert(self.turned(*instance));
-                }
             }
             Event::Judged { instance, .. } if self.spec(case, *instance).kind == Kind::Gate => {
                 *self.entries.entry(self.turned(*instance)).or_default() += 1;
             }
             Event::Recovered { instance, due, .. } => {
                 self.due.insert(*instance, *due);
-                let turned = self.turned(*instance);
-                let again = self.begins_again(case, *instance);
-                let lost = self.lost.remove(&turned);
-                if again {
-                    // What it was about to come to is still to come.
-                    *self.again.entry(turned).or_default() += 1;
-                    self.entries.entry(turned).and_modify(|told| *told -= 1);
-                }
-                // The tables know of no loss.
-                self.disturbed |= lost && !again;
             }
             Event::Answered { instance, approved: true, .. } => {
                 *self.approved.entry(self.turned(*instance)).or_default() += 1;
@@ -228,7 +206,6 @@ impl Watch {
             Event::Answered { instance, .. } => drop(self.refused.insert(self.turned(*instance))),
             Event::Ended { instance, status, tolerated, .. } => {
                 self.ended.insert(self.turned(*instance));
-                self.disturbed |= self.lost.remove(&self.turned(*instance));
                 let step = instance.at() < case.steps.len() && !self.spec(case, *instance).finally;
                 self.failed |= step && *status == StepStatus::Failed && !tolerated;
             }
@@ -251,13 +228,6 @@ impl Watch {
         let cut = self.folded.is_cancelled() || self.folded.has_expired();
         let failed = case.fail_fast && self.failed;
         !self.spec(case, ix).finally && (cut || failed)
-    }
-
-    /// Whether what was lost last is to begin again: where that is safe, three times an iteration.
-    fn begins_again(&self, case: &Case, ix: InstanceIx) -> bool {
-        let turned = self.turned(ix);
-        let again = self.again.get(&turned).copied().unwrap_or(0);
-        self.lost.contains(&turned) && self.spec(case, ix).retry_safe && again < 3
     }
 
     /// Everything that an instance waits for has ended.
@@ -311,8 +281,7 @@ impl Watch {
         hold!(at >= due, "{name} starts before its time");
         let spec = self.spec(case, ix);
         let approved = self.approved.get(&(ix, iteration)).copied().unwrap_or(0);
-        let again = self.again.get(&(ix, iteration)).copied().unwrap_or(0);
-        let most = naive::most_attempts(spec) + approved + again;
+        let most = naive::most_attempts(spec) + approved;
         hold!(attempt <= most, "{name} starts attempt {attempt} of {most}");
         if let (Some(item), Some(each)) = (&instance.item, spec.for_each) {
             let items = self.folded.instance(item.parent).items().expect("expanded").all();
@@ -351,20 +320,9 @@ impl Watch {
         };
         let right = tolerated == (status == StepStatus::Failed && tolerates);
         hold!(right, "{name} ended as {status}, tolerated: {tolerated}");
-        let brother = || {
-            instance.item.as_ref().is_some_and(|item| {
-                let all = self.folded.instance(item.parent).items().expect("expanded");
-                let failed = |ix| self.folded.instance(ix).status == StepStatus::Failed;
-                all.all().any(failed)
-            })
-        };
         match status {
             StepStatus::Succeeded => self.was_good(case, plan, ix),
-            StepStatus::Failed => {
-                let goes_on = self.begins_again(case, ix) && !self.stopping(case, ix) && !brother();
-                hold!(!goes_on, "{name} was lost and does not begin again");
-                Ok(())
-            }
+            StepStatus::Failed => Ok(()),
             StepStatus::Skipped | StepStatus::Blocked => {
                 let untouched = instance.attempt == 0 && instance.item.is_none();
                 hold!(untouched, "{name} ended as {status} after an attempt");
@@ -375,11 +333,16 @@ impl Watch {
             StepStatus::Cancelled => {
                 let told = self.stopping(case, ix) || self.folded.is_cancelled();
                 let items = || instance.items().map(Items::all).into_iter().flatten();
+                let brother = instance.item.as_ref().is_some_and(|item| {
+                    let all = self.folded.instance(item.parent).items().expect("expanded");
+                    let failed = |ix| self.folded.instance(ix).status == StepStatus::Failed;
+                    all.all().any(failed)
+                });
                 let item =
                     items().any(|ix| self.folded.instance(ix).status == StepStatus::Cancelled);
                 let own = instance.outcome == Some(OutcomeKind::Cancelled);
                 let join = instance.item.is_none() && joined() == Some(status);
-                hold!(told || brother() || item || own || join, "{name} was cancelled by nobody");
+                hold!(told || brother || item || own || join, "{name} was cancelled by nobody");
                 Ok(())
             }
             other => Err(format!("{name} ended as {other}")),
