@@ -171,7 +171,7 @@ impl Shared<'_> {
         while self.goes_on() {
             let child = begin(self.scratch, &["playbook", "run", "endless", "--json"]);
             let pid = child.id();
-            let run = until("the endless run", || self.held_by(pid, "endless"));
+            let run = until("the endless run", || self.held_by(pid));
             std::thread::scope(|scope| {
                 for _ in 0..2 {
                     let cancelled = || sound(self.scratch.kb(&["run", "cancel", &run]), &[0, 1]);
@@ -187,14 +187,14 @@ impl Shared<'_> {
         }
     }
 
-    /// The run that a process holds, by the name in its lock.
-    fn held_by(&self, pid: u32, definition: &str) -> Option<String> {
-        let locks = state(self.scratch).join("locks");
-        let own = runs(self.scratch).into_iter().filter(|(_, of)| of == definition);
-        own.map(|(run, _)| run).find(|run| {
-            let held = std::fs::read_to_string(locks.join(format!("{run}.lock")));
-            held.is_ok_and(|text| text.trim() == pid.to_string())
-        })
+    /// The run that a process holds, by its name in a lock: a list of the newest runs may be over
+    /// before it is read.
+    fn held_by(&self, pid: u32) -> Option<String> {
+        let locks = std::fs::read_dir(state(self.scratch).join("locks")).unwrap().flatten();
+        let own = locks.map(|entry| entry.path()).find(|path| {
+            std::fs::read_to_string(path).is_ok_and(|text| text.trim() == pid.to_string())
+        });
+        Some(own?.file_stem()?.to_str()?.to_owned())
     }
 
     /// Runs that are killed in the middle of what must not simply run again: a new holder asks, and
@@ -215,7 +215,7 @@ impl Shared<'_> {
                     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
                     panic!("it has ended with {status}: {said}");
                 }
-                self.held_by(child.id(), "asks")
+                self.held_by(child.id())
             });
             until("all items are under way", || {
                 let started = |i: usize| self.scratch.has(&format!("{go}-{i}"));
@@ -361,7 +361,7 @@ fn readers_cancels_and_answers_share_a_journal_with_holders_and_nobody_is_distur
         refused: AtomicU64::new(0),
         ended: AtomicU64::new(0),
     };
-    let run = until("the long run", || shared.held_by(pid, "long"));
+    let run = until("the long run", || shared.held_by(pid));
     shared.end = Instant::now() + Duration::from_secs(seconds as u64);
     let shared = &shared;
     let (wal, [early, late]) = std::thread::scope(|scope| {
