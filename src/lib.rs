@@ -76,7 +76,7 @@
 //! | `genai` (pinned, inside `llm::adapter` alone), `reqwest` + `rustls` with ring | models, requests; one TLS stack, no cmake |
 //! | `ignore`, `globset`, `grep-*`, `regex` | walking and searching as ripgrep does |
 //! | `rustix`, `landlock` | `openat2`, locks, the kernel sandbox |
-//! | `libc` (inside `process::keeper` alone) | `clone`, `execve` and signal masks, which have no safe form |
+//! | `libc` (inside `process` alone) | `clone`, `execve`, signal masks and `mallopt`, which have no safe form |
 //! | `clap`, `clap_complete`, `indicatif`, `anstream`, `anstyle` | the command line |
 //! | `jiff` | time for people |
 //! | `sha2`, `base64`, `percent-encoding`, `unicode-normalization`, `secrecy` | digests, masks in all encodings, NFC, keys that do not print |

@@ -16,18 +16,16 @@ pub trait Journal: Send + Sync {
     /// Stores all of a batch or none; the new last seq.
     fn append(&self, run: &RunId, epoch: u64, batch: Batch<'_>) -> Result<u64, JournalError>;
     /// Events after a seq, in order.
-    fn events(&self, run: &RunId, after: u64) -> Result<Vec<StoredEvent>, JournalError>;
+    fn events(&self, run: &RunId, after: u64) -> Result<Vec<StoredEvent>, JournalError> {
+        self.some_events(run, after, usize::MAX)
+    }
     /// The first of them, so many at most.
     fn some_events(
         &self,
         run: &RunId,
         after: u64,
         most: usize,
-    ) -> Result<Vec<StoredEvent>, JournalError> {
-        let mut events = self.events(run, after)?;
-        events.truncate(most);
-        Ok(events)
-    }
+    ) -> Result<Vec<StoredEvent>, JournalError>;
     /// The head of a run's hash chain; `None` where this journal keeps none for it.
     fn head(&self, run: &RunId) -> Result<Option<Digest>, JournalError>;
     /// One run.

@@ -125,10 +125,15 @@ impl Journal for MemoryJournal {
         Ok(stored.events.len() as u64)
     }
 
-    fn events(&self, run: &RunId, after: u64) -> Result<Vec<StoredEvent>, JournalError> {
+    fn some_events(
+        &self,
+        run: &RunId,
+        after: u64,
+        most: usize,
+    ) -> Result<Vec<StoredEvent>, JournalError> {
         let mut contents = self.lock();
         let events = &contents.find(run)?.events;
-        Ok(events.iter().skip(after as usize).cloned().collect())
+        Ok(events.iter().skip(after as usize).take(most).cloned().collect())
     }
 
     fn head(&self, run: &RunId) -> Result<Option<Digest>, JournalError> {

@@ -93,12 +93,12 @@ fn end_round(group: u32, token: &str) -> bool {
         return false;
     }
     let _still = STARTING.write().unwrap_or_else(PoisonError::into_inner);
-    let own_group = rustix::process::getpgrp();
+    let own_group = Status::read(std::process::id()).map(|status| status.group);
     let alone = own().is_empty();
     let mut found = false;
     for pid in adopted() {
         let Some(status) = Status::read(pid) else { continue };
-        if Pid::from_raw(status.group) == Some(own_group) {
+        if Some(status.group) == own_group {
             continue; // a child that somebody else of this program started and waits for
         }
         if status.ended {
@@ -127,7 +127,8 @@ fn belongs(pid: u32, status: &Status, group: u32, token: &str, alone: bool) -> b
     }
 }
 
-fn value_of<'a>(name: &str, environment: &'a [u8]) -> Option<&'a [u8]> {
+/// The value of a variable in a process's `environ`.
+pub(super) fn value_of<'a>(name: &str, environment: &'a [u8]) -> Option<&'a [u8]> {
     environment
         .split(|byte| *byte == 0)
         .find_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
@@ -160,6 +161,7 @@ fn adopted() -> Vec<u32> {
 
 struct Status {
     ended: bool,
+    /// 0 where the group is one from outside of this namespace.
     group: i32,
 }
 

@@ -1,5 +1,5 @@
 use super::guardian::GUARDIAN_MARKER;
-use std::path::Path;
+use super::orphans::value_of;
 use std::time::Duration;
 
 /// How long to wait for what stands still.
@@ -12,7 +12,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 pub fn wait_for_remains_of(pid: u32) {
     let began = crate::clock::instant();
     // An id may come again, but its own attendants are no remains.
-    while pid != std::process::id() && attendant_of(pid).is_some() {
+    while pid != std::process::id() && has_attendants(pid) {
         if began.elapsed() > PATIENCE {
             tracing::warn!(pid, "what was left of the killed process does not end");
             return;
@@ -21,13 +21,12 @@ pub fn wait_for_remains_of(pid: u32) {
     }
 }
 
-/// A living guardian, keeper or cell of that process.
-fn attendant_of(pid: u32) -> Option<()> {
-    let mark = format!("{GUARDIAN_MARKER}={pid}-");
-    let carries = |folder: &Path| {
-        let environment = std::fs::read(folder.join("environ")).unwrap_or_default();
-        environment.split(|byte| *byte == 0).any(|variable| variable.starts_with(mark.as_bytes()))
-    };
-    let all = std::fs::read_dir("/proc").ok()?.flatten();
-    all.map(|entry| entry.path()).find(|path| carries(path)).map(drop)
+/// Whether a guardian, keeper or cell of that process lives.
+fn has_attendants(pid: u32) -> bool {
+    let name = format!("{pid}-");
+    std::fs::read_dir("/proc").into_iter().flatten().flatten().any(|process| {
+        let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
+        value_of(GUARDIAN_MARKER, &environment)
+            .is_some_and(|value| value.starts_with(name.as_bytes()))
+    })
 }

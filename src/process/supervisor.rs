@@ -6,7 +6,7 @@ use super::pipes::{Pipes, Theirs};
 use super::program::{explain, find_program};
 use super::running::Running;
 use super::sandbox::{Confinement, Rules};
-use super::{BaseEnvironment, End, Exited, ProcessLevel, Spawn, Stream, guardian};
+use super::{BaseEnvironment, End, Exited, ProcessLevel, Spawn, Stream};
 use crate::clock;
 use rustix::fd::AsFd;
 use rustix::thread::CapabilitySet;
@@ -85,10 +85,6 @@ impl Supervisor {
     /// The private directory that processes get as `TMPDIR`; removed when `kb` ends. It is for what
     /// they write and forget, so write policies allow it.
     pub fn temporary_directory(&self) -> Option<&'static Path> {
-        // There is no directory without something that removes it, also where no process ever runs.
-        if self.level() == ProcessLevel::Group {
-            guardian::watch();
-        }
         Instance::of_process().temporary_directory()
     }
 

@@ -40,6 +40,14 @@ pub(crate) fn lives(pid: Pid) -> bool {
     works(Path::new(&format!("/proc/{}", pid.as_raw_nonzero())))
 }
 
+/// The session of a process as the system tells it: 0 where that began outside of this namespace.
+pub(crate) fn session(pid: Pid) -> u32 {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap();
+    // State, parent, group and session follow the name.
+    let (_, rest) = stat.rsplit_once(") ").unwrap();
+    rest.split(' ').nth(3).unwrap().parse().unwrap()
+}
+
 /// Living processes with this variable.
 pub(crate) fn with_variable(name: &str, value: impl AsRef<OsStr>) -> Vec<String> {
     let wanted = [name.as_bytes(), b"=", value.as_ref().as_bytes()].concat();

@@ -978,7 +978,7 @@ fn an_unprivileged_user_has_namespaces_too() {
 
 #[test]
 fn a_step_whose_cell_is_killed_is_lost_and_can_be_retried() {
-    let body = "retrySafe: false, run: 'test -e began && exit 0; touch began; setsid sleep 300 & sleep 300'";
+    let body = "run: 'test -e began && exit 0; touch began; setsid sleep 300 & sleep 300'";
     let attack = |scratch: &Scratch| {
         let child = scratch.command().args(["playbook", "run", "p"]).stdout(Stdio::piped()).spawn();
         let child = child.unwrap();

@@ -631,12 +631,28 @@ fn a_terminal_or_a_session_that_ends_does_not_end_what_keeps_the_steps() {
         held.signal(0, signal);
         held.signal(1, signal);
     }
-    let session = |pid: Pid| rustix::process::getsid(Some(pid)).unwrap();
-    let own = session(rustix::process::getpid());
-    assert!(held.kept.iter().all(|pid| session(*pid) != own));
+    let own = alive::session(rustix::process::getpid());
+    assert!(held.kept.iter().all(|pid| alive::session(*pid) != own));
     std::thread::sleep(Duration::from_millis(100));
     assert!(held.kept.iter().all(|pid| alive::lives(*pid)));
     held.all_three_live();
+}
+
+/// As where a container is entered: the group and the session of this program lie outside.
+#[test]
+fn a_group_from_outside_of_the_namespace_is_nobodys() {
+    let own_namespace = || {
+        let mut command = std::process::Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]);
+        command
+    };
+    if !own_namespace().arg("true").status().is_ok_and(|status| status.success()) {
+        return; // The system refuses that.
+    }
+    let mut held = own_namespace();
+    held.arg(std::env::current_exe().unwrap()).args(["--exact", "process::wiper", "--ignored"]);
+    held.env("KB_TEST_LEVEL", ProcessLevel::Group.as_str()).stdout(std::process::Stdio::null());
+    assert!(held.status().unwrap().success());
 }
 
 /// Not a test by itself: kills what keeps its steps, which are nobody else's.

@@ -188,13 +188,15 @@ impl Shared<'_> {
     }
 
     /// The run that a process holds, by its name in a lock: a list of the newest runs may be over
-    /// before it is read.
+    /// before it is read. A run is held before it begins.
     fn held_by(&self, pid: u32) -> Option<String> {
         let locks = std::fs::read_dir(state(self.scratch).join("locks")).unwrap().flatten();
         let own = locks.map(|entry| entry.path()).find(|path| {
             std::fs::read_to_string(path).is_ok_and(|text| text.trim() == pid.to_string())
         });
-        Some(own?.file_stem()?.to_str()?.to_owned())
+        let run = own?.file_stem()?.to_str()?.to_owned();
+        let begun = sound(self.scratch.kb(&["run", "show", &run]), &[0, 4]).code == 0;
+        begun.then_some(run)
     }
 
     /// Runs that are killed in the middle of what must not simply run again: a new holder asks, and

@@ -165,10 +165,6 @@ impl Journal for SqliteJournal {
         Ok(last)
     }
 
-    fn events(&self, run: &RunId, after: u64) -> Result<Vec<StoredEvent>, JournalError> {
-        self.some_events(run, after, usize::MAX)
-    }
-
     fn some_events(
         &self,
         run: &RunId,

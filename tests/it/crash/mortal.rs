@@ -114,8 +114,13 @@ impl Journal for Mortal {
         self.fate.write("append", batch.events, || self.inner.append(run, epoch, batch))
     }
 
-    fn events(&self, run: &RunId, after: u64) -> Result<Vec<StoredEvent>, JournalError> {
-        self.fate.read(|| self.inner.events(run, after))
+    fn some_events(
+        &self,
+        run: &RunId,
+        after: u64,
+        most: usize,
+    ) -> Result<Vec<StoredEvent>, JournalError> {
+        self.fate.read(|| self.inner.some_events(run, after, most))
     }
 
     fn head(&self, run: &RunId) -> Result<Option<Digest>, JournalError> {
