@@ -67,7 +67,7 @@ fn began(events: &[Event]) -> bool {
     has(events, |e| matches!(e, Event::Started { .. }))
 }
 
-const STORIES: [Story; 7] = [
+const STORIES: [Story; 8] = [
     Story { name: "usual", playbook: None, wish: nothing, omen: None, ends: RunStatus::Succeeded },
     Story {
         name: "cancelled",
@@ -134,6 +134,14 @@ finally: [{id: tidy, run: [bash, step.sh, keep, out/tidy, '{{run.status}}']}]
 ",
         ),
         wish: nothing,
+        omen: Some(|event| matches!(event, Event::Started { .. })),
+        ends: RunStatus::Succeeded,
+    },
+    Story {
+        name: "approved in vain",
+        playbook: Some("steps: [{id: a, run: [bash, step.sh, keep, out/a, a]}]\n"),
+        // Nobody was asked; the next holder finds it at once.
+        wish: |_| Some(Wanted::There("approve")),
         omen: Some(|event| matches!(event, Event::Started { .. })),
         ends: RunStatus::Succeeded,
     },
@@ -302,6 +310,8 @@ impl<'a> House<'a> {
                 }
             }
         });
+        // Whoever wants something of a run that has not begun says it now.
+        tokio::task::yield_now().await;
         let parts = Parts {
             journal,
             executor: Arc::new(self.worker.before(self.executor())),
