@@ -104,14 +104,13 @@ impl CellLeader {
         let clean = match self.left {
             Left::Nothing => true,
             Left::Something => self.cell.clear().await,
+            Left::NoCell => false,
             // A process that cannot even be killed: the cell is left to the keeper.
-            Left::Unknown | Left::NoCell => {
-                self.cell.kill();
-                false
-            }
+            Left::Unknown => return self.cell.kill(),
         };
-        if clean {
-            self.cells.give_back(self.cell);
+        match clean {
+            true => self.cells.give_back(self.cell),
+            false => self.cells.replace().await,
         }
     }
 }

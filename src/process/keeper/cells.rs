@@ -2,7 +2,7 @@ use super::serve::own_executable;
 use super::{Cell, StartOrder};
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The cells of a supervisor: made when they are needed, used again when they are clean.
 #[derive(Debug)]
@@ -63,6 +63,19 @@ impl Cells {
     /// Takes a clean cell back.
     pub(in crate::process) fn give_back(&self, cell: Cell) {
         self.idle().push(cell);
+    }
+
+    /// Makes a cell for one that is gone, and waits until it is there. Whoever ended that one may have
+    /// ended the keeper as well, and one that is about to end still takes requests: this one, and not
+    /// the order of the next step, is what it may take with it.
+    pub(in crate::process) async fn replace(self: Arc<Self>) {
+        let made = tokio::task::spawn_blocking(move || {
+            let executable = self.executable.as_ref()?;
+            let made =
+                Cell::begin_and_wait(executable).or_else(|_| Cell::begin_and_wait(executable));
+            made.ok().map(|cell| self.give_back(cell))
+        });
+        let _ = made.await;
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Cell>> {
