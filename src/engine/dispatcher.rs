@@ -1,10 +1,10 @@
 use super::attempts::Message;
 use super::fold::Folded;
 use super::payloads::Payloads;
-use super::setup::{Command, EngineError, Opening, Parts, Setup, Summary};
+use super::setup::{Command, Opening, Parts, Setup, Summary};
 use crate::clock;
-use crate::journal::{Batch, Durability, StoredEvent};
-use crate::run::{Effect, Envelope, Event, Input, InstanceIx, RunStatus, StepStatus, decide};
+use crate::journal::{Batch, Durability, JournalError, StoredEvent};
+use crate::run::{Effect, Envelope, Event, Input, InstanceIx, RunStatus, decide};
 use crate::task::Task;
 use crate::value::{JsonMap, Timestamp};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -20,12 +20,12 @@ const INBOX_INTERVAL: Duration = Duration::from_millis(200);
 const BATCH: usize = 512;
 
 /// Drives a run until it ends, waits for people alone, or is left. Task files of specialists are
-/// given with the setup, frozen.
+/// given with the setup, frozen. Only the journal can stop it; everything before is in there.
 pub async fn drive(
     parts: Parts,
     setup: Setup,
     task_files: JsonMap,
-) -> Result<Summary, EngineError> {
+) -> Result<Summary, JournalError> {
     let stored = parts.journal.events(&setup.run, 0)?;
     drive_on(parts, setup, task_files, stored).await
 }
@@ -36,12 +36,12 @@ pub async fn drive_on(
     setup: Setup,
     task_files: JsonMap,
     stored: Vec<StoredEvent>,
-) -> Result<Summary, EngineError> {
+) -> Result<Summary, JournalError> {
     let dispatcher = Dispatcher::open(parts, setup, task_files, stored);
     crate::task::drive(to_its_end(dispatcher)).await
 }
 
-async fn to_its_end(mut dispatcher: Dispatcher) -> Result<Summary, EngineError> {
+async fn to_its_end(mut dispatcher: Dispatcher) -> Result<Summary, JournalError> {
     let ended = dispatcher.run().await;
     if ended.is_err() {
         // What cannot be recorded must not go on happening.
@@ -144,7 +144,7 @@ impl Dispatcher {
         }
     }
 
-    async fn run(&mut self) -> Result<(), EngineError> {
+    async fn run(&mut self) -> Result<(), JournalError> {
         let mut inbox = tokio::time::interval(INBOX_INTERVAL);
         inbox.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         // First the taking over, then what was left for the run while it had no holder.
@@ -187,7 +187,7 @@ impl Dispatcher {
     }
 
     /// Decides on everything that has come, stores, then acts; until nothing is left to decide.
-    async fn tick(&mut self) -> Result<(), EngineError> {
+    async fn tick(&mut self) -> Result<(), JournalError> {
         while !self.inputs.is_empty() || !self.pending.is_empty() {
             // One moment for everything that is stored together: live and folded state agree.
             self.now = clock::now();
@@ -255,7 +255,7 @@ impl Dispatcher {
     }
 
     /// Appends what was decided, then tells those who wait for it.
-    fn store(&mut self) -> Result<(), EngineError> {
+    fn store(&mut self) -> Result<(), JournalError> {
         self.payloads.check()?;
         let events = std::mem::take(&mut self.pending);
         tracing::debug!(run = %self.setup.run, after = self.folded.seq, events = events.len(), "storing");
@@ -308,13 +308,10 @@ impl Dispatcher {
         RunStatus::Running
     }
 
-    fn take(&mut self, message: Message) -> Result<(), EngineError> {
+    fn take(&mut self, message: Message) -> Result<(), JournalError> {
         match message {
             Message::Record { instance, iteration, attempt, record, stored } => {
-                let current = self.folded.state.instance(instance);
-                let live = current.attempt == attempt
-                    && matches!(current.status, StepStatus::Running | StepStatus::Verifying);
-                if !live || self.abandoned {
+                if self.abandoned {
                     let _ = stored.send(Err(crate::attempt::Stopped));
                     return Ok(());
                 }
@@ -340,7 +337,7 @@ impl Dispatcher {
             }
             Message::Broken { ended, error } => {
                 ended.map(|instance| self.cancels.remove(&instance));
-                return Err(error.into());
+                return Err(error);
             }
         }
         Ok(())

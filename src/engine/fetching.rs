@@ -3,9 +3,9 @@
 
 use super::attempts::{self, Message};
 use super::dispatcher::Dispatcher;
-use super::performing::failed_report;
 use super::prepare;
-use crate::run::{Effect, Input, InstanceIx, StepStatus};
+use crate::attempt::Outcome;
+use crate::run::{Effect, InstanceIx, StepStatus};
 use crate::value::{Failure, OutcomeKind};
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ impl Dispatcher {
         let (line, cancel) = self.open_line(instance, attempt, iteration);
         let planned = self.setup.plan.step(self.folded.state.instance(instance).step);
         let timeout = prepare::attempt_timeout(planned);
-        let (secrets, redactor) = (self.parts.secrets.clone(), self.parts.redactor.clone());
+        let secrets = self.parts.secrets.clone();
         tokio::spawn(async move {
             let all = async {
                 for secret in &missing {
@@ -39,9 +39,9 @@ impl Dispatcher {
             let fetched = tokio::select! {
                 biased;
                 () = cancel.cancelled() => Err((OutcomeKind::Cancelled, attempts::cancelled())),
-                fetched = all => fetched.map_err(|failure: Failure| {
-                    (OutcomeKind::ToolError, attempts::masked_failure(failure, &redactor))
-                }),
+                fetched = all => {
+                    fetched.map_err(|failure: Failure| (OutcomeKind::ToolError, failure))
+                }
                 () = attempts::expired(timeout) => {
                     let failure = attempts::too_late("took longer than", timeout);
                     Err((OutcomeKind::Timeout, failure))
@@ -81,13 +81,11 @@ impl Dispatcher {
             (Ok(()), effect) if !cancelled => self.act(effect),
             (fetched, Effect::Verify { iteration, .. }) => {
                 let (_, failure) = fetched.err().unwrap_or_else(stopped);
-                let verification = attempts::broken_gate(&failure.message);
-                self.tell(Input::Judged { instance, iteration, attempt, verification });
+                self.not_looked(instance, iteration, attempt, *failure);
             }
             (fetched, Effect::Execute { iteration, .. }) => {
                 let (kind, failure) = fetched.err().unwrap_or_else(stopped);
-                let report = failed_report(kind, *failure);
-                self.tell(Input::AttemptEnded { instance, iteration, attempt, report });
+                self.not_begun(instance, iteration, attempt, Outcome::failed(kind, *failure));
             }
             // Nothing else has secrets fetched for it.
             _ => {}

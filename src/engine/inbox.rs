@@ -1,12 +1,13 @@
 //! What other processes leave for a run's holder: cancellations and answers.
 
 use super::dispatcher::Dispatcher;
-use super::setup::{EngineError, Setup};
+use super::setup::Setup;
+use crate::journal::JournalError;
 use crate::run::{Input, InstanceIx, StepStatus};
 use crate::value::Json;
 
 impl Dispatcher {
-    pub(super) fn look_into_inbox(&mut self) -> Result<(), EngineError> {
+    pub(super) fn look_into_inbox(&mut self) -> Result<(), JournalError> {
         for item in self.parts.journal.inbox(&self.setup.run)? {
             if self.taken.contains(&item.id) || self.inputs.iter().any(|w| w.inbox == Some(item.id))
             {

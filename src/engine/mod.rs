@@ -25,4 +25,4 @@ pub use fold::Folded;
 pub use news::{News, Updates, news};
 pub use payloads::Payloads;
 pub use scope::{RunScope, Secrets, Snapshot};
-pub use setup::{Command, EngineError, Opening, Parts, Setup, Summary, Update};
+pub use setup::{Command, Opening, Parts, Setup, Summary, Update};

@@ -3,12 +3,12 @@
 use super::attempts::{self, Line};
 use super::dispatcher::Dispatcher;
 use super::prepare::{self, Brought};
-use crate::attempt::Work;
+use crate::attempt::{Outcome, Work};
 use crate::clock;
 use crate::journal::JournalError;
-use crate::run::{AttemptReport, Effect, Feedback, Input, InstanceIx};
+use crate::run::{Effect, Feedback, Input, InstanceIx};
 use crate::task;
-use crate::value::{Failure, Json, OutcomeKind, Usage};
+use crate::value::{Failure, Json, OutcomeKind};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -70,10 +70,22 @@ impl Dispatcher {
                 }
             }
             Err(failure) => {
-                let report = failed_report(OutcomeKind::ToolError, self.masked(*failure));
-                self.tell(Input::AttemptEnded { instance: ix, iteration, attempt, report });
+                let outcome = Outcome::failed(OutcomeKind::ToolError, *failure);
+                self.not_begun(ix, iteration, attempt, outcome);
             }
         }
+    }
+
+    /// Ends an attempt before it did anything.
+    pub(super) fn not_begun(
+        &mut self,
+        instance: InstanceIx,
+        iteration: u32,
+        attempt: u32,
+        outcome: Outcome,
+    ) {
+        let report = attempts::report(outcome, &self.parts.redactor);
+        self.tell(Input::AttemptEnded { instance, iteration, attempt, report });
     }
 
     fn history(&self, ix: InstanceIx) -> Result<Vec<crate::run::Record>, Box<Failure>> {
@@ -98,11 +110,20 @@ impl Dispatcher {
                 let scope = Arc::new(snapshot);
                 tokio::spawn(attempts::verify(self.parts.clone(), line, request, scope, cancel));
             }
-            Err(failure) => {
-                let verification = attempts::broken_gate(&self.masked(*failure).message);
-                self.tell(Input::Judged { instance: ix, iteration, attempt, verification });
-            }
+            Err(failure) => self.not_looked(ix, iteration, attempt, *failure),
         }
+    }
+
+    /// Ends a gate that could not look.
+    pub(super) fn not_looked(
+        &mut self,
+        instance: InstanceIx,
+        iteration: u32,
+        attempt: u32,
+        failure: Failure,
+    ) {
+        let verification = attempts::broken_gate(&self.masked(failure).message);
+        self.tell(Input::Judged { instance, iteration, attempt, verification });
     }
 
     pub(super) fn open_line(
@@ -127,16 +148,5 @@ impl Dispatcher {
             heard: Mutex::new(tokio::time::Instant::now()),
         };
         (Arc::new(line), cancel)
-    }
-}
-
-pub(super) fn failed_report(outcome: OutcomeKind, failure: Failure) -> AttemptReport {
-    AttemptReport {
-        outcome,
-        output: None,
-        streams: None,
-        failure: Some(failure),
-        retry_after_ms: None,
-        usage: Usage::NONE,
     }
 }

@@ -1,6 +1,6 @@
 use crate::attempt::Progress;
 use crate::executor::Executor;
-use crate::journal::{Journal, JournalError, StoredEvent};
+use crate::journal::{Journal, StoredEvent};
 use crate::plan::Plan;
 use crate::redaction::Redactor;
 use crate::run::{InstanceIx, Payload, Rules, RunStatus};
@@ -119,20 +119,4 @@ pub struct Summary {
     pub started_at: Timestamp,
     /// When the holder left.
     pub ended_at: Timestamp,
-}
-
-/// Why a run cannot be driven on; everything before is in the journal.
-#[derive(Debug, thiserror::Error)]
-pub enum EngineError {
-    /// The journal cannot.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// The stored events do not fit the plan.
-    #[error("the journal of run `{run}` does not fit its definition: {reason}")]
-    Mismatch {
-        /// Which run.
-        run: String,
-        /// What does not fit.
-        reason: String,
-    },
 }

@@ -5,11 +5,12 @@ use super::inspect::find_run;
 use super::runs::Frozen;
 use super::{Project, ServiceError};
 use crate::diagnostic::Code;
-use crate::journal::Ledger;
+use crate::journal::{Journal, Ledger};
 use crate::journal::sqlite::SqliteJournal;
 use crate::run::{Event, Payload, Record, RunStatus};
 use crate::value::{Digest, Json, read_back};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 mod replay;
@@ -122,18 +123,18 @@ impl Audit {
     fn read(&mut self, journal: &SqliteJournal, ledger: &Ledger) -> Vec<(u64, Event)> {
         let mut events = Vec::with_capacity(ledger.rows.len());
         for row in &ledger.rows {
-            let (event, blob) = journal.read_row(row);
-            let whole = match blob {
-                Some(digest) => self.blob(journal, row.seq, &digest),
-                None => true,
+            let text = match SqliteJournal::blob_of(row) {
+                Some(digest) => self.blob(journal, row.seq, &digest).map(Cow::Owned),
+                None => Some(Cow::Borrowed(&row.body[..])),
             };
-            match event {
+            // What is said of a lost blob says it of the event.
+            let Some(text) = text else { continue };
+            match event_in(&text) {
                 Ok(event) => events.push((row.seq, event)),
-                Err(error) if whole => {
+                Err(error) => {
                     let message = format!("event {} cannot be read: {error}", row.seq);
                     self.fault(Code::RECORD_BROKEN, Some(row.seq), message);
                 }
-                Err(_) => {}
             }
         }
         events
@@ -173,21 +174,26 @@ impl Audit {
         }
     }
 
-    /// Whether a blob is there and whole.
-    fn blob(&mut self, journal: &SqliteJournal, seq: u64, digest: &Digest) -> bool {
-        match journal.blob_size(digest) {
+    /// A blob, where it is there and whole.
+    fn blob(&mut self, journal: &SqliteJournal, seq: u64, digest: &Digest) -> Option<Vec<u8>> {
+        match journal.blob(digest) {
             Ok(bytes) => {
                 self.blobs += 1;
-                self.blob_bytes += bytes;
-                true
+                self.blob_bytes += bytes.len() as u64;
+                Some(bytes)
             }
             Err(error) => {
                 let message = format!("{error} (event {seq} refers to it)");
                 self.fault(Code::BLOB_BROKEN, Some(seq), message);
-                false
+                None
             }
         }
     }
+}
+
+fn event_in(text: &[u8]) -> Result<Event, String> {
+    let text = std::str::from_utf8(text).map_err(|error| error.to_string())?;
+    read_back(text).map_err(|error| error.to_string())
 }
 
 /// Everything of an event that may lie in a blob. Every field is named, so that a new one asks to be

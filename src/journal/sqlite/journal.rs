@@ -9,8 +9,8 @@ use crate::journal::{
     Batch, Chain, Durability, InboxItem, Journal, JournalError, Ledger, LedgerRow, NewRun, RunRow,
     StoredEvent,
 };
-use crate::run::{Event, RunStatus};
-use crate::value::{Digest, Json, RunId, Timestamp, read_back};
+use crate::run::RunStatus;
+use crate::value::{Digest, Json, RunId, Timestamp};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -59,21 +59,9 @@ impl SqliteJournal {
         self.read(|connection| read::ledger(connection, run))
     }
 
-    /// What a stored row says, and the blob that it is in where it is too large for a row.
-    pub fn read_row(&self, row: &LedgerRow) -> (Result<Event, JournalError>, Option<Digest>) {
-        let unreadable = |why: &dyn std::fmt::Display| JournalError::Broken(why.to_string());
-        let text = match std::str::from_utf8(&row.body) {
-            Ok(text) => text,
-            Err(error) => return (Err(unreadable(&error)), None),
-        };
-        let event = large::event_of(text, &self.blobs)
-            .and_then(|text| read_back(&text).map_err(|error| unreadable(&error)));
-        (event, large::blob_of(text))
-    }
-
-    /// How a blob is found: there and whole, with its size, or why not.
-    pub fn blob_size(&self, digest: &Digest) -> Result<u64, JournalError> {
-        Ok(self.blobs.get(digest)?.len() as u64)
+    /// The blob that an event's text is in, where it is too large for its row.
+    pub fn blob_of(row: &LedgerRow) -> Option<Digest> {
+        std::str::from_utf8(&row.body).ok().and_then(large::blob_of)
     }
 
     fn read<T>(

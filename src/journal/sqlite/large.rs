@@ -21,11 +21,7 @@ pub(super) fn row_of(event: String, blobs: &BlobStore) -> Result<String, Journal
 
 /// The text of an event by its row.
 pub(super) fn event_of<'r>(row: &'r str, blobs: &BlobStore) -> Result<Cow<'r, str>, JournalError> {
-    let Some(place) = row[type_tag(row).len()..].strip_prefix(SIGN) else {
-        return Ok(Cow::Borrowed(row));
-    };
-    let digest = place.get(..64).and_then(Digest::from_hex);
-    let digest = digest.ok_or_else(|| JournalError::Broken("a row names no blob".into()))?;
+    let Some(digest) = blob_of(row) else { return Ok(Cow::Borrowed(row)) };
     let text = String::from_utf8(blobs.get(&digest)?);
     text.map(Cow::Owned).map_err(|_| JournalError::Broken(format!("blob `{digest}` is no text")))
 }

@@ -1,5 +1,5 @@
 use crate::diagnostic::Code;
-use crate::engine::{self, Command, EngineError, Opening, Parts, Setup, Summary, Updates};
+use crate::engine::{self, Command, Opening, Parts, Setup, Summary, Updates};
 use crate::journal::{Journal, StoredEvent};
 use crate::llm::Recording;
 use crate::plan::Plan;
@@ -68,23 +68,17 @@ impl Prepared {
             commands,
         };
         let run = setup.run.clone();
-        let driven = engine::drive_on(self.parts, setup, self.task_files, self.before).await;
-        let summary = driven.map_err(|error| match error {
-            EngineError::Journal(error) => ServiceError::Journal(error),
-            EngineError::Mismatch { .. } => unusable(error.to_string()),
-        })?;
+        let summary = engine::drive_on(self.parts, setup, self.task_files, self.before).await?;
         if let Some((recording, path)) = self.recording {
             recording.write_to(&path).map_err(|error| {
                 let (status, path) = (summary.status, path.display());
-                unusable(format!(
+                let message = format!(
                     "run `{run}` has {status}, but its script could not be written to `{path}`: {error}"
-                ))
+                );
+                let code = Code::JOURNAL_UNUSABLE.as_str();
+                ServiceError::environment(Failure::new(code, message))
             })?;
         }
         Ok(summary)
     }
-}
-
-fn unusable(message: String) -> ServiceError {
-    ServiceError::environment(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), message))
 }

@@ -12,7 +12,7 @@ use crate::engine::NoSecrets;
 use crate::proof;
 use crate::scratch::Scratch;
 use kb::definition::{Catalog, load};
-use kb::engine::{Command, EngineError, Opening, Parts, Setup, Summary, Update, drive};
+use kb::engine::{Command, Opening, Parts, Setup, Summary, Update, drive};
 use kb::executor::LocalExecutor;
 use kb::journal::sqlite::SqliteJournal;
 use kb::journal::{Journal, JournalError, NewRun};
@@ -225,11 +225,7 @@ impl<'a> House<'a> {
         let inner = SqliteJournal::open(&self.state_dir(), Default::default()).unwrap();
         let journal = Arc::new(Mortal::new(inner, fate.clone()));
         let lived = self.open(&journal).and_then(|(epoch, opening)| {
-            match runtime.block_on(self.drive(journal.clone(), epoch, opening)) {
-                Ok(summary) => Ok(summary),
-                Err(EngineError::Journal(error)) => Err(error),
-                Err(error) => panic!("{error}"),
-            }
+            runtime.block_on(self.drive(journal.clone(), epoch, opening))
         });
         drop(runtime);
         match lived {
@@ -282,7 +278,7 @@ impl<'a> House<'a> {
         journal: Arc<Mortal>,
         epoch: u64,
         opening: Opening,
-    ) -> Result<Summary, EngineError> {
+    ) -> Result<Summary, JournalError> {
         let (orders, commands) = unbounded_channel();
         let (updates, mut news) = kb::engine::news();
         let events = journal.events(&self.run, 0)?;
