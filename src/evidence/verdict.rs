@@ -1,4 +1,4 @@
-use crate::value::Json;
+use crate::value::{Json, WARNING};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -74,7 +74,7 @@ pub struct Verification {
 impl CheckDetail {
     /// Whether it passed with a warning, as a refuted claim does under `claims: warn`.
     pub fn warns(&self) -> bool {
-        let warned = self.reason.as_deref().is_some_and(|reason| reason.starts_with("warning: "));
+        let warned = self.reason.as_deref().is_some_and(|reason| reason.starts_with(WARNING));
         self.verdict == Verdict::Passed && warned
     }
 }

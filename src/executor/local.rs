@@ -6,7 +6,7 @@ use crate::expression::Scope;
 use crate::run::Record;
 use crate::specialist::SpecialistRunner;
 use crate::tool::Toolbox;
-use crate::value::{Failure, OutcomeKind};
+use crate::value::{Failure, OutcomeKind, WARNING};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ impl LocalExecutor {
         };
         // A resumed attempt has said so before.
         if !warnings.is_empty() && work.history.is_empty() {
-            let text = format!("warning: {}", warnings.join("; "));
+            let text = format!("{WARNING}{}", warnings.join("; "));
             if context.recorder.record(Record::Note { text }).await.is_err() {
                 return process::stopped();
             }

@@ -16,6 +16,7 @@ mod money;
 mod outcome;
 mod timestamp;
 mod usage;
+mod warning;
 
 pub use counted::counted;
 pub use dangerous_variable::is_dangerous_variable;
@@ -28,3 +29,4 @@ pub use money::Money;
 pub use outcome::{Failure, OutcomeKind, OutcomeSelector};
 pub use timestamp::Timestamp;
 pub use usage::{Tier, Usage};
+pub use warning::WARNING;

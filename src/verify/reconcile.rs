@@ -5,6 +5,7 @@ use super::claim::{Claim, ClaimKind};
 use super::recorded::{History, Recorded, is_same_content};
 use crate::definition::ClaimPolicy;
 use crate::evidence::{CheckDetail, FileKind, FileState, Verdict};
+use crate::value::WARNING;
 use serde_json::json;
 
 /// What was found about one thing.
@@ -54,7 +55,7 @@ pub(super) fn reconcile(
     };
     if policy == ClaimPolicy::Warn && finding.verdict == Verdict::Failed {
         finding.verdict = Verdict::Passed;
-        finding.reason = finding.reason.map(|reason| format!("warning: {reason}"));
+        finding.reason = finding.reason.map(|reason| format!("{WARNING}{reason}"));
     }
     CheckDetail {
         check: format!("claim {} {}", claim.kind, claim.path),

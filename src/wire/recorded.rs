@@ -2,6 +2,7 @@ use super::Body;
 use super::parts::{ErrorView, EvidenceView, FileChange, RequestView, split};
 use crate::evidence::{Invocation, InvocationStatus};
 use crate::run::{Payload, Record};
+use crate::value::WARNING;
 
 /// What a record says to the public; nothing where it is only for going on.
 pub(super) fn recorded(record: &Record) -> Option<Body> {
@@ -36,7 +37,7 @@ pub(super) fn stdout_cut(record: &Record) -> Option<u64> {
 }
 
 fn note(text: &str) -> Body {
-    match text.strip_prefix("warning: ") {
+    match text.strip_prefix(WARNING) {
         Some(text) => Body::StepNote { level: "warning", text: text.to_owned() },
         None => Body::StepNote { level: "info", text: text.to_owned() },
     }

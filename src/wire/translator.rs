@@ -7,7 +7,7 @@ use crate::definition::StepKind;
 use crate::evidence::{Confidence, Verification};
 use crate::plan::{Plan, PlanStep};
 use crate::run::{self, InstanceIx, Payload, StepStatus};
-use crate::value::{Digest, Json, OutcomeKind, RunId, Timestamp, Usage};
+use crate::value::{Digest, Json, RunId, Timestamp, Usage};
 use std::sync::Arc;
 
 /// Turns the journal's events into public ones, folding what they need from those before: names of
@@ -36,10 +36,7 @@ impl Translator {
         event: &run::Event,
         head: Option<Digest>,
     ) -> Vec<Event> {
-        let mut bodies = self.bodies(at, event);
-        if let Some((_, Body::RunEnd { trace_head, .. })) = bodies.first_mut() {
-            *trace_head = head.map(|head| head.to_string());
-        }
+        let bodies = self.bodies(at, event, head);
         let event =
             |(place, body)| Event { at, run: self.run.clone(), seq: Some(seq), place, body };
         bodies.into_iter().map(event).collect()
@@ -65,7 +62,12 @@ impl Translator {
         self.usage
     }
 
-    fn bodies(&mut self, at: Timestamp, event: &run::Event) -> Vec<(Option<Place>, Body)> {
+    fn bodies(
+        &mut self,
+        at: Timestamp,
+        event: &run::Event,
+        head: Option<Digest>,
+    ) -> Vec<(Option<Place>, Body)> {
         use run::Event as E;
         match event {
             E::RunStarted { definition, digest, params, environment } => {
@@ -96,27 +98,12 @@ impl Translator {
             }
             E::Started { instance, attempt } => self.started(at, *instance, *attempt),
             E::Recorded { instance, record, .. } => {
-                let cut = stdout_cut(record);
-                if let Some(work) = self.board.work(*instance).filter(|_| cut.is_some()) {
-                    work.stdout_cut = cut;
+                if let Some(work) = self.board.work(*instance) {
+                    work.stdout_cut = stdout_cut(record).or(work.stdout_cut);
                 }
                 recorded(record).map_or_else(Vec::new, |body| self.here(*instance, body))
             }
-            E::AttemptEnded { instance, outcome, output, failure, usage, streams, .. } => {
-                let cut = streams.as_ref().and_then(Payload::as_inline);
-                let cut = cut.and_then(|streams| streams["stdoutCut"].as_u64());
-                if let Some(work) = self.board.work(*instance).filter(|_| cut.is_some()) {
-                    work.stdout_cut = cut;
-                }
-                let process = streams.as_ref().and_then(Payload::as_inline);
-                let process = process.and_then(|streams| streams.get("process")).cloned();
-                let mut said =
-                    self.attempt_ended(at, *instance, *outcome, (output, failure), *usage);
-                if let Some((_, Body::AttemptEnd { process: told, .. })) = said.first_mut() {
-                    *told = process;
-                }
-                said
-            }
+            E::AttemptEnded { instance, .. } => self.attempt_ended(at, *instance, event),
             E::Judged { instance, verification, .. } => self.judged(*instance, verification),
             E::Recovered { instance, outcome, action, taken, max, reason, due, .. } => {
                 let body = Body::RecoveryApplied {
@@ -158,7 +145,7 @@ impl Translator {
                         usage: self.usage.into(),
                         counts: self.board.counts(),
                         duration_ms: elapsed(self.began, at),
-                        trace_head: None,
+                        trace_head: head.map(|head| head.to_string()),
                     },
                 )]
             }
@@ -215,22 +202,27 @@ impl Translator {
         &mut self,
         at: Timestamp,
         ix: InstanceIx,
-        outcome: OutcomeKind,
-        (output, failure): (&Option<Payload>, &Option<crate::value::Failure>),
-        usage: Usage,
+        ended: &run::Event,
     ) -> Vec<(Option<Place>, Body)> {
-        self.usage += usage;
-        self.board.spend(ix, usage);
+        let run::Event::AttemptEnded { outcome, output, failure, usage, streams, .. } = ended
+        else {
+            return Vec::new();
+        };
+        let streams = streams.as_ref().and_then(Payload::as_inline);
+        let stream = |name: &str| streams.and_then(|streams| streams.get(name));
+        self.usage += *usage;
+        self.board.spend(ix, *usage);
         let Some(work) = self.board.work(ix) else { return Vec::new() };
         work.output.clone_from(output);
         work.failure.clone_from(failure);
         work.verdict = None;
+        work.stdout_cut = stream("stdoutCut").and_then(Json::as_u64).or(work.stdout_cut);
         let body = Body::AttemptEnd {
             outcome: outcome.name(),
             error: failure.as_ref().map(ErrorView::from),
-            usage: usage.into(),
+            usage: (*usage).into(),
             duration_ms: elapsed(work.attempt_began, at),
-            process: None,
+            process: stream("process").cloned(),
         };
         self.here(ix, body)
     }

@@ -1,6 +1,6 @@
 use super::phrase::was_cut;
 use crate::diagnostic::Code;
-use crate::value::{Json, Timestamp};
+use crate::value::{Json, Timestamp, WARNING};
 use crate::wire::{Body, CheckLine, ErrorView, Event, UsageView};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -120,7 +120,7 @@ impl Tally {
         self.open_checks.insert(name.to_owned(), open);
         let excused = checks.iter().filter(|check| check.verdict == "passed");
         let excused =
-            excused.filter_map(|check| check.reason.as_deref()?.strip_prefix("warning: "));
+            excused.filter_map(|check| check.reason.as_deref()?.strip_prefix(WARNING));
         self.claims.insert(name.to_owned(), excused.map(str::to_owned).collect());
     }
 
