@@ -59,14 +59,16 @@ impl Observer<'_> {
         if let Ask::Command { argv, timeout } = ask {
             return Seen::Command(self.run(argv, *timeout).await);
         }
-        let (workspace, redactor) = (self.toolbox.workspace().clone(), self.toolbox.redactor());
-        let ask = with_real_names(ask, &workspace, redactor);
-        let work = tokio::task::spawn_blocking(move || look_at_files(&workspace, &ask));
+        let (ask, workspace) = (ask.clone(), self.toolbox.workspace().clone());
+        let redactor = self.toolbox.redactor().clone();
+        let work = tokio::task::spawn_blocking(move || {
+            look_at_files(&workspace, &with_real_names(&ask, &workspace, &redactor))
+        });
         let seen = tokio::select! {
             seen = work => seen.unwrap_or(Seen::Stopped),
             () = self.cancel.cancelled() => Seen::Stopped,
         };
-        with_masked_names(seen, redactor)
+        with_masked_names(seen, self.toolbox.redactor())
     }
 
     async fn run(&self, argv: &[String], timeout: Option<Duration>) -> Ran {

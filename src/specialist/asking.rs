@@ -150,12 +150,13 @@ fn answered(request: &ChatRequest, reply: ChatReply) -> Record {
     usage.model_calls = usage.model_calls.max(1);
     // Tool calls are counted where they are recorded.
     usage.tool_calls = 0;
+    let digests = digests(request);
     Record::ModelCall {
         turn: request.asker.turn,
         model: reply.model,
         tier: request.model.tier,
-        request: digest(request),
-        digests: Some(Box::new(digests(request))),
+        request: digest(request, &digests),
+        digests: Some(Box::new(digests)),
         usage,
         text: Payload::inline(Json::String(reply.text)),
         calls: calls.chain(submitted).collect(),
@@ -178,29 +179,23 @@ fn digests(request: &ChatRequest) -> RequestDigests {
         "temperature": request.temperature,
         "maxTokens": request.max_tokens,
     });
+    let tools: Json =
+        request.tools.iter().map(|t| json!([t.name, t.description, t.schema])).collect();
     RequestDigests {
         prompt: Digest::of_json(&json!(system)),
-        tools: Digest::of_json(&tools(request)),
+        tools: Digest::of_json(&tools),
         schema: request.response_schema.as_ref().map(Digest::of_json),
         model: Digest::of_json(&model),
     }
 }
 
-fn tools(request: &ChatRequest) -> Json {
-    request.tools.iter().map(|t| json!([t.name, t.description, t.schema])).collect()
-}
-
 /// Digest of all that the model was sent.
-fn digest(request: &ChatRequest) -> Digest {
+fn digest(request: &ChatRequest, parts: &RequestDigests) -> Digest {
     let messages: Vec<Json> = request.messages.iter().map(message).collect();
-    Digest::of_json(&json!({
-        "model": request.model.name,
-        "messages": messages,
-        "tools": tools(request),
-        "schema": request.response_schema,
-        "temperature": request.temperature,
-        "maxTokens": request.max_tokens,
-    }))
+    let RequestDigests { prompt: _, tools, schema, model } = parts;
+    Digest::of_json(
+        &json!({"messages": messages, "tools": tools, "schema": schema, "model": model}),
+    )
 }
 
 fn message(message: &Message) -> Json {

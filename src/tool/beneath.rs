@@ -7,6 +7,8 @@ use crate::evidence::{FileKind, FileState};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::{Errno, Result};
+use rustix::path::Arg;
+use std::fs::File;
 use std::path::{Component, Path, PathBuf};
 
 /// A folder that is held open.
@@ -152,6 +154,17 @@ fn open_without_links(fd: &OwnedFd, rel: &Path, flags: OFlags) -> Result<OwnedFd
     match kind_of(&rustix::fs::fstat(&opened)?) {
         FileKind::Symlink => Err(Errno::LOOP),
         _ => Ok(opened),
+    }
+}
+
+/// Opens a regular file of an open folder for reading. A link is not followed, and nothing else that
+/// has come in its place is opened; never waits for a pipe's other end.
+pub(super) fn open_here(folder: impl AsFd, name: impl Arg) -> Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
+    let fd = rustix::fs::openat(folder, name, flags | OFlags::CLOEXEC, Mode::empty())?;
+    match kind_of(&rustix::fs::fstat(&fd)?) {
+        FileKind::File => Ok(File::from(fd)),
+        _ => Err(Errno::AGAIN),
     }
 }
 

@@ -1,13 +1,17 @@
+use super::content::SMALL;
+use super::glob::PathGlob;
 use super::guard::{Located, Workspace};
-use super::known::SMALL;
 use super::path_error::PathError;
 use super::path_rules::PathRules;
 use super::place::{Before, Place};
+use super::walk::{Entry, walk};
 use crate::evidence::{Change, EvidenceRef, FileKind, FileState};
 use crate::redaction::Redactor;
 use crate::value::Digest;
-use std::path::PathBuf;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
 
 /// The workspace as one tool may touch it: the guard, narrowed by the settings' path rules.
 #[derive(Clone)]
@@ -22,10 +26,7 @@ impl Files {
     /// Resolves a path to look at or read.
     pub(super) fn locate(&self, path: &str) -> Result<Located, PathError> {
         let located = self.workspace.locate(path)?;
-        let permitted = match located.kind() {
-            FileKind::Directory => !self.rules.denies(&located.shown, &located.full),
-            _ => self.rules.permit(&located.shown, &located.full),
-        };
+        let permitted = self.may_see(located.kind(), &located.shown, &located.full);
         if permitted { Ok(located) } else { Err(self.forbidden(path)) }
     }
 
@@ -48,6 +49,38 @@ impl Files {
     /// Whether the rules let a real path pass, as it is shown.
     pub(super) fn permit(&self, shown: &str) -> bool {
         self.rules.is_empty() || self.rules.permit(shown, &self.workspace.root().join(shown))
+    }
+
+    /// Visits what is below a folder, as far as a glob speaks of it and the rules let it be seen,
+    /// until the call is stopped.
+    pub(super) fn walk(
+        &self,
+        start: &Located,
+        depth: Option<usize>,
+        glob: Option<&PathGlob>,
+        cancel: &CancellationToken,
+        visit: &mut dyn FnMut(&Entry<'_>) -> ControlFlow<()>,
+    ) {
+        let asked = |entry: &Entry<'_>| {
+            glob.is_none_or(|glob| glob.matches(&entry.shown) || glob.matches(&entry.below))
+        };
+        let visible = |entry: &Entry<'_>| {
+            let full = self.workspace.full(start, &entry.rel);
+            self.may_see(entry.kind, &entry.shown, &full)
+        };
+        walk(&self.workspace, start, depth, &mut |entry| match cancel.is_cancelled() {
+            true => ControlFlow::Break(()),
+            false if asked(entry) && visible(entry) => visit(entry),
+            false => ControlFlow::Continue(()),
+        });
+    }
+
+    /// Folders are seen that no denial speaks of: what is allowed may lie below.
+    fn may_see(&self, kind: FileKind, shown: &str, full: &Path) -> bool {
+        match kind {
+            FileKind::Directory => !self.rules.denies(shown, full),
+            _ => self.rules.permit(shown, full),
+        }
     }
 
     /// A change that a tool has made, with what changed in the text, masked.

@@ -1,21 +1,14 @@
-use super::call::{Call, CallResult, Refusal};
+use super::call::{CallResult, Refusal};
+use super::file_tool::FileTool;
 use super::files::Files;
 use super::path_error::PathError;
 use super::place::Before;
-use super::toolbox::Toolbox;
 use super::{Tool, ToolLevel, ToolSpec};
 use crate::diagnostic::Code;
 use crate::value::{Digest, Failure};
-use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
 use std::io::Read;
-use tokio_util::sync::CancellationToken;
-
-/// `fs:edit`: replaces one exact piece of a file.
-pub(super) struct FsEdit {
-    spec: ToolSpec,
-}
 
 /// Larger files are not edited in memory.
 const MAX_BYTES: u64 = 64 << 20;
@@ -29,51 +22,35 @@ struct Args {
     all: bool,
 }
 
-impl FsEdit {
-    pub(super) fn new() -> Self {
-        let spec = ToolSpec {
-            name: "fs:edit",
-            level: ToolLevel::Restricted,
-            description: "Replaces old by new in a text file. old must stand in the file exactly \
-                          as given, and exactly once unless all is true.",
-            input: json!({
-                "type": "object",
-                "properties": {
-                    "path": {"type": "string", "description": "Relative to the workspace."},
-                    "old": {"type": "string", "minLength": 1, "description": "The text as it stands, white space included."},
-                    "new": {"type": "string"},
-                    "all": {"type": "boolean", "description": "Replace every occurrence."},
-                },
-                "required": ["path", "old", "new"],
-                "additionalProperties": false,
-            }),
-            output: json!({
-                "type": "object",
-                "properties": {
-                    "replaced": {"type": "integer", "description": "How many occurrences."},
-                    "line": {"type": "integer", "description": "Where the first one began."},
-                },
-                "required": ["replaced", "line"],
-            }),
-            only_reads: false,
-        };
-        FsEdit { spec }
-    }
-}
-
-impl Tool for FsEdit {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    fn call<'a>(
-        &'a self,
-        call: &'a Call,
-        toolbox: &'a Toolbox,
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, CallResult> {
-        toolbox.file_work(&self.spec, call, cancel, |args: Args, files, _| edit(&args, files))
-    }
+/// `fs:edit`: replaces one exact piece of a file.
+pub(super) fn tool() -> impl Tool {
+    let spec = ToolSpec {
+        name: "fs:edit",
+        level: ToolLevel::Restricted,
+        description: "Replaces old by new in a text file. old must stand in the file exactly \
+                      as given, and exactly once unless all is true.",
+        input: json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "description": "Relative to the workspace."},
+                "old": {"type": "string", "minLength": 1, "description": "The text as it stands, white space included."},
+                "new": {"type": "string"},
+                "all": {"type": "boolean", "description": "Replace every occurrence."},
+            },
+            "required": ["path", "old", "new"],
+            "additionalProperties": false,
+        }),
+        output: json!({
+            "type": "object",
+            "properties": {
+                "replaced": {"type": "integer", "description": "How many occurrences."},
+                "line": {"type": "integer", "description": "Where the first one began."},
+            },
+            "required": ["replaced", "line"],
+        }),
+        only_reads: false,
+    };
+    FileTool::new(spec, |args: &Args, files, _| edit(args, files))
 }
 
 fn edit(args: &Args, files: &Files) -> Result<CallResult, Refusal> {

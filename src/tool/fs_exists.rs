@@ -1,65 +1,42 @@
-use super::call::{Call, CallResult, Refusal};
+use super::call::{CallResult, Refusal};
+use super::file_tool::FileTool;
 use super::files::Files;
 use super::path_error::PathError;
-use super::toolbox::Toolbox;
 use super::{Tool, ToolLevel, ToolSpec};
-use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
-
-/// `fs:exists`: whether a path names something.
-pub(super) struct FsExists {
-    spec: ToolSpec,
-}
 
 #[derive(Deserialize)]
 struct Args {
     path: String,
 }
 
-impl FsExists {
-    pub(super) fn new() -> Self {
-        let spec = ToolSpec {
-            name: "fs:exists",
-            level: ToolLevel::Safe,
-            description: "Tells whether a path of the workspace exists, and whether it is a file \
-                          or a directory.",
-            input: json!({
-                "type": "object",
-                "properties": {
-                    "path": {"type": "string", "description": "Relative to the workspace."},
-                },
-                "required": ["path"],
-                "additionalProperties": false,
-            }),
-            output: json!({
-                "type": "object",
-                "properties": {
-                    "exists": {"type": "boolean"},
-                    "kind": {"enum": ["file", "directory", "symlink", "other", null]},
-                },
-                "required": ["exists", "kind"],
-            }),
-            only_reads: true,
-        };
-        FsExists { spec }
-    }
-}
-
-impl Tool for FsExists {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    fn call<'a>(
-        &'a self,
-        call: &'a Call,
-        toolbox: &'a Toolbox,
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, CallResult> {
-        toolbox.file_work(&self.spec, call, cancel, |args: Args, files, _| exists(&args, files))
-    }
+/// `fs:exists`: whether a path names something.
+pub(super) fn tool() -> impl Tool {
+    let spec = ToolSpec {
+        name: "fs:exists",
+        level: ToolLevel::Safe,
+        description: "Tells whether a path of the workspace exists, and whether it is a file \
+                      or a directory.",
+        input: json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "description": "Relative to the workspace."},
+            },
+            "required": ["path"],
+            "additionalProperties": false,
+        }),
+        output: json!({
+            "type": "object",
+            "properties": {
+                "exists": {"type": "boolean"},
+                "kind": {"enum": ["file", "directory", "symlink", "other", null]},
+            },
+            "required": ["exists", "kind"],
+        }),
+        only_reads: true,
+    };
+    FileTool::new(spec, |args: &Args, files, _| exists(args, files))
 }
 
 fn exists(args: &Args, files: &Files) -> Result<CallResult, Refusal> {

@@ -1,22 +1,16 @@
-use super::call::{Call, CallResult, Refusal};
+use super::call::{CallResult, Refusal};
+use super::file_tool::FileTool;
 use super::files::Files;
 use super::glob::PathGlob;
-use super::guard::{Located, wrong_kind};
-use super::toolbox::Toolbox;
-use super::walk::{Entry, walk};
+use super::guard::wrong_kind;
+use super::walk::Entry;
 use super::{Tool, ToolLevel, ToolSpec};
 use crate::evidence::FileKind;
 use crate::value::Json;
-use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
 use std::ops::ControlFlow;
 use tokio_util::sync::CancellationToken;
-
-/// `fs:list`: what is in a folder.
-pub(super) struct FsList {
-    spec: ToolSpec,
-}
 
 /// What one call lists at most.
 const MAX_ENTRIES: usize = 1_000;
@@ -28,60 +22,42 @@ struct Args {
     depth: Option<usize>,
 }
 
-impl FsList {
-    pub(super) fn new() -> Self {
-        let spec = ToolSpec {
-            name: "fs:list",
-            level: ToolLevel::Moderate,
-            description: "Lists a directory of the workspace: one level, or more with depth, or \
-                          all levels with a glob such as `**/*.rs`. Ignored files are left out \
-                          unless path itself is ignored.",
-            input: json!({
-                "type": "object",
-                "properties": {
-                    "path": {"type": "string", "description": "Relative to the workspace; its root unless given."},
-                    "glob": {"type": "string", "description": "Only paths that match; without `/` it matches names at any depth."},
-                    "depth": {"type": "integer", "minimum": 1, "maximum": 64},
-                },
-                "additionalProperties": false,
-            }),
-            output: json!({
-                "type": "object",
-                "properties": {
-                    "entries": {"type": "array", "items": {
-                        "type": "object",
-                        "properties": {
-                            "path": {"type": "string"},
-                            "kind": {"enum": ["file", "directory", "symlink", "other"]},
-                            "size": {"type": "integer"},
-                        },
-                        "required": ["path", "kind", "size"],
-                    }},
-                    "note": {"type": "string", "description": "What is missing, and how to get it."},
-                },
-                "required": ["entries"],
-            }),
-            only_reads: true,
-        };
-        FsList { spec }
-    }
-}
-
-impl Tool for FsList {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    fn call<'a>(
-        &'a self,
-        call: &'a Call,
-        toolbox: &'a Toolbox,
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, CallResult> {
-        toolbox.file_work(&self.spec, call, cancel, |args: Args, files, cancel| {
-            list(&args, files, cancel)
-        })
-    }
+/// `fs:list`: what is in a folder.
+pub(super) fn tool() -> impl Tool {
+    let spec = ToolSpec {
+        name: "fs:list",
+        level: ToolLevel::Moderate,
+        description: "Lists a directory of the workspace: one level, or more with depth, or \
+                      all levels with a glob such as `**/*.rs`. Ignored files are left out \
+                      unless path itself is ignored.",
+        input: json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "description": "Relative to the workspace; its root unless given."},
+                "glob": {"type": "string", "description": "Only paths that match; without `/` it matches names at any depth."},
+                "depth": {"type": "integer", "minimum": 1, "maximum": 64},
+            },
+            "additionalProperties": false,
+        }),
+        output: json!({
+            "type": "object",
+            "properties": {
+                "entries": {"type": "array", "items": {
+                    "type": "object",
+                    "properties": {
+                        "path": {"type": "string"},
+                        "kind": {"enum": ["file", "directory", "symlink", "other"]},
+                        "size": {"type": "integer"},
+                    },
+                    "required": ["path", "kind", "size"],
+                }},
+                "note": {"type": "string", "description": "What is missing, and how to get it."},
+            },
+            "required": ["entries"],
+        }),
+        only_reads: true,
+    };
+    FileTool::new(spec, list)
 }
 
 fn list(args: &Args, files: &Files, cancel: &CancellationToken) -> Result<CallResult, Refusal> {
@@ -94,14 +70,7 @@ fn list(args: &Args, files: &Files, cancel: &CancellationToken) -> Result<CallRe
     let depth = args.depth.or(if glob.is_some() { None } else { Some(1) });
     let prefix = located.prefix(&files.workspace);
     let (mut listed, mut more) = (Vec::new(), false);
-    walk(&files.workspace, &located, depth, &mut |entry| {
-        let hit = |glob: &PathGlob| glob.matches(&entry.shown) || glob.matches(&entry.below);
-        if cancel.is_cancelled() {
-            return ControlFlow::Break(());
-        }
-        if !glob.as_ref().is_none_or(hit) || !visible(entry, &located, files) {
-            return ControlFlow::Continue(());
-        }
+    files.walk(&located, depth, glob.as_ref(), cancel, &mut |entry| {
         if listed.len() == MAX_ENTRIES {
             more = true;
             return ControlFlow::Break(());
@@ -117,15 +86,6 @@ fn list(args: &Args, files: &Files, cancel: &CancellationToken) -> Result<CallRe
     }
     let evidence = vec![Files::seen(&located, None)];
     Ok(CallResult { evidence, ..CallResult::success(result) })
-}
-
-/// Files that the settings keep from this tool are not shown either.
-fn visible(entry: &Entry<'_>, start: &Located, files: &Files) -> bool {
-    let full = files.workspace.full(start, &entry.rel);
-    match entry.kind {
-        FileKind::Directory => !files.rules.denies(&entry.shown, &full),
-        _ => files.rules.permit(&entry.shown, &full),
-    }
 }
 
 fn view(entry: &Entry<'_>, prefix: &str) -> Json {

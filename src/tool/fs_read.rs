@@ -1,19 +1,12 @@
-use super::call::{Call, CallResult, Refusal};
+use super::call::{CallResult, Refusal};
+use super::file_tool::FileTool;
 use super::files::Files;
-use super::toolbox::Toolbox;
 use super::{Tool, ToolLevel, ToolSpec};
 use crate::diagnostic::Code;
 use crate::value::{Digest, Failure, Hasher};
-use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
 use std::io::{BufRead, BufReader};
-use tokio_util::sync::CancellationToken;
-
-/// `fs:read`: a text file, or some of its lines.
-pub(super) struct FsRead {
-    spec: ToolSpec,
-}
 
 /// What one call hands out at most; more is read by line ranges.
 const MAX_BYTES: usize = 256 << 10;
@@ -26,51 +19,35 @@ struct Args {
     end_line: Option<u64>,
 }
 
-impl FsRead {
-    pub(super) fn new() -> Self {
-        let spec = ToolSpec {
-            name: "fs:read",
-            level: ToolLevel::Moderate,
-            description: "Reads a text file of the workspace, or the lines from startLine to \
-                          endLine (from 1, both included).",
-            input: json!({
-                "type": "object",
-                "properties": {
-                    "path": {"type": "string", "description": "Relative to the workspace."},
-                    "startLine": {"type": "integer", "minimum": 1},
-                    "endLine": {"type": "integer", "minimum": 1},
-                },
-                "required": ["path"],
-                "additionalProperties": false,
-            }),
-            output: json!({
-                "type": "object",
-                "properties": {
-                    "content": {"type": "string"},
-                    "totalLines": {"type": "integer"},
-                    "note": {"type": "string", "description": "What is missing, and how to get it."},
-                },
-                "required": ["content", "totalLines"],
-            }),
-            only_reads: true,
-        };
-        FsRead { spec }
-    }
-}
-
-impl Tool for FsRead {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    fn call<'a>(
-        &'a self,
-        call: &'a Call,
-        toolbox: &'a Toolbox,
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, CallResult> {
-        toolbox.file_work(&self.spec, call, cancel, |args: Args, files, _| read(&args, files))
-    }
+/// `fs:read`: a text file, or some of its lines.
+pub(super) fn tool() -> impl Tool {
+    let spec = ToolSpec {
+        name: "fs:read",
+        level: ToolLevel::Moderate,
+        description: "Reads a text file of the workspace, or the lines from startLine to \
+                      endLine (from 1, both included).",
+        input: json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "description": "Relative to the workspace."},
+                "startLine": {"type": "integer", "minimum": 1},
+                "endLine": {"type": "integer", "minimum": 1},
+            },
+            "required": ["path"],
+            "additionalProperties": false,
+        }),
+        output: json!({
+            "type": "object",
+            "properties": {
+                "content": {"type": "string"},
+                "totalLines": {"type": "integer"},
+                "note": {"type": "string", "description": "What is missing, and how to get it."},
+            },
+            "required": ["content", "totalLines"],
+        }),
+        only_reads: true,
+    };
+    FileTool::new(spec, |args: &Args, files, _| read(args, files))
 }
 
 fn read(args: &Args, files: &Files) -> Result<CallResult, Refusal> {

@@ -1,13 +1,11 @@
-use super::call::{Call, CallResult, Refusal};
+use super::call::{CallResult, Refusal};
+use super::file_tool::FileTool;
 use super::files::Files;
 use super::glob::PathGlob;
-use super::toolbox::Toolbox;
-use super::walk::walk;
 use super::{Tool, ToolLevel, ToolSpec};
 use crate::diagnostic::Code;
 use crate::evidence::FileKind;
 use crate::value::{Failure, Json};
-use futures::future::BoxFuture;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 use serde::Deserialize;
@@ -15,11 +13,6 @@ use serde_json::json;
 use std::fs::File;
 use std::ops::ControlFlow;
 use tokio_util::sync::CancellationToken;
-
-/// `fs:search`: lines that match a regular expression.
-pub(super) struct FsSearch {
-    spec: ToolSpec,
-}
 
 const MAX_RESULTS: usize = 100;
 /// Characters of a matching line that are shown.
@@ -34,61 +27,43 @@ struct Args {
     max_results: Option<usize>,
 }
 
-impl FsSearch {
-    pub(super) fn new() -> Self {
-        let spec = ToolSpec {
-            name: "fs:search",
-            level: ToolLevel::Moderate,
-            description: "Searches text files for a regular expression (Rust syntax, line by \
-                          line). Ignored and binary files are left out.",
-            input: json!({
-                "type": "object",
-                "properties": {
-                    "pattern": {"type": "string", "minLength": 1},
-                    "path": {"type": "string", "description": "A directory or file; the workspace unless given."},
-                    "glob": {"type": "string", "description": "Only files that match, such as `*.rs` or `src/**/*.ts`."},
-                    "maxResults": {"type": "integer", "minimum": 1, "maximum": 1000},
-                },
-                "required": ["pattern"],
-                "additionalProperties": false,
-            }),
-            output: json!({
-                "type": "object",
-                "properties": {
-                    "matches": {"type": "array", "items": {
-                        "type": "object",
-                        "properties": {
-                            "path": {"type": "string"},
-                            "line": {"type": "integer"},
-                            "text": {"type": "string"},
-                        },
-                        "required": ["path", "line", "text"],
-                    }},
-                    "note": {"type": "string", "description": "What is missing, and how to get it."},
-                },
-                "required": ["matches"],
-            }),
-            only_reads: true,
-        };
-        FsSearch { spec }
-    }
-}
-
-impl Tool for FsSearch {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    fn call<'a>(
-        &'a self,
-        call: &'a Call,
-        toolbox: &'a Toolbox,
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, CallResult> {
-        toolbox.file_work(&self.spec, call, cancel, |args: Args, files, cancel| {
-            search(&args, files, cancel)
-        })
-    }
+/// `fs:search`: lines that match a regular expression.
+pub(super) fn tool() -> impl Tool {
+    let spec = ToolSpec {
+        name: "fs:search",
+        level: ToolLevel::Moderate,
+        description: "Searches text files for a regular expression (Rust syntax, line by \
+                      line). Ignored and binary files are left out.",
+        input: json!({
+            "type": "object",
+            "properties": {
+                "pattern": {"type": "string", "minLength": 1},
+                "path": {"type": "string", "description": "A directory or file; the workspace unless given."},
+                "glob": {"type": "string", "description": "Only files that match, such as `*.rs` or `src/**/*.ts`."},
+                "maxResults": {"type": "integer", "minimum": 1, "maximum": 1000},
+            },
+            "required": ["pattern"],
+            "additionalProperties": false,
+        }),
+        output: json!({
+            "type": "object",
+            "properties": {
+                "matches": {"type": "array", "items": {
+                    "type": "object",
+                    "properties": {
+                        "path": {"type": "string"},
+                        "line": {"type": "integer"},
+                        "text": {"type": "string"},
+                    },
+                    "required": ["path", "line", "text"],
+                }},
+                "note": {"type": "string", "description": "What is missing, and how to get it."},
+            },
+            "required": ["matches"],
+        }),
+        only_reads: true,
+    };
+    FileTool::new(spec, search)
 }
 
 fn search(args: &Args, files: &Files, cancel: &CancellationToken) -> Result<CallResult, Refusal> {
@@ -116,21 +91,14 @@ fn search(args: &Args, files: &Files, cancel: &CancellationToken) -> Result<Call
         return Ok(hits.result());
     }
     let prefix = located.prefix(&files.workspace);
-    walk(&files.workspace, &located, None, &mut |entry| {
-        if hits.more || cancel.is_cancelled() {
-            return ControlFlow::Break(());
-        }
-        let hit = |glob: &PathGlob| glob.matches(&entry.shown) || glob.matches(&entry.below);
-        let full = files.workspace.full(&located, &entry.rel);
-        let asked = entry.kind == FileKind::File && glob.as_ref().is_none_or(hit);
+    files.walk(&located, None, glob.as_ref(), cancel, &mut |entry| {
         // A file that cannot be read is passed over.
-        if asked
-            && files.rules.permit(&entry.shown, &full)
+        if entry.kind == FileKind::File
             && let Some(file) = entry.open()
         {
             hits.search(&mut searcher, &matcher, &file, format!("{prefix}{}", entry.shown));
         }
-        ControlFlow::Continue(())
+        if hits.more { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     Ok(hits.result())
 }

@@ -1,16 +1,9 @@
-use super::call::{Call, CallResult, Refusal};
+use super::call::{CallResult, Refusal};
+use super::file_tool::FileTool;
 use super::files::Files;
-use super::toolbox::Toolbox;
 use super::{Tool, ToolLevel, ToolSpec};
-use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
-
-/// `fs:write`: a whole file, with the folders that it needs.
-pub(super) struct FsWrite {
-    spec: ToolSpec,
-}
 
 #[derive(Deserialize)]
 struct Args {
@@ -18,49 +11,33 @@ struct Args {
     content: String,
 }
 
-impl FsWrite {
-    pub(super) fn new() -> Self {
-        let spec = ToolSpec {
-            name: "fs:write",
-            level: ToolLevel::Restricted,
-            description: "Writes a file of the workspace: creates it, with its directories, or \
-                          replaces all of its content.",
-            input: json!({
-                "type": "object",
-                "properties": {
-                    "path": {"type": "string", "description": "Relative to the workspace."},
-                    "content": {"type": "string", "description": "The whole new content."},
-                },
-                "required": ["path", "content"],
-                "additionalProperties": false,
-            }),
-            output: json!({
-                "type": "object",
-                "properties": {
-                    "created": {"type": "boolean", "description": "Whether it was not there before."},
-                    "bytes": {"type": "integer"},
-                },
-                "required": ["created", "bytes"],
-            }),
-            only_reads: false,
-        };
-        FsWrite { spec }
-    }
-}
-
-impl Tool for FsWrite {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    fn call<'a>(
-        &'a self,
-        call: &'a Call,
-        toolbox: &'a Toolbox,
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, CallResult> {
-        toolbox.file_work(&self.spec, call, cancel, |args: Args, files, _| write(&args, files))
-    }
+/// `fs:write`: a whole file, with the folders that it needs.
+pub(super) fn tool() -> impl Tool {
+    let spec = ToolSpec {
+        name: "fs:write",
+        level: ToolLevel::Restricted,
+        description: "Writes a file of the workspace: creates it, with its directories, or \
+                      replaces all of its content.",
+        input: json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "description": "Relative to the workspace."},
+                "content": {"type": "string", "description": "The whole new content."},
+            },
+            "required": ["path", "content"],
+            "additionalProperties": false,
+        }),
+        output: json!({
+            "type": "object",
+            "properties": {
+                "created": {"type": "boolean", "description": "Whether it was not there before."},
+                "bytes": {"type": "integer"},
+            },
+            "required": ["created", "bytes"],
+        }),
+        only_reads: false,
+    };
+    FileTool::new(spec, |args: &Args, files, _| write(args, files))
 }
 
 fn write(args: &Args, files: &Files) -> Result<CallResult, Refusal> {

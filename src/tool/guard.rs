@@ -1,11 +1,10 @@
 use super::beneath::{Folder, Found, kind_of, state_of};
+use super::content::{Content, MAX_HASHED, link_digest};
 use super::known::Known;
-use super::manifest::{MAX_HASHED, link_digest};
 use super::path_error::PathError;
 use super::path_text::{shown, spellings};
 use super::protected::Protected;
 use crate::evidence::{FileKind, FileState};
-use crate::value::Hasher;
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
 use std::fs::File;
@@ -174,13 +173,16 @@ impl Workspace {
     /// Stat data with the digest of a regular file that is not very large.
     pub(super) fn observed(&self, located: &Located) -> Result<FileState, PathError> {
         let mut state = located.state();
-        // A digest of something very large takes longer than anybody waits for.
         if state.kind == FileKind::File && state.size <= MAX_HASHED {
-            let file = self.open_file(located)?;
-            let digest = digest_of(file).map_err(|error| PathError::io(&located.shown, error))?;
-            state.sha256 = Some(digest);
+            state.sha256 = self.content(located)?.sha256;
         }
         Ok(state)
+    }
+
+    /// What a regular file holds.
+    pub(super) fn content(&self, located: &Located) -> Result<Content, PathError> {
+        let content = Content::of(self.open_file(located)?);
+        content.map_err(|error| PathError::io(&located.shown, error))
     }
 
     /// Splits a path into the root that it lies in (0 is the workspace) and the rest.
@@ -254,20 +256,6 @@ impl Workspace {
         match root {
             0 => &self.0.root,
             more => &self.0.read[more - 1],
-        }
-    }
-}
-
-/// The digest of everything that can be read.
-pub(super) fn digest_of(mut file: impl Read) -> std::io::Result<crate::value::Digest> {
-    let mut hasher = Hasher::default();
-    let mut buffer = vec![0u8; 64 << 10];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(hasher.finish()),
-            Ok(n) => hasher.update(&buffer[..n]),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
         }
     }
 }

@@ -1,7 +1,6 @@
+use super::beneath::open_here;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fd::AsFd;
-use rustix::fs::{FileType, Mode, OFlags};
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -44,13 +43,7 @@ impl IgnoreRules {
 
 /// A small regular file's text, lossily.
 fn read_small(folder: &impl AsFd, name: &str) -> Option<String> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let fd = rustix::fs::openat(folder, name, flags, Mode::empty()).ok()?;
-    let stat = rustix::fs::fstat(&fd).ok()?;
-    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-        return None;
-    }
     let mut bytes = Vec::new();
-    File::from(fd).take(1 << 20).read_to_end(&mut bytes).ok()?;
+    open_here(folder, name).ok()?.take(1 << 20).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }

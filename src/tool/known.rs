@@ -2,14 +2,12 @@
 //! with what was there before, and a change that leaves no mark in the stat data is told at all.
 
 use super::Workspace;
-use super::manifest::MAX_HASHED;
+use super::content::{MAX_HASHED, SMALL};
 use crate::evidence::{FileKind, FileState, Manifest};
-use crate::value::{Digest, Timestamp};
+use crate::value::Timestamp;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Files up to this many bytes are read.
-pub(super) const SMALL: u64 = 64 << 10;
 /// Files that are known at most.
 const MAX_FILES: usize = 4_000;
 /// Bytes of text that are kept at most.
@@ -93,9 +91,12 @@ impl Workspace {
                 continue;
             }
             if state.size <= SMALL && kept.has_room(path) {
-                let Ok(bytes) = self.read_file(path) else { continue };
-                state.sha256 = Some(Digest::of(&bytes));
-                kept.keep(path, state, &bytes);
+                let located = self.locate(path);
+                let Ok(content) = located.and_then(|now| self.content(&now)) else { continue };
+                state.sha256 = content.sha256;
+                if let Some(bytes) = content.small {
+                    kept.keep(path, state, &bytes);
+                }
             } else if recent && state.size <= MAX_HASHED && racy.len() < MAX_RACY {
                 state.sha256 = self.stat(path).ok().flatten().and_then(|seen| seen.sha256);
             }

@@ -1,12 +1,11 @@
 use super::beneath::state_of;
+use super::content::{MAX_HASHED, link_digest};
 use super::guard::Workspace;
 use super::ignore_rules::IgnoreRules;
-use super::known::SMALL;
 use super::path_text::nfc;
 use crate::evidence::{Change, FileKind, FileState, Manifest};
 use crate::redaction::Redactor;
-use crate::value::Digest;
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -18,8 +17,6 @@ pub(super) const MAX_FILES: usize = 100_000;
 pub(super) const MAX_DEPTH: usize = 128;
 /// Bytes that are kept of what changed in the texts of one scan.
 const DIFFS_BYTES: usize = 256 << 10;
-/// Larger files are compared by their stat data only.
-pub(super) const MAX_HASHED: u64 = 256 << 20;
 pub(super) const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 impl Workspace {
@@ -73,24 +70,21 @@ impl Workspace {
         redactor: &Redactor,
     ) -> Vec<Change> {
         let mut changes = before.changes_to(after);
-        changes.extend(racy.iter().filter_map(|path| self.silent(path, before, after)));
+        changes.extend(racy.iter().filter_map(|path| silent(path, before, after)));
         changes.sort_by(|a, b| a.path.cmp(&b.path));
         let mut room = DIFFS_BYTES;
-        let confirmed = |change| {
+        let confirmed = |change: Change| {
+            let is_silent = has_same_stat(&change);
             let mut change = self.confirmed(change, redactor)?;
+            let is_read = change.after.as_ref().is_some_and(|after| after.sha256.is_some());
+            if is_silent && (change.same_content || !is_read) {
+                return None;
+            }
             let diff = change.diff.take().filter(|diff| diff.len() <= room);
             room -= diff.as_ref().map_or(0, String::len);
             Some(Change { diff, ..change })
         };
         changes.into_iter().filter_map(confirmed).collect()
-    }
-
-    /// A file whose content is another than it was, though its stat data are the same.
-    fn silent(&self, path: &str, before: &Manifest, after: &Manifest) -> Option<Change> {
-        let (before, after) = (before.files.get(path)?, after.files.get(path)?);
-        let now = self.stat(path).ok()??;
-        let changed = before.same_stat(after) && now.sha256 != before.sha256;
-        changed.then(|| Change::new(path.to_owned(), Some(before.clone()), Some(after.clone())))
     }
 
     /// A file that ignore rules hide since then is not gone; one that is there gets its digest.
@@ -101,25 +95,20 @@ impl Workspace {
         if change.after.is_none() {
             let now = located.as_ref().filter(|now| now.kind() == FileKind::File);
             change.after = now.map(|now| now.state()).filter(|_| is_file(&change.before));
-            if let (Some(before), Some(after)) = (&change.before, &change.after)
-                && before.same_stat(after)
-            {
+            if has_same_stat(&change) {
                 return None;
             }
         }
         let mut text = None;
         if let (Some(after), Some(located)) = (&mut change.after, located)
             && after.kind == FileKind::File
+            && after.size <= MAX_HASHED
+            && let Ok(content) = self.content(&located)
         {
-            let small = after.size <= SMALL;
-            let bytes = small.then(|| self.read_file(&change.path).ok()).flatten();
-            match bytes {
-                Some(bytes) => {
-                    after.sha256 = Some(Digest::of(&bytes));
-                    self.known().keep(&change.path, after, &bytes);
-                    text = String::from_utf8(bytes).ok();
-                }
-                None => after.sha256 = self.observed(&located).ok().and_then(|now| now.sha256),
+            after.sha256 = content.sha256;
+            if let Some(bytes) = content.small {
+                self.known().keep(&change.path, after, &bytes);
+                text = String::from_utf8(bytes).ok();
             }
         }
         // What was read before may say that only the stat data differ. Where nothing was read it
@@ -137,10 +126,15 @@ impl Workspace {
     }
 }
 
-/// The digest of where a link leads.
-pub(super) fn link_digest(folder: impl AsFd, name: impl rustix::path::Arg) -> Option<Digest> {
-    let target = rustix::fs::readlinkat(folder, name, Vec::new()).ok()?;
-    Some(Digest::of(target.as_bytes()))
+/// A file that may be another than it was, though its stat data are the same.
+fn silent(path: &str, before: &Manifest, after: &Manifest) -> Option<Change> {
+    let (before, after) = (before.files.get(path)?, after.files.get(path)?);
+    let change = || Change::new(path.to_owned(), Some(before.clone()), Some(after.clone()));
+    before.same_stat(after).then(change)
+}
+
+fn has_same_stat(change: &Change) -> bool {
+    change.before.as_ref().zip(change.after.as_ref()).is_some_and(|(a, b)| a.same_stat(b))
 }
 
 fn is_file(state: &Option<FileState>) -> bool {

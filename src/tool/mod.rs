@@ -8,6 +8,8 @@
 
 mod beneath;
 mod call;
+mod content;
+mod file_tool;
 mod files;
 mod fs_delete;
 mod fs_edit;
@@ -32,6 +34,7 @@ mod place;
 mod policy;
 mod process_trace;
 mod protected;
+mod protected_name;
 mod protected_state;
 mod registry;
 mod repository;
@@ -50,5 +53,5 @@ pub use path_error::PathError;
 pub use policy::Approvals;
 pub use process_trace::ProcessTrace;
 pub use spec::{Tool, ToolDescription, ToolSpec};
-pub use toolbox::{Toolbox, ToolboxParts, result_text, sandbox_level};
+pub use toolbox::{Toolbox, ToolboxParts, sandbox_level};
 pub use watch::{Watched, WorkspaceWatch};

@@ -1,7 +1,6 @@
-use super::beneath::{kind_of, state_of};
-use super::guard::{Workspace, digest_of, refused, wrong_kind};
-use super::known::SMALL;
-use super::manifest::{MAX_HASHED, link_digest};
+use super::beneath::{kind_of, open_here, state_of};
+use super::content::{Content, MAX_HASHED, link_digest};
+use super::guard::{Workspace, refused, wrong_kind};
 use super::path_error::PathError;
 use super::path_text::{nfc, shown, spellings};
 use crate::evidence::{FileKind, FileState};
@@ -11,7 +10,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -135,43 +134,26 @@ impl Place {
 
     /// The regular file that is there, opened for reading.
     pub(super) fn open(&self) -> Result<File, PathError> {
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match &self.existing {
-            None => return Err(PathError::Missing(self.shown.clone())),
+            None => Err(PathError::Missing(self.shown.clone())),
             Some(state) if state.kind != FileKind::File => {
-                return Err(wrong_kind(&self.shown, state.kind, "a file"));
+                Err(wrong_kind(&self.shown, state.kind, "a file"))
             }
-            Some(_) => {}
-        }
-        let name = self.name.as_os_str();
-        let fd = rustix::fs::openat(&self.folder, name, flags, Mode::empty())
-            .map_err(|error| refused(&self.shown, error))?;
-        let stat = rustix::fs::fstat(&fd).map_err(|error| refused(&self.shown, error))?;
-        match kind_of(&stat) {
-            FileKind::File => Ok(File::from(fd)),
-            kind => Err(wrong_kind(&self.shown, kind, "a file")),
+            Some(_) => open_here(&self.folder, self.name.as_os_str())
+                .map_err(|error| refused(&self.shown, error)),
         }
     }
 
     /// What is there now, with the digest of a regular file and, where it is small, its text.
     pub(super) fn observed(&self) -> Result<Before, PathError> {
         let Some(mut state) = self.existing.clone() else { return Ok(Before::default()) };
-        let io = |error| PathError::io(&self.shown, error);
         let mut text = None;
         match state.kind {
-            FileKind::File if state.size <= SMALL => {
-                let mut bytes = Vec::new();
-                self.open()?.take(SMALL + 1).read_to_end(&mut bytes).map_err(io)?;
-                // One that grew meanwhile is not small any more.
-                if bytes.len() as u64 > SMALL {
-                    state.sha256 = Some(digest_of(self.open()?).map_err(io)?);
-                } else {
-                    state.sha256 = Some(Digest::of(&bytes));
-                    text = String::from_utf8(bytes).ok();
-                }
-            }
             FileKind::File if state.size <= MAX_HASHED => {
-                state.sha256 = Some(digest_of(self.open()?).map_err(io)?);
+                let content = Content::of(self.open()?);
+                let content = content.map_err(|error| PathError::io(&self.shown, error))?;
+                state.sha256 = content.sha256;
+                text = content.small.and_then(|bytes| String::from_utf8(bytes).ok());
             }
             FileKind::Symlink => state.sha256 = link_digest(&self.folder, self.name.as_os_str()),
             _ => {}

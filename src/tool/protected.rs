@@ -1,5 +1,5 @@
 use super::beneath::{Folder, Identity};
-use super::path_text::folded;
+use super::protected_name::{ANYWHERE, AT_ROOT, DECIDING_IN_GIT, GIT, named, plain};
 use std::path::{Component, Path, PathBuf};
 
 /// Places that tools may read and never change: definitions and settings, the repository's own
@@ -12,17 +12,6 @@ use std::path::{Component, Path, PathBuf};
 pub(super) struct Protected {
     also: Vec<PathBuf>,
 }
-
-/// At the workspace's root.
-const AT_ROOT: [&str; 3] = ["playbooks", "workflows", "agents"];
-/// Anywhere: a folder with settings is a project of its own for whoever works in it, and whoever
-/// writes a hook or an index runs code at the next `git` command.
-const ANYWHERE: [&str; 2] = [".kb", GIT];
-pub(super) const GIT: &str = ".git";
-/// What decides inside of a `.git` which code the next `git` command runs. The rest changes with
-/// every commit.
-pub(super) const DECIDING_IN_GIT: [&str; 6] =
-    ["hooks", "config", "config.worktree", "commondir", "gitdir", "info"];
 
 impl Protected {
     /// With further places: absolute, or relative to the root.
@@ -55,7 +44,9 @@ impl Protected {
 
     /// The protected place that a real path, relative to the root, lies in.
     pub(super) fn place(&self, root: &Folder, real: &Path) -> Option<String> {
-        if let Some(place) = named(real) {
+        let plain_names: Vec<String> =
+            names(real).map(|name| plain(&name.to_string_lossy())).collect();
+        if let Some(place) = named(&plain_names) {
             return Some(format!("{place}/"));
         }
         let full = root.path.join(real);
@@ -68,6 +59,8 @@ impl Protected {
 
     /// The protected place that a folder on the way really is, however it is written.
     fn same(&self, root: &Folder, real: &Path) -> Option<String> {
+        let identities = self.also.iter().map(|place| Identity::of(place));
+        let further: Vec<_> = identities.zip(&self.also).collect();
         let mut at = PathBuf::new();
         for name in names(real) {
             let above = at.clone();
@@ -79,30 +72,12 @@ impl Protected {
             if let Some(name) = known {
                 return Some(format!("{name}/"));
             }
-            let further = self.also.iter().find(|place| Identity::of(place) == Some(found));
-            if let Some(place) = further {
+            if let Some((_, place)) = further.iter().find(|(place, _)| *place == Some(found)) {
                 return Some(place.display().to_string());
             }
         }
         None
     }
-}
-
-/// The protected place that a path's text speaks of.
-pub(super) fn named(path: &Path) -> Option<&'static str> {
-    let parts: Vec<String> = names(path).map(|name| plain(&name.to_string_lossy())).collect();
-    let first = parts.first()?;
-    let at_root = AT_ROOT.iter().find(|place| first == *place);
-    let anywhere = || ANYWHERE.iter().find(|place| parts.iter().any(|part| part == *place));
-    at_root.or_else(anywhere).copied()
-}
-
-/// A name as the least exact file system sees it: without case, marks, the dots and spaces at the
-/// end, or the name of a stream.
-pub(super) fn plain(name: &str) -> String {
-    let folded = folded(name);
-    let name = folded.split(':').next().unwrap_or_default();
-    name.trim_end_matches(['.', ' ']).to_owned()
 }
 
 fn names(path: &Path) -> impl Iterator<Item = &std::ffi::OsStr> {

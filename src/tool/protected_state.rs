@@ -1,17 +1,16 @@
 use super::Workspace;
-use super::beneath::{kind_of, state_of};
-use super::guard::digest_of;
-use super::manifest::{FOLDER, MAX_DEPTH, MAX_FILES, MAX_HASHED, link_digest};
+use super::beneath::{open_here, state_of};
+use super::content::{Content, MAX_HASHED, link_digest};
+use super::manifest::{FOLDER, MAX_DEPTH, MAX_FILES};
 use super::path_text::nfc;
-use super::protected::{GIT, plain};
+use super::protected_name::{GIT, plain};
 use super::watched_place::{Watched, watched};
 use crate::evidence::{Change, FileKind, FileState, Manifest};
 use crate::value::Digest;
-use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags};
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode};
 use std::collections::BTreeSet;
 use std::ffi::{CStr, OsStr};
-use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -61,9 +60,10 @@ async fn survey(workspace: &Workspace) -> Manifest {
     let workspace = workspace.clone();
     let work = move || {
         let manifest = Manifest::default();
-        let mut survey = Survey { workspace: &workspace, manifest, searched: 0 };
+        let names = Vec::new();
+        let mut survey = Survey { workspace: &workspace, manifest, names, searched: 0 };
         match workspace.writable().open_folder(Path::new("")) {
-            Ok(root) => survey.folder(&root, "", 0),
+            Ok(root) => survey.folder(&root, ""),
             Err(_) => survey.manifest.truncated = true,
         }
         survey.manifest
@@ -76,6 +76,8 @@ async fn survey(workspace: &Workspace) -> Manifest {
 struct Survey<'w> {
     workspace: &'w Workspace,
     manifest: Manifest,
+    /// The names on the way to where it is, each as the least exact file system sees it.
+    names: Vec<String>,
     /// Entries that were passed on the search for protected places.
     searched: usize,
 }
@@ -85,7 +87,7 @@ const MAX_SEARCHED: usize = 1_000_000;
 
 impl Survey<'_> {
     /// Takes in a folder; `prefix` is its path with a `/` behind it, empty for the root.
-    fn folder(&mut self, folder: &OwnedFd, prefix: &str, depth: usize) {
+    fn folder(&mut self, folder: &OwnedFd, prefix: &str) {
         let Ok(entries) = Dir::read_from(folder) else {
             self.manifest.truncated = true;
             return;
@@ -98,34 +100,43 @@ impl Survey<'_> {
             let name = entry.file_name();
             if !matches!(name.to_bytes(), b"." | b"..") {
                 let text = OsStr::from_bytes(name.to_bytes()).to_string_lossy();
-                self.entry(folder, &entry, nfc(&format!("{prefix}{text}")), depth);
+                self.names.push(plain(&text));
+                self.entry(folder, &entry, prefix, &text);
+                self.names.pop();
             }
         }
     }
 
-    fn entry(&mut self, folder: &OwnedFd, entry: &DirEntry, path: String, depth: usize) {
-        let (name, place) = (entry.file_name(), watched(&path));
-        if place == Watched::Not || self.workspace.holds_state(Path::new(&path)) {
+    fn entry(&mut self, folder: &OwnedFd, entry: &DirEntry, prefix: &str, text: &str) {
+        let (name, place) = (entry.file_name(), watched(&self.names));
+        // A `.git` that is a file or a link names the repository.
+        let is_git = self.names.last().is_some_and(|name| name == GIT);
+        let is_passed = place == Watched::Below && !is_git;
+        if place == Watched::Not {
             return;
         }
-        if place == Watched::Below && !is_git_link(&path) {
+        if is_passed {
             // Most entries are none of our business; their data is not even asked for.
             self.searched += 1;
             if !matches!(entry.file_type(), FileType::Directory | FileType::Unknown) {
                 return;
             }
         }
+        let path = nfc(&format!("{prefix}{text}"));
+        if self.workspace.holds_state(Path::new(&path)) {
+            return;
+        }
         let Ok(stat) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) else { return };
         let mut state = state_of(&stat);
         match state.kind {
             FileKind::Directory => match rustix::fs::openat(folder, name, FOLDER, Mode::empty()) {
-                Ok(below) if depth < MAX_DEPTH => {
-                    self.folder(&below, &format!("{path}/"), depth + 1);
+                Ok(below) if self.names.len() <= MAX_DEPTH => {
+                    self.folder(&below, &format!("{path}/"));
                 }
                 Err(rustix::io::Errno::NOENT) => {}
                 _ => self.manifest.truncated = true,
             },
-            _ if place == Watched::Below && !is_git_link(&path) => {}
+            _ if is_passed => {}
             kind => {
                 state.sha256 = digest(folder, name, kind, state.size);
                 self.manifest.files.insert(path, state);
@@ -134,20 +145,12 @@ impl Survey<'_> {
     }
 }
 
-/// Whether it is a `.git` itself, which as a file or a link names the repository.
-fn is_git_link(path: &str) -> bool {
-    plain(path.rsplit('/').next().unwrap_or(path)) == GIT
-}
-
 /// The digest of a file's content or of where a link leads.
-fn digest(folder: &impl AsFd, name: &CStr, kind: FileKind, size: u64) -> Option<Digest> {
+fn digest(folder: &OwnedFd, name: &CStr, kind: FileKind, size: u64) -> Option<Digest> {
     match kind {
         FileKind::Symlink => link_digest(folder, name),
         FileKind::File if size <= MAX_HASHED => {
-            let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let fd = rustix::fs::openat(folder, name, flags, Mode::empty()).ok()?;
-            let is_file = kind_of(&rustix::fs::fstat(&fd).ok()?) == FileKind::File;
-            is_file.then(|| digest_of(File::from(fd)).ok()).flatten()
+            Content::of(open_here(folder, name).ok()?).ok()?.sha256
         }
         _ => None,
     }

@@ -22,13 +22,13 @@ impl Registry {
     /// The tools of LANGUAGE §7.
     pub(super) fn built_in() -> Self {
         let tools: Vec<Box<dyn Tool>> = vec![
-            Box::new(super::fs_read::FsRead::new()),
-            Box::new(super::fs_list::FsList::new()),
-            Box::new(super::fs_search::FsSearch::new()),
-            Box::new(super::fs_exists::FsExists::new()),
-            Box::new(super::fs_write::FsWrite::new()),
-            Box::new(super::fs_edit::FsEdit::new()),
-            Box::new(super::fs_delete::FsDelete::new()),
+            Box::new(super::fs_read::tool()),
+            Box::new(super::fs_list::tool()),
+            Box::new(super::fs_search::tool()),
+            Box::new(super::fs_exists::tool()),
+            Box::new(super::fs_write::tool()),
+            Box::new(super::fs_edit::tool()),
+            Box::new(super::fs_delete::tool()),
             Box::new(super::shell_exec::ShellExec::new()),
             Box::new(super::http_request::HttpRequestTool::new()),
             Box::new(super::output_read::OutputRead::new()),

@@ -4,10 +4,10 @@ use super::toolbox::{Toolbox, arguments};
 use super::{ProcessTrace, Tool, ToolLevel, ToolSpec, Workspace, WorkspaceWatch};
 use crate::definition::ApprovalLevel;
 use crate::diagnostic::Code;
-use crate::evidence::InvocationStatus;
+use crate::evidence::{Change, InvocationStatus};
 use crate::process::{End, Exited, Spawn};
 use crate::value::{Failure, format_duration, is_dangerous_variable, limits};
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, OptionFuture};
 use serde::Deserialize;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -153,14 +153,11 @@ async fn run(
 ) -> CallResult {
     let process = ProcessTrace::begin(&spawn, toolbox);
     let workspace = toolbox.workspace();
-    let protected = match call.caller {
-        Caller::Specialist { .. } => Some(ProtectedState::begin(workspace).await),
-        Caller::Author => None,
-    };
-    let watch = match call.evidence {
-        true => Some(WorkspaceWatch::begin(toolbox).await),
-        false => None,
-    };
+    let by_specialist = matches!(call.caller, Caller::Specialist { .. });
+    let (protected, watch) = tokio::join!(
+        OptionFuture::from(by_specialist.then(|| ProtectedState::begin(workspace))),
+        OptionFuture::from(call.evidence.then(|| WorkspaceWatch::begin(toolbox))),
+    );
     let timeout = spawn.timeout;
     let mut exited = toolbox.supervisor_for(&call.caller).run(spawn, cancel, None).await;
     mask_ends(&mut exited, toolbox);
@@ -169,16 +166,18 @@ async fn run(
     if is_held(call, toolbox) && was_refused(&exited) {
         result.result["note"] = json!(CLOSED);
     }
-    if let Some(watch) = watch {
-        let watched = watch.end().await;
+    let (protected, watched) = tokio::join!(
+        OptionFuture::from(protected.map(ProtectedState::end)),
+        OptionFuture::from(watch.map(WorkspaceWatch::end)),
+    );
+    if let Some(watched) = watched {
         result.process.iter_mut().for_each(|process| watched.mark(process));
         result.changes = watched.changes;
     }
-    if let Some(protected) = protected {
-        let found = protected.end().await;
+    if let Some(found) = protected {
         let known: BTreeSet<String> = result.changes.iter().map(|c| c.path.clone()).collect();
         result.changes.extend(found.into_iter().filter(|change| !known.contains(&change.path)));
-        hold_to_protected(&mut result, workspace);
+        hold_to_protected(&mut result, workspace).await;
     }
     result
 }
@@ -286,14 +285,9 @@ fn fail(result: &mut CallResult, status: InvocationStatus, failure: Failure) {
 /// A shell can write where tools may not, as far as the sandbox lets it. A specialist's command
 /// that changed definitions or settings has failed, and people see which. Nothing is put back: a
 /// person may have edited the file meanwhile, and that would be lost.
-fn hold_to_protected(result: &mut CallResult, workspace: &Workspace) {
+async fn hold_to_protected(result: &mut CallResult, workspace: &Workspace) {
     const NAMED: usize = 20;
-    let changed: Vec<&str> = result
-        .changes
-        .iter()
-        .map(|change| change.path.as_str())
-        .filter(|path| workspace.check_writable(path, Path::new(path)).is_err())
-        .collect();
+    let changed = protected_among(&result.changes, workspace).await;
     if changed.is_empty() {
         return;
     }
@@ -306,4 +300,14 @@ fn hold_to_protected(result: &mut CallResult, workspace: &Workspace) {
     let help = "undo the change; a person decides about definitions and settings";
     let failure = Failure::new(Code::PATH_PROTECTED.as_str(), message).help(help);
     fail(result, InvocationStatus::Failed, failure);
+}
+
+/// The changed paths that tools may not write; all of them where that could not be looked at.
+async fn protected_among(changes: &[Change], workspace: &Workspace) -> Vec<String> {
+    let paths: Vec<String> = changes.iter().map(|change| change.path.clone()).collect();
+    let (asked, workspace) = (paths.clone(), workspace.clone());
+    let is_protected =
+        move |path: &String| workspace.check_writable(path, Path::new(path)).is_err();
+    let look = move || asked.into_iter().filter(is_protected).collect();
+    tokio::task::spawn_blocking(look).await.unwrap_or(paths)
 }

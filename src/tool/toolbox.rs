@@ -3,6 +3,7 @@ use super::files::Files;
 use super::guard::Workspace;
 use super::http::HttpClient;
 use super::outputs::OutputStore;
+use super::path_rules::PathRules;
 use super::policy::{Approvals, Policy};
 use super::registry::{Registered, Registry};
 use super::{ToolDescription, ToolSpec};
@@ -13,8 +14,8 @@ use crate::evidence::{Invocation, InvocationStatus, Purpose};
 use crate::process::{Confinement, Supervisor};
 use crate::redaction::Redactor;
 use crate::value::{Digest, Failure, Json, json_text};
-use futures::future::BoxFuture;
 use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,6 +53,8 @@ pub struct ToolboxParts {
 struct Shared {
     parts: ToolboxParts,
     policy: Policy,
+    /// The path rules over each tool.
+    rules: BTreeMap<&'static str, Arc<PathRules>>,
     registry: Registry,
     http: HttpClient,
 }
@@ -61,9 +64,11 @@ impl Toolbox {
     pub fn new(parts: ToolboxParts) -> Toolbox {
         let policy = Policy::new(parts.settings.clone(), parts.approvals, parts.sandbox);
         let registry = Registry::built_in();
+        let rules_of = |name| (name, Arc::new(policy.path_rules(name)));
+        let rules = registry.names().map(rules_of).collect();
         let http = HttpClient::new(&parts.settings.allowed_hosts);
         Toolbox {
-            shared: Arc::new(Shared { parts, policy, registry, http }),
+            shared: Arc::new(Shared { parts, policy, rules, registry, http }),
             outputs: Arc::default(),
             purpose: Purpose::Execution,
             limit: None,
@@ -253,36 +258,10 @@ impl Toolbox {
 
     /// The files as one tool may touch them.
     pub(super) fn files(&self, tool: &'static str) -> Files {
-        let rules = Arc::new(self.shared.policy.path_rules(tool));
+        let rules = self.shared.rules.get(tool).cloned();
+        let rules = rules.unwrap_or_else(|| Arc::new(PathRules::nothing()));
         let redactor = self.redactor().clone();
         Files { workspace: self.workspace().clone(), rules, tool, redactor }
-    }
-
-    /// Does a file tool's work away from the threads that wait for events. The work is never left
-    /// alone: when the call has ended, nothing of it goes on.
-    pub(super) fn file_work<'a, A, W>(
-        &'a self,
-        spec: &'a ToolSpec,
-        call: &'a Call,
-        cancel: &'a CancellationToken,
-        work: W,
-    ) -> BoxFuture<'a, CallResult>
-    where
-        A: DeserializeOwned + Send + 'static,
-        W: FnOnce(A, &Files, &CancellationToken) -> Result<CallResult, Refusal> + Send + 'static,
-    {
-        Box::pin(async move {
-            let args = match arguments::<A>(call) {
-                Ok(args) => args,
-                Err(refusal) => return refusal.into(),
-            };
-            if cancel.is_cancelled() {
-                return stopped();
-            }
-            let (files, token) = (self.files(spec.name), cancel.clone());
-            let done = tokio::task::spawn_blocking(move || work(args, &files, &token)).await;
-            done.map_or_else(|_| stopped(), CallResult::from)
-        })
     }
 }
 
@@ -320,9 +299,4 @@ pub fn sandbox_level() -> ApprovalLevel {
         (None, Some("none")) => ApprovalLevel::None,
         (None, _) => ApprovalLevel::Process,
     }
-}
-
-/// A result as text, the same that `output:read` reads on in.
-pub fn result_text(result: &Json) -> String {
-    json_text(result)
 }

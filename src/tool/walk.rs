@@ -1,14 +1,14 @@
 //! Going through what is below a folder, by descriptors: whoever swaps a folder for a link
 //! meanwhile leads the walk nowhere.
 
-use super::beneath::kind_of;
+use super::beneath::{kind_of, open_here};
 use super::guard::{Located, Workspace};
 use super::ignore_rules::IgnoreRules;
 use super::manifest::{FOLDER, MAX_DEPTH};
 use super::path_text::shown;
 use crate::evidence::FileKind;
 use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, Dir, FileType, Mode};
 use std::ffi::{CString, OsStr};
 use std::fs::File;
 use std::ops::ControlFlow;
@@ -39,10 +39,7 @@ impl Entry<'_> {
 
     /// Opens a regular file for reading; whatever else has come in its place is none.
     pub(super) fn open(&self) -> Option<File> {
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = rustix::fs::openat(self.folder, self.name, flags, Mode::empty()).ok()?;
-        let stat = rustix::fs::fstat(&fd).ok()?;
-        (kind_of(&stat) == FileKind::File).then(|| File::from(fd))
+        open_here(self.folder, self.name.as_c_str()).ok()
     }
 }
 

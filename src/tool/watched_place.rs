@@ -1,5 +1,4 @@
-use super::protected::{DECIDING_IN_GIT, GIT, named, plain};
-use std::path::Path;
+use super::protected_name::{DECIDING_IN_GIT, GIT, named};
 
 /// What a look around a command that may not change protected places does with an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,14 +16,13 @@ const NESTED: [&str; 2] = ["modules", "worktrees"];
 /// Where they hold what changes all the time.
 const DATA: [&str; 4] = ["objects", "refs", "logs", "lfs"];
 
-/// What is done with a path, relative to the workspace.
-pub(super) fn watched(path: &str) -> Watched {
-    let parts: Vec<String> = path.split('/').map(plain).collect();
-    let Some(git) = parts.iter().position(|part| part == GIT) else {
-        let is_definition = named(Path::new(path)).is_some();
-        return if is_definition { Watched::Content } else { Watched::Below };
+/// What is done with what these names lead to, from the workspace on, each as
+/// [`plain`](super::protected_name::plain) has it.
+pub(super) fn watched(names: &[String]) -> Watched {
+    let Some(git) = names.iter().position(|name| name == GIT) else {
+        return if named(names).is_some() { Watched::Content } else { Watched::Below };
     };
-    let inside: Vec<&str> = parts[git + 1..].iter().map(String::as_str).collect();
+    let inside: Vec<&str> = names[git + 1..].iter().map(String::as_str).collect();
     match inside.as_slice() {
         [] => Watched::Below,
         // A list that git itself writes whenever it packs.
@@ -42,6 +40,7 @@ pub(super) fn watched(path: &str) -> Watched {
 #[cfg(test)]
 mod tests {
     use super::{Watched, watched};
+    use crate::tool::protected_name::plain;
 
     #[test]
     fn definitions_settings_and_what_decides_in_a_repository_are_watched() {
@@ -69,7 +68,8 @@ mod tests {
             ("vendored/lib/.git/hooks/update", Content),
             ("vendored/lib/.git/index", Not),
         ] {
-            assert_eq!(watched(path), expected, "{path}");
+            let names: Vec<String> = path.split('/').map(plain).collect();
+            assert_eq!(watched(&names), expected, "{path}");
         }
     }
 }

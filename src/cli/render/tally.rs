@@ -119,8 +119,7 @@ impl Tally {
         let open = checks.iter().filter(|check| check.verdict != "passed").count();
         self.open_checks.insert(name.to_owned(), open);
         let excused = checks.iter().filter(|check| check.verdict == "passed");
-        let excused =
-            excused.filter_map(|check| check.reason.as_deref()?.strip_prefix(WARNING));
+        let excused = excused.filter_map(|check| check.reason.as_deref()?.strip_prefix(WARNING));
         self.claims.insert(name.to_owned(), excused.map(str::to_owned).collect());
     }
 

@@ -284,7 +284,7 @@ async fn reads_on_in_a_long_result() {
     let mut read = call("fs:read", json!({"path": "a.txt"}));
     read.id = "r1".into();
     let (whole, _) = attempt.call(&read, &cancel).await;
-    let whole = kb::tool::result_text(&whole.result);
+    let whole = kb::value::json_text(&whole.result);
     let (mut text, mut offset) = (String::new(), json!(0));
     while !offset.is_null() {
         let next = call("output:read", json!({"ref": "r1", "offset": offset}));
