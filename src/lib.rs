@@ -67,7 +67,6 @@
 //! | crate | for |
 //! |---|---|
 //! | `granit-parser`, `annotate-snippets` | YAML events with the spans of values and keys; messages in rustc's look |
-//! | `serde-saphyr` | built on the same parser: `--params` files, and an oracle in tests |
 //! | `minijinja` | expressions and templates, compiled once, with fuel |
 //! | `jsonschema` | schemas: every violation at once, offline by construction |
 //! | `petgraph` | the DAG |

@@ -69,9 +69,7 @@ impl CliError {
             CliError::Stream(_) => Exit::Unusable,
             CliError::Service(error) => match error {
                 ServiceError::NoProject { .. } | ServiceError::Unknown { .. } => Exit::NotFound,
-                ServiceError::Definitions { .. }
-                | ServiceError::Params(_)
-                | ServiceError::Refused(_) => Exit::BadInput,
+                ServiceError::Definitions { .. } | ServiceError::Refused(_) => Exit::BadInput,
                 ServiceError::Environment(_) => Exit::Unusable,
                 ServiceError::Journal(error) => match error {
                     JournalError::NoRun(_) | JournalError::Ambiguous { .. } => Exit::NotFound,
@@ -106,15 +104,6 @@ fn explain(error: &CliError, terminal: &mut Terminal) -> io::Result<()> {
     if let CliError::Service(ServiceError::Definitions { diagnostics: all, sources }) = error {
         diagnostics::print(all, sources, terminal)?;
         return hint(terminal, "`kb explain CODE` tells more about each of them");
-    }
-    if let CliError::Service(ServiceError::Params(problems)) = error {
-        for problem in problems {
-            line(terminal, &problem.message, None)?;
-            if let Some(help) = &problem.help {
-                hint(terminal, help)?;
-            }
-        }
-        return Ok(());
     }
     let (code, help) = match error {
         CliError::Service(service) => (service.code(), service.help()),

@@ -16,7 +16,7 @@ mod tool_table;
 pub use check::takes_code;
 pub use load::{FileRole, InputFile, load};
 pub use load_script::load_script;
-pub use load_value::load_value;
+pub use load_value::{Entry, PlacedValue, load_value};
 pub use model::*;
 pub use schema::{Property, Schema, Violation};
 pub use tool_table::{KnownTool, ToolArgument, ToolLevel, known_tools};

@@ -1,4 +1,3 @@
-use super::Problem;
 use crate::diagnostic::{Code, Diagnostic, Sources, nearest};
 use crate::journal::JournalError;
 use crate::value::Failure;
@@ -57,7 +56,7 @@ pub enum ServiceError {
         /// What there is.
         known: Vec<String>,
     },
-    /// Definitions that do not run.
+    /// Definitions that do not run, or parameters that do not fit them.
     #[error("{}", crate::diagnostic::summary(diagnostics))]
     Definitions {
         /// Every problem of what was asked for.
@@ -65,9 +64,6 @@ pub enum ServiceError {
         /// The texts that they point into.
         sources: Box<Sources>,
     },
-    /// Parameters that are missing or do not fit.
-    #[error("{} of the parameters cannot be used", .0.len())]
-    Params(Vec<Problem>),
     /// What was asked for cannot be done; the failure says why and the mend.
     #[error("{}", .0.message)]
     Refused(Box<Failure>),
@@ -121,7 +117,6 @@ impl ServiceError {
             ServiceError::Definitions { .. } => {
                 Some("`kb explain CODE` tells more about each of them".to_owned())
             }
-            ServiceError::Params(_) => None,
             ServiceError::Refused(failure) | ServiceError::Environment(failure) => {
                 failure.help.clone()
             }

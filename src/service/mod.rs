@@ -41,7 +41,6 @@ pub use importing::{Imported, import};
 pub use inspect::{LogEntry, Reader, list_runs, run_events, run_output, show_run};
 pub use matching::{Match, match_phrase};
 pub use pages::{CodePage, all_codes, explain};
-pub use params::Problem;
 pub use plan_view::{CostRange, Edge, PlanView, PlannedStep, Prompt, plan_view};
 pub use playbooks::{DefinitionSheet, GraphFormat, StepLine, graph, list_playbooks, show_playbook};
 pub use project::{BrokenFile, Project, here, here_or_bare, place_here};

@@ -2,31 +2,12 @@
 //!
 //! Pure: what was given, a file's content and a way to ask come in; a map or all problems come out.
 
-use crate::definition::{Param, ParamType};
-use crate::diagnostic::nearest;
-use crate::value::{Json, JsonMap, json_text, kind_of};
+mod value;
 
-/// What is wrong with one parameter.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// Which.
-    pub param: String,
-    /// A fragment for people.
-    pub message: String,
-    /// The mend.
-    pub help: Option<String>,
-}
-
-impl Problem {
-    fn new(param: &str, message: impl Into<String>) -> Self {
-        Problem { param: param.to_owned(), message: message.into(), help: None }
-    }
-
-    fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
-        self
-    }
-}
+use crate::definition::{Entry, Param, ParamType, PlacedValue};
+use crate::diagnostic::{Code, Diagnostic, Span, nearest};
+use crate::value::{Json, JsonMap, kind_of};
+use value::{check, fits_type, read, read_many};
 
 /// Asks a person for a parameter; `None` where there is no answer.
 pub type Ask<'a> = dyn FnMut(&Param) -> Option<String> + 'a;
@@ -36,17 +17,18 @@ pub type Ask<'a> = dyn FnMut(&Param) -> Option<String> + 'a;
 pub fn resolve(
     params: &[Param],
     given: &[(String, String)],
-    file: Option<Json>,
+    file: Option<&PlacedValue>,
     mut ask: Option<&mut Ask<'_>>,
-) -> Result<JsonMap, Vec<Problem>> {
+) -> Result<JsonMap, Vec<Diagnostic>> {
     let mut problems = unknown_names(params, given);
-    let mut from_file = file_values(params, file, &mut problems);
+    let from_file = file.and_then(|file| file_values(params, file, &mut problems));
     let mut values = JsonMap::new();
     for param in params {
         let texts: Vec<&str> =
             given.iter().filter(|(name, _)| *name == param.name).map(|(_, t)| t.as_str()).collect();
-        let found = match (texts.as_slice(), from_file.remove(&param.name)) {
-            ([], Some(value)) => fits_type(param, value),
+        let of_file = from_file.and_then(|map| map.get(&param.name));
+        let found = match (texts.as_slice(), of_file) {
+            ([], Some(value)) => fits_type(param, value.clone()),
             ([], None) => match missing(param, &mut ask) {
                 Ok(Some(value)) => Ok(value),
                 Ok(None) => continue,
@@ -55,15 +37,22 @@ pub fn resolve(
             ([text], _) => read(param, text),
             (many, _) => read_many(param, many),
         };
+        let entry =
+            file.and_then(|file| file.entries.get(&param.name)).filter(|_| texts.is_empty());
         match found.and_then(|value| check(param, value)) {
             Ok(value) => drop(values.insert(param.name.clone(), value)),
-            Err(problem) => problems.push(problem),
+            Err(problem) => problems.push(Diagnostic { span: place(param, entry), ..problem }),
         }
     }
     if problems.is_empty() { Ok(values) } else { Err(problems) }
 }
 
-fn unknown(params: &[Param], name: &str) -> Problem {
+/// Where a value stands in the file. The line of a literal secret is never shown.
+fn place(param: &Param, entry: Option<&Entry>) -> Option<Span> {
+    entry.filter(|_| param.kind != ParamType::Secret).map(|entry| entry.value)
+}
+
+fn unknown(params: &[Param], name: &str, span: Option<Span>) -> Diagnostic {
     let known: Vec<&str> = params.iter().map(|p| p.name.as_str()).collect();
     let near = nearest(name, known.iter().copied());
     let mut help = near.map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
@@ -71,37 +60,43 @@ fn unknown(params: &[Param], name: &str) -> Problem {
         true => help.push_str("this definition takes no parameters"),
         false => help.push_str(&format!("it takes: {}", known.join(", "))),
     }
-    Problem::new(name, format!("there is no parameter `{name}`")).help(help)
+    let message = format!("there is no parameter `{name}`");
+    Diagnostic::error(Code::PARAMETER_UNKNOWN, span, message).help(help)
 }
 
-fn unknown_names(params: &[Param], given: &[(String, String)]) -> Vec<Problem> {
-    let mut problems: Vec<Problem> = Vec::new();
+fn unknown_names(params: &[Param], given: &[(String, String)]) -> Vec<Diagnostic> {
+    let mut strange: Vec<&str> = Vec::new();
     for (name, _) in given {
-        let known = params.iter().any(|p| p.name == *name);
-        if !known && problems.iter().all(|p| p.param != *name) {
-            problems.push(unknown(params, name));
+        if params.iter().all(|p| p.name != *name) && !strange.contains(&name.as_str()) {
+            strange.push(name);
         }
     }
-    problems
+    strange.into_iter().map(|name| unknown(params, name, None)).collect()
 }
 
-fn file_values(params: &[Param], file: Option<Json>, problems: &mut Vec<Problem>) -> JsonMap {
-    match file {
-        None | Some(Json::Null) => JsonMap::new(),
-        Some(Json::Object(map)) => {
-            let strange = map.keys().filter(|key| params.iter().all(|p| p.name != **key));
-            problems.extend(strange.map(|key| unknown(params, key)));
-            map
+fn file_values<'f>(
+    params: &[Param],
+    file: &'f PlacedValue,
+    problems: &mut Vec<Diagnostic>,
+) -> Option<&'f JsonMap> {
+    match &file.value {
+        Json::Null => None,
+        Json::Object(map) => {
+            let strange = file.entries.iter();
+            let strange = strange.filter(|(name, _)| params.iter().all(|p| p.name != **name));
+            problems.extend(strange.map(|(name, entry)| unknown(params, name, Some(entry.key))));
+            Some(map)
         }
-        Some(other) => {
-            let message = format!("the parameter file holds a {}, not names", kind_of(&other));
-            problems.push(Problem::new("--params", message).help("write `name: value` lines"));
-            JsonMap::new()
+        other => {
+            let message = format!("the parameter file holds a {}, not names", kind_of(other));
+            let problem = Diagnostic::error(Code::PARAMETER_FILE, file.span, message);
+            problems.push(problem.help("write `name: value` lines"));
+            None
         }
     }
 }
 
-fn missing(param: &Param, ask: &mut Option<&mut Ask<'_>>) -> Result<Option<Json>, Problem> {
+fn missing(param: &Param, ask: &mut Option<&mut Ask<'_>>) -> Result<Option<Json>, Diagnostic> {
     if let Some(default) = &param.default {
         return Ok(Some(default.clone()));
     }
@@ -114,169 +109,14 @@ fn missing(param: &Param, ask: &mut Option<&mut Ask<'_>>) -> Result<Option<Json>
     let asked = param.prompt.as_ref().or(param.description.as_ref());
     let what = asked.map(|text| format!(" ({text})")).unwrap_or_default();
     let message = format!("the required parameter `{}` has no value{what}", param.name);
-    Err(Problem::new(&param.name, message).help(format!("add `--param {}=…`", param.name)))
-}
-
-fn type_name(kind: ParamType) -> &'static str {
-    match kind {
-        ParamType::String => "text",
-        ParamType::Integer => "a whole number",
-        ParamType::Number => "a number",
-        ParamType::Boolean => "`true` or `false`",
-        ParamType::List => "a list: JSON, or values with commas between them",
-        ParamType::Object => "an object in JSON, such as '{\"a\": 1}'",
-        ParamType::Path => "a path",
-        ParamType::Secret => "a reference to a secret: `env:NAME` or `file:PATH`",
-    }
-}
-
-fn wrong(param: &Param, shown: &str) -> Problem {
-    let name = &param.name;
-    let message = match param.kind {
-        // A literal secret must not be repeated on a terminal or in a log.
-        ParamType::Secret => format!("`{name}` is given a literal secret"),
-        _ => format!("`{name}` is given `{shown}`"),
-    };
-    Problem::new(name, message).help(format!("`{name}` takes {}", type_name(param.kind)))
-}
-
-fn read_many(param: &Param, texts: &[&str]) -> Result<Json, Problem> {
-    if param.kind == ParamType::List {
-        let values: Result<Vec<Json>, Problem> = texts.iter().map(|t| read(param, t)).collect();
-        let items = values?.into_iter().flat_map(|value| match value {
-            Json::Array(items) => items,
-            other => vec![other],
-        });
-        return Ok(items.collect());
-    }
-    let message = format!("`{}` is given {} times", param.name, texts.len());
-    Err(Problem::new(&param.name, message).help("only a list can be given more than once"))
-}
-
-/// Reads a text as the declared type.
-fn read(param: &Param, text: &str) -> Result<Json, Problem> {
-    let fail = || wrong(param, text);
-    match param.kind {
-        ParamType::String => Ok(Json::from(text)),
-        ParamType::Integer => text.trim().parse::<i64>().map(Json::from).map_err(|_| fail()),
-        ParamType::Number => number(text.trim()).ok_or_else(fail),
-        ParamType::Boolean => match text.trim() {
-            "true" => Ok(Json::Bool(true)),
-            "false" => Ok(Json::Bool(false)),
-            _ => Err(fail()),
-        },
-        ParamType::List => list(text).ok_or_else(fail),
-        ParamType::Object => match serde_json::from_str(text) {
-            Ok(Json::Object(map)) => Ok(Json::Object(map)),
-            _ => Err(fail()),
-        },
-        ParamType::Path if text.is_empty() || text.contains('\0') => Err(fail()),
-        ParamType::Path => Ok(Json::from(text)),
-        ParamType::Secret if is_secret_reference(text) => Ok(Json::from(text)),
-        ParamType::Secret => Err(fail()),
-    }
-}
-
-fn number(text: &str) -> Option<Json> {
-    if let Ok(whole) = text.parse::<i64>() {
-        return Some(Json::from(whole));
-    }
-    let value: f64 = text.parse().ok()?;
-    serde_json::Number::from_f64(value).map(Json::Number)
-}
-
-fn list(text: &str) -> Option<Json> {
-    let text = text.trim();
-    if text.starts_with('[') {
-        return serde_json::from_str(text).ok().filter(Json::is_array);
-    }
-    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
-    Some(parts.map(Json::from).collect())
-}
-
-fn is_secret_reference(text: &str) -> bool {
-    ["env:", "file:"].iter().any(|p| text.strip_prefix(p).is_some_and(|rest| !rest.is_empty()))
-}
-
-/// Whether a value from a file has the declared type; nothing is converted.
-fn fits_type(param: &Param, value: Json) -> Result<Json, Problem> {
-    let fits = match param.kind {
-        ParamType::String => value.is_string(),
-        ParamType::Path => value.as_str().is_some_and(|t| !t.is_empty() && !t.contains('\0')),
-        ParamType::Integer => value.is_i64() || value.is_u64(),
-        ParamType::Number => value.is_number(),
-        ParamType::Boolean => value.is_boolean(),
-        ParamType::List => value.is_array(),
-        ParamType::Object => value.is_object(),
-        ParamType::Secret => value.as_str().is_some_and(is_secret_reference),
-    };
-    if fits { Ok(value) } else { Err(wrong(param, &json_text(&value))) }
-}
-
-fn check(param: &Param, value: Json) -> Result<Json, Problem> {
-    check_enum(param, &value)?;
-    check_pattern(param, &value)?;
-    check_bounds(param, &value)?;
-    check_schema(param, &value)?;
-    Ok(value)
-}
-
-fn check_enum(param: &Param, value: &Json) -> Result<(), Problem> {
-    if param.one_of.is_empty() || param.one_of.contains(value) {
-        return Ok(());
-    }
-    let known: Vec<String> = param.one_of.iter().map(json_text).collect();
-    let given = json_text(value);
-    let near = nearest(&given, known.iter().map(String::as_str));
-    let hint = near.map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
-    let message = format!("`{}` cannot be `{given}`", param.name);
-    Err(Problem::new(&param.name, message).help(format!("{hint}one of: {}", known.join(", "))))
-}
-
-fn check_pattern(param: &Param, value: &Json) -> Result<(), Problem> {
-    let (Some(pattern), Some(text)) = (&param.pattern, value.as_str()) else { return Ok(()) };
-    // The pattern was checked when the definition was loaded; one that is no pattern fits nothing.
-    let fits = regex::Regex::new(&format!("^(?:{pattern})$")).is_ok_and(|re| re.is_match(text));
-    if fits {
-        return Ok(());
-    }
-    let message = format!("`{}` is given `{text}`", param.name);
-    Err(Problem::new(&param.name, message).help(format!("it must match `{pattern}`")))
-}
-
-fn check_bounds(param: &Param, value: &Json) -> Result<(), Problem> {
-    let (size, unit) = match value {
-        Json::Number(n) => (n.as_f64().unwrap_or(0.0), ""),
-        Json::String(text) => (text.chars().count() as f64, " characters"),
-        Json::Array(items) => (items.len() as f64, " items"),
-        Json::Object(map) => (map.len() as f64, " keys"),
-        Json::Null | Json::Bool(_) => return Ok(()),
-    };
-    let bound = match (param.min, param.max) {
-        (Some(min), _) if size < min => format!("at least {min}{unit}"),
-        (_, Some(max)) if size > max => format!("at most {max}{unit}"),
-        _ => return Ok(()),
-    };
-    let message = format!("`{}` has {size}{unit}", param.name);
-    Err(Problem::new(&param.name, message).help(bound))
-}
-
-fn check_schema(param: &Param, value: &Json) -> Result<(), Problem> {
-    let Some(schema) = &param.schema else { return Ok(()) };
-    let violations = schema.violations(value);
-    let Some(first) = violations.first() else { return Ok(()) };
-    let place = match first.pointer.as_str() {
-        "" => String::new(),
-        pointer => format!(" at `{pointer}`"),
-    };
-    let message = format!("`{}` does not fit its schema{place}: {}", param.name, first.message);
-    Err(Problem::new(&param.name, message))
+    let problem = Diagnostic::error(Code::PARAMETER_MISSING, None, message);
+    Err(problem.help(format!("add `--param {}=…`", param.name)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnostic::{SourceId, Span};
+    use crate::diagnostic::{SourceId, Sources};
     use serde_json::json;
 
     fn param(name: &str, kind: ParamType) -> Param {
@@ -295,6 +135,11 @@ mod tests {
             inferred: false,
             span: Span::new(SourceId(0), 0, 0),
         }
+    }
+
+    fn file(text: &str) -> (PlacedValue, Sources) {
+        let (value, sources, _) = crate::definition::load_value("p.yml", text.as_bytes());
+        (value.expect("a value"), sources)
     }
 
     fn reads(kind: ParamType, text: &str) -> Result<Json, String> {
@@ -338,9 +183,12 @@ mod tests {
     fn a_literal_secret_is_refused_and_never_repeated() {
         let message = reads(ParamType::Secret, "hunter2").expect_err("a literal");
         assert!(!message.contains("hunter2"), "{message}");
-        let file = Some(json!({"p": "hunter2"}));
-        let problems = resolve(&[param("p", ParamType::Secret)], &[], file, None).expect_err("too");
-        assert!(!format!("{problems:?}").contains("hunter2"));
+        let (file, sources) = file("a: 1\np: hunter2\n");
+        let params = [param("p", ParamType::Secret)];
+        for problem in resolve(&params, &[], Some(&file), None).expect_err("two") {
+            let shown = crate::diagnostic::render(&problem, &sources, false);
+            assert!(!shown.contains("hunter2"), "{shown}");
+        }
     }
 
     #[test]
@@ -371,19 +219,45 @@ mod tests {
         let mut note = param("note", ParamType::String);
         note.required = false;
         let params = [scope, note, param("n", ParamType::Integer)];
-        let file = Some(json!({"scope": "src", "n": 1}));
+        let (file, _) = file("{scope: src, n: 1}");
         let given = [("n".to_owned(), "2".to_owned())];
-        let values = resolve(&params, &given, file, None).expect("all fit");
+        let values = resolve(&params, &given, Some(&file), None).expect("all fit");
         assert_eq!(Json::Object(values), json!({"scope": "src", "n": 2}));
     }
 
     #[test]
     fn a_file_is_typed_too() {
         let params = [param("n", ParamType::Integer)];
-        let problems = resolve(&params, &[], Some(json!({"n": "2", "m": 1})), None);
-        let names: Vec<String> = problems.expect_err("two").into_iter().map(|p| p.param).collect();
-        assert_eq!(names, ["m", "n"]);
-        assert!(resolve(&params, &[], Some(json!([1])), None).is_err());
+        let problems = |text: &str| {
+            let (file, sources) = file(text);
+            let problems = resolve(&params, &[], Some(&file), None).expect_err("problems");
+            let placed = problems.into_iter().map(|problem| {
+                let at = problem.span.map(|span| sources.place(span.source, span.start));
+                let at = at.map_or("nowhere".to_owned(), |at| format!("{}:{}", at.line, at.column));
+                format!("{at} {}", problem.message)
+            });
+            placed.collect::<Vec<_>>()
+        };
+        assert_eq!(
+            problems("n: \"2\"\nm: 1\n"),
+            ["2:1 there is no parameter `m`", "1:4 `n` is given `2`"]
+        );
+        assert_eq!(
+            problems("[1]"),
+            [
+                "1:1 the parameter file holds a list, not names",
+                "nowhere the required parameter `n` has no value"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_the_command_line_says_is_not_looked_for_in_the_file() {
+        let (file, _) = file("n: 1");
+        let given = [("n".to_owned(), "x".to_owned())];
+        let params = [param("n", ParamType::Integer)];
+        let problems = resolve(&params, &given, Some(&file), None).expect_err("one");
+        assert_eq!((problems.len(), problems[0].span), (1, None));
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use super::runs::{self, Begin, Overrides, Prepared};
 use super::{Project, ServiceError, params};
-use crate::definition::Param;
-use crate::diagnostic::Code;
-use crate::value::{DefinitionId, Failure, Json, JsonMap};
+use crate::definition::{Param, PlacedValue, load_value};
+use crate::diagnostic::{Code, Diagnostic, Sources};
+use crate::value::{DefinitionId, Failure, JsonMap};
 use std::path::{Path, PathBuf};
 
 /// A question that a person can answer: a required parameter without a value.
@@ -34,7 +34,7 @@ pub async fn start(
     ask: Option<&mut Ask<'_>>,
 ) -> Result<Prepared, ServiceError> {
     let (project, definition, params) = resolve(project, &start, ask)?;
-    let script = start.script.as_deref().map(read_script).transpose()?;
+    let script = start.script.as_deref().map(read).transpose()?;
     let place = project.place.clone();
     let Start { record, overrides, .. } = start;
     let plan = project.catalog.playbooks.get(&definition);
@@ -64,15 +64,18 @@ pub(super) fn resolve(
     let project = project.with_named(&[&start.definition])?;
     project.sound_settings()?;
     let playbook = project.playbook(&start.definition)?;
-    let file = start.params_file.as_deref().map(read_params).transpose()?;
+    let (file, sources) = match &start.params_file {
+        Some(path) => read_params(path)?,
+        None => Default::default(),
+    };
     let values = match ask {
-        None => params::resolve(&playbook.params, &start.params, file, None),
+        None => params::resolve(&playbook.params, &start.params, file.as_ref(), None),
         Some(ask) => {
             let mut ask = |param: &Param| ask(&question(param));
-            params::resolve(&playbook.params, &start.params, file, Some(&mut ask))
+            params::resolve(&playbook.params, &start.params, file.as_ref(), Some(&mut ask))
         }
     };
-    let values = values.map_err(ServiceError::Params)?;
+    let values = values.map_err(|diagnostics| refused(diagnostics, sources))?;
     Ok((project, playbook.id.clone(), values))
 }
 
@@ -81,21 +84,23 @@ fn question(param: &Param) -> String {
     text.cloned().unwrap_or_else(|| format!("{}:", param.name))
 }
 
-fn read_params(path: &Path) -> Result<Json, ServiceError> {
-    let text = read(path)?;
-    let options = serde_saphyr::options! { strict_booleans: true };
-    serde_saphyr::from_str_with_options::<Json>(&text, options).map_err(|error| {
-        let message = format!("`{}` is no YAML or JSON: {error}", path.display());
-        ServiceError::refused(Failure::new(Code::PARAMETER_FILE.as_str(), message))
-    })
+fn read_params(path: &Path) -> Result<(Option<PlacedValue>, Sources), ServiceError> {
+    let (name, bytes) = read(path)?;
+    let (file, sources, diagnostics) = load_value(&name, &bytes);
+    match diagnostics.iter().any(Diagnostic::is_error) {
+        true => Err(refused(diagnostics, sources)),
+        false => Ok((file, sources)),
+    }
 }
 
-fn read_script(path: &Path) -> Result<(String, Vec<u8>), ServiceError> {
-    read(path).map(|text| (path.display().to_string(), text.into_bytes()))
+fn refused(diagnostics: Vec<Diagnostic>, sources: Sources) -> ServiceError {
+    ServiceError::Definitions { diagnostics, sources: Box::new(sources) }
 }
 
-fn read(path: &Path) -> Result<String, ServiceError> {
-    std::fs::read_to_string(path).map_err(|error| {
+/// A file with its path as it was given.
+fn read(path: &Path) -> Result<(String, Vec<u8>), ServiceError> {
+    let read = std::fs::read(path).map(|bytes| (path.display().to_string(), bytes));
+    read.map_err(|error| {
         if error.kind() == std::io::ErrorKind::NotFound {
             let none: [String; 0] = [];
             return ServiceError::unknown(super::Kind::File, path.display().to_string(), none);

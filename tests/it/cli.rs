@@ -177,10 +177,25 @@ fn parameters_are_checked_before_anything_runs() {
         .code(4)
         .says(&["there is no file `none.yml`"]);
     scratch.write("bad.yml", "who: [");
-    run(&["--params", "bad.yml"]).code(2).says(&["is no YAML or JSON"]);
+    run(&["--params", "bad.yml"]).code(2).says(&["error[KB0101]", "bad.yml:1:6"]);
+    scratch.write("bad.yml", "who: Ada\n\ntims: 2\n");
+    run(&["--params", "bad.yml"]).code(2).says(&[
+        "error[KB0853]: there is no parameter `tims`",
+        "bad.yml:3:1",
+        "did you mean `times`?",
+    ]);
+    scratch.write("bad.yml", "who: Ada\ntimes: two\n");
+    run(&["--params", "bad.yml"]).code(2).says(&[
+        "error[KB0855]: `times` is given `two`",
+        "bad.yml:2:8",
+        "a whole number",
+    ]);
+    scratch.write("empty.yml", "# nothing\n");
+    run(&["--params", "empty.yml"]).code(2).says(&["error[KB0854]: the required parameter `who`"]);
+    run(&["--params", "empty.yml", "--param", "who=Ada"]).code(0);
     scratch.write("good.yml", "who: Ada\ntimes: 2\n");
     run(&["--params", "good.yml"]).code(0).says(&["hello Ada!"]);
-    assert_eq!(scratch.json(&["run", "list", "--json"]).as_array().unwrap().len(), 1);
+    assert_eq!(scratch.json(&["run", "list", "--json"]).as_array().unwrap().len(), 2);
 }
 
 #[test]

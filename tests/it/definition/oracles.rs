@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 fn tree(text: &str) -> Result<Json, String> {
     let (value, _, found) = load_value("x.yml", text.as_bytes());
+    let value = value.map(|found| found.value);
     value.ok_or_else(|| found.iter().map(|d| d.message.clone()).collect())
 }
 

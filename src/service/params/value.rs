@@ -1,0 +1,167 @@
+//! One value: read from a text or held to its declared type, then to its bounds.
+
+use crate::definition::{Param, ParamType};
+use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::value::{Json, json_text};
+
+fn unfit(message: String) -> Diagnostic {
+    Diagnostic::error(Code::PARAMETER_UNFIT, None, message)
+}
+
+fn type_name(kind: ParamType) -> &'static str {
+    match kind {
+        ParamType::String => "text",
+        ParamType::Integer => "a whole number",
+        ParamType::Number => "a number",
+        ParamType::Boolean => "`true` or `false`",
+        ParamType::List => "a list: JSON, or values with commas between them",
+        ParamType::Object => "an object in JSON, such as '{\"a\": 1}'",
+        ParamType::Path => "a path",
+        ParamType::Secret => "a reference to a secret: `env:NAME` or `file:PATH`",
+    }
+}
+
+fn wrong(param: &Param, shown: &str) -> Diagnostic {
+    let name = &param.name;
+    let message = match param.kind {
+        // A literal secret must not be repeated on a terminal or in a log.
+        ParamType::Secret => format!("`{name}` is given a literal secret"),
+        _ => format!("`{name}` is given `{shown}`"),
+    };
+    unfit(message).help(format!("`{name}` takes {}", type_name(param.kind)))
+}
+
+/// Reads what was given several times.
+pub(super) fn read_many(param: &Param, texts: &[&str]) -> Result<Json, Diagnostic> {
+    if param.kind == ParamType::List {
+        let values: Result<Vec<Json>, Diagnostic> = texts.iter().map(|t| read(param, t)).collect();
+        let items = values?.into_iter().flat_map(|value| match value {
+            Json::Array(items) => items,
+            other => vec![other],
+        });
+        return Ok(items.collect());
+    }
+    let message = format!("`{}` is given {} times", param.name, texts.len());
+    Err(unfit(message).help("only a list can be given more than once"))
+}
+
+/// Reads a text as the declared type.
+pub(super) fn read(param: &Param, text: &str) -> Result<Json, Diagnostic> {
+    let fail = || wrong(param, text);
+    match param.kind {
+        ParamType::String => Ok(Json::from(text)),
+        ParamType::Integer => text.trim().parse::<i64>().map(Json::from).map_err(|_| fail()),
+        ParamType::Number => number(text.trim()).ok_or_else(fail),
+        ParamType::Boolean => match text.trim() {
+            "true" => Ok(Json::Bool(true)),
+            "false" => Ok(Json::Bool(false)),
+            _ => Err(fail()),
+        },
+        ParamType::List => list(text).ok_or_else(fail),
+        ParamType::Object => match serde_json::from_str(text) {
+            Ok(Json::Object(map)) => Ok(Json::Object(map)),
+            _ => Err(fail()),
+        },
+        ParamType::Path if text.is_empty() || text.contains('\0') => Err(fail()),
+        ParamType::Path => Ok(Json::from(text)),
+        ParamType::Secret if is_secret_reference(text) => Ok(Json::from(text)),
+        ParamType::Secret => Err(fail()),
+    }
+}
+
+fn number(text: &str) -> Option<Json> {
+    if let Ok(whole) = text.parse::<i64>() {
+        return Some(Json::from(whole));
+    }
+    let value: f64 = text.parse().ok()?;
+    serde_json::Number::from_f64(value).map(Json::Number)
+}
+
+fn list(text: &str) -> Option<Json> {
+    let text = text.trim();
+    if text.starts_with('[') {
+        return serde_json::from_str(text).ok().filter(Json::is_array);
+    }
+    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+    Some(parts.map(Json::from).collect())
+}
+
+fn is_secret_reference(text: &str) -> bool {
+    ["env:", "file:"].iter().any(|p| text.strip_prefix(p).is_some_and(|rest| !rest.is_empty()))
+}
+
+/// Whether a value from a file has the declared type; nothing is converted.
+pub(super) fn fits_type(param: &Param, value: Json) -> Result<Json, Diagnostic> {
+    let fits = match param.kind {
+        ParamType::String => value.is_string(),
+        ParamType::Path => value.as_str().is_some_and(|t| !t.is_empty() && !t.contains('\0')),
+        ParamType::Integer => value.is_i64() || value.is_u64(),
+        ParamType::Number => value.is_number(),
+        ParamType::Boolean => value.is_boolean(),
+        ParamType::List => value.is_array(),
+        ParamType::Object => value.is_object(),
+        ParamType::Secret => value.as_str().is_some_and(is_secret_reference),
+    };
+    if fits { Ok(value) } else { Err(wrong(param, &json_text(&value))) }
+}
+
+/// Holds a value to what its declaration says beside the type.
+pub(super) fn check(param: &Param, value: Json) -> Result<Json, Diagnostic> {
+    check_enum(param, &value)?;
+    check_pattern(param, &value)?;
+    check_bounds(param, &value)?;
+    check_schema(param, &value)?;
+    Ok(value)
+}
+
+fn check_enum(param: &Param, value: &Json) -> Result<(), Diagnostic> {
+    if param.one_of.is_empty() || param.one_of.contains(value) {
+        return Ok(());
+    }
+    let known: Vec<String> = param.one_of.iter().map(json_text).collect();
+    let given = json_text(value);
+    let near = nearest(&given, known.iter().map(String::as_str));
+    let hint = near.map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
+    let message = format!("`{}` cannot be `{given}`", param.name);
+    Err(unfit(message).help(format!("{hint}one of: {}", known.join(", "))))
+}
+
+fn check_pattern(param: &Param, value: &Json) -> Result<(), Diagnostic> {
+    let (Some(pattern), Some(text)) = (&param.pattern, value.as_str()) else { return Ok(()) };
+    // The pattern was checked when the definition was loaded; one that is no pattern fits nothing.
+    let fits = regex::Regex::new(&format!("^(?:{pattern})$")).is_ok_and(|re| re.is_match(text));
+    if fits {
+        return Ok(());
+    }
+    let message = format!("`{}` is given `{text}`", param.name);
+    Err(unfit(message).help(format!("it must match `{pattern}`")))
+}
+
+fn check_bounds(param: &Param, value: &Json) -> Result<(), Diagnostic> {
+    let (size, unit) = match value {
+        Json::Number(n) => (n.as_f64().unwrap_or(0.0), ""),
+        Json::String(text) => (text.chars().count() as f64, " characters"),
+        Json::Array(items) => (items.len() as f64, " items"),
+        Json::Object(map) => (map.len() as f64, " keys"),
+        Json::Null | Json::Bool(_) => return Ok(()),
+    };
+    let bound = match (param.min, param.max) {
+        (Some(min), _) if size < min => format!("at least {min}{unit}"),
+        (_, Some(max)) if size > max => format!("at most {max}{unit}"),
+        _ => return Ok(()),
+    };
+    let message = format!("`{}` has {size}{unit}", param.name);
+    Err(unfit(message).help(bound))
+}
+
+fn check_schema(param: &Param, value: &Json) -> Result<(), Diagnostic> {
+    let Some(schema) = &param.schema else { return Ok(()) };
+    let violations = schema.violations(value);
+    let Some(first) = violations.first() else { return Ok(()) };
+    let place = match first.pointer.as_str() {
+        "" => String::new(),
+        pointer => format!(" at `{pointer}`"),
+    };
+    let message = format!("`{}` does not fit its schema{place}: {}", param.name, first.message);
+    Err(unfit(message))
+}
