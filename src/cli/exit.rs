@@ -78,6 +78,7 @@ impl CliError {
                     | JournalError::Stale(_)
                     | JournalError::Full(_)
                     | JournalError::Disk { .. }
+                    | JournalError::Denied(_)
                     | JournalError::Damaged(_)
                     | JournalError::Broken(_) => Exit::Unusable,
                 },
@@ -101,9 +102,11 @@ pub(super) fn finish(result: Result<Exit, CliError>, terminal: &mut Terminal) ->
 }
 
 fn explain(error: &CliError, terminal: &mut Terminal) -> io::Result<()> {
-    if let CliError::Service(ServiceError::Definitions { diagnostics: all, sources }) = error {
+    if let CliError::Service(error @ ServiceError::Definitions { diagnostics: all, sources }) =
+        error
+    {
         diagnostics::print(all, sources, terminal)?;
-        return hint(terminal, "`kb explain CODE` tells more about each of them");
+        return error.help().map_or(Ok(()), |help| hint(terminal, &help));
     }
     let (code, help) = match error {
         CliError::Service(service) => (service.code(), service.help()),

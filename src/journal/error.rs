@@ -46,6 +46,9 @@ pub enum JournalError {
         /// Where, as far as it is known.
         folder: Option<PathBuf>,
     },
+    /// The system does not let this user read or write it.
+    #[error("{0}")]
+    Denied(String),
     /// What should be in the journal is not there, or not as it was stored.
     #[error("{0}")]
     Damaged(String),
@@ -68,7 +71,13 @@ impl JournalError {
         if is_for_want_of_room(error) {
             return JournalError::Full(path.parent().map(Path::to_owned));
         }
-        JournalError::Broken(format!("cannot {what} `{}`: {error}", path.display()))
+        let text = format!("cannot {what} `{}`: {error}", path.display());
+        match error.kind() {
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                JournalError::Denied(text)
+            }
+            _ => JournalError::Broken(text),
+        }
     }
 }
 
@@ -80,4 +89,21 @@ pub(super) fn is_for_want_of_room(error: &io::Error) -> bool {
 
 fn in_folder(folder: Option<&Path>) -> String {
     folder.map(|folder| format!(": `{}`", folder.display())).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_does_not_let_happen_is_told_apart_from_damage() {
+        let of = |kind: io::ErrorKind| JournalError::of_file("make", Path::new("/s"), &kind.into());
+        assert_eq!(
+            of(io::ErrorKind::PermissionDenied),
+            JournalError::Denied("cannot make `/s`: permission denied".into())
+        );
+        assert!(matches!(of(io::ErrorKind::ReadOnlyFilesystem), JournalError::Denied(_)));
+        assert!(matches!(of(io::ErrorKind::NotADirectory), JournalError::Broken(_)));
+        assert_eq!(of(io::ErrorKind::StorageFull), JournalError::Full(Some("/".into())));
+    }
 }

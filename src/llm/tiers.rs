@@ -272,7 +272,12 @@ impl Tiers {
         match (slot, maker) {
             (Some(slot), _) => Ok(slot.target.clone()?.with_model(name, &self.prices)),
             (None, Some(maker)) => Target::known(maker, name, &self.env, &self.prices),
-            (None, None) => Err(format!("no server is known for the model `{name}`")),
+            (None, None) => Err(match name.split_once('/') {
+                Some((maker, alone)) if known::by_name(maker).is_some() => format!(
+                    "no server is known for the model `{name}`; write `{alone}`, without `{maker}/`"
+                ),
+                _ => format!("no server is known for the model `{name}`"),
+            }),
         }
     }
 

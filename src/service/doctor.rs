@@ -5,7 +5,7 @@ use super::project::Project;
 use super::validation::validate_playbooks;
 use crate::definition::{ApprovalLevel, ProcessChoice};
 use crate::diagnostic::Severity;
-use crate::journal::Journal;
+use crate::journal::{Journal, JournalError};
 use crate::llm::{
     Asker, ChatRequest, GenaiProvider, Message, ModelProvider, TierReport, Tiers, local_servers,
 };
@@ -125,12 +125,11 @@ fn journal(project: &Project) -> Finding {
             Finding::new(Level::Ok, "journal", format!("opens, {}", counted(rows.len(), "run")))
         }
         Err(error) => {
+            // What else helps would be to call this.
+            let own = matches!(error, JournalError::Damaged(_) | JournalError::Broken(_));
             let error = ServiceError::from(error);
-            let finding = Finding::new(Level::Error, "journal", error.to_string());
-            match error.help() {
-                Some(help) => finding.help(help),
-                None => finding,
-            }
+            let help = error.help().filter(|_| !own);
+            Finding { help, ..Finding::new(Level::Error, "journal", error.to_string()) }
         }
     }
 }
@@ -240,7 +239,7 @@ async fn models(project: &Project, call: bool) -> Vec<Finding> {
                 let key = format!("{} {}", target.endpoint, target.model);
                 match asked.iter().find(|(known, _)| *known == key) {
                     Some((_, known)) => {
-                        Finding { message: format!("{report}: as above"), ..known.clone() }
+                        Finding::new(known.level, "models", format!("{report}: as above"))
                     }
                     None => {
                         let finding = ask(&provider, &report).await;

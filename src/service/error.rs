@@ -103,6 +103,7 @@ impl ServiceError {
                 Some(&failure.code)
             }
             ServiceError::Journal(error) => Some(journal_code(error).as_str()),
+            ServiceError::Unknown { kind: Kind::Run, .. } => Some(Code::NO_SUCH_RUN.as_str()),
             _ => None,
         }
     }
@@ -114,9 +115,7 @@ impl ServiceError {
                 "run `kb init` to make one here, or `kb demo` to see the whole thing".to_owned(),
             ),
             ServiceError::Unknown { kind, name, known } => Some(suggest(*kind, name, known)),
-            ServiceError::Definitions { .. } => {
-                Some("`kb explain CODE` tells more about each of them".to_owned())
-            }
+            ServiceError::Definitions { diagnostics, .. } => Some(explained_by(diagnostics)),
             ServiceError::Refused(failure) | ServiceError::Environment(failure) => {
                 failure.help.clone()
             }
@@ -125,12 +124,27 @@ impl ServiceError {
     }
 }
 
+/// The command that tells more.
+fn explained_by(diagnostics: &[Diagnostic]) -> String {
+    match diagnostics {
+        [first, rest @ ..] if rest.iter().all(|other| other.code == first.code) => {
+            format!("`kb explain {}` tells more", first.code)
+        }
+        _ => "`kb explain CODE` tells more about each of them".to_owned(),
+    }
+}
+
 fn suggest(kind: Kind, name: &str, known: &[String]) -> String {
     const SHOWN: usize = 12;
-    if kind == Kind::File {
-        return "check the path; it is read from the present folder on".to_owned();
+    match kind {
+        Kind::File => return "check the path; it is read from the present folder on".to_owned(),
+        Kind::Code => return "`kb explain` without a code lists all of them".to_owned(),
+        _ => {}
     }
     let near = nearest(name, known.iter().map(String::as_str));
+    if let (Some(near), [_]) = (near, known) {
+        return format!("did you mean `{near}`?");
+    }
     let mut text = near.map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
     if known.is_empty() {
         text.push_str(&format!("there is no {kind} at all yet"));
@@ -151,9 +165,10 @@ fn journal_code(error: &JournalError) -> Code {
         JournalError::Stale(_) => Code::RUN_LOST,
         JournalError::Newer { .. } => Code::JOURNAL_NEWER,
         JournalError::Full(_) => Code::JOURNAL_FULL,
-        JournalError::Disk { .. } | JournalError::Damaged(_) | JournalError::Broken(_) => {
-            Code::JOURNAL_UNUSABLE
-        }
+        JournalError::Disk { .. }
+        | JournalError::Denied(_)
+        | JournalError::Damaged(_)
+        | JournalError::Broken(_) => Code::JOURNAL_UNUSABLE,
     }
 }
 
@@ -180,6 +195,11 @@ fn journal_help(error: &JournalError) -> Option<String> {
         JournalError::Disk { .. } => {
             "look at the disk (`dmesg`, `df`); once it works, `kb run resume @last` goes on from what \
              was recorded"
+                .to_owned()
+        }
+        JournalError::Denied(_) => {
+            "the folder and all that is in it must be yours: mend its permissions, or name another \
+             place by `XDG_STATE_HOME`"
                 .to_owned()
         }
         JournalError::Damaged(_) | JournalError::Broken(_) => {

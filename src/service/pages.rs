@@ -24,18 +24,13 @@ pub fn explain(text: &str) -> Result<CodePage, ServiceError> {
     let digits = text.trim_start_matches(|c: char| c.is_ascii_alphabetic());
     let padded = format!("KB{digits:0>4}");
     let found = Code::find(text).or_else(|| Code::find(&padded));
-    found.map(CodePage::from).ok_or_else(|| {
-        let near = Code::all().filter(|code| code.as_str().get(..4) == padded.get(..4));
-        let known: Vec<&str> = near.map(Code::as_str).collect();
-        let known = match known.is_empty() {
-            true => Code::all().map(Code::as_str).collect(),
-            false => known,
-        };
-        ServiceError::unknown(Kind::Code, text, known)
-    })
+    let unknown = || ServiceError::unknown(Kind::Code, text, Code::all().map(Code::as_str));
+    found.map(CodePage::from).ok_or_else(unknown)
 }
 
 /// Every code, in order.
 pub fn all_codes() -> Vec<CodePage> {
-    Code::all().map(CodePage::from).collect()
+    let mut pages: Vec<CodePage> = Code::all().map(CodePage::from).collect();
+    pages.sort_by_key(|page| page.code);
+    pages
 }

@@ -154,7 +154,12 @@ impl Project {
             return Ok(playbook.clone());
         }
         Err(self.broken(name).unwrap_or_else(|| {
-            ServiceError::unknown(Kind::Playbook, name, all.keys().map(ToString::to_string))
+            let is_there = |path: &String| self.files.iter().any(|file| file.path == *path);
+            let kind = match path.filter(|path| !is_there(path)) {
+                Some(_) => Kind::File,
+                None => Kind::Playbook,
+            };
+            ServiceError::unknown(kind, name, all.keys().map(ToString::to_string))
         }))
     }
 

@@ -124,14 +124,25 @@ fn a_graph_has_four_forms() {
 
 #[test]
 fn names_that_name_nothing_suggest_the_nearest_and_list_what_there_is() {
-    let scratch = hello();
-    let near = ["did you mean `hello`?", "there is: hello"];
+    let other = "schema: kb.playbook/1\nid: other\nsteps:\n  - {id: a, run: \"true\"}\n";
+    let scratch = Scratch::new(&[HELLO, ("playbooks/other.yml", other)]);
+    let near = ["did you mean `hello`? there is: hello, other"];
     for command in ["show", "graph", "run", "plan", "validate"] {
         scratch.kb(&["playbook", command, "helo"]).code(4).says(&near);
+        let alone = hello().kb(&["playbook", command, "helo"]).code(4).err;
+        assert!(alone.ends_with("  help: did you mean `hello`?\n"), "{alone}");
+        let missing = "error: there is no file `./helo.yml`\n  help: check the path;";
+        scratch.kb(&["playbook", command, "./helo.yml"]).code(4).says(&[missing]);
     }
     scratch.kb(&["specialist", "info", "x"]).code(4).says(&["there is no specialist `x`"]);
-    scratch.kb(&["run", "show", "@last"]).code(4).says(&["there is no run"]);
-    scratch.kb(&["explain", "KB9999"]).code(4).says(&["there is no code"]);
+    for command in ["show", "logs", "resume", "retry", "cancel"] {
+        let said = scratch.kb(&["run", command, "@last"]).code(4).err;
+        assert_eq!(
+            said,
+            "error[KB0806]: there is no run `@last`\n  help: there is no run at all yet\n"
+        );
+    }
+    scratch.kb(&["explain", "KB9999"]).code(4).says(&["there is no code", "lists all of them"]);
     scratch
         .kb(&["playbook", "new", "x", "--template", "basc"])
         .code(4)
@@ -169,7 +180,11 @@ fn parameters_are_checked_before_anything_runs() {
         let args = ["playbook", "run", "hello"].iter().chain(params);
         scratch.kb(&args.copied().collect::<Vec<_>>())
     };
-    run(&[]).code(2).says(&["required parameter `who`", "Who?", "--param who=…"]);
+    assert_eq!(
+        run(&[]).code(2).err,
+        "error[KB0854]: the required parameter `who` has no value (Who?)\n  \
+         help: add `--param who=…`\n\n1 error\n  help: `kb explain KB0854` tells more\n"
+    );
     run(&["--param", "who=a", "--param", "tims=2"]).code(2).says(&["did you mean `times`?"]);
     run(&["--param", "who=a", "--param", "times=two"]).code(2).says(&["a whole number"]);
     run(&["--param", "who=a", "--param", "times=9"]).code(2).says(&["at most 3"]);
@@ -303,6 +318,15 @@ fn what_is_imported_was_checked_first() {
 }
 
 #[test]
+fn a_specialist_that_cannot_be_loaded_is_all_that_is_told_of_it() {
+    let text = "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: a, specialist: nobody, task: t}\n  \
+                - {id: b, set: {x: \"{{a.output.files}}\"}}\n";
+    let said = Scratch::new(&[("playbooks/p.yml", text)]).kb(&["playbook", "validate"]).code(2);
+    assert!(said.err.ends_with("\n1 error\n"), "{}", said.err);
+    said.says(&["KB0402", "playbooks/p.yml:4:25"]);
+}
+
+#[test]
 fn codes_are_explained() {
     let scratch = Scratch::bare();
     let page = scratch.kb(&["explain", "kb0401"]).code(0).out;
@@ -310,6 +334,9 @@ fn codes_are_explained() {
     assert_eq!(scratch.kb(&["explain", "401"]).code(0).out, page);
     let all = scratch.json(&["explain", "--json"]);
     assert!(all.as_array().unwrap().len() > 50);
+    let codes: Vec<&str> =
+        all.as_array().unwrap().iter().map(|p| p["code"].as_str().unwrap()).collect();
+    assert!(codes.is_sorted(), "{codes:?}");
     for page in all.as_array().unwrap() {
         let text = page["text"].as_str().unwrap();
         assert!(!text.contains("To be written"), "{}", page["code"]);

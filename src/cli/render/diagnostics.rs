@@ -1,4 +1,4 @@
-use crate::cli::terminal::{Terminal, WARNING, paint};
+use crate::cli::terminal::{ERROR, HINT, Terminal, WARNING, paint};
 use crate::diagnostic::{self, Diagnostic, Severity, Sources};
 use std::io;
 
@@ -10,13 +10,29 @@ pub(in crate::cli) fn print(
 ) -> io::Result<()> {
     let colour = terminal.err_colour();
     for problem in all {
-        let text = diagnostic::render(problem, sources, colour);
+        let text = match problem.span {
+            Some(_) => diagnostic::render(problem, sources, colour),
+            None => placeless(problem),
+        };
         terminal.err(&format!("{}\n\n", text.trim_end()))?;
     }
     match all.is_empty() {
         true => Ok(()),
         false => terminal.err(&format!("{}\n", diagnostic::summary(all))),
     }
+}
+
+/// A problem without a place in a file, as all other errors look.
+fn placeless(problem: &Diagnostic) -> String {
+    let (style, word) = match problem.severity {
+        Severity::Error => (ERROR, "error"),
+        Severity::Warning => (WARNING, "warning"),
+        Severity::Info => (HINT, "info"),
+    };
+    let title = paint(style, &format!("{word}[{}]", problem.code));
+    let help = problem.help.as_ref();
+    let help = help.map(|help| format!("\n  {} {help}", paint(HINT, "help:")));
+    format!("{title}: {}{}", problem.message, help.unwrap_or_default())
 }
 
 /// Says in one line each what runs, but probably not as meant.

@@ -12,6 +12,7 @@ pub(crate) fn describe(error: &ScanError, text: &str, base: usize, source: Sourc
         ErrorKind::UnclosedQuotedScalar
         | ErrorKind::InvalidQuotedScalarIndent
         | ErrorKind::DocumentIndicatorInQuotedScalar => opening_quote(text, at).unwrap_or(at),
+        kind if is_about_tab(kind) => tab(text, at).unwrap_or(at),
         _ => at,
     };
     let end = text[at..].chars().next().map_or(at, |c| at + c.len_utf8());
@@ -31,13 +32,7 @@ pub(crate) fn describe(error: &ScanError, text: &str, base: usize, source: Sourc
 fn explain(error: &ScanError, text: &str, at: usize) -> (String, Option<String>) {
     let line = &text[line_range(text, at)];
     let (message, help): (&str, &str) = match error.kind() {
-        ErrorKind::TabInBlockIndentation
-        | ErrorKind::TabInIndentation
-        | ErrorKind::TabNotAllowed
-        | ErrorKind::TabAtBlockScalarStart
-        | ErrorKind::TabInPlainScalar => {
-            ("a tab where YAML takes only spaces", "indent with spaces")
-        }
+        kind if is_about_tab(kind) => ("a tab where YAML takes only spaces", "indent with spaces"),
         ErrorKind::InvalidTrailingSingleQuotedScalar
         | ErrorKind::InvalidTrailingDoubleQuotedScalar => {
             return ("text after a closing quote".to_owned(), Some(after_quote(line)));
@@ -168,6 +163,27 @@ pub(crate) fn quote_it(
     let span = Span::new(source, base + found.start, base + found.end);
     Diagnostic::error(Code::UNQUOTED_PLACEHOLDER, span, "a placeholder without quotes")
         .help(format!("quote it: `{quoted}`"))
+}
+
+fn is_about_tab(kind: &ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::TabInBlockIndentation
+            | ErrorKind::TabInIndentation
+            | ErrorKind::TabNotAllowed
+            | ErrorKind::TabAtBlockScalarStart
+            | ErrorKind::TabInPlainScalar
+    )
+}
+
+/// The tab of a complaint, which may speak of the beginning of the text that it stands in: in the
+/// indentation of its line, or after it.
+fn tab(text: &str, at: usize) -> Option<usize> {
+    let line = line_range(text, at);
+    let indented = text[line.start..].find(|c: char| c != ' ').map(|i| line.start + i);
+    let is_tab = |at: &usize| text[*at..].starts_with('\t');
+    let here = Some(at).filter(is_tab).or(indented.filter(is_tab));
+    here.or_else(|| text[at..].find('\t').map(|i| at + i))
 }
 
 /// Where the quote was opened that is still open at that byte: the nearest line before it with an odd

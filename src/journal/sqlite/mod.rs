@@ -34,7 +34,7 @@ impl From<rusqlite::Error> for JournalError {
                 format!("the journal file is damaged: {error}")
             }
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
-                format!("the journal cannot be written: {error}")
+                return JournalError::Denied(format!("the journal cannot be written: {error}"));
             }
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                 "another process keeps the journal locked".to_owned()

@@ -56,10 +56,14 @@ fn output_of(step: &PlanStep) -> Output<'_> {
     let own = step.step.output_schema.as_ref();
     let held = |schema, summary| Output::Schema { schema, summary };
     match &step.step.kind {
-        StepKind::Specialist { .. } => {
-            let declared = step.specialist.as_ref().and_then(|s| s.output_schema.as_ref());
-            own.or(declared).map_or(Output::Unsaid, |schema| held(schema, true))
-        }
+        StepKind::Specialist { .. } => match &step.specialist {
+            Some(specialist) => {
+                let declared = own.or(specialist.output_schema.as_ref());
+                declared.map_or(Output::Unsaid, |schema| held(schema, true))
+            }
+            // One that cannot be loaded is complained about already.
+            None => own.map_or(Output::Open, |schema| held(schema, true)),
+        },
         _ if own.is_some() => own.map_or(Output::Open, |schema| held(schema, false)),
         StepKind::Run { parse: OutputParse::Text, .. } => Output::Text,
         StepKind::Http(_) => Output::Keys(vec!["status", "headers", "body"]),

@@ -15,7 +15,7 @@ use crate::process::wait_for_remains_of;
 use crate::project::Project;
 use crate::redaction::Redactor;
 use crate::run::{InstanceIx, RunStatus};
-use crate::service::inspect::known_step;
+use crate::service::inspect::{find_run, known_step};
 use crate::service::{Kind, ServiceError};
 use crate::value::{DefinitionId, Digest, Failure, JsonMap, RunId, json_text};
 use serde_json::json;
@@ -269,7 +269,7 @@ pub fn cancel(place: Place, name: &str, by: &str) -> Result<Cancelled, ServiceEr
 /// who closes a journal last tidies it up, and the next one would begin anew.
 fn find(place: &Place, name: &str) -> Result<(Arc<SqliteJournal>, RunId, RunStatus), ServiceError> {
     let journal = place.journal(Default::default())?;
-    let run = journal.find(name)?;
+    let run = find_run(&journal, name)?;
     let status = journal.run(&run)?.status;
     Ok((journal, run, status))
 }

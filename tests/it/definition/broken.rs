@@ -96,7 +96,9 @@ fn unquoted_placeholders_are_recognised() {
 #[test]
 fn syntax_errors_say_what_to_do() {
     let said = |text: &str| said(FileRole::Playbook, "p.yml", text).1;
-    insta::assert_snapshot!(said("steps:\n\t- id: a\n"), @"error KB0101 2:2 a tab where YAML takes only spaces | indent with spaces");
+    insta::assert_snapshot!(said("steps:\n\t- id: a\n"), @"error KB0101 2:1 a tab where YAML takes only spaces | indent with spaces");
+    insta::assert_snapshot!(said("name: a\n\tid: p\n"), @"error KB0101 2:1 a tab where YAML takes only spaces | indent with spaces");
+    insta::assert_snapshot!(said("steps:\n  - id: a\n  \t run: b\n"), @"error KB0101 3:3 a tab where YAML takes only spaces | indent with spaces");
     insta::assert_snapshot!(said("name: a: b\n"), @"error KB0101 1:8 a `:` where no key can stand | quote a text that holds `: `; check that this line is indented like its neighbours");
     insta::assert_snapshot!(said("name: @me\n"), @"error KB0101 1:7 a plain text cannot start with `@` | put the text into quotes");
     insta::assert_snapshot!(said("name: \"open\nid: p\n"), @"error KB0101 1:7 a quoted text is not closed | close it; write `''` for a quote inside of single quotes");

@@ -168,6 +168,12 @@ fn a_model_by_name_is_asked_where_it_is_made_or_at_the_chosen_server() {
     check(&gateway, &keyed, "mine", "https://gw.example/v1/");
     check(&none, &local, "gpt-oss:20b", "http://localhost:1/v1/");
     check(&none, &env(&[]), "house", "no server is known for the model `house`");
+    check(
+        &none,
+        &env(&[]),
+        "openai/gpt-x",
+        "no server is known for the model `openai/gpt-x`; write `gpt-x`, without `openai/`",
+    );
 
     let all = Tiers::from(&none, &keyed).with_model("gpt-4o");
     let models = Tier::ALL.map(|tier| all.resolve(tier, None).unwrap().name);
