@@ -128,11 +128,13 @@ pub fn run_diff(
     }
     let mut found: Vec<Own> = Vec::new();
     let mut instances = BTreeSet::new();
-    for (event, place) in reader.placed()? {
-        instances.insert(place.instance.to_string());
-        let wanted = |only: &str| place.step.as_str() == only || *place.instance == *only;
-        if only.is_none_or(wanted) {
-            take(&mut found, &event, &place);
+    while let Some(placed) = reader.placed()? {
+        for (event, place) in placed {
+            instances.insert(place.instance.to_string());
+            let wanted = |only: &str| place.step.as_str() == only || *place.instance == *only;
+            if only.is_none_or(wanted) {
+                take(&mut found, &event, &place);
+            }
         }
     }
     if let Some(item) = only.filter(|only| only.contains('[') && !instances.contains(*only)) {

@@ -5,11 +5,11 @@ use super::runs::Frozen;
 use super::{Kind, Project, ServiceError};
 use crate::definition::InconclusivePolicy;
 use crate::diagnostic::Code;
-use crate::engine::{Folded, Payloads};
+use crate::engine::Payloads;
 use crate::journal::sqlite::SqliteJournal;
 use crate::journal::{Journal, RunRow, StoredEvent};
 use crate::plan::Plan;
-use crate::run::{self, Payload, Record, Rules, RunStatus};
+use crate::run::{self, Payload, Record, Rules, RunStatus, State};
 use crate::value::{Failure, Json, RunId};
 use crate::wire::{Body, Event, Place, RunHead, RunView, Translator};
 use std::collections::BTreeSet;
@@ -32,16 +32,6 @@ pub fn show_run(project: &Project, name: &str) -> Result<RunView, ServiceError> 
     Reader::open(project, name)?.view()
 }
 
-/// The public events of a run, from its first to the last that is stored.
-pub fn run_events(project: &Project, name: &str) -> Result<Vec<Event>, ServiceError> {
-    let mut reader = Reader::open(project, name)?;
-    let entries = reader.poll()?.into_iter().filter_map(|entry| match entry {
-        LogEntry::Event(event) => Some(*event),
-        LogEntry::Text { .. } => None,
-    });
-    Ok(entries.collect())
-}
-
 /// What a run hands out, or what one of its steps or items does, in its last iteration; with where the
 /// run stands.
 pub fn run_output(
@@ -50,11 +40,10 @@ pub fn run_output(
     step: Option<&str>,
 ) -> Result<(Arc<Json>, RunStatus), ServiceError> {
     let mut reader = Reader::open(project, name)?;
-    let (run, stored) = (reader.row.run.clone(), reader.unread()?);
     let mut found = None;
     let mut names = Vec::new();
-    for stored in &stored {
-        for event in reader.translate(stored)? {
+    while let Some(stored) = reader.unread()? {
+        for event in reader.translate_all(&stored)? {
             let instance = event.place.as_ref().map(|place| place.instance.to_string());
             match (&event.body, step) {
                 (Body::RunEnd { outputs, outputs_blob, .. }, None) => {
@@ -70,12 +59,12 @@ pub fn run_output(
             }
         }
     }
-    let found = found.ok_or_else(|| no_output(&reader, &run, step, names))?;
+    let found = found.ok_or_else(|| no_output(&reader, step, names))?;
     Ok((found, reader.row.status))
 }
 
-fn no_output(reader: &Reader, run: &RunId, step: Option<&str>, names: Vec<String>) -> ServiceError {
-    let status = reader.row.status;
+fn no_output(reader: &Reader, step: Option<&str>, names: Vec<String>) -> ServiceError {
+    let (run, status) = (reader.run(), reader.row.status);
     match step {
         Some(step) if !names.iter().any(|name| name == step) => {
             let plan = reader.plan.steps().iter().map(|s| s.step.id.to_string());
@@ -117,6 +106,9 @@ pub enum LogEntry {
         text: String,
     },
 }
+
+/// Events of a run that are held at once by who reads it, however long it is.
+const AT_ONCE: usize = 1024;
 
 /// Reads a run's journal, once or as it grows.
 pub struct Reader {
@@ -163,10 +155,12 @@ impl Reader {
         Ok(self.journal.is_held(&self.row.run)?)
     }
 
-    /// What was stored since the last time.
-    pub fn poll(&mut self) -> Result<Vec<LogEntry>, ServiceError> {
+    /// The next of what was stored since the last time, so much as is read at once; `None` where
+    /// nothing is left.
+    pub fn poll(&mut self) -> Result<Option<Vec<LogEntry>>, ServiceError> {
+        let Some(unread) = self.unread()? else { return Ok(None) };
         let mut entries = Vec::new();
-        for stored in self.unread()? {
+        for stored in unread {
             let events = self.translate(&stored)?;
             let texts = self.texts(&stored)?;
             let said_first = matches!(stored.event, run::Event::AttemptEnded { .. });
@@ -176,13 +170,13 @@ impl Reader {
                 false => entries.extend(events.chain(texts)),
             }
         }
-        Ok(entries)
+        Ok(Some(entries))
     }
 
-    fn unread(&mut self) -> Result<Vec<StoredEvent>, ServiceError> {
-        let stored = self.journal.events(&self.row.run, self.seq)?;
+    fn unread(&mut self) -> Result<Option<Vec<StoredEvent>>, ServiceError> {
+        let stored = self.journal.some_events(&self.row.run, self.seq, AT_ONCE)?;
         self.seq = stored.last().map_or(self.seq, |last| last.seq);
-        Ok(stored)
+        Ok(Some(stored).filter(|stored| !stored.is_empty()))
     }
 
     fn translate(&mut self, stored: &StoredEvent) -> Result<Vec<Event>, ServiceError> {
@@ -190,22 +184,36 @@ impl Reader {
         Ok(self.translator.translate(stored.seq, stored.at, &event, stored.digest))
     }
 
-    /// Events that are not read yet and are about an instance, as stored, with where that was.
-    pub(super) fn placed(&mut self) -> Result<Vec<(run::Event, Place)>, ServiceError> {
+    fn translate_all(&mut self, stored: &[StoredEvent]) -> Result<Vec<Event>, ServiceError> {
+        let mut events = Vec::new();
+        for stored in stored {
+            events.extend(self.translate(stored)?);
+        }
+        Ok(events)
+    }
+
+    /// The next events that are not read yet, those about an instance, as stored, with where that
+    /// was.
+    pub(super) fn placed(&mut self) -> Result<Option<Vec<(run::Event, Place)>>, ServiceError> {
+        let Some(unread) = self.unread()? else { return Ok(None) };
         let mut placed = Vec::new();
-        for stored in self.unread()? {
+        for stored in unread {
             let StoredEvent { seq, at, event, digest, .. } = &stored;
             let public = self.translator.translate(*seq, *at, event, *digest);
             let place = public.into_iter().find_map(|event| event.place);
             placed.extend(place.map(|place| (stored.event, place)));
         }
-        Ok(placed)
+        Ok(Some(placed))
     }
 
     fn view(&mut self) -> Result<RunView, ServiceError> {
-        let stored = self.unread()?;
-        let folded = Folded::of(&self.plan, self.rules, &stored);
-        Ok(RunView::of(&head(&self.row), &self.plan, &folded.state))
+        let mut state = State::new(&self.plan, self.rules);
+        while let Some(unread) = self.unread()? {
+            for stored in unread {
+                state.apply(&self.plan, stored.at, &stored.event);
+            }
+        }
+        Ok(RunView::of(&head(&self.row), &self.plan, &state))
     }
 
     fn texts(&self, stored: &StoredEvent) -> Result<Vec<LogEntry>, ServiceError> {

@@ -38,7 +38,7 @@ pub use demonstration::{Demonstration, demonstration};
 pub use doctor::{Finding, Level, doctor};
 pub use error::{Kind, ServiceError};
 pub use importing::{Imported, import};
-pub use inspect::{LogEntry, Reader, list_runs, run_events, run_output, show_run};
+pub use inspect::{LogEntry, Reader, list_runs, run_output, show_run};
 pub use matching::{Match, match_phrase};
 pub use pages::{CodePage, all_codes, explain};
 pub use plan_view::{CostRange, Edge, PlanView, PlannedStep, Prompt, plan_view};

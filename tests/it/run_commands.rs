@@ -1,7 +1,7 @@
 //! Looking back at runs, and going on with them, through the real binary.
 
 use crate::scratch::Scratch;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};
 
@@ -50,6 +50,23 @@ fn events_live_and_later_are_the_same_lines() {
     assert_eq!((&ended["status"], ended["error"]["code"].is_string()), (&json!("failed"), true));
     assert_eq!(scratch.kb(&["run", "events", "@last"]).code(0).out, live.out);
     assert!(live.err.contains("kb run retry"), "{}", live.err);
+}
+
+/// More events than are read at once.
+#[test]
+fn a_long_run_is_read_back_whole() {
+    let scratch = project(
+        "  - {id: list, set: {n: '{{range(0, 700) | list}}'}}\n  - {id: each, forEach: '{{list.output.n}}', set: {n: '{{item}}'}}\n",
+    );
+    let live = scratch.kb(&["playbook", "run", "p", "--json"]).code(0);
+    assert!(live.events().len() > 1500, "{}", live.events().len());
+    assert_eq!(scratch.kb(&["run", "events", "@last"]).code(0).out, live.out);
+    let shown = scratch.json(&["run", "show", "@last", "--json"]);
+    let steps = shown["steps"].as_array().unwrap();
+    let done = |step: &&Value| step["step"] == "each" && step["status"] == "succeeded";
+    assert_eq!(steps.iter().filter(done).count(), 701);
+    assert_eq!(scratch.json(&["run", "output", "@last", "each[699]"]), json!({"n": 699}));
+    scratch.kb(&["run", "logs", "@last", "each[699]"]).code(0).says(&["each[699]", "succeeded"]);
 }
 
 #[test]

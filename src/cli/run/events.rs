@@ -24,15 +24,17 @@ pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
     loop {
         // Asked for before reading, so that what is written until the end is read too.
         let live = args.follow && reader.is_live()?;
-        let mut lines = String::new();
-        for entry in reader.poll()? {
-            if let LogEntry::Event(event) = entry {
-                let line = serde_json::to_string(&event).map_err(std::io::Error::other)?;
-                lines.push_str(&line);
-                lines.push('\n');
+        while let Some(entries) = reader.poll()? {
+            let mut lines = String::new();
+            for entry in entries {
+                if let LogEntry::Event(event) = entry {
+                    let line = serde_json::to_string(&event).map_err(std::io::Error::other)?;
+                    lines.push_str(&line);
+                    lines.push('\n');
+                }
             }
+            terminal.out(&lines)?;
         }
-        terminal.out(&lines)?;
         if !live {
             return Ok(Exit::Done);
         }

@@ -30,9 +30,11 @@ pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
     loop {
         // Asked for before reading, so that what is written until the end is read too.
         let live = args.follow && reader.is_live()?;
-        for entry in reader.poll()? {
-            if let Some(text) = entry_text(&entry, args.step.as_deref(), &mut began) {
-                terminal.out(&text)?;
+        while let Some(entries) = reader.poll()? {
+            for entry in entries {
+                if let Some(text) = entry_text(&entry, args.step.as_deref(), &mut began) {
+                    terminal.out(&text)?;
+                }
             }
         }
         if !live {
