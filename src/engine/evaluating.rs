@@ -2,8 +2,8 @@
 
 use super::attempts;
 use super::dispatcher::Dispatcher;
-use super::prepare;
 use super::scope::RunScope;
+use super::{compute, prepare};
 use crate::attempt::Outcome;
 use crate::definition::StepKind;
 use crate::run::{AttemptReport, Effect, Found, Input, InstanceIx, Payload};
@@ -15,17 +15,17 @@ impl Dispatcher {
     pub(super) fn evaluate(&mut self, effect: &Effect) -> bool {
         let input = match effect {
             Effect::Evaluate { instance, iteration } => {
-                let found = prepare::evaluate(&self.scope(Some(*instance)), *instance);
+                let found = compute::evaluate(&self.scope(Some(*instance)), *instance);
                 let found = found.map(|f| self.store_found(f)).map_err(|e| self.masked(*e));
                 Input::Evaluated { instance: *instance, iteration: *iteration, found }
             }
             Effect::Gather { instance, iteration } => {
-                let gathered = prepare::gather(&self.scope(None), *instance);
+                let gathered = compute::gather(&self.scope(None), *instance);
                 let output = gathered.map_err(|e| self.masked(*e));
                 Input::Gathered { instance: *instance, iteration: *iteration, output }
             }
             Effect::Conclude { iteration } => {
-                let outputs = prepare::conclude(&self.scope(None));
+                let outputs = compute::conclude(&self.scope(None));
                 let masked = outputs.map(|o| self.parts.redactor.masked(o));
                 let outputs = masked.map(|o| self.store_payload(o)).map_err(|e| self.masked(*e));
                 Input::Concluded { iteration: *iteration, outputs }
@@ -50,7 +50,7 @@ impl Dispatcher {
         let step = &self.setup.plan.step(self.folded.state.instance(ix).step).step;
         let StepKind::Set(values) = &step.kind else { return None };
         let scope = self.scope(Some(ix));
-        let outcome = match prepare::set(&scope, values) {
+        let outcome = match compute::set(&scope, values) {
             Ok(value) => prepare::fits(step, Outcome::ok(value)),
             Err(failure) => Outcome::failed(OutcomeKind::ToolError, *failure),
         };

@@ -6,6 +6,7 @@
 //! precedes its event. What only computes (conditions, items, outputs) is answered in between.
 
 mod attempts;
+mod compute;
 mod dispatcher;
 mod durability;
 mod evaluating;
@@ -19,6 +20,7 @@ mod performing;
 mod prepare;
 mod scope;
 mod setup;
+mod ticking;
 
 pub use dispatcher::{drive, drive_on};
 pub use fold::Folded;

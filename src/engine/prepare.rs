@@ -3,18 +3,18 @@
 use super::scope::{RunScope, Snapshot};
 use crate::attempt::{Outcome, Request, RunWork, SpecialistWork, Word, Work};
 use crate::definition::{
-    Check, ClaimPolicy, EvidenceMode, ForEach, HttpStep, ParamType, RunCommand, Step, StepKind,
-    TaskText, Verify,
+    Check, ClaimPolicy, EvidenceMode, HttpStep, ParamType, RunCommand, Step, StepKind, TaskText,
+    Verify,
 };
 use crate::diagnostic::Code;
 use crate::evidence::Invocation;
 use crate::executor::GateRequest;
-use crate::expression::{EvalError, Reference, Root, Template, ValueTemplate};
+use crate::expression::{EvalError, Reference, Root, Template};
 use crate::journal::JournalError;
 use crate::plan::{Plan, PlanStep};
-use crate::run::{Feedback, Found, InstanceIx, Items, Payload, Record, StepStatus};
-use crate::value::{Failure, Json, JsonMap, OutcomeKind, json_text, limits};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::run::{Feedback, InstanceIx, Record};
+use crate::value::{Failure, Json, JsonMap, OutcomeKind, json_text};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,137 +27,9 @@ pub(super) struct Brought {
     pub(super) task_files: Arc<JsonMap>,
 }
 
-/// The condition's truth, and the `forEach` list where it holds.
-pub(super) fn evaluate(scope: &RunScope<'_>, ix: InstanceIx) -> Result<Found, EvalError> {
-    let step = &scope.plan.step(scope.state.instance(ix).step).step;
-    let holds = match &step.condition {
-        Some(condition) => condition.truth(scope)?,
-        None => true,
-    };
-    match &step.for_each {
-        Some(for_each) if holds => items(scope, ix, for_each),
-        _ => Ok(Found::Condition(holds)),
-    }
-}
-
-fn items(scope: &RunScope<'_>, ix: InstanceIx, for_each: &ForEach) -> Result<Found, EvalError> {
-    let list = for_each.items.evaluate(scope)?;
-    let Json::Array(values) = &list else {
-        let kind = crate::value::kind_of(&list);
-        let message = format!("`forEach` needs a list and got a value of kind `{kind}`");
-        return Err(Box::new(Failure::new(Code::NOT_A_LIST.as_str(), message)
-            .help("name an output that is a list, or use `parse: lines` or `parse: json` on the step that makes it")));
-    };
-    if values.len() > limits::FOR_EACH_ITEMS {
-        let message = format!(
-            "`forEach` got {} items; at most {} are allowed",
-            values.len(),
-            limits::FOR_EACH_ITEMS
-        );
-        return Err(Box::new(Failure::new(Code::NOT_A_LIST.as_str(), message)));
-    }
-    let (keys, keyed) = match &for_each.key {
-        Some(template) => (keys(scope, ix, template, values)?, true),
-        None => ((0..values.len()).map(|i| i.to_string()).collect(), false),
-    };
-    Ok(Found::Items { keys, items: Payload::inline(list), keyed })
-}
-
-fn keys(
-    scope: &RunScope<'_>,
-    ix: InstanceIx,
-    key: &Template,
-    values: &[Json],
-) -> Result<Vec<String>, EvalError> {
-    let mut keys = Vec::with_capacity(values.len());
-    let mut seen = BTreeSet::new();
-    for (index, value) in values.iter().enumerate() {
-        let item = Some((Arc::new(value.clone()), index as u32));
-        let scope = RunScope { instance: Some(ix), item, depth: Default::default(), ..*scope };
-        let text = key.render(&scope)?;
-        if !seen.insert(text.clone()) {
-            let message = format!("`forEach` has two items with the key `{text}`");
-            return Err(Box::new(Failure::new(Code::NOT_A_LIST.as_str(), message).help(
-                "make `key` something that tells the items apart, or leave it out to use the index",
-            )));
-        }
-        keys.push(text);
-    }
-    Ok(keys)
-}
-
-/// The output of a `forEach` step: its items' outputs in order, or a map by key; failed ones null.
-/// Its text is made of theirs: the values of all items at once would be most of a run's memory.
-pub(super) fn gather(scope: &RunScope<'_>, ix: InstanceIx) -> Result<Payload, EvalError> {
-    let Some(items) = scope.state.instance(ix).items() else { return Ok(Json::Null.into()) };
-    let mut text = String::from(if items.keyed { "{" } else { "[" });
-    for (key, ix) in keyed(scope, items) {
-        if text.len() > 1 {
-            text.push(',');
-        }
-        if let Some(key) = key {
-            text.push_str(&format!("{}:", Json::from(key)));
-        }
-        let instance = scope.state.instance(ix);
-        match &instance.output {
-            Some(output) if instance.status == StepStatus::Succeeded => {
-                scope.payloads.write(output, &mut text).map_err(unreadable)?;
-            }
-            _ => text.push_str("null"),
-        }
-    }
-    text.push(if items.keyed { '}' } else { ']' });
-    scope.payloads.store_text(text).map_err(unreadable)
-}
-
-/// Items in order, with their keys where the output is a map. Keys that were masked may be alike:
-/// then the last item has the place of the first.
-fn keyed(scope: &RunScope<'_>, items: &Items) -> Vec<(Option<String>, InstanceIx)> {
-    let mut places = BTreeMap::new();
-    let mut found: Vec<(Option<String>, InstanceIx)> = Vec::new();
-    for ix in items.all() {
-        let item = scope.state.instance(ix).item.as_ref();
-        let Some(key) = item.filter(|_| items.keyed).map(|item| item.key().into_owned()) else {
-            found.push((None, ix));
-            continue;
-        };
-        let place = *places.entry(key.clone()).or_insert(found.len());
-        match found.get_mut(place) {
-            Some((_, last)) => *last = ix,
-            None => found.push((Some(key), ix)),
-        }
-    }
-    found
-}
-
 /// A value that the journal holds and does not give back.
 pub(super) fn unreadable(error: JournalError) -> EvalError {
     Box::new(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), error.to_string()))
-}
-
-/// The run's outputs. After a failure, those that can still be had.
-pub(super) fn conclude(scope: &RunScope<'_>) -> Result<Json, EvalError> {
-    let state = scope.state;
-    let lenient = state.has_failed() || state.is_cancelled() || state.has_expired();
-    let mut outputs = JsonMap::new();
-    for (name, template) in &scope.plan.playbook().outputs {
-        match template.evaluate(scope) {
-            Ok(value) => drop(outputs.insert(name.to_string(), value)),
-            Err(_) if lenient => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(Json::Object(outputs))
-}
-
-/// The values of a `set` step.
-pub(super) fn set(
-    scope: &RunScope<'_>,
-    values: &[(Box<str>, ValueTemplate)],
-) -> Result<Json, EvalError> {
-    let pairs =
-        values.iter().map(|(name, template)| Ok((name.to_string(), template.evaluate(scope)?)));
-    pairs.collect::<Result<JsonMap, EvalError>>().map(Json::Object)
 }
 
 /// The secrets that an attempt or a gate of the step reads, by name or reference.

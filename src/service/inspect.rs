@@ -77,7 +77,8 @@ fn no_output(reader: &Reader, step: Option<&str>, names: Vec<String>) -> Service
         }
         Some(step) => {
             let message = format!("step `{step}` of run `{run}` handed out nothing");
-            ServiceError::refused(Failure::new(Code::NOT_RESUMABLE.as_str(), message))
+            let failure = Failure::new(Code::NOT_RESUMABLE.as_str(), message);
+            ServiceError::refused(failure.help(format!("`kb run logs {run} {step}` says why")))
         }
         None => {
             let message = format!("run `{run}` is {status} and has handed out nothing");

@@ -187,7 +187,7 @@ fn parameters_are_checked_before_anything_runs() {
     );
     run(&["--param", "who=a", "--param", "tims=2"]).code(2).says(&["did you mean `times`?"]);
     run(&["--param", "who=a", "--param", "times=two"]).code(2).says(&["a whole number"]);
-    run(&["--param", "who=a", "--param", "times=9"]).code(2).says(&["at most 3"]);
+    run(&["--param", "who=a", "--param", "times=9"]).code(2).says(&["`times` is 9", "at most 3"]);
     run(&["--param", "who=a", "--params", "none.yml"])
         .code(4)
         .says(&["there is no file `none.yml`"]);

@@ -80,13 +80,15 @@ fn a_failed_run_says_why_and_the_one_command_that_goes_on() {
         assert!(said.out.contains(text), "`{text}` is missing in:\n{}", said.out);
     }
     scratch.kb(&["run", "resume", &run]).code(2).says(&["kb run retry"]);
-    scratch.kb(&["run", "retry", &run]).code(1);
+    scratch.kb(&["run", "output", &run, "b"]).code(2).says(&[&format!("kb run logs {run} b")]);
+    scratch.kb(&["run", "retry", &run]).code(1).says(&["goes back with 2 instances: "]);
     scratch.write("mended", "");
     scratch.kb(&["run", "retry", &run]).code(0).says(&["p succeeded"]);
     let show = scratch.json(&["run", "show", &run, "--json"]);
     assert_eq!((&show["status"], &show["steps"][0]["iteration"]), (&json!("succeeded"), &json!(3)));
     scratch.kb(&["run", "retry", &run]).code(2).says(&["--from STEP"]);
-    scratch.kb(&["run", "retry", &run, "--from", "b"]).code(0);
+    let again = scratch.kb(&["run", "retry", &run, "--from", "b"]).code(0);
+    again.says(&["goes back with 1 instance: "]);
     scratch.kb(&["run", "retry", &run, "--from", "bb"]).code(4).says(&["there is no step `bb`"]);
 }
 

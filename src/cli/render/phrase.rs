@@ -41,7 +41,7 @@ fn phrase(event: &Event) -> Option<String> {
         }
         Body::StepExpanded { count, .. } => format!("expanded into {count} items"),
         Body::StepReset { closure, reason, .. } => {
-            format!("goes back with {} instances: {}", closure.len(), plain(reason))
+            format!("goes back with {}: {}", counted(closure.len(), "instance"), plain(reason))
         }
         Body::StepWaiting { reason, until } => match until {
             Some(until) => format!("{} for {} until {until}", word("waiting"), plain(reason)),

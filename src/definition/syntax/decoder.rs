@@ -255,7 +255,7 @@ impl Decoder {
     }
 }
 
-/// A key in backticks; descriptions such as `a step` stay as they are.
+/// A key in backticks, where it has none; descriptions such as `a step` stay as they are.
 fn name(key: &str) -> String {
-    if key.contains(' ') { key.to_owned() } else { format!("`{key}`") }
+    if key.contains([' ', '`']) { key.to_owned() } else { format!("`{key}`") }
 }

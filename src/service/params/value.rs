@@ -150,7 +150,8 @@ fn check_bounds(param: &Param, value: &Json) -> Result<(), Diagnostic> {
         (_, Some(max)) if size > max => format!("at most {max}{unit}"),
         _ => return Ok(()),
     };
-    let message = format!("`{}` has {size}{unit}", param.name);
+    let verb = if value.is_number() { "is" } else { "has" };
+    let message = format!("`{}` {verb} {size}{unit}", param.name);
     Err(unfit(message).help(bound))
 }
 
