@@ -2,7 +2,7 @@
 
 use crate::clock;
 use crate::process::{End, Exited, Spawn};
-use crate::redaction::Redactor;
+use crate::redaction::{MASK, Redactor};
 use crate::tool::{PathError, ProcessTrace, Toolbox, Workspace};
 use crate::value::{Json, limits};
 use crate::verify::{Ask, Ended, Observations, Ran, Seen, SeenFile, Unseen};
@@ -17,9 +17,6 @@ use tokio_util::sync::CancellationToken;
 const SEARCHED_BYTES: u64 = 64 << 20;
 /// How many files are looked at side by side.
 const AT_ONCE: usize = 4;
-
-/// How a masked value begins.
-const MASK: &str = "«secret:";
 
 /// The eyes of one gate.
 pub(super) struct Observer<'a> {

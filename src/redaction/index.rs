@@ -1,66 +1,152 @@
-use std::ops::Range;
+use super::escapes::{Escape, Meaning, Unread, read_each};
+use std::collections::BTreeSet;
+use std::ops::{ControlFlow, Range};
 
 /// Spellings from this many bytes on are found although they are folded over lines.
 const FOLDED: usize = 12;
-/// The deepest indentation of a folded line.
-const INDENT: usize = 64;
 /// Bits of the filter: a few thousand spellings light one in a hundred.
 const FILTER_BITS: u32 = 18;
 const FILTER_WORDS: usize = 1 << (FILTER_BITS - 6);
 
-/// Finds spellings in a text: a filter over the first four bytes, which says no to nearly every
-/// place at the price of one look, then the few spellings that begin so.
+/// Finds spellings in a text, with or without escapes: a filter over the first four bytes, which
+/// says no to nearly every place at the price of one look, then the few spellings that begin so.
 pub(super) struct Index {
     /// Sorted, so that those with a common beginning are neighbours.
     spellings: Vec<Box<str>>,
     by_first: Box<[Range<usize>; 256]>,
+    /// At which of the first four places a byte stands, one bit each.
+    among: Box<[u8; 256]>,
+    /// The first two bytes.
+    pairs: Box<[u64; 1 << 10]>,
     filter: Box<[u64; FILTER_WORDS]>,
-    longest: usize,
+    escapes: Vec<&'static Escape>,
+    /// Which escapes begin with a byte, one bit each.
+    opens: Box<[u32; 256]>,
 }
 
 /// What begins at one place of a text.
 #[derive(Debug, Clone, Copy, Default)]
-struct Begun<'i> {
+pub(super) struct Begun<'i> {
     /// The end of what reaches furthest, and which that is.
-    whole: Option<(usize, &'i str)>,
+    pub(super) whole: Option<(usize, &'i str)>,
     /// Whether the text ends before some spelling does.
-    open: bool,
+    pub(super) open: bool,
+}
+
+/// How far a search has come: the spellings that are like the text up to there, how much of them
+/// that is, and whether the text was folded on the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Descent {
+    at: usize,
+    done: usize,
+    from: usize,
+    to: usize,
+    folded: bool,
+}
+
+/// The first four bytes of what a text may stand for.
+#[derive(Debug, Clone, Copy, Default)]
+struct Start {
+    bytes: [u8; 4],
+    count: usize,
 }
 
 impl Index {
     /// Of these spellings, sorted, each of at least four bytes.
-    pub(super) fn of<'a>(spellings: impl Iterator<Item = &'a str>) -> Index {
+    pub(super) fn of<'a>(
+        spellings: impl Iterator<Item = &'a str>,
+        escapes: impl Iterator<Item = &'static Escape>,
+    ) -> Index {
         let spellings: Vec<Box<str>> = spellings.map(Into::into).collect();
         let mut by_first = Box::new([const { 0..0 }; 256]);
         for (at, spelling) in spellings.iter().enumerate() {
             let range = &mut by_first[usize::from(spelling.as_bytes()[0])];
             *range = if range.end == 0 { at..at + 1 } else { range.start..at + 1 };
         }
-        let mut filter = Box::new([0; FILTER_WORDS]);
+        let (mut pairs, mut filter) = (Box::new([0; 1 << 10]), Box::new([0; FILTER_WORDS]));
+        let mut among = Box::new([0; 256]);
         for start in spellings.iter().filter_map(|spelling| spelling.as_bytes().first_chunk()) {
-            let bit = bit_of(*start);
+            for (place, byte) in start.iter().enumerate() {
+                among[usize::from(*byte)] |= 1 << place;
+            }
+            let (bit, pair) = (bit_of(*start), pair_of(*start));
             filter[bit / 64] |= 1 << (bit % 64);
+            pairs[pair / 64] |= 1 << (pair % 64);
         }
-        let longest = spellings.iter().map(|spelling| spelling.len()).max().unwrap_or(0);
-        Index { spellings, by_first, filter, longest }
+        let escapes: Vec<_> = escapes.collect();
+        let mut opens = Box::new([0; 256]);
+        for (row, escape) in escapes.iter().enumerate() {
+            escape.opens.iter().for_each(|byte| opens[usize::from(*byte)] |= 1 << row);
+        }
+        Index { spellings, by_first, among, pairs, filter, escapes, opens }
     }
 
-    /// Calls back with each place at which spellings begin, from the first on: its start, its end
-    /// and the spelling that reaches furthest.
-    pub(super) fn each<'i>(&'i self, text: &[u8], mut take: impl FnMut(usize, usize, &'i str)) {
-        // Places before this one have a line break in their first four bytes.
-        let mut folded_before = (1..text.len().min(3)).rfind(|at| may_fold(text[*at])).unwrap_or(0);
-        for (at, start) in text.array_windows::<4>().enumerate() {
-            if may_fold(start[3]) {
-                folded_before = at + 3;
-            }
-            let folded = at < folded_before;
-            if (self.may_begin(*start) || (folded && self.may_begin_folded(&text[at..])))
-                && let Some((end, spelling)) = self.begun(text, at).whole
-            {
-                take(at, end, spelling);
-            }
+    /// Calls back with each place at which spellings begin, from the first on, until it has enough.
+    /// A text that `ends` goes on no more, so that nothing is left open.
+    pub(super) fn each<'i>(
+        &'i self,
+        text: &[u8],
+        ends: bool,
+        mut take: impl FnMut(usize, Begun<'i>) -> ControlFlow<()>,
+    ) {
+        // One bit for this place and each of the next three: something may begin with an escape.
+        let mut escaped = 0;
+        for at in (0..text.len().min(3)).filter(|at| self.opens(text[*at])) {
+            escaped |= self.begins_around(text, at, ends);
         }
+        for (at, start) in text.array_windows::<4>().enumerate() {
+            if self.opens(start[3]) {
+                escaped |= self.begins_around(text, at + 3, ends);
+            }
+            if (self.may_begin(*start) || escaped & 1 == 1)
+                && take(at, self.begun(text, at)).is_break()
+            {
+                return;
+            }
+            escaped >>= 1;
+        }
+        if !ends {
+            let rest = text.len().saturating_sub(3)..text.len();
+            let _ = rest.into_iter().try_for_each(|at| take(at, self.begun(text, at)));
+        }
+    }
+
+    /// The places, from the third before an escape to its own, at which spellings may begin if it is
+    /// read; one bit each.
+    #[inline(never)]
+    fn begins_around(&self, text: &[u8], escape: usize, ends: bool) -> u8 {
+        let first = escape.saturating_sub(3);
+        let mut begins = 0;
+        self.read(&text[escape..], |reading| match reading {
+            Some((length, means)) => {
+                let among =
+                    means.bytes().first().map_or(0b1110, |byte| self.among[usize::from(*byte)]);
+                for at in (first..=escape).filter(|at| among >> (escape - at) & 1 == 1) {
+                    let start = Start::default().and(&text[at..escape]).and(means.bytes());
+                    if self.may_go_on(text, escape + length, start, ends) {
+                        begins |= 1 << (at - first);
+                    }
+                }
+            }
+            None if ends => {}
+            None => begins = 0b1111,
+        });
+        begins
+    }
+
+    fn opens(&self, byte: u8) -> bool {
+        self.opens[usize::from(byte)] != 0
+    }
+
+    /// All that a text may begin with: how long that is and what it stands for, or nothing where the
+    /// text ends too early to tell.
+    fn read(&self, text: &[u8], mut take: impl FnMut(Option<(usize, Meaning)>)) {
+        let rows = self.opens[usize::from(text[0])];
+        read_each(text, &self.escapes, rows, |reading| match reading {
+            Ok(reading) => take(Some(reading)),
+            Err(Unread::Open) => take(None),
+            Err(Unread::Other) => {}
+        });
     }
 
     fn may_begin(&self, start: [u8; 4]) -> bool {
@@ -68,158 +154,131 @@ impl Index {
         self.filter[bit / 64] >> (bit % 64) & 1 == 1
     }
 
-    fn may_begin_folded(&self, text: &[u8]) -> bool {
-        let (first, count) = unfolded(text);
-        count == 4 && self.may_begin(first)
+    /// Whether spellings may begin so and go on with what the text stands for from a place on.
+    fn may_go_on(&self, text: &[u8], at: usize, start: Start, ends: bool) -> bool {
+        match start.count {
+            0 => {}
+            1 if self.by_first[usize::from(start.bytes[0])].is_empty() => return false,
+            1 => {}
+            4 => return self.may_begin(start.bytes),
+            _ => {
+                let pair = pair_of(start.bytes);
+                if self.pairs[pair / 64] >> (pair % 64) & 1 == 0 {
+                    return false;
+                }
+            }
+        }
+        let Some(byte) = text.get(at) else { return !ends };
+        let mut may = self.may_go_on(text, at + 1, start.and(&[*byte]), ends);
+        if !may && self.opens(*byte) {
+            self.read(&text[at..], |reading| {
+                may |= match reading {
+                    Some((length, means)) => {
+                        self.may_go_on(text, at + length, start.and(means.bytes()), ends)
+                    }
+                    None => !ends,
+                };
+            });
+        }
+        may
     }
 
     /// What begins at that place: all spellings at once, byte by byte.
     fn begun(&self, text: &[u8], at: usize) -> Begun<'_> {
         let mut begun = Begun::default();
-        let like = self.by_first[usize::from(text[at])].clone();
-        self.descend(text, at + 1, Descent { like, done: 1, folded: false }, &mut begun);
+        let to = self.spellings.len();
+        let mut next = Some(Descent { at, done: 0, from: 0, to, folded: false });
+        // Those that come from reading an escape, in the order of the text: each is looked at once,
+        // however many ways lead to it.
+        let mut read = BTreeSet::new();
+        while let Some(descent) = next {
+            self.descend(text, descent, &mut begun, &mut read);
+            next = read.pop_first();
+        }
         begun
     }
 
-    fn descend<'i>(&'i self, text: &[u8], at: usize, from: Descent, begun: &mut Begun<'i>) {
-        let Descent { mut like, mut done, folded } = from;
-        let mut at = at;
-        loop {
-            let all = &self.spellings[like.clone()];
-            let Some(first) = all.first() else { return };
+    fn descend<'i>(
+        &'i self,
+        text: &[u8],
+        mut descent: Descent,
+        begun: &mut Begun<'i>,
+        read: &mut BTreeSet<Descent>,
+    ) {
+        while let Some(first) = self.spellings[descent.from..descent.to].first() {
+            let Descent { at, done, folded, .. } = descent;
             // The shortest of those with a common beginning stands first.
             if first.len() == done {
                 let reaches = begun.whole.is_none_or(|(end, _)| end < at);
                 if reaches && (!folded || done >= FOLDED) {
                     begun.whole = Some((at, first));
                 }
-                like.start += 1;
+                descent.from += 1;
                 continue;
             }
             let Some(byte) = text.get(at) else {
-                begun.open |= !folded || all.iter().any(|spelling| spelling.len() >= FOLDED);
+                begun.open |= self.believes(descent);
                 return;
             };
-            if may_fold(*byte) {
-                self.go_on_after(text, at, Descent { like: like.clone(), done, folded }, begun);
+            if self.opens(*byte) {
+                self.read(&text[at..], |reading| match reading {
+                    Some((_, means)) if means.folded && done == 0 => {}
+                    Some((length, means)) => {
+                        let next = self.going_on(descent, means.bytes());
+                        let folded = folded || means.folded;
+                        if next.from < next.to {
+                            read.insert(Descent { at: at + length, folded, ..next });
+                        }
+                    }
+                    None => begun.open |= self.believes(descent),
+                });
             }
-            like = self.going_on(like, done, *byte);
-            (at, done) = (at + 1, done + 1);
+            descent = self.going_on(descent, &[*byte]);
+            descent.at += 1;
         }
     }
 
-    /// Goes on behind a line break that is not the spelling's own, or is written otherwise there.
-    fn go_on_after<'i>(&'i self, text: &[u8], at: usize, from: Descent, begun: &mut Begun<'i>) {
-        let long = |like: &Range<usize>| {
-            self.spellings[like.clone()].iter().any(|spelling| spelling.len() >= FOLDED)
-        };
-        let after = match fold(&text[at..]) {
-            Fold::Of(length) => at + length,
-            Fold::Open => {
-                begun.open |= long(&from.like);
-                return;
-            }
-            Fold::None => return,
-        };
-        // Only one fold at a place.
-        if text
-            .get(after)
-            .is_some_and(|byte| may_fold(*byte) && matches!(fold(&text[after..]), Fold::Of(_)))
-        {
-            return;
-        }
-        let own = self.going_on(from.like.clone(), from.done, b'\n');
-        if !own.is_empty() {
-            let own = Descent { like: own, done: from.done + 1, folded: true };
-            self.descend(text, after, own, begun);
-        }
-        self.descend(text, after, Descent { folded: true, ..from }, begun);
+    /// Whether what goes on may be found.
+    fn believes(&self, descent: Descent) -> bool {
+        let mut like = self.spellings[descent.from..descent.to].iter();
+        !descent.folded || like.any(|spelling| spelling.len() >= FOLDED)
     }
 
-    /// Those of a range with a common beginning whose next byte is this one.
-    fn going_on(&self, like: Range<usize>, done: usize, byte: u8) -> Range<usize> {
-        let all = &self.spellings[like.clone()];
-        let next = |spelling: &str| spelling.as_bytes().get(done).copied();
-        let from = all.partition_point(|spelling| next(spelling) < Some(byte));
-        let count = all[from..].partition_point(|spelling| next(spelling) == Some(byte));
-        like.start + from..like.start + from + count
-    }
-
-    /// The first place from which on the text may be the beginning of a spelling.
-    pub(super) fn open_from(&self, text: &[u8]) -> usize {
-        let first = text.len().saturating_sub(2 * self.longest + INDENT);
-        let open = (first..text.len()).find(|at| self.is_open(text, *at));
-        open.unwrap_or(text.len())
-    }
-
-    fn is_open(&self, text: &[u8], at: usize) -> bool {
-        let rest = &text[at..];
-        // Whatever begins in the middle of a character is no spelling.
-        if rest[0] & 0xC0 == 0x80 {
-            return false;
+    /// Those of a descent that go on with these bytes.
+    fn going_on(&self, mut descent: Descent, bytes: &[u8]) -> Descent {
+        for byte in bytes {
+            let Descent { done, from, to, .. } = descent;
+            let like = match done {
+                0 => self.by_first[usize::from(*byte)].clone(),
+                _ => {
+                    let all = &self.spellings[from..to];
+                    let next = |spelling: &str| spelling.as_bytes().get(done).copied();
+                    let first = all.partition_point(|spelling| next(spelling) < Some(*byte));
+                    let rest = &all[first..];
+                    let count = rest.partition_point(|spelling| next(spelling) == Some(*byte));
+                    from + first..from + first + count
+                }
+            };
+            (descent.from, descent.to, descent.done) = (like.start, like.end, done + 1);
         }
-        let worth = rest.first_chunk().is_none_or(|start| self.may_begin(*start)) || {
-            let (first, count) = unfolded(rest);
-            count < 4 || self.may_begin(first)
-        };
-        worth && self.begun(text, at).open
+        descent
     }
 }
 
-/// How far a search has come: the spellings that are like the text up to here, how much of them
-/// that is, and whether the text was folded on the way.
-struct Descent {
-    like: Range<usize>,
-    done: usize,
-    folded: bool,
+impl Start {
+    fn and(mut self, bytes: &[u8]) -> Start {
+        for (place, byte) in self.bytes[self.count..].iter_mut().zip(bytes) {
+            *place = *byte;
+            self.count += 1;
+        }
+        self
+    }
+}
+
+fn pair_of(start: [u8; 4]) -> usize {
+    usize::from(u16::from_le_bytes([start[0], start[1]]))
 }
 
 fn bit_of(start: [u8; 4]) -> usize {
     (u32::from_le_bytes(start).wrapping_mul(0x9E37_79B1) >> (32 - FILTER_BITS)) as usize
-}
-
-enum Fold {
-    Of(usize),
-    /// The text may end in the middle of one.
-    Open,
-    None,
-}
-
-fn may_fold(byte: u8) -> bool {
-    matches!(byte, b'\n' | b'\r' | b'\\')
-}
-
-/// A line break and the indentation after it, as it is or as JSON writes it.
-fn fold(text: &[u8]) -> Fold {
-    const BREAKS: [&[u8]; 5] = [b"\r\n", b"\n", b"\r", b"\\r\\n", b"\\n"];
-    let Some(line_break) = BREAKS.iter().find(|line_break| text.starts_with(line_break)) else {
-        let open = text == b"\\" || text == b"\\r" || text == b"\\r\\";
-        return if open { Fold::Open } else { Fold::None };
-    };
-    let indent = text[line_break.len()..].iter().take_while(|byte| matches!(byte, b' ' | b'\t'));
-    match indent.count() {
-        indent if indent > INDENT => Fold::None,
-        indent => Fold::Of(line_break.len() + indent),
-    }
-}
-
-/// The first four bytes of a text without line breaks among them, and how many there are.
-fn unfolded(text: &[u8]) -> ([u8; 4], usize) {
-    let (mut first, mut count, mut at) = ([0; 4], 0, 0);
-    while count < 4 && at < text.len() {
-        if count > 0
-            && may_fold(text[at])
-            && let Fold::Of(length) = fold(&text[at..])
-        {
-            at += length;
-            if at == text.len() {
-                break;
-            }
-        } else if count > 0 && matches!(fold(&text[at..]), Fold::Open) {
-            break;
-        }
-        first[count] = text[at];
-        (count, at) = (count + 1, at + 1);
-    }
-    (first, count)
 }

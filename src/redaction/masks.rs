@@ -1,8 +1,13 @@
+use super::escapes::ESCAPES;
 use super::index::Index;
 use super::spellings::spellings;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use std::sync::OnceLock;
+
+/// How a mask begins, in the place of a value.
+pub const MASK: &str = "«secret:";
 
 /// Spellings of secrets and what finds them.
 #[derive(Default)]
@@ -54,7 +59,7 @@ impl Masks {
     }
 
     fn index(&self) -> &Index {
-        self.index.get_or_init(|| Index::of(self.names.keys().map(String::as_str)))
+        self.index.get_or_init(|| Index::of(self.names.keys().map(String::as_str), ESCAPES.iter()))
     }
 
     /// The secret that has this text as a spelling.
@@ -63,15 +68,31 @@ impl Masks {
     }
 
     pub(super) fn replacement(name: &str) -> String {
-        format!("«secret:{name}»")
+        format!("{MASK}{name}»")
     }
 
-    /// Everything that is to be masked, in order. Spellings that overlap are one: where the end of
-    /// one is the beginning of another, masking the first alone would leave a part of the second.
+    /// Everything that is to be masked, in order.
     pub(super) fn found_in(&self, text: &str) -> Vec<Found<'_>> {
+        self.search(text, true).0
+    }
+
+    /// The same for a text that may go on: up to where a spelling may have begun that it does not
+    /// hold whole, and where that is; the text's length where none has.
+    pub(super) fn found_before_open(&self, text: &str) -> (Vec<Found<'_>>, usize) {
+        self.search(text, false)
+    }
+
+    /// Spellings that overlap are one: where the end of one is the beginning of another, masking the
+    /// first alone would leave a part of the second.
+    fn search(&self, text: &str, ends: bool) -> (Vec<Found<'_>>, usize) {
         let mut found: Vec<Found<'_>> = Vec::new();
-        let mut longest = 0;
-        self.index().each(text.as_bytes(), |start, end, spelling| {
+        let (mut open, mut longest) = (text.len(), 0);
+        self.index().each(text.as_bytes(), ends, |start, begun| {
+            if begun.open && !ends {
+                open = start;
+                return ControlFlow::Break(());
+            }
+            let Some((end, spelling)) = begun.whole else { return ControlFlow::Continue(()) };
             let name = || self.name_of(spelling).unwrap_or_default();
             match found.last_mut().filter(|last| start < last.end) {
                 Some(last) => {
@@ -86,39 +107,34 @@ impl Masks {
                     found.push(Found { start, end, name: name() });
                 }
             }
+            ControlFlow::Continue(())
         });
-        found
+        // What begins before that place and ends behind it may become longer.
+        if let Some(crossing) = found.pop_if(|last| last.end > open) {
+            open = crossing.start;
+        }
+        (found, open)
     }
 
     pub(super) fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let found = self.found_in(text);
-        match found.is_empty() {
-            true => Cow::Borrowed(text),
-            false => Cow::Owned(masked(text, &found)),
-        }
+        masked(text, &self.found_in(text))
     }
 
     /// The same for a text that was cut off, perhaps in the middle of a spelling.
     pub(super) fn mask_cut<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let open = self.open_from(text);
+        let (found, open) = self.found_before_open(text);
         match text.len() - open {
             0..4 => self.mask(text),
-            _ => Cow::Owned(self.mask(&text[..open]).into_owned() + "«secret:…»"),
+            _ => Cow::Owned(masked(&text[..open], &found).into_owned() + MASK + "…»"),
         }
-    }
-
-    /// Where a spelling may have begun that the text does not hold whole; the text's length where
-    /// none has. Nothing that is found crosses that place.
-    pub(super) fn open_from(&self, text: &str) -> usize {
-        let open = self.index().open_from(text.as_bytes());
-        let found = self.found_in(text);
-        let crossing = found.iter().find(|found| found.start < open && open < found.end);
-        crossing.map_or(open, |found| found.start)
     }
 }
 
 /// The text with a mask in the place of everything found.
-pub(super) fn masked(text: &str, found: &[Found<'_>]) -> String {
+pub(super) fn masked<'a>(text: &'a str, found: &[Found<'_>]) -> Cow<'a, str> {
+    if found.is_empty() {
+        return Cow::Borrowed(text);
+    }
     let mut masked = String::with_capacity(text.len());
     let mut from = 0;
     for found in found {
@@ -126,5 +142,5 @@ pub(super) fn masked(text: &str, found: &[Found<'_>]) -> String {
         masked.push_str(&Masks::replacement(found.name));
         from = found.end;
     }
-    masked + &text[from..]
+    Cow::Owned(masked + &text[from..])
 }

@@ -4,6 +4,9 @@
 //! which programs pass them on, by `«secret:NAME»`. Everything that is stored or shown goes through
 //! it; nothing here can bring a value back.
 
+#[cfg(test)]
+mod cases;
+mod escapes;
 mod guard;
 mod index;
 mod masks;
@@ -12,5 +15,6 @@ mod spellings;
 mod stream;
 
 pub use guard::{mask_for_process, stand_guard};
+pub use masks::MASK;
 pub use redactor::{Redactor, SHORTEST};
 pub use stream::StreamMasker;

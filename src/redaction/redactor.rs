@@ -13,7 +13,7 @@ pub const SHORTEST: usize = 4;
 /// Words that stand in every JSON, as values that are no texts.
 const WORDS: [&str; 3] = ["true", "false", "null"];
 
-/// Masks the values of secrets; shared by all who store or show something.
+/// Masks the values of secrets; shared by all who store or show something. A new one knows none.
 #[derive(Default)]
 pub struct Redactor {
     masks: RwLock<Arc<Masks>>,
@@ -22,11 +22,6 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// One that knows no secret yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Whether a value can be masked: it is neither too short nor a word of JSON.
     pub fn can_mask(value: &str) -> bool {
         let value = value.trim();
@@ -143,7 +138,7 @@ fn mask_lines(masks: &Masks, lines: &[&str]) -> Vec<String> {
             end: found.end.min(end) - start,
             name: found.name,
         });
-        masked(line, &here.collect::<Vec<_>>())
+        masked(line, &here.collect::<Vec<_>>()).into_owned()
     };
     lines.iter().map(line).collect()
 }

@@ -22,9 +22,8 @@ impl StreamMasker {
         };
         self.held.push_str(piece);
         // A spelling that begins where another may still go on is not the last word: wait.
-        let open = masks.open_from(&self.held);
-        let shown = &self.held[..open];
-        let shown = masked(shown, &masks.found_in(shown));
+        let (found, open) = masks.found_before_open(&self.held);
+        let shown = masked(&self.held[..open], &found).into_owned();
         self.held.drain(..open);
         shown
     }
@@ -33,10 +32,5 @@ impl StreamMasker {
     pub fn flush(&mut self) -> String {
         let held = std::mem::take(&mut self.held);
         self.redactor.mask_text(&held).into_owned()
-    }
-
-    /// The end of the text: what was held back, masked.
-    pub fn finish(mut self) -> String {
-        self.flush()
     }
 }

@@ -8,6 +8,7 @@ use crate::attempt::Progress;
 use crate::clock;
 use crate::diagnostic::Code;
 use crate::evidence::{Invocation, InvocationStatus, Purpose};
+use crate::redaction::MASK;
 use crate::run::{Payload, Record};
 use crate::tool::{Call, CallResult, Caller};
 use crate::value::{Digest, Failure, json_text};
@@ -90,9 +91,6 @@ impl Attempt<'_> {
         self.record(Record::ToolResult { turn, invocation, result }).await
     }
 }
-
-/// How a masked value begins.
-const MASK: &str = "«secret:";
 
 fn outcome_unknown() -> Failure {
     let message = "outcome unknown: the runtime stopped while this call was under way, so it may \

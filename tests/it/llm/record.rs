@@ -138,7 +138,7 @@ fn the_file_is_written_whole() {
 
 #[tokio::test]
 async fn what_a_model_repeats_of_a_secret_is_masked() {
-    let redactor = Arc::new(Redactor::new());
+    let redactor = Arc::new(Redactor::default());
     let mut submitted = reply(2, "", &[]);
     submitted.submitted = Some(json!({"summary": "used hunter2-token"}));
     let refused = ModelError::Refused { message: "no: hunter2-token".into(), status: Some(401) };

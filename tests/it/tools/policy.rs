@@ -206,7 +206,7 @@ fn every_tool_has_the_names_of_the_language() {
 
 #[tokio::test]
 async fn secrets_are_masked_in_everything_that_is_recorded() {
-    let redactor = std::sync::Arc::new(kb::redaction::Redactor::new());
+    let redactor = std::sync::Arc::new(kb::redaction::Redactor::default());
     redactor.add("TOKEN", "hunter2-hunter2");
     let dir = tempfile::tempdir().unwrap();
     let tools = kb::tool::Toolbox::new(kb::tool::ToolboxParts {
