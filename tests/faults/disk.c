@@ -4,7 +4,8 @@
  *   KB_FAULT_DIR=/abs     the directory, without links in its path; nothing happens without it
  *   KB_FAULT_OPS=a,b      which calls count: write truncate create mkdir rename unlink sync, and, only
  *                         where they are named, read and open; all but these two without it
- *   KB_FAULT_FILE=text    only files whose path contains it
+ *   KB_FAULT_FILE=text    only files whose path, with a $ at its end, contains it
+ *   KB_FAULT_THREAD=name  only calls of threads of that name
  *   KB_FAULT_AT=n         at the n-th of them (from 1) do what KB_FAULT_DO says:
  *   KB_FAULT_DO=          kill-before, kill-after   SIGKILL to this process
  *                         EIO ENOSPC EDQUOT EFBIG   the call fails so and does nothing
@@ -31,6 +32,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -41,7 +43,7 @@ enum { WRITE = 1, TRUNCATE = 2, CREATE = 4, MKDIR = 8, RENAME = 16, UNLINK = 32,
 static const char *const OPS[] = {"write", "truncate", "create", "mkdir", "rename", "unlink", "sync", "read", "open"};
 enum deed { NOTHING, KILL_BEFORE, KILL_AFTER, FAIL, SHORT, FILL };
 
-static const char *root, *file, *ballast;
+static const char *root, *file, *thread, *ballast;
 static size_t root_length;
 static unsigned ops = WRITE | TRUNCATE | CREATE | MKDIR | RENAME | UNLINK | SYNC;
 static long at, times = 1, chance, count;
@@ -87,6 +89,7 @@ __attribute__((constructor)) static void begin(void) {
     if (!(root = getenv("KB_FAULT_DIR"))) return;
     root_length = strlen(root);
     file = getenv("KB_FAULT_FILE");
+    thread = getenv("KB_FAULT_THREAD");
     ballast = getenv("KB_FAULT_BALLAST");
     at = number("KB_FAULT_AT", 0), times = number("KB_FAULT_TIMES", 1), chance = number("KB_FAULT_CHANCE", 0);
     dice = (unsigned long long)number("KB_FAULT_SEED", 1) * 2654435761u + 88172645463325252u;
@@ -148,9 +151,19 @@ static void fill(void) {
     close(fd);
 }
 
+static int has(const char *path, const char *text) {
+    char whole[PATH_MAX + 1];
+    return strstr(strcat(strcpy(whole, path), "$"), text) != NULL;
+}
+
+static int is_named(const char *wanted) {
+    char name[16] = "";
+    return !prctl(PR_GET_NAME, name) && !strcmp(name, wanted);
+}
+
 /* Whether the fault is due at this call. Called by the thread whose turn it is; kills and fills at once. */
 static enum deed due(unsigned op, const char *path) {
-    if (!(ops & op) || (file && !strstr(path, file))) return NOTHING;
+    if (!(ops & op) || (file && !has(path, file)) || (thread && !is_named(thread))) return NOTHING;
     long here = ++count;
     dice ^= dice << 13, dice ^= dice >> 7, dice ^= dice << 17;
     int hit = chance ? (long)(dice % 1000) < chance : at && here >= at && (!times || here < at + times + (deed == SHORT));

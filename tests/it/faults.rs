@@ -320,9 +320,10 @@ fn a_run_goes_on_once_nothing_of_the_killed_holder_can_write_any_more() {
 fn killed_in_the_middle_of_a_specialist_its_recorded_calls_are_not_repeated() {
     let scratch = scripted(
         "steps: [{id: a, specialist: editor, task: Go.}]\n",
-        "  a:\n    - calls: [{tool: fs:edit, args: {path: f.txt, old: b, new: bb}}]\n    - {delayMs: 4000, output: {modified: [f.txt], summary: done}}\n",
+        "  a: [{output: {modified: [f.txt], summary: only said}}]\n  a#2:\n    - calls: [{tool: fs:edit, args: {path: f.txt, old: b, new: bb}}]\n    - {delayMs: 2000, output: {modified: [f.txt], summary: done}}\n",
     );
     scratch.write("f.txt", "abc");
+    // In its second attempt, which goes on from its own turns and not from those of the first.
     let held = Held::until(&scratch, of_type("tool:result"));
     held.kill();
     assert_eq!(show(&scratch)["status"], "interrupted");

@@ -205,6 +205,27 @@ fn sqlite_keeps_the_promises() {
     }
 }
 
+/// A lock is the first guard and the epoch the last: who has lost the lock without a notice writes
+/// nothing from the moment on in which another has taken the run, before that one has written.
+#[test]
+fn a_holder_that_lost_its_lock_is_refused_by_its_epoch() {
+    let directory = tempfile::tempdir().unwrap();
+    let (first, second, run) = (open(directory.path()), open(directory.path()), id("r"));
+    first.create(new_run("r", 1)).unwrap();
+    append(&first, "r", 1, 0, &[started(0)]).unwrap();
+    first.post(&run, "k", "cancel", json!({})).unwrap();
+    std::fs::remove_file(directory.path().join("locks/r.lock")).unwrap();
+    assert_eq!(second.take(&run), Ok(2));
+    let stale = JournalError::Stale("r".into());
+    assert_eq!(append(&first, "r", 1, 1, &[started(1)]), Err(stale.clone()));
+    let left = first.inbox(&run).unwrap();
+    assert_eq!(first.taken(&run, 1, &[left[0].id]), Err(stale));
+    assert_eq!(second.inbox(&run).unwrap(), left);
+    first.release(&run, 1);
+    assert!(second.is_held(&run).unwrap(), "the lock is another's by now");
+    assert_eq!(append(&second, "r", 2, 1, &[started(2)]), Ok(2));
+}
+
 #[test]
 fn files_are_private() {
     use std::os::unix::fs::PermissionsExt;

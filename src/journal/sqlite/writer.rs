@@ -139,6 +139,46 @@ mod tests {
         assert!(writer.connection.is_autocommit());
     }
 
+    /// The system tells of a write that failed once, and that all is well when it is asked again.
+    #[test]
+    fn once_a_background_sync_has_failed_nothing_is_committed() {
+        let directory = tempfile::tempdir().unwrap();
+        let places = Places::of(directory.path());
+        schema::prepare(&places).unwrap();
+        let mut writer = Writer::open(&places).unwrap();
+        // A file that can be opened and not be synced.
+        writer.syncer = Syncer::start("/dev/null".as_ref()).unwrap();
+        writer.connection.execute_batch("CREATE TABLE t (x)").unwrap();
+        let work = || -> Vec<Work> {
+            vec![Box::new(|c| Ok(c.execute("INSERT INTO t VALUES (1)", [])? as u64))]
+        };
+        assert_eq!(writer.commit(false, work()), Ok(vec![Ok(1)]), "nobody waits for the sync");
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        while writer.syncer.check().is_ok() && std::time::Instant::now() < deadline {
+            std::thread::yield_now();
+        }
+        let failed = writer.syncer.check().expect_err("the sync fails and is not forgotten");
+        for durable in [false, true] {
+            assert_eq!(writer.commit(durable, work()), Err(failed.clone()));
+        }
+        assert_eq!(writer.syncer.settle(), Err(failed), "what was durable meanwhile is not");
+        let count = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
+        assert_eq!(writer.connection.query_row("SELECT count(*) FROM t", [], count), Ok(1));
+    }
+
+    #[test]
+    fn a_disk_that_failed_is_not_believed_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let places = Places::of(directory.path());
+        schema::prepare(&places).unwrap();
+        let mut writer = Writer::open(&places).unwrap();
+        let failed = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR_WRITE);
+        let failed = rusqlite::Error::SqliteFailure(failed, None);
+        let error = writer.commit(false, vec![Box::new(|_| Err(WorkError::Failed(failed)))]);
+        assert!(matches!(error, Err(JournalError::Disk { .. })), "{error:?}");
+        assert_eq!(writer.commit(false, vec![Box::new(|_| Ok(1))]), error);
+    }
+
     #[test]
     fn a_long_wal_is_brought_into_the_database() {
         let directory = tempfile::tempdir().unwrap();

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
 /// A server that keeps what it is asked and answers from a list: `GET /N` gets the N-th.
@@ -561,40 +561,72 @@ async fn a_request_has_no_lines_that_a_value_made() {
     }
 }
 
+/// Answers in a way that takes as long as the client lets it.
+async fn never_end(mut stream: TcpStream) -> io::Result<()> {
+    let mut head = [0u8; 1024];
+    let n = stream.read(&mut head).await?;
+    let text = String::from_utf8_lossy(&head[..n]).into_owned();
+    let pause = |ms| tokio::time::sleep(Duration::from_millis(ms));
+    let path = text.split_whitespace().nth(1).unwrap_or_default();
+    if path == "/hops" {
+        pause(60).await;
+        stream.write_all(redirect(302, "/hops").as_bytes()).await?;
+        return stream.shutdown().await;
+    }
+    stream.write_all(b"HTTP/1.1 200 OK\r\n").await?;
+    while path == "/headers" {
+        stream.write_all(b"x-more: 0123456789abcdef\r\n").await?;
+    }
+    stream
+        .write_all(match path {
+            "/announced" => b"content-length: 8388609\r\n\r\n",
+            "/chunked" => b"transfer-encoding: chunked\r\n\r\n",
+            _ => b"connection: close\r\n\r\n",
+        })
+        .await?;
+    let chunk = [&b"10000\r\n"[..], &[b'x'; 65_536], b"\r\n"].concat();
+    loop {
+        match path {
+            "/announced" => pause(60_000).await,
+            "/chunked" => stream.write_all(&chunk).await?,
+            "/slow" => {
+                stream.write_all(b"x").await?;
+                pause(5).await;
+            }
+            _ => stream.write_all(&[b'x'; 65_536]).await?,
+        }
+    }
+}
+
+/// No answer is larger than the limit or takes longer than the one limit of time, however it comes.
 #[tokio::test]
 async fn an_answer_without_end_ends() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let at = listener.local_addr().unwrap().to_string();
     tokio::spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
-            tokio::spawn(async move {
-                let mut head = [0u8; 1024];
-                let n = stream.read(&mut head).await.unwrap_or(0);
-                let text = String::from_utf8_lossy(&head[..n]).into_owned();
-                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n").await;
-                if text.starts_with("GET /headers") {
-                    while stream.write_all(b"x-more: 0123456789abcdef\r\n").await.is_ok() {}
-                }
-                let _ = stream.write_all(b"connection: close\r\n\r\n").await;
-                let piece = if text.starts_with("GET /slow") { &b"x"[..] } else { &[b'x'; 65_536] };
-                while stream.write_all(piece).await.is_ok() {
-                    if text.starts_with("GET /slow") {
-                        tokio::time::sleep(Duration::from_millis(5)).await;
-                    }
-                }
-            });
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(never_end(stream));
         }
     });
     let client = HttpClient::resolving(std::slice::from_ref(&at), names());
-    let cases = [("large", "KB0622"), ("slow", "KB0618"), ("headers", "KB0618")];
-    for (path, code) in cases {
+    let cases = [
+        ("large", 20_000, "KB0622"),
+        ("chunked", 20_000, "KB0622"),
+        // What says that it is too large is not waited for.
+        ("announced", 5_000, "KB0622"),
+        ("slow", 150, "KB0618"),
+        // Six answers within the time each, and not all of them.
+        ("hops", 200, "KB0618"),
+        ("headers", 20_000, "KB0618"),
+    ];
+    for (path, timeout, code) in cases {
         let request = HttpRequest {
             url: format!("http://{at}/{path}"),
-            timeout: Some(Duration::from_millis(if path == "slow" { 150 } else { 20_000 })),
+            timeout: Some(Duration::from_millis(timeout)),
             ..HttpRequest::default()
         };
         let cancel = CancellationToken::new();
-        let ended = tokio::time::timeout(Duration::from_secs(60), client.send(&request, &cancel));
+        let ended = tokio::time::timeout(Duration::from_secs(30), client.send(&request, &cancel));
         let error = ended.await.expect("it ends").unwrap_err();
         assert_eq!(error.failure().code, code, "{path}: {error}");
     }

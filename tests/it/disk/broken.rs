@@ -142,8 +142,35 @@ fn after_a_sync_that_failed_nothing_more_is_acknowledged() {
         let fault = Fault::below(&scenario.state).ops("sync").at(n, Deed::Eio);
         fails_with(&scenario, &end, &fault, &["KB0801"])
     });
-    let figures = [("points", points.len()), ("runs stopped and gone on with", stopped)];
+    // Few of them are the background's, for which nobody waits: the first of those.
+    let background = Fault::below(&scenario.state).thread("kb-sync").ops("sync").at(1, Deed::Eio);
+    assert!(fails_with(&scenario, &end, &background, &["KB0801"]), "it stops the run");
+    let figures = [("points", 1 + points.len()), ("runs stopped and gone on with", 1 + stopped)];
     proof::record("broken disk: each sync", None, figures);
+}
+
+/// The WAL is brought into the database when it has grown. Where that sync fails, the next one could
+/// say that all is well while the pages are gone, and the WAL would begin anew over what they held.
+#[test]
+fn after_a_checkpoint_that_failed_nothing_more_is_stored() {
+    let scenario = Scenario::new();
+    let text = "schema: kb.playbook/1\nid: long\nparams: [{name: notes, type: list, required: true}]\nsteps:\n  \
+                - {id: all, forEach: '{{notes}}', set: {note: '{{item}}'}}\n  - {id: last, dependsOn: [all], run: echo end}\n";
+    scenario.scratch.write("playbooks/long.yml", text);
+    let run = |notes: usize| {
+        let notes: String =
+            (0..notes).map(|n| format!("  - note {n} {}\n", "n".repeat(7_500))).collect();
+        scenario.scratch.write("notes.yml", &format!("notes:\n{notes}"));
+        ["playbook", "run", "long", "--params", "notes.yml"]
+    };
+    scenario.kb(&run(1)).code(0);
+    // The database is there, so the first sync of it is the one after four megabytes.
+    let syncs = Fault::below(&scenario.state).ops("sync").file("/journal.sqlite3$");
+    let fails = syncs.at(1, Deed::Eio);
+    let said = scenario.kb_with(&run(600), |command| fails.on(command)).code(5);
+    said.says(&["error[KB0801]", "help:"]);
+    scenario.kb(&["run", "resume", "@last"]).code(0);
+    assert_eq!(integrity(&scenario.journal()), "ok");
 }
 
 #[test]

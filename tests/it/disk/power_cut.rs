@@ -3,7 +3,7 @@
 
 use super::device::{Device, Dice};
 use super::scenario::{End, Scenario, integrity, journal_below};
-use super::{Fault, Op, Record, read_log};
+use super::{Deed, Fault, Op, Record, read_log};
 use crate::proof;
 use kb::definition::SyncMode;
 use kb::journal::sqlite::SqliteJournal;
@@ -217,6 +217,27 @@ fn after_a_power_cut_everything_durable_is_there_and_the_run_goes_on() {
 fn with_full_sync_everything_acknowledged_is_there() {
     let amount = proof::amount("KB_CUTS", 20, 1_000);
     cuts("schema: kb.config/1\njournal: {sync: full}\n", true, amount, amount.div_ceil(40));
+}
+
+/// A blob may be there and not be safe: whoever made it was killed before its folder was synced.
+/// Who stores the same again makes it safe before anything refers to it.
+#[test]
+fn what_a_killed_process_left_unsynced_is_safe_before_it_counts() {
+    let scenario = Scenario::new();
+    let path = scenario.state.with_extension("log");
+    let log = Fault::below(&scenario.state).log(&path);
+    let kills = log.clone().ops("sync").file("/blobs/").at(2, Deed::KillBefore);
+    scenario.kb_with(&Scenario::RUN, |command| kills.on(command)).code(-1);
+    let resume = ["run", "resume", "@last", "--json"];
+    scenario.kb_with(&resume, |command| log.on(command)).code(0);
+    let records = read_log(&path);
+    let mut device = Device::new(&scenario.state.canonicalize().unwrap());
+    records.iter().for_each(|record| device.apply(record));
+    // Nothing of what was not synced is there, among others.
+    for seed in 0..8 {
+        let into = scenario.state.with_extension("cut");
+        opens(&device, &acknowledged(&records, 0), &mut Dice(seed), false, &into);
+    }
 }
 
 /// What is only ordered reaches the disk within 50 ms: from the end of a write to the WAL to the begin

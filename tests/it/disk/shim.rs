@@ -62,9 +62,14 @@ impl Fault {
         self.with("KB_FAULT_OPS", names)
     }
 
-    /// Only files whose paths contain this count.
+    /// Only files whose paths, with a `$` at their ends, contain this count.
     pub(crate) fn file(self, text: &str) -> Fault {
         self.with("KB_FAULT_FILE", text)
+    }
+
+    /// Only calls of threads of that name count.
+    pub(crate) fn thread(self, name: &str) -> Fault {
+        self.with("KB_FAULT_THREAD", name)
     }
 
     /// Does it at the n-th call, from 1.

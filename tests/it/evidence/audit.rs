@@ -229,6 +229,17 @@ fn a_verdict_that_does_not_follow_from_its_observations_is_noticed() {
         "UPDATE events SET type = 'draining', body = '{\"type\":\"draining\",\"reason\":\"\"}'
                 WHERE body LIKE '%toolResult%fs:edit%'";
     check(&sample, anew(call.to_owned()), differs, "1 tool calls are recorded, and 2 were judged");
+    let frozen = "UPDATE frozen SET body = replace(body, 'minCount: 2', 'minCount: 1')";
+    check(&sample, anew(frozen.to_owned()), "KB0865", "froze is not what it began with");
+    // A gate that could not look leaves no basis, and that of the attempt before is not its own.
+    sample.change(
+        "UPDATE events SET type = 'draining', body = '{\"type\":\"draining\",\"reason\":\"\"}'
+         WHERE position = (SELECT position FROM events WHERE body LIKE '%\"record\":\"observed\"%'
+                           ORDER BY position DESC LIMIT 1 OFFSET 1)",
+    );
+    sample.chain_anew();
+    let audit = sample.scratch.json(&["run", "verify", "@last", "--json"]);
+    assert_eq!((&audit["verdicts"], &audit["withoutBasis"]), (&json!(5), &json!(1)), "{audit:#}");
     // A chain that was computed anew is told by a head that was kept elsewhere.
     sample.change("UPDATE events SET at = at + 1");
     sample.chain_anew();

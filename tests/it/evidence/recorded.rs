@@ -356,3 +356,18 @@ fn a_secret_in_a_file_is_masked_in_its_difference() {
     let shown = scratch.kb(&["run", "diff", "@last"]).code(0).out;
     assert!(shown.contains("+key=«secret:KEY»") && !shown.contains("horse"), "{shown}");
 }
+
+/// What a gate asks for may have been done by any attempt of this iteration, and by none of before.
+#[test]
+fn the_evidence_of_a_step_is_that_of_all_its_attempts_and_of_no_earlier_iteration() {
+    let step = "  - id: a
+    run: 'echo x >> began; test \"$(wc -l < began)\" -gt 1 || { echo y > out.txt; exit 1; }'
+    verify: {checks: [{file: {path: out.txt, changed: true}}]}\n";
+    let retried = project(&format!("{step}    retry: {{max: 1, initial: 1ms}}\n"));
+    retried.kb(&["playbook", "run", "p"]).code(0);
+    assert_eq!(retried.read("began"), "x\nx\n", "the second attempt changes it no more");
+    let anew = project(step);
+    anew.kb(&["playbook", "run", "p"]).code(1);
+    anew.kb(&["run", "retry", "@last"]).code(1).says(&["no recorded call of this step changed"]);
+    assert_eq!(anew.read("began"), "x\nx\n");
+}

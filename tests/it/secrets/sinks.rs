@@ -316,6 +316,31 @@ fn a_secret_that_changes_during_the_run_is_masked_as_it_was_and_as_it_is() {
 }
 
 #[test]
+fn a_secret_that_the_limit_of_an_output_cuts_in_two_leaves_no_half() {
+    let playbook = "schema: kb.playbook/1\nid: p\nenv: {T: '{{secrets.T}}'}\ndefaults: {onError: continue}\nsteps:
+  - {id: out, run: 'head -c 1048563 /dev/zero | tr \"\\0\" x; echo \"$T\"'}
+  - {id: err, run: '{ head -c 1048563 /dev/zero | tr \"\\0\" x; echo \"$T\"; } >&2; exit 3'}
+  - {id: call, tool: shell:exec, input: {command: 'head -c 1048563 /dev/zero | tr \"\\0\" x; echo \"$T\"'}}\n";
+    let scratch = Scratch::new(&[
+        ("playbooks/p.yml", playbook),
+        (".kb/kb.config.yml", "secrets: {T: 'env:KB_T'}\n"),
+    ]);
+    let args = ["playbook", "run", "p", "--yes", "--json"];
+    let said = scratch.kb_with(&args, |command| {
+        command.env("KB_T", "swordfish-tulip-0815");
+    });
+    // Thirteen bytes of it are within the limit.
+    let texts = Texts::of(["swordfish-tu"]);
+    assert_eq!(texts.within(format!("{}{}", said.out, said.err).as_bytes()), [""; 0]);
+    assert_eq!(files_with(&state(&scratch), &texts), [""; 0]);
+    for step in ["out", "err", "call"] {
+        let logs = scratch.kb(&["run", "output", "@last", step, "--json"]);
+        let logs = format!("{logs:?}{:?}", scratch.kb(&["run", "logs", "@last", step]));
+        assert!(logs.contains("«secret:…»"), "{step}: {}", &logs[logs.len() - 300..]);
+    }
+}
+
+#[test]
 fn a_secret_that_is_written_out_refuses_the_run() {
     let playbook = "schema: kb.playbook/1\nid: p\nparams: [{name: x, default: none}]\nsteps: [{id: a, run: 'true'}]\n";
     let settings = "secrets: {T: 'env:KB_T', SHORT: 'env:KB_WORD'}\n";

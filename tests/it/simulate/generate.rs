@@ -172,8 +172,8 @@ fn turn(dice: &mut Dice, wild: u64) -> Turn {
         (_, 92..94) => Turn::Person(n, !n.is_multiple_of(3)),
         (_, 94..95) => Turn::Drain,
         (2, _) => Turn::Retry(n.is_multiple_of(2).then_some(n / 2)),
-        (_, 95..96) => Turn::Cancel,
-        (_, 96..97) => Turn::Expire,
+        (_, 95..97) => Turn::Cancel,
+        (_, 97..98) => Turn::Expire,
         (_, _) => Turn::Retry(n.is_multiple_of(2).then_some(n / 2)),
     }
 }

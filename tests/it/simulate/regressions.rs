@@ -57,6 +57,9 @@ fn an_answer_to_an_earlier_iteration_is_no_answer_to_this_one() {
     check(1, false, vec![fails], &turns);
     let turns = [NEXT, NEXT, Turn::Retry(Some(0)), NEXT, Turn::Repeat(1)];
     check(1, false, vec![run("s0")], &turns);
+    // The list of before comes when that of now is asked for.
+    let turns = [NEXT, NEXT, NEXT, NEXT, Turn::Retry(Some(0)), Turn::Repeat(0)];
+    check(1, false, vec![each(true, vec![Vec::new()], run("s0"))], &turns);
 }
 
 #[test]

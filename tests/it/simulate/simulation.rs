@@ -244,6 +244,7 @@ impl<'a> Simulation<'a> {
         self.seen.input(&input);
         let at = Timestamp(self.now);
         let envelope = Envelope { at, epoch: self.epoch, input: input.clone() };
+        let spares_finally = self.spares_finally(&input);
         let twice = self.inputs.is_multiple_of(8).then(|| (self.state.clone(), envelope.clone()));
         let decision = decide(&self.plan, &mut self.state, envelope);
         if let Some((mut before, envelope)) = twice {
@@ -263,6 +264,10 @@ impl<'a> Simulation<'a> {
             self.watch.folded == self.state,
             "folding the events gives another state than deciding {input:?}"
         );
+        let ends_finally =
+            |e: &Event| matches!(e, Event::Ended { instance, .. } if self.spec(*instance).finally);
+        let spared = !spares_finally || !decision.events.iter().any(ends_finally);
+        hold!(spared, "the first word to stop ends a `finally` step that was to come");
         self.leaves = decision.effects.contains(&Effect::Leave);
         self.pending.extend(decision.events);
         for effect in decision.effects {
@@ -281,6 +286,14 @@ impl<'a> Simulation<'a> {
             return Ok(());
         }
         self.store()
+    }
+
+    /// Whether it is a first word to stop, before the main steps are over.
+    fn spares_finally(&self, input: &Input) -> bool {
+        let mut steps = self.case.steps.iter().zip(self.state.instances());
+        matches!(input, Input::CancelRequested { .. })
+            && !self.state.is_cancelled()
+            && steps.any(|(spec, (_, step))| !spec.finally && !step.status.has_ended())
     }
 
     fn is_pure(&self, effect: &Effect) -> bool {
@@ -509,7 +522,7 @@ impl<'a> Simulation<'a> {
         let Open { effect, told } = self.open.remove(at);
         match effect {
             Effect::Evaluate { instance, iteration } => {
-                let found = self.found(instance);
+                let found = self.found(instance, iteration);
                 self.tell(Input::Evaluated { instance, iteration, found })
             }
             Effect::Execute { instance, attempt, iteration, .. } => {
@@ -545,7 +558,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    fn found(&self, ix: InstanceIx) -> Result<Found, Failure> {
+    fn found(&self, ix: InstanceIx, iteration: u32) -> Result<Found, Failure> {
         let spec = self.spec(ix);
         if !spec.evaluates {
             return Err(Failure::new("KB0000", "cannot be evaluated"));
@@ -555,7 +568,7 @@ impl<'a> Simulation<'a> {
         }
         let count = spec.ends.len();
         let keys = (0..count).map(|i| i.to_string()).collect();
-        let items = Payload::inline(Json::Array(vec![Json::Null; count]));
+        let items = Payload::inline(Json::Array(vec![Json::from(iteration); count]));
         Ok(Found::Items { keys, items, keyed: false })
     }
 
@@ -601,7 +614,7 @@ fn report(end: End) -> AttemptReport {
         streams: None,
         failure: fails.then(words),
         retry_after_ms: end.retry_after_ms,
-        usage: Usage::NONE,
+        usage: Usage { prompt_tokens: 1 + u64::from(end.words), ..Usage::NONE },
     }
 }
 

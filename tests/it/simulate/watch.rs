@@ -5,7 +5,7 @@ use super::case::{Case, Kind, Spec};
 use super::naive::{self, Ended, Known};
 use kb::plan::Plan;
 use kb::run::*;
-use kb::value::{OutcomeKind, Timestamp};
+use kb::value::{Json, OutcomeKind, Timestamp, Usage};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a history must not do, in words.
@@ -39,6 +39,7 @@ pub(super) struct Watch {
     pub(super) disturbed: bool,
     /// Whether a main step failed since the last reset.
     failed: bool,
+    usage: Usage,
     pub(super) resets: u32,
 }
 
@@ -57,6 +58,7 @@ impl Watch {
             kept: BTreeMap::new(),
             disturbed: false,
             failed: false,
+            usage: Usage::NONE,
             resets: 0,
         }
     }
@@ -92,7 +94,24 @@ impl Watch {
         self.note(case, event);
         self.folded.apply(plan, at, event);
         self.events += 1;
+        self.last_attempt(plan, event)?;
         self.slots(case, plan)
+    }
+
+    /// What is known of an instance is what its last attempt said, and nothing of one before; what
+    /// all of them took stays on the bill.
+    fn last_attempt(&mut self, plan: &Plan, event: &Event) -> Result<(), Fault> {
+        let Event::AttemptEnded { instance, output, failure, usage, .. } = event else {
+            return Ok(());
+        };
+        let (name, now) = (self.folded.key(plan, *instance), self.folded.instance(*instance));
+        let kept = now.output.as_ref().map(Kept::payload);
+        hold!(kept == *output, "{name} handed out {output:?} and has {kept:?}");
+        hold!(now.failure() == failure.as_ref(), "{name} has the failure of another attempt");
+        hold!(now.verification().is_none(), "{name} has the verdict on another attempt");
+        self.usage += *usage;
+        hold!(self.folded.usage() == self.usage, "{name} took {usage:?}, which is not on the bill");
+        Ok(())
     }
 
     fn check(
@@ -118,7 +137,11 @@ impl Watch {
                 hold!(*truth == spec.holds(), "{} holds: {truth}", spec.id);
                 self.free(case, plan, *instance)?;
             }
-            Event::Expanded { instance, first, .. } => {
+            Event::Expanded { instance, first, items, .. } => {
+                let (_, iteration) = self.turned(*instance);
+                let list = items.as_inline().and_then(|list| list.as_array()).expect("a list");
+                let asked = list.iter().all(|item| *item == Json::from(iteration));
+                hold!(asked, "{} has the list of another iteration", name(*instance));
                 hold!(first.at() == self.folded.instances().count(), "items begin at {first:?}");
                 self.free(case, plan, *instance)?;
             }
