@@ -212,3 +212,30 @@ pub(super) fn state_of(stat: &Stat) -> FileState {
         sha256: None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_regular_file_of_the_folder_itself_is_opened_here() {
+        let place = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        std::fs::write(outside.path().join("secret"), "s").unwrap();
+        std::fs::write(place.path().join("file"), "f").unwrap();
+        std::fs::create_dir(place.path().join("folder")).unwrap();
+        std::os::unix::fs::symlink(outside.path().join("secret"), place.path().join("out"))
+            .unwrap();
+        std::os::unix::fs::symlink("file", place.path().join("in")).unwrap();
+        let socket = std::os::unix::net::UnixListener::bind(place.path().join("socket")).unwrap();
+        let folder = Folder::open(place.path()).unwrap().open_folder(Path::new("")).unwrap();
+        let refused = |name: &str| open_here(&folder, name).err();
+        assert_eq!(refused("file"), None);
+        assert_eq!(refused("folder"), Some(Errno::AGAIN));
+        assert_eq!(refused("out"), Some(Errno::LOOP));
+        assert_eq!(refused("in"), Some(Errno::LOOP));
+        assert_eq!(refused("socket"), Some(Errno::NXIO));
+        assert_eq!(refused("none"), Some(Errno::NOENT));
+        drop(socket);
+    }
+}

@@ -211,3 +211,32 @@ impl Scan {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::Digest;
+
+    /// What is told of a file that was written so recently that its stat data may not show another
+    /// write: by what it held when it was looked at before.
+    #[test]
+    fn a_change_without_a_mark_in_the_stat_data_is_told_by_the_content() {
+        let place = tempfile::tempdir().unwrap();
+        for name in ["same", "other", "gone"] {
+            std::fs::write(place.path().join(name), "new").unwrap();
+        }
+        let workspace = Workspace::open(place.path(), &[], &[]).unwrap();
+        let (mut before, after) = (workspace.manifest(), workspace.manifest());
+        for (path, state) in &mut before.files {
+            let held = if path == "same" { "new" } else { "old" };
+            state.sha256 = Some(Digest::of(held));
+        }
+        std::fs::remove_file(place.path().join("gone")).unwrap();
+        let racy = ["same", "other", "gone"].map(str::to_owned);
+        let changes = workspace.changes_with(&before, &after, &racy, &Redactor::default());
+        let told: Vec<_> = changes.iter().map(|change| change.path.as_str()).collect();
+        assert_eq!(told, ["other"]);
+        assert_eq!(changes[0].after.as_ref().unwrap().sha256, Some(Digest::of("new")));
+        assert!(workspace.changes_with(&before, &after, &[], &Redactor::default()).is_empty());
+    }
+}
