@@ -41,7 +41,7 @@ pub fn resolve(
             file.and_then(|file| file.entries.get(&param.name)).filter(|_| texts.is_empty());
         match found.and_then(|value| check(param, value)) {
             Ok(value) => drop(values.insert(param.name.clone(), value)),
-            Err(problem) => problems.push(Diagnostic { span: place(param, entry), ..problem }),
+            Err(problem) => problems.push(Diagnostic { span: place(param, entry), ..*problem }),
         }
     }
     if problems.is_empty() { Ok(values) } else { Err(problems) }
@@ -96,7 +96,7 @@ fn file_values<'f>(
     }
 }
 
-fn missing(param: &Param, ask: &mut Option<&mut Ask<'_>>) -> Result<Option<Json>, Diagnostic> {
+fn missing(param: &Param, ask: &mut Option<&mut Ask<'_>>) -> Result<Option<Json>, Box<Diagnostic>> {
     if let Some(default) = &param.default {
         return Ok(Some(default.clone()));
     }
@@ -110,7 +110,7 @@ fn missing(param: &Param, ask: &mut Option<&mut Ask<'_>>) -> Result<Option<Json>
     let what = asked.map(|text| format!(" ({text})")).unwrap_or_default();
     let message = format!("the required parameter `{}` has no value{what}", param.name);
     let problem = Diagnostic::error(Code::PARAMETER_MISSING, None, message);
-    Err(problem.help(format!("add `--param {}=…`", param.name)))
+    Err(Box::new(problem.help(format!("add `--param {}=…`", param.name))))
 }
 
 #[cfg(test)]

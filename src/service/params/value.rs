@@ -4,8 +4,9 @@ use crate::definition::{Param, ParamType};
 use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::value::{Json, json_text};
 
-fn unfit(message: String) -> Diagnostic {
-    Diagnostic::error(Code::PARAMETER_UNFIT, None, message)
+fn unfit(message: String, help: impl Into<Option<String>>) -> Box<Diagnostic> {
+    let problem = Diagnostic::error(Code::PARAMETER_UNFIT, None, message);
+    Box::new(Diagnostic { help: help.into(), ..problem })
 }
 
 fn type_name(kind: ParamType) -> &'static str {
@@ -21,20 +22,21 @@ fn type_name(kind: ParamType) -> &'static str {
     }
 }
 
-fn wrong(param: &Param, shown: &str) -> Diagnostic {
+fn wrong(param: &Param, shown: &str) -> Box<Diagnostic> {
     let name = &param.name;
     let message = match param.kind {
         // A literal secret must not be repeated on a terminal or in a log.
         ParamType::Secret => format!("`{name}` is given a literal secret"),
         _ => format!("`{name}` is given `{shown}`"),
     };
-    unfit(message).help(format!("`{name}` takes {}", type_name(param.kind)))
+    unfit(message, format!("`{name}` takes {}", type_name(param.kind)))
 }
 
 /// Reads what was given several times.
-pub(super) fn read_many(param: &Param, texts: &[&str]) -> Result<Json, Diagnostic> {
+pub(super) fn read_many(param: &Param, texts: &[&str]) -> Result<Json, Box<Diagnostic>> {
     if param.kind == ParamType::List {
-        let values: Result<Vec<Json>, Diagnostic> = texts.iter().map(|t| read(param, t)).collect();
+        let values: Result<Vec<Json>, Box<Diagnostic>> =
+            texts.iter().map(|t| read(param, t)).collect();
         let items = values?.into_iter().flat_map(|value| match value {
             Json::Array(items) => items,
             other => vec![other],
@@ -42,11 +44,11 @@ pub(super) fn read_many(param: &Param, texts: &[&str]) -> Result<Json, Diagnosti
         return Ok(items.collect());
     }
     let message = format!("`{}` is given {} times", param.name, texts.len());
-    Err(unfit(message).help("only a list can be given more than once"))
+    Err(unfit(message, "only a list can be given more than once".to_owned()))
 }
 
 /// Reads a text as the declared type.
-pub(super) fn read(param: &Param, text: &str) -> Result<Json, Diagnostic> {
+pub(super) fn read(param: &Param, text: &str) -> Result<Json, Box<Diagnostic>> {
     let fail = || wrong(param, text);
     match param.kind {
         ParamType::String => Ok(Json::from(text)),
@@ -91,7 +93,7 @@ fn is_secret_reference(text: &str) -> bool {
 }
 
 /// Whether a value from a file has the declared type; nothing is converted.
-pub(super) fn fits_type(param: &Param, value: Json) -> Result<Json, Diagnostic> {
+pub(super) fn fits_type(param: &Param, value: Json) -> Result<Json, Box<Diagnostic>> {
     let fits = match param.kind {
         ParamType::String => value.is_string(),
         ParamType::Path => value.as_str().is_some_and(|t| !t.is_empty() && !t.contains('\0')),
@@ -106,7 +108,7 @@ pub(super) fn fits_type(param: &Param, value: Json) -> Result<Json, Diagnostic> 
 }
 
 /// Holds a value to what its declaration says beside the type.
-pub(super) fn check(param: &Param, value: Json) -> Result<Json, Diagnostic> {
+pub(super) fn check(param: &Param, value: Json) -> Result<Json, Box<Diagnostic>> {
     check_enum(param, &value)?;
     check_pattern(param, &value)?;
     check_bounds(param, &value)?;
@@ -114,7 +116,7 @@ pub(super) fn check(param: &Param, value: Json) -> Result<Json, Diagnostic> {
     Ok(value)
 }
 
-fn check_enum(param: &Param, value: &Json) -> Result<(), Diagnostic> {
+fn check_enum(param: &Param, value: &Json) -> Result<(), Box<Diagnostic>> {
     if param.one_of.is_empty() || param.one_of.contains(value) {
         return Ok(());
     }
@@ -123,10 +125,10 @@ fn check_enum(param: &Param, value: &Json) -> Result<(), Diagnostic> {
     let near = nearest(&given, known.iter().map(String::as_str));
     let hint = near.map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
     let message = format!("`{}` cannot be `{given}`", param.name);
-    Err(unfit(message).help(format!("{hint}one of: {}", known.join(", "))))
+    Err(unfit(message, format!("{hint}one of: {}", known.join(", "))))
 }
 
-fn check_pattern(param: &Param, value: &Json) -> Result<(), Diagnostic> {
+fn check_pattern(param: &Param, value: &Json) -> Result<(), Box<Diagnostic>> {
     let (Some(pattern), Some(text)) = (&param.pattern, value.as_str()) else { return Ok(()) };
     // The pattern was checked when the definition was loaded; one that is no pattern fits nothing.
     let fits = regex::Regex::new(&format!("^(?:{pattern})$")).is_ok_and(|re| re.is_match(text));
@@ -134,10 +136,10 @@ fn check_pattern(param: &Param, value: &Json) -> Result<(), Diagnostic> {
         return Ok(());
     }
     let message = format!("`{}` is given `{text}`", param.name);
-    Err(unfit(message).help(format!("it must match `{pattern}`")))
+    Err(unfit(message, format!("it must match `{pattern}`")))
 }
 
-fn check_bounds(param: &Param, value: &Json) -> Result<(), Diagnostic> {
+fn check_bounds(param: &Param, value: &Json) -> Result<(), Box<Diagnostic>> {
     let (size, unit) = match value {
         Json::Number(n) => (n.as_f64().unwrap_or(0.0), ""),
         Json::String(text) => (text.chars().count() as f64, " characters"),
@@ -152,10 +154,10 @@ fn check_bounds(param: &Param, value: &Json) -> Result<(), Diagnostic> {
     };
     let verb = if value.is_number() { "is" } else { "has" };
     let message = format!("`{}` {verb} {size}{unit}", param.name);
-    Err(unfit(message).help(bound))
+    Err(unfit(message, bound))
 }
 
-fn check_schema(param: &Param, value: &Json) -> Result<(), Diagnostic> {
+fn check_schema(param: &Param, value: &Json) -> Result<(), Box<Diagnostic>> {
     let Some(schema) = &param.schema else { return Ok(()) };
     let violations = schema.violations(value);
     let Some(first) = violations.first() else { return Ok(()) };
@@ -164,5 +166,5 @@ fn check_schema(param: &Param, value: &Json) -> Result<(), Diagnostic> {
         pointer => format!(" at `{pointer}`"),
     };
     let message = format!("`{}` does not fit its schema{place}: {}", param.name, first.message);
-    Err(unfit(message))
+    Err(unfit(message, None))
 }

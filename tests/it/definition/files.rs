@@ -36,7 +36,7 @@ fn what_is_not_a_map_is_one_diagnostic() {
     check("- a\n- b\n", "error KB0105 1:3 a playbook takes a map, found a list");
     check("hello", "error KB0105 1:1 a playbook takes a map, found a text");
     let steps = "schema: kb.playbook/1\nid: p\nsteps: [{id: a, run: x}]\n";
-    check(&format!("{steps}limits: 3\n"), "error KB0105 4:9 `limits` takes a map, found a number");
+    check(format!("{steps}limits: 3\n"), "error KB0105 4:9 `limits` takes a map, found a number");
 }
 
 #[test]
