@@ -27,7 +27,7 @@ pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
          scripted: files, tools, gates and the journal are real\n\n"
     ))?;
     let exit = runtime::block_on(Workers::All, async {
-        let prepared = service::start(&demo.project, demo.start, None).await?;
+        let prepared = service::start(demo.project, demo.start, None).await?;
         let program = format!("kb -C {}", quoted(&demo.folder));
         drive(prepared, args.showing, &program, terminal).await
     })??;

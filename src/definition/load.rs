@@ -2,7 +2,7 @@ use super::syntax::{
     Decoder, FileText, FrontMatterError, Node, agent, playbook, profile, read_text, read_yaml,
     settings, specialist, split_front_matter,
 };
-use super::{Catalog, DefinitionForm, Playbook, Refused, Settings, Specialist};
+use super::{Catalog, DefinitionForm, FileBytes, Playbook, Refused, Settings, Specialist};
 use crate::diagnostic::{Code, Diagnostic, Sources, Span};
 use crate::value::Digest;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +30,7 @@ pub struct InputFile {
     /// Relative to the project root where it lies inside; `/`-separated.
     pub path: String,
     /// Its bytes; what is no UTF-8 is a diagnostic.
-    pub bytes: Arc<[u8]>,
+    pub bytes: FileBytes,
     /// What it is taken for.
     pub role: FileRole,
 }
@@ -66,7 +66,7 @@ impl Loader {
         };
         let mut decoder = Decoder::default();
         decoder.names.secrets = self.secrets.clone();
-        let digest = Digest::of(&file.bytes);
+        let digest = Digest::of(&*file.bytes);
         match file.role {
             FileRole::Playbook | FileRole::Workflow => {
                 self.playbook(file, &text, digest, decoder);
@@ -148,7 +148,7 @@ impl Loader {
         // Settings with errors still say which secrets there are; refusing those too would bury the
         // real problem under one for each use.
         let secrets = root.as_ref().and_then(|root| root.get("secrets")?.as_map());
-        self.secrets.extend(secrets.into_iter().flatten().map(|(key, _)| key.text.clone()));
+        self.secrets.extend(secrets.into_iter().flatten().map(|(key, _)| key.text.to_string()));
         let found =
             root.and_then(|root| Some((settings::settings(&root, &mut decoder)?, root.span)));
         let clean = !decoder.has_errors();

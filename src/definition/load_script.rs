@@ -6,7 +6,7 @@ use crate::diagnostic::{Diagnostic, Sources};
 /// Reads a script for `--script`; `None` where it has errors.
 pub fn load_script(path: &str, bytes: &[u8]) -> (Option<Script>, Sources, Vec<Diagnostic>) {
     let mut sources = Sources::default();
-    let text = match read_text(path, bytes, &mut sources) {
+    let text = match read_text(path, &bytes.into(), &mut sources) {
         Ok(text) => text,
         Err(diagnostic) => return (None, sources, vec![*diagnostic]),
     };

@@ -28,7 +28,7 @@ pub struct Entry {
 /// A file with nothing in it has none.
 pub fn load_value(path: &str, bytes: &[u8]) -> (Option<PlacedValue>, Sources, Vec<Diagnostic>) {
     let mut sources = Sources::default();
-    let text = match read_text(path, bytes, &mut sources) {
+    let text = match read_text(path, &bytes.into(), &mut sources) {
         Ok(text) => text,
         Err(diagnostic) => return (None, sources, vec![*diagnostic]),
     };
@@ -42,7 +42,7 @@ pub fn load_value(path: &str, bytes: &[u8]) -> (Option<PlacedValue>, Sources, Ve
         };
         let places = entries
             .iter()
-            .map(|(key, value)| (key.text.clone(), Entry { key: key.span, value: value.span }));
+            .map(|(key, value)| (key.text.to_string(), Entry { key: key.span, value: value.span }));
         PlacedValue { value: root.to_json(), span: root.span, entries: places.collect() }
     });
     let mut found = decoder.finish();

@@ -5,6 +5,7 @@
 //! second look. A file with errors is left out of the catalog and never hides the good ones.
 
 mod check;
+mod file_bytes;
 mod load;
 mod load_script;
 mod load_value;
@@ -14,6 +15,7 @@ mod syntax;
 mod tool_table;
 
 pub use check::takes_code;
+pub use file_bytes::FileBytes;
 pub use load::{FileRole, InputFile, load};
 pub use load_script::load_script;
 pub use load_value::{Entry, PlacedValue, load_value};

@@ -7,7 +7,7 @@ use crate::definition::ForEach;
 use crate::diagnostic::Code;
 use crate::expression::{EvalError, Template, ValueTemplate};
 use crate::run::{Found, InstanceIx, Items, Payload, StepStatus};
-use crate::value::{Failure, Json, JsonMap, limits};
+use crate::value::{Failure, Json, JsonMap, ShortText, limits};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -132,7 +132,7 @@ pub(super) fn conclude(scope: &RunScope<'_>) -> Result<Json, EvalError> {
 /// The values of a `set` step.
 pub(super) fn set(
     scope: &RunScope<'_>,
-    values: &[(Box<str>, ValueTemplate)],
+    values: &[(ShortText, ValueTemplate)],
 ) -> Result<Json, EvalError> {
     let pairs =
         values.iter().map(|(name, template)| Ok((name.to_string(), template.evaluate(scope)?)));

@@ -19,7 +19,7 @@ impl Dispatcher {
                     StepKind::Tool { tool, .. } => tool.as_str() == REQUEST,
                     _ => false,
                 };
-                !step.retry_safe || sends
+                !step.details().retry_safe || sends
             }
             Event::Recorded { record, .. } => match &**record {
                 // Money was spent.

@@ -36,19 +36,19 @@ pub(super) fn unreadable(error: JournalError) -> EvalError {
 pub(super) fn secrets(plan: &Plan, params: &Json, step: &Step) -> BTreeSet<String> {
     let playbook = plan.playbook();
     let mut read: Vec<&Reference> = Vec::new();
-    let env = playbook.env.iter().chain(&step.env);
+    let env = playbook.env.iter().chain(&step.details().env);
     read.extend(env.flat_map(|(_, template)| template.references()));
-    read.extend(step.input.iter().flat_map(|input| input.references()));
+    read.extend(step.details().input.iter().flat_map(|input| input.references()));
     if let StepKind::Http(http) = &step.kind {
         read.extend(http.headers.iter().flat_map(|(_, header)| header.references()));
         read.extend(http.query.iter().flat_map(|(_, value)| value.references()));
         read.extend(http.body.iter().flat_map(|body| body.references()));
     }
     let named = read.into_iter().filter_map(|reference| match &reference.root {
-        Root::Secret(name) => Some(name.clone()),
+        Root::Secret(name) => Some(name.to_string()),
         Root::Param(name) => {
-            let declared = playbook.params.iter().find(|param| param.name == *name)?;
-            let reference = params.get(name).filter(|_| declared.kind == ParamType::Secret)?;
+            let declared = playbook.params.iter().find(|param| *param.name == **name)?;
+            let reference = params.get(&**name).filter(|_| declared.kind == ParamType::Secret)?;
             reference.as_str().map(str::to_owned)
         }
         _ => None,
@@ -71,7 +71,7 @@ pub(super) fn request(
         attempt: brought.attempt,
         work: work(scope, planned, &brought)?,
         timeout: attempt_timeout(planned),
-        idle: step.timeout.idle,
+        idle: step.details().timeout.idle,
         env: env(scope, step)?,
         cwd: cwd(scope, step)?,
         evidence: takes_evidence(step),
@@ -80,16 +80,21 @@ pub(super) fn request(
 
 /// The step's own bound; else, for a specialist, its own.
 pub(super) fn attempt_timeout(planned: &PlanStep) -> Option<Duration> {
-    planned.step.timeout.attempt.or_else(|| planned.specialist.as_ref().map(|s| s.limits.timeout))
+    planned
+        .step
+        .details()
+        .timeout
+        .attempt
+        .or_else(|| planned.specialist.as_ref().map(|s| s.limits.timeout))
 }
 
 fn work(scope: &RunScope<'_>, planned: &PlanStep, brought: &Brought) -> Result<Work, EvalError> {
     let step = &planned.step;
     Ok(match &step.kind {
-        StepKind::Specialist { task, .. } => specialist(scope, planned, task.as_ref(), brought)?,
+        StepKind::Specialist { task, .. } => specialist(scope, planned, task.as_deref(), brought)?,
         StepKind::Run { command, parse } => {
             let command = match command {
-                RunCommand::Shell(script) => RunWork::Shell(script.clone()),
+                RunCommand::Shell(script) => RunWork::Shell(script.to_string()),
                 RunCommand::Argv(words) => {
                     let word = |word: &Template| {
                         let computed = word.as_literal().is_none();
@@ -101,7 +106,8 @@ fn work(scope: &RunScope<'_>, planned: &PlanStep, brought: &Brought) -> Result<W
             Work::Run { command, parse: *parse }
         }
         StepKind::Tool { tool, .. } => {
-            let args = step.input.as_ref().map(|input| input.evaluate(scope)).transpose()?;
+            let args =
+                step.details().input.as_ref().map(|input| input.evaluate(scope)).transpose()?;
             Work::Tool {
                 tool: tool.clone(),
                 args: args.unwrap_or_else(|| Json::Object(JsonMap::new())),
@@ -124,7 +130,8 @@ fn specialist(
     let missing =
         || Box::new(Failure::new(Code::ATTEMPT_FAILED.as_str(), "the step has no specialist"));
     let specialist = planned.specialist.clone().ok_or_else(missing)?;
-    let input = planned.step.input.as_ref().map(|input| input.evaluate(scope)).transpose()?;
+    let input =
+        planned.step.details().input.as_ref().map(|input| input.evaluate(scope)).transpose()?;
     let task = match task {
         Some(TaskText::Inline(template)) => template.render(scope)?,
         Some(TaskText::File { path, .. }) => {
@@ -132,7 +139,7 @@ fn specialist(
         }
         None => input.as_ref().and_then(|i| i.get("task")).map(json_text).unwrap_or_default(),
     };
-    let output_schema = planned.step.output_schema.clone();
+    let output_schema = planned.step.details().output_schema.clone();
     let (feedback, history) = (brought.feedback.clone(), brought.history.clone());
     let params = scope.params.clone();
     Ok(Work::Specialist(SpecialistWork {
@@ -163,7 +170,7 @@ fn request_of(scope: &RunScope<'_>, http: &HttpStep) -> Result<Work, EvalError> 
 /// The playbook's environment, then the step's; a later name replaces an earlier one.
 fn env(scope: &RunScope<'_>, step: &Step) -> Result<Vec<(String, String)>, EvalError> {
     let mut rendered: Vec<(String, String)> = Vec::new();
-    for (name, template) in scope.plan.playbook().env.iter().chain(&step.env) {
+    for (name, template) in scope.plan.playbook().env.iter().chain(&step.details().env) {
         let value = template.render(scope)?;
         rendered.retain(|(known, _)| known != name);
         rendered.push((name.clone(), value));
@@ -172,7 +179,7 @@ fn env(scope: &RunScope<'_>, step: &Step) -> Result<Vec<(String, String)>, EvalE
 }
 
 fn cwd(scope: &RunScope<'_>, step: &Step) -> Result<String, EvalError> {
-    step.cwd.as_ref().map_or(Ok(String::new()), |cwd| cwd.render(scope))
+    step.details().cwd.as_ref().map_or(Ok(String::new()), |cwd| cwd.render(scope))
 }
 
 /// Manifests are taken for specialists' shells, and for `run` steps whose checks read changes.
@@ -185,7 +192,7 @@ fn takes_evidence(step: &Step) -> bool {
                 })
         })
     };
-    match step.evidence {
+    match step.details().evidence {
         Some(mode) => mode == EvidenceMode::Full,
         None => matches!(step.kind, StepKind::Specialist { .. }) || reads_changes(),
     }
@@ -193,7 +200,8 @@ fn takes_evidence(step: &Step) -> bool {
 
 /// Holds what a step hands out to its `output.schema`. Specialists are held to theirs on the way.
 pub(super) fn fits(step: &Step, outcome: Outcome) -> Outcome {
-    let Some(schema) = step.output_schema.as_ref().filter(|_| outcome.kind == OutcomeKind::Ok)
+    let Some(schema) =
+        step.details().output_schema.as_ref().filter(|_| outcome.kind == OutcomeKind::Ok)
     else {
         return outcome;
     };
@@ -220,7 +228,7 @@ pub(super) fn gate(
     let writes = planned.specialist.as_ref().is_some_and(|s| s.writes());
     let is_specialist = planned.specialist.is_some();
     let (checks, claims, expect_changes) = match (&step.kind, &step.verify) {
-        (StepKind::Gate(checks), _) => (checks.clone(), ClaimPolicy::None, false),
+        (StepKind::Gate(checks), _) => (checks.to_vec(), ClaimPolicy::None, false),
         (_, Some(verify)) => (
             verify.checks.clone(),
             verify.claims,
@@ -236,7 +244,7 @@ pub(super) fn gate(
         claims,
         expect_changes,
         output,
-        output_schema: step.output_schema.clone(),
+        output_schema: step.details().output_schema.clone(),
         trace,
         env: env(scope, step)?,
         cwd: cwd(scope, step)?,

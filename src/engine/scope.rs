@@ -68,7 +68,9 @@ impl RunScope<'_> {
     }
 
     fn env(&self, name: &str) -> Option<Arc<Json>> {
-        let own = self.instance.map(|ix| &self.plan.step(self.state.instance(ix).step).step.env);
+        let own = self
+            .instance
+            .map(|ix| &self.plan.step(self.state.instance(ix).step).step.details().env);
         let declared = own.into_iter().flatten().chain(&self.plan.playbook().env);
         let (_, template) = declared.clone().find(|(declared, _)| declared == name)?;
         // A value that refers to itself is undefined rather than endless.

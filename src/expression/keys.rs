@@ -1,4 +1,5 @@
 use super::resolve::Segment;
+use crate::value::ShortText;
 
 /// One literal key of a path, where it is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +14,7 @@ pub(super) enum KeyRef<'k> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Keys {
     /// Names with dots between them.
-    Plain(Box<str>),
+    Plain(ShortText),
     /// Where one of them is an index, is empty or has a dot.
     Any(Box<[Key]>),
 }
@@ -56,7 +57,7 @@ impl Keys {
                 text.push_str(name);
             }
         }
-        Keys::Plain(text.into())
+        Keys::Plain(text.as_str().into())
     }
 
     /// Each, in order.

@@ -108,7 +108,11 @@ impl Compiled {
 }
 
 /// Shows what a path leads to to a function.
-fn read<T>(reference: &Reference, scope: &dyn Scope, look: impl FnOnce(&Json) -> T) -> Option<T> {
+pub(super) fn read<T>(
+    reference: &Reference,
+    scope: &dyn Scope,
+    look: impl FnOnce(&Json) -> T,
+) -> Option<T> {
     let mut keys = reference.keys.iter().peekable();
     let has_fields = matches!(reference.root, Root::Step(_) | Root::Run | Root::Loop);
     let is_field = |key: &KeyRef<'_>| has_fields && matches!(key, KeyRef::Name(_));

@@ -8,15 +8,15 @@ pub enum Root {
     /// A step, as `ID` or `steps['ID']`.
     Step(StepId),
     /// A parameter, as `NAME` or `params.NAME`.
-    Param(String),
+    Param(Box<str>),
     /// All parameters: `params` alone.
     Params,
     /// `run`.
     Run,
     /// `env.NAME`.
-    Env(String),
+    Env(Box<str>),
     /// `secrets.NAME`.
-    Secret(String),
+    Secret(Box<str>),
     /// The current item of a `forEach`, by whichever name it has.
     Item,
     /// The index of the current item, from 0.

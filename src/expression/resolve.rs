@@ -133,7 +133,7 @@ pub(super) fn resolve(
                 });
                 return Err(problem);
             }
-            Ok(Resolved::new(Root::Env(name.to_owned()), &rest[1..]))
+            Ok(Resolved::new(Root::Env(name.into()), &rest[1..]))
         }
         "secrets" => {
             let (name, at) = named("secrets", "a name", at, rest)?;
@@ -150,7 +150,7 @@ pub(super) fn resolve(
                 });
                 return Err(problem);
             }
-            Ok(Resolved::new(Root::Secret(name.to_owned()), &rest[1..]))
+            Ok(Resolved::new(Root::Secret(name.into()), &rest[1..]))
         }
         "run" => fields(Root::Run, "run", RUN_FIELDS, rest),
         "loop" => fields(Root::Loop, "loop", LOOP_FIELDS, rest),
@@ -168,7 +168,7 @@ fn bare(
 ) -> Result<Resolved, Unresolved> {
     let is_item = names.item.as_deref() == Some(root);
     if names.params.contains(root) && !is_item {
-        return Ok(Resolved::new(Root::Param(root.to_owned()), rest));
+        return Ok(Resolved::new(Root::Param(root.into()), rest));
     }
     if let Some(step) = step_of(names, root).filter(|_| !is_item) {
         return below_step(names, step, rest, in_braces);
@@ -195,7 +195,7 @@ fn bare(
 fn param(names: &Names, at: &Range<usize>, rest: &[Segment]) -> Result<Resolved, Unresolved> {
     match rest.first() {
         Some(Segment { key: Key::Name(name), at }) => match names.params.contains(&**name) {
-            true => Ok(Resolved::new(Root::Param(name.to_string()), &rest[1..])),
+            true => Ok(Resolved::new(Root::Param(name.clone()), &rest[1..])),
             false => {
                 let known = names.params.iter().map(String::as_str);
                 Err(unknown("parameter", name, at.clone(), known, "the parameters are"))

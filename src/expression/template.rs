@@ -2,29 +2,42 @@ use super::compile::{Text, compile};
 use super::fault::Fault;
 use super::keys::Keys;
 use super::parse::{Names, Origin, Style};
-use super::program::Program;
+use super::program::{Program, read};
 use super::scan::{Form, Found, Mode, Piece, Scanner};
 use super::{EvalError, Reference, Root, Scope};
 use crate::diagnostic::Diagnostic;
-use crate::value::{Json, JsonMap, json_text, limits};
+use crate::value::{Json, JsonMap, ShortText, json_text, limits};
 use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A text with placeholders, parsed and resolved.
 #[derive(Debug, Clone)]
-pub struct Template(Arc<[Part]>);
+pub struct Template(Parts);
 
-#[derive(Debug)]
+/// Most texts are one part, which needs no memory of its own.
+#[derive(Debug, Clone)]
+enum Parts {
+    One(Part),
+    Many(Arc<[Part]>),
+}
+
+#[derive(Debug, Clone)]
 enum Part {
     Text(Box<str>),
     Placeholder(Placeholder),
 }
 
+#[derive(Debug, Clone)]
+enum Placeholder {
+    /// `{{STEP.PATH}}`, as nearly every placeholder is written of what is large.
+    Read(Reference),
+    Other(Arc<Written>),
+}
+
 #[derive(Debug)]
-struct Placeholder {
+struct Written {
     program: Program,
-    /// As written; `None` where that is `{{PATH}}`, as it mostly is in what is large.
-    written: Option<Box<str>>,
+    text: Box<str>,
 }
 
 impl Template {
@@ -60,19 +73,19 @@ impl Template {
             }
         }
         match diagnostics.is_empty() {
-            true => Ok(Template(parts.into())),
+            true => Ok(Template(Parts::of(parts))),
             false => Err(diagnostics),
         }
     }
 
     /// A text that is taken as it is.
     pub fn literal(text: impl Into<Box<str>>) -> Template {
-        Template(Arc::new([Part::Text(text.into())]))
+        Template(Parts::One(Part::Text(text.into())))
     }
 
     /// The text, where it holds no placeholder.
     pub fn as_literal(&self) -> Option<&str> {
-        match &*self.0 {
+        match self.0.as_slice() {
             [] => Some(""),
             [Part::Text(text)] => Some(text),
             _ => None,
@@ -81,17 +94,17 @@ impl Template {
 
     /// Every read of a name, in order.
     pub fn references(&self) -> impl Iterator<Item = &Reference> {
-        self.0.iter().flat_map(|part| match part {
+        self.0.as_slice().iter().flat_map(|part| match part {
             Part::Text(_) => &[],
-            Part::Placeholder(placeholder) => placeholder.program.references(),
+            Part::Placeholder(placeholder) => placeholder.references(),
         })
     }
 
     /// The value: typed where the text is exactly one placeholder, else text.
     pub fn evaluate(&self, scope: &dyn Scope) -> Result<Json, EvalError> {
-        match &*self.0 {
+        match self.0.as_slice() {
             [Part::Placeholder(one)] => {
-                let value = one.program.value(scope);
+                let value = one.value(scope);
                 let value = value.and_then(|value| value.ok_or_else(Fault::undefined));
                 value.map_err(|fault| fault.in_text(&one.written()))
             }
@@ -102,11 +115,11 @@ impl Template {
     /// The value as text: strings raw, everything else compact JSON.
     pub fn render(&self, scope: &dyn Scope) -> Result<String, EvalError> {
         let mut out = String::new();
-        for part in &*self.0 {
+        for part in self.0.as_slice() {
             match part {
                 Part::Text(text) => out.push_str(text),
                 Part::Placeholder(one) => {
-                    let done = one.program.with(scope, |value| append(&mut out, value));
+                    let done = one.with(scope, |value| append(&mut out, value));
                     done.and_then(|done| done.ok_or_else(Fault::undefined)?)
                         .map_err(|fault| fault.in_text(&one.written()))?;
                 }
@@ -119,12 +132,12 @@ impl Template {
     /// Also whether all of it is rendered.
     pub fn preview(&self, scope: &dyn Scope) -> (String, bool) {
         let (mut out, mut complete) = (String::new(), true);
-        for part in &*self.0 {
+        for part in self.0.as_slice() {
             match part {
                 Part::Text(text) => out.push_str(text),
                 Part::Placeholder(one) => {
                     let (mut shown, known) = (String::new(), out.len() <= limits::RENDERED_BYTES);
-                    let done = one.program.with(scope, |value| append(&mut shown, value));
+                    let done = one.with(scope, |value| append(&mut shown, value));
                     let rendered = known && matches!(done, Ok(Some(Ok(()))));
                     complete &= rendered;
                     match rendered {
@@ -138,28 +151,74 @@ impl Template {
     }
 }
 
+impl Parts {
+    fn of(mut parts: Vec<Part>) -> Parts {
+        match parts.pop() {
+            Some(one) if parts.is_empty() => Parts::One(one),
+            last => Parts::Many(parts.into_iter().chain(last).collect()),
+        }
+    }
+
+    fn as_slice(&self) -> &[Part] {
+        match self {
+            Parts::One(part) => std::slice::from_ref(part),
+            Parts::Many(parts) => parts,
+        }
+    }
+}
+
 impl Placeholder {
     fn new(program: Program, written: &str) -> Placeholder {
-        let usual = usual_form(&program).is_some_and(|usual| usual == written);
-        Placeholder { program, written: (!usual).then(|| written.into()) }
+        match program {
+            Program::Read(reference) if usual_form(&reference).as_deref() == Some(written) => {
+                Placeholder::Read(reference)
+            }
+            program => Placeholder::Other(Arc::new(Written { program, text: written.into() })),
+        }
+    }
+
+    fn references(&self) -> &[Reference] {
+        match self {
+            Placeholder::Read(reference) => std::slice::from_ref(reference),
+            Placeholder::Other(other) => other.program.references(),
+        }
+    }
+
+    fn value(&self, scope: &dyn Scope) -> Result<Option<Json>, Fault> {
+        match self {
+            Placeholder::Read(reference) => Ok(read(reference, scope, Json::clone)),
+            Placeholder::Other(other) => other.program.value(scope),
+        }
+    }
+
+    fn with<T>(
+        &self,
+        scope: &dyn Scope,
+        look: impl FnOnce(&Json) -> T,
+    ) -> Result<Option<T>, Fault> {
+        match self {
+            Placeholder::Read(reference) => Ok(read(reference, scope, look)),
+            Placeholder::Other(other) => other.program.with(scope, look),
+        }
     }
 
     /// As it is written.
     fn written(&self) -> Cow<'_, str> {
-        match &self.written {
-            Some(written) => Cow::Borrowed(written),
-            None => Cow::Owned(usual_form(&self.program).unwrap_or_default()),
+        match self {
+            Placeholder::Read(reference) => Cow::Owned(usual_form(reference).unwrap_or_default()),
+            Placeholder::Other(other) => Cow::Borrowed(&other.text),
         }
     }
 }
 
 /// How a read of a step is mostly written.
-fn usual_form(program: &Program) -> Option<String> {
-    let Program::Read(Reference { root: Root::Step(step), keys: Keys::Plain(keys), .. }) = program
-    else {
-        return None;
-    };
-    Some(format!("{{{{{step}.{keys}}}}}"))
+fn usual_form(reference: &Reference) -> Option<String> {
+    match reference {
+        Reference { root: Root::Step(step), keys: Keys::Plain(keys), .. } => {
+            Some(format!("{{{{{step}.{keys}}}}}"))
+        }
+        _ => None,
+    }
 }
 
 fn program(whole: &Text<'_>, found: &Found) -> Result<Program, Vec<Diagnostic>> {
@@ -199,7 +258,7 @@ pub enum ValueTemplate {
 }
 
 /// Keys with the templates of their values, in order.
-pub type ValueMap = Box<[(Box<str>, ValueTemplate)]>;
+pub type ValueMap = Box<[(ShortText, ValueTemplate)]>;
 
 impl ValueTemplate {
     /// A value that is taken as it is.
@@ -231,5 +290,15 @@ impl ValueTemplate {
                     .collect::<Result<JsonMap, EvalError>>()?,
             ),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_of_a_large_plan_is_small() {
+        assert!(size_of::<ValueTemplate>() <= 64, "{}", size_of::<ValueTemplate>());
     }
 }

@@ -3,8 +3,7 @@ use super::dag::{Graph, Plan, node};
 use super::index::StepIndex;
 use super::order;
 use super::reads::Read;
-use super::step::locks_workspace;
-use super::{PlanStep, StepIx, edges, reads};
+use super::{Dependency, PlanStep, StepIx, edges, reads};
 use crate::definition::{Catalog, Playbook, Specialist, Step, StepKind};
 use crate::diagnostic::{Code, Diagnostic, Span, nearest};
 use std::collections::BTreeSet;
@@ -18,11 +17,17 @@ impl Plan {
         let steps = playbook.steps.iter().chain(&playbook.finally);
         let reads: Vec<Vec<Read<'_>>> = steps.map(|step| reads::of_step(step)).collect();
         let plan = Plan::connect(playbook, &reads, catalog, &mut problems);
-        problems.extend(check::all(&plan, reads, reads::of_outputs(playbook)));
+        let mut cycles = Vec::new();
         if plan.order.len() < plan.steps.len() {
-            let cycles = order::cycles(&plan.steps, &plan.graph);
-            problems.extend(cycles.iter().map(|cycle| check::cycle(&plan, cycle)));
+            let span = |from: StepIx, on| {
+                let step = &plan.step(from).step;
+                edges::span(step, &reads[from.at()], &|id| plan.find(id.as_str()), on)
+            };
+            let found = order::cycles(&plan.graph).into_iter();
+            cycles.extend(found.map(|cycle| check::cycle(&plan, &cycle, span)));
         }
+        problems.extend(check::all(&plan, reads, reads::of_outputs(playbook)));
+        problems.extend(cycles);
         problems.sort_by_key(|problem| problem.span);
         let sound = !problems.iter().any(Diagnostic::is_error);
         (sound.then_some(plan), problems)
@@ -38,35 +43,27 @@ impl Plan {
         let defined: Vec<&Arc<Step>> = playbook.steps.iter().chain(&playbook.finally).collect();
         let index = StepIndex::of(&defined);
         let mut steps = Vec::with_capacity(defined.len());
-        for (step, reads) in defined.iter().zip(reads) {
+        let mut edges = Vec::new();
+        for (i, (step, reads)) in defined.iter().zip(reads).enumerate() {
             let specialist = specialist_of(step, catalog, problems);
-            steps.push(PlanStep {
-                step: Arc::clone(step),
-                dependencies: edges::of_step(step, reads, &defined, &index, problems),
-                dependents: Vec::new(),
-                locks_workspace: locks_workspace(step, specialist.as_deref()),
-                specialist,
-            });
+            steps.push(PlanStep { step: Arc::clone(step), specialist });
+            let waits = edges::of_step(step, reads, &defined, &index, problems);
+            edges.extend(waits.into_iter().map(|dependency| (dependency, StepIx(i as u32))));
         }
-        let graph = draw(&mut steps);
+        let graph = draw(steps.len(), &edges);
         let order = order::topological(&steps, &graph);
         Plan { playbook: playbook.clone(), steps, index, graph, order }
     }
 }
 
-/// The graph of these steps; fills in who waits for whom.
-fn draw(steps: &mut [PlanStep]) -> Graph {
-    let edges = steps.iter().map(|step| step.dependencies.len()).sum();
-    let mut graph = Graph::with_capacity(steps.len(), edges);
-    (0..steps.len()).for_each(|i| {
-        graph.add_node(StepIx(i as u32));
+/// The graph of so many steps, from edges in plan order.
+fn draw(steps: usize, edges: &[(Dependency, StepIx)]) -> Graph {
+    let mut graph = Graph::with_capacity(steps, edges.len());
+    (0..steps).for_each(|_| {
+        graph.add_node(());
     });
-    for i in 0..steps.len() {
-        let ix = StepIx(i as u32);
-        for dependency in steps[i].dependencies.clone() {
-            graph.add_edge(node(dependency.on), node(ix), dependency.strength);
-            steps[dependency.on.at()].dependents.push(ix);
-        }
+    for (dependency, ix) in edges.iter().rev() {
+        graph.add_edge(node(dependency.on), node(*ix), dependency.strength);
     }
     graph
 }

@@ -35,6 +35,35 @@ pub(super) fn of_step(
     problems: &mut Vec<Diagnostic>,
 ) -> Vec<Dependency> {
     let find = |id: &StepId| index.find(id.as_str(), |ix| steps[ix.at()].id.as_str());
+    let mentions = mentions(step, reads, &find);
+    let mut dependencies = Vec::with_capacity(mentions.len());
+    for (on, found) in mentions {
+        let Some((strength, span)) = found.strongest() else { continue };
+        let target = steps[on.at()];
+        match (step.phase, target.phase) {
+            (StepPhase::Main, StepPhase::Finally) => problems.push(runs_later(step, target, span)),
+            (StepPhase::Finally, StepPhase::Main) => {}
+            _ => dependencies.push(Dependency { on, strength }),
+        }
+    }
+    dependencies
+}
+
+/// Where the edge comes from that makes a step wait for another.
+pub(super) fn span(
+    step: &Step,
+    reads: &[Read<'_>],
+    find: &dyn Fn(&StepId) -> Option<StepIx>,
+    on: StepIx,
+) -> Option<Span> {
+    mentions(step, reads, find).get(&on)?.strongest().map(|(_, span)| span)
+}
+
+fn mentions(
+    step: &Step,
+    reads: &[Read<'_>],
+    find: &dyn Fn(&StepId) -> Option<StepIx>,
+) -> BTreeMap<StepIx, Mentions> {
     let mut mentions: BTreeMap<StepIx, Mentions> = BTreeMap::new();
     for (id, span) in &step.depends_on {
         if let Some(on) = find(id) {
@@ -46,17 +75,7 @@ pub(super) fn of_step(
             mention(mentions.entry(on).or_default(), read);
         }
     }
-    let mut dependencies = Vec::with_capacity(mentions.len());
-    for (on, found) in mentions {
-        let Some((strength, span)) = found.strongest() else { continue };
-        let target = steps[on.at()];
-        match (step.phase, target.phase) {
-            (StepPhase::Main, StepPhase::Finally) => problems.push(runs_later(step, target, span)),
-            (StepPhase::Finally, StepPhase::Main) => {}
-            _ => dependencies.push(Dependency { on, strength, span }),
-        }
-    }
-    dependencies
+    mentions
 }
 
 fn mention(mentions: &mut Mentions, read: &Read<'_>) {

@@ -17,4 +17,4 @@ mod reads;
 mod step;
 
 pub use dag::Plan;
-pub use step::{Dependency, PlanStep, StepIx};
+pub use step::{Dependency, Dependent, PlanStep, StepIx};

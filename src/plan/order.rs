@@ -1,6 +1,6 @@
-use super::dag::{Graph, node};
+use super::dag::{Graph, node, step};
 use super::{PlanStep, StepIx};
-use petgraph::Direction::Outgoing;
+use petgraph::Direction::{Incoming, Outgoing};
 use petgraph::algo::kosaraju_scc;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -8,7 +8,10 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 /// A topological order: `steps` before `finally`, by file order where the graph leaves a choice.
 /// Steps on a circle, and those behind it, are left out.
 pub(super) fn topological(steps: &[PlanStep], graph: &Graph) -> Vec<StepIx> {
-    let mut waits: Vec<usize> = steps.iter().map(|step| step.dependencies.len()).collect();
+    let mut waits: Vec<u32> = graph
+        .node_indices()
+        .map(|n| graph.neighbors_directed(n, Incoming).count() as u32)
+        .collect();
     // `finally` steps have the higher numbers, but a free one must not overtake a step that waits.
     let rank = |ix: StepIx| Reverse((steps[ix.at()].is_finally(), ix));
     let mut free: BinaryHeap<_> =
@@ -19,7 +22,7 @@ pub(super) fn topological(steps: &[PlanStep], graph: &Graph) -> Vec<StepIx> {
         for next in graph.neighbors_directed(node(ix), Outgoing) {
             waits[next.index()] -= 1;
             if waits[next.index()] == 0 {
-                free.push(rank(graph[next]));
+                free.push(rank(step(next)));
             }
         }
     }
@@ -28,31 +31,27 @@ pub(super) fn topological(steps: &[PlanStep], graph: &Graph) -> Vec<StepIx> {
 
 /// One shortest circle through the first step of each knot of steps that wait for each other: each
 /// waits for the next one, and the last for the first.
-pub(super) fn cycles(steps: &[PlanStep], graph: &Graph) -> Vec<Vec<StepIx>> {
+pub(super) fn cycles(graph: &Graph) -> Vec<Vec<StepIx>> {
     let mut knots: Vec<Vec<StepIx>> = kosaraju_scc(graph)
         .into_iter()
         .map(|knot| {
-            let mut knot: Vec<StepIx> = knot.into_iter().map(|n| graph[n]).collect();
+            let mut knot: Vec<StepIx> = knot.into_iter().map(step).collect();
             knot.sort();
             knot
         })
-        .filter(|knot| knot.len() > 1 || waits_for(steps, knot[0], knot[0]))
+        .filter(|knot| knot.len() > 1 || graph.contains_edge(node(knot[0]), node(knot[0])))
         .collect();
     knots.sort();
-    knots.iter().map(|knot| shortest_cycle(steps, knot)).collect()
-}
-
-fn waits_for(steps: &[PlanStep], step: StepIx, on: StepIx) -> bool {
-    steps[step.at()].dependencies.iter().any(|dependency| dependency.on == on)
+    knots.iter().map(|knot| shortest_cycle(graph, knot)).collect()
 }
 
 /// Breadth first from the knot's first step along what each waits for, until it comes round.
-fn shortest_cycle(steps: &[PlanStep], knot: &[StepIx]) -> Vec<StepIx> {
+fn shortest_cycle(graph: &Graph, knot: &[StepIx]) -> Vec<StepIx> {
     let start = knot[0];
     let mut came_from: BTreeMap<StepIx, StepIx> = BTreeMap::new();
     let mut queue = VecDeque::from([start]);
     while let Some(at) = queue.pop_front() {
-        for on in steps[at.at()].dependencies.iter().map(|dependency| dependency.on) {
+        for on in graph.neighbors_directed(node(at), Incoming).map(step) {
             if on == start {
                 return walk_back(&came_from, start, at);
             }

@@ -20,7 +20,7 @@ impl Plan {
         let mut last: Option<StepIx> = None;
         for &ix in order {
             let mut heaviest: Option<StepIx> = None;
-            for on in self.step(ix).dependencies.iter().map(|dependency| dependency.on) {
+            for on in self.dependencies(ix).map(|dependency| dependency.on) {
                 if heaviest.is_none_or(|known| total[known.at()] < total[on.at()]) {
                     heaviest = Some(on);
                 }
@@ -61,7 +61,7 @@ impl Plan {
         for &ix in &self.order {
             let step = self.step(ix);
             let first = if step.is_finally() { mains } else { 0 };
-            let above = step.dependencies.iter().map(|d| level[d.on.at()] + 1).max();
+            let above = self.dependencies(ix).map(|d| level[d.on.at()] + 1).max();
             level[ix.at()] = above.unwrap_or(first).max(first);
             if !step.is_finally() {
                 mains = mains.max(level[ix.at()] + 1);

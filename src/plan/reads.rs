@@ -84,9 +84,9 @@ impl<'a> Collector<'a> {
     }
 
     fn work(&mut self, step: &'a Step) {
-        step.input.iter().for_each(|input| self.value(input));
-        step.env.iter().for_each(|(_, value)| self.template(value));
-        step.cwd.iter().for_each(|cwd| self.template(cwd));
+        step.details().input.iter().for_each(|input| self.value(input));
+        step.details().env.iter().for_each(|(_, value)| self.template(value));
+        step.details().cwd.iter().for_each(|cwd| self.template(cwd));
         if let Some(each) = &step.for_each {
             self.value(&each.items);
             each.key.iter().for_each(|key| self.template(key));
@@ -96,7 +96,11 @@ impl<'a> Collector<'a> {
 
     fn kind(&mut self, kind: &'a StepKind) {
         match kind {
-            StepKind::Specialist { task: Some(TaskText::Inline(task)), .. } => self.template(task),
+            StepKind::Specialist { task, .. } => {
+                if let Some(TaskText::Inline(task)) = task.as_deref() {
+                    self.template(task);
+                }
+            }
             StepKind::Run { command: RunCommand::Argv(words), .. } => {
                 words.iter().for_each(|word| self.template(word));
             }
@@ -109,10 +113,7 @@ impl<'a> Collector<'a> {
             StepKind::Set(values) => values.iter().for_each(|(_, value)| self.value(value)),
             // The checks of a `gate` step are its work, so unlike those of `verify` they order it.
             StepKind::Gate(checks) => checks.iter().for_each(|check| self.check(check)),
-            StepKind::Specialist { .. }
-            | StepKind::Run { .. }
-            | StepKind::Tool { .. }
-            | StepKind::NotYet(_) => {}
+            StepKind::Run { .. } | StepKind::Tool { .. } | StepKind::NotYet(_) => {}
         }
     }
 

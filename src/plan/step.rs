@@ -1,5 +1,4 @@
 use crate::definition::{Specialist, Step, StepKind, StepPhase, WorkspaceMode};
-use crate::diagnostic::Span;
 use crate::expression::Strength;
 use std::sync::Arc;
 
@@ -21,29 +20,40 @@ pub struct Dependency {
     pub on: StepIx,
     /// How its end matters.
     pub strength: Strength,
-    /// Where the edge comes from.
-    pub span: Span,
 }
 
-/// A step with its place in the graph.
+/// An edge, from the side of the step that is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dependent {
+    /// Who waits.
+    pub step: StepIx,
+    /// How the end matters to it.
+    pub strength: Strength,
+}
+
+/// A step of a plan. What it waits for and who waits for it is told by the plan.
 #[derive(Debug, Clone)]
 pub struct PlanStep {
     /// As defined.
     pub step: Arc<Step>,
     /// Its specialist, where it has one.
     pub specialist: Option<Arc<Specialist>>,
-    /// What it waits for; one entry a step, in plan order, with the strength that holds.
-    pub dependencies: Vec<Dependency>,
-    /// Who waits for it, in plan order.
-    pub dependents: Vec<StepIx>,
-    /// Whether it holds the `workspace` lock while it runs and verifies.
-    pub locks_workspace: bool,
 }
 
 impl PlanStep {
     /// Whether it is one of `finally`.
     pub fn is_finally(&self) -> bool {
         self.step.phase == StepPhase::Finally
+    }
+
+    /// Whether it holds the `workspace` lock while it runs and verifies (LANGUAGE §7): a specialist with
+    /// a writing tool unless the step shares, and any step that asks for it.
+    pub fn locks_workspace(&self) -> bool {
+        match self.step.details().workspace {
+            Some(WorkspaceMode::Exclusive) => true,
+            Some(WorkspaceMode::Shared) => false,
+            None => self.specialist.as_deref().is_some_and(Specialist::writes),
+        }
     }
 
     /// Whether its work is known to change files or to be able to: a specialist with a writing tool,
@@ -56,15 +66,5 @@ impl PlanStep {
             }
             _ => false,
         }
-    }
-}
-
-/// Whether a step of that kind holds the `workspace` lock (LANGUAGE §7): a specialist with a writing
-/// tool unless the step shares, and any step that asks for it.
-pub(super) fn locks_workspace(step: &Step, specialist: Option<&Specialist>) -> bool {
-    match step.workspace {
-        Some(WorkspaceMode::Exclusive) => true,
-        Some(WorkspaceMode::Shared) => false,
-        None => specialist.is_some_and(Specialist::writes),
     }
 }

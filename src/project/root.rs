@@ -1,12 +1,11 @@
 use super::discovery::Discovery;
 use super::role::sniffed_role;
-use crate::definition::InputFile;
+use crate::definition::{FileBytes, InputFile};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::value::{Digest, limits};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// A folder that holds `.kb/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,7 +84,7 @@ impl Project {
 }
 
 /// A regular file's bytes; of one beyond the limit only as many as show that.
-pub(super) fn read_bounded(path: &Path) -> io::Result<Arc<[u8]>> {
+pub(super) fn read_bounded(path: &Path) -> io::Result<FileBytes> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
     }

@@ -88,7 +88,7 @@ impl State {
     fn enqueue(&mut self, plan: &Plan, ix: InstanceIx) {
         self.queue += 1;
         let entry = (self.queue, ix);
-        let locked = plan.step(self.instance(ix).step).locks_workspace;
+        let locked = plan.step(self.instance(ix).step).locks_workspace();
         let instance = &mut self.instances[ix.at()];
         instance.status = StepStatus::Ready;
         instance.set_due(None);
@@ -106,7 +106,7 @@ impl State {
             return;
         }
         let entry = (instance.queued, ix);
-        if plan.step(instance.step).locks_workspace {
+        if plan.step(instance.step).locks_workspace() {
             self.ready_locked.remove(&entry)
         } else {
             self.ready.remove(&entry)
@@ -116,7 +116,7 @@ impl State {
     fn start(&mut self, plan: &Plan, ix: InstanceIx, attempt: u32, at: Timestamp) {
         self.dequeue(plan, ix);
         self.slots += 1;
-        if plan.step(self.instance(ix).step).locks_workspace {
+        if plan.step(self.instance(ix).step).locks_workspace() {
             self.lock = Some(ix);
         }
         let instance = &mut self.instances[ix.at()];
@@ -230,11 +230,10 @@ impl State {
         let fails = status == StepStatus::Failed && !tolerated && main;
         self.failed |= fails;
         self.failed_now |= fails;
-        for dependent in &plan.step(step).dependents {
-            let strength = strength_between(plan, *dependent, step);
-            let target = &mut self.instances[dependent.at()];
+        for dependent in plan.dependents(step) {
+            let target = &mut self.instances[dependent.step.at()];
             target.open = target.open.saturating_sub(1);
-            if matters(strength, status) {
+            if matters(dependent.strength, status) {
                 target.ends.add(status, tolerated);
             }
         }
@@ -299,7 +298,7 @@ impl State {
         for (i, step) in plan.steps().iter().enumerate() {
             let mut ends = Ends::default();
             let mut open = 0;
-            for dependency in &step.dependencies {
+            for dependency in plan.dependencies(StepIx(i as u32)) {
                 let on = &self.instances[dependency.on.at()];
                 if !on.status.has_ended() {
                     open += 1;
@@ -319,12 +318,4 @@ impl State {
             self.failed |= main && instance.status == StepStatus::Failed && !instance.tolerated;
         }
     }
-}
-
-fn strength_between(plan: &Plan, dependent: StepIx, on: StepIx) -> crate::expression::Strength {
-    // Dependencies are in step order, so that a join over thousands of steps stays cheap.
-    let dependencies = &plan.step(dependent).dependencies;
-    dependencies
-        .binary_search_by_key(&on, |d| d.on)
-        .map_or(crate::expression::Strength::Needs, |i| dependencies[i].strength)
 }

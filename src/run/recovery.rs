@@ -53,7 +53,7 @@ fn default_retry() -> RetryPolicy {
 pub fn table(step: &Step) -> Vec<Row> {
     let specialist = matches!(step.kind, StepKind::Specialist { .. });
     let mut rows = Vec::new();
-    let retry = step.retry.as_deref().cloned().or_else(|| specialist.then(default_retry));
+    let retry = step.details().retry.clone().or_else(|| specialist.then(default_retry));
     if let Some(policy) = retry {
         rows.push(Row {
             on: policy.on.clone(),
@@ -93,7 +93,7 @@ pub(super) fn next(
     outcome: OutcomeKind,
     jitter: &Digest,
 ) -> Option<(usize, Row, Duration)> {
-    if step.max_attempts.is_some_and(|max| instance.attempt >= max) {
+    if step.details().max_attempts.is_some_and(|max| instance.attempt >= max) {
         return None;
     }
     table(step).into_iter().enumerate().find_map(|(index, row)| {

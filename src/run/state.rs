@@ -55,7 +55,7 @@ impl State {
         let instances: Vec<Instance> = (0..steps.len())
             .map(|i| {
                 let mut instance = Instance::new(StepIx(i as u32), None);
-                instance.open = steps[i].dependencies.len() as u32;
+                instance.open = plan.dependencies(instance.step).count() as u32;
                 instance
             })
             .collect();

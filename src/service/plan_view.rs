@@ -7,7 +7,7 @@ use super::{Project, ServiceError};
 use crate::definition::{RunIf, Specialist, Step, StepKind, TaskText};
 use crate::expression::{Root, Scope, Strength};
 use crate::llm::Tiers;
-use crate::plan::{Plan, PlanStep, StepIx};
+use crate::plan::{Plan, StepIx};
 use crate::value::{Json, JsonMap};
 use serde::Serialize;
 use std::sync::Arc;
@@ -120,12 +120,12 @@ pub fn plan_view(
 fn step(plan: &Plan, ix: StepIx, tiers: &Tiers, scope: &Known) -> PlannedStep {
     let planned = plan.step(ix);
     let step = &planned.step;
-    let edge = |d: &crate::plan::Dependency| Edge {
+    let edge = |d: crate::plan::Dependency| Edge {
         step: plan.step(d.on).step.id.to_string(),
         strength: d.strength.as_str(),
     };
     let checks = match &step.kind {
-        StepKind::Gate(checks) => checks.as_slice(),
+        StepKind::Gate(checks) => checks,
         _ => step.verify.as_ref().map_or(&[][..], |verify| verify.checks.as_slice()),
     };
     let specialist = planned.specialist.as_deref();
@@ -133,7 +133,7 @@ fn step(plan: &Plan, ix: StepIx, tiers: &Tiers, scope: &Known) -> PlannedStep {
         id: step.id.to_string(),
         kind: step.kind.name(),
         what: what(&step.kind),
-        after: planned.dependencies.iter().map(edge).collect(),
+        after: plan.dependencies(ix).map(edge).collect(),
         condition: step.condition.as_ref().map(|c| c.source().to_owned()),
         may_skip: may_skip(plan, ix),
         finally: planned.is_finally(),
@@ -158,7 +158,7 @@ fn model(specialist: &Specialist, tiers: &Tiers) -> String {
 
 fn prompt(step: &Step, scope: &Known) -> Option<Prompt> {
     let StepKind::Specialist { task: Some(task), .. } = &step.kind else { return None };
-    Some(match task {
+    Some(match &**task {
         TaskText::Inline(template) => {
             let (text, complete) = template.preview(scope);
             Prompt { text, complete }
@@ -171,11 +171,11 @@ fn prompt(step: &Step, scope: &Known) -> Option<Prompt> {
 
 /// A step may be skipped by its own condition, or because something that it needs may be.
 fn may_skip(plan: &Plan, ix: StepIx) -> bool {
-    let PlanStep { step, dependencies, .. } = plan.step(ix);
+    let step = &plan.step(ix).step;
     let inherits = matches!(step.run_if, RunIf::AllSucceeded | RunIf::AnySucceeded);
     step.condition.is_some()
         || (inherits
-            && dependencies.iter().any(|d| d.strength == Strength::Needs && may_skip(plan, d.on)))
+            && plan.dependencies(ix).any(|d| d.strength == Strength::Needs && may_skip(plan, d.on)))
 }
 
 /// What a prompt and an answer are taken to be at least and at most, in tokens.
@@ -209,7 +209,7 @@ struct Known {
 impl Scope for Known {
     fn lookup(&self, root: &Root, field: Option<&str>) -> Option<Arc<Json>> {
         match (root, field) {
-            (Root::Param(name), None) => self.params.get(name).cloned().map(Arc::new),
+            (Root::Param(name), None) => self.params.get(&**name).cloned().map(Arc::new),
             (Root::Params, None) => Some(self.params.clone()),
             (Root::Params, Some(name)) => self.params.get(name).cloned().map(Arc::new),
             _ => None,

@@ -74,7 +74,7 @@ fn line(step: &Step, plan: Option<&Plan>) -> StepLine {
     let planned = plan.and_then(|plan| plan.find(step.id.as_str()).map(|ix| (plan, ix)));
     let after = match planned {
         Some((plan, ix)) => {
-            let on = plan.step(ix).dependencies.iter().map(|d| &plan.step(d.on).step.id);
+            let on = plan.dependencies(ix).map(|d| &plan.step(d.on).step.id);
             on.map(ToString::to_string).collect()
         }
         None => step.depends_on.iter().map(|(id, _)| id.to_string()).collect(),

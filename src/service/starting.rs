@@ -27,13 +27,15 @@ pub struct Start {
     pub overrides: Overrides,
 }
 
-/// Resolves the parameters, checks everything that can be checked, and takes hold of a new run.
+/// Resolves the parameters, checks everything that can be checked, and takes hold of a new run. The
+/// project goes with it, so that its texts do not take room beside the run.
 pub async fn start(
-    project: &Project,
+    mut project: Project,
     start: Start,
     ask: Option<&mut Ask<'_>>,
 ) -> Result<Prepared, ServiceError> {
-    let (project, definition, params) = resolve(project, &start, ask)?;
+    let (definition, params);
+    (project, definition, params) = resolve(&project, &start, ask)?;
     let script = start.script.as_deref().map(read).transpose()?;
     let place = project.place.clone();
     let Start { record, overrides, .. } = start;

@@ -79,7 +79,7 @@ impl From<&Playbook> for DefinitionView {
     fn from(playbook: &Playbook) -> Self {
         let mut not_yet: Vec<String> = playbook.not_yet.iter().map(|n| n.what.clone()).collect();
         let steps = || playbook.steps.iter().chain(&playbook.finally);
-        not_yet.extend(steps().flat_map(|step| &step.not_yet).map(|n| n.what.clone()));
+        not_yet.extend(steps().flat_map(|step| &step.details().not_yet).map(|n| n.what.clone()));
         not_yet.sort();
         not_yet.dedup();
         DefinitionView {
@@ -131,7 +131,7 @@ impl From<&Step> for StepOutline {
         StepOutline {
             id: step.id.to_string(),
             kind: step.kind.name(),
-            name: step.name.as_deref().map(str::to_owned),
+            name: step.details().name.as_deref().map(str::to_owned),
             specialist,
             depends_on: step.depends_on.iter().map(|(id, _)| id.to_string()).collect(),
             condition: step.condition.as_ref().map(|condition| condition.source().to_owned()),

@@ -284,7 +284,7 @@ async fn a_panic_in_an_attempt_fails_its_step_and_not_the_holder() {
 #[tokio::test(start_paused = true)]
 async fn an_attempt_that_never_answers_ends_by_its_timeout() {
     let mut slow = shell("slow", &[]);
-    slow.timeout.attempt = Some(Duration::from_secs(3600));
+    slow.details_mut().timeout.attempt = Some(Duration::from_secs(3600));
     let house = House::new(vec![slow]);
     let work = |_: Request, context: Context| {
         async move {

@@ -23,8 +23,29 @@ fn items(count: usize) -> String {
     )
 }
 
+/// So many steps in layers of a hundred, each with values of two steps of the layer before.
+fn steps(count: usize) -> String {
+    let mut text = "schema: kb.playbook/1\nid: many\nsteps:\n".to_owned();
+    for i in 0..count {
+        let values = match i.checked_sub(100) {
+            None => "v0: 1, v1: 1".to_owned(),
+            Some(above) => {
+                let beside = above + 1;
+                format!("v0: '{{{{s{above}.output.v0}}}}', v1: '{{{{s{beside}.output.v0}}}}'")
+            }
+        };
+        text.push_str(&format!("  - {{id: s{i}, set: {{{values}}}}}\n"));
+    }
+    text
+}
+
 /// The most that a process held, in KiB.
 fn peak(project: &Scratch, args: &[&str]) -> u64 {
+    most(project, args, "VmHWM:")
+}
+
+/// The most of that sort of memory that a process was seen to hold, in KiB.
+fn most(project: &Scratch, args: &[&str], sort: &str) -> u64 {
     let mut child = project
         .command()
         .args(args)
@@ -36,7 +57,7 @@ fn peak(project: &Scratch, args: &[&str]) -> u64 {
     let status = format!("/proc/{}/status", child.id());
     let mut most = 0;
     while child.try_wait().unwrap().is_none() {
-        most = most.max(kib_of(&std::fs::read_to_string(&status).unwrap_or_default(), "VmHWM:"));
+        most = most.max(kib_of(&std::fs::read_to_string(&status).unwrap_or_default(), sort));
         std::thread::sleep(Duration::from_millis(1));
     }
     assert!(child.wait().unwrap().success(), "{args:?}");
@@ -71,6 +92,29 @@ fn a_finished_item_leaves_its_record_and_its_value_and_nothing_else() {
         ("bytes an item", each),
     ];
     proof::record("memory of finished steps", None, figures);
+}
+
+/// The most memory of its own, without the program's pages, that a run of so many steps held, in KiB.
+fn peak_of_steps(count: usize) -> u64 {
+    let project = Scratch::new(&[(".kb/playbooks/many.yml", &steps(count))]);
+    most(&project, &["playbook", "run", "many", "--quiet"], "RssAnon:")
+}
+
+/// Most of what a step may cost that is defined and run, in bytes, at whatever time the most is held:
+/// its part of the file and of the tree that it is read from; the step, its place in the plan and the
+/// text that is frozen; or all of that without the texts, and what it leaves behind in the run.
+const A_STEP: u64 = 860;
+
+#[test]
+fn a_step_that_is_defined_and_run_takes_what_it_is_and_no_second_copy() {
+    let many = proof::amount("KB_FOOTPRINT_STEPS", 8_000, 12_000);
+    let few = many / 10;
+    let (small, large) = (peak_of_steps(few), peak_of_steps(many));
+    let each = large.saturating_sub(small) * 1024 / (many - few) as u64;
+    assert!(small > 0 && each <= A_STEP, "{each} bytes a step: {small} KiB, then {large} KiB");
+    let figures =
+        [("steps", many as u64), ("KiB", large), ("KiB of a tenth", small), ("bytes a step", each)];
+    proof::record("memory of defined steps", None, figures);
 }
 
 /// What a display that stands still may cost, in KiB: updates that wait, and lines that do.

@@ -18,10 +18,9 @@ const B: InstanceIx = InstanceIx(1);
 /// `a` runs a shell, `b` waits for it.
 fn two_steps() -> Plan {
     let mut a = step("a");
-    a.kind =
-        StepKind::Run { command: RunCommand::Shell("true".to_owned()), parse: OutputParse::Text };
+    a.kind = StepKind::Run { command: RunCommand::Shell("true".into()), parse: OutputParse::Text };
     let mut b = step("b");
-    b.depends_on.push((StepId::new("a").unwrap(), Span::new(SourceId(0), 0, 0)));
+    b.depends_on = [(StepId::new("a").unwrap(), Span::new(SourceId(0), 0, 0))].into();
     plan(playbook(vec![a, b], Vec::new()))
 }
 

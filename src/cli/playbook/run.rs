@@ -89,13 +89,12 @@ pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
     (start.script, start.record) = (args.script, args.record);
     start.overrides = args.hold.overrides();
     let can_ask = terminal.can_ask() && !args.showing.json;
-    let exit = runtime::block_on(workers, async {
+    runtime::block_on(workers, async {
         let mut ask = |question: &str| terminal.ask(question);
         let ask: Option<&mut service::Ask<'_>> = if can_ask { Some(&mut ask) } else { None };
-        let prepared = service::start(&project, start, ask).await?;
+        let prepared = service::start(project, start, ask).await?;
+        // The process ends after it: to free a large plan piece by piece would be the last thing it does.
+        std::mem::forget(prepared.plan().clone());
         drive(prepared, args.showing, "kb", terminal).await
-    })?;
-    // The process ends here: to free a large definition piece by piece would be the last thing it does.
-    std::mem::forget(project);
-    exit
+    })?
 }

@@ -21,7 +21,7 @@ pub(crate) fn check(outline: &Outline, decoder: &mut Decoder) {
         }
     }
     for param in &outline.params {
-        if let Some(step) = short.get(&param.text) {
+        if let Some(step) = short.get(&*param.text) {
             let message = format!("`{}` is the name of a parameter and of a step", param.text);
             decoder.push(
                 Diagnostic::error(Code::NAME_CLASH, step.span, message)

@@ -22,7 +22,7 @@ fn secret_variables(decoder: &Decoder) -> BTreeSet<String> {
     for (variable, root) in &decoder.env_sources {
         match root {
             Root::Secret(_) => open.push(variable),
-            Root::Param(name) if decoder.secret_params.contains(name) => open.push(variable),
+            Root::Param(name) if decoder.secret_params.contains(&**name) => open.push(variable),
             Root::Params if !decoder.secret_params.is_empty() => open.push(variable),
             Root::Env(read) => readers.entry(read).or_default().push(variable),
             _ => {}

@@ -11,7 +11,7 @@ pub(crate) fn check(tool: &KnownTool, span: Span, input: Option<&Node>, decoder:
         None => &[],
     };
     for (key, _) in entries {
-        if !tool.arguments.iter().any(|argument| argument.name == key.text) {
+        if !tool.arguments.iter().any(|argument| key.text == argument.name) {
             let names: Vec<&str> = tool.arguments.iter().map(|argument| argument.name).collect();
             let help = match nearest(&key.text, names.iter().copied()) {
                 Some(name) => format!("did you mean `{name}`?"),

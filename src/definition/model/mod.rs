@@ -20,6 +20,6 @@ pub use settings::{
 };
 pub use specialist::{Example, LoopLimits, ModelChoice, Specialist};
 pub use step::{
-    EvidenceMode, ForEach, HttpStep, OnError, OutputParse, RunCommand, RunIf, Step, StepKind,
-    StepPhase, TaskText, WorkspaceMode,
+    EvidenceMode, ForEach, HttpStep, OnError, OutputParse, RunCommand, RunIf, Step, StepDetails,
+    StepKind, StepPhase, TaskText, WorkspaceMode,
 };

@@ -78,7 +78,7 @@ impl Scope for ParamScope<'_> {
         match (root, field) {
             (Root::Params, None) => Some(self.0.clone()),
             (Root::Params, Some(name)) => own(self.0, Some(name)),
-            (Root::Param(name), field) => own(self.0.get(name)?, field),
+            (Root::Param(name), field) => own(self.0.get(&**name)?, field),
             _ => None,
         }
     }

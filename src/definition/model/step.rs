@@ -4,54 +4,115 @@ use crate::diagnostic::Span;
 use crate::expression::{Expression, Template, ValueMap, ValueTemplate};
 use crate::value::{SpecialistId, StepId, ToolName};
 
-/// A checked step (LANGUAGE §3). Playbook-wide `defaults` are already in it. What few steps have is
+/// A checked step (LANGUAGE §3). Playbook-wide `defaults` are already in it. What few steps say is
 /// boxed: a plan may have very many.
 #[derive(Debug, Clone)]
 pub struct Step {
     /// Its id, unique in its definition.
     pub id: StepId,
-    /// For people.
-    pub name: Option<Box<str>>,
     /// What it does.
     pub kind: StepKind,
     /// Whether it is one of the steps or of `finally`.
     pub phase: StepPhase,
     /// The explicit dependencies (those of `order: sequential` too), with where each is written.
-    pub depends_on: Vec<(StepId, Span)>,
+    pub depends_on: Box<[(StepId, Span)]>,
     /// Runs only where this is true.
     pub condition: Option<Expression>,
     /// How the ends of its dependencies decide.
     pub run_if: RunIf,
+    /// The gate after it.
+    pub verify: Option<Box<Verify>>,
+    /// What a failure means for the run.
+    pub on_error: OnError,
+    /// One instance an item.
+    pub for_each: Option<Box<ForEach>>,
+    /// Everything else, where it says any of it; read it with [`Step::details`].
+    pub details: Option<Box<StepDetails>>,
+    /// Where its id is written.
+    pub span: Span,
+}
+
+/// What a step may say of its attempts, and most steps do not.
+#[derive(Debug, Clone)]
+pub struct StepDetails {
+    /// For people.
+    pub name: Option<Box<str>>,
     /// Structured input, for specialists and tools.
     pub input: Option<ValueTemplate>,
     /// Bounds of one attempt.
     pub timeout: Timeout,
     /// `retry:`, where given.
-    pub retry: Option<Box<RetryPolicy>>,
+    pub retry: Option<RetryPolicy>,
     /// Bound over all attempts of one iteration; `None`: what its rows add up to.
     pub max_attempts: Option<u32>,
     /// Whether it may run again after a crash in the middle of it.
     pub retry_safe: bool,
-    /// The gate after it.
-    pub verify: Option<Box<Verify>>,
-    /// What a failure means for the run.
-    pub on_error: OnError,
     /// Environment of its shells, after the playbook's.
     pub env: Vec<(String, Template)>,
     /// Working directory relative to the project root.
     pub cwd: Option<Template>,
     /// `output.schema`.
     pub output_schema: Option<Schema>,
-    /// One instance an item.
-    pub for_each: Option<Box<ForEach>>,
     /// Whether changes around its shells are recorded; `None`: where its checks read changes.
     pub evidence: Option<EvidenceMode>,
     /// Whether it holds the `workspace` lock; `None`: where its specialist has a writing tool.
     pub workspace: Option<WorkspaceMode>,
     /// What it uses that is not built yet.
     pub not_yet: Vec<NotYet>,
-    /// Where its id is written.
-    pub span: Span,
+}
+
+static NO_DETAILS: StepDetails = StepDetails::NONE;
+
+impl Step {
+    /// What it says of its attempts.
+    pub fn details(&self) -> &StepDetails {
+        self.details.as_deref().unwrap_or(&NO_DETAILS)
+    }
+
+    /// The same, to say more.
+    pub fn details_mut(&mut self) -> &mut StepDetails {
+        self.details.get_or_insert_with(|| Box::new(StepDetails::NONE))
+    }
+}
+
+impl StepDetails {
+    /// Nothing is said.
+    pub const NONE: StepDetails = StepDetails {
+        name: None,
+        input: None,
+        timeout: Timeout { attempt: None, idle: None },
+        retry: None,
+        max_attempts: None,
+        retry_safe: true,
+        env: Vec::new(),
+        cwd: None,
+        output_schema: None,
+        evidence: None,
+        workspace: None,
+        not_yet: Vec::new(),
+    };
+
+    /// Where anything is said that differs from nothing.
+    pub(crate) fn said(self) -> Option<Box<StepDetails>> {
+        let StepDetails {
+            name: None,
+            input: None,
+            timeout: Timeout { attempt: None, idle: None },
+            retry: None,
+            max_attempts: None,
+            retry_safe: true,
+            env,
+            cwd: None,
+            output_schema: None,
+            evidence: None,
+            workspace: None,
+            not_yet,
+        } = &self
+        else {
+            return Some(Box::new(self));
+        };
+        (!env.is_empty() || !not_yet.is_empty()).then(|| Box::new(self))
+    }
 }
 
 /// The one kind key that a step has.
@@ -64,7 +125,7 @@ pub enum StepKind {
         /// Where that id is written.
         span: Span,
         /// What to do; `None` where `input.task` says it.
-        task: Option<TaskText>,
+        task: Option<Box<TaskText>>,
     },
     /// A process.
     Run {
@@ -85,7 +146,7 @@ pub enum StepKind {
     /// Pure values, in order.
     Set(ValueMap),
     /// Verification only.
-    Gate(Vec<Check>),
+    Gate(Box<[Check]>),
     /// A kind that the language has and this version does not carry out (`ask`, `wait`, …).
     NotYet(&'static str),
 }
@@ -123,9 +184,9 @@ pub enum TaskText {
 #[derive(Debug, Clone)]
 pub enum RunCommand {
     /// One literal script for `bash -euo pipefail`; it takes no placeholder.
-    Shell(String),
+    Shell(Box<str>),
     /// An argv without a shell; the first word is literal.
-    Argv(Vec<Template>),
+    Argv(Box<[Template]>),
 }
 
 /// `parse:` of a `run` step.
@@ -222,4 +283,14 @@ pub enum StepPhase {
     Main,
     /// One of `finally`.
     Finally,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_small() {
+        assert!(size_of::<Step>() <= 120, "{}", size_of::<Step>());
+    }
 }

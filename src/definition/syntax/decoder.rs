@@ -1,4 +1,4 @@
-use super::{Node, Scalar, ScalarKind, Value};
+use super::{Node, Number, Scalar, ScalarKind, Value};
 use crate::diagnostic::{Code, Diagnostic, Span, nearest};
 use crate::expression::{Names, Root, Style};
 use crate::value::parse_duration;
@@ -125,9 +125,9 @@ impl Decoder {
 
     /// A whole number of that range.
     pub(crate) fn integer(&mut self, node: &Node, key: &str, least: u32, most: u32) -> Option<u32> {
-        let value = match &node.value {
-            Value::Scalar(Scalar { kind: ScalarKind::Int(value), .. }) => *value,
-            Value::Scalar(Scalar { kind: ScalarKind::UInt(_), .. }) => i64::MAX,
+        let value = match node.number() {
+            Some(Number::Int(value)) => value,
+            Some(Number::UInt(_)) => i64::MAX,
             _ if key.ends_with("Ms") => {
                 self.wrong_type(node, key, "milliseconds as a whole number");
                 return None;
@@ -153,17 +153,11 @@ impl Decoder {
 
     /// Any number in that range.
     pub(crate) fn number(&mut self, node: &Node, key: &str, least: f64, most: f64) -> Option<f64> {
-        let value = match &node.value {
-            Value::Scalar(Scalar { kind, .. }) => match kind {
-                ScalarKind::Int(value) => *value as f64,
-                ScalarKind::UInt(value) => *value as f64,
-                ScalarKind::Float(value) => *value,
-                _ => {
-                    self.wrong_type(node, key, "a number");
-                    return None;
-                }
-            },
-            _ => {
+        let value = match node.number() {
+            Some(Number::Int(value)) => value as f64,
+            Some(Number::UInt(value)) => value as f64,
+            Some(Number::Float(value)) => value,
+            None => {
                 self.wrong_type(node, key, "a number");
                 return None;
             }

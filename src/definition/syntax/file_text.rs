@@ -1,3 +1,4 @@
+use crate::definition::FileBytes;
 use crate::diagnostic::{Code, Diagnostic, SourceId, Sources, Span};
 use crate::value::limits;
 
@@ -14,7 +15,7 @@ pub(crate) struct FileText {
 /// that every diagnostic has a file to name.
 pub(crate) fn read_text(
     path: &str,
-    bytes: &[u8],
+    bytes: &FileBytes,
     sources: &mut Sources,
 ) -> Result<FileText, Box<Diagnostic>> {
     let fail =
@@ -39,17 +40,13 @@ pub(crate) fn read_text(
         let help = "move it out of the folder of definitions";
         return fail(sources, String::new(), Code::NOT_UTF8, 0, message, help);
     }
-    match std::str::from_utf8(bytes) {
-        Ok(text) => {
-            let source = sources.add(path, text);
-            let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
-            Ok(FileText { source, text: sources.get(source).text.clone(), start })
-        }
-        Err(error) => {
-            let at = error.valid_up_to();
-            let message = format!("the file is not UTF-8: byte {} is 0x{:02x}", at + 1, bytes[at]);
-            let text = String::from_utf8_lossy(bytes).into_owned();
-            fail(sources, text, Code::NOT_UTF8, at, message, "save it as UTF-8")
-        }
+    if let Some(text) = bytes.text() {
+        let source = sources.add(path, text.clone());
+        let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
+        return Ok(FileText { source, text: text.clone(), start });
     }
+    let at = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), |_| 0);
+    let message = format!("the file is not UTF-8: byte {} is 0x{:02x}", at + 1, bytes[at]);
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    fail(sources, text, Code::NOT_UTF8, at, message, "save it as UTF-8")
 }

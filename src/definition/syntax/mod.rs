@@ -39,6 +39,6 @@ pub(super) use decoder::Decoder;
 pub(super) use fields::Fields;
 pub(super) use file_text::{FileText, read_text};
 pub(super) use front_matter::{FrontMatterError, split_front_matter};
-pub(super) use node::{Key, Node, Scalar, ScalarKind, Value};
+pub(super) use node::{Key, Node, Number, Scalar, ScalarKind, Value};
 pub(super) use templates::{SECRET_PLACES, Secrets};
 pub(super) use yaml::read_yaml;

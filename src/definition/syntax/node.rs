@@ -1,6 +1,7 @@
+use super::scalar::number;
 use crate::diagnostic::Span;
 use crate::expression::Origin;
-use crate::value::{Json, JsonMap};
+use crate::value::{Json, JsonMap, ShortText};
 
 /// A value of a YAML document with its place.
 #[derive(Debug, Clone)]
@@ -25,28 +26,36 @@ pub(crate) enum Value {
 /// A key of a map.
 #[derive(Debug, Clone)]
 pub(crate) struct Key {
-    pub(crate) text: String,
+    pub(crate) text: ShortText,
     pub(crate) span: Span,
 }
 
 /// A scalar: its text, and what the text means where it is not quoted.
 #[derive(Debug, Clone)]
 pub(crate) struct Scalar {
-    pub(crate) text: String,
+    pub(crate) text: ShortText,
     pub(crate) kind: ScalarKind,
-    /// Where the text stands in the file as it is, without escapes and on one line.
-    pub(crate) verbatim: Option<u32>,
+    /// How many bytes of the span are before the text, where it stands there as it is, without escapes
+    /// and on one line.
+    pub(crate) verbatim: Option<u8>,
 }
 
-/// What a scalar means by YAML's core schema, with `true` and `false` as the only booleans.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// What a scalar means by YAML's core schema, with `true` and `false` as the only booleans. Which number
+/// one is, its text says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ScalarKind {
     Null,
     Bool(bool),
+    Number,
+    Text,
+}
+
+/// A number of a scalar.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Number {
     Int(i64),
     UInt(u64),
     Float(f64),
-    Text,
 }
 
 impl Node {
@@ -59,8 +68,10 @@ impl Node {
             Value::Scalar(scalar) => match scalar.kind {
                 ScalarKind::Null => "nothing",
                 ScalarKind::Bool(_) => "a boolean",
-                ScalarKind::Int(_) | ScalarKind::UInt(_) => "a number",
-                ScalarKind::Float(_) => "a number with a fraction",
+                ScalarKind::Number if matches!(scalar.number(), Some(Number::Float(_))) => {
+                    "a number with a fraction"
+                }
+                ScalarKind::Number => "a number",
                 ScalarKind::Text => "a text",
             },
         }
@@ -75,6 +86,14 @@ impl Node {
     pub(crate) fn as_text(&self) -> Option<&str> {
         match &self.value {
             Value::Scalar(Scalar { kind: ScalarKind::Text, text, .. }) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The number of a scalar.
+    pub(crate) fn number(&self) -> Option<Number> {
+        match &self.value {
+            Value::Scalar(scalar) => scalar.number(),
             _ => None,
         }
     }
@@ -97,13 +116,13 @@ impl Node {
 
     /// The value of a key of a map, exactly as it is spelt.
     pub(crate) fn get(&self, key: &str) -> Option<&Node> {
-        self.as_map()?.iter().find(|(own, _)| own.text == key).map(|(_, node)| node)
+        self.as_map()?.iter().find(|(own, _)| own.text == *key).map(|(_, node)| node)
     }
 
     /// Takes the items out of the list that a key of a map holds; the list stays, empty.
     pub(crate) fn take_items(&mut self, key: &str) -> Vec<Node> {
         let Value::Map(entries) = &mut self.value else { return Vec::new() };
-        let found = entries.iter_mut().find(|(own, _)| own.text == key);
+        let found = entries.iter_mut().find(|(own, _)| own.text == *key);
         match found.map(|(_, node)| &mut node.value) {
             Some(Value::Seq(items)) => std::mem::take(items),
             _ => Vec::new(),
@@ -113,7 +132,9 @@ impl Node {
     /// Where its text stands, for problems inside it.
     pub(crate) fn origin(&self) -> Origin {
         let verbatim = match &self.value {
-            Value::Scalar(scalar) => scalar.verbatim,
+            Value::Scalar(scalar) => {
+                scalar.verbatim.map(|before| self.span.start + u32::from(before))
+            }
             _ => None,
         };
         Origin { span: self.span, verbatim }
@@ -127,7 +148,7 @@ impl Node {
             Value::Map(entries) => Json::Object(
                 entries
                     .iter()
-                    .map(|(key, node)| (key.text.clone(), node.to_json()))
+                    .map(|(key, node)| (key.text.to_string(), node.to_json()))
                     .collect::<JsonMap>(),
             ),
             Value::Scalar(scalar) => scalar.to_json(),
@@ -136,14 +157,33 @@ impl Node {
 }
 
 impl Scalar {
+    /// The number that it is.
+    pub(crate) fn number(&self) -> Option<Number> {
+        number(&self.text).filter(|_| self.kind == ScalarKind::Number)
+    }
+
     fn to_json(&self) -> Json {
         match self.kind {
             ScalarKind::Null => Json::Null,
             ScalarKind::Bool(value) => Json::Bool(value),
-            ScalarKind::Int(value) => value.into(),
-            ScalarKind::UInt(value) => value.into(),
-            ScalarKind::Float(value) => value.into(),
-            ScalarKind::Text => Json::String(self.text.clone()),
+            ScalarKind::Number => match self.number() {
+                Some(Number::Int(value)) => value.into(),
+                Some(Number::UInt(value)) => value.into(),
+                Some(Number::Float(value)) => value.into(),
+                None => Json::Null,
+            },
+            ScalarKind::Text => Json::String(self.text.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_of_a_large_file_is_small() {
+        let sizes = (size_of::<Key>(), size_of::<Node>());
+        assert!(sizes <= (40, 48), "{sizes:?}");
     }
 }

@@ -1,7 +1,7 @@
 use super::{Decoder, Node};
 use crate::diagnostic::Span;
 use crate::expression::bare_names;
-use crate::value::StepId;
+use crate::value::{ShortText, StepId};
 use std::collections::BTreeSet;
 
 /// The names of a definition, read before anything that may refer to them.
@@ -20,7 +20,7 @@ pub(crate) struct Outline {
 /// A name with its place.
 #[derive(Debug, Clone)]
 pub(crate) struct Name {
-    pub(crate) text: String,
+    pub(crate) text: ShortText,
     pub(crate) span: Span,
 }
 
@@ -47,7 +47,7 @@ impl Outline {
     fn infer(&mut self, root: &Node) {
         let steps: BTreeSet<String> = self
             .all_steps()
-            .flat_map(|name| [name.text.clone(), name.text.replace('-', "_")])
+            .flat_map(|name| [name.text.to_string(), name.text.replace('-', "_")])
             .collect();
         let mut seen = BTreeSet::new();
         for step in items(root.get("steps")).iter().chain(items(root.get("finally"))) {
@@ -65,7 +65,7 @@ impl Outline {
                         }
                         None => prompt.span,
                     };
-                    self.inferred.push(Name { text: name, span });
+                    self.inferred.push(Name { text: name.as_str().into(), span });
                 }
             }
         }
@@ -76,7 +76,7 @@ impl Outline {
         let names = &mut decoder.names;
         names.steps = self.all_steps().filter_map(|name| StepId::new(&name.text).ok()).collect();
         names.params =
-            self.params.iter().chain(&self.inferred).map(|name| name.text.clone()).collect();
+            self.params.iter().chain(&self.inferred).map(|name| name.text.to_string()).collect();
         names.env = variables(root.get("env"));
         names.env.extend(variables(root.get("defaults").and_then(|node| node.get("env"))));
         for step in items(root.get("steps")).iter().chain(items(root.get("finally"))) {
@@ -100,7 +100,7 @@ impl Outline {
 /// The names of an `env:` map.
 pub(crate) fn variables(node: Option<&Node>) -> BTreeSet<String> {
     let entries = node.and_then(Node::as_map).unwrap_or_default();
-    entries.iter().map(|(key, _)| key.text.clone()).collect()
+    entries.iter().map(|(key, _)| key.text.to_string()).collect()
 }
 
 fn items(node: Option<&Node>) -> &[Node] {
@@ -111,7 +111,7 @@ fn names(list: Option<&Node>, key: &str) -> Vec<Name> {
     let items = items(list);
     let mut names = Vec::with_capacity(items.len());
     for node in items.iter().filter_map(|item| item.get(key)) {
-        names.extend(node.as_text().map(|text| Name { text: text.to_owned(), span: node.span }));
+        names.extend(node.as_text().map(|text| Name { text: text.into(), span: node.span }));
     }
     names
 }

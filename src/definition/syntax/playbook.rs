@@ -211,7 +211,8 @@ fn chain(steps: &mut [Arc<Step>]) {
         let before = steps[index - 1].id.clone();
         let step = Arc::make_mut(&mut steps[index]);
         if !step.depends_on.iter().any(|(id, _)| *id == before) {
-            step.depends_on.push((before, step.span));
+            let after = [(before, step.span)];
+            step.depends_on = step.depends_on.iter().cloned().chain(after).collect();
         }
     }
 }
@@ -268,7 +269,7 @@ fn inferred(outline: &Outline, decoder: &mut Decoder) -> Vec<Param> {
             .help(format!("declare it: `params: [{{name: {}, required: true}}]`", name.text)),
         );
         params.push(Param {
-            name: name.text.clone(),
+            name: name.text.to_string(),
             kind: ParamType::String,
             required: true,
             default: None,

@@ -1,4 +1,4 @@
-use super::ScalarKind;
+use super::{Number, ScalarKind};
 
 /// What a plain scalar means: YAML's core schema, except that leading zeros, infinities and
 /// not-a-number stay text (versions, postal codes and file modes are no numbers).
@@ -7,11 +7,13 @@ pub(crate) fn resolve(text: &str) -> ScalarKind {
         "" | "~" | "null" | "Null" | "NULL" => ScalarKind::Null,
         "true" | "True" | "TRUE" => ScalarKind::Bool(true),
         "false" | "False" | "FALSE" => ScalarKind::Bool(false),
-        _ => number(text).unwrap_or(ScalarKind::Text),
+        _ if number(text).is_some() => ScalarKind::Number,
+        _ => ScalarKind::Text,
     }
 }
 
-fn number(text: &str) -> Option<ScalarKind> {
+/// The number that a text is.
+pub(crate) fn number(text: &str) -> Option<Number> {
     let first = text.bytes().next()?;
     if !(first.is_ascii_digit() || matches!(first, b'-' | b'+' | b'.')) {
         return None;
@@ -19,7 +21,7 @@ fn number(text: &str) -> Option<ScalarKind> {
     radix(text).or_else(|| integer(text)).or_else(|| float(text))
 }
 
-fn radix(text: &str) -> Option<ScalarKind> {
+fn radix(text: &str) -> Option<Number> {
     let (digits, radix) = [("0x", 16), ("0o", 8), ("0b", 2)]
         .into_iter()
         .find_map(|(prefix, radix)| Some((text.strip_prefix(prefix)?, radix)))?;
@@ -30,22 +32,22 @@ fn radix(text: &str) -> Option<ScalarKind> {
     Some(signed(value))
 }
 
-fn integer(text: &str) -> Option<ScalarKind> {
+fn integer(text: &str) -> Option<Number> {
     let digits = text.trim_start_matches(['-', '+']);
     if text.len() - digits.len() > 1 || has_leading_zero(digits) || !all_digits(digits) {
         return None;
     }
     if text.starts_with('-') {
-        return text.parse().ok().map(ScalarKind::Int);
+        return text.parse().ok().map(Number::Int);
     }
     digits.parse().ok().map(signed)
 }
 
-fn signed(value: u64) -> ScalarKind {
-    i64::try_from(value).map_or(ScalarKind::UInt(value), ScalarKind::Int)
+fn signed(value: u64) -> Number {
+    i64::try_from(value).map_or(Number::UInt(value), Number::Int)
 }
 
-fn float(text: &str) -> Option<ScalarKind> {
+fn float(text: &str) -> Option<Number> {
     let digits = text.trim_start_matches(['-', '+']);
     let plausible = text.len() - digits.len() <= 1
         && digits
@@ -56,7 +58,7 @@ fn float(text: &str) -> Option<ScalarKind> {
     if !plausible {
         return None;
     }
-    text.parse::<f64>().ok().filter(|value| value.is_finite()).map(ScalarKind::Float)
+    text.parse::<f64>().ok().filter(|value| value.is_finite()).map(Number::Float)
 }
 
 fn has_leading_zero(digits: &str) -> bool {
@@ -74,24 +76,24 @@ mod tests {
     #[test]
     fn means_what_people_expect() {
         let cases = [
-            ("1", ScalarKind::Int(1)),
-            ("-7", ScalarKind::Int(-7)),
-            ("18446744073709551615", ScalarKind::UInt(u64::MAX)),
-            ("1.50", ScalarKind::Float(1.5)),
-            ("1e3", ScalarKind::Float(1000.0)),
-            ("0x1f", ScalarKind::Int(31)),
-            ("007", ScalarKind::Text),
-            ("1.0.0", ScalarKind::Text),
-            ("-", ScalarKind::Text),
-            (".", ScalarKind::Text),
-            (".inf", ScalarKind::Text),
-            ("yes", ScalarKind::Text),
-            ("on", ScalarKind::Text),
-            ("true", ScalarKind::Bool(true)),
-            ("~", ScalarKind::Null),
+            ("1", ScalarKind::Number, Some(Number::Int(1))),
+            ("-7", ScalarKind::Number, Some(Number::Int(-7))),
+            ("18446744073709551615", ScalarKind::Number, Some(Number::UInt(u64::MAX))),
+            ("1.50", ScalarKind::Number, Some(Number::Float(1.5))),
+            ("1e3", ScalarKind::Number, Some(Number::Float(1000.0))),
+            ("0x1f", ScalarKind::Number, Some(Number::Int(31))),
+            ("007", ScalarKind::Text, None),
+            ("1.0.0", ScalarKind::Text, None),
+            ("-", ScalarKind::Text, None),
+            (".", ScalarKind::Text, None),
+            (".inf", ScalarKind::Text, None),
+            ("yes", ScalarKind::Text, None),
+            ("on", ScalarKind::Text, None),
+            ("true", ScalarKind::Bool(true), None),
+            ("~", ScalarKind::Null, None),
         ];
-        for (text, kind) in cases {
-            assert_eq!(resolve(text), kind, "{text}");
+        for (text, kind, value) in cases {
+            assert_eq!((resolve(text), number(text)), (kind, value), "{text}");
         }
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn script(root: &Node, decoder: &mut Decoder) -> Option<Script> {
             continue;
         };
         let turns = items.iter().filter_map(|item| turn(item, decoder)).collect();
-        script.steps.insert(key.text.clone(), turns);
+        script.steps.insert(key.text.to_string(), turns);
     }
     Some(script)
 }

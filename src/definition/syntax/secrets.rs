@@ -21,7 +21,7 @@ pub(crate) fn secrets(node: &Node, settings: &mut Settings, decoder: &mut Decode
             continue;
         }
         if let Some(source) = secret(node, &key.text, decoder) {
-            settings.secrets.insert(key.text.clone(), source);
+            settings.secrets.insert(key.text.to_string(), source);
         }
     }
 }

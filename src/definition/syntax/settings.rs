@@ -132,7 +132,7 @@ fn llm(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
         Some(entries) => {
             for (key, node) in entries {
                 if let Some(price) = price(node, decoder) {
-                    settings.prices.insert(key.text.clone(), price);
+                    settings.prices.insert(key.text.to_string(), price);
                 }
             }
         }
@@ -226,7 +226,7 @@ fn escalation(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
             Some(entries) => {
                 for (key, node) in entries {
                     let ladder = decoder.ladder(node, &key.text);
-                    limits.ladders.insert(key.text.clone(), ladder);
+                    limits.ladders.insert(key.text.to_string(), ladder);
                 }
             }
             None => decoder.wrong_type(node, "defaultLadder", "a map from specialists to tiers"),

@@ -6,7 +6,7 @@ use super::step_kind::{self, KINDS};
 use super::templates::Secrets;
 use super::{Decoder, Fields, Node, Value};
 use crate::definition::model::{
-    EvidenceMode, OnError, RunIf, Step, StepKind, StepPhase, WorkspaceMode,
+    EvidenceMode, OnError, RunIf, Step, StepDetails, StepPhase, WorkspaceMode,
 };
 use crate::definition::schema::Schema;
 use crate::diagnostic::{Code, Diagnostic, Span};
@@ -260,21 +260,18 @@ fn body(
         Some(node) => Some(verify(node, specialist, decoder, &mut not_yet)),
         None => specialist.then(|| default_verify(true)),
     };
-    let step = Step {
-        // Replaced by the caller, who reports what is wrong with the real one.
-        id: StepId::new("_").ok()?,
+    let depends_on = depends_on(fields, decoder);
+    let condition = fields.get("condition").and_then(|node| condition(node, decoder));
+    let run_if = fields.get("runIf").and_then(|node| run_if(node, decoder)).unwrap_or_default();
+    let on_error = fields
+        .get("onError")
+        .and_then(|node| on_error(node, "onError", decoder))
+        .unwrap_or_default();
+    let details = StepDetails {
         name: fields.get("name").and_then(|n| decoder.text(n, "name")).map(Into::into),
-        kind: StepKind::NotYet(""),
-        phase: StepPhase::Main,
-        depends_on: depends_on(fields, decoder),
-        condition: fields.get("condition").and_then(|node| condition(node, decoder)),
-        run_if: fields.get("runIf").and_then(|node| run_if(node, decoder)).unwrap_or_default(),
         input: fields.get("input").and_then(|node| decoder.value_template(node, secrets)),
         timeout: fields.get("timeout").map(|node| decoder.timeout(node)).unwrap_or_default(),
-        retry: fields
-            .get("retry")
-            .and_then(|node| decoder.retry(node, kind == Some("run")))
-            .map(Box::new),
+        retry: fields.get("retry").and_then(|node| decoder.retry(node, kind == Some("run"))),
         max_attempts: fields
             .get("maxAttempts")
             .and_then(|node| decoder.integer(node, "maxAttempts", 1, 1000)),
@@ -282,15 +279,9 @@ fn body(
             .get("retrySafe")
             .and_then(|n| decoder.boolean(n, "retrySafe"))
             .unwrap_or(true),
-        verify: verify.map(Box::new),
-        on_error: fields
-            .get("onError")
-            .and_then(|node| on_error(node, "onError", decoder))
-            .unwrap_or_default(),
         env: environment(own_env, defaults, decoder),
         cwd: fields.get("cwd").and_then(|node| decoder.template(node, "cwd", Secrets::Refused)),
         output_schema: output_schema(fields, decoder),
-        for_each: None,
         evidence: fields.get("evidence").and_then(|node| {
             let choices = [("full", EvidenceMode::Full), ("none", EvidenceMode::None)];
             decoder.one_of(node, "evidence", &choices)
@@ -301,9 +292,21 @@ fn body(
             decoder.one_of(node, "workspace", &choices)
         }),
         not_yet,
-        span: fields.span,
     };
-    Some(Step { kind: decoded_kind?, ..step })
+    Some(Step {
+        // Replaced by the caller, who reports what is wrong with the real one.
+        id: StepId::new("_").ok()?,
+        kind: decoded_kind?,
+        phase: StepPhase::Main,
+        depends_on,
+        condition,
+        run_if,
+        verify: verify.map(Box::new),
+        on_error,
+        for_each: None,
+        details: details.said(),
+        span: fields.span,
+    })
 }
 
 /// A condition is asked once, before there are items, so it cannot read one.
@@ -328,8 +331,8 @@ fn condition(node: &Node, decoder: &mut Decoder) -> Option<Expression> {
     Some(condition)
 }
 
-fn depends_on(fields: &Fields<'_>, decoder: &mut Decoder) -> Vec<(StepId, Span)> {
-    let Some(node) = fields.get("dependsOn") else { return Vec::new() };
+fn depends_on(fields: &Fields<'_>, decoder: &mut Decoder) -> Box<[(StepId, Span)]> {
+    let Some(node) = fields.get("dependsOn") else { return Box::default() };
     let mut found = Vec::new();
     for item in decoder.list(node, "dependsOn") {
         let Some(text) = decoder.text(item, "dependsOn") else { continue };
@@ -342,7 +345,7 @@ fn depends_on(fields: &Fields<'_>, decoder: &mut Decoder) -> Vec<(StepId, Span)>
             }
         }
     }
-    found
+    found.into()
 }
 
 fn run_if(node: &Node, decoder: &mut Decoder) -> Option<RunIf> {

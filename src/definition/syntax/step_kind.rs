@@ -37,7 +37,7 @@ pub(crate) fn read(
         "tool" => tool(node, fields, decoder),
         "http" => http(node, decoder).map(|http| StepKind::Http(http.into())),
         "set" => Some(StepKind::Set(decoder.value_map(node, "set", Secrets::Refused))),
-        "gate" => Some(StepKind::Gate(checks(node, "gate", decoder, not_yet))),
+        "gate" => Some(StepKind::Gate(checks(node, "gate", decoder, not_yet).into())),
         _ => {
             not_built(kind, node, fields, decoder);
             let span = fields.entry(kind).map_or(node.span, |(key, _)| key.span);
@@ -91,7 +91,7 @@ fn specialist(
         (None, Some(node)) => task_file(node, decoder),
         (None, None) => None,
     };
-    Some(StepKind::Specialist { specialist: id?, span: node.span, task })
+    Some(StepKind::Specialist { specialist: id?, span: node.span, task: task.map(Box::new) })
 }
 
 /// `specialist: ID`, or `agent: PATH` of a profile as people write it in workflows.
@@ -143,7 +143,7 @@ fn run(node: &Node, fields: &Fields<'_>, decoder: &mut Decoder) -> Option<StepKi
         [("text", OutputParse::Text), ("json", OutputParse::Json), ("lines", OutputParse::Lines)];
     let parse = fields.get("parse").and_then(|node| decoder.one_of(node, "parse", &choices));
     let command = match node.as_seq() {
-        Some(words) => RunCommand::Argv(self::words(words, node.span, decoder)?),
+        Some(words) => RunCommand::Argv(self::words(words, node.span, decoder)?.into()),
         None if node.as_text().is_some() => {
             let text = decoder.text(node, "run")?;
             shell_text::check(text, node, decoder);
@@ -154,7 +154,7 @@ fn run(node: &Node, fields: &Fields<'_>, decoder: &mut Decoder) -> Option<StepKi
                     "write a command".to_owned(),
                 );
             }
-            RunCommand::Shell(text.to_owned())
+            RunCommand::Shell(text.into())
         }
         None => {
             decoder.wrong_type(

@@ -1,7 +1,7 @@
 use super::{Decoder, Key, Node, Scalar, ScalarKind, Value};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::expression::{Expression, Reference, Root, Template, ValueMap, ValueTemplate};
-use crate::value::{Json, JsonMap};
+use crate::value::{Json, JsonMap, ShortText};
 
 /// Whether references to secrets are allowed at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +98,7 @@ impl Decoder {
         entries
             .iter()
             .filter_map(|(own, item)| {
-                Some((own.text.clone(), self.word_template(item, &own.text, secrets)?))
+                Some((own.text.to_string(), self.word_template(item, &own.text, secrets)?))
             })
             .collect()
     }
@@ -116,12 +116,10 @@ impl Decoder {
         &mut self,
         entries: &[(Key, Node)],
         secrets: Secrets,
-    ) -> Vec<(Box<str>, ValueTemplate)> {
+    ) -> Vec<(ShortText, ValueTemplate)> {
         let mut values = Vec::with_capacity(entries.len());
         for (own, item) in entries {
-            values.extend(
-                self.value_template(item, secrets).map(|item| (own.text.as_str().into(), item)),
-            );
+            values.extend(self.value_template(item, secrets).map(|item| (own.text.clone(), item)));
         }
         values
     }
@@ -190,14 +188,14 @@ impl Decoder {
         for reference in references {
             let name = match &reference.root {
                 Root::Secret(name) => format!("secrets.{name}"),
-                Root::Param(name) if self.secret_params.contains(name) => name.clone(),
+                Root::Param(name) if self.secret_params.contains(&**name) => name.to_string(),
                 Root::Params => match self.secret_params.first() {
                     Some(name) => name.clone(),
                     None => continue,
                 },
                 // Whether it holds a secret is known when every `env:` has been read.
                 Root::Env(name) => {
-                    self.env_reads.push((name.clone(), reference.span));
+                    self.env_reads.push((name.to_string(), reference.span));
                     continue;
                 }
                 _ => continue,
@@ -217,11 +215,12 @@ fn fold_list(items: Vec<ValueTemplate>) -> ValueTemplate {
     ValueTemplate::literal(Json::Array(items.into_iter().map(literal).collect()))
 }
 
-fn fold_map(items: Vec<(Box<str>, ValueTemplate)>) -> ValueTemplate {
+fn fold_map(items: Vec<(ShortText, ValueTemplate)>) -> ValueTemplate {
     if !items.iter().all(|(_, item)| matches!(item, ValueTemplate::Literal(_))) {
         return ValueTemplate::Map(items.into());
     }
-    let map = items.into_iter().map(|(key, item)| (key.into(), literal(item))).collect::<JsonMap>();
+    let map =
+        items.into_iter().map(|(key, item)| (key.to_string(), literal(item))).collect::<JsonMap>();
     ValueTemplate::literal(Json::Object(map))
 }
 

@@ -2,7 +2,7 @@ use super::scalar::resolve;
 use super::syntax_error::describe;
 use super::{Key, Node, Scalar, ScalarKind, Value};
 use crate::diagnostic::{Code, Diagnostic, SourceId, Span};
-use crate::value::limits;
+use crate::value::{ShortText, limits};
 use granit_parser::{Event, Parser, ScalarStyle, StructureStyle, Tag};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,6 +38,10 @@ struct Builder<'t> {
     base: usize,
     source: SourceId,
     open: Vec<Frame>,
+    /// Items of the open lists, and entries of the open maps: each takes its own when it ends, so that
+    /// it has exactly the room that it needs.
+    items: Vec<Node>,
+    entries: Vec<(Key, Node)>,
     root: Option<Node>,
     documents: u32,
     anchors: BTreeMap<usize, Node>,
@@ -55,14 +59,11 @@ struct Frame {
 }
 
 enum Content {
-    Seq(Vec<Node>),
-    /// `broken`: one of its keys could not be read, and that was said.
-    Map {
-        entries: Vec<(Key, Node)>,
-        key: Option<Option<Key>>,
-        seen: Seen,
-        broken: bool,
-    },
+    /// Its items are those from `first` on.
+    Seq { first: usize },
+    /// Its entries are those from `first` on. `broken`: one of its keys could not be read, and that was
+    /// said.
+    Map { first: usize, key: Option<Option<Key>>, seen: Seen, broken: bool },
 }
 
 /// The keys of a map so far: a scan while it is small, a set after that.
@@ -83,6 +84,8 @@ impl<'t> Builder<'t> {
             base,
             source,
             open: Vec::new(),
+            items: Vec::new(),
+            entries: Vec::new(),
             root: None,
             documents: 0,
             anchors: BTreeMap::new(),
@@ -103,9 +106,9 @@ impl<'t> Builder<'t> {
                     && style == ScalarStyle::Plain
                     && bytes.is_empty()
                 {
-                    String::new()
+                    ShortText::from("")
                 } else {
-                    text.into_owned()
+                    ShortText::from(&*text)
                 };
                 let verbatim = self.verbatim(&text, style, &bytes);
                 let value = Value::Scalar(Scalar { text, kind, verbatim });
@@ -117,12 +120,12 @@ impl<'t> Builder<'t> {
             }
             Event::SequenceStart(style, anchor, tag) => {
                 self.no_tag(tag.as_deref(), "seq", &bytes)?;
-                self.start(Content::Seq(Vec::new()), style, anchor, bytes)
+                self.start(Content::Seq { first: self.items.len() }, style, anchor, bytes)
             }
             Event::MappingStart(style, anchor, tag) => {
                 self.no_tag(tag.as_deref(), "map", &bytes)?;
-                let (entries, seen) = (Vec::new(), Seen::default());
-                let content = Content::Map { entries, key: None, seen, broken: false };
+                let (first, seen) = (self.entries.len(), Seen::default());
+                let content = Content::Map { first, key: None, seen, broken: false };
                 self.start(content, style, anchor, bytes)
             }
             Event::SequenceEnd | Event::MappingEnd => self.end(bytes),
@@ -169,14 +172,17 @@ impl<'t> Builder<'t> {
     fn end(&mut self, bytes: Bytes) -> Step {
         let Some(frame) = self.open.pop() else { return Ok(()) };
         let (value, first) = match frame.content {
-            Content::Seq(mut items) => {
-                items.shrink_to_fit();
+            Content::Seq { first } => {
+                let items = taken(&mut self.items, first);
                 let first = items.first().map(|item| item.span);
                 (Value::Seq(items), first)
             }
-            Content::Map { broken: true, .. } => (Value::Invalid, None),
-            Content::Map { mut entries, .. } => {
-                entries.shrink_to_fit();
+            Content::Map { broken: true, first, .. } => {
+                self.entries.truncate(first);
+                (Value::Invalid, None)
+            }
+            Content::Map { first, .. } => {
+                let entries = taken(&mut self.entries, first);
                 let first = entries.first().map(|(key, _)| key.span);
                 (Value::Map(entries), first)
             }
@@ -193,7 +199,7 @@ impl<'t> Builder<'t> {
         }
         match self.open.last_mut().map(|frame| &mut frame.content) {
             None => self.root = Some(node),
-            Some(Content::Seq(items)) => items.push(node),
+            Some(Content::Seq { .. }) => self.items.push(node),
             Some(Content::Map { key: None, .. }) => {
                 let key = self.key(node, plain);
                 if let Some(Content::Map { key: slot, .. }) =
@@ -202,9 +208,9 @@ impl<'t> Builder<'t> {
                     *slot = Some(key);
                 }
             }
-            Some(Content::Map { entries, key, .. }) => {
+            Some(Content::Map { key, .. }) => {
                 if let Some(Some(key)) = key.take() {
-                    entries.push((key, node));
+                    self.entries.push((key, node));
                 }
             }
         }
@@ -221,7 +227,7 @@ impl<'t> Builder<'t> {
             self.mark_broken();
             return None;
         };
-        if scalar.text == "<<" && plain {
+        if scalar.text == *"<<" && plain {
             self.diagnostics.push(
                 Diagnostic::error(
                     Code::UNSUPPORTED_YAML,
@@ -232,10 +238,11 @@ impl<'t> Builder<'t> {
             );
             return None;
         }
-        let Some(Frame { content: Content::Map { entries, seen, .. }, .. }) = self.open.last_mut()
+        let Some(Frame { content: Content::Map { first, seen, .. }, .. }) = self.open.last_mut()
         else {
             return None;
         };
+        let entries = &self.entries[*first..];
         if seen.insert(&scalar.text, entries) {
             return Some(Key { text: scalar.text, span });
         }
@@ -318,14 +325,26 @@ impl<'t> Builder<'t> {
             .help("quote the value if the `!` is meant as text")
     }
 
-    fn verbatim(&self, text: &str, style: ScalarStyle, bytes: &Bytes) -> Option<u32> {
+    fn verbatim(&self, text: &str, style: ScalarStyle, bytes: &Bytes) -> Option<u8> {
         let quote = match style {
             ScalarStyle::Plain => 0,
             ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => 1,
             _ => return None,
         };
         let raw = self.text.get(bytes.start + quote..bytes.end.checked_sub(quote)?)?;
-        (raw == text).then(|| (self.base + bytes.start + quote) as u32)
+        (raw == text).then_some(quote as u8)
+    }
+}
+
+/// The elements from `first` on, in exactly the room that they need.
+fn taken<T>(all: &mut Vec<T>, first: usize) -> Vec<T> {
+    match first {
+        0 => {
+            let mut taken = std::mem::take(all);
+            taken.shrink_to_fit();
+            taken
+        }
+        first => all.drain(first..).collect(),
     }
 }
 
@@ -335,10 +354,10 @@ impl Seen {
     /// Notes a key; whether it is new.
     fn insert(&mut self, key: &str, entries: &[(Key, Node)]) -> bool {
         if entries.len() < Self::SMALL {
-            return !entries.iter().any(|(own, _)| own.text == key);
+            return !entries.iter().any(|(own, _)| own.text == *key);
         }
         if self.0.is_empty() {
-            self.0.extend(entries.iter().map(|(own, _)| own.text.clone()));
+            self.0.extend(entries.iter().map(|(own, _)| own.text.to_string()));
         }
         self.0.insert(key.to_owned())
     }

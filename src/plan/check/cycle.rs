@@ -1,14 +1,19 @@
-use crate::diagnostic::{Code, Diagnostic};
-use crate::plan::{Dependency, Plan, StepIx};
+use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::plan::{Plan, StepIx};
 
 /// A circle as a path, with a label at each of its edges. Each step waits for the next one.
-pub(in crate::plan) fn cycle(plan: &Plan, cycle: &[StepIx]) -> Diagnostic {
+/// `span` says where an edge is written, from who waits for what.
+pub(in crate::plan) fn cycle(
+    plan: &Plan,
+    cycle: &[StepIx],
+    span: impl Fn(StepIx, StepIx) -> Option<Span>,
+) -> Diagnostic {
     let id = |ix: StepIx| plan.step(ix).step.id.as_str();
     let closed: Vec<StepIx> = cycle.iter().copied().chain(cycle.first().copied()).collect();
     let path = closed.iter().map(|&ix| id(ix)).collect::<Vec<_>>().join(" → ");
     let mut edges = closed.windows(2).filter_map(|pair| {
-        let edge = edge(plan, pair[0], pair[1])?;
-        Some((edge.span, format!("`{}` waits for `{}`", id(pair[0]), id(pair[1]))))
+        let span = span(pair[0], pair[1])?;
+        Some((span, format!("`{}` waits for `{}`", id(pair[0]), id(pair[1]))))
     });
     let (span, caption) = edges.next().unzip();
     let message = match cycle {
@@ -22,8 +27,4 @@ pub(in crate::plan) fn cycle(plan: &Plan, cycle: &[StepIx]) -> Diagnostic {
             _ => "take one of these references out, or read the earlier result under `verify`, which orders nothing",
         });
     edges.fold(problem, |problem, (span, text)| problem.label(span, text))
-}
-
-fn edge(plan: &Plan, from: StepIx, on: StepIx) -> Option<&Dependency> {
-    plan.step(from).dependencies.iter().find(|dependency| dependency.on == on)
 }

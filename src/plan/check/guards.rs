@@ -46,7 +46,7 @@ impl Fates {
     fn of(plan: &Plan) -> Fates {
         let mut skipped_by = vec![None; plan.steps().len()];
         for &ix in plan.order() {
-            skipped_by[ix.at()] = skipped_by_of(plan.step(ix), ix, &skipped_by);
+            skipped_by[ix.at()] = skipped_by_of(plan, ix, &skipped_by);
         }
         Fates { skipped_by }
     }
@@ -74,23 +74,23 @@ impl Fates {
     }
 }
 
-fn skipped_by_of(step: &PlanStep, ix: StepIx, known: &[Option<StepIx>]) -> Option<StepIx> {
+fn skipped_by_of(plan: &Plan, ix: StepIx, known: &[Option<StepIx>]) -> Option<StepIx> {
+    let step = plan.step(ix);
+    let mut dependencies = plan.dependencies(ix);
     if step.step.condition.is_some() {
         return Some(ix);
     }
     match step.step.run_if {
-        RunIf::AllSucceeded => step
-            .dependencies
-            .iter()
+        RunIf::AllSucceeded => dependencies
             .filter(|dependency| dependency.strength == Strength::Needs)
             .find_map(|dependency| known[dependency.on.at()]),
-        RunIf::AnySucceeded => (!step.dependencies.is_empty()).then_some(ix),
+        RunIf::AnySucceeded => dependencies.next().map(|_| ix),
         RunIf::NoneFailed | RunIf::AllDone => None,
     }
 }
 
 /// Whether a join counts how this dependency ended.
-fn counts(dependency: &Dependency) -> bool {
+fn counts(dependency: Dependency) -> bool {
     dependency.strength != Strength::Watch
 }
 
@@ -102,7 +102,8 @@ fn join_implies(subject: &Subject<'_>, reader: StepIx, target: StepIx) -> bool {
         match step.step.run_if {
             RunIf::AllSucceeded => dependency.strength == Strength::Needs,
             RunIf::AnySucceeded => {
-                counts(dependency) && step.dependencies.iter().filter(|d| counts(d)).count() == 1
+                counts(dependency)
+                    && subject.plan.dependencies(at).filter(|d| counts(*d)).count() == 1
             }
             RunIf::NoneFailed | RunIf::AllDone => false,
         }

@@ -53,7 +53,7 @@ fn output_of(step: &PlanStep) -> Output<'_> {
     if step.step.for_each.is_some() {
         return Output::Open;
     }
-    let own = step.step.output_schema.as_ref();
+    let own = step.step.details().output_schema.as_ref();
     let held = |schema, summary| Output::Schema { schema, summary };
     match &step.step.kind {
         StepKind::Specialist { .. } => match &step.specialist {

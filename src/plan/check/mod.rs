@@ -71,12 +71,12 @@ impl Subject<'_> {
         &self,
         target: StepIx,
         from: StepIx,
-        takes: impl Fn(StepIx, &super::Dependency) -> bool,
+        takes: impl Fn(StepIx, super::Dependency) -> bool,
     ) -> bool {
         let mut seen = std::collections::BTreeSet::new();
         let mut open = vec![from];
         while let Some(at) = open.pop() {
-            for dependency in &self.plan.step(at).dependencies {
+            for dependency in self.plan.dependencies(at) {
                 if self.position[dependency.on.at()] < self.position[target.at()]
                     || !takes(at, dependency)
                 {

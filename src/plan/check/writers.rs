@@ -20,12 +20,12 @@ fn check_phase(plan: &Plan, finally: bool) -> Option<Diagnostic> {
 
 fn is_writer(plan: &Plan, ix: StepIx) -> bool {
     let step = plan.step(ix);
-    step.step.workspace.is_none() && step.writes()
+    step.step.details().workspace.is_none() && step.writes()
 }
 
 fn is_shell(plan: &Plan, ix: StepIx) -> bool {
     let step = &plan.step(ix).step;
-    step.workspace.is_none() && matches!(step.kind, StepKind::Run { .. })
+    step.details().workspace.is_none() && matches!(step.kind, StepKind::Run { .. })
 }
 
 /// The writers, and the shells beside them, that have an unordered partner.
@@ -74,8 +74,7 @@ fn unordered(plan: &Plan, order: &[StepIx]) -> BTreeSet<StepIx> {
 
 fn spread_forward(plan: &Plan, span: &[StepIx], number: u32, mark: &mut [(u32, u32)]) {
     for &ix in span {
-        let dependencies = &plan.step(ix).dependencies;
-        if dependencies.iter().any(|dependency| mark[dependency.on.at()].0 == number) {
+        if plan.dependencies(ix).any(|dependency| mark[dependency.on.at()].0 == number) {
             mark[ix.at()].0 = number;
         }
     }
@@ -83,7 +82,7 @@ fn spread_forward(plan: &Plan, span: &[StepIx], number: u32, mark: &mut [(u32, u
 
 fn spread_back(plan: &Plan, span: &[StepIx], number: u32, mark: &mut [(u32, u32)]) {
     for &ix in span.iter().rev() {
-        if plan.step(ix).dependents.iter().any(|next| mark[next.at()].1 == number) {
+        if plan.dependents(ix).any(|next| mark[next.step.at()].1 == number) {
             mark[ix.at()].1 = number;
         }
     }

@@ -13,8 +13,8 @@ pub fn dot(plan: &Plan) -> String {
         nodes(plan, true, "    ", &mut out);
         out.push_str("  }\n");
     }
-    for (ix, step) in plan.iter() {
-        step.dependencies.iter().for_each(|d| edge(plan, d.on, ix, d.strength, &mut out));
+    for (ix, _) in plan.iter() {
+        plan.dependencies(ix).for_each(|d| edge(plan, d.on, ix, d.strength, &mut out));
     }
     out.push_str("}\n");
     out

@@ -9,13 +9,13 @@ pub fn json(plan: &Plan) -> Json {
     let nodes: Vec<Json> = plan
         .iter()
         .map(|(_, step)| {
-            let label = step.step.name.as_deref().unwrap_or(step.step.id.as_str());
+            let label = step.step.details().name.as_deref().unwrap_or(step.step.id.as_str());
             json!({"id": step.step.id.as_str(), "kind": step.step.kind.name(), "label": label})
         })
         .collect();
     let edges: Vec<Json> = plan
         .iter()
-        .flat_map(|(ix, step)| step.dependencies.iter().map(move |dependency| (ix, dependency)))
+        .flat_map(|(ix, _)| plan.dependencies(ix).map(move |dependency| (ix, dependency)))
         .map(|(ix, dependency)| {
             json!({"from": id(dependency.on), "to": id(ix), "strength": dependency.strength.as_str()})
         })

@@ -52,7 +52,7 @@ pub(super) fn items(items: &ValueTemplate) -> String {
 fn path(reference: &Reference) -> String {
     let root = match &reference.root {
         Root::Step(step) => step.to_string(),
-        Root::Param(name) => name.clone(),
+        Root::Param(name) => name.to_string(),
         Root::Params => "params".to_owned(),
         Root::Run => "run".to_owned(),
         Root::Env(name) => format!("env.{name}"),

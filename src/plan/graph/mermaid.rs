@@ -13,8 +13,8 @@ pub fn mermaid(plan: &Plan) -> String {
         nodes(plan, true, "    ", &mut out);
         out.push_str("  end\n");
     }
-    for (ix, step) in plan.iter() {
-        for dependency in &step.dependencies {
+    for (ix, _) in plan.iter() {
+        for dependency in plan.dependencies(ix) {
             edge(dependency.on, ix, dependency.strength, &mut out);
         }
     }

@@ -71,17 +71,18 @@ fn line(plan: &Plan, ix: StepIx, widths: &Widths) -> String {
     let step = plan.step(ix);
     let (id, kind) = (step.step.id.as_str(), kind_and_worker(step));
     let mut line = format!("{id:<0$}  {kind:<1$}", widths.id, widths.kind);
-    for note in notes(plan, step) {
+    for note in notes(plan, ix) {
         line.push_str("  ");
         line.push_str(&note);
     }
     line
 }
 
-fn notes(plan: &Plan, step: &PlanStep) -> Vec<String> {
+fn notes(plan: &Plan, ix: StepIx) -> Vec<String> {
+    let step = plan.step(ix);
     let mut notes = Vec::new();
-    if !step.dependencies.is_empty() {
-        notes.push(format!("← {}", dependencies(plan, step)));
+    if plan.dependencies(ix).next().is_some() {
+        notes.push(format!("← {}", dependencies(plan, ix)));
     }
     let own = &step.step;
     notes.extend(own.condition.iter().map(|c| format!("if {}", one_line(c.source(), 80))));
@@ -101,11 +102,10 @@ fn notes(plan: &Plan, step: &PlanStep) -> Vec<String> {
     notes
 }
 
-fn dependencies(plan: &Plan, step: &PlanStep) -> String {
+fn dependencies(plan: &Plan, ix: StepIx) -> String {
     const SHOWN: usize = 6;
-    let mut names: Vec<String> = step
-        .dependencies
-        .iter()
+    let mut names: Vec<String> = plan
+        .dependencies(ix)
         .take(SHOWN)
         .map(|dependency| {
             let id = &plan.step(dependency.on).step.id;
@@ -115,7 +115,7 @@ fn dependencies(plan: &Plan, step: &PlanStep) -> String {
             }
         })
         .collect();
-    let more = step.dependencies.len().saturating_sub(SHOWN);
+    let more = plan.dependencies(ix).count().saturating_sub(SHOWN);
     names.extend((more > 0).then(|| format!("{more} more")));
     names.join(", ")
 }

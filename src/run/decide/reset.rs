@@ -60,8 +60,8 @@ impl Decider<'_> {
         closure: &BTreeSet<InstanceIx>,
     ) -> Vec<InstanceIx> {
         let stays = |ix: &&InstanceIx| {
-            let step = self.plan.step(self.instance(**ix).step);
-            !step.dependencies.iter().any(|d| closure.contains(&InstanceIx(d.on.0)))
+            let mut dependencies = self.plan.dependencies(self.instance(**ix).step);
+            !dependencies.any(|d| closure.contains(&InstanceIx(d.on.0)))
         };
         chosen
             .iter()
@@ -80,7 +80,7 @@ impl Decider<'_> {
         while let Some(step) = open.pop() {
             if !std::mem::replace(&mut seen[step.at()], true) {
                 found.push(step);
-                open.extend(&self.plan.step(step).dependents);
+                open.extend(self.plan.dependents(step).map(|dependent| dependent.step));
             }
         }
         found

@@ -59,7 +59,7 @@ impl Decider<'_> {
             self.end(ix, StepStatus::Cancelled, None);
         } else if status == StepStatus::Verifying {
             self.verify(ix);
-        } else if self.step(ix).retry_safe {
+        } else if self.step(ix).details().retry_safe {
             self.execute(ix, true);
         } else {
             let reason = "it was under way when `kb` stopped, and `retrySafe: false` says that it \
@@ -88,7 +88,7 @@ impl Decider<'_> {
             return self.end(ix, StepStatus::Cancelled, None);
         }
         let step = self.plan.step(self.instance(ix).step);
-        let verdict = if step.dependencies.is_empty() {
+        let verdict = if self.plan.dependencies(self.instance(ix).step).next().is_none() {
             Join::Run
         } else {
             join(step.step.run_if, self.instance(ix).ends)
@@ -142,8 +142,8 @@ impl Decider<'_> {
         let mut ended = vec![ix];
         while let Some(ix) = ended.pop() {
             let step = self.instance(ix).step;
-            for dependent in &self.plan.step(step).dependents {
-                let next = InstanceIx(dependent.0);
+            for dependent in self.plan.dependents(step) {
+                let next = InstanceIx(dependent.step.0);
                 let instance = self.instance(next);
                 let unblocked = instance.open == 0 && instance.status == StepStatus::Pending;
                 if !unblocked || !self.phase_is_open(next) {

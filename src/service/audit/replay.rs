@@ -138,7 +138,7 @@ impl Replay<'_> {
         let step = &self.plan.steps()[standing.step].step;
         let calls = standing.calls.clone();
         let (gate, seen) = basis
-            .restore(output, step.output_schema.clone(), checks(step), calls)
+            .restore(output, step.details().output_schema.clone(), checks(step), calls)
             .map_err(|incomplete| incomplete.to_string())?;
         Ok(judge(&gate, &seen))
     }

@@ -160,7 +160,8 @@ fn broken(diagnostics: Vec<Diagnostic>, catalog: &Catalog) -> ServiceError {
 /// The problems that keep a definition from running: its own, and everything that is not built yet.
 pub(super) fn refusals(playbook: &Playbook, catalog: &Catalog) -> Result<(), ServiceError> {
     let own = playbook.not_yet.iter();
-    let steps = playbook.steps.iter().chain(&playbook.finally).flat_map(|step| &step.not_yet);
+    let steps =
+        playbook.steps.iter().chain(&playbook.finally).flat_map(|step| &step.details().not_yet);
     let refused: Vec<Diagnostic> = own
         .chain(steps)
         .chain(&catalog.settings.not_yet)

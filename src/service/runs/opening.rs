@@ -98,7 +98,7 @@ pub async fn begin(options: Begin) -> Result<Prepared, ServiceError> {
     let settings = catalog.settings.clone();
     let tiers =
         tiers(&plan, script.is_some(), &settings, &place, overrides.model.as_deref()).await?;
-    let frozen = Frozen {
+    let mut frozen = Frozen {
         version: Frozen::VERSION,
         definition: definition.clone(),
         files: Frozen::reached(&plan, &files),
@@ -117,6 +117,8 @@ pub async fn begin(options: Begin) -> Result<Prepared, ServiceError> {
     let run = new_run_id();
     let journal = assembled.parts.journal.clone();
     let stored = frozen.json();
+    // Stored texts are not needed here; the journal is about to write them.
+    frozen.files.clear();
     let digest = Digest::of_json(&stored);
     let new = NewRun {
         run: run.clone(),

@@ -11,10 +11,8 @@ pub(in crate::service) fn read_task_files(
 ) -> Result<JsonMap, Vec<Diagnostic>> {
     let (mut texts, mut problems) = (JsonMap::new(), Vec::new());
     for step in playbook.steps.iter().chain(&playbook.finally) {
-        let StepKind::Specialist { task: Some(TaskText::File { path, span }), .. } = &step.kind
-        else {
-            continue;
-        };
+        let StepKind::Specialist { task, .. } = &step.kind else { continue };
+        let Some(TaskText::File { path, span }) = task.as_deref() else { continue };
         match std::fs::read_to_string(root.join(&**path)) {
             Ok(text) => {
                 texts.insert(path.to_string(), Json::String(text));

@@ -80,7 +80,7 @@ impl Told {
                         _ => None,
                     };
                     kinds.map(|kinds| kinds.insert(key(*instance)));
-                    if !step.retry_safe {
+                    if !step.details().retry_safe {
                         told.unsafe_to_repeat.insert(key(*instance));
                     }
                     told.began.insert((key(*instance), *attempt), stored.seq);

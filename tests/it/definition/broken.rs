@@ -557,8 +557,8 @@ fn keys_that_would_do_nothing_are_told() {
 fn defaults_for_other_kinds_are_no_mistake_of_a_step() {
     let text = "schema: kb.playbook/1\nid: p\ndefaults: {cwd: src, env: {A: b}, retrySafe: false, output: {schema: {x: string}}}\nsteps:\n  - {id: a, gate: [{file: x}]}\n  - {id: b, set: {x: y}}\n";
     let found = playbook(text);
-    assert!(found.steps[0].output_schema.is_none(), "a gate is not held to it");
-    assert!(found.steps[1].output_schema.is_some());
+    assert!(found.steps[0].details().output_schema.is_none(), "a gate is not held to it");
+    assert!(found.steps[1].details().output_schema.is_some());
 }
 
 #[test]

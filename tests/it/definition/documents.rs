@@ -172,7 +172,7 @@ fn the_workflow_of_004_loads() {
         panic!("{:?}", review.kind)
     };
     assert_eq!(specialist.as_str(), "agents/reviewer.md");
-    let schema = found.steps[0].output_schema.as_ref().expect("from `outputs`").json();
+    let schema = found.steps[0].details().output_schema.as_ref().expect("from `outputs`").json();
     assert_eq!(schema["required"], serde_json::json!(["findings"]));
 }
 

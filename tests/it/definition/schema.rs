@@ -11,7 +11,7 @@ fn read(schema: &str) -> Result<Json, String> {
     let (catalog, said) = said(FileRole::Playbook, "p.yml", text);
     match catalog.playbooks.values().next() {
         Some(found) if said.is_empty() => {
-            Ok(found.steps[0].output_schema.as_ref().expect("a schema").json().clone())
+            Ok(found.steps[0].details().output_schema.as_ref().expect("a schema").json().clone())
         }
         _ => Err(said.trim_end().to_owned()),
     }

@@ -107,28 +107,28 @@ fn everything_that_is_built_loads_without_a_word() {
         panic!("{:?}", shell.kind)
     };
     assert!(text.contains("{{.State}}"), "other braces are the shell's own");
-    let env: Vec<&str> = shell.env.iter().map(|(name, _)| name.as_str()).collect();
+    let env: Vec<&str> = shell.details().env.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(env, ["SHARED", "TOPIC", "PORT"]);
-    assert_eq!(shell.evidence, Some(EvidenceMode::Full));
-    assert_eq!(shell.timeout.attempt, Some(Duration::from_secs(300)), "from `defaults`");
+    assert_eq!(shell.details().evidence, Some(EvidenceMode::Full));
+    assert_eq!(shell.details().timeout.attempt, Some(Duration::from_secs(300)), "from `defaults`");
 
     let argv = step(&found, "argv");
     let StepKind::Run { command: RunCommand::Argv(words), .. } = &argv.kind else { panic!() };
     assert_eq!(words.len(), 6);
     assert_eq!(words[5].as_literal(), Some("3"));
-    assert!(!argv.retry_safe);
+    assert!(!argv.details().retry_safe);
     assert_eq!(argv.depends_on[0].0.as_str(), "shell");
 
     let call = step(&found, "call");
     let StepKind::Http(http) = &call.kind else { panic!() };
     assert_eq!((http.method.as_str(), http.expect.as_slice()), ("POST", &[200, 201][..]));
-    assert_eq!(call.timeout.idle, Some(Duration::from_secs(5)));
+    assert_eq!(call.details().timeout.idle, Some(Duration::from_secs(5)));
 
     let each = step(&found, "each");
     let for_each = each.for_each.as_ref().expect("a list");
     assert_eq!((for_each.name.as_str(), for_each.max_parallel), ("path", Some(2)));
     assert_eq!(for_each.on_item_error, OnError::Continue);
-    let retry = each.retry.as_ref().expect("retries");
+    let retry = each.details().retry.as_ref().expect("retries");
     assert_eq!((retry.max, retry.backoff), (3, Backoff::Linear));
     assert_eq!(retry.on, [OutcomeSelector::AnyExit, OutcomeSelector::Kind(OutcomeKind::Transient)]);
     assert_eq!(step(&found, "clean").phase, StepPhase::Finally);
@@ -144,7 +144,9 @@ fn a_specialist_step_keeps_what_its_gate_says() {
     assert!(
         matches!(&verify.checks[1], Check::File { min_count: 2, count: Some(count), .. } if count.min == 4)
     );
-    let Some(ValueTemplate::Map(input)) = &work.input else { panic!("{:?}", work.input) };
+    let Some(ValueTemplate::Map(input)) = &work.details().input else {
+        panic!("{:?}", work.details().input)
+    };
     assert!(
         matches!(&input[1].1, ValueTemplate::Literal(text) if **text == "{{not}} a placeholder")
     );
@@ -164,7 +166,8 @@ fn a_process_is_retried_after_any_exit_code() {
     let found = playbook(&with_steps(
         "  - {id: a, run: make, retry: {max: 2}}\n  - {id: b, set: {}, retry: {max: 2}}",
     ));
-    let on = |index: usize| found.steps[index].retry.as_ref().expect("retries").on.clone();
+    let on =
+        |index: usize| found.steps[index].details().retry.as_ref().expect("retries").on.clone();
     assert!(on(0).contains(&OutcomeSelector::AnyExit));
     assert!(!on(1).contains(&OutcomeSelector::AnyExit));
 }
@@ -191,9 +194,8 @@ fn defaults_give_what_a_step_does_not_say_and_what_belongs_to_its_kind() {
         matches!(&found.steps[0].kind, StepKind::Specialist { specialist, .. } if specialist.as_str() == "helper")
     );
     assert!(matches!(&found.steps[1].kind, StepKind::Run { parse: OutputParse::Json, .. }));
-    assert!(
-        matches!(&found.steps[2].kind, StepKind::Specialist { task: Some(TaskText::File { path, .. }), .. } if **path == *"tasks/c.md")
-    );
+    assert!(matches!(&found.steps[2].kind, StepKind::Specialist { task: Some(task), .. }
+            if matches!(&**task, TaskText::File { path, .. } if **path == *"tasks/c.md")));
     assert_eq!((found.steps[0].run_if, found.steps[2].run_if), (RunIf::AllDone, RunIf::NoneFailed));
 }
 
@@ -245,7 +247,7 @@ fn what_is_not_built_yet_loads_with_a_warning_and_is_noted() {
     let own: Vec<&str> = found.not_yet.iter().map(|n| n.what.as_str()).collect();
     assert_eq!(own, ["budget", "concurrency"], "a schedule changes no run that a person starts");
     let of = |id: &str| -> Vec<&str> {
-        step(found, id).not_yet.iter().map(|n| n.what.as_str()).collect()
+        step(found, id).details().not_yet.iter().map(|n| n.what.as_str()).collect()
     };
     assert_eq!(of("a"), ["playbook"]);
     assert_eq!(of("e"), ["recovery", "loop", "locks"]);
@@ -260,7 +262,7 @@ fn what_is_not_built_yet_loads_with_a_warning_and_is_noted() {
 #[test]
 fn workspace_and_gates_of_their_own() {
     let found = playbook(EVERYTHING);
-    assert_eq!(step(&found, "write").workspace, Some(WorkspaceMode::Shared));
+    assert_eq!(step(&found, "write").details().workspace, Some(WorkspaceMode::Shared));
     assert!(matches!(&step(&found, "gate").kind, StepKind::Gate(checks) if checks.len() == 1));
 }
 

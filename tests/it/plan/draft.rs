@@ -117,12 +117,12 @@ impl Reader<'_> {
 
     fn kind(&self, text: &str) -> StepKind {
         let (kind, rest) = text.split_once(' ').unwrap_or((text, ""));
-        let run = |parse| StepKind::Run { command: RunCommand::Shell("true".to_owned()), parse };
+        let run = |parse| StepKind::Run { command: RunCommand::Shell("true".into()), parse };
         match kind {
             "set" => StepKind::Set(Box::default()),
             "run" => run(OutputParse::Text),
             "json" => run(OutputParse::Json),
-            "gate" => StepKind::Gate(vec![Check::Expr(self.expression(rest))]),
+            "gate" => StepKind::Gate([Check::Expr(self.expression(rest))].into()),
             "tool" => StepKind::Tool { tool: ToolName::new(rest).unwrap(), span: self.span(rest) },
             "http" => StepKind::Http(Box::new(HttpStep {
                 method: "GET".to_owned(),
@@ -144,11 +144,12 @@ impl Reader<'_> {
     fn key(&self, step: &mut Step, part: &str) {
         let (key, rest) = part.split_once(' ').unwrap_or((part, ""));
         match key {
-            "needs" => step
-                .depends_on
-                .extend(rest.split(' ').map(|id| (StepId::new(id).unwrap(), self.span(id)))),
+            "needs" => {
+                let on = rest.split(' ').map(|id| (StepId::new(id).unwrap(), self.span(id)));
+                step.depends_on = on.collect();
+            }
             "if" => step.condition = Some(self.expression(rest)),
-            "read" => step.input = Some(self.value(rest)),
+            "read" => step.details_mut().input = Some(self.value(rest)),
             "verify" => step.verify = Some(Box::new(verify(Check::Expr(self.expression(rest))))),
             "each" => {
                 step.for_each = Some(Box::new(ForEach {
@@ -162,8 +163,8 @@ impl Reader<'_> {
             "join" => step.run_if = join(rest),
             "tolerated" => step.on_error = OnError::Continue,
             "finally" => step.phase = StepPhase::Finally,
-            "shared" => step.workspace = Some(WorkspaceMode::Shared),
-            "exclusive" => step.workspace = Some(WorkspaceMode::Exclusive),
+            "shared" => step.details_mut().workspace = Some(WorkspaceMode::Shared),
+            "exclusive" => step.details_mut().workspace = Some(WorkspaceMode::Exclusive),
             other => panic!("no key `{other}`"),
         }
     }

@@ -37,7 +37,7 @@ fn build(sketch: &Sketch) -> (Option<Plan>, Vec<Diagnostic>) {
 
 fn drawn(i: usize, kind: u8, on: &[usize]) -> Step {
     let mut step = step(&format!("s{i}"));
-    let command = RunCommand::Shell("true".to_owned());
+    let command = RunCommand::Shell("true".into());
     match kind {
         0 => step.kind = StepKind::Tool { tool: ToolName::new("fs:write").unwrap(), span: SPAN },
         1 => step.kind = StepKind::Run { command, parse: OutputParse::Text },

@@ -92,6 +92,6 @@ fn finally_comes_after_all_writers() {
 #[test]
 fn writers_hold_the_workspace_unless_they_share_it() {
     let plan = draft("a: agent writer\nb: agent writer; needs a; shared\nc: agent reader\nd: run; exclusive\ne: run").sound();
-    let locks: Vec<bool> = plan.steps().iter().map(|step| step.locks_workspace).collect();
+    let locks: Vec<bool> = plan.steps().iter().map(|step| step.locks_workspace()).collect();
     assert_eq!(locks, [true, false, false, true, false]);
 }

@@ -174,12 +174,12 @@ impl Spec {
         made.kind = match self.kind {
             Kind::Set => StepKind::Set(Box::default()),
             Kind::Run => StepKind::Run {
-                command: RunCommand::Argv(Vec::new()),
+                command: RunCommand::Argv(Box::default()),
                 parse: OutputParse::default(),
             },
             Kind::Specialist => specialists::kind("reader"),
             Kind::Writer => specialists::kind("writer"),
-            Kind::Gate => StepKind::Gate(vec![Check::Expr(condition("true", ids))]),
+            Kind::Gate => StepKind::Gate([Check::Expr(condition("true", ids))].into()),
         };
         let needs = self.edges.iter().filter(|(_, how)| *how == Strength::Needs);
         made.depends_on = needs.map(|(on, _)| (id(on), super::plans::SPAN)).collect();
@@ -193,18 +193,17 @@ impl Spec {
         made.condition = (!texts.is_empty()).then(|| condition(&texts.join(" or "), ids));
         made.run_if = self.run_if;
         made.on_error = if self.tolerated { OnError::Continue } else { OnError::Fail };
-        made.retry = self.retry.map(|(max, on)| {
-            Box::new(RetryPolicy {
-                max,
-                on: vec![on],
-                backoff: Backoff::Exponential,
-                initial: Duration::from_millis(10),
-                max_delay: Duration::from_secs(1),
-            })
+        let details = made.details_mut();
+        details.retry = self.retry.map(|(max, on)| RetryPolicy {
+            max,
+            on: vec![on],
+            backoff: Backoff::Exponential,
+            initial: Duration::from_millis(10),
+            max_delay: Duration::from_secs(1),
         });
-        made.max_attempts = self.max_attempts;
-        made.retry_safe = self.retry_safe;
-        made.workspace = self.exclusive.then_some(WorkspaceMode::Exclusive);
+        details.max_attempts = self.max_attempts;
+        details.retry_safe = self.retry_safe;
+        details.workspace = self.exclusive.then_some(WorkspaceMode::Exclusive);
         made.verify = self.gate.map(|gate| {
             Box::new(Verify {
                 claims: ClaimPolicy::None,

@@ -13,26 +13,15 @@ pub(super) const SPAN: Span = Span { source: SourceId(0), start: 0, end: 0 };
 pub(crate) fn step(id: &str) -> Step {
     Step {
         id: StepId::new(id).unwrap(),
-        name: None,
         kind: StepKind::Set(Box::default()),
         phase: StepPhase::Main,
-        depends_on: Vec::new(),
+        depends_on: Box::default(),
         condition: None,
         run_if: RunIf::AllSucceeded,
-        input: None,
-        timeout: Timeout::default(),
-        retry: None,
-        max_attempts: None,
-        retry_safe: true,
         verify: None,
         on_error: OnError::Fail,
-        env: Vec::new(),
-        cwd: None,
-        output_schema: None,
         for_each: None,
-        evidence: None,
-        workspace: None,
-        not_yet: Vec::new(),
+        details: None,
         span: SPAN,
     }
 }

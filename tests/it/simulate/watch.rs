@@ -261,7 +261,7 @@ impl Watch {
         let pending = instance.status == StepStatus::Pending;
         let queued = instance.status == StepStatus::Ready;
         hold!(pending || queued, "{name} is {} and was asked to begin", instance.status);
-        for dependency in &plan.step(instance.step).dependencies {
+        for dependency in plan.dependencies(instance.step) {
             let on = self.folded.instance(InstanceIx(dependency.on.0));
             let id = &plan.step(dependency.on).step.id;
             hold!(on.status.has_ended(), "{name} begins while {id} is {}", on.status);
@@ -471,7 +471,7 @@ impl Watch {
         let mut locks = 0;
         for (_, instance) in self.folded.instances().filter(|(_, i)| i.holds_slot()) {
             holders += 1;
-            locks += u32::from(plan.step(instance.step).locks_workspace);
+            locks += u32::from(plan.step(instance.step).locks_workspace());
         }
         let counted = self.folded.running();
         hold!(holders == counted, "{holders} hold a slot, {counted} are counted");
