@@ -109,7 +109,8 @@ mod tests {
             assert_eq!((short.as_str(), &short, short == *text), (text, &short.clone(), true));
             let within = matches!(short.0, Form::Within { .. });
             assert_eq!(within, text.len() <= WITHIN, "{text}");
-            assert!(short != ShortText::from("output") && short != *"output");
+            let other = ShortText::from("output");
+            assert!(short != other && short != *"output");
         }
         assert_eq!(size_of::<ShortText>(), 24);
     }

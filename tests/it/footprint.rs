@@ -103,14 +103,21 @@ fn peak_of_steps(count: usize) -> u64 {
 /// Most of what a step may cost that is defined and run, in bytes, at whatever time the most is held:
 /// its part of the file and of the tree that it is read from; the step, its place in the plan and the
 /// text that is frozen; or all of that without the texts, and what it leaves behind in the run.
-const A_STEP: u64 = 860;
+const A_STEP: u64 = 840;
 
 #[test]
 fn a_step_that_is_defined_and_run_takes_what_it_is_and_no_second_copy() {
     let many = proof::amount("KB_FOOTPRINT_STEPS", 8_000, 12_000);
     let few = many / 10;
-    let (small, large) = (peak_of_steps(few), peak_of_steps(many));
-    let each = large.saturating_sub(small) * 1024 / (many - few) as u64;
+    // On a busy machine more events wait for who takes them, which is no part of a step.
+    let (mut small, mut large, mut each) = (u64::MAX, u64::MAX, u64::MAX);
+    for _ in 0..5 {
+        (small, large) = (small.min(peak_of_steps(few)), large.min(peak_of_steps(many)));
+        each = large.saturating_sub(small) * 1024 / (many - few) as u64;
+        if each <= A_STEP {
+            break;
+        }
+    }
     assert!(small > 0 && each <= A_STEP, "{each} bytes a step: {small} KiB, then {large} KiB");
     let figures =
         [("steps", many as u64), ("KiB", large), ("KiB of a tenth", small), ("bytes a step", each)];
