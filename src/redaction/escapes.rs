@@ -85,6 +85,9 @@ pub(super) const ESCAPES: &[Escape] = &[
     Escape { name: "lines of its own, indented or with `\\r\\n`, in JSON", by: "a service that answers with YAML", opens: b"\\", read: |text, run| fold(text, run, b'\n'.into()) },
 ];
 
+// One bit each, below.
+const _: () = assert!(ESCAPES.len() <= u32::BITS as usize);
+
 /// All that a text begins with, by some rows of the table, one bit each.
 pub(super) fn read_each(
     text: &[u8],
