@@ -945,6 +945,13 @@ fn steps_of_a_root_without_rights_have_none_in_their_namespace() {
     call("-all", &["playbook", "run", "p"]);
     let start = scratch.kb(&["run", "events", "@last"]).out;
     assert!(start.contains("\"process\":\"group\""), "{start}");
+    // Where the settings insist on more, nothing is run.
+    scratch.write(".kb/kb.config.yml", "sandbox: {processes: pidNamespace}\n");
+    let mut command = with_privileges(&scratch, kb, &["--bounding-set=-all", "--inh-caps=-all"]);
+    let refused = command.args(["playbook", "run", "p"]).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(5), "{said}");
+    assert!(said.contains("KB0563") && said.contains("is not reached here"), "{said}");
 }
 
 #[test]

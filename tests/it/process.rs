@@ -547,6 +547,8 @@ impl Held {
         let directory = tempfile::tempdir().unwrap();
         let out = directory.path().join("tmpdir");
         let mut command = in_own_process("process::holder", level);
+        // Not in the common folder, where any `kb` removes what the dead have left.
+        command.env("TMPDIR", directory.path());
         let holder = command.env("KB_TEST_OUT", &out).spawn().unwrap();
         let told = || std::fs::read_to_string(&out).unwrap_or_default();
         wait_until("the step", || told().ends_with('\n'));

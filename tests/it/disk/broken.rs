@@ -154,13 +154,13 @@ fn after_a_sync_that_failed_nothing_more_is_acknowledged() {
 #[test]
 fn after_a_checkpoint_that_failed_nothing_more_is_stored() {
     let scenario = Scenario::new();
-    let text = "schema: kb.playbook/1\nid: long\nparams: [{name: notes, type: list, required: true}]\nsteps:\n  \
-                - {id: all, forEach: '{{notes}}', set: {note: '{{item}}'}}\n  - {id: last, dependsOn: [all], run: echo end}\n";
+    let text = "schema: kb.playbook/1\nid: long\nparams: [{name: notes, type: list}, {name: text}]\nsteps:\n  \
+                - {id: all, forEach: '{{notes}}', set: {note: '{{item}} {{text}}'}}\n  - {id: last, dependsOn: [all], run: echo end}\n";
     scenario.scratch.write("playbooks/long.yml", text);
     let run = |notes: usize| {
-        let notes: String =
-            (0..notes).map(|n| format!("  - note {n} {}\n", "n".repeat(7_500))).collect();
-        scenario.scratch.write("notes.yml", &format!("notes:\n{notes}"));
+        let notes: String = (0..notes).map(|n| format!("  - {n}\n")).collect();
+        let params = format!("notes:\n{notes}text: {}\n", "n".repeat(7_500));
+        scenario.scratch.write("notes.yml", &params);
         ["playbook", "run", "long", "--params", "notes.yml"]
     };
     scenario.kb(&run(1)).code(0);

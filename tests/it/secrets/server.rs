@@ -3,10 +3,12 @@
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
 
 /// What the model says in its turns, and where it can be asked.
 pub(super) struct Server {
     pub(super) port: u16,
+    told: Arc<Mutex<String>>,
 }
 
 impl Server {
@@ -14,17 +16,24 @@ impl Server {
     pub(super) fn start(said: Vec<String>) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
+        let told = Arc::default();
+        let server = Server { port, told: Arc::clone(&told) };
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                let said = said.clone();
-                std::thread::spawn(move || answer(stream, &said));
+                let (said, told) = (said.clone(), told.clone());
+                std::thread::spawn(move || answer(stream, &said, &told));
             }
         });
-        Server { port }
+        server
+    }
+
+    /// What the model was told of the results of its tools.
+    pub(super) fn told(&self) -> String {
+        self.told.lock().unwrap().clone()
     }
 }
 
-fn answer(mut stream: TcpStream, said: &[String]) {
+fn answer(mut stream: TcpStream, said: &[String], told: &Mutex<String>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let (mut head, mut length) = (String::new(), 0);
     loop {
@@ -46,7 +55,7 @@ fn answer(mut stream: TcpStream, said: &[String]) {
     reader.read_exact(&mut body).unwrap();
     let body = String::from_utf8_lossy(&body).into_owned();
     let (status, kind, text) = match head.contains("/chat/completions") {
-        true => model(&body, said),
+        true => model(&body, said, told),
         // An echo of everything, from a service that has a problem or none.
         false => {
             let status = if head.starts_with("POST /broken") { 500 } else { 200 };
@@ -62,7 +71,7 @@ fn answer(mut stream: TcpStream, said: &[String]) {
     );
 }
 
-fn model(body: &str, said: &[String]) -> (u16, &'static str, String) {
+fn model(body: &str, said: &[String], told: &Mutex<String>) -> (u16, &'static str, String) {
     let all = said.join(" | ");
     if body.contains("BREAK-OFF") {
         let error = json!({"error": {"message": format!("bad request about {all}")}});
@@ -70,6 +79,9 @@ fn model(body: &str, said: &[String]) -> (u16, &'static str, String) {
     }
     let request: Value = serde_json::from_str(body).unwrap();
     let turns = request["messages"].as_array().unwrap().iter();
+    for result in turns.clone().filter(|message| message["role"] == "tool") {
+        told.lock().unwrap().push_str(result["content"].as_str().unwrap());
+    }
     let turn = turns.filter(|message| message["role"] == "assistant").count();
     let call = |index: usize, tool: &str, args: Value| {
         let function = json!({"name": tool, "arguments": args.to_string()});

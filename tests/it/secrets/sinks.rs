@@ -8,7 +8,7 @@ use crate::scratch::Scratch;
 use serde_json::{Map, json};
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 /// What stands in the workspace for steps to print, which is the user's own.
 fn fill(scratch: &Scratch, secrets: &[Secret]) {
@@ -135,6 +135,21 @@ fn call(scratch: &Scratch, secrets: &[Secret], args: &[&str]) -> Command {
     command
 }
 
+/// The same call on a terminal, where there is a program that makes one.
+fn on_terminal(call: &Command) -> Option<Output> {
+    Command::new("script").arg("--version").output().ok()?;
+    let args = call.get_args().map(|arg| arg.to_str().unwrap());
+    let words: Vec<&str> = [env!("CARGO_BIN_EXE_kb")].into_iter().chain(args).collect();
+    let words = format!("stty rows 40 cols 160; {}", words.join(" "));
+    let mut command = Command::new("script");
+    command.args(["-qec", &words, "/dev/null"]).current_dir(call.get_current_dir().unwrap());
+    command.env("TERM", "xterm").stdin(Stdio::null());
+    for (name, value) in call.get_envs() {
+        value.map(|value| command.env(name, value));
+    }
+    Some(command.output().unwrap())
+}
+
 fn state(scratch: &Scratch) -> PathBuf {
     scratch.root().parent().unwrap().join("state")
 }
@@ -212,20 +227,8 @@ fn check(seed: u64, secrets: &[Secret]) -> usize {
 
     // Another goes on with it, on a terminal where there is a program that makes one.
     scratch.write("go", "");
-    let words = "kb run resume @last".replace("kb", env!("CARGO_BIN_EXE_kb"));
-    let mut live = call(&scratch, secrets, &[]);
-    let terminal = Command::new("script").arg("--version").output().is_ok();
-    let output = if terminal {
-        let mut command = Command::new("script");
-        command.args(["-qec", &words, "/dev/null"]).current_dir(scratch.root());
-        command.env("TERM", "xterm").stdin(Stdio::null());
-        for (name, value) in live.get_envs() {
-            value.map(|value| command.env(name, value));
-        }
-        command.output().unwrap()
-    } else {
-        live.args(["run", "resume", "@last"]).output().unwrap()
-    };
+    let mut live = call(&scratch, secrets, &["run", "resume", "@last"]);
+    let output = on_terminal(&live).unwrap_or_else(|| live.output().unwrap());
     search.said("the live display", &output.stdout);
 
     // A second run from the start, on a terminal too, and what is said of both.
@@ -261,6 +264,9 @@ fn check(seed: u64, secrets: &[Secret]) -> usize {
             std::fs::remove_dir_all(scratch.root().join("n")).unwrap();
         }
     }
+    let told = server.told();
+    assert!(told.contains("«secret:"), "the model was told results: {told}");
+    search.said("what the model is told of its tools", told.as_bytes());
     search.said("the file of --record", scratch.read("recorded.yml").as_bytes());
     let temporary = std::fs::read_dir(scratch.root().parent().unwrap()).unwrap();
     for entry in temporary.map(|entry| entry.unwrap().path()) {
@@ -313,6 +319,22 @@ fn a_secret_that_changes_during_the_run_is_masked_as_it_was_and_as_it_is() {
     assert_eq!(texts.within(said.out.as_bytes()), [""; 0]);
     assert_eq!(files_with(&state(&scratch), &texts), [""; 0]);
     assert_eq!(said.out.matches("«secret:T»\\n«secret:T»").count(), 1, "{}", said.out);
+}
+
+#[test]
+fn what_a_step_says_is_masked_on_a_terminal_while_it_runs() {
+    let playbook = "schema: kb.playbook/1\nid: p\nenv: {T: '{{secrets.T}}'}\nsteps:
+  - {id: a, run: 'echo \"says $T\"; sleep 0.7'}\n";
+    let settings = "secrets: {T: 'env:KB_T'}\n";
+    let scratch = Scratch::new(&[("playbooks/p.yml", playbook), (".kb/kb.config.yml", settings)]);
+    let mut command = scratch.command();
+    command.args(["playbook", "run", "p"]).env("KB_T", "swordfish-tulip-0815");
+    let Some(output) = on_terminal(&command) else {
+        return eprintln!("skipped: no `script` makes a terminal here");
+    };
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(shown.contains("says «secret:T»"), "the line is shown: {shown}");
+    assert!(!shown.contains("swordfish"), "{shown}");
 }
 
 #[test]
