@@ -574,8 +574,10 @@ async fn never_end(mut stream: TcpStream) -> io::Result<()> {
         return stream.shutdown().await;
     }
     stream.write_all(b"HTTP/1.1 200 OK\r\n").await?;
-    while path == "/headers" {
-        stream.write_all(b"x-more: 0123456789abcdef\r\n").await?;
+    if path == "/headers" {
+        loop {
+            stream.write_all(b"x-more: 0123456789abcdef\r\n").await?;
+        }
     }
     stream
         .write_all(match path {

@@ -5,7 +5,7 @@ use super::case::{Case, Kind, Spec};
 use super::naive::{self, Ended, Known};
 use kb::plan::Plan;
 use kb::run::*;
-use kb::value::{Json, OutcomeKind, Timestamp, Usage};
+use kb::value::{OutcomeKind, Timestamp, Usage};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a history must not do, in words.
@@ -140,7 +140,7 @@ impl Watch {
             Event::Expanded { instance, first, items, .. } => {
                 let (_, iteration) = self.turned(*instance);
                 let list = items.as_inline().and_then(|list| list.as_array()).expect("a list");
-                let asked = list.iter().all(|item| *item == Json::from(iteration));
+                let asked = list.iter().all(|item| item.as_u64() == Some(iteration.into()));
                 hold!(asked, "{} has the list of another iteration", name(*instance));
                 hold!(first.at() == self.folded.instances().count(), "items begin at {first:?}");
                 self.free(case, plan, *instance)?;
