@@ -70,6 +70,7 @@
 //! | `minijinja` | expressions and templates, compiled once, with fuel |
 //! | `jsonschema` | schemas: every violation at once, offline by construction |
 //! | `petgraph` | the DAG |
+//! | `smol_str` | keys and short texts of definitions, held without memory of their own |
 //! | `tokio`, `tokio-util`, `futures` | the engine and processes |
 //! | `rusqlite` (bundled) | the journal |
 //! | `genai` (pinned, inside `llm::adapter` alone), `reqwest` + `rustls` with ring | models, requests; one TLS stack, no cmake |

@@ -7,7 +7,8 @@ use crate::definition::ForEach;
 use crate::diagnostic::Code;
 use crate::expression::{EvalError, Template, ValueTemplate};
 use crate::run::{Found, InstanceIx, Items, Payload, StepStatus};
-use crate::value::{Failure, Json, JsonMap, ShortText, limits};
+use crate::value::{Failure, Json, JsonMap, limits};
+use smol_str::SmolStr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -132,7 +133,7 @@ pub(super) fn conclude(scope: &RunScope<'_>) -> Result<Json, EvalError> {
 /// The values of a `set` step.
 pub(super) fn set(
     scope: &RunScope<'_>,
-    values: &[(ShortText, ValueTemplate)],
+    values: &[(SmolStr, ValueTemplate)],
 ) -> Result<Json, EvalError> {
     let pairs =
         values.iter().map(|(name, template)| Ok((name.to_string(), template.evaluate(scope)?)));

@@ -1,5 +1,5 @@
 use super::resolve::Segment;
-use crate::value::ShortText;
+use smol_str::SmolStr;
 
 /// One literal key of a path, where it is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(super) enum KeyRef<'k> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Keys {
     /// Names with dots between them.
-    Plain(ShortText),
+    Plain(SmolStr),
     /// Where one of them is an index, is empty or has a dot.
     Any(Box<[Key]>),
 }

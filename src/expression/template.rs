@@ -6,7 +6,8 @@ use super::program::{Program, read};
 use super::scan::{Form, Found, Mode, Piece, Scanner};
 use super::{EvalError, Reference, Root, Scope};
 use crate::diagnostic::Diagnostic;
-use crate::value::{Json, JsonMap, ShortText, json_text, limits};
+use crate::value::{Json, JsonMap, json_text, limits};
+use smol_str::SmolStr;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -258,7 +259,7 @@ pub enum ValueTemplate {
 }
 
 /// Keys with the templates of their values, in order.
-pub type ValueMap = Box<[(ShortText, ValueTemplate)]>;
+pub type ValueMap = Box<[(SmolStr, ValueTemplate)]>;
 
 impl ValueTemplate {
     /// A value that is taken as it is.

@@ -1,7 +1,8 @@
 use super::scalar::number;
 use crate::diagnostic::Span;
 use crate::expression::Origin;
-use crate::value::{Json, JsonMap, ShortText};
+use crate::value::{Json, JsonMap};
+use smol_str::SmolStr;
 
 /// A value of a YAML document with its place.
 #[derive(Debug, Clone)]
@@ -26,14 +27,14 @@ pub(crate) enum Value {
 /// A key of a map.
 #[derive(Debug, Clone)]
 pub(crate) struct Key {
-    pub(crate) text: ShortText,
+    pub(crate) text: SmolStr,
     pub(crate) span: Span,
 }
 
 /// A scalar: its text, and what the text means where it is not quoted.
 #[derive(Debug, Clone)]
 pub(crate) struct Scalar {
-    pub(crate) text: ShortText,
+    pub(crate) text: SmolStr,
     pub(crate) kind: ScalarKind,
     /// How many bytes of the span are before the text, where it stands there as it is, without escapes
     /// and on one line.

@@ -1,7 +1,8 @@
 use super::{Decoder, Node};
 use crate::diagnostic::Span;
 use crate::expression::bare_names;
-use crate::value::{ShortText, StepId};
+use crate::value::StepId;
+use smol_str::SmolStr;
 use std::collections::BTreeSet;
 
 /// The names of a definition, read before anything that may refer to them.
@@ -20,7 +21,7 @@ pub(crate) struct Outline {
 /// A name with its place.
 #[derive(Debug, Clone)]
 pub(crate) struct Name {
-    pub(crate) text: ShortText,
+    pub(crate) text: SmolStr,
     pub(crate) span: Span,
 }
 

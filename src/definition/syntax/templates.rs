@@ -1,7 +1,8 @@
 use super::{Decoder, Key, Node, Scalar, ScalarKind, Value};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::expression::{Expression, Reference, Root, Template, ValueMap, ValueTemplate};
-use crate::value::{Json, JsonMap, ShortText};
+use crate::value::{Json, JsonMap};
+use smol_str::SmolStr;
 
 /// Whether references to secrets are allowed at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,7 +117,7 @@ impl Decoder {
         &mut self,
         entries: &[(Key, Node)],
         secrets: Secrets,
-    ) -> Vec<(ShortText, ValueTemplate)> {
+    ) -> Vec<(SmolStr, ValueTemplate)> {
         let mut values = Vec::with_capacity(entries.len());
         for (own, item) in entries {
             values.extend(self.value_template(item, secrets).map(|item| (own.text.clone(), item)));
@@ -215,7 +216,7 @@ fn fold_list(items: Vec<ValueTemplate>) -> ValueTemplate {
     ValueTemplate::literal(Json::Array(items.into_iter().map(literal).collect()))
 }
 
-fn fold_map(items: Vec<(ShortText, ValueTemplate)>) -> ValueTemplate {
+fn fold_map(items: Vec<(SmolStr, ValueTemplate)>) -> ValueTemplate {
     if !items.iter().all(|(_, item)| matches!(item, ValueTemplate::Literal(_))) {
         return ValueTemplate::Map(items.into());
     }

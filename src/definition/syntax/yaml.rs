@@ -2,8 +2,9 @@ use super::scalar::resolve;
 use super::syntax_error::describe;
 use super::{Key, Node, Scalar, ScalarKind, Value};
 use crate::diagnostic::{Code, Diagnostic, SourceId, Span};
-use crate::value::{ShortText, limits};
+use crate::value::limits;
 use granit_parser::{Event, Parser, ScalarStyle, StructureStyle, Tag};
+use smol_str::SmolStr;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Reads one YAML document that starts at byte `base` of its source. The tree is `None` where the
@@ -106,9 +107,9 @@ impl<'t> Builder<'t> {
                     && style == ScalarStyle::Plain
                     && bytes.is_empty()
                 {
-                    ShortText::from("")
+                    SmolStr::from("")
                 } else {
-                    ShortText::from(&*text)
+                    SmolStr::from(&*text)
                 };
                 let verbatim = self.verbatim(&text, style, &bytes);
                 let value = Value::Scalar(Scalar { text, kind, verbatim });
