@@ -2,7 +2,7 @@
 
 fn main() -> std::process::ExitCode {
     kb::process::supervise().unwrap_or_else(|| {
-        kb::process::share_heap();
+        kb::process::return_large_memory();
         kb::cli::main()
     })
 }

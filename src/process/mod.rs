@@ -32,7 +32,7 @@ mod watched;
 pub use base_environment::BaseEnvironment;
 pub use capture::Stream;
 pub use exited::{End, Exited};
-pub use heap::share_heap;
+pub use heap::return_large_memory;
 pub use keeper::supervise;
 pub use level::ProcessLevel;
 pub use remains::wait_for_remains_of;
