@@ -211,7 +211,7 @@ pub(super) async fn run(
         let limit = if how.starts_with("took") { timeout } else { idle };
         outcome = timed_out(outcome, how, limit);
     }
-    let outcome = super::prepare::fits(&line.step, outcome);
+    let outcome = super::prepare::fits(&line.step, outcome, &line.redactor);
     let report = line.payloads.store_report(report(outcome, &line.redactor));
     let (instance, iteration, attempt) = (line.instance, line.iteration, line.attempt);
     let message = match report {

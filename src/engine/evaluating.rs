@@ -51,7 +51,7 @@ impl Dispatcher {
         let StepKind::Set(values) = &step.kind else { return None };
         let scope = self.scope(Some(ix));
         let outcome = match compute::set(&scope, values) {
-            Ok(value) => prepare::fits(step, Outcome::ok(value)),
+            Ok(value) => prepare::fits(step, Outcome::ok(value), &self.parts.redactor),
             Err(failure) => Outcome::failed(OutcomeKind::ToolError, *failure),
         };
         let report = attempts::report(outcome, &self.parts.redactor);

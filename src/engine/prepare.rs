@@ -4,7 +4,7 @@ use super::scope::{RunScope, Snapshot};
 use crate::attempt::{Outcome, Request, RunWork, SpecialistWork, Word, Work};
 use crate::definition::{
     Check, ClaimPolicy, EvidenceMode, HttpStep, ParamType, RunCommand, Step, StepKind, TaskText,
-    Verify,
+    Verify, Violation,
 };
 use crate::diagnostic::Code;
 use crate::evidence::Invocation;
@@ -12,6 +12,7 @@ use crate::executor::GateRequest;
 use crate::expression::{EvalError, Reference, Root, Template};
 use crate::journal::JournalError;
 use crate::plan::{Plan, PlanStep};
+use crate::redaction::Redactor;
 use crate::run::{Feedback, InstanceIx, Record};
 use crate::value::{Failure, Json, JsonMap, OutcomeKind, json_text};
 use std::collections::BTreeSet;
@@ -198,8 +199,9 @@ fn takes_evidence(step: &Step) -> bool {
     }
 }
 
-/// Holds what a step hands out to its `output.schema`. Specialists are held to theirs on the way.
-pub(super) fn fits(step: &Step, outcome: Outcome) -> Outcome {
+/// Holds what a step hands out to its `output.schema`. Specialists are held to theirs on the way. The
+/// words for what does not fit show values cut, so they are made of what is masked already.
+pub(super) fn fits(step: &Step, outcome: Outcome, redactor: &Redactor) -> Outcome {
     let Some(schema) =
         step.details().output_schema.as_ref().filter(|_| outcome.kind == OutcomeKind::Ok)
     else {
@@ -209,7 +211,16 @@ pub(super) fn fits(step: &Step, outcome: Outcome) -> Outcome {
     if violations.is_empty() || matches!(step.kind, StepKind::Specialist { .. }) {
         return outcome;
     }
-    let lines = violations.iter().map(|v| format!("output{}: {}", v.pointer, v.message));
+    let shown = outcome.output.as_ref().map(|output| redactor.mask_json(output));
+    let told = shown.as_ref().map(|o| schema.violations(o)).unwrap_or_default();
+    let words = |violation: &Violation| match shown == outcome.output {
+        true => violation.message.clone(),
+        false => told
+            .iter()
+            .find(|told| told.pointer == violation.pointer)
+            .map_or_else(|| "does not fit".to_owned(), |told| told.message.clone()),
+    };
+    let lines = violations.iter().map(|v| format!("output{}: {}", v.pointer, words(v)));
     let message =
         format!("the output does not fit its schema: {}", lines.collect::<Vec<_>>().join("; "));
     let failure = Failure::new(Code::OUTPUT_MISFIT.as_str(), message);

@@ -27,7 +27,16 @@ pub(super) struct Capture {
     kept: Vec<u8>,
     limit: usize,
     cut: u64,
-    lines: Option<(OnLine, Vec<u8>)>,
+    lines: Option<Lines>,
+}
+
+/// Where lines are shown, and the one that is not whole yet.
+struct Lines {
+    show: OnLine,
+    partial: Vec<u8>,
+    /// Its beginning was shown or left out; the rest is shown to nobody, since half a secret may lie
+    /// before and half behind.
+    is_cut: bool,
 }
 
 impl Capture {
@@ -37,7 +46,7 @@ impl Capture {
         limit: usize,
         on_line: Option<OnLine>,
     ) -> Self {
-        let lines = on_line.map(|show| (show, Vec::new()));
+        let lines = on_line.map(|show| Lines { show, partial: Vec::new(), is_cut: false });
         Capture { stream, source, kept: Vec::new(), limit, cut: 0, lines }
     }
 
@@ -78,30 +87,37 @@ impl Capture {
     /// Shows the lines that a chunk completes. Beyond the limit one line a chunk is enough to see
     /// that something moves: a flood must not cost more than reading it.
     fn show(&mut self, bytes: &[u8], every: bool) {
-        let Some((show, partial)) = &mut self.lines else { return };
+        let Some(Lines { show, partial, is_cut }) = &mut self.lines else { return };
         let mut rest = bytes;
         if !every {
             let end = rest.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
-            let start = rest[..end].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+            let start = rest[..end].iter().rposition(|byte| *byte == b'\n');
             partial.clear();
-            rest = &rest[start..];
+            *is_cut |= start.is_none();
+            rest = &rest[start.map_or(0, |at| at + 1)..];
         }
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-            partial.extend_from_slice(&rest[..end]);
-            show(self.stream, &line_text(partial));
+            if !std::mem::take(is_cut) {
+                partial.extend_from_slice(&rest[..end]);
+                show(self.stream, &line_text(partial));
+            }
             partial.clear();
             rest = &rest[end + 1..];
+        }
+        if *is_cut {
+            return;
         }
         partial.extend_from_slice(rest);
         if partial.len() > LINE {
             show(self.stream, &line_text(partial));
             partial.clear();
+            *is_cut = true;
         }
     }
 
     /// The text that was kept and the number of bytes that were not.
     pub(super) fn finish(mut self) -> (String, u64) {
-        if let Some((show, partial)) = &self.lines
+        if let Some(Lines { show, partial, .. }) = &self.lines
             && !partial.is_empty()
         {
             show(self.stream, &line_text(partial));

@@ -4,7 +4,7 @@
 /// The deepest indentation of a line that is read over.
 pub(super) const INDENT: usize = 64;
 /// Each writing of JSON into JSON doubles the backslashes; no more than these are read.
-const MOST_BACKSLASHES: usize = 16;
+const MOST_BACKSLASHES: usize = 64;
 
 /// One row of the table.
 #[cfg_attr(not(test), expect(dead_code, reason = "names are for readers and for the manual"))]

@@ -105,7 +105,9 @@ pub fn plan_view(
         tiers = tiers.with_model(model);
     }
     let scope = Known { params: Arc::new(Json::Object(params.clone())) };
-    let steps = plan.order().iter().map(|ix| step(&plan, *ix, &tiers, &scope)).collect();
+    let may_skip = may_skip(&plan);
+    let step = |ix: &StepIx| step(&plan, *ix, may_skip[ix.at()], &tiers, &scope);
+    let steps = plan.order().iter().map(step).collect();
     let chain = plan.critical_path(|_| 1);
     Ok(PlanView {
         definition: plan.playbook().id.to_string(),
@@ -113,11 +115,11 @@ pub fn plan_view(
         params,
         steps,
         critical_path: chain.iter().map(|ix| plan.step(*ix).step.id.to_string()).collect(),
-        cost: cost(&plan, &tiers),
+        cost: cost(&plan, &may_skip, &tiers),
     })
 }
 
-fn step(plan: &Plan, ix: StepIx, tiers: &Tiers, scope: &Known) -> PlannedStep {
+fn step(plan: &Plan, ix: StepIx, may_skip: bool, tiers: &Tiers, scope: &Known) -> PlannedStep {
     let planned = plan.step(ix);
     let step = &planned.step;
     let edge = |d: crate::plan::Dependency| Edge {
@@ -135,7 +137,7 @@ fn step(plan: &Plan, ix: StepIx, tiers: &Tiers, scope: &Known) -> PlannedStep {
         what: what(&step.kind),
         after: plan.dependencies(ix).map(edge).collect(),
         condition: step.condition.as_ref().map(|c| c.source().to_owned()),
-        may_skip: may_skip(plan, ix),
+        may_skip,
         finally: planned.is_finally(),
         prompt: prompt(step, scope),
         model: specialist.map(|s| model(s, tiers)),
@@ -169,20 +171,24 @@ fn prompt(step: &Step, scope: &Known) -> Option<Prompt> {
     })
 }
 
-/// A step may be skipped by its own condition, or because something that it needs may be.
-fn may_skip(plan: &Plan, ix: StepIx) -> bool {
-    let step = &plan.step(ix).step;
-    let inherits = matches!(step.run_if, RunIf::AllSucceeded | RunIf::AnySucceeded);
-    step.condition.is_some()
-        || (inherits
-            && plan.dependencies(ix).any(|d| d.strength == Strength::Needs && may_skip(plan, d.on)))
+/// Which steps may be skipped: by their own condition, or because something that they need may be.
+fn may_skip(plan: &Plan) -> Vec<bool> {
+    let mut may_skip = vec![false; plan.order().len()];
+    for ix in plan.order() {
+        let step = &plan.step(*ix).step;
+        let inherits = matches!(step.run_if, RunIf::AllSucceeded | RunIf::AnySucceeded);
+        let mut needs = plan.dependencies(*ix).filter(|d| d.strength == Strength::Needs);
+        let is_skipped_with = inherits && needs.any(|d| may_skip[d.on.at()]);
+        may_skip[ix.at()] = step.condition.is_some() || is_skipped_with;
+    }
+    may_skip
 }
 
 /// What a prompt and an answer are taken to be at least and at most, in tokens.
 const LEAST: (f64, f64) = (500.0, 100.0);
 const MOST: (f64, f64) = (8_000.0, 4_096.0);
 
-fn cost(plan: &Plan, tiers: &Tiers) -> Option<CostRange> {
+fn cost(plan: &Plan, may_skip: &[bool], tiers: &Tiers) -> Option<CostRange> {
     let mut range = CostRange { min_usd: 0.0, max_usd: 0.0 };
     for (ix, planned) in plan.iter() {
         let Some(specialist) = planned.specialist.as_deref() else { continue };
@@ -193,7 +199,7 @@ fn cost(plan: &Plan, tiers: &Tiers) -> Option<CostRange> {
         let answer = specialist.model.max_tokens.map_or(MOST.1, f64::from);
         let reworks = planned.step.verify.as_ref().map_or(0, |verify| verify.max_reworks);
         let calls = f64::from(specialist.limits.max_steps) * f64::from(reworks + 1);
-        if !may_skip(plan, ix) {
+        if !may_skip[ix.at()] {
             range.min_usd += dollars(LEAST);
         }
         range.max_usd += calls * dollars((MOST.0, answer));

@@ -2,7 +2,7 @@
 
 use super::runs::{self, Begin, Overrides, Prepared};
 use super::{Project, ServiceError, params};
-use crate::definition::{Param, PlacedValue, load_value};
+use crate::definition::{Param, ParamType, PlacedValue, load_value};
 use crate::diagnostic::{Code, Diagnostic, Sources};
 use crate::value::{DefinitionId, Failure, JsonMap};
 use std::path::{Path, PathBuf};
@@ -67,7 +67,7 @@ pub(super) fn resolve(
     project.sound_settings()?;
     let playbook = project.playbook(&start.definition)?;
     let (file, sources) = match &start.params_file {
-        Some(path) => read_params(path)?,
+        Some(path) => read_params(path, &playbook.params)?,
         None => Default::default(),
     };
     let values = match ask {
@@ -77,7 +77,7 @@ pub(super) fn resolve(
             params::resolve(&playbook.params, &start.params, file.as_ref(), Some(&mut ask))
         }
     };
-    let values = values.map_err(|diagnostics| refused(diagnostics, sources))?;
+    let values = values.map_err(|problems| refused_values(problems, sources, &playbook.params))?;
     Ok((project, playbook.id.clone(), values))
 }
 
@@ -86,13 +86,37 @@ fn question(param: &Param) -> String {
     text.cloned().unwrap_or_else(|| format!("{}:", param.name))
 }
 
-fn read_params(path: &Path) -> Result<(Option<PlacedValue>, Sources), ServiceError> {
+fn read_params(
+    path: &Path,
+    params: &[Param],
+) -> Result<(Option<PlacedValue>, Sources), ServiceError> {
     let (name, bytes) = read(path)?;
     let (file, sources, diagnostics) = load_value(&name, &bytes);
     match diagnostics.iter().any(Diagnostic::is_error) {
-        true => Err(refused(diagnostics, sources)),
+        true => Err(refused_values(diagnostics, sources, params)),
         false => Ok((file, sources)),
     }
+}
+
+/// Problems of values. Where one of them is a secret, or the file is another than was meant, any line
+/// may hold one: the place is told, and the line is not shown.
+fn refused_values(
+    mut diagnostics: Vec<Diagnostic>,
+    sources: Sources,
+    params: &[Param],
+) -> ServiceError {
+    let has_secrets = params.iter().any(|param| param.kind == ParamType::Secret);
+    for diagnostic in &mut diagnostics {
+        if (has_secrets || diagnostic.code == Code::PARAMETER_FILE)
+            && let Some(span) = diagnostic.span.take()
+        {
+            let (file, place) = (sources.get(span.source), sources.place(span.source, span.start));
+            diagnostic.labels.clear();
+            diagnostic.message =
+                format!("{}:{}:{}: {}", file.path, place.line, place.column, diagnostic.message);
+        }
+    }
+    refused(diagnostics, sources)
 }
 
 fn refused(diagnostics: Vec<Diagnostic>, sources: Sources) -> ServiceError {

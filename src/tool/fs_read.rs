@@ -74,6 +74,10 @@ fn read(args: &Args, files: &Files) -> Result<CallResult, Refusal> {
             format!("`startLine` is {start}, and `{}` has {} lines", located.shown, lines.total);
         return Err(Refusal::failed(Failure::new(Code::BAD_ARGUMENTS.as_str(), message)));
     }
+    let content = match lines.cut_at {
+        Some(_) => files.redactor.mask_cut_text(&content).into_owned(),
+        None => content,
+    };
     let mut result = json!({ "content": content, "totalLines": lines.total });
     if let Some(next) = lines.cut_at {
         result["note"] = json!(format!(

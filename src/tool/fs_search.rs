@@ -5,6 +5,7 @@ use super::glob::PathGlob;
 use super::{Tool, ToolLevel, ToolSpec};
 use crate::diagnostic::Code;
 use crate::evidence::FileKind;
+use crate::redaction::Redactor;
 use crate::value::{Failure, Json};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
@@ -79,6 +80,7 @@ fn search(args: &Args, files: &Files, cancel: &CancellationToken) -> Result<Call
         limit: args.max_results.unwrap_or(MAX_RESULTS),
         more: false,
         path: String::new(),
+        redactor: &files.redactor,
     };
     let mut searcher = SearcherBuilder::new()
         .line_number(true)
@@ -104,14 +106,15 @@ fn search(args: &Args, files: &Files, cancel: &CancellationToken) -> Result<Call
 }
 
 /// The matches so far.
-struct Hits {
+struct Hits<'f> {
     matches: Vec<Json>,
     limit: usize,
     more: bool,
     path: String,
+    redactor: &'f Redactor,
 }
 
-impl Hits {
+impl Hits<'_> {
     /// Searches one file. What goes wrong on the way ends it.
     fn search(
         &mut self,
@@ -136,7 +139,7 @@ impl Hits {
     }
 }
 
-impl Sink for Hits {
+impl Sink for Hits<'_> {
     type Error = std::io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
@@ -145,10 +148,11 @@ impl Sink for Hits {
             return Ok(false);
         }
         let line = String::from_utf8_lossy(found.bytes());
-        let line = line.trim_end_matches(['\n', '\r']);
+        // Masked before it is cut: half a secret is found by nobody.
+        let line = self.redactor.mask_text(line.trim_end_matches(['\n', '\r']));
         let text = match line.char_indices().nth(LINE_CHARS) {
             Some((at, _)) => format!("{}…", &line[..at]),
-            None => line.to_owned(),
+            None => line.into_owned(),
         };
         self.matches.push(json!({
             "path": self.path,

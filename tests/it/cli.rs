@@ -518,3 +518,19 @@ fn a_missing_task_file_is_told_where_it_is_named() {
     scratch.write("tasks/no.md", "Look.");
     scratch.kb(&["playbook", "validate", "t"]).code(0);
 }
+
+/// Each step needs both of the layer before: as many ways lead through it as would take years.
+#[test]
+fn a_plan_of_many_ways_is_shown_at_once() {
+    let step = |layer: usize, n: usize| {
+        let needs = match layer {
+            0 => String::new(),
+            _ => format!(", dependsOn: [s{}-0, s{}-1]", layer - 1, layer - 1),
+        };
+        format!("  - {{id: s{layer}-{n}, set: {{n: 1}}{needs}}}\n")
+    };
+    let steps: String = (0..80).map(|at| step(at / 2, at % 2)).collect();
+    let text = format!("schema: kb.playbook/1\nid: p\nsteps:\n{steps}");
+    let scratch = Scratch::new(&[("playbooks/p.yml", &text)]);
+    scratch.kb(&["playbook", "plan", "p"]).code(0).says(&["s39-1"]);
+}

@@ -169,6 +169,19 @@ at_both_levels! {
 }
 
 at_both_levels! {
+    /// Half a secret may lie before the place where a long line is cut.
+    async fn what_follows_in_a_line_that_was_shown_cut_is_not_shown() {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let sink = seen.clone();
+        let show: OnLine = Arc::new(move |_, line: &str| sink.lock().unwrap().push(line.to_owned()));
+        let step = shell("printf '%5000s' x; sleep 0.1; printf rest; sleep 0.1; echo; echo next");
+        supervisor().run(step, &CancellationToken::new(), Some(show)).await;
+        let seen = seen.lock().unwrap();
+        assert_eq!((seen.len(), seen[1].as_str()), (2, "next"), "{seen:?}");
+    }
+}
+
+at_both_levels! {
     async fn what_cannot_start_says_why() {
         async fn check(step: Spawn, expected: &str) {
             match run(step).await.end {

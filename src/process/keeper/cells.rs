@@ -3,6 +3,10 @@ use super::{Cell, StartOrder};
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+/// How long the end of a step that has lost its cell waits for another; as a rule milliseconds.
+const REPLACED_IN: Duration = Duration::from_secs(1);
 
 /// The cells of a supervisor: made when they are needed, used again when they are clean.
 #[derive(Debug)]
@@ -67,7 +71,8 @@ impl Cells {
 
     /// Makes a cell for one that is gone, and waits until it is there. Whoever ended that one may have
     /// ended the keeper as well, and one that is about to end still takes requests: this one, and not
-    /// the order of the next step, is what it may take with it.
+    /// the order of the next step, is what it may take with it. One that stands still is not waited
+    /// for.
     pub(in crate::process) async fn replace(self: Arc<Self>) {
         let made = tokio::task::spawn_blocking(move || {
             let executable = self.executable.as_ref()?;
@@ -75,7 +80,7 @@ impl Cells {
                 Cell::begin_and_wait(executable).or_else(|_| Cell::begin_and_wait(executable));
             made.ok().map(|cell| self.give_back(cell))
         });
-        let _ = made.await;
+        let _ = tokio::time::timeout(REPLACED_IN, made).await;
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Cell>> {

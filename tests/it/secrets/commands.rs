@@ -136,3 +136,47 @@ fn a_secret_that_is_not_set_may_have_a_default() {
     );
     run(&scratch).code(0);
 }
+
+/// Words that show a value cut show no half of a secret.
+#[test]
+fn an_output_that_does_not_fit_its_schema_is_masked_before_it_is_cut() {
+    let token = format!("begin-{}", "5ecr".repeat(50));
+    for (parse, script) in
+        [("json", r#"printf "{\"r\": \"%s\"}" "$T""#), ("text", r#"printf %s "$T""#)]
+    {
+        let schema = if parse == "json" { "{r: passed | failed}" } else { "passed | failed" };
+        let steps = format!(
+            "steps:\n  - id: a\n    env: {{T: '{{{{secrets.T}}}}'}}\n    run: '{script}'\n    parse: {parse}\n    output: {{schema: {schema}}}\n"
+        );
+        let scratch = project("secrets: {T: 'env:KB_TOKEN'}\n", &steps);
+        let said = scratch.kb_with(&["playbook", "run", "p"], |command| {
+            command.env("KB_TOKEN", &token);
+        });
+        let events = scratch.kb(&["run", "events", "@last"]).code(0).out;
+        assert!(events.contains("KB0") && events.contains("«secret:T»"), "{events}");
+        for text in [&said.code(1).err, &events] {
+            assert!(!text.contains("begin-5ecr"), "{text}");
+        }
+    }
+}
+
+/// A file of parameters may hold a secret in any of its lines, also in one that is wrong otherwise.
+#[test]
+fn no_line_of_a_parameter_file_is_shown_where_one_may_be_a_secret() {
+    let scratch = project(
+        "{}\n",
+        "params: [{name: n, type: integer, required: false}, {name: token, type: secret, required: false}]\nsteps: [{id: a, run: 'true'}]\n",
+    );
+    for (name, text, told) in [
+        ("one.json", r#"{"n": "x", "token": "hunter2"}"#, "one.json:1:7"),
+        ("strange.yml", "n: 1\ntokn: hunter2\n", "strange.yml:2:1"),
+        ("broken.yml", "n: [1\ntoken: hunter2\n", "broken.yml:"),
+        (".env", "TOKEN=hunter2\n", ".env:1:1"),
+    ] {
+        scratch.write(name, text);
+        let said = scratch.kb(&["playbook", "run", "p", "--params", name]).code(2);
+        let shown = said.err.clone();
+        said.says(&[told]);
+        assert!(!shown.contains("hunter2"), "{shown}");
+    }
+}

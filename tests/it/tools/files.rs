@@ -182,6 +182,21 @@ async fn shows_long_lines_in_part() {
 }
 
 #[tokio::test]
+async fn masks_what_it_shows_in_part_before_it_is_cut() {
+    const TOKEN: &str = "5ecret-of-forty-characters-or-thereabout";
+    let bench = bench(&[]);
+    assert!(bench.tools.redactor().add("T", TOKEN));
+    put(bench.dir.path(), "min.js", &format!("needle{}{TOKEN}\n", " ".repeat(280)));
+    let found = bench.ok("fs:search", json!({"pattern": "needle"})).await;
+    put(bench.dir.path(), "long", &format!("{}{TOKEN}", "x".repeat((256 << 10) - 12)));
+    let read = bench.ok("fs:read", json!({"path": "long"})).await;
+    for shown in [found["matches"][0]["text"].as_str(), read["content"].as_str()] {
+        let shown = shown.unwrap();
+        assert!(!shown.contains("5ecret"), "{}", &shown[shown.len() - 60..]);
+    }
+}
+
+#[tokio::test]
 async fn tells_what_exists() {
     let bench = bench(&[("dir/file", "")]);
     let cases = [
