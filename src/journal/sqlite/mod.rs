@@ -33,7 +33,7 @@ impl From<rusqlite::Error> for JournalError {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
                 format!("the journal file is damaged: {error}")
             }
-            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) if is_about_rights(&error) => {
                 return JournalError::Denied(format!("the journal cannot be written: {error}"));
             }
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
@@ -43,6 +43,14 @@ impl From<rusqlite::Error> for JournalError {
         };
         JournalError::Broken(text)
     }
+}
+
+/// Whether it is the permissions that keep a journal from being written: SQLite also calls one
+/// read-only that was moved, or has to be repaired first.
+fn is_about_rights(error: &rusqlite::Error) -> bool {
+    use rusqlite::ffi::{SQLITE_PERM, SQLITE_READONLY, SQLITE_READONLY_DIRECTORY};
+    let code = error.sqlite_error().map(|error| error.extended_code);
+    matches!(code, Some(SQLITE_PERM | SQLITE_READONLY | SQLITE_READONLY_DIRECTORY))
 }
 
 impl JournalError {
@@ -78,4 +86,19 @@ fn try_room(places: &Places) -> io::Result<()> {
     });
     let _ = fs::remove_file(&path);
     tried
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rusqlite::ffi;
+
+    #[test]
+    fn a_journal_that_was_moved_is_no_matter_of_rights() {
+        let of =
+            |code| JournalError::from(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
+        assert!(matches!(of(ffi::SQLITE_READONLY), JournalError::Denied(_)));
+        assert!(matches!(of(ffi::SQLITE_READONLY_DIRECTORY), JournalError::Denied(_)));
+        assert!(matches!(of(ffi::SQLITE_READONLY_DBMOVED), JournalError::Broken(_)));
+    }
 }
