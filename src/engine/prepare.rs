@@ -4,7 +4,7 @@ use super::scope::{RunScope, Snapshot};
 use crate::attempt::{Outcome, Request, RunWork, SpecialistWork, Word, Work};
 use crate::definition::{
     Check, ClaimPolicy, EvidenceMode, HttpStep, ParamType, RunCommand, Step, StepKind, TaskText,
-    Verify, Violation,
+    Verify,
 };
 use crate::diagnostic::Code;
 use crate::evidence::Invocation;
@@ -199,28 +199,20 @@ fn takes_evidence(step: &Step) -> bool {
     }
 }
 
-/// Holds what a step hands out to its `output.schema`. Specialists are held to theirs on the way. The
-/// words for what does not fit show values cut, so they are made of what is masked already.
+/// Holds what a step hands out to its `output.schema`. Specialists are held to theirs on the way.
 pub(super) fn fits(step: &Step, outcome: Outcome, redactor: &Redactor) -> Outcome {
     let Some(schema) =
         step.details().output_schema.as_ref().filter(|_| outcome.kind == OutcomeKind::Ok)
     else {
         return outcome;
     };
-    let violations = outcome.output.as_ref().map(|o| schema.violations(o)).unwrap_or_default();
+    let masked = |text: &str| redactor.mask_text(text).into_owned();
+    let violations = outcome.output.as_ref().map(|o| schema.violations_shown(o, &masked));
+    let violations = violations.unwrap_or_default();
     if violations.is_empty() || matches!(step.kind, StepKind::Specialist { .. }) {
         return outcome;
     }
-    let shown = outcome.output.as_ref().map(|output| redactor.mask_json(output));
-    let told = shown.as_ref().map(|o| schema.violations(o)).unwrap_or_default();
-    let words = |violation: &Violation| match shown == outcome.output {
-        true => violation.message.clone(),
-        false => told
-            .iter()
-            .find(|told| told.pointer == violation.pointer)
-            .map_or_else(|| "does not fit".to_owned(), |told| told.message.clone()),
-    };
-    let lines = violations.iter().map(|v| format!("output{}: {}", v.pointer, words(v)));
+    let lines = violations.iter().map(|v| format!("output{}: {}", v.pointer, v.message));
     let message =
         format!("the output does not fit its schema: {}", lines.collect::<Vec<_>>().join("; "));
     let failure = Failure::new(Code::OUTPUT_MISFIT.as_str(), message);

@@ -79,8 +79,14 @@ impl Schema {
 
     /// Every way in which a value does not fit; empty where it does.
     pub fn violations(&self, value: &Json) -> Vec<Violation> {
+        self.violations_shown(value, &str::to_owned)
+    }
+
+    /// The same, where texts of the value may not be shown as they are: a message shows their
+    /// beginning, so whatever hides a part of them has to come first.
+    pub fn violations_shown(&self, value: &Json, shown: &dyn Fn(&str) -> String) -> Vec<Violation> {
         match self.validator.get_or_init(|| compile(&self.json).ok()) {
-            Some(validator) => violation::of(validator, value),
+            Some(validator) => violation::of(validator, value, shown),
             None => Vec::new(),
         }
     }

@@ -14,11 +14,14 @@ pub struct Violation {
 /// More than this many say nothing new, neither to a person nor to a model.
 const MOST: usize = 50;
 
-pub(super) fn of(validator: &Validator, value: &Json) -> Vec<Violation> {
-    validator.iter_errors(value).take(MOST).map(|error| plain(&error)).collect()
+/// What a value's text is shown as.
+pub(super) type Shown<'a> = &'a dyn Fn(&str) -> String;
+
+pub(super) fn of(validator: &Validator, value: &Json, shown: Shown<'_>) -> Vec<Violation> {
+    validator.iter_errors(value).take(MOST).map(|error| plain(&error, shown)).collect()
 }
 
-fn plain(error: &ValidationError<'_>) -> Violation {
+fn plain(error: &ValidationError<'_>, shown: Shown<'_>) -> Violation {
     let pointer = error.instance_path().as_str().to_owned();
     let found = kind_of(error.instance());
     let message = match error.kind() {
@@ -27,10 +30,11 @@ fn plain(error: &ValidationError<'_>) -> Violation {
             format!("`{}` is missing", json_text(property))
         }
         ValidationErrorKind::Enum { options } => {
-            format!("{} is not one of {}", short(error.instance()), list(options))
+            format!("{} is not one of {}", short(error.instance(), shown), list(options))
         }
         ValidationErrorKind::Constant { expected_value } => {
-            format!("expected {}, found {}", short(expected_value), short(error.instance()))
+            let found = short(error.instance(), shown);
+            format!("expected {}, found {found}", short(expected_value, &str::to_owned))
         }
         ValidationErrorKind::AdditionalProperties { unexpected } => {
             format!("unexpected key {}", quoted(unexpected))
@@ -54,7 +58,7 @@ fn plain(error: &ValidationError<'_>) -> Violation {
             "fits more than one of forms that exclude each other".to_owned()
         }
         ValidationErrorKind::FalseSchema => "nothing may stand here".to_owned(),
-        _ => cut(&error.to_string()),
+        _ => cut(&shown(&error.to_string())),
     };
     Violation { pointer, message }
 }
@@ -78,11 +82,12 @@ fn quoted(names: &[String]) -> String {
 
 fn list(options: &Json) -> String {
     let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
-    cut(&options.iter().map(short).collect::<Vec<_>>().join(", "))
+    let options = options.iter().map(|option| short(option, &str::to_owned));
+    cut(&options.collect::<Vec<_>>().join(", "))
 }
 
-fn short(value: &Json) -> String {
-    format!("`{}`", cut(&json_text(value)))
+fn short(value: &Json, shown: Shown<'_>) -> String {
+    format!("`{}`", cut(&shown(&json_text(value))))
 }
 
 /// Values can be whole files; a message shows their beginning.

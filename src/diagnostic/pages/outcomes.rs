@@ -137,8 +137,8 @@ of the masks would tell the value. Such a secret is not handed out, and the step
 
 From 4 characters on a value is masked wherever it stands, an ordinary word like `main` too, and
 in the ways in which programs write it on: base64, hex, JSON, URLs, shells, HTML, folded over lines.
-docs/security.md has the list. A value that is no secret is better given as a parameter, or passed on by `env: {pass: [NAME]}` in
-the settings.";
+docs/security.md has the list. A value that is no secret is better given as a parameter, or passed on
+by `env: {pass: [NAME]}` in the settings.";
     PROCESS_LOST = "KB0570", "what kept a process was killed",
         "Processes run in PID namespaces that a process of `kb`'s own keeps (`kb-keeper`, with a
 `kb-cell` for each step at work). Somebody outside of the step killed one of these: a person, or
