@@ -24,7 +24,7 @@ trap '' HUP INT TERM
 read -r _
 round=0
 while [ "$round" -lt 100 ]; do
-  found=$(grep -lsF -e "$1-" /proc/[0-9]*/environ)
+  found=$(grep -lsF -e "=$1-" -e ",$1-" /proc/[0-9]*/environ)
   [ -n "$found" ] || break
   for file in $found; do
     pid=${file#/proc/}

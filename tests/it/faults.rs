@@ -296,10 +296,9 @@ fn a_run_goes_on_once_nothing_of_the_killed_holder_can_write_any_more() {
     appears(&scratch, "began");
     let keeper = alive::child(held.child.id() as i32, "kb-keeper");
     let cell = alive::child(keeper.as_raw_nonzero().get(), "kb-cell");
-    let signal = |signal| {
-        [keeper, cell].iter().for_each(|one| kill_process(*one, signal).unwrap());
-    };
-    signal(Signal::STOP);
+    let signal = |who, signal| kill_process(who, signal).unwrap();
+    signal(keeper, Signal::STOP);
+    signal(cell, Signal::STOP);
     held.child.kill().unwrap();
     held.child.wait().unwrap();
     let mut command = scratch.command();
@@ -311,7 +310,9 @@ fn a_run_goes_on_once_nothing_of_the_killed_holder_can_write_any_more() {
     }
     scratch.write("go", "");
     appears(&scratch, "wrote");
-    signal(Signal::CONT);
+    // The cell first: the keeper ends as soon as it goes on, and takes the cell along.
+    signal(cell, Signal::CONT);
+    signal(keeper, Signal::CONT);
     assert!(resumed.wait().unwrap().success());
     assert_eq!(scratch.read("out"), "new\n");
 }

@@ -615,6 +615,27 @@ fn kill_nine_of_the_holder_leaves_nothing() {
     }
 }
 
+/// The name of one `kb` may be the end of another's: its id is a number, and its time may be the same.
+#[test]
+fn what_bears_a_longer_name_outlives_a_killed_holder() {
+    let mut held = Held::begin(ProcessLevel::Group);
+    let pid = held.holder.id() as i32;
+    let steps = alive::with_variable("OUT", &held.out);
+    let folder = steps[0].split(' ').next().unwrap();
+    let environment = std::fs::read(format!("{folder}/environ")).unwrap();
+    let environment = String::from_utf8_lossy(&environment);
+    let token = environment.split('\0').find_map(|one| one.strip_prefix("KB_SPAWN=")).unwrap();
+    assert!(token.starts_with(&format!("{pid}-")), "{token}");
+    let mut command = std::process::Command::new("sleep");
+    let mut other = command.arg("1000").env("KB_SPAWN", format!("9{token}")).spawn().unwrap();
+    held.kill_holder();
+    held.nothing_is_left();
+    wait_until("the removal of TMPDIR", || !held.temporary.exists());
+    assert!(other.try_wait().unwrap().is_none(), "it is nobody's remains");
+    other.kill().unwrap();
+    other.wait().unwrap();
+}
+
 #[test]
 fn kill_nine_of_holder_and_keeper_in_either_order_leaves_nothing() {
     let mut held = Held::begin(ProcessLevel::PidNamespace);
