@@ -63,7 +63,7 @@ pub(super) async fn drive(
         ))?;
     }
     let mut tally = Tally::default();
-    let watcher = Watcher::of(&prepared, &mut |event| tally.add(event))?;
+    let watcher = Watcher::of(&prepared, &mut |event| tally.add(event));
     let mut show = Show { watcher, tally, renderer: renderer(showing.display(), terminal) };
     let (updates, mut news) = news();
     let (orders, commands) = unbounded_channel();

@@ -35,13 +35,10 @@ impl BlobStore {
         let digest = Digest::of(bytes);
         let path = self.path(&digest);
         // What is there and is not this was damaged by somebody else; writing it again mends it.
-        if fs::read(&path).is_ok_and(|found| found == bytes) {
-            let safe = sync_again(&path).and_then(|()| self.name(&path));
-            return safe.map(|()| digest).map_err(|e| JournalError::of_file("sync", &path, &e));
-        }
-        let written = self.write_synced(&path, bytes).and_then(|()| self.name(&path));
-        written.map_err(|error| JournalError::of_file("write", &path, &error))?;
-        Ok(digest)
+        let is_there = fs::read(&path).is_ok_and(|found| found == bytes);
+        let written = if is_there { Ok(()) } else { self.write_synced(&path, bytes) };
+        let named = written.and_then(|()| self.name(&path));
+        named.map(|()| digest).map_err(|error| JournalError::of_file("write", &path, &error))
     }
 
     fn write_synced(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -52,8 +49,7 @@ impl BlobStore {
             .write_all(bytes)
             .and_then(|()| file.sync_data())
             .and_then(|()| fs::rename(&temporary, path));
-        written.inspect_err(|_| drop(fs::remove_file(&temporary)))?;
-        File::open(folder)?.sync_all()
+        written.inspect_err(|_| drop(fs::remove_file(&temporary)))
     }
 
     /// A new file that is locked for as long as somebody writes it. Its name may have been left by a
@@ -88,10 +84,11 @@ impl BlobStore {
         }
     }
 
-    /// Makes sure that the folder of a blob is found again after a crash: it may be new, and not
-    /// only this process makes folders.
+    /// Makes sure that a blob, whose content is safe, is found again after a crash. Whoever wrote it
+    /// may have been stopped before this, and its folder may be as new.
     fn name(&self, path: &Path) -> io::Result<()> {
         let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+        File::open(folder)?.sync_all()?;
         let named = || self.named.lock().unwrap_or_else(PoisonError::into_inner);
         if !named().contains(folder) {
             File::open(&self.directory)?.sync_all()?;
@@ -114,10 +111,4 @@ impl BlobStore {
         }
         Ok(bytes)
     }
-}
-
-/// Whoever wrote the file may have been stopped before it was safe, or told that it cannot be.
-fn sync_again(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()?;
-    File::open(path.parent().ok_or(io::ErrorKind::InvalidInput)?)?.sync_all()
 }

@@ -1,11 +1,9 @@
-use super::ServiceError;
 use super::cuts::with_cuts;
 use super::runs::Prepared;
 use crate::attempt::Progress;
 use crate::clock;
 use crate::engine::{Payloads, Update};
 use crate::journal::{Journal, StoredEvent};
-use crate::run;
 use crate::value::{InstanceKey, RunId, StepId};
 use crate::wire::{Body, Event, Place, Translator};
 use std::borrow::Cow;
@@ -44,21 +42,17 @@ pub enum Seen<'a> {
 impl Watcher {
     /// For a run that is about to be driven. One that goes on is folded first, so that names, times
     /// and sums are right from its first new event; `before` is told of what was.
-    pub fn of(
-        prepared: &Prepared,
-        before: &mut dyn FnMut(&Event),
-    ) -> Result<Watcher, ServiceError> {
+    pub fn of(prepared: &Prepared, before: &mut dyn FnMut(&Event)) -> Watcher {
         let run = prepared.run().clone();
         let translator = Translator::new(run.clone(), prepared.plan().clone());
         let (places, journal) = (BTreeMap::new(), prepared.journal().clone());
         let payloads = Payloads::new(journal.clone());
         let mut watcher = Watcher { run, translator, places, journal, payloads, seq: 0 };
         for stored in prepared.before() {
-            let event = with_cuts(&watcher.payloads, &stored.event)?;
             watcher.seq = stored.seq;
-            watcher.translate(stored, &event).iter().for_each(&mut *before);
+            watcher.translate(stored).iter().for_each(&mut *before);
         }
-        Ok(watcher)
+        watcher
     }
 
     /// Shows what an update says, one by one.
@@ -95,16 +89,16 @@ impl Watcher {
             return;
         }
         self.seq = stored.seq;
-        // What cannot be looked up now is missing from the display, not from the journal.
-        let event = with_cuts(&self.payloads, &stored.event);
-        let event = event.unwrap_or(Cow::Borrowed(&stored.event));
-        for event in self.translate(stored, &event) {
+        for event in self.translate(stored) {
             show(self, Seen::Event(&event));
         }
     }
 
-    fn translate(&mut self, stored: &StoredEvent, event: &run::Event) -> Vec<Event> {
-        let events = self.translator.translate(stored.seq, stored.at, event, stored.digest);
+    fn translate(&mut self, stored: &StoredEvent) -> Vec<Event> {
+        // What cannot be looked up now is missing from the display, not from the journal.
+        let event = with_cuts(&self.payloads, &stored.event);
+        let event = event.unwrap_or(Cow::Borrowed(&stored.event));
+        let events = self.translator.translate(stored.seq, stored.at, &event, stored.digest);
         events.iter().for_each(|event| self.remember(event));
         events
     }

@@ -746,7 +746,10 @@ fn a_disk_that_is_full_is_an_error_and_the_run_goes_on_when_there_is_room() {
     let ended = bash.output().unwrap();
     let said = String::from_utf8_lossy(&ended.stderr);
     assert_eq!(ended.status.code(), Some(5), "{said}");
-    assert!(said.contains("help:") && !said.contains("panicked"), "{said}");
+    assert!(
+        said.contains("error[KB0802]") && said.contains("help:") && !said.contains("panicked"),
+        "{said}"
+    );
     let run = scratch.last_run();
     assert!(said.contains(&format!("go on with: kb run resume {run}")), "{said}");
     scratch.kb(&["run", "resume", "@last"]).code(0);

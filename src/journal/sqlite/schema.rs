@@ -180,11 +180,9 @@ fn create(places: &Places) -> Result<(), JournalError> {
     }
     drop(open_private(&unfinished)?);
     fill(&unfinished)?;
-    let moved = File::open(&unfinished)
-        .and_then(|file| file.sync_all())
-        .and_then(|()| std::fs::rename(&unfinished, &places.database))
-        .and_then(|()| File::open(&places.directory)?.sync_all());
-    moved.map_err(|error| JournalError::of_file("make", &places.database, &error))
+    // SQLite has synced it; whoever writes first makes its name safe.
+    std::fs::rename(&unfinished, &places.database)
+        .map_err(|error| JournalError::of_file("make", &places.database, &error))
 }
 
 fn remove(path: &Path) -> Result<(), JournalError> {

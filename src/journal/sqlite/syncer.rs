@@ -126,3 +126,25 @@ impl Drop for Syncer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The system may tell whoever asks first of a write that failed, and nobody after that: a commit
+    /// that SQLite has synced meanwhile counts once that sync is over.
+    #[test]
+    fn what_is_durable_waits_for_a_background_sync_under_way() {
+        let syncer = Syncer::start("none".as_ref()).unwrap();
+        let failed = JournalError::Broken("the disk fails".into());
+        let under_way = syncer.shared.file.lock().unwrap();
+        std::thread::scope(|scope| {
+            let settled = scope.spawn(|| syncer.settle());
+            // Time for it to answer too early.
+            std::thread::sleep(Duration::from_millis(50));
+            syncer.fail(&failed);
+            drop(under_way);
+            assert_eq!(settled.join().unwrap(), Err(failed));
+        });
+    }
+}

@@ -24,6 +24,7 @@ pub(super) struct Writer {
 impl Writer {
     /// Opens it, and makes safe what others may have left unsafe: the names of the files, and what
     /// a process that is no more wrote to the WAL and could not sync. A later sync would not tell.
+    /// SQLite syncs the folder too when it begins a WAL, and does not say where that fails.
     pub(super) fn open(places: &Places) -> Result<Writer, JournalError> {
         let left = fs::metadata(&places.wal).is_ok_and(|wal| wal.len() > 0);
         let mut connection = schema::open_writer(places)?;

@@ -8,6 +8,7 @@ use crate::proof;
 use crate::scratch::Said;
 use kb::value::JsonMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 
 /// What a fault is held to, whatever it was: an error that says what and how to mend it, nothing
 /// acknowledged that is not stored, and a run that comes to the same end without doing anything twice.
@@ -184,6 +185,52 @@ fn an_io_error_at_any_read_is_said_and_the_run_goes_on_later() {
     });
     let figures = [("points", points.len()), ("runs stopped and gone on with", stopped)];
     proof::record("broken disk: each read", None, figures);
+}
+
+/// Nothing is wrong with a step whose values the disk keeps to itself now: no verdict on it is stored,
+/// and the run goes on later.
+#[test]
+fn a_blob_that_cannot_be_read_or_written_now_is_no_failure_of_its_step() {
+    let steps = "[{id: big, run: seq 3000}, {id: copy, set: {text: '{{big.output}}'}}]";
+    // The first step leaves two blobs; the third is what the second step makes of them.
+    for (op, n, deed, code) in [
+        ("read", 1, Deed::Eio, "KB0801"),
+        ("rename", 3, Deed::Eio, "KB0801"),
+        ("rename", 3, Deed::Enospc, "KB0802"),
+    ] {
+        let scenario = Scenario::of(steps);
+        let fault = Fault::below(&scenario.state).ops(op).file("/blobs/").at(n, deed);
+        let said = scenario.kb_with(&["playbook", "run", "p"], |command| fault.on(command));
+        said.code(5).says(&[&format!("error[{code}]"), "help:"]);
+        let stored = scenario.kb(&["run", "events", "@last"]).code(0).out;
+        assert!(!stored.contains("failed"), "{stored}");
+        scenario.kb(&["run", "resume", "@last"]).code(0);
+    }
+}
+
+/// SQLite knows one cause for want of room, and calls the others failures of the disk.
+#[test]
+fn want_of_room_is_told_from_a_broken_disk_whatever_the_system_calls_it() {
+    let run = |change: &dyn Fn(Fault, &Path) -> Fault| {
+        let scenario = Scenario::of("[{id: a, run: echo x}]");
+        let log = scenario.state.with_extension("log");
+        let fault = change(Fault::below(&scenario.state).ops("write"), &log);
+        let said = scenario.kb_with(&["playbook", "run", "p"], |command| fault.on(command));
+        (said, read_log(&log))
+    };
+    let (_, records) = run(&|fault, log| fault.log(log));
+    let mut writes = records.iter().filter(|record| is_counted(record, "write"));
+    let first = 1 + writes.position(|write| write.path.ends_with("journal.sqlite3-wal")).unwrap();
+    for (deed, code, help) in [
+        (Deed::Enospc, "KB0802", "free some room"),
+        (Deed::Edquot, "KB0802", "free some room"),
+        (Deed::Efbig, "KB0802", "free some room"),
+        (Deed::Eio, "KB0801", "look at the disk"),
+    ] {
+        let (said, _) = run(&|fault, _| fault.at(first, deed).and_ever_after());
+        let said = said.code(5).says(&[&format!("error[{code}]"), help]);
+        assert_eq!(said.err.contains("is full"), code == "KB0802", "{said:?}");
+    }
 }
 
 /// The second way to a full disk, exact to the call: from there on nothing has room.

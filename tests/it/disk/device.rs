@@ -128,6 +128,11 @@ impl Device {
         self.put(self.root, into, chance, dice);
     }
 
+    /// The same where nothing came through that was not safe.
+    pub(super) fn cut_to_what_is_safe(&self, into: &Path) {
+        self.put(self.root, into, 0, &mut Dice(0));
+    }
+
     fn put(&self, node: usize, path: &Path, chance: usize, dice: &mut Dice) {
         let known = &self.nodes[node];
         if !known.is_folder {

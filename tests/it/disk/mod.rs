@@ -6,6 +6,7 @@ mod device;
 mod full;
 mod log;
 mod power_cut;
+mod reopened;
 mod scenario;
 mod shim;
 mod shim_tests;

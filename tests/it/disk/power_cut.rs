@@ -226,7 +226,7 @@ fn what_a_killed_process_left_unsynced_is_safe_before_it_counts() {
     let scenario = Scenario::new();
     let path = scenario.state.with_extension("log");
     let log = Fault::below(&scenario.state).log(&path);
-    let kills = log.clone().ops("sync").file("/blobs/").at(2, Deed::KillBefore);
+    let kills = log.clone().ops("rename").file("/blobs/").at(1, Deed::KillAfter);
     scenario.kb_with(&Scenario::RUN, |command| kills.on(command)).code(-1);
     let resume = ["run", "resume", "@last", "--json"];
     scenario.kb_with(&resume, |command| log.on(command)).code(0);

@@ -54,6 +54,14 @@ impl Scenario {
         scenario
     }
 
+    /// Another project, whose playbook `p` has these steps.
+    pub(super) fn of(steps: &str) -> Scenario {
+        let text = format!("schema: kb.playbook/1\nid: p\nsteps: {steps}\n");
+        let scratch = Scratch::new(&[("playbooks/p.yml", &text)]);
+        let state = scratch.root().with_file_name("state");
+        Scenario { scratch, state }
+    }
+
     /// With its state in that folder.
     pub(super) fn with_state(state: &Path) -> Scenario {
         // The words of the playbook that must be no placeholders are put in here.
