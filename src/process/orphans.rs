@@ -20,9 +20,11 @@ static ATTENDANTS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 /// are told from own children; else one's end could be taken for the other's.
 static STARTING: RwLock<()> = RwLock::new(());
 
-/// Rounds of ending what is left; each ends what the last round's ends have orphaned.
-const ROUNDS: usize = 200;
+/// How long what is left of a step may go on starting more.
+const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(2);
+/// How long the end of one that was killed is looked for without a pause; as a rule 50 µs.
+const PROMPT: Duration = Duration::from_millis(1);
 /// In a row, after one that found something.
 const QUIET_LOOKS: u32 = 2;
 
@@ -73,29 +75,54 @@ pub(super) fn forget(pid: u32) {
 
 /// Ends whatever carries this step's token or is in its group, and takes in the ends of orphans.
 ///
-/// Where one look finds nothing, that is all. Where something was found, two looks in a row have to
-/// find nothing: while processes end, the system's list of children may leave out others.
+/// What is ended leaves orphans of its own, which come here at that moment: they are looked for at
+/// once, before they start others. Where one look finds nothing, that is all. Where something was
+/// found, two looks in a row have to find nothing: while processes end, the system's list of children
+/// may leave out others.
 pub(super) async fn end_step(group: u32, token: &str) {
+    let began = crate::clock::instant();
+    let mut last_new = began;
+    let mut told = BTreeSet::new();
     let mut looks_that_found_nothing = QUIET_LOOKS - 1;
-    for _ in 0..ROUNDS {
-        looks_that_found_nothing =
-            if end_round(group, token) { 0 } else { looks_that_found_nothing + 1 };
+    while began.elapsed() < PATIENCE {
+        match look(group, token, &mut told) {
+            Found::Nothing => looks_that_found_nothing += 1,
+            Found::Ending => looks_that_found_nothing = 0,
+            Found::New => {
+                looks_that_found_nothing = 0;
+                last_new = crate::clock::instant();
+            }
+        }
         if looks_that_found_nothing == QUIET_LOOKS {
             return;
         }
-        tokio::time::sleep(PAUSE).await;
+        match told.is_empty() || last_new.elapsed() > PROMPT {
+            true => tokio::time::sleep(PAUSE).await,
+            false => tokio::task::yield_now().await,
+        }
     }
+    tracing::warn!(group, "what a step has left starts more than can be ended");
 }
 
-/// One look; whether something was ended or had ended, so that another look is due.
-fn end_round(group: u32, token: &str) -> bool {
+/// What a look at the orphans has found of a step.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Found {
+    Nothing,
+    /// What had been told to end, or has.
+    Ending,
+    /// What had not been told to end before.
+    New,
+}
+
+/// Looks once, ends what lives, and takes in what has ended.
+fn look(group: u32, token: &str, told: &mut BTreeSet<u32>) -> Found {
     if adopted().is_empty() {
-        return false;
+        return Found::Nothing;
     }
     let _still = STARTING.write().unwrap_or_else(PoisonError::into_inner);
     let own_group = Status::read(std::process::id()).map(|status| status.group);
     let alone = own().is_empty();
-    let mut found = false;
+    let mut found = Found::Nothing;
     for pid in adopted() {
         let Some(status) = Status::read(pid) else { continue };
         if Some(status.group) == own_group {
@@ -103,10 +130,11 @@ fn end_round(group: u32, token: &str) -> bool {
         }
         if status.ended {
             take_in(pid);
-            found = true;
+            told.remove(&pid);
+            found = found.max(Found::Ending);
         } else if belongs(pid, &status, group, token, alone) {
             end(pid);
-            found = true;
+            found = found.max(if told.insert(pid) { Found::New } else { Found::Ending });
         }
     }
     found

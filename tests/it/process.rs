@@ -442,6 +442,15 @@ at_both_levels! {
     }
 }
 
+at_both_levels! {
+    async fn a_long_line_of_processes_is_cut_to_its_end() {
+        // Each lives as long as the next, in a session of its own, so that the end of one shows the next.
+        let line = "x='n=$((n + 1)); if [ $n -lt 220 ]; then setsid sh -c \"$x\"; else echo $$ > $OUT; sleep 1000; fi; :'; \
+                    n=0; export x n; setsid sh -c \"$x\" & while [ ! -s $OUT ]; do sleep 0.01; done";
+        assert_eq!(check_gone(line, |step| step).await.end, End::Code(0));
+    }
+}
+
 #[tokio::test]
 async fn a_step_reaches_nothing_but_itself() {
     LEVEL.set(ProcessLevel::PidNamespace);
