@@ -32,11 +32,11 @@ type CliResult = Result<Exit, CliError>;
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
+    panics::start();
     let mut terminal = Terminal::new();
     let result = match Kb::try_parse() {
         Ok(arguments) => {
             logging::start();
-            panics::start();
             dispatch(arguments, &mut terminal)
         }
         Err(error) => unparsed(&error, &mut terminal),
@@ -50,7 +50,8 @@ fn unparsed(error: &clap::Error, terminal: &mut Terminal) -> CliResult {
     if !error.use_stderr() {
         return Ok(Exit::Done);
     }
-    let words: Vec<String> = std::env::args().skip(1).take(2).collect();
+    let words = std::env::args_os().skip(1).take(2);
+    let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
     let is_unknown = error.kind() == clap::error::ErrorKind::InvalidSubcommand;
     if let ([first, second], true) = (words.as_slice(), is_unknown)
         && first == "run"

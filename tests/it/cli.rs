@@ -534,3 +534,30 @@ fn a_plan_of_many_ways_is_shown_at_once() {
     let scratch = Scratch::new(&[("playbooks/p.yml", &text)]);
     scratch.kb(&["playbook", "plan", "p"]).code(0).says(&["s39-1"]);
 }
+
+/// A terminal that is gone, a full disk behind a redirection: what is logged is lost and nothing else.
+#[test]
+fn a_log_that_cannot_be_written_disturbs_nothing() {
+    let scratch = hello();
+    let said = scratch
+        .command()
+        .args(["playbook", "run", "hello", "--param", "who=you"])
+        .env("KB_LOG", "trace")
+        .stderr(std::fs::File::options().write(true).open("/dev/full").unwrap())
+        .output()
+        .unwrap();
+    assert_eq!(said.status.code(), Some(0));
+    assert_eq!(scratch.json(&["run", "show", "@last", "--json"])["status"], "succeeded");
+}
+
+#[test]
+fn words_that_are_no_text_are_bad_usage() {
+    use std::os::unix::ffi::OsStrExt;
+    let none = std::ffi::OsStr::from_bytes(b"\xff");
+    for words in [vec![none], vec!["run".as_ref(), none], vec![none, none, none]] {
+        let said = Scratch::bare().command().args(&words).output().unwrap();
+        let shown = String::from_utf8_lossy(&said.stderr);
+        assert_eq!(said.status.code(), Some(2), "{words:?}: {shown}");
+        assert!(!shown.contains("defect") && !shown.contains("panicked"), "{shown}");
+    }
+}

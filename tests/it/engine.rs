@@ -11,6 +11,7 @@ use kb::executor::{Context, Executor, GateRequest, Outcome, Request};
 use kb::expression::Scope;
 use kb::journal::memory::MemoryJournal;
 use kb::journal::{Journal, NewRun};
+use kb::redaction::Redactor;
 use kb::run::{Event, Payload, Rules, RunStatus};
 use kb::value::*;
 use serde_json::json;
@@ -64,6 +65,7 @@ struct House {
     plan: Arc<kb::plan::Plan>,
     run: RunId,
     epoch: u64,
+    redactor: Arc<Redactor>,
 }
 
 impl House {
@@ -77,7 +79,13 @@ impl House {
             frozen: Json::Null,
         };
         let epoch = journal.create(new).unwrap();
-        House { journal, plan: Arc::new(plan(playbook(steps, Vec::new()))), run, epoch }
+        House {
+            journal,
+            plan: Arc::new(plan(playbook(steps, Vec::new()))),
+            run,
+            epoch,
+            redactor: Arc::default(),
+        }
     }
 
     async fn drive(
@@ -92,7 +100,7 @@ impl House {
             journal: Arc::new(self.journal.clone()),
             executor: Arc::new(Written(Arc::new(work))),
             secrets: Arc::new(NoSecrets),
-            redactor: Arc::default(),
+            redactor: self.redactor.clone(),
         };
         let setup = Setup {
             run: self.run.clone(),
@@ -268,17 +276,19 @@ async fn a_panic_in_an_attempt_fails_its_step_and_not_the_holder() {
     let house = House::new(vec![shell("a", &[]), shell("b", &[])]);
     let work = |request: Request, _: Context| {
         if request.instance.step == *"a" {
-            return async { panic!("planted") }.boxed();
+            return async { panic!("planted swordfish-tulip") }.boxed();
         }
         done(json!(1))
     };
+    house.redactor.add("T", "swordfish-tulip");
     let summary = house.drive(start(), work, |_| {}).await;
     assert_eq!(summary.status, RunStatus::Failed);
     let failure = house.events().into_iter().find_map(|event| match event {
         Event::AttemptEnded { failure: Some(failure), .. } => Some(failure),
         _ => None,
     });
-    assert!(failure.unwrap().message.contains("planted"));
+    let message = failure.unwrap().message;
+    assert!(message.ends_with(": planted «secret:T»"), "{message}");
 }
 
 #[tokio::test(start_paused = true)]
