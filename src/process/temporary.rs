@@ -1,4 +1,5 @@
-use rustix::fs::{FlockOperation, flock};
+use rustix::fd::OwnedFd;
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -33,14 +34,16 @@ impl Temporary {
 }
 
 /// A process id may be unknown here and mean one in another container that shares the folder, so
-/// the lock has to be free too.
+/// the lock has to be free too. Others may have put anything at such a name: a pipe would wait for
+/// its other end, a link leads to what is somebody else's.
 fn sweep(folder: &Path) {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let Some(pid) = name.to_str().and_then(owner) else { continue };
-        let lock = |file: File| flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+        let lock = |found: OwnedFd| flock(&found, FlockOperation::NonBlockingLockExclusive).is_ok();
         let is_dead = !Path::new("/proc").join(pid.to_string()).exists();
-        if is_dead && File::open(entry.path()).is_ok_and(lock) {
+        if is_dead && rustix::fs::open(entry.path(), flags, Mode::empty()).is_ok_and(lock) {
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }
@@ -79,5 +82,22 @@ mod tests {
         expected.sort();
         assert_eq!(left, expected);
         drop((living, second));
+    }
+
+    #[test]
+    fn what_is_no_folder_is_neither_waited_for_nor_followed() {
+        use rustix::fs::{CWD, FileType, mknodat};
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir(at("mine")).unwrap();
+        std::fs::write(at("mine/file"), "kept").unwrap();
+        std::os::unix::fs::symlink("mine", at("kb-4194305-1a")).unwrap();
+        mknodat(CWD, at("kb-4194305-2b"), FileType::Fifo, Mode::RWXU, 0).unwrap();
+        let (tell, told) = std::sync::mpsc::channel();
+        let place = folder.path().to_owned();
+        std::thread::spawn(move || tell.send(Temporary::make(&place, "4194306-3c").is_ok()));
+        let made = told.recv_timeout(std::time::Duration::from_secs(10));
+        assert_eq!(made, Ok(true), "it waits for the other end of a pipe");
+        assert!(at("mine/file").exists() && at("kb-4194305-1a").is_symlink());
     }
 }

@@ -1,6 +1,7 @@
 //! Processes: how they end, what is kept of them, and that nothing of them is left.
 
 use crate::alive::{self, child};
+use crate::scratch::Scratch;
 use kb::process::{
     BaseEnvironment, Confinement, End, Exited, KernelSandbox, OnLine, ProcessLevel, Spawn, Stream,
     Supervisor,
@@ -622,6 +623,24 @@ fn kill_nine_of_the_holder_leaves_nothing() {
         held.nothing_is_left();
         wait_until("the removal of TMPDIR", || !held.temporary.exists());
     }
+}
+
+/// Where the one that watched over them was killed too.
+#[test]
+fn what_a_dead_kb_left_is_removed_by_the_next() {
+    let scratch = Scratch::new(&[(
+        "playbooks/p.yml",
+        "schema: kb.playbook/1\nid: p\nsteps: [{id: a, run: 'stat -c %a \"$TMPDIR\"; ls \"$TMPDIR/..\"'}]\n",
+    )]);
+    // No process has an id like this one.
+    let temporary = scratch.root().parent().unwrap().to_owned();
+    std::fs::create_dir_all(temporary.join("kb-4194305-1a2b/deep")).unwrap();
+    scratch.kb(&["playbook", "run", "p"]).code(0);
+    let said = scratch.kb(&["run", "output", "@last", "a"]).code(0).out;
+    let lines: Vec<&str> = said.lines().collect();
+    let own = lines.iter().filter(|line| line.starts_with("kb-")).count();
+    assert!(lines[0] == "700" && own == 1, "{said}");
+    assert!(!temporary.join("kb-4194305-1a2b").exists());
 }
 
 /// The name of one `kb` may be the end of another's: its id is a number, and its time may be the same.
