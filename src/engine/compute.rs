@@ -6,6 +6,7 @@ use super::scope::RunScope;
 use crate::definition::ForEach;
 use crate::diagnostic::Code;
 use crate::expression::{EvalError, Template, ValueTemplate};
+use crate::redaction::Redactor;
 use crate::run::{Found, InstanceIx, Items, Payload, StepStatus};
 use crate::value::{Failure, Json, JsonMap, limits};
 use smol_str::SmolStr;
@@ -73,7 +74,11 @@ fn keys(
 
 /// The output of a `forEach` step: its items' outputs in order, or a map by key; failed ones null.
 /// Its text is made of theirs: the values of all items at once would be most of a run's memory.
-pub(super) fn gather(scope: &RunScope<'_>, ix: InstanceIx) -> Result<Payload, EvalError> {
+pub(super) fn gather(
+    scope: &RunScope<'_>,
+    ix: InstanceIx,
+    redactor: &Redactor,
+) -> Result<Payload, EvalError> {
     let Some(items) = scope.state.instance(ix).items() else { return Ok(Json::Null.into()) };
     let mut text = String::from(if items.keyed { "{" } else { "[" });
     for (key, ix) in keyed(scope, items) {
@@ -92,7 +97,7 @@ pub(super) fn gather(scope: &RunScope<'_>, ix: InstanceIx) -> Result<Payload, Ev
         }
     }
     text.push(if items.keyed { '}' } else { ']' });
-    scope.payloads.store_text(text).map_err(unreadable)
+    scope.payloads.store_text(text, redactor).map_err(unreadable)
 }
 
 /// Items in order, with their keys where the output is a map. Keys that were masked may be alike:

@@ -20,7 +20,7 @@ impl Dispatcher {
                 Input::Evaluated { instance: *instance, iteration: *iteration, found }
             }
             Effect::Gather { instance, iteration } => {
-                let gathered = compute::gather(&self.scope(None), *instance);
+                let gathered = compute::gather(&self.scope(None), *instance, &self.parts.redactor);
                 let output = gathered.map_err(|e| self.masked(*e));
                 Input::Gathered { instance: *instance, iteration: *iteration, output }
             }

@@ -1,7 +1,9 @@
 use super::list::List;
 use crate::journal::{Journal, JournalError};
+use crate::redaction::Redactor;
 use crate::run::{AttemptReport, Kept, Payload, Record};
 use crate::value::{Digest, Json, limits, read_back};
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -84,15 +86,21 @@ impl Payloads {
         Ok(())
     }
 
-    /// The payload of a value by its text; a blob if it is large.
-    pub(super) fn store_text(&self, text: String) -> Result<Payload, JournalError> {
-        if text.len() > limits::INLINE_OUTPUT_BYTES {
+    /// The payload of a value by its text; a blob if it is large. What it was gathered from may
+    /// have been stored before a value in it was known for a secret.
+    pub(super) fn store_text(
+        &self,
+        text: String,
+        redactor: &Redactor,
+    ) -> Result<Payload, JournalError> {
+        let tells = matches!(redactor.mask_text(&text), Cow::Owned(_));
+        if !tells && text.len() > limits::INLINE_OUTPUT_BYTES {
             return self.store_blob(&text);
         }
         let value: Json = read_back(&text).map_err(|why| {
             JournalError::Damaged(format!("what was gathered is not JSON: {why}"))
         })?;
-        Ok(Payload::inline(value))
+        self.store(Payload::inline(redactor.masked(value)))
     }
 
     fn store_blob(&self, text: &str) -> Result<Payload, JournalError> {

@@ -1,6 +1,7 @@
 //! Secrets through the real binary: where their values come from, and that they are nowhere after.
 
 mod commands;
+mod late;
 mod panics;
 mod scan;
 mod server;

@@ -323,18 +323,47 @@ fn a_secret_that_changes_during_the_run_is_masked_as_it_was_and_as_it_is() {
 
 #[test]
 fn what_a_step_says_is_masked_on_a_terminal_while_it_runs() {
-    let playbook = "schema: kb.playbook/1\nid: p\nenv: {T: '{{secrets.T}}'}\nsteps:
-  - {id: a, run: 'echo \"says $T\"; sleep 0.7'}\n";
-    let settings = "secrets: {T: 'env:KB_T'}\n";
-    let scratch = Scratch::new(&[("playbooks/p.yml", playbook), (".kb/kb.config.yml", settings)]);
+    // It runs already when the value becomes a secret.
+    let playbook = "schema: kb.playbook/1\nid: p\nlimits: {maxParallel: 2}\nsteps:
+  - {id: a, run: 'touch open; until test -e known; do sleep 0.02; done; echo \"says $(cat given)\"; sleep 0.7'}
+  - {id: b, env: {T: '{{secrets.T}}'}, run: touch known}\n";
+    let command = "until test -e open; do sleep 0.02; done; cat given";
+    let settings = format!("secrets: {{T: {{command: [bash, -c, '{command}']}}}}\n");
+    let scratch = Scratch::new(&[("playbooks/p.yml", playbook), (".kb/kb.config.yml", &settings)]);
+    scratch.write("given", "swordfish-tulip-0815");
     let mut command = scratch.command();
-    command.args(["playbook", "run", "p"]).env("KB_T", "swordfish-tulip-0815");
+    command.args(["playbook", "run", "p"]);
     let Some(output) = on_terminal(&command) else {
         return eprintln!("skipped: no `script` makes a terminal here");
     };
     let shown = String::from_utf8_lossy(&output.stdout);
     assert!(shown.contains("says «secret:T»"), "the line is shown: {shown}");
     assert!(!shown.contains("swordfish"), "{shown}");
+}
+
+/// A step may print the key of a model that `env.pass` hands it.
+#[test]
+fn the_key_of_a_model_is_a_secret_too() {
+    let scratch = Scratch::new(&[
+        (
+            "playbooks/p.yml",
+            "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: a, run: 'echo $KB_KEY'}\n  - {id: b, specialist: s, task: Go., condition: 'false'}\n",
+        ),
+        (
+            ".kb/specialists/s.yml",
+            "schema: kb.specialist/1\nid: s\nrole: You work.\ntools: []\noutput: {schema: {summary: string}}\n",
+        ),
+        (
+            ".kb/kb.config.yml",
+            "env: {pass: [KB_KEY]}\nllm: {tiers: {medium: {model: m, endpoint: 'http://127.0.0.1:9/v1', apiKeyEnv: KB_KEY}}}\n",
+        ),
+    ]);
+    let said = scratch.kb_with(&["playbook", "run", "p", "--json"], |command| {
+        command.env("KB_KEY", "swordfish-tulip-0815");
+    });
+    let said = said.code(0);
+    assert!(said.out.contains("«secret:") && !said.out.contains("swordfish"), "{}", said.out);
+    assert_eq!(files_with(&state(&scratch), &Texts::of(["swordfish-tulip"])), [""; 0]);
 }
 
 #[test]

@@ -1,0 +1,60 @@
+//! A value that becomes a secret while the run is under way: what was written before stays as it is,
+//! what is written afterwards is masked, whoever repeats it.
+
+use crate::scratch::Scratch;
+use serde_json::Value;
+
+const VALUE: &str = "swordfish-tulip-0815";
+
+#[test]
+fn what_is_written_after_a_secret_is_known_is_masked() {
+    // Item one ends before the value is known, item two afterwards.
+    let items = "forEach: {in: [one, two], maxParallel: 1}, env: {I: '{{item}}'}";
+    let wait = "until test -e known; do sleep 0.02; done";
+    let playbook = format!(
+        "schema: kb.playbook/1\nid: p\nlimits: {{maxParallel: 6}}\nsteps:
+  - {{id: early, run: cat told.txt}}
+  - {{id: lines, parse: lines, run: cat told.txt}}
+  - {{id: small, {items}, run: 'if test $I = two; then touch small; {wait}; fi; cat told.txt'}}
+  - {{id: large, {items}, run: 'if test $I = two; then touch large; {wait}; fi; cat told.txt; seq 9999'}}
+  - {{id: open, dependsOn: [early, lines], run: 'cat told.txt; touch open; {wait}; cat told.txt >&2'}}
+  - {{id: uses, env: {{T: '{{{{secrets.T}}}}'}}, run: touch known}}
+  - {{id: again, dependsOn: [early, uses], set: {{x: '{{{{early.output}}}}'}}}}
+  - {{id: keyed, dependsOn: [uses], forEach: {{in: '{{{{lines.output}}}}', key: 'k {{{{item}}}}'}}, set: {{z: 1}}}}
+  - {{id: fails, dependsOn: [again], onError: continue, run: [cat, 'no-{{{{early.output}}}}']}}
+  - {{id: asks, dependsOn: [again], onError: continue, tool: fs:read, input: {{path: 'no-{{{{early.output}}}}'}}}}
+outputs: {{all: '{{{{early.output}}}}'}}\n"
+    );
+    let ready = "until test -e small && test -e large && test -e open; do sleep 0.02; done";
+    let settings = format!(
+        "secrets: {{S: 'env:KB_S', T: {{command: [bash, -c, '{ready}; cat told.txt']}}}}\n"
+    );
+    let scratch = Scratch::new(&[
+        ("playbooks/p.yml", &playbook),
+        (".kb/kb.config.yml", &settings),
+        ("told.txt", VALUE),
+    ]);
+    let said = scratch.kb_with(&["playbook", "run", "p", "--json"], |command| {
+        command.env("KB_S", "known-from-the-start");
+    });
+    let told = said.out.lines().filter(|line| line.contains(VALUE));
+    let told = told.map(|line| serde_json::from_str(line).unwrap());
+    let mut who: Vec<String> = told
+        .map(|event: Value| format!("{} {}", event["type"], event["instance"]).replace('"', ""))
+        .collect();
+    who.sort();
+    assert_eq!(who, ["step:end early", "step:end lines", "step:end small[0]"], "{said:?}");
+    let mut state = std::fs::read_dir(scratch.root().parent().unwrap().join("state/kb")).unwrap();
+    let journal = state.next().unwrap().unwrap().path().join("journal.sqlite3");
+    let stored = rusqlite::Connection::open(journal).unwrap();
+    let telling = "SELECT count(*) FROM events WHERE instr(body, ?)";
+    let telling: u32 = stored.query_row(telling, [VALUE], |row| row.get(0)).unwrap();
+    assert_eq!(telling, 3, "nor in what no display shows");
+    assert!(!said.err.contains(VALUE), "{}", said.err);
+    let output = |of: &str| scratch.kb(&["run", "output", "@last", of]).code(0).out;
+    assert!(output("large[0]").contains(VALUE), "it ended before");
+    for of in ["small", "large", "open", "again", "keyed"] {
+        let shown = output(of);
+        assert!(shown.contains("«secret:T»") && !shown.contains(VALUE), "{of}: {shown:.200}");
+    }
+}
