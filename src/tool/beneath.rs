@@ -101,7 +101,7 @@ impl Folder {
 
     /// Opens a folder below to look into it; empty is the folder itself.
     pub(super) fn open_folder(&self, rel: &Path) -> Result<OwnedFd> {
-        self.open_at(rel, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC)
+        self.open_at(rel, OFlags::DIRECTORY | OFlags::CLOEXEC)
     }
 
     fn open_at(&self, rel: &Path, flags: OFlags) -> Result<OwnedFd> {
@@ -237,5 +237,68 @@ mod tests {
         assert_eq!(refused("socket"), Some(Errno::NXIO));
         assert_eq!(refused("none"), Some(Errno::NOENT));
         drop(socket);
+    }
+
+    /// As on a system that resolves nothing beneath a folder by itself.
+    fn alone(place: &tempfile::TempDir) -> Folder {
+        Folder { links: false, ..Folder::open(place.path()).unwrap() }
+    }
+
+    #[test]
+    fn without_the_kernel_no_link_is_followed_and_no_folder_left() {
+        let (place, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let at = |name: &str| place.path().join(name);
+        std::fs::write(outside.path().join("secret"), "s").unwrap();
+        std::fs::create_dir(at("folder")).unwrap();
+        std::fs::write(at("folder/file"), "f").unwrap();
+        for (target, link) in [
+            (outside.path(), "out"),
+            (&outside.path().join("secret"), "folder/out"),
+            (Path::new("folder"), "in"),
+            (Path::new("file"), "folder/in"),
+        ] {
+            std::os::unix::fs::symlink(target, at(link)).unwrap();
+        }
+        let folder = alone(&place);
+        let refused = |rel: &str| {
+            [LOOK, OFlags::RDONLY].map(|flags| folder.open_at(Path::new(rel), flags).is_err())
+        };
+        for rel in ["", ".", "folder", "folder/file", "./folder/./file"] {
+            assert_eq!(refused(rel), [false; 2], "{rel}");
+        }
+        let above = outside.path().display().to_string();
+        for rel in [
+            "out/secret",
+            "out",
+            "folder/out",
+            "in/file",
+            "in",
+            "folder/in",
+            "..",
+            "folder/..",
+            "folder/../..",
+            "/",
+            &above,
+        ] {
+            assert_eq!(refused(rel), [true; 2], "{rel}");
+        }
+    }
+
+    #[test]
+    fn what_has_come_in_the_place_of_what_was_found_is_not_read() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        for (folder, expected) in [
+            (Folder::open(place.path()).unwrap(), Ok("found".to_owned())),
+            (alone(&place), Err(Errno::AGAIN)),
+        ] {
+            std::fs::write(at("file"), "found").unwrap();
+            std::fs::write(at("other"), "come").unwrap();
+            let found = folder.find(Path::new("file")).unwrap();
+            std::fs::rename(at("other"), at("file")).unwrap();
+            let read = folder.open_read(&found);
+            let read = read.map(|fd| std::io::read_to_string(File::from(fd)).unwrap());
+            assert_eq!(read, expected);
+        }
     }
 }

@@ -74,13 +74,8 @@ impl Place {
                     Errno::NOENT => PathError::Outside(path.to_owned()),
                     other => refused(path, other),
                 })?;
-                let (place, _) = Self::find_relative(workspace, path, &target.real)?;
-                match place.existing {
-                    Some(FileState { kind: FileKind::Symlink, .. }) => {
-                        Err(PathError::Outside(path.to_owned()))
-                    }
-                    _ => Ok(place),
-                }
+                // Should a link have come there since, it is no file to whoever works with it.
+                Ok(Self::find_relative(workspace, path, &target.real)?.0)
             }
             _ => Ok(place),
         }

@@ -2,10 +2,10 @@
 //! whichever tool, nothing outside is read or changed, nor is any protected place written.
 
 use crate::proof;
-use crate::tools::bench::{Bench, Setup, put};
+use crate::tools::bench::{Bench, Setup, call_of, put};
 use kb::definition::ApprovalLevel;
 use kb::evidence::InvocationStatus;
-use kb::tool::{CallResult, Toolbox, ToolboxParts, Workspace};
+use kb::tool::{Approvals, Call, CallResult, Toolbox, ToolboxParts, Workspace};
 use kb::value::Json;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ impl Trap {
             workspace: Workspace::open(bench.dir.path(), &[], &["state/kb".into()]).unwrap(),
             supervisor: bench.tools.supervisor().clone(),
             settings: Default::default(),
-            approvals: Default::default(),
+            approvals: Approvals { yes: true },
             redactor: Default::default(),
             sandbox,
         });
@@ -339,6 +339,12 @@ fn protected_ways() -> Vec<String> {
         "to-git/hooks/pre-commit",
         "src/to-hooks/post-checkout",
         ".kb",
+        ".kb/",
+        ".kb/.",
+        "./.kb",
+        ".kb//kb.config.yml",
+        "src/../.kb/",
+        "new/./.kb/",
         ".kb/kb.config.yml",
         ".kb/kb.config.json",
         ".kb/settings.yml",
@@ -643,6 +649,17 @@ impl Race {
         }
     }
 
+    /// Puts a link there and takes it away again, until told to stop.
+    fn toggle(&self, target: &Path, at: &Path) {
+        use std::sync::atomic::Ordering::Relaxed;
+        while !self.stop.load(Relaxed) {
+            let put = symlink(target, at);
+            // A folder that was made meanwhile is not removed so.
+            let _ = std::fs::remove_file(at);
+            self.swaps.fetch_add(usize::from(put.is_ok()), Relaxed);
+        }
+    }
+
     fn swaps(&self) -> usize {
         self.swaps.load(std::sync::atomic::Ordering::Relaxed)
     }
@@ -659,6 +676,56 @@ impl Drop for Ending<'_> {
     fn drop(&mut self) {
         self.0.stop.store(true, std::sync::atomic::Ordering::Relaxed);
     }
+}
+
+/// Somebody puts a link where a tool is about to make a folder.
+#[test]
+fn a_link_that_comes_before_the_folder_is_made_leads_nowhere() {
+    let wanted = proof::amount("KB_SWAPS", 500, 10_000);
+    let trap = Trap::set(ApprovalLevel::Process);
+    let fresh = trap.root().join("fresh");
+    let race = Race::default();
+    let (mut calls, mut made) = (0, 0);
+    std::thread::scope(|scope| {
+        let _ending = race.ending();
+        scope.spawn(|| race.toggle(trap.outside.path(), &fresh));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        while calls < wanted {
+            let args = json!({"path": "fresh/victim.txt", "content": "overwritten"});
+            let result = runtime.block_on(trap.call("fs:write", args));
+            calls += 1;
+            made += usize::from(result.status == InvocationStatus::Success);
+            // It may be the link, which is left.
+            let _ = std::fs::remove_dir_all(&fresh);
+        }
+    });
+    assert_eq!(trap.seen(), trap.before);
+    assert!(made > 0, "the tool never won, so the race says nothing");
+    let figures = [("links", race.swaps()), ("calls", calls), ("calls that worked", made)];
+    proof::record("path guard: links before folders", None, figures);
+}
+
+/// A look around a command is led to no other place, where what changes is nobody's concern here.
+#[test]
+fn a_racing_swap_shows_a_command_s_watch_nothing_outside() {
+    let wanted = proof::amount("KB_SWAPS", 300, 3_000);
+    let trap = Trap::set(ApprovalLevel::Process);
+    put(trap.outside.path(), ".git/config", MARK);
+    put(trap.root(), "swap/a.txt", "harmless");
+    symlink(trap.outside.path(), trap.root().join("aside")).unwrap();
+    let race = Race::default();
+    std::thread::scope(|scope| {
+        let _ending = race.ending();
+        scope.spawn(|| race.swap(trap.root(), &[("swap", "aside")]));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        for _ in 0..wanted {
+            let call = call_of(&["shell:exec"], "shell:exec", json!({"argv": ["true"]}));
+            let call = Call { evidence: false, ..call };
+            let (result, _) = runtime.block_on(trap.bench.make(&call));
+            assert!(result.failure.is_none(), "{:?} {:#}", result.changes, result.result);
+        }
+    });
+    proof::record("path guard: swaps around commands", None, [("calls", wanted)]);
 }
 
 /// What the settings deny is not read through a name that is swapped between looking and opening.

@@ -1,6 +1,7 @@
 use super::bench::{Bench, bench, put};
+use kb::definition::ApprovalLevel;
 use kb::evidence::FileKind;
-use kb::tool::{PathError, Workspace};
+use kb::tool::{Approvals, PathError, Toolbox, ToolboxParts, Workspace};
 use serde_json::json;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -64,8 +65,10 @@ async fn nothing_leads_out_of_the_workspace() {
     assert_eq!(std::fs::read_to_string(outside.join("secret.txt")).unwrap(), "secret");
     let below = json!({"path": "folder-link/secret.txt"});
     assert!(bench.refused("fs:delete", below).await.starts_with("Denied KB0605"));
-    let dangling = json!({"path": "dangling", "content": "x"});
-    assert!(bench.refused("fs:write", dangling).await.starts_with("Denied KB0605"));
+    for path in ["dangling", "dangling/x", "dangling/x/y"] {
+        let told = bench.refused("fs:write", json!({"path": path, "content": "x"})).await;
+        assert!(told.starts_with("Denied KB0605"), "{path}: {told}");
+    }
     assert!(!outside.join("not-there").exists());
     std::fs::remove_dir_all(outside).unwrap();
 }
@@ -166,8 +169,8 @@ async fn pipes_and_devices_are_refused_and_never_waited_for() {
     assert_eq!(kind, Some(FileKind::Other));
 }
 
-#[test]
-fn further_roots_are_read_and_not_written() {
+#[tokio::test]
+async fn further_roots_are_read_and_not_written() {
     let (root, other, state) =
         (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     put(other.path(), "lib.rs", "code");
@@ -181,22 +184,60 @@ fn further_roots_are_read_and_not_written() {
     );
     let secret = state.path().join("kb.db").display().to_string();
     assert_eq!(workspace.read_file(&secret), Err(PathError::Outside(secret.clone())));
+    let all = other.path().join("*").display().to_string();
+    assert!(workspace.glob(&all).is_err());
+    let bench = Bench { tools: tools(workspace), dir: root };
+    for (tool, args) in [
+        ("fs:write", json!({"path": lib, "content": "x"})),
+        ("fs:edit", json!({"path": lib, "old": "code", "new": "x"})),
+        ("fs:delete", json!({"path": lib})),
+    ] {
+        let told = bench.refused(tool, args).await;
+        assert!(told.starts_with("Denied KB0605"), "{tool}: {told}");
+    }
+    assert_eq!(std::fs::read_to_string(lib).unwrap(), "code");
+    assert!(!bench.has("lib.rs"), "nor is it written here");
 }
 
+/// Nothing is known of where a path leads in a folder that is another's by now.
 #[tokio::test]
-async fn the_state_inside_the_workspace_is_protected_before_it_exists() {
-    use kb::definition::ApprovalLevel;
-    use kb::tool::{Approvals, Toolbox, ToolboxParts};
-    let dir = tempfile::tempdir().unwrap();
-    let tools = Toolbox::new(ToolboxParts {
-        workspace: Workspace::open(dir.path(), &[], &["var/state/kb".into()]).unwrap(),
+async fn a_workspace_that_was_moved_is_no_place_to_work_in() {
+    let (place, root) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let ws = place.path().join("ws");
+    put(&ws, "src/a.txt", "inside");
+    put(&ws, "playbooks/p.yml", "id: p");
+    let bench = Bench { tools: tools(Workspace::open(&ws, &[], &[]).unwrap()), dir: root };
+    std::fs::rename(&ws, place.path().join("moved")).unwrap();
+    for (tool, args) in [
+        ("fs:read", json!({"path": "src/a.txt"})),
+        ("fs:list", json!({"path": "."})),
+        ("fs:write", json!({"path": "new.txt", "content": "x"})),
+        ("fs:write", json!({"path": "playbooks/p.yml", "content": "x"})),
+        ("fs:delete", json!({"path": "playbooks/p.yml"})),
+    ] {
+        let told = bench.refused(tool, args.clone()).await;
+        assert!(told.starts_with("Denied KB0605"), "{tool} {args}: {told}");
+    }
+    let left = std::fs::read_to_string(place.path().join("moved/playbooks/p.yml"));
+    assert_eq!(left.unwrap(), "id: p");
+}
+
+fn tools(workspace: Workspace) -> Toolbox {
+    Toolbox::new(ToolboxParts {
+        workspace,
         supervisor: kb::process::Supervisor::new(Default::default()),
         settings: Default::default(),
         approvals: Approvals::default(),
         redactor: Default::default(),
         sandbox: ApprovalLevel::None,
-    });
-    let bench = Bench { dir, tools };
+    })
+}
+
+#[tokio::test]
+async fn the_state_inside_the_workspace_is_protected_before_it_exists() {
+    let dir = tempfile::tempdir().unwrap();
+    let workspace = Workspace::open(dir.path(), &[], &["var/state/kb".into()]).unwrap();
+    let bench = Bench { dir, tools: tools(workspace) };
     let told = bench.refused("fs:write", json!({"path": "var/state/kb/x.db", "content": ""})).await;
     assert!(told.starts_with("Denied KB0606"), "{told}");
     bench.ok("fs:write", json!({"path": "var/state/other", "content": ""})).await;
