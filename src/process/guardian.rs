@@ -18,18 +18,20 @@ pub(super) const PATH: &str = "/usr/bin:/bin:/usr/local/bin:/run/current-system/
 
 /// Waits for `kb` to end, by reading from a pipe that only `kb` holds; then ends every process that
 /// still carries its mark and removes its temporary directory. `kill -9` leaves no time to do so
-/// oneself. It is a shell script, so that it works in whatever program this library is part of.
+/// oneself. One that waits for a busy disk ends when that is over, so it goes on for ten seconds and
+/// more. It is a shell script, so that it works in whatever program this library is part of.
 const SCRIPT: &str = r#"
 trap '' HUP INT TERM
 read -r _
 round=0
-while [ "$round" -lt 100 ]; do
+while [ "$round" -lt 1000 ]; do
   found=$(grep -lsF -e "=$1-" -e ",$1-" /proc/[0-9]*/environ)
   [ -n "$found" ] || break
   for file in $found; do
     pid=${file#/proc/}
     kill -KILL "${pid%/environ}"
   done
+  [ "$round" -lt 20 ] || sleep 0.01
   round=$((round + 1))
 done
 [ -z "$2" ] || rm -rf -- "$2"
