@@ -10,6 +10,7 @@ use crate::redaction::Redactor;
 use crate::run::{Found, InstanceIx, Items, Payload, StepStatus};
 use crate::value::{Failure, Json, JsonMap, limits};
 use smol_str::SmolStr;
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use std::sync::Arc;
 pub(super) fn evaluate(scope: &RunScope<'_>, ix: InstanceIx) -> Result<Found, EvalError> {
     let step = &scope.plan.step(scope.state.instance(ix).step).step;
     let holds = match &step.condition {
-        Some(condition) => condition.truth(scope)?,
+        Some(condition) => scope.whole(condition.truth(scope))?,
         None => true,
     };
     match &step.for_each {
@@ -27,7 +28,7 @@ pub(super) fn evaluate(scope: &RunScope<'_>, ix: InstanceIx) -> Result<Found, Ev
 }
 
 fn items(scope: &RunScope<'_>, ix: InstanceIx, for_each: &ForEach) -> Result<Found, EvalError> {
-    let list = for_each.items.evaluate(scope)?;
+    let list = scope.whole(for_each.items.evaluate(scope))?;
     let Json::Array(values) = &list else {
         let kind = crate::value::kind_of(&list);
         let message = format!("`forEach` needs a list and got a value of kind `{kind}`");
@@ -59,8 +60,14 @@ fn keys(
     let mut seen = BTreeSet::new();
     for (index, value) in values.iter().enumerate() {
         let item = Some((Arc::new(value.clone()), index as u32));
-        let scope = RunScope { instance: Some(ix), item, depth: Default::default(), ..*scope };
-        let text = key.render(&scope)?;
+        let scope = RunScope {
+            instance: Some(ix),
+            item,
+            depth: Cell::default(),
+            lost: Cell::default(),
+            ..*scope
+        };
+        let text = scope.whole(key.render(&scope))?;
         if !seen.insert(text.clone()) {
             let message = format!("`forEach` has two items with the key `{text}`");
             return Err(Box::new(Failure::new(Code::NOT_A_LIST.as_str(), message).help(
@@ -126,7 +133,7 @@ pub(super) fn conclude(scope: &RunScope<'_>) -> Result<Json, EvalError> {
     let lenient = state.has_failed() || state.is_cancelled() || state.has_expired();
     let mut outputs = JsonMap::new();
     for (name, template) in &scope.plan.playbook().outputs {
-        match template.evaluate(scope) {
+        match scope.whole(template.evaluate(scope)) {
             Ok(value) => drop(outputs.insert(name.to_string(), value)),
             Err(_) if lenient => {}
             Err(error) => return Err(error),
@@ -140,7 +147,7 @@ pub(super) fn set(
     scope: &RunScope<'_>,
     values: &[(SmolStr, ValueTemplate)],
 ) -> Result<Json, EvalError> {
-    let pairs =
-        values.iter().map(|(name, template)| Ok((name.to_string(), template.evaluate(scope)?)));
+    let value = |template: &ValueTemplate| scope.whole(template.evaluate(scope));
+    let pairs = values.iter().map(|(name, template)| Ok((name.to_string(), value(template)?)));
     pairs.collect::<Result<JsonMap, EvalError>>().map(Json::Object)
 }

@@ -87,7 +87,8 @@ impl Dispatcher {
             payloads: &self.payloads,
             secrets: &*self.parts.secrets,
             item: None,
-            depth: Cell::new(0),
+            depth: Cell::default(),
+            lost: Cell::default(),
         }
     }
 

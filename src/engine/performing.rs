@@ -52,7 +52,8 @@ impl Dispatcher {
         let task_files = self.task_files.clone();
         let request = history.and_then(|history| {
             let brought = Brought { attempt, iteration, feedback, history, task_files };
-            prepare::request(&self.scope(Some(ix)), ix, brought)
+            let scope = self.scope(Some(ix));
+            scope.whole(prepare::request(&scope, ix, brought))
         });
         match request {
             Ok(request) => {
@@ -98,9 +99,10 @@ impl Dispatcher {
         let output = self.folded.state.instance(ix).output.as_ref();
         let output = output.map_or(Ok(Arc::new(Json::Null)), |kept| self.payloads.read(kept));
         let trace = self.folded.traces.get(&ix).cloned().unwrap_or_default();
-        let gate = output
-            .map_err(prepare::unreadable)
-            .and_then(|output| prepare::gate(&self.scope(Some(ix)), ix, output, trace));
+        let gate = output.map_err(prepare::unreadable).and_then(|output| {
+            let scope = self.scope(Some(ix));
+            scope.whole(prepare::gate(&scope, ix, output, trace))
+        });
         match gate {
             Ok((mut request, snapshot)) => {
                 // Running and verifying share one bound.

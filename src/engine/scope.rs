@@ -1,7 +1,9 @@
 use super::payloads::Payloads;
+use super::prepare::unreadable;
 use crate::definition::{ParamType, StepPhase};
 use crate::diagnostic::Code;
-use crate::expression::{Reference, Root, Scope};
+use crate::expression::{EvalError, Reference, Root, Scope};
+use crate::journal::JournalError;
 use crate::plan::Plan;
 use crate::run::{Instance, InstanceIx, RunStatus, State, StepStatus};
 use crate::value::{Failure, Json, RunId, StepId};
@@ -54,9 +56,21 @@ pub struct RunScope<'a> {
     pub item: Option<(Arc<Json>, u32)>,
     /// How deep declared environment values refer to each other.
     pub depth: Cell<u8>,
+    /// What was asked for and the journal did not give back, until [`RunScope::whole`] looks.
+    pub lost: Cell<Option<JournalError>>,
 }
 
 impl RunScope<'_> {
+    /// What was made of these values, if they could all be had: one that is lost is undefined to an
+    /// expression, which may have a fallback for that and decide on what never was.
+    pub(super) fn whole<T>(&self, made: Result<T, EvalError>) -> Result<T, EvalError> {
+        self.lost.take().map_or(made, |error| Err(unreadable(error)))
+    }
+
+    fn found<T>(&self, read: Result<T, JournalError>) -> Option<T> {
+        read.map_err(|error| self.lost.set(Some(error))).ok()
+    }
+
     fn param(&self, name: &str) -> Option<Arc<Json>> {
         let value = self.params.get(name)?;
         let declared = self.plan.playbook().params.iter().find(|p| p.name == name);
@@ -89,7 +103,7 @@ impl RunScope<'_> {
         }
         let item = self.state.instance(self.instance?).item.as_ref()?;
         let items = self.state.instance(item.parent).items()?;
-        let value = self.payloads.element(&items.values, item.index() as usize).ok()??;
+        let value = self.found(self.payloads.element(&items.values, item.index() as usize))??;
         Some((Arc::new(value), item.index()))
     }
 
@@ -178,7 +192,7 @@ impl RunScope<'_> {
             return readable
                 .then_some(())
                 .and(instance.output.as_ref())
-                .and_then(|p| self.payloads.read(p).ok());
+                .and_then(|p| self.found(self.payloads.read(p)));
         }
         let value = match field {
             "status" => json!(instance.status),
@@ -191,7 +205,7 @@ impl RunScope<'_> {
                 json!(ended.since(instance.started_at().unwrap_or(ended)).as_millis() as u64)
             }
             "exitCode" | "stdout" | "stderr" => {
-                let streams = self.payloads.read(instance.streams.as_ref()?).ok()?;
+                let streams = self.found(self.payloads.read(instance.streams.as_ref()?))?;
                 streams.get(field)?.clone()
             }
             "errors" => self.item_errors(ix)?,

@@ -208,6 +208,26 @@ fn a_blob_that_cannot_be_read_or_written_now_is_no_failure_of_its_step() {
     }
 }
 
+/// No later attempt could read it either, and it is no undefined value, for which there are fallbacks.
+#[test]
+fn a_blob_that_is_gone_or_damaged_fails_the_step_that_needs_it() {
+    let steps = "[{id: big, run: seq 3000}, {id: gate, dependsOn: [big], run: test -e open}, \
+                 {id: copy, dependsOn: [gate], set: {text: '{{big.output | default(1)}}'}}]";
+    for (other, says) in [(None, "is missing"), (Some("other"), "is damaged")] {
+        let scenario = Scenario::of(steps);
+        scenario.kb(&["playbook", "run", "p"]).code(1).says(&["failed gate"]);
+        let folders = std::fs::read_dir(scenario.journal().join("blobs")).unwrap();
+        for blob in folders.flat_map(|folder| std::fs::read_dir(folder.unwrap().path()).unwrap()) {
+            let blob = blob.unwrap().path();
+            other
+                .map_or_else(|| std::fs::remove_file(&blob), |text| std::fs::write(&blob, text))
+                .unwrap();
+        }
+        scenario.scratch.write("open", "");
+        scenario.kb(&["run", "retry", "@last"]).code(1).says(&["failed copy", says]);
+    }
+}
+
 /// SQLite knows one cause for want of room, and calls the others failures of the disk.
 #[test]
 fn want_of_room_is_told_from_a_broken_disk_whatever_the_system_calls_it() {
