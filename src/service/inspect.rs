@@ -40,18 +40,18 @@ pub fn run_output(
     step: Option<&str>,
 ) -> Result<(Arc<Json>, RunStatus), ServiceError> {
     let mut reader = Reader::open(project, name)?;
-    let mut found = None;
+    let mut last = (None, None);
     let mut names = Vec::new();
     while let Some(stored) = reader.unread()? {
-        for event in reader.translate_all(&stored)? {
+        for event in reader.translate_all(&stored) {
             let instance = event.place.as_ref().map(|place| place.instance.to_string());
             match (&event.body, step) {
                 (Body::RunEnd { outputs, outputs_blob, .. }, None) => {
-                    found = reader.value(outputs.as_ref(), outputs_blob.as_ref())?;
+                    last = (outputs.clone(), outputs_blob.clone());
                 }
                 (Body::StepEnd { output, output_blob, .. }, Some(step)) => {
                     if instance.as_deref() == Some(step) {
-                        found = reader.value(output.as_ref(), output_blob.as_ref())?;
+                        last = (output.clone(), output_blob.clone());
                     }
                     names.extend(instance);
                 }
@@ -59,6 +59,7 @@ pub fn run_output(
             }
         }
     }
+    let found = reader.value(last.0, last.1)?;
     let found = found.ok_or_else(|| no_output(&reader, step, names))?;
     Ok((found, reader.row.status))
 }
@@ -162,7 +163,7 @@ impl Reader {
         let Some(unread) = self.unread()? else { return Ok(None) };
         let mut entries = Vec::new();
         for stored in unread {
-            let events = self.translate(&stored)?;
+            let events = self.translate(&stored);
             let texts = self.texts(&stored)?;
             let said_first = matches!(stored.event, run::Event::AttemptEnded { .. });
             let events = events.into_iter().map(|event| LogEntry::Event(Box::new(event)));
@@ -180,17 +181,13 @@ impl Reader {
         Ok(Some(stored).filter(|stored| !stored.is_empty()))
     }
 
-    fn translate(&mut self, stored: &StoredEvent) -> Result<Vec<Event>, ServiceError> {
-        let event = with_cuts(&self.payloads, &stored.event)?;
-        Ok(self.translator.translate(stored.seq, stored.at, &event, stored.digest))
+    fn translate(&mut self, stored: &StoredEvent) -> Vec<Event> {
+        let event = with_cuts(&self.payloads, &stored.event);
+        self.translator.translate(stored.seq, stored.at, &event, stored.digest)
     }
 
-    fn translate_all(&mut self, stored: &[StoredEvent]) -> Result<Vec<Event>, ServiceError> {
-        let mut events = Vec::new();
-        for stored in stored {
-            events.extend(self.translate(stored)?);
-        }
-        Ok(events)
+    fn translate_all(&mut self, stored: &[StoredEvent]) -> Vec<Event> {
+        stored.iter().flat_map(|stored| self.translate(stored)).collect()
     }
 
     /// The next events that are not read yet, those about an instance, as stored, with where that
@@ -248,11 +245,11 @@ impl Reader {
 
     fn value(
         &self,
-        inline: Option<&Arc<Json>>,
-        blob: Option<&crate::wire::Blob>,
+        inline: Option<Arc<Json>>,
+        blob: Option<crate::wire::Blob>,
     ) -> Result<Option<Arc<Json>>, ServiceError> {
         match (inline, blob) {
-            (Some(value), _) => Ok(Some(value.clone())),
+            (Some(value), _) => Ok(Some(value)),
             (None, Some(blob)) => {
                 let payload = Payload::Blob { digest: blob.sha256, bytes: blob.bytes };
                 self.load(&payload).map(Some)

@@ -6,7 +6,6 @@ use crate::engine::{Payloads, Update};
 use crate::journal::{Journal, StoredEvent};
 use crate::value::{InstanceKey, RunId, StepId};
 use crate::wire::{Body, Event, Place, Translator};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -95,9 +94,7 @@ impl Watcher {
     }
 
     fn translate(&mut self, stored: &StoredEvent) -> Vec<Event> {
-        // What cannot be looked up now is missing from the display, not from the journal.
         let event = with_cuts(&self.payloads, &stored.event);
-        let event = event.unwrap_or(Cow::Borrowed(&stored.event));
         let events = self.translator.translate(stored.seq, stored.at, &event, stored.digest);
         events.iter().for_each(|event| self.remember(event));
         events

@@ -210,21 +210,43 @@ fn a_blob_that_cannot_be_read_or_written_now_is_no_failure_of_its_step() {
 
 /// No later attempt could read it either, and it is no undefined value, for which there are fallbacks.
 #[test]
-fn a_blob_that_is_gone_or_damaged_fails_the_step_that_needs_it() {
-    let steps = "[{id: big, run: seq 3000}, {id: gate, dependsOn: [big], run: test -e open}, \
-                 {id: copy, dependsOn: [gate], set: {text: '{{big.output | default(1)}}'}}]";
+fn a_blob_that_is_gone_or_damaged_fails_each_step_that_needs_it() {
+    let steps = "
+  - {id: big, run: seq 3000}
+  - {id: open, dependsOn: [big], run: test -e open}
+  - {id: values, dependsOn: [open], set: {text: '{{big.output | default(1)}}'}}
+  - {id: asked, dependsOn: [open], condition: 'big.output is not defined', run: echo x}
+  - {id: list, dependsOn: [open], forEach: '{{big.output | default([1])}}', run: echo x}
+  - {id: keys, dependsOn: [open], forEach: {in: [1], key: '{{big.output | default(1)}}'}, run: echo x}
+  - {id: input, dependsOn: [open], tool: fs:write, input: {path: x, content: '{{big.output | default(1)}}'}}
+  - {id: judged, dependsOn: [open], gate: [{expr: 'big.output is not defined'}]}
+outputs: {text: '{{big.output | default(1)}}'}";
     for (other, says) in [(None, "is missing"), (Some("other"), "is damaged")] {
         let scenario = Scenario::of(steps);
-        scenario.kb(&["playbook", "run", "p"]).code(1).says(&["failed gate"]);
+        scenario.kb(&["playbook", "run", "p"]).code(1).says(&["failed open"]);
         let folders = std::fs::read_dir(scenario.journal().join("blobs")).unwrap();
         for blob in folders.flat_map(|folder| std::fs::read_dir(folder.unwrap().path()).unwrap()) {
             let blob = blob.unwrap().path();
-            other
-                .map_or_else(|| std::fs::remove_file(&blob), |text| std::fs::write(&blob, text))
-                .unwrap();
+            match other {
+                Some(text) => std::fs::write(blob, text).unwrap(),
+                None => std::fs::remove_file(blob).unwrap(),
+            }
         }
         scenario.scratch.write("open", "");
-        scenario.kb(&["run", "retry", "@last"]).code(1).says(&["failed copy", says]);
+        let said = scenario.kb(&["run", "retry", "@last"]).code(1);
+        for begin in [
+            "failed values: ",
+            "failed asked: ",
+            "failed list: ",
+            "failed keys: ",
+            "failed input: ",
+            "verdicts  judged inconclusive (",
+        ] {
+            let says = |line: &str| line.starts_with(begin) && line.contains(says);
+            assert!(said.out.lines().any(says), "{begin}\n{said:?}");
+        }
+        let outputs = scenario.kb(&["run", "output", "@last", "--json"]);
+        assert_eq!(outputs.out, "", "none could be had");
     }
 }
 
