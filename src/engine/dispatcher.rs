@@ -88,6 +88,9 @@ pub(super) struct Dispatcher {
     pub(super) abandoned: bool,
     pub(super) expires: Option<Instant>,
     pub(super) began: BTreeMap<InstanceIx, Instant>,
+    /// Secrets that holders before this one may have known, to be known again before anything is
+    /// done that may repeat them.
+    pub(super) earlier: BTreeSet<String>,
 }
 
 impl Dispatcher {
@@ -114,9 +117,11 @@ impl Dispatcher {
             abandoned: false,
             expires: setup.plan.playbook().limits.timeout.map(|limit| clock::instant() + limit),
             began: BTreeMap::new(),
+            earlier: BTreeSet::new(),
             parts,
             setup,
         };
+        dispatcher.earlier = dispatcher.missing_of(&stored);
         dispatcher.begin(stored.is_empty());
         dispatcher
     }

@@ -5,9 +5,10 @@ use super::attempts::{self, Message};
 use super::dispatcher::Dispatcher;
 use super::prepare;
 use crate::attempt::Outcome;
-use crate::run::{Effect, InstanceIx, StepStatus};
+use crate::journal::StoredEvent;
+use crate::run::{Effect, Event, InstanceIx, StepStatus};
 use crate::value::{Failure, OutcomeKind};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How fetching ended.
 pub(super) type Fetched = Result<(), (OutcomeKind, Box<Failure>)>;
@@ -21,8 +22,8 @@ impl Dispatcher {
             return Some(effect);
         };
         let (instance, attempt, iteration) = (*instance, *attempt, *iteration);
-        let missing = self.missing(instance);
-        if missing.is_empty() {
+        let (missing, earlier) = (self.missing(instance), self.earlier.clone());
+        if missing.is_empty() && earlier.is_empty() {
             return Some(effect);
         }
         let (line, cancel) = self.open_line(instance, attempt, iteration);
@@ -31,6 +32,10 @@ impl Dispatcher {
         let secrets = self.parts.secrets.clone();
         tokio::spawn(async move {
             let all = async {
+                // One that cannot be had any more is nothing that this step needs.
+                for secret in &earlier {
+                    let _ = secrets.fetch(secret, &cancel).await;
+                }
                 for secret in &missing {
                     secrets.fetch(secret, &cancel).await?;
                 }
@@ -54,6 +59,17 @@ impl Dispatcher {
         None
     }
 
+    /// What the steps that began by these events had read and nobody here knows yet.
+    pub(super) fn missing_of(&self, stored: &[StoredEvent]) -> BTreeSet<String> {
+        let begun = stored.iter().filter_map(|stored| match &stored.event {
+            Event::Started { instance, .. } => Some(*instance),
+            _ => None,
+        });
+        let steps: BTreeMap<_, _> =
+            begun.map(|ix| (self.folded.state.instance(ix).step, ix)).collect();
+        steps.into_values().flat_map(|ix| self.missing(ix)).collect()
+    }
+
     fn missing(&self, ix: InstanceIx) -> BTreeSet<String> {
         let step = &self.setup.plan.step(self.folded.state.instance(ix).step).step;
         let mut named = prepare::secrets(&self.setup.plan, &self.setup.params, step);
@@ -69,6 +85,9 @@ impl Dispatcher {
         effect: Effect,
         fetched: Fetched,
     ) {
+        if fetched.is_ok() {
+            self.earlier.clear();
+        }
         let cancelled = self.cancels.remove(&instance).is_some_and(|cancel| cancel.is_cancelled());
         let current = self.folded.state.instance(instance);
         let live = current.attempt == attempt

@@ -58,3 +58,40 @@ outputs: {{all: '{{{{early.output}}}}'}}\n"
         assert!(shown.contains("«secret:T»") && !shown.contains(VALUE), "{of}: {shown:.200}");
     }
 }
+
+/// Its command is run again, once, before a step that does not need it can repeat it.
+#[test]
+fn what_a_killed_kb_knew_for_a_secret_is_one_to_the_next() {
+    let playbook = "schema: kb.playbook/1\nid: p\nsteps:
+  - {id: a, env: {T: '{{secrets.T}}'}, run: 'echo \"$T\" > told.txt'}
+  - {id: b, dependsOn: [a], run: 'touch began; until test -e go; do sleep 0.02; done'}
+  - {id: c, dependsOn: [b], run: cat told.txt}
+  - {id: d, dependsOn: [b], run: cat told.txt}\n";
+    for (command, shown, asked) in [
+        ("echo x >> asked; cat given", "«secret:T»", "x\nx\n"),
+        // Who cannot give it again holds nobody up, and the value is in no place any more.
+        ("echo x >> asked; cat given && mv given gone", VALUE, "x\nx\n"),
+    ] {
+        let settings = format!("secrets: {{T: {{command: [bash, -c, '{command}']}}}}\n");
+        let files =
+            [("playbooks/p.yml", playbook), (".kb/kb.config.yml", &settings), ("given", VALUE)];
+        let scratch = Scratch::new(&files);
+        let mut command = scratch.command();
+        let quiet = std::process::Stdio::null;
+        command.args(["playbook", "run", "p"]).stdout(quiet()).stderr(quiet());
+        let mut first = command.spawn().unwrap();
+        while !scratch.has("began") {
+            assert_eq!(first.try_wait().unwrap(), None, "it waits in `b`");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        first.kill().unwrap();
+        first.wait().unwrap();
+        scratch.write("go", "");
+        scratch.kb(&["run", "resume", "@last"]).code(0);
+        for step in ["c", "d"] {
+            let said = scratch.kb(&["run", "output", "@last", step]).code(0);
+            assert_eq!(said.out.trim(), shown, "{step}");
+        }
+        assert_eq!(scratch.read("asked"), asked);
+    }
+}
