@@ -22,9 +22,10 @@ impl ProcessTrace {
             "envHash": environment(spawn, toolbox),
         });
         let bytes: usize = spawn.argv.iter().map(String::len).sum();
+        let argv = toolbox.redactor().masked(json!(spawn.argv));
         match bytes <= SHOWN_ARGV {
-            true => trace["argv"] = json!(spawn.argv),
-            false => trace["argvHash"] = json!(Digest::of_json(&json!(spawn.argv))),
+            true => trace["argv"] = argv,
+            false => trace["argvHash"] = json!(Digest::of_json(&argv)),
         }
         ProcessTrace(trace)
     }

@@ -1,9 +1,13 @@
-use super::bench::{Setup, bench, call_of, told};
+use super::bench::{Bench, Setup, bench, call, call_of, told};
 use insta::assert_snapshot;
-use kb::definition::{Settings, ToolSecurity};
+use kb::definition::{ApprovalLevel, Settings, ToolSecurity};
 use kb::evidence::InvocationStatus;
+use kb::process::{BaseEnvironment, Supervisor};
+use kb::redaction::Redactor;
+use kb::tool::{Call, Toolbox, ToolboxParts, Workspace};
 use kb::value::ToolName;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 fn name(text: &str) -> ToolName {
     ToolName::new(text).unwrap()
@@ -204,29 +208,68 @@ fn every_tool_has_the_names_of_the_language() {
     }
 }
 
-#[tokio::test]
-async fn secrets_are_masked_in_everything_that_is_recorded() {
-    let redactor = std::sync::Arc::new(kb::redaction::Redactor::default());
-    redactor.add("TOKEN", "hunter2-hunter2");
+/// A toolbox that knows these for secrets.
+fn knowing(secrets: &[&str]) -> Bench {
+    let redactor = Redactor::default();
+    secrets.iter().for_each(|secret| assert!(redactor.add("TOKEN", secret)));
     let dir = tempfile::tempdir().unwrap();
-    let tools = kb::tool::Toolbox::new(kb::tool::ToolboxParts {
-        workspace: kb::tool::Workspace::open(dir.path(), &[], &[]).unwrap(),
-        supervisor: kb::process::Supervisor::new(kb::process::BaseEnvironment::from_process(&[])),
+    let tools = Toolbox::new(ToolboxParts {
+        workspace: Workspace::open(dir.path(), &[], &[]).unwrap(),
+        supervisor: Supervisor::new(BaseEnvironment::from_process(&[])),
         settings: Default::default(),
         approvals: Default::default(),
-        redactor,
-        sandbox: kb::definition::ApprovalLevel::None,
+        redactor: Arc::new(redactor),
+        sandbox: ApprovalLevel::None,
     });
-    let bench = super::bench::Bench { dir, tools };
+    Bench { dir, tools }
+}
+
+#[tokio::test]
+async fn secrets_are_masked_in_everything_that_is_recorded() {
+    // The lines of the second are too short to be secrets by themselves.
+    let (token, lines) = ("hunter2-hunter2", "alpha11\nbravo22\ncharl33\ndelta44\n");
+    let bench = knowing(&[token, lines]);
+    std::fs::write(bench.dir.path().join("long.txt"), "x".repeat(290) + token + "\n").unwrap();
+    std::fs::write(bench.dir.path().join("changed.txt"), lines).unwrap();
     for (tool, args) in [
-        ("shell:exec", json!({"command": "echo hunter2-hunter2; exit 1"})),
-        ("shell:exec", json!({"argv": ["hunter2-hunter2"]})),
-        ("fs:read", json!({"path": "hunter2-hunter2"})),
-        ("fs:read", json!({"hunter2-hunter2": 1})),
-        ("hunter2-hunter2", json!({})),
+        ("shell:exec", json!({"command": format!("echo {token}; exit 1")})),
+        ("shell:exec", json!({"argv": [token]})),
+        ("shell:exec", json!({"command": format!("echo x > f-{token}.txt")})),
+        (
+            "shell:exec",
+            json!({"command": format!("printf '{lines}' > new.txt; echo > changed.txt")}),
+        ),
+        ("fs:write", json!({"path": format!("d/{token}.txt"), "content": "x"})),
+        ("fs:write", json!({"path": "new.txt", "content": "y"})),
+        ("fs:write", json!({"path": "new.txt", "content": format!("y\n{lines}")})),
+        ("fs:read", json!({"path": format!("d/{token}.txt")})),
+        ("fs:read", json!({"path": token})),
+        ("fs:read", json!({token: 1})),
+        ("fs:list", json!({"depth": 3})),
+        ("fs:search", json!({"pattern": "^xx"})),
+        (token, json!({})),
     ] {
-        let (result, invocation) = bench.make(&super::bench::call(tool, args)).await;
+        let (result, invocation) = bench.make(&call(tool, args)).await;
         let recorded = format!("{result:?} {}", serde_json::to_string(&invocation).unwrap());
-        assert!(!recorded.contains("hunter2"), "{tool}: {recorded}");
+        for part in ["hunter2", "xhunt", "bravo22"] {
+            assert!(!recorded.contains(part), "{tool}: {recorded}");
+        }
+        assert!(recorded.contains("«secret:"), "{tool} says something: {recorded}");
     }
+}
+
+/// Who can guess a value must not be able to see in a digest that it is the right one.
+#[tokio::test]
+async fn no_digest_of_a_call_depends_on_a_secret() {
+    let mut seen = std::collections::BTreeSet::new();
+    for secret in ["hunter2-hunter2", "hunter3-hunter3"] {
+        let bench = knowing(&[secret]);
+        let env = vec![("T".to_owned(), secret.to_owned())];
+        let argv = json!({"argv": ["true", secret, "x".repeat(5_000)]});
+        let (_, made) = bench.make(&Call { env, ..call("shell:exec", argv) }).await;
+        let process = made.process.unwrap();
+        assert!(process["argvHash"].is_string() && process["envHash"].is_string(), "{process}");
+        seen.insert(format!("{} {} {}", made.args_hash, process["argvHash"], process["envHash"]));
+    }
+    assert_eq!(seen.len(), 1, "{seen:?}");
 }
