@@ -231,9 +231,11 @@ async fn secrets_are_masked_in_everything_that_is_recorded() {
     let bench = knowing(&[token, lines]);
     std::fs::write(bench.dir.path().join("long.txt"), "x".repeat(290) + token + "\n").unwrap();
     std::fs::write(bench.dir.path().join("changed.txt"), lines).unwrap();
+    std::fs::create_dir(bench.dir.path().join(format!("in-{token}"))).unwrap();
     for (tool, args) in [
         ("shell:exec", json!({"command": format!("echo {token}; exit 1")})),
         ("shell:exec", json!({"argv": [token]})),
+        ("shell:exec", json!({"argv": ["true"], "cwd": format!("in-{token}")})),
         ("shell:exec", json!({"command": format!("echo x > f-{token}.txt")})),
         (
             "shell:exec",
