@@ -32,7 +32,9 @@ impl Writer {
         let synced = File::open(directory).and_then(|directory| directory.sync_all());
         synced.map_err(|error| JournalError::of_file("sync", directory, &error))?;
         if left {
-            checkpoint(&connection)?;
+            // Once nobody reads in it, the log begins anew: what stood behind something lost would be
+            // lost with it.
+            checkpoint(&connection, CheckpointMode::RESTART)?;
         }
         let pages = Arc::new(AtomicI32::new(0));
         let seen = pages.clone();
@@ -60,7 +62,8 @@ impl Writer {
         }
         if self.pages.load(Ordering::Relaxed) >= CHECKPOINT_PAGES {
             // What was committed stays true whatever happens here; only the next may be refused.
-            let _ = checkpoint(&self.connection).map_err(|error| self.broken(error));
+            let _ = checkpoint(&self.connection, CheckpointMode::PASSIVE)
+                .map_err(|error| self.broken(error));
         }
         Ok(answers)
     }
@@ -108,9 +111,9 @@ impl Writer {
     }
 }
 
-/// Brings what is in the WAL into the database, as far as nobody reads it.
-fn checkpoint(connection: &Connection) -> rusqlite::Result<()> {
-    match connection.wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::PASSIVE) {
+/// Brings what is in the WAL into the database, as far as the mode waits for those who read it.
+fn checkpoint(connection: &Connection, mode: CheckpointMode) -> rusqlite::Result<()> {
+    match connection.wal_checkpoint_v2(Some(MAIN_DB), mode) {
         // Somebody else is doing it.
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(()),
         done => done.map(|_| ()),

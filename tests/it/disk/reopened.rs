@@ -12,6 +12,7 @@ use kb::value::{RunId, Timestamp};
 use serde_json::json;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 const DIRECTORY: &str = "KB_TEST_JOURNAL";
 
@@ -47,14 +48,23 @@ fn who_opens_a_journal_after_a_failed_sync_does_not_go_on_behind_what_is_lost() 
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
     let (disk, log, left) = (root.join("disk"), root.join("log"), root.join("left"));
-    for fate in [Deed::Eio, Deed::KillAfter] {
+    let write = |fate| {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", "disk::reopened::writer", "--ignored"]);
         command.env(DIRECTORY, disk.join("journal")).stdout(Stdio::null());
         let fault = Fault::below(&disk).thread("kb-sync").ops("sync").at(1, fate);
         fault.log(&log).on(&mut command);
-        command.status().unwrap();
-    }
+        command.spawn().unwrap()
+    };
+    write(Deed::Eio).wait().unwrap();
+    // Somebody reads meanwhile, who would keep the log from beginning anew.
+    let reader = rusqlite::Connection::open(disk.join("journal/journal.sqlite3")).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM runs").unwrap();
+    let mut next = write(Deed::KillAfter);
+    // Time for it to write too early.
+    std::thread::sleep(Duration::from_millis(200));
+    drop(reader);
+    next.wait().unwrap();
     let mut device = Device::new(&disk);
     read_log(&log).iter().for_each(|record| device.apply(record));
     device.cut_to_what_is_safe(&left);
