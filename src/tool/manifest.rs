@@ -198,7 +198,7 @@ impl Scan {
             if state.kind == FileKind::Symlink {
                 state.sha256 = link_digest(folder, name);
             }
-            self.files.push((nfc(&path), state));
+            self.files.push((nfc(path), state));
         }
     }
 

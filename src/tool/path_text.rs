@@ -2,8 +2,8 @@ use std::path::{Component, Path};
 use unicode_normalization::UnicodeNormalization;
 
 /// Text in the form in which paths are compared and shown.
-pub(super) fn nfc(text: &str) -> String {
-    if text.is_ascii() { text.to_owned() } else { text.nfc().collect() }
+pub(super) fn nfc(text: impl Into<String> + AsRef<str>) -> String {
+    if text.as_ref().is_ascii() { text.into() } else { text.as_ref().nfc().collect() }
 }
 
 /// The spellings under which a name may stand on disk: as given, composed, decomposed.
@@ -24,7 +24,7 @@ pub(super) fn shown(path: &Path) -> String {
     let parts: Vec<_> = path
         .components()
         .filter_map(|part| match part {
-            Component::Normal(name) => Some(nfc(&name.to_string_lossy())),
+            Component::Normal(name) => Some(nfc(name.to_string_lossy())),
             Component::ParentDir => Some("..".to_owned()),
             _ => None,
         })

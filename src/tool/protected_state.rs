@@ -122,7 +122,7 @@ impl Survey<'_> {
                 return;
             }
         }
-        let path = nfc(&format!("{prefix}{text}"));
+        let path = nfc(format!("{prefix}{text}"));
         if self.workspace.holds_state(Path::new(&path)) {
             return;
         }
