@@ -3,16 +3,17 @@
 use crate::simulate::{plan, playbook, step};
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use kb::attempt::Progress;
 use kb::definition::{RunCommand, Step, StepKind};
 use kb::diagnostic::{SourceId, Span};
-use kb::engine::{Command, Opening, Parts, Secrets, Setup, Summary, drive};
-use kb::evidence::{Confidence, Verification};
+use kb::engine::{Command, Opening, Parts, Secrets, Setup, Summary, Update, Updates, drive, news};
+use kb::evidence::{Change, Confidence, Invocation, InvocationStatus, Purpose, Verification};
 use kb::executor::{Context, Executor, GateRequest, Outcome, Request};
 use kb::expression::Scope;
 use kb::journal::memory::MemoryJournal;
 use kb::journal::{Journal, NewRun};
 use kb::redaction::Redactor;
-use kb::run::{Event, Payload, Rules, RunStatus};
+use kb::run::{Event, Payload, Record, RecordedCall, Rules, RunStatus};
 use kb::value::*;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -66,6 +67,7 @@ struct House {
     run: RunId,
     epoch: u64,
     redactor: Arc<Redactor>,
+    updates: Option<Updates>,
 }
 
 impl House {
@@ -85,6 +87,7 @@ impl House {
             run,
             epoch,
             redactor: Arc::default(),
+            updates: None,
         }
     }
 
@@ -109,7 +112,7 @@ impl House {
             params: Arc::new(json!({})),
             rules: Rules { max_parallel: 4, ..Rules::default() },
             opening,
-            updates: None,
+            updates: self.updates.clone(),
             commands,
         };
         drive(parts, setup, JsonMap::new()).await.unwrap()
@@ -289,6 +292,99 @@ async fn a_panic_in_an_attempt_fails_its_step_and_not_the_holder() {
     });
     let message = failure.unwrap().message;
     assert!(message.ends_with(": planted «secret:T»"), "{message}");
+}
+
+/// One place masks for all who do something, whatever they have masked themselves.
+#[tokio::test]
+async fn whatever_an_attempt_leaves_or_shows_is_masked() {
+    const T: &str = "swordfish-tulip";
+    let (updates, mut news) = news();
+    let house = House { updates: Some(updates), ..House::new(vec![shell("a", &[])]) };
+    house.redactor.add("T", T);
+    let work = |_: Request, context: Context| {
+        async move {
+            for progress in [
+                Progress::Output(format!("says {T}.")),
+                Progress::Tool(format!("calls {T}")),
+                Progress::Token("one sword".into()),
+                Progress::Token("fish-tulip two sword".into()),
+                Progress::Model("second".into()),
+            ] {
+                context.recorder.progress(progress);
+            }
+            for record in telling(T) {
+                context.recorder.record(record).await.unwrap();
+            }
+            let failure = Failure::new("KB0000", T).help(T);
+            let failure = Failure { details: Some(Box::new(json!({T: [T]}))), ..failure };
+            let text = || Some(T.to_owned());
+            let (stdout, stderr, process) = (text(), text(), Some(json!({"cwd": T})));
+            let failed = Outcome::failed(OutcomeKind::ToolError, failure);
+            Outcome { output: Some(json!([T])), stdout, stderr, process, ..failed }
+        }
+        .boxed()
+    };
+    house.drive(start(), work, |_| {}).await;
+    let mut shown = Vec::new();
+    while let Some(update) = news.try_recv() {
+        match update {
+            Update::Progress { progress, .. } => shown.push(format!("{progress:?}")),
+            Update::Stored(stored) => assert!(!format!("{stored:?}").contains("tulip")),
+        }
+    }
+    let expected = [
+        r#"Output("says «secret:T».")"#,
+        r#"Tool("calls «secret:T»")"#,
+        r#"Token("one ")"#,
+        r#"Token("«secret:T» two ")"#,
+        r#"Token("sword")"#,
+        r#"Model("second")"#,
+    ];
+    assert_eq!(shown, expected);
+    for event in house.events() {
+        let stored = serde_json::to_string(&event).unwrap();
+        assert!(!stored.contains(T), "{stored}");
+    }
+}
+
+/// One record of each kind that an attempt leaves, with this in every text.
+fn telling(text: &str) -> Vec<Record> {
+    let own = || text.to_owned();
+    let call = RecordedCall { id: own(), tool: own(), args: json!({text: [text]}) };
+    let change = Change { diff: Some(format!("+{text}")), ..Change::new(own(), None, None) };
+    let invocation = Invocation {
+        id: "c1".into(),
+        tool: "t".into(),
+        args: json!([text]),
+        args_hash: Digest::of(""),
+        at: Timestamp(0),
+        duration_ms: 0,
+        purpose: Purpose::Execution,
+        status: InvocationStatus::Success,
+        changes: vec![change],
+        evidence: Vec::new(),
+        process: Some(json!({"cwd": text})),
+        bytes: 0,
+    };
+    let payload = || Payload::inline(json!({text: [text]}));
+    vec![
+        Record::ModelCall {
+            turn: 1,
+            model: own(),
+            tier: None,
+            request: Digest::of(""),
+            digests: None,
+            usage: Usage::NONE,
+            text: payload(),
+            calls: vec![call],
+            cut_short: false,
+        },
+        Record::ToolCall { turn: 1, id: "c1".into(), tool: own(), args: payload() },
+        Record::ToolResult { turn: 1, invocation, result: payload() },
+        Record::Observed { basis: payload() },
+        Record::Compression { turn: 1, covers: 1, summary: own(), usage: Usage::NONE },
+        Record::Note { text: own() },
+    ]
 }
 
 #[tokio::test(start_paused = true)]
