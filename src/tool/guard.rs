@@ -223,6 +223,11 @@ impl Workspace {
         self.0.protected.is_further(self.root(), real)
     }
 
+    /// The places of that kind that lie in the workspace, relative to it.
+    pub(super) fn state_inside(&self) -> Vec<PathBuf> {
+        self.0.protected.further_inside(self.root())
+    }
+
     /// The protected places that are there now and can be closed to a whole process.
     pub(super) fn protected_now(&self) -> Vec<PathBuf> {
         self.0.protected.present(self.root())

@@ -9,7 +9,7 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Files that a manifest holds at most; beyond that it says that it is truncated.
 pub(super) const MAX_FILES: usize = 100_000;
@@ -21,9 +21,11 @@ pub(super) const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).unio
 
 impl Workspace {
     /// The stat data of every file and link that the ignore rules leave: hidden files too, `.git`
-    /// and what `.gitignore` files name not. Blocks; reads no content.
+    /// and what `.gitignore` files name not, nor the state of `kb`, which `kb` itself writes all the
+    /// time. Blocks; reads no content.
     pub fn manifest(&self) -> Manifest {
-        let mut scan = Scan { files: Vec::new(), truncated: false, rules: IgnoreRules::default() };
+        let (files, rules, state) = (Vec::new(), IgnoreRules::default(), self.state_inside());
+        let mut scan = Scan { files, truncated: false, rules, state };
         match self.writable().open_folder(Path::new("")) {
             Ok(root) => scan.folder(&root, String::new(), 0),
             Err(_) => scan.truncated = true,
@@ -147,6 +149,8 @@ struct Scan {
     files: Vec<(String, FileState)>,
     truncated: bool,
     rules: IgnoreRules,
+    /// Where the state of `kb` is, relative to the root.
+    state: Vec<PathBuf>,
 }
 
 impl Scan {
@@ -184,7 +188,8 @@ impl Scan {
             known => known,
         };
         let is_folder = kind == FileType::Directory;
-        if self.rules.hide(&path, is_folder) {
+        let is_state = || self.state.iter().any(|state| state == Path::new(&path));
+        if self.rules.hide(&path, is_folder) || is_state() {
             return;
         }
         if is_folder {

@@ -1,6 +1,7 @@
 use super::glob::PathGlob;
 use super::path_error::PathError;
 use super::path_text::folded;
+use super::protected_name::plain;
 use crate::definition::ToolSecurity;
 use std::path::Path;
 
@@ -44,13 +45,18 @@ impl PathRules {
     }
 
     /// Whether a denial speaks of a path or of a folder below the root that it lies in. Some file
-    /// systems do not tell `.ENV` from `.env`, so none of them is trusted to.
+    /// systems do not tell `.ENV` or `.env.` from `.env`, so none of them is trusted to.
     pub(super) fn denies(&self, shown: &str, full: &Path) -> bool {
         if self.denied.is_empty() {
             return false;
         }
-        let (shown, full) = (folded(shown), folded(&full.to_string_lossy()));
-        let (mut shown, mut full) = (shown.as_str(), full.as_str());
+        let full = full.to_string_lossy();
+        let plain = |path: &str| path.split('/').map(plain).collect::<Vec<_>>().join("/");
+        self.deny_folded(&folded(shown), &folded(&full))
+            || self.deny_folded(&plain(shown), &plain(&full))
+    }
+
+    fn deny_folded(&self, mut shown: &str, mut full: &str) -> bool {
         loop {
             if self.denied.iter().any(|glob| glob.matches(shown) || glob.matches(full)) {
                 return true;

@@ -36,6 +36,12 @@ impl Protected {
             .collect()
     }
 
+    /// The further places that lie in the root, relative to it.
+    pub(super) fn further_inside(&self, root: &Path) -> Vec<PathBuf> {
+        let inside = self.also.iter().filter_map(|place| place.strip_prefix(root).ok());
+        inside.map(Path::to_owned).collect()
+    }
+
     /// Whether a real path, relative to the root, lies in one of the further places.
     pub(super) fn is_further(&self, root: &Path, real: &Path) -> bool {
         let full = root.join(real);

@@ -23,6 +23,7 @@ fn what_is_written_after_a_secret_is_known_is_masked() {
   - {{id: keyed, dependsOn: [uses], forEach: {{in: '{{{{lines.output}}}}', key: 'k {{{{item}}}}'}}, set: {{z: 1}}}}
   - {{id: fails, dependsOn: [again], onError: continue, run: [cat, 'no-{{{{early.output}}}}']}}
   - {{id: asks, dependsOn: [again], onError: continue, tool: fs:read, input: {{path: 'no-{{{{early.output}}}}'}}}}
+  - {{id: looks, dependsOn: [again], onError: continue, gate: [{{file: {{path: 'no-{{{{early.output}}}}'}}}}]}}
 outputs: {{all: '{{{{early.output}}}}'}}\n"
     );
     let ready = "until test -e small && test -e large && test -e open; do sleep 0.02; done";

@@ -1,6 +1,7 @@
-use super::bench::{Bench, bench, put};
+use super::bench::{Bench, bench, call_of, put};
 use kb::definition::ApprovalLevel;
 use kb::evidence::FileKind;
+use kb::process::{BaseEnvironment, Supervisor};
 use kb::tool::{Approvals, PathError, Toolbox, ToolboxParts, Workspace};
 use serde_json::json;
 use std::os::unix::fs::symlink;
@@ -225,9 +226,9 @@ async fn a_workspace_that_was_moved_is_no_place_to_work_in() {
 fn tools(workspace: Workspace) -> Toolbox {
     Toolbox::new(ToolboxParts {
         workspace,
-        supervisor: kb::process::Supervisor::new(Default::default()),
+        supervisor: Supervisor::new(BaseEnvironment::from_process(&[])),
         settings: Default::default(),
-        approvals: Approvals::default(),
+        approvals: Approvals { yes: true },
         redactor: Default::default(),
         sandbox: ApprovalLevel::None,
     })
@@ -241,6 +242,28 @@ async fn the_state_inside_the_workspace_is_protected_before_it_exists() {
     let told = bench.refused("fs:write", json!({"path": "var/state/kb/x.db", "content": ""})).await;
     assert!(told.starts_with("Denied KB0606"), "{told}");
     bench.ok("fs:write", json!({"path": "var/state/other", "content": ""})).await;
+}
+
+/// `kb` itself writes its journal all the time, here in the command's stead.
+#[tokio::test]
+async fn what_becomes_of_the_state_inside_the_workspace_is_no_change_of_a_command_s() {
+    let dir = tempfile::tempdir().unwrap();
+    put(dir.path(), ".kb/state/x.db", "before");
+    put(dir.path(), "var/kb/x.db", "before");
+    let state = [".kb/state".into(), "var/kb".into()];
+    let workspace = Workspace::open(dir.path(), &[], &state).unwrap();
+    let bench = Bench { dir, tools: tools(workspace) };
+    for (at, code, changes) in [
+        (".kb/state/x.db", None, 0),
+        ("var/kb/x.db", None, 0),
+        ("var/x", None, 1),
+        (".kb/x.yml", Some("KB0606"), 1),
+    ] {
+        let args = json!({"command": format!("echo after > {at}")});
+        let (result, _) = bench.make(&call_of(&["shell:exec"], "shell:exec", args)).await;
+        let told = (result.failure.map(|failure| failure.code), result.changes.len());
+        assert_eq!(told, (code.map(str::to_owned), changes), "{at}: {:#}", result.result);
+    }
 }
 
 #[test]

@@ -127,7 +127,7 @@ async fn paths_are_held_to_the_globs_of_the_settings() {
         denied_paths: globs(denied),
         ..Default::default()
     };
-    let cases: [(ToolSecurity, &str, bool); 10] = [
+    let cases: [(ToolSecurity, &str, bool); 16] = [
         (security(Some(&["src/**"]), &[]), "src/a", true),
         (security(Some(&["src/**"]), &[]), "b", false),
         (security(Some(&["src/**"]), &[]), "link-to-b", false),
@@ -138,9 +138,18 @@ async fn paths_are_held_to_the_globs_of_the_settings() {
         (security(None, &["/**/src/a"]), "src/a", false),
         (security(Some(&["["]), &[]), "b", false),
         (security(None, &[".env"]), "src/.env", false),
+        // What is the same file to some file system; here they are others.
+        (security(None, &["**/.env"]), "src/.ENV", false),
+        (security(None, &["**/.env"]), "src/.env.", false),
+        (security(None, &["**/.env"]), "src/.env ", false),
+        (security(None, &["SRC"]), "src/a", false),
+        (security(None, &["**/*.env"]), "src/c:d.env", false),
+        (security(None, &["**/.env"]), "src/.env.x", true),
     ];
     for (security, path, allowed) in cases {
-        let files = vec![("src/a", "x"), ("b", "x"), (".env", "x"), ("src/.env", "x")];
+        let names = ["src/a", "b", ".env", "src/.env", "src/.ENV", "src/.env.", "src/.env "];
+        let names = names.into_iter().chain(["src/c:d.env", "src/.env.x"]);
+        let files = names.map(|name| (name, "x")).collect();
         let settings = secured("file_read", security.clone());
         let bench = Setup { settings, files, ..Default::default() }.bench();
         std::os::unix::fs::symlink("../b", bench.dir.path().join("src/link")).unwrap();
