@@ -285,10 +285,7 @@ fn deepest(
                 return Ok((found, missing));
             }
             Ok(found) => return Err(wrong_kind(&shown(&at), kind_of(&found.stat), "a directory")),
-            // A link is there, and what it leads to is not.
-            Err(Errno::NOENT) if workspace.writable().identity(&at).is_some() => {
-                return Err(PathError::Outside(path.to_owned()));
-            }
+            // Should a link be there that leads to nothing, no folder can be made in its place.
             Err(Errno::NOENT) => match at.components().next_back() {
                 Some(Component::Normal(name)) => missing.push(name.to_owned()),
                 // `missing/..` names nothing, whatever its text says.
