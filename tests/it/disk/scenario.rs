@@ -70,8 +70,12 @@ impl Scenario {
             .replace("HOLD", "test ! -e hold || sleep 300");
         let content: String =
             (0..400).map(|n| format!("line {n} of the notes of this run\\n")).collect();
+        // Twice, because a call that was under way when `kb` ended is not made again for the model.
+        let write = format!(
+            "- calls: [{{tool: fs:write, args: {{path: notes.md, content: \"{content}\"}}}}]"
+        );
         let script = format!(
-            "schema: kb.script/1\nsteps:\n  write:\n    - calls: [{{tool: fs:write, args: {{path: notes.md, content: \"{content}\"}}}}]\n    - calls: [{{tool: fs:read, args: {{path: notes.md}}}}]\n    - output: {{summary: written}}\n"
+            "schema: kb.script/1\nsteps:\n  write:\n    {write}\n    - calls: [{{tool: fs:read, args: {{path: notes.md}}}}]\n    {write}\n    - output: {{summary: written}}\n"
         );
         let notes: Vec<String> =
             (0..4).map(|n| format!("  - note {n} {}\n", "n".repeat(3000))).collect();
