@@ -56,7 +56,7 @@ pub struct RunScope<'a> {
     pub item: Option<(Arc<Json>, u32)>,
     /// How deep declared environment values refer to each other.
     pub depth: Cell<u8>,
-    /// What was asked for and the journal did not give back, until [`RunScope::whole`] looks.
+    /// What was asked for and the journal did not give back, until `whole` looks.
     pub lost: Cell<Option<JournalError>>,
 }
 
