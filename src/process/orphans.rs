@@ -132,27 +132,49 @@ fn look(group: u32, token: &str, told: &mut BTreeSet<u32>) -> Found {
             take_in(pid);
             told.remove(&pid);
             found = found.max(Found::Ending);
-        } else if belongs(pid, &status, group, token, alone) {
-            end(pid);
-            found = found.max(if told.insert(pid) { Found::New } else { Found::Ending });
+        } else if told.contains(&pid) {
+            found = found.max(Found::Ending);
+        } else {
+            match whose(pid, &status, group, token, alone) {
+                Whose::OfTheStep => {
+                    end(pid);
+                    told.insert(pid);
+                    found = Found::New;
+                }
+                Whose::NotSaid => found = found.max(Found::Ending),
+                Whose::OfNoStep => {}
+            }
         }
     }
     found
 }
 
-/// Whether an orphan is one of this step. One that has wiped its environment belongs to nobody by
-/// name; it ends when no other step could be its parent.
-fn belongs(pid: u32, status: &Status, group: u32, token: &str, alone: bool) -> bool {
+/// To whom an orphan belongs, as far as this step is concerned.
+enum Whose {
+    OfTheStep,
+    OfNoStep,
+    /// It is about to end or to become another program; a moment later it says, or has left others.
+    NotSaid,
+}
+
+/// To whom an orphan belongs. One that has wiped its environment is nobody's by name; it ends when no
+/// other step could be its parent.
+fn whose(pid: u32, status: &Status, group: u32, token: &str, alone: bool) -> Whose {
     if status.group == group as i32 {
-        return true;
+        return Whose::OfTheStep;
     }
-    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    match (value_of(MARKER, &environment), value_of(GUARDIAN_MARKER, &environment)) {
+    let environment = std::fs::read(format!("/proc/{pid}/environ"));
+    if status.is_exiting || (status.is_unsettled && environment.as_ref().is_ok_and(Vec::is_empty)) {
+        return Whose::NotSaid;
+    }
+    let environment = environment.unwrap_or_default();
+    let is_own = match (value_of(MARKER, &environment), value_of(GUARDIAN_MARKER, &environment)) {
         (Some(tokens), _) => tokens.split(|byte| *byte == b',').any(|own| own == token.as_bytes()),
         // Guardian or keeper of another `kb` that this program had started; it ends by itself.
         (None, Some(_)) => false,
         (None, None) => alone,
-    }
+    };
+    if is_own { Whose::OfTheStep } else { Whose::OfNoStep }
 }
 
 /// The value of a variable in a process's `environ`.
@@ -191,16 +213,29 @@ struct Status {
     ended: bool,
     /// 0 where the group is one from outside of this namespace.
     group: i32,
+    /// It has begun to end: its memory goes first, its children change hands last.
+    is_exiting: bool,
+    /// No end of its environment is known: it becomes another program, or is not ours to look at.
+    is_unsettled: bool,
 }
 
 impl Status {
-    /// From `/proc/PID/stat`; the name in it may hold anything, so the fields are those after it.
+    /// From `/proc/PID/stat` (`man 5 proc_pid_stat`); the name in it may hold anything, so the fields
+    /// are those after it.
     fn read(pid: u32) -> Option<Status> {
+        /// `PF_EXITING` of `linux/sched.h`.
+        const EXITING: u32 = 0x4;
         let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
         let text = String::from_utf8_lossy(&text);
-        let mut fields = text.rsplit_once(')')?.1.split_ascii_whitespace();
-        let state = fields.next()?;
-        let group = fields.nth(1)?.parse().ok()?;
-        Some(Status { ended: matches!(state, "Z" | "X"), group })
+        // The state is the third field.
+        let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+        let field = |number: usize| fields.get(number - 3).copied();
+        let flags: u32 = field(9)?.parse().ok()?;
+        Some(Status {
+            ended: matches!(field(3)?, "Z" | "X"),
+            group: field(5)?.parse().ok()?,
+            is_exiting: flags & EXITING != 0,
+            is_unsettled: field(51)? == "0",
+        })
     }
 }

@@ -448,7 +448,16 @@ at_both_levels! {
         // Each lives as long as the next, in a session of its own, so that the end of one shows the next.
         let line = "x='n=$((n + 1)); if [ $n -lt 220 ]; then setsid sh -c \"$x\"; else echo $$ > $OUT; sleep 1000; fi; :'; \
                     n=0; export x n; setsid sh -c \"$x\" & while [ ! -s $OUT ]; do sleep 0.01; done";
-        assert_eq!(check_gone(line, |step| step).await.end, End::Code(0));
+        // Beside another step, so that what shows no mark for a moment cannot simply be taken for its own.
+        let done = CancellationToken::new();
+        let neighbour = async { supervisor().run(spawn(&["sleep", "1000"]), &done, None).await };
+        let cut = async {
+            let end = check_gone(line, |step| step).await.end;
+            done.cancel();
+            end
+        };
+        let (_, end) = tokio::join!(neighbour, cut);
+        assert_eq!(end, End::Code(0));
     }
 }
 
