@@ -9,10 +9,10 @@ pub fn return_large_memory() {
     #[allow(unsafe_code)]
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE);
-        libc::mallopt(libc::M_TRIM_THRESHOLD, 2 * LARGE);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, 4 * LARGE);
     }
 }
 
 /// In bytes.
 #[cfg(target_env = "gnu")]
-const LARGE: libc::c_int = 512 << 10;
+const LARGE: libc::c_int = 256 << 10;
