@@ -93,8 +93,8 @@ impl Payloads {
         text: String,
         redactor: &Redactor,
     ) -> Result<Payload, JournalError> {
-        let tells = matches!(redactor.mask_text(&text), Cow::Owned(_));
-        if !tells && text.len() > limits::INLINE_OUTPUT_BYTES {
+        let is_large = text.len() > limits::INLINE_OUTPUT_BYTES;
+        if is_large && matches!(redactor.mask_text(&text), Cow::Borrowed(_)) {
             return self.store_blob(&text);
         }
         let value: Json = read_back(&text).map_err(|why| {

@@ -85,13 +85,11 @@ pub(super) async fn end_step(group: u32, token: &str) {
     let mut told = BTreeSet::new();
     let mut looks_that_found_nothing = QUIET_LOOKS - 1;
     while began.elapsed() < PATIENCE {
-        match look(group, token, &mut told) {
-            Found::Nothing => looks_that_found_nothing += 1,
-            Found::Ending => looks_that_found_nothing = 0,
-            Found::New => {
-                looks_that_found_nothing = 0;
-                last_new = crate::clock::instant();
-            }
+        let found = look(group, token, &mut told);
+        looks_that_found_nothing =
+            if found == Found::Nothing { looks_that_found_nothing + 1 } else { 0 };
+        if found == Found::New {
+            last_new = crate::clock::instant();
         }
         if looks_that_found_nothing == QUIET_LOOKS {
             return;
@@ -108,7 +106,7 @@ pub(super) async fn end_step(group: u32, token: &str) {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Found {
     Nothing,
-    /// What had been told to end, or has.
+    /// What had been told to end, or has, or may be about to.
     Ending,
     /// What had not been told to end before.
     New,
