@@ -10,7 +10,7 @@ mod source;
 
 pub use code::Code;
 pub use render::{render, summary};
-pub use source::{Place, Source, SourceId, Sources, Span};
+pub use source::{Position, Source, SourceId, Sources, Span};
 
 use serde::Serialize;
 

@@ -223,7 +223,7 @@ mod tests {
         assert!(draw("\u{feff}id: word\n", 7, 11).contains("a.yml:1:5"));
         let mut sources = Sources::default();
         let id = sources.add("a", "\u{feff}id: word\n");
-        assert_eq!(sources.place(id, 7).column, 5);
+        assert_eq!(sources.position(id, 7).column, 5);
     }
 
     #[test]

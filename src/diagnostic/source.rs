@@ -38,7 +38,7 @@ impl Span {
 
 /// A line and a column, both from 1; the column counts characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct Position {
     /// Line, from 1.
     pub line: u32,
     /// Column in characters, from 1.
@@ -67,7 +67,7 @@ impl Sources {
     }
 
     /// Where a byte offset of a source is. A byte order mark is no column.
-    pub fn place(&self, id: SourceId, offset: u32) -> Place {
+    pub fn position(&self, id: SourceId, offset: u32) -> Position {
         let text = &self.get(id).text;
         let mut offset = (offset as usize).min(text.len());
         while !text.is_char_boundary(offset) {
@@ -75,7 +75,7 @@ impl Sources {
         }
         let before = &text[..offset];
         let line_start = before.rfind('\n').map_or(0, |i| i + 1);
-        Place {
+        Position {
             line: before.matches('\n').count() as u32 + 1,
             column: before[line_start..].chars().filter(|&c| c != '\u{feff}').count() as u32 + 1,
         }

@@ -8,7 +8,7 @@ use crate::evidence::{CheckDetail, Confidence, Verdict, Verification};
 use crate::expression::{EvalError, Scope, Template};
 use crate::tool::Toolbox;
 use crate::value::Failure;
-use crate::verify::{Basis, Criterion, FileCriterion, Gate, Observations, asks, judge};
+use crate::verify::{Basis, Criterion, FileCriterion, Gate, Observations, evaluate, queries};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -42,23 +42,23 @@ pub async fn run_gate(
         deadline,
         cancel,
     };
-    let seen = observer.observe(asks(&gate)).await;
+    let seen = observer.observe(queries(&gate)).await;
     let changes: usize = gate.trace.iter().map(|call| call.changes.len()).sum();
     if changes < LARGE {
-        return judged(&gate, &seen);
+        return evaluated(&gate, &seen);
     }
-    let judged = tokio::task::spawn_blocking(move || judged(&gate, &seen)).await;
-    judged.unwrap_or_else(|_| unjudged())
+    let evaluated = tokio::task::spawn_blocking(move || evaluated(&gate, &seen)).await;
+    evaluated.unwrap_or_else(|_| stopped())
 }
 
 /// The verdict with what it was found from.
-fn judged(gate: &Gate, seen: &Observations) -> Verification {
+fn evaluated(gate: &Gate, seen: &Observations) -> Verification {
     let basis = serde_json::to_value(Basis::of(gate, seen)).ok().map(Arc::new);
-    Verification { basis, ..judge(gate, seen) }
+    Verification { basis, ..evaluate(gate, seen) }
 }
 
-/// The verdict of a judge that was stopped.
-fn unjudged() -> Verification {
+/// The verdict of a gate whose evaluation was stopped.
+fn stopped() -> Verification {
     let detail = CheckDetail {
         check: "gate".to_owned(),
         verdict: Verdict::Inconclusive,
@@ -92,7 +92,7 @@ fn criterion(check: &Check, scope: &(dyn Scope + Sync)) -> Criterion {
             },
             Err(failure) => unresolved("command", *failure),
         },
-        Check::Expr(expression) => Criterion::Truth {
+        Check::Expr(expression) => Criterion::Expression {
             source: expression.source().to_owned(),
             truth: expression.truth(scope).map_err(|failure| *failure),
         },

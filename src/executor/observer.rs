@@ -5,7 +5,7 @@ use crate::process::{End, Exited, Spawn};
 use crate::redaction::{MASK, Redactor};
 use crate::tool::{PathError, ProcessTrace, Toolbox, Workspace};
 use crate::value::{Json, limits};
-use crate::verify::{Ask, Ended, Observations, Ran, Seen, SeenFile, Unseen};
+use crate::verify::{ObservationQuery, CommandEnd, Observations, CommandRun, Observation, MatchedFile, ObservationError};
 use futures::FutureExt;
 use futures::stream::{self, StreamExt};
 use regex::bytes::Regex;
@@ -35,26 +35,26 @@ pub(super) struct Observer<'a> {
 impl Observer<'_> {
     /// Looks at everything, in order. Files that nothing runs between are looked at side by side,
     /// since reading and hashing them is most of what a gate takes.
-    pub(super) async fn observe(&self, asks: Vec<Ask>) -> Observations {
+    pub(super) async fn observe(&self, asks: Vec<ObservationQuery>) -> Observations {
         let mut seen = Observations::new();
         for group in asks.chunk_by(|a, b| !is_command(a) && !is_command(b)) {
             let looks: Vec<_> = group.iter().map(|ask| self.unless_stopped(ask).boxed()).collect();
-            let found: Vec<Seen> = stream::iter(looks).buffered(AT_ONCE).collect().await;
+            let found: Vec<Observation> = stream::iter(looks).buffered(AT_ONCE).collect().await;
             seen.extend(group.iter().cloned().zip(found));
         }
         seen
     }
 
-    async fn unless_stopped(&self, ask: &Ask) -> Seen {
+    async fn unless_stopped(&self, ask: &ObservationQuery) -> Observation {
         match self.cancel.is_cancelled() {
-            true => Seen::Stopped,
+            true => Observation::Stopped,
             false => self.look(ask).await,
         }
     }
 
-    async fn look(&self, ask: &Ask) -> Seen {
-        if let Ask::Command { argv, timeout } = ask {
-            return Seen::Command(self.run(argv, *timeout).await);
+    async fn look(&self, ask: &ObservationQuery) -> Observation {
+        if let ObservationQuery::Command { argv, timeout } = ask {
+            return Observation::Command(self.run(argv, *timeout).await);
         }
         let (ask, workspace) = (ask.clone(), self.toolbox.workspace().clone());
         let redactor = self.toolbox.redactor().clone();
@@ -62,16 +62,16 @@ impl Observer<'_> {
             look_at_files(&workspace, &with_real_names(&ask, &workspace, &redactor))
         });
         let seen = tokio::select! {
-            seen = work => seen.unwrap_or(Seen::Stopped),
-            () = self.cancel.cancelled() => Seen::Stopped,
+            seen = work => seen.unwrap_or(Observation::Stopped),
+            () = self.cancel.cancelled() => Observation::Stopped,
         };
         with_masked_names(seen, self.toolbox.redactor())
     }
 
-    async fn run(&self, argv: &[String], timeout: Option<Duration>) -> Ran {
+    async fn run(&self, argv: &[String], timeout: Option<Duration>) -> CommandRun {
         let left = self.deadline.map(|end| end.saturating_duration_since(clock::instant()));
-        let not_started = |reason: String| Ran {
-            ended: Ended::NotStarted(reason),
+        let not_started = |reason: String| CommandRun {
+            ended: CommandEnd::NotStarted(reason),
             last_words: String::new(),
             duration_ms: 0,
             process: Json::Null,
@@ -103,40 +103,40 @@ impl Observer<'_> {
     }
 }
 
-fn is_command(ask: &Ask) -> bool {
-    matches!(ask, Ask::Command { .. })
+fn is_command(ask: &ObservationQuery) -> bool {
+    matches!(ask, ObservationQuery::Command { .. })
 }
 
-fn ran(redactor: &Redactor, exited: Exited, process: Json) -> Ran {
-    Ran {
+fn ran(redactor: &Redactor, exited: Exited, process: Json) -> CommandRun {
+    CommandRun {
         last_words: super::process::last_words(redactor, &exited).unwrap_or_default(),
         duration_ms: exited.duration.as_millis() as u64,
         process,
         ended: match exited.end {
-            End::Code(code) => Ended::Code(code),
-            End::Signal(signal) => Ended::Signal(signal),
-            End::TimedOut | End::Idle => Ended::TimedOut,
-            End::Cancelled => Ended::Stopped,
-            End::Lost => Ended::NotStarted(End::LOST.to_owned()),
-            End::NotStarted(reason) => Ended::NotStarted(reason),
+            End::Code(code) => CommandEnd::Code(code),
+            End::Signal(signal) => CommandEnd::Signal(signal),
+            End::TimedOut | End::Idle => CommandEnd::TimedOut,
+            End::Cancelled => CommandEnd::Stopped,
+            End::Lost => CommandEnd::NotStarted(End::LOST.to_owned()),
+            End::NotStarted(reason) => CommandEnd::NotStarted(reason),
         },
     }
 }
 
 /// Evidence, claims and outputs know files by masked names only, so what they name is looked for as
 /// the one that has this name once it is masked.
-fn with_real_names(ask: &Ask, workspace: &Workspace, redactor: &Redactor) -> Ask {
+fn with_real_names(ask: &ObservationQuery, workspace: &Workspace, redactor: &Redactor) -> ObservationQuery {
     let real = |path: &str| match path.contains(MASK) {
         true => real_name(workspace.root(), path, redactor).unwrap_or_else(|| path.to_owned()),
         false => path.to_owned(),
     };
     match ask {
-        Ask::Path(path) => Ask::Path(real(path)),
-        Ask::Files { pattern, count } => {
-            Ask::Files { pattern: real(pattern), count: count.clone() }
+        ObservationQuery::Path(path) => ObservationQuery::Path(real(path)),
+        ObservationQuery::Files { pattern, count } => {
+            ObservationQuery::Files { pattern: real(pattern), count: count.clone() }
         }
-        Ask::Ignored(path) => Ask::Ignored(real(path)),
-        Ask::Command { .. } => ask.clone(),
+        ObservationQuery::Ignored(path) => ObservationQuery::Ignored(real(path)),
+        ObservationQuery::Command { .. } => ask.clone(),
     }
 }
 
@@ -159,21 +159,21 @@ fn real_name(root: &Path, path: &str, redactor: &Redactor) -> Option<String> {
     Some(real)
 }
 
-fn with_masked_names(seen: Seen, redactor: &Redactor) -> Seen {
+fn with_masked_names(seen: Observation, redactor: &Redactor) -> Observation {
     let masked =
-        |file: SeenFile| SeenFile { path: redactor.mask_text(&file.path).into_owned(), ..file };
+        |file: MatchedFile| MatchedFile { path: redactor.mask_text(&file.path).into_owned(), ..file };
     match seen {
-        Seen::Files(Ok(files)) => Seen::Files(Ok(files.into_iter().map(masked).collect())),
+        Observation::Files(Ok(files)) => Observation::Files(Ok(files.into_iter().map(masked).collect())),
         other => other,
     }
 }
 
-fn look_at_files(workspace: &Workspace, ask: &Ask) -> Seen {
+fn look_at_files(workspace: &Workspace, ask: &ObservationQuery) -> Observation {
     match ask {
-        Ask::Path(path) => Seen::Path(workspace.look(path).map_err(unseen)),
-        Ask::Ignored(path) => Seen::Ignored(workspace.ignores(path)),
-        Ask::Files { pattern, count } => Seen::Files(files(workspace, pattern, count.as_deref())),
-        Ask::Command { .. } => Seen::Stopped,
+        ObservationQuery::Path(path) => Observation::Path(workspace.look(path).map_err(unseen)),
+        ObservationQuery::Ignored(path) => Observation::Ignored(workspace.ignores(path)),
+        ObservationQuery::Files { pattern, count } => Observation::Files(files(workspace, pattern, count.as_deref())),
+        ObservationQuery::Command { .. } => Observation::Stopped,
     }
 }
 
@@ -181,15 +181,15 @@ fn files(
     workspace: &Workspace,
     pattern: &str,
     count: Option<&str>,
-) -> Result<Vec<SeenFile>, Unseen> {
-    let regex = count.map(Regex::new).transpose().map_err(|error| Unseen {
+) -> Result<Vec<MatchedFile>, ObservationError> {
+    let regex = count.map(Regex::new).transpose().map_err(|error| ObservationError {
         denied: false,
         reason: format!("`{}` is not a regular expression: {error}", count.unwrap_or_default()),
     })?;
     let paths = workspace.glob(pattern).map_err(unseen)?;
     let file = |path: String| {
         let occurrences = regex.as_ref().and_then(|regex| occurrences(workspace, &path, regex));
-        SeenFile { path, occurrences }
+        MatchedFile { path, occurrences }
     };
     Ok(paths.into_iter().map(file).collect())
 }
@@ -204,6 +204,6 @@ fn occurrences(workspace: &Workspace, path: &str, regex: &Regex) -> Option<u64> 
     Some(regex.find_iter(&bytes).count() as u64)
 }
 
-fn unseen(error: PathError) -> Unseen {
-    Unseen { denied: error.is_denial(), reason: error.to_string() }
+fn unseen(error: PathError) -> ObservationError {
+    ObservationError { denied: error.is_denial(), reason: error.to_string() }
 }

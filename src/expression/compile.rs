@@ -7,8 +7,8 @@ use super::path::plain_path;
 use super::program::Program;
 use super::reference::Reference;
 use super::resolve::{Resolved, Segment, Unresolved, resolve};
-use super::scan::Problem;
-use super::syntax::syntax_problem;
+use super::scan::ScanProblem;
+use super::syntax_error::syntax_problem;
 use crate::diagnostic::{Code, Diagnostic, Span};
 use minijinja::machinery::ast::Expr;
 use minijinja::machinery::{parse_expr, tokenize};
@@ -41,7 +41,7 @@ impl Text<'_> {
         Span::new(self.origin.span.source, start + at.start, start + at.end)
     }
 
-    pub(super) fn diagnostic_of(&self, problem: Problem) -> Diagnostic {
+    pub(super) fn diagnostic_of(&self, problem: ScanProblem) -> Diagnostic {
         Diagnostic::error(problem.code, self.span(problem.at), problem.message).help(problem.help)
     }
 

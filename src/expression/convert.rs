@@ -24,7 +24,7 @@ pub(super) fn to_value(json: &Json) -> Value {
 
 /// The JSON form of a value that is defined, as long as it stays under the size limit.
 pub(super) fn from_value(value: &Value) -> Result<Json, Fault> {
-    convert(value, &mut Room::default())
+    convert(value, &mut SizeBudget::default())
 }
 
 /// What a value is as text: strings raw, everything else compact JSON.
@@ -37,29 +37,29 @@ pub(super) fn text_of(value: &Value) -> Result<String, Fault> {
 
 /// How many bytes a value is about, counted no further than the limit.
 pub(super) fn measure(value: &Value) -> Result<usize, Fault> {
-    let mut room = Room::default();
-    fill(value, &mut room)?;
-    Ok(limits::RENDERED_BYTES - room.0)
+    let mut budget = SizeBudget::default();
+    fill(value, &mut budget)?;
+    Ok(limits::RENDERED_BYTES - budget.0)
 }
 
 /// What a result may still take.
-struct Room(usize);
+struct SizeBudget(usize);
 
-impl Default for Room {
+impl Default for SizeBudget {
     fn default() -> Self {
-        Room(limits::RENDERED_BYTES)
+        SizeBudget(limits::RENDERED_BYTES)
     }
 }
 
-impl Room {
+impl SizeBudget {
     fn take(&mut self, bytes: usize) -> Result<(), Fault> {
         self.0 = self.0.checked_sub(bytes).ok_or_else(Fault::too_large)?;
         Ok(())
     }
 }
 
-fn convert(value: &Value, room: &mut Room) -> Result<Json, Fault> {
-    room.take(2)?;
+fn convert(value: &Value, budget: &mut SizeBudget) -> Result<Json, Fault> {
+    budget.take(2)?;
     match value.kind() {
         ValueKind::Undefined => Err(Fault::undefined()),
         ValueKind::None => Ok(Json::Null),
@@ -67,20 +67,20 @@ fn convert(value: &Value, room: &mut Room) -> Result<Json, Fault> {
         ValueKind::Number => number(value),
         ValueKind::String => {
             let text = value.as_str().unwrap_or_default();
-            room.take(text.len())?;
+            budget.take(text.len())?;
             Ok(Json::String(text.to_owned()))
         }
         ValueKind::Seq | ValueKind::Iterable => {
             let items = value.try_iter().map_err(Fault::of_engine)?;
-            items.map(|item| convert(&item, room)).collect::<Result<_, _>>().map(Json::Array)
+            items.map(|item| convert(&item, budget)).collect::<Result<_, _>>().map(Json::Array)
         }
         ValueKind::Map => {
             let mut map = JsonMap::new();
             for key in value.try_iter().map_err(Fault::of_engine)? {
                 let item = value.get_item(&key).map_err(Fault::of_engine)?;
                 let key = text_of(&key)?;
-                room.take(key.len())?;
-                map.insert(key, convert(&item, room)?);
+                budget.take(key.len())?;
+                map.insert(key, convert(&item, budget)?);
             }
             Ok(Json::Object(map))
         }
@@ -103,18 +103,18 @@ fn number(value: &Value) -> Result<Json, Fault> {
         .map_err(|_| Fault::failed("the result is an integer beyond 64 bits"))
 }
 
-fn fill(value: &Value, room: &mut Room) -> Result<(), Fault> {
-    room.take(2)?;
+fn fill(value: &Value, budget: &mut SizeBudget) -> Result<(), Fault> {
+    budget.take(2)?;
     match value.kind() {
-        ValueKind::String => room.take(value.as_str().map_or(0, str::len)),
+        ValueKind::String => budget.take(value.as_str().map_or(0, str::len)),
         ValueKind::Seq | ValueKind::Iterable => {
             let mut items = value.try_iter().map_err(Fault::of_engine)?;
-            items.try_for_each(|item| fill(&item, room))
+            items.try_for_each(|item| fill(&item, budget))
         }
         ValueKind::Map => {
             for key in value.try_iter().map_err(Fault::of_engine)? {
-                fill(&value.get_item(&key).map_err(Fault::of_engine)?, room)?;
-                fill(&key, room)?;
+                fill(&value.get_item(&key).map_err(Fault::of_engine)?, budget)?;
+                fill(&key, budget)?;
             }
             Ok(())
         }

@@ -5,7 +5,7 @@
 
 use super::convert::{from_value, measure, text_of, to_value};
 use super::fault::Fault;
-use super::operators::{check_repeat, compare, concat, room};
+use super::operators::{check_repeat, compare, concat, check_size};
 use minijinja::value::{Rest, Value, ValueOrKwargs, from_args};
 use minijinja::{Environment, Error, Expression, State, UndefinedBehavior, filters, tests};
 use std::sync::LazyLock;
@@ -158,7 +158,7 @@ fn add_own_filters(engine: &mut Environment<'static>) {
                 out.push_str(separator.unwrap_or_default());
             }
             out.push_str(&text_of(&item)?);
-            room(out.len())?;
+            check_size(out.len())?;
         }
         Ok::<_, Error>(out)
     });
@@ -201,13 +201,13 @@ fn check_growth(name: &str, args: &[Value]) -> Result<(), Fault> {
     match name {
         "replace" => {
             let found = text(0).matches(text(1)).count();
-            room(text(0).len().saturating_add(found.saturating_mul(text(2).len())))
+            check_size(text(0).len().saturating_add(found.saturating_mul(text(2).len())))
         }
         "indent" => {
             let (_, named) = from_args::<(&[Value], minijinja::value::Kwargs)>(args)
                 .map_err(Fault::of_engine)?;
             let width = named.get::<Option<usize>>("width").ok().flatten().unwrap_or(count(1));
-            room(text(0).len().saturating_add((text(0).lines().count() + 1).saturating_mul(width)))
+            check_size(text(0).len().saturating_add((text(0).lines().count() + 1).saturating_mul(width)))
         }
         "batch" | "slice" if count(1) > 100_000 => Err(Fault::too_large()),
         _ => Ok(()),

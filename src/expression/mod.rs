@@ -2,7 +2,7 @@
 //!
 //! Pure. Parse once at load against the known [`Names`]; evaluate any number of times against a
 //! [`Scope`]. Values are never pasted into source; evaluation is total, bounded and deterministic.
-//! The engine below is `minijinja`, and no type of it leaves this room.
+//! The engine below is `minijinja`, and no type of it leaves this module.
 //!
 //! One text goes through `scan` (where are placeholders), `compile` (the engine's own parser, whose
 //! tree `lower` resolves against the names and rewrites: reads become slots, operators become typed
@@ -13,7 +13,7 @@ mod brackets;
 mod compile;
 mod convert;
 mod engine;
-mod evaluate;
+mod scope;
 mod fault;
 mod keys;
 mod lower;
@@ -24,10 +24,10 @@ mod program;
 mod reference;
 mod resolve;
 mod scan;
-mod syntax;
+mod syntax_error;
 mod template;
 
-pub use evaluate::{EvalError, Scope};
+pub use scope::{EvalError, Scope};
 pub use parse::{Expression, Names, Origin, Style};
 pub use reference::{Reference, Root, Strength};
 pub use resolve::STEP_FIELDS;

@@ -113,7 +113,7 @@ fn contains(needle: &Value, hay: &Value) -> Result<bool, Fault> {
 /// `left ~ right`, as text.
 pub(super) fn concat(left: &Value, right: &Value) -> Result<Value, Fault> {
     let (left, right) = (text_of(left)?, text_of(right)?);
-    room(left.len().saturating_add(right.len()))?;
+    check_size(left.len().saturating_add(right.len()))?;
     Ok(Value::from(left + &right))
 }
 
@@ -122,7 +122,7 @@ pub(super) fn check_repeat(left: &Value, right: &Value) -> Result<(), Fault> {
     for (what, count) in [(left, right), (right, left)] {
         let times = usize::try_from(count.clone()).unwrap_or(0);
         if let Some(text) = what.as_str() {
-            room(text.len().saturating_mul(times))?;
+            check_size(text.len().saturating_mul(times))?;
         } else if kind(what) == "list" {
             let items = what.len().unwrap_or(REPEATED_ITEMS).saturating_mul(times);
             if items > REPEATED_ITEMS {
@@ -134,7 +134,7 @@ pub(super) fn check_repeat(left: &Value, right: &Value) -> Result<(), Fault> {
 }
 
 /// Refuses what is larger than a result may be.
-pub(super) fn room(bytes: usize) -> Result<(), Fault> {
+pub(super) fn check_size(bytes: usize) -> Result<(), Fault> {
     match bytes <= crate::value::limits::RENDERED_BYTES {
         true => Ok(()),
         false => Err(Fault::too_large()),

@@ -2,7 +2,7 @@
 
 use super::convert::{from_value, to_value};
 use super::engine;
-use super::evaluate::Scope;
+use super::scope::Scope;
 use super::fault::Fault;
 use super::keys::KeyRef;
 use super::reference::{Reference, Root};

@@ -23,12 +23,12 @@ pub(super) enum Piece {
     /// Taken as it is; escapes are resolved.
     Text(String),
     /// To be evaluated.
-    Placeholder(Found),
+    Placeholder(PlaceholderSpan),
 }
 
 /// A placeholder, by byte offsets into its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct PlaceholderSpan {
     /// With its brackets.
     pub(super) outer: Range<usize>,
     /// Without them.
@@ -39,7 +39,7 @@ pub(super) struct Found {
 
 /// Something that is nearly a placeholder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Problem {
+pub(super) struct ScanProblem {
     pub(super) at: Range<usize>,
     pub(super) code: Code,
     pub(super) message: String,
@@ -59,7 +59,7 @@ pub(super) enum Mode {
 /// root is a known name, with what stands between their brackets. Any other brace is not ours.
 pub fn placeholders_in(text: &str, names: &Names, style: Style) -> Vec<(Range<usize>, String)> {
     let (pieces, _) = Scanner::new(text, names, style, Mode::Text).scan();
-    let known = |found: &Found| {
+    let known = |found: &PlaceholderSpan| {
         let inner = text[found.inner.clone()].trim_start_matches(['(', ' ', '\t']);
         found.form != Form::Double
             || leading_word(inner).is_some_and(|(word, rest)| {
@@ -106,7 +106,7 @@ pub(super) struct Scanner<'a> {
     style: Style,
     mode: Mode,
     pieces: Vec<Piece>,
-    problems: Vec<Problem>,
+    problems: Vec<ScanProblem>,
     pending: String,
 }
 
@@ -117,7 +117,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// The pieces in order, and what is nearly a placeholder.
-    pub(super) fn scan(mut self) -> (Vec<Piece>, Vec<Problem>) {
+    pub(super) fn scan(mut self) -> (Vec<Piece>, Vec<ScanProblem>) {
         let mut at = 0;
         while at < self.text.len() {
             at = self.step(at);
@@ -153,12 +153,12 @@ impl<'a> Scanner<'a> {
     fn placeholder(&mut self, outer: Range<usize>, inner: Range<usize>, form: Form) -> usize {
         self.flush();
         let end = outer.end;
-        self.pieces.push(Piece::Placeholder(Found { outer, inner, form }));
+        self.pieces.push(Piece::Placeholder(PlaceholderSpan { outer, inner, form }));
         end
     }
 
     fn problem(&mut self, at: Range<usize>, code: Code, message: String, help: impl Into<String>) {
-        self.problems.push(Problem { at, code, message, help: help.into() });
+        self.problems.push(ScanProblem { at, code, message, help: help.into() });
     }
 
     fn escape(&mut self, at: usize) -> Option<usize> {

@@ -3,7 +3,7 @@ use super::fault::Fault;
 use super::keys::Keys;
 use super::parse::{Names, Origin, Style};
 use super::program::{Program, read};
-use super::scan::{Form, Found, Mode, Piece, Scanner};
+use super::scan::{Form, PlaceholderSpan, Mode, Piece, Scanner};
 use super::{EvalError, Reference, Root, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::value::{Json, JsonMap, json_text, limits};
@@ -32,11 +32,11 @@ enum Part {
 enum Placeholder {
     /// `{{STEP.PATH}}`, as nearly every placeholder is written of what is large.
     Read(Reference),
-    Other(Arc<Written>),
+    Other(Arc<OtherPlaceholder>),
 }
 
 #[derive(Debug)]
-struct Written {
+struct OtherPlaceholder {
     program: Program,
     text: Box<str>,
 }
@@ -174,7 +174,7 @@ impl Placeholder {
             Program::Read(reference) if usual_form(&reference).as_deref() == Some(written) => {
                 Placeholder::Read(reference)
             }
-            program => Placeholder::Other(Arc::new(Written { program, text: written.into() })),
+            program => Placeholder::Other(Arc::new(OtherPlaceholder { program, text: written.into() })),
         }
     }
 
@@ -222,7 +222,7 @@ fn usual_form(reference: &Reference) -> Option<String> {
     }
 }
 
-fn program(whole: &Text<'_>, found: &Found) -> Result<Program, Vec<Diagnostic>> {
+fn program(whole: &Text<'_>, found: &PlaceholderSpan) -> Result<Program, Vec<Diagnostic>> {
     let inner = &whole.code[found.inner.clone()];
     let base = found.inner.start;
     match found.form {

@@ -1,7 +1,7 @@
 use super::Dependency;
 use super::StepIx;
 use super::index::StepIndex;
-use super::reads::{Place, Read};
+use super::reads::{ReadContext, Read};
 use crate::definition::{Step, StepPhase};
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::expression::Strength;
@@ -80,10 +80,10 @@ fn mentions(
 
 fn mention(mentions: &mut Mentions, read: &Read<'_>) {
     let own = read.reference.strength();
-    let (slot, strength) = match read.place {
-        Place::Condition => (&mut mentions.condition, own.min(Strength::MaySkip)),
-        Place::Work => (&mut mentions.work, own),
-        Place::Verify => return,
+    let (slot, strength) = match read.context {
+        ReadContext::Condition => (&mut mentions.condition, own.min(Strength::MaySkip)),
+        ReadContext::Work => (&mut mentions.work, own),
+        ReadContext::Verify => return,
     };
     if slot.is_none_or(|(known, _)| known < strength) {
         *slot = Some((strength, read.reference.span));

@@ -12,7 +12,7 @@ mod edges;
 pub mod graph;
 mod index;
 mod order;
-mod path;
+mod paths;
 mod reads;
 mod step;
 

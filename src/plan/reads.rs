@@ -4,7 +4,7 @@ use crate::value::StepId;
 
 /// Which of a step's texts a read stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ReadContext {
     /// Its own condition.
     Condition,
     /// Anything that its work is made of; these reads order it.
@@ -17,7 +17,7 @@ pub(super) enum Place {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Read<'a> {
     /// In which text.
-    pub(super) place: Place,
+    pub(super) context: ReadContext,
     /// Reads of the same text have the same number.
     pub(super) text: u32,
     /// What is read.
@@ -35,37 +35,37 @@ impl Read<'_> {
 
 /// Every read of a step that a step's texts make.
 pub(super) fn of_step(step: &Step) -> Vec<Read<'_>> {
-    let mut found = Collector::new(Place::Condition);
+    let mut found = Collector::new(ReadContext::Condition);
     step.condition.iter().for_each(|condition| found.expression(condition));
-    found.place = Place::Work;
+    found.context = ReadContext::Work;
     found.work(step);
-    found.place = Place::Verify;
+    found.context = ReadContext::Verify;
     step.verify.iter().flat_map(|verify| &verify.checks).for_each(|check| found.check(check));
     found.reads
 }
 
 /// Every read of a step that the playbook's outputs make.
 pub(super) fn of_outputs(playbook: &Playbook) -> Vec<Read<'_>> {
-    let mut found = Collector::new(Place::Verify);
+    let mut found = Collector::new(ReadContext::Verify);
     playbook.outputs.iter().for_each(|(_, value)| found.value(value));
     found.reads
 }
 
 struct Collector<'a> {
-    place: Place,
+    context: ReadContext,
     text: u32,
     reads: Vec<Read<'a>>,
 }
 
 impl<'a> Collector<'a> {
-    fn new(place: Place) -> Self {
-        Collector { place, text: 0, reads: Vec::new() }
+    fn new(context: ReadContext) -> Self {
+        Collector { context, text: 0, reads: Vec::new() }
     }
 
     fn add(&mut self, references: impl IntoIterator<Item = &'a Reference>) {
-        let (place, text) = (self.place, self.text);
+        let (context, text) = (self.context, self.text);
         self.reads.extend(references.into_iter().filter_map(|reference| match &reference.root {
-            Root::Step(step) => Some(Read { place, text, step, reference }),
+            Root::Step(step) => Some(Read { context, text, step, reference }),
             _ => None,
         }));
         self.text += 1;

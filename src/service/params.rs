@@ -232,7 +232,7 @@ mod tests {
             let (file, sources) = file(text);
             let problems = resolve(&params, &[], Some(&file), None).expect_err("problems");
             let placed = problems.into_iter().map(|problem| {
-                let at = problem.span.map(|span| sources.place(span.source, span.start));
+                let at = problem.span.map(|span| sources.position(span.source, span.start));
                 let at = at.map_or("nowhere".to_owned(), |at| format!("{}:{}", at.line, at.column));
                 format!("{at} {}", problem.message)
             });

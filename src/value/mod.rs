@@ -4,7 +4,7 @@
 //! Pure: no clock, no environment, no files. Everything here is checked at construction, so that a
 //! value of one of these types needs no second look.
 
-mod counted;
+mod plural;
 mod dangerous_variable;
 mod digest;
 mod duration;
@@ -18,7 +18,7 @@ mod timestamp;
 mod usage;
 mod warning;
 
-pub use counted::counted;
+pub use plural::counted;
 pub use dangerous_variable::is_dangerous_variable;
 pub use digest::{Digest, Hasher};
 pub use duration::{DurationError, format_duration, parse_duration};

@@ -1,4 +1,4 @@
-use super::ask::{Ask, Observations, Seen};
+use super::observation::{ObservationQuery, Observations, Observation};
 use super::gate::{Criterion, FileCriterion, Gate};
 use crate::definition::{Check, ClaimPolicy, FileCount, Schema};
 use crate::evidence::Invocation;
@@ -13,7 +13,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Basis {
-    criteria: Vec<Asked>,
+    criteria: Vec<RecordedCriterion>,
     claims: Claims,
     expect_changes: bool,
     output: Digest,
@@ -22,12 +22,12 @@ pub struct Basis {
     /// How many calls had been recorded.
     calls: usize,
     root: String,
-    seen: Vec<(Ask, Seen)>,
+    seen: Vec<(ObservationQuery, Observation)>,
 }
 
 /// Why a gate cannot be put together again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Incomplete {
+pub enum IncompleteBasis {
     /// The output is not the one that was judged.
     #[error("the recorded output is not the one that was judged")]
     Output,
@@ -55,7 +55,7 @@ enum Claims {
 /// One check with its values, as [`Criterion`] has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
-enum Asked {
+enum RecordedCriterion {
     Schema(Digest),
     Files {
         pattern: String,
@@ -90,7 +90,7 @@ impl Basis {
     /// What a verdict over this gate and these observations is found from.
     pub fn of(gate: &Gate, seen: &Observations) -> Basis {
         Basis {
-            criteria: gate.criteria.iter().map(Asked::of).collect(),
+            criteria: gate.criteria.iter().map(RecordedCriterion::of).collect(),
             claims: match gate.claims {
                 ClaimPolicy::Strict => Claims::Strict,
                 ClaimPolicy::Warn => Claims::Warn,
@@ -113,23 +113,23 @@ impl Basis {
         output_schema: Option<Schema>,
         checks: &[Check],
         trace: Vec<Invocation>,
-    ) -> Result<(Gate, Observations), Incomplete> {
+    ) -> Result<(Gate, Observations), IncompleteBasis> {
         if Digest::of_json(&output) != self.output {
-            return Err(Incomplete::Output);
+            return Err(IncompleteBasis::Output);
         }
         if trace.len() != self.calls {
-            return Err(Incomplete::Calls { wanted: self.calls, found: trace.len() });
+            return Err(IncompleteBasis::Calls { wanted: self.calls, found: trace.len() });
         }
         if output_schema.as_ref().map(digest) != self.output_schema
             || checks.len() != self.criteria.len()
         {
-            return Err(Incomplete::Checks);
+            return Err(IncompleteBasis::Checks);
         }
         let pairs = self.criteria.into_iter().zip(checks);
         let criteria: Option<Vec<Criterion>> =
             pairs.map(|(asked, check)| asked.restore(check)).collect();
         let gate = Gate {
-            criteria: criteria.ok_or(Incomplete::Checks)?,
+            criteria: criteria.ok_or(IncompleteBasis::Checks)?,
             claims: match self.claims {
                 Claims::Strict => ClaimPolicy::Strict,
                 Claims::Warn => ClaimPolicy::Warn,
@@ -149,41 +149,41 @@ fn digest(schema: &Schema) -> Digest {
     Digest::of_json(schema.json())
 }
 
-impl Asked {
-    fn of(criterion: &Criterion) -> Asked {
+impl RecordedCriterion {
+    fn of(criterion: &Criterion) -> RecordedCriterion {
         match criterion.clone() {
-            Criterion::Schema(schema) => Asked::Schema(digest(&schema)),
+            Criterion::Schema(schema) => RecordedCriterion::Schema(digest(&schema)),
             Criterion::Files(FileCriterion { pattern, min_count, count, changed, absent }) => {
                 let count = count.map(|FileCount { pattern, min, max }| (pattern, min, max));
-                Asked::Files { pattern, min_count, count, changed, absent }
+                RecordedCriterion::Files { pattern, min_count, count, changed, absent }
             }
             Criterion::Command { argv, inputs, must_fail_before, timeout } => {
-                Asked::Command { argv, inputs, must_fail_before, timeout }
+                RecordedCriterion::Command { argv, inputs, must_fail_before, timeout }
             }
-            Criterion::Truth { source, truth } => Asked::Truth { source, truth },
-            Criterion::Unresolved { check, failure } => Asked::Unresolved { check, failure },
-            Criterion::NotYet(name) => Asked::NotYet(name.to_owned()),
+            Criterion::Expression { source, truth } => RecordedCriterion::Truth { source, truth },
+            Criterion::Unresolved { check, failure } => RecordedCriterion::Unresolved { check, failure },
+            Criterion::NotYet(name) => RecordedCriterion::NotYet(name.to_owned()),
         }
     }
 
     /// The criterion again; `None` where the definition's check is of another kind.
     fn restore(self, check: &Check) -> Option<Criterion> {
         Some(match (self, check) {
-            (Asked::Schema(wanted), Check::Schema(schema)) if digest(schema) == wanted => {
+            (RecordedCriterion::Schema(wanted), Check::Schema(schema)) if digest(schema) == wanted => {
                 Criterion::Schema(schema.clone())
             }
-            (Asked::Files { pattern, min_count, count, changed, absent }, Check::File { .. }) => {
+            (RecordedCriterion::Files { pattern, min_count, count, changed, absent }, Check::File { .. }) => {
                 let count = count.map(|(pattern, min, max)| FileCount { pattern, min, max });
                 Criterion::Files(FileCriterion { pattern, min_count, count, changed, absent })
             }
-            (Asked::Command { argv, inputs, must_fail_before, timeout }, Check::Command { .. }) => {
+            (RecordedCriterion::Command { argv, inputs, must_fail_before, timeout }, Check::Command { .. }) => {
                 Criterion::Command { argv, inputs, must_fail_before, timeout }
             }
-            (Asked::Truth { source, truth }, Check::Expr(_)) => Criterion::Truth { source, truth },
-            (Asked::Unresolved { check, failure }, Check::File { .. } | Check::Command { .. }) => {
+            (RecordedCriterion::Truth { source, truth }, Check::Expr(_)) => Criterion::Expression { source, truth },
+            (RecordedCriterion::Unresolved { check, failure }, Check::File { .. } | Check::Command { .. }) => {
                 Criterion::Unresolved { check, failure }
             }
-            (Asked::NotYet(wanted), Check::NotYet(name)) if wanted == *name => {
+            (RecordedCriterion::NotYet(wanted), Check::NotYet(name)) if wanted == *name => {
                 Criterion::NotYet(name)
             }
             _ => return None,

@@ -1,4 +1,4 @@
-use super::ask::{Ask, Ended, Observations, Ran, Seen};
+use super::observation::{ObservationQuery, CommandEnd, Observations, CommandRun, Observation};
 use super::file_check::files;
 use super::gate::{Criterion, FileCriterion, Gate};
 use super::reconcile::Finding;
@@ -10,14 +10,14 @@ use globset::{GlobBuilder, GlobMatcher};
 use serde_json::json;
 
 /// What a criterion has to have looked at.
-pub(super) fn ask_of(criterion: &Criterion) -> Option<Ask> {
+pub(super) fn query_of(criterion: &Criterion) -> Option<ObservationQuery> {
     match criterion {
-        Criterion::Files(FileCriterion { pattern, count, .. }) => Some(Ask::Files {
+        Criterion::Files(FileCriterion { pattern, count, .. }) => Some(ObservationQuery::Files {
             pattern: pattern.clone(),
             count: count.as_ref().map(|count| count.pattern.clone()),
         }),
         Criterion::Command { argv, timeout, .. } => {
-            Some(Ask::Command { argv: argv.clone(), timeout: *timeout })
+            Some(ObservationQuery::Command { argv: argv.clone(), timeout: *timeout })
         }
         _ => None,
     }
@@ -30,21 +30,21 @@ pub(super) fn check(
     recorded: &Recorded<'_>,
     seen: &Observations,
 ) -> CheckDetail {
-    let seen = ask_of(criterion).map(|ask| seen.get(&ask).cloned().unwrap_or(Seen::Stopped));
+    let seen = query_of(criterion).map(|ask| seen.get(&ask).cloned().unwrap_or(Observation::Stopped));
     let (finding, evidence) = match (criterion, &seen) {
-        (_, Some(Seen::Stopped)) => (Finding::inconclusive("the gate was stopped"), None),
-        (Criterion::Files(criterion), Some(Seen::Files(found))) => {
+        (_, Some(Observation::Stopped)) => (Finding::inconclusive("the gate was stopped"), None),
+        (Criterion::Files(criterion), Some(Observation::Files(found))) => {
             let evidence = found.as_ref().ok().map(|found| {
                 let paths: Vec<&str> = found.iter().take(20).map(|f| f.path.as_str()).collect();
                 json!({"matched": found.len(), "files": paths})
             });
             (files(criterion, found, recorded), evidence)
         }
-        (Criterion::Command { inputs, must_fail_before, .. }, Some(Seen::Command(ran))) => {
+        (Criterion::Command { inputs, must_fail_before, .. }, Some(Observation::Command(ran))) => {
             (command(inputs, *must_fail_before, ran, recorded), Some(evidence_of(ran)))
         }
         (Criterion::Schema(schema), _) => fits(schema, &gate.output),
-        (Criterion::Truth { truth, .. }, _) => (holds(truth), None),
+        (Criterion::Expression { truth, .. }, _) => (holds(truth), None),
         (Criterion::Unresolved { failure, .. }, _) => (unresolved(failure), None),
         (Criterion::NotYet(name), _) => {
             let reason =
@@ -64,7 +64,7 @@ fn name_of(criterion: &Criterion) -> String {
         Criterion::Schema(_) => "schema".to_owned(),
         Criterion::Files(files) => format!("file {}", files.pattern),
         Criterion::Command { argv, .. } => format!("command {}", argv.join(" ")),
-        Criterion::Truth { source, .. } => format!("expr {source}"),
+        Criterion::Expression { source, .. } => format!("expr {source}"),
         Criterion::Unresolved { check, .. } => check.clone(),
         Criterion::NotYet(name) => (*name).to_owned(),
     }
@@ -107,7 +107,7 @@ fn unresolved(failure: &Failure) -> Finding {
 fn command(
     inputs: &[String],
     must_fail_before: bool,
-    ran: &Ran,
+    ran: &CommandRun,
     recorded: &Recorded<'_>,
 ) -> Finding {
     let words = match ran.last_words.as_str() {
@@ -115,15 +115,15 @@ fn command(
         words => format!(": {words}"),
     };
     match &ran.ended {
-        Ended::Code(0) => passed_command(inputs, must_fail_before, recorded),
-        Ended::Code(code) => Finding::failed(format!("exit code {code}{words}")),
-        Ended::Signal(signal) => Finding::failed(format!("it was ended by signal {signal}{words}")),
-        Ended::TimedOut => Finding::inconclusive(format!(
+        CommandEnd::Code(0) => passed_command(inputs, must_fail_before, recorded),
+        CommandEnd::Code(code) => Finding::failed(format!("exit code {code}{words}")),
+        CommandEnd::Signal(signal) => Finding::failed(format!("it was ended by signal {signal}{words}")),
+        CommandEnd::TimedOut => Finding::inconclusive(format!(
             "it was stopped after {} ms, because its time was up{words}",
             ran.duration_ms
         )),
-        Ended::Stopped => Finding::inconclusive("the gate was stopped"),
-        Ended::NotStarted(reason) => Finding::inconclusive(format!("it did not start: {reason}")),
+        CommandEnd::Stopped => Finding::inconclusive("the gate was stopped"),
+        CommandEnd::NotStarted(reason) => Finding::inconclusive(format!("it did not start: {reason}")),
     }
 }
 
@@ -184,9 +184,9 @@ impl<'g> Input<'g> {
     }
 }
 
-fn evidence_of(ran: &Ran) -> Json {
+fn evidence_of(ran: &CommandRun) -> Json {
     let code = match ran.ended {
-        Ended::Code(code) => Some(code),
+        CommandEnd::Code(code) => Some(code),
         _ => None,
     };
     json!({"exitCode": code, "durationMs": ran.duration_ms, "lastWords": ran.last_words})

@@ -1,4 +1,4 @@
-use super::path_text::spelt;
+use super::normalize::normalized;
 use crate::value::Json;
 use std::fmt;
 
@@ -50,7 +50,7 @@ pub(super) fn claims_of(output: &Json, root: &str) -> Vec<Claim> {
             let kind = ClaimKind::ALL.into_iter().find(|kind| kind.speaks(key));
             let Some(kind) = kind else { continue };
             for path in paths_in(value) {
-                let claim = Claim { kind, path: spelt(path, root) };
+                let claim = Claim { kind, path: normalized(path, root) };
                 if !claims.contains(&claim) {
                     claims.push(claim);
                 }

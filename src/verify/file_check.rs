@@ -1,4 +1,4 @@
-use super::ask::{SeenFile, Unseen};
+use super::observation::{MatchedFile, ObservationError};
 use super::gate::FileCriterion;
 use super::reconcile::Finding;
 use super::recorded::Recorded;
@@ -7,13 +7,13 @@ use crate::value::counted;
 /// The verdict over the files that a pattern names.
 pub(super) fn files(
     criterion: &FileCriterion,
-    seen: &Result<Vec<SeenFile>, Unseen>,
+    seen: &Result<Vec<MatchedFile>, ObservationError>,
     recorded: &Recorded<'_>,
 ) -> Finding {
     let pattern = &criterion.pattern;
     let files = match seen {
         Ok(files) => files,
-        Err(Unseen { denied: true, reason }) => return Finding::failed(reason.clone()),
+        Err(ObservationError { denied: true, reason }) => return Finding::failed(reason.clone()),
         Err(unseen) => {
             let reason = &unseen.reason;
             return Finding::inconclusive(format!("`{pattern}` could not be looked at: {reason}"));
@@ -28,7 +28,7 @@ pub(super) fn files(
 
 fn presence(
     criterion: &FileCriterion,
-    files: &[SeenFile],
+    files: &[MatchedFile],
     _recorded: &Recorded<'_>,
 ) -> Option<Finding> {
     let (pattern, found) = (&criterion.pattern, files.len());
@@ -52,7 +52,7 @@ fn presence(
 
 fn occurrences(
     criterion: &FileCriterion,
-    files: &[SeenFile],
+    files: &[MatchedFile],
     _recorded: &Recorded<'_>,
 ) -> Option<Finding> {
     let count = criterion.count.as_ref().filter(|_| !criterion.absent)?;
@@ -76,7 +76,7 @@ fn occurrences(
 
 fn changes(
     criterion: &FileCriterion,
-    files: &[SeenFile],
+    files: &[MatchedFile],
     recorded: &Recorded<'_>,
 ) -> Option<Finding> {
     let wanted = criterion.changed?;

@@ -42,7 +42,7 @@ pub enum Criterion {
         timeout: Option<Duration>,
     },
     /// An expression that must be true, with what it gave.
-    Truth {
+    Expression {
         /// As written.
         source: String,
         /// What it gave.

@@ -6,18 +6,18 @@
 //! expression, so that a verdict can be recomputed from the journal. Presence is not proof, a word of
 //! a model is none either, and what cannot be told is `inconclusive`.
 
-mod ask;
+mod observation;
 mod basis;
 mod check;
 mod claim;
 mod file_check;
 mod gate;
-mod judge;
-mod path_text;
+mod evaluate;
+mod normalize;
 mod reconcile;
 mod recorded;
 
-pub use ask::{Ask, Ended, Observations, Ran, Seen, SeenFile, Unseen};
-pub use basis::{Basis, Incomplete};
+pub use observation::{ObservationQuery, CommandEnd, Observations, CommandRun, Observation, MatchedFile, ObservationError};
+pub use basis::{Basis, IncompleteBasis};
 pub use gate::{Criterion, FileCriterion, Gate};
-pub use judge::{asks, judge};
+pub use evaluate::{evaluate, queries};

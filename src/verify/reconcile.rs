@@ -1,6 +1,6 @@
 //! Claims against evidence and disk: by path, content and order.
 
-use super::ask::{Ask, Observations, Seen, Unseen};
+use super::observation::{ObservationQuery, Observations, Observation, ObservationError};
 use super::claim::{Claim, ClaimKind};
 use super::recorded::{History, Recorded, is_same_content};
 use crate::definition::ClaimPolicy;
@@ -36,19 +36,19 @@ pub(super) fn reconcile(
     policy: ClaimPolicy,
 ) -> CheckDetail {
     let history = recorded.history(&claim.path);
-    let now = match seen.get(&Ask::Path(claim.path.clone())) {
-        Some(Seen::Path(now)) => now.as_ref().map(Option::as_ref),
+    let now = match seen.get(&ObservationQuery::Path(claim.path.clone())) {
+        Some(Observation::Path(now)) => now.as_ref().map(Option::as_ref),
         _ => Err(&STOPPED),
     };
     let mut finding = match now {
         Ok(now) => {
-            let ignored = seen.get(&Ask::Ignored(claim.path.clone())) == Some(&Seen::Ignored(true));
+            let ignored = seen.get(&ObservationQuery::Ignored(claim.path.clone())) == Some(&Observation::Ignored(true));
             find(claim, &history, recorded, now, ignored)
         }
-        Err(Unseen { denied: true, reason }) => {
+        Err(ObservationError { denied: true, reason }) => {
             Finding::failed(format!("`{}` is claimed as {}, but {reason}", claim.path, claim.kind))
         }
-        Err(Unseen { reason, .. }) => Finding::inconclusive(format!(
+        Err(ObservationError { reason, .. }) => Finding::inconclusive(format!(
             "`{}` is claimed as {}, and could not be looked at: {reason}",
             claim.path, claim.kind
         )),
@@ -70,7 +70,7 @@ pub(super) fn reconcile(
     }
 }
 
-static STOPPED: Unseen = Unseen { denied: false, reason: String::new() };
+static STOPPED: ObservationError = ObservationError { denied: false, reason: String::new() };
 
 fn brief(state: &FileState) -> serde_json::Value {
     json!({"kind": state.kind, "size": state.size, "sha256": state.sha256})

@@ -30,8 +30,8 @@ impl Problem {
     /// What a diagnostic says, with its span as lines and columns.
     pub fn of(diagnostic: &Diagnostic, sources: &Sources) -> Problem {
         let span = diagnostic.span;
-        let start = span.map(|span| sources.place(span.source, span.start));
-        let end = span.map(|span| sources.place(span.source, span.end));
+        let start = span.map(|span| sources.position(span.source, span.start));
+        let end = span.map(|span| sources.position(span.source, span.end));
         Problem {
             code: diagnostic.code.as_str(),
             severity: diagnostic.severity,

@@ -28,7 +28,7 @@ fn lines(catalog: &Catalog, found: &[Diagnostic]) -> String {
             Severity::Warning => "warning",
             Severity::Info => "info",
         };
-        let at = d.span.map(|span| catalog.sources.place(span.source, span.start));
+        let at = d.span.map(|span| catalog.sources.position(span.source, span.start));
         let at = at.map(|at| format!("{}:{}", at.line, at.column)).unwrap_or_default();
         out += &format!("{severity} {} {at} {}", d.code, d.message);
         if let Some(help) = &d.help {

@@ -43,7 +43,7 @@ pub(in crate::cli) fn print_warnings(
 ) -> io::Result<()> {
     for problem in all.iter().filter(|d| d.severity == Severity::Warning) {
         let place = problem.span.map(|span| {
-            let at = sources.place(span.source, span.start);
+            let at = sources.position(span.source, span.start);
             format!(" ({}:{})", sources.get(span.source).path, at.line)
         });
         let word = paint(WARNING, &format!("warning[{}]", problem.code));

@@ -1,9 +1,9 @@
-//! What only the whole graph shows; one rule a file.
+//! Rules over the whole plan, one per file.
 
-mod above;
 mod cycle;
-mod guards;
-mod keys;
+mod gate_reads;
+mod output_keys;
+mod unguarded_reads;
 mod writers;
 
 pub(super) use cycle::cycle;
@@ -33,14 +33,14 @@ pub(super) fn all<'a>(
     let mut position = vec![0; plan.steps().len()];
     plan.order().iter().enumerate().for_each(|(i, ix)| position[ix.at()] = i);
     let mut subject = Subject { plan, reads, outputs, position };
-    let mut problems = keys::check(&subject);
+    let mut problems = output_keys::check(&subject);
     if plan.order().len() == plan.steps().len() {
         problems.extend(writers::check(plan));
     } else {
         subject.retain_ordered();
     }
-    problems.extend(above::check(&subject));
-    problems.extend(guards::check(&subject));
+    problems.extend(gate_reads::check(&subject));
+    problems.extend(unguarded_reads::check(&subject));
     problems
 }
 

@@ -8,7 +8,7 @@ use crate::journal::sqlite::SqliteJournal;
 use crate::plan::Plan;
 use crate::run::{Event, InstanceIx, Payload, Record};
 use crate::value::Json;
-use crate::verify::{Basis, judge};
+use crate::verify::{Basis, evaluate};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -140,7 +140,7 @@ impl Replay<'_> {
         let (gate, seen) = basis
             .restore(output, step.details().output_schema.clone(), checks(step), calls)
             .map_err(|incomplete| incomplete.to_string())?;
-        Ok(judge(&gate, &seen))
+        Ok(evaluate(&gate, &seen))
     }
 }
 

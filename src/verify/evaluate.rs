@@ -1,5 +1,5 @@
-use super::ask::{Ask, Observations};
-use super::check::{ask_of, check, fits, is_seen};
+use super::observation::{ObservationQuery, Observations};
+use super::check::{query_of, check, fits, is_seen};
 use super::claim::{Claim, ClaimKind, claims_of};
 use super::gate::Gate;
 use super::reconcile::{Finding, reconcile};
@@ -11,14 +11,14 @@ use std::collections::BTreeSet;
 
 /// What has to be looked at, in order: the claimed paths first, because a command of a check may
 /// change files.
-pub fn asks(gate: &Gate) -> Vec<Ask> {
+pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
     let recorded = Recorded::of(&gate.trace);
     let claims = claims(gate);
-    let claimed = claims.iter().map(|claim| Ask::Path(claim.path.clone()));
+    let claimed = claims.iter().map(|claim| ObservationQuery::Path(claim.path.clone()));
     let unseen = claims.iter().filter(|claim| is_unseen(claim, &recorded));
-    let ignored = unseen.map(|claim| Ask::Ignored(claim.path.clone()));
+    let ignored = unseen.map(|claim| ObservationQuery::Ignored(claim.path.clone()));
     let mut known = BTreeSet::new();
-    let all = claimed.chain(ignored).chain(gate.criteria.iter().filter_map(ask_of));
+    let all = claimed.chain(ignored).chain(gate.criteria.iter().filter_map(query_of));
     all.filter(|ask| known.insert(ask.clone())).collect()
 }
 
@@ -28,7 +28,7 @@ fn is_unseen(claim: &Claim, recorded: &Recorded<'_>) -> bool {
 }
 
 /// The verdict over what was seen. What was asked and not seen is `inconclusive`.
-pub fn judge(gate: &Gate, seen: &Observations) -> Verification {
+pub fn evaluate(gate: &Gate, seen: &Observations) -> Verification {
     let recorded = Recorded::of(&gate.trace);
     let claims = claims(gate);
     let mut details: Vec<CheckDetail> = Vec::new();

@@ -7,14 +7,14 @@ use std::collections::BTreeSet;
 
 /// What is known of a step's output before it runs.
 enum Output<'a> {
-    /// A schema that it is held to. A specialist's `summary` is always there.
+    /// A schema that it is described to. A specialist's `summary` is always there.
     Schema { schema: &'a Schema, summary: bool },
     /// An object with these keys.
     Keys(Vec<&'a str>),
     /// Text, which has no keys.
     Text,
     /// A specialist of which nobody said what it hands back.
-    Unsaid,
+    Undescribed,
     /// Whatever comes.
     Open,
 }
@@ -22,7 +22,7 @@ enum Output<'a> {
 /// A key that a known output does not have is an error; a key of a specialist's output that nobody
 /// described is a warning, one for each step that is read.
 pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
-    let mut unsaid: BTreeSet<StepIx> = BTreeSet::new();
+    let mut undescribed_steps: BTreeSet<StepIx> = BTreeSet::new();
     let mut told: BTreeSet<(StepIx, Vec<&str>)> = BTreeSet::new();
     let mut problems = Vec::new();
     for read in subject.reads.iter().flatten().chain(&subject.outputs) {
@@ -32,16 +32,16 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
         let ["output", path @ ..] = path.as_slice() else { continue };
         let Some(first) = path.first() else { continue };
         match output_of(step) {
-            Output::Unsaid if *first != "summary" && !read.reference.guarded => {
-                if unsaid.insert(target) {
+            Output::Undescribed if *first != "summary" && !read.reference.guarded => {
+                if undescribed_steps.insert(target) {
                     problems.push(undescribed(step, read, first));
                 }
             }
             output => {
-                if let Some(lacking) = missing(&output, path)
-                    && told.insert((target, path[..=lacking.at].to_vec()))
+                if let Some(missing_key) = missing(&output, path)
+                    && told.insert((target, path[..=missing_key.at].to_vec()))
                 {
-                    problems.push(no_such_key(step, read, path, &output, lacking));
+                    problems.push(no_such_key(step, read, path, &output, missing_key));
                 }
             }
         }
@@ -54,17 +54,17 @@ fn output_of(step: &PlanStep) -> Output<'_> {
         return Output::Open;
     }
     let own = step.step.details().output_schema.as_ref();
-    let held = |schema, summary| Output::Schema { schema, summary };
+    let described = |schema, summary| Output::Schema { schema, summary };
     match &step.step.kind {
         StepKind::Specialist { .. } => match &step.specialist {
             Some(specialist) => {
                 let declared = own.or(specialist.output_schema.as_ref());
-                declared.map_or(Output::Unsaid, |schema| held(schema, true))
+                declared.map_or(Output::Undescribed, |schema| described(schema, true))
             }
             // One that cannot be loaded is complained about already.
-            None => own.map_or(Output::Open, |schema| held(schema, true)),
+            None => own.map_or(Output::Open, |schema| described(schema, true)),
         },
-        _ if own.is_some() => own.map_or(Output::Open, |schema| held(schema, false)),
+        _ if own.is_some() => own.map_or(Output::Open, |schema| described(schema, false)),
         StepKind::Run { parse: OutputParse::Text, .. } => Output::Text,
         StepKind::Http(_) => Output::Keys(vec!["status", "headers", "body"]),
         StepKind::Set(values) => Output::Keys(values.iter().map(|(key, _)| &**key).collect()),
@@ -74,26 +74,26 @@ fn output_of(step: &PlanStep) -> Output<'_> {
 }
 
 /// The first key of a path that is not there.
-struct Lacking<'a> {
+struct MissingKey<'a> {
     at: usize,
     known: Vec<&'a str>,
 }
 
-fn missing<'a>(output: &Output<'a>, path: &[&str]) -> Option<Lacking<'a>> {
+fn missing<'a>(output: &Output<'a>, path: &[&str]) -> Option<MissingKey<'a>> {
     match output {
-        Output::Text => Some(Lacking { at: 0, known: Vec::new() }),
+        Output::Text => Some(MissingKey { at: 0, known: Vec::new() }),
         Output::Keys(known) if !known.contains(&path[0]) => {
-            Some(Lacking { at: 0, known: known.clone() })
+            Some(MissingKey { at: 0, known: known.clone() })
         }
         Output::Schema { summary: true, .. } if path[0] == "summary" => None,
         Output::Schema { schema, .. } => missing_in(schema, path),
-        Output::Keys(_) | Output::Unsaid | Output::Open => None,
+        Output::Keys(_) | Output::Undescribed | Output::Open => None,
     }
 }
 
-fn missing_in<'a>(schema: &'a Schema, path: &[&str]) -> Option<Lacking<'a>> {
+fn missing_in<'a>(schema: &'a Schema, path: &[&str]) -> Option<MissingKey<'a>> {
     let at = (0..path.len()).find(|&at| schema.property(&path[..=at]) == Property::Unknown)?;
-    Some(Lacking { at, known: if at == 0 { schema.keys() } else { Vec::new() } })
+    Some(MissingKey { at, known: if at == 0 { schema.keys() } else { Vec::new() } })
 }
 
 fn no_such_key(
@@ -101,10 +101,10 @@ fn no_such_key(
     read: &Read<'_>,
     path: &[&str],
     output: &Output<'_>,
-    lacking: Lacking<'_>,
+    missing_key: MissingKey<'_>,
 ) -> Diagnostic {
-    let name = path[lacking.at];
-    let parent = path[..lacking.at]
+    let name = path[missing_key.at];
+    let parent = path[..missing_key.at]
         .iter()
         .fold(format!("{}.output", read.step), |text, key| format!("{text}.{key}"));
     let message = format!("`{parent}` has no key `{name}`");
@@ -115,12 +115,12 @@ fn no_such_key(
             .caption("the output of this step is text")
             .help(format!("give `{}` the key `parse: json` if it prints JSON", read.step));
     }
-    match nearest(name, lacking.known.iter().copied()) {
+    match nearest(name, missing_key.known.iter().copied()) {
         Some(near) => problem.help(format!("did you mean `{near}`?")),
-        None if lacking.known.is_empty() => {
+        None if missing_key.known.is_empty() => {
             problem.help(format!("look at what the output schema of `{}` says", read.step))
         }
-        None => problem.help(format!("it has {}", listed(&lacking.known))),
+        None => problem.help(format!("it has {}", listed(&missing_key.known))),
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// Something that has to be looked at before a gate can speak.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum Ask {
+pub enum ObservationQuery {
     /// What one path is now, with its digest.
     Path(String),
     /// Whether ignore rules hide a path, so that no scan sees changes to it.
@@ -29,20 +29,20 @@ pub enum Ask {
 }
 
 /// What was seen, by what was asked.
-pub type Observations = BTreeMap<Ask, Seen>;
+pub type Observations = BTreeMap<ObservationQuery, Observation>;
 
 /// What was seen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Seen {
+pub enum Observation {
     /// The state of a path; `None` where nothing is.
-    Path(Result<Option<FileState>, Unseen>),
+    Path(Result<Option<FileState>, ObservationError>),
     /// Whether ignore rules hide a path.
     Ignored(bool),
     /// Files in path order.
-    Files(Result<Vec<SeenFile>, Unseen>),
+    Files(Result<Vec<MatchedFile>, ObservationError>),
     /// The end of a command.
-    Command(Ran),
+    Command(CommandRun),
     /// The gate was stopped before it could look.
     Stopped,
 }
@@ -50,7 +50,7 @@ pub enum Seen {
 /// Why something could not be looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Unseen {
+pub struct ObservationError {
     /// Whether a rule forbids it (it leads out of the workspace), rather than that it did not work.
     pub denied: bool,
     /// A fragment for people.
@@ -60,7 +60,7 @@ pub struct Unseen {
 /// A file that a pattern names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SeenFile {
+pub struct MatchedFile {
     /// Relative to the workspace, `/`-separated, NFC.
     pub path: String,
     /// How often the regular expression occurs in it, where that was asked.
@@ -70,9 +70,9 @@ pub struct SeenFile {
 /// How a command went.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Ran {
+pub struct CommandRun {
     /// Its end.
-    pub ended: Ended,
+    pub ended: CommandEnd,
     /// The last line that it wrote, to stderr if any.
     pub last_words: String,
     /// How long it took, in milliseconds.
@@ -85,7 +85,7 @@ pub struct Ran {
 /// The ways in which a checking command ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Ended {
+pub enum CommandEnd {
     /// By itself, with this code.
     Code(i32),
     /// By this signal.

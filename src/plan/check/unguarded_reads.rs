@@ -2,7 +2,7 @@ use super::Subject;
 use crate::definition::{OnError, RunIf};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::expression::Strength;
-use crate::plan::reads::{Place, Read};
+use crate::plan::reads::{ReadContext, Read};
 use crate::plan::{Dependency, Plan, PlanStep, StepIx};
 use std::collections::BTreeSet;
 
@@ -10,45 +10,45 @@ use std::collections::BTreeSet;
 /// whose failure is tolerated. The guards are the reader's own condition, `default`, `is defined`,
 /// or a join that implies that the step ran.
 pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
-    let fates = Fates::of(subject.plan);
+    let skips = SkipAnalysis::of(subject.plan);
     let mut problems = Vec::new();
     for (ix, step) in subject.plan.iter() {
         let reads = &subject.reads[ix.at()];
         let asked: BTreeSet<&str> = reads
             .iter()
-            .filter(|read| read.place == Place::Condition)
+            .filter(|read| read.context == ReadContext::Condition)
             .map(|read| read.step.as_str())
             .collect();
         let open = reads
             .iter()
-            .filter(|read| read.place != Place::Condition && !asked.contains(read.step.as_str()));
-        problems.extend(unguarded(subject, &fates, Some((ix, step)), open, reads));
+            .filter(|read| read.context != ReadContext::Condition && !asked.contains(read.step.as_str()));
+        problems.extend(unguarded(subject, &skips, Some((ix, step)), open, reads));
     }
     let outputs = &subject.outputs;
-    problems.extend(unguarded(subject, &fates, None, outputs.iter(), outputs));
+    problems.extend(unguarded(subject, &skips, None, outputs.iter(), outputs));
     problems
 }
 
 /// What may become of each step, apart from failing.
-struct Fates {
+struct SkipAnalysis {
     /// By step; the step that a skip starts from.
     skipped_by: Vec<Option<StepIx>>,
 }
 
 /// Why a read may find nothing.
 #[derive(Clone, Copy)]
-enum Gap {
+enum NoOutput {
     Skipped(StepIx),
     Tolerated,
 }
 
-impl Fates {
-    fn of(plan: &Plan) -> Fates {
+impl SkipAnalysis {
+    fn of(plan: &Plan) -> SkipAnalysis {
         let mut skipped_by = vec![None; plan.steps().len()];
         for &ix in plan.order() {
             skipped_by[ix.at()] = skipped_by_of(plan, ix, &skipped_by);
         }
-        Fates { skipped_by }
+        SkipAnalysis { skipped_by }
     }
 
     /// Why that field of a step may not be there when `reader` runs; `None` reads it at the end.
@@ -58,17 +58,17 @@ impl Fates {
         reader: Option<StepIx>,
         target: StepIx,
         field: Option<&str>,
-    ) -> Option<Gap> {
+    ) -> Option<NoOutput> {
         let tolerated = subject.plan.step(target).step.on_error == OnError::Continue;
         let implied = || reader.is_some_and(|reader| join_implies(subject, reader, target));
         match (field, self.skipped_by[target.at()]) {
             (Some("output" | "stdout" | "stderr" | "exitCode" | "errors"), Some(by))
                 if !implied() =>
             {
-                Some(Gap::Skipped(by))
+                Some(NoOutput::Skipped(by))
             }
             // A failed process still has its exit code and what it printed.
-            (Some("output"), _) if tolerated => Some(Gap::Tolerated),
+            (Some("output"), _) if tolerated => Some(NoOutput::Tolerated),
             _ => None,
         }
     }
@@ -112,7 +112,7 @@ fn join_implies(subject: &Subject<'_>, reader: StepIx, target: StepIx) -> bool {
 
 fn unguarded<'a>(
     subject: &Subject<'a>,
-    fates: &Fates,
+    skips: &SkipAnalysis,
     reader: Option<(StepIx, &PlanStep)>,
     open: impl Iterator<Item = &'a Read<'a>>,
     all: &[Read<'_>],
@@ -126,7 +126,7 @@ fn unguarded<'a>(
         if guarded || ix == Some(target) || told.contains(&target) {
             continue;
         }
-        let Some(gap) = fates.gap(subject, ix, target, read.field()) else { continue };
+        let Some(gap) = skips.gap(subject, ix, target, read.field()) else { continue };
         told.insert(target);
         problems.push(problem(subject.plan, reader.map(|(_, step)| step), read, target, gap));
     }
@@ -148,7 +148,7 @@ fn problem(
     reader: Option<&PlanStep>,
     read: &Read<'_>,
     target: StepIx,
-    gap: Gap,
+    gap: NoOutput,
 ) -> Diagnostic {
     let id = &read.step;
     let who = reader.map_or_else(|| "`outputs`".to_owned(), |step| format!("`{}`", step.step.id));
@@ -156,11 +156,11 @@ fn problem(
     // In a template, a `-` would subtract.
     let root = id.as_str().replace('-', "_");
     let (message, caption) = match gap {
-        Gap::Skipped(_) => (
+        NoOutput::Skipped(_) => (
             format!("{who} reads `{id}.{path}`, but `{id}` may be skipped"),
             format!("nothing is there when `{id}` was skipped"),
         ),
-        Gap::Tolerated => (
+        NoOutput::Tolerated => (
             format!("{who} reads `{id}.{path}`, but `{id}` may fail and be tolerated"),
             format!("nothing is there when `{id}` failed"),
         ),
@@ -168,10 +168,10 @@ fn problem(
     let default = format!("`{{{{ {root}.{path} | default('') }}}}`");
     let help = match (reader, gap) {
         (None, _) => format!("write {default}"),
-        (Some(_), Gap::Skipped(_)) => {
+        (Some(_), NoOutput::Skipped(_)) => {
             format!("write {default}, or name `{id}` in the condition of {who}")
         }
-        (Some(_), Gap::Tolerated) => format!(
+        (Some(_), NoOutput::Tolerated) => format!(
             "write {default}, or give {who} the condition `{{{{{root}.status}}}} == 'succeeded'`"
         ),
     };
@@ -182,8 +182,8 @@ fn problem(
         .help(help)
 }
 
-fn cause(plan: &Plan, target: StepIx, gap: Gap) -> (crate::diagnostic::Span, String) {
-    let Gap::Skipped(by) = gap else {
+fn cause(plan: &Plan, target: StepIx, gap: NoOutput) -> (crate::diagnostic::Span, String) {
+    let NoOutput::Skipped(by) = gap else {
         let text = "`onError: continue` lets the run go on when this fails";
         return (plan.step(target).step.span, text.to_owned());
     };

@@ -2,7 +2,7 @@ use unicode_normalization::UnicodeNormalization;
 
 /// A path as evidence spells it: relative to the workspace, `/`-separated, NFC, without `.` parts.
 /// What leads out keeps its `..`, so that the guard refuses it.
-pub(super) fn spelt(path: &str, root: &str) -> String {
+pub(super) fn normalized(path: &str, root: &str) -> String {
     let path: String = path.trim().nfc().collect();
     let below = path.strip_prefix(root.trim_end_matches('/')).filter(|_| !root.is_empty());
     let relative = match below {
@@ -42,7 +42,7 @@ mod tests {
             ("/etc/passwd", "/etc/passwd"),
             ("e\u{301}.txt", "\u{e9}.txt"),
         ] {
-            assert_eq!(spelt(path, "/work"), expected, "{path}");
+            assert_eq!(normalized(path, "/work"), expected, "{path}");
         }
     }
 }
