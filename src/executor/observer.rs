@@ -5,7 +5,10 @@ use crate::process::{End, Exited, Spawn};
 use crate::redaction::{MASK, Redactor};
 use crate::tool::{PathError, ProcessTrace, Toolbox, Workspace};
 use crate::value::{Json, limits};
-use crate::verify::{ObservationQuery, CommandEnd, Observations, CommandRun, Observation, MatchedFile, ObservationError};
+use crate::verify::{
+    CommandEnd, CommandRun, MatchedFile, Observation, ObservationError, ObservationQuery,
+    Observations,
+};
 use futures::FutureExt;
 use futures::stream::{self, StreamExt};
 use regex::bytes::Regex;
@@ -125,7 +128,11 @@ fn ran(redactor: &Redactor, exited: Exited, process: Json) -> CommandRun {
 
 /// Evidence, claims and outputs know files by masked names only, so what they name is looked for as
 /// the one that has this name once it is masked.
-fn with_real_names(ask: &ObservationQuery, workspace: &Workspace, redactor: &Redactor) -> ObservationQuery {
+fn with_real_names(
+    ask: &ObservationQuery,
+    workspace: &Workspace,
+    redactor: &Redactor,
+) -> ObservationQuery {
     let real = |path: &str| match path.contains(MASK) {
         true => real_name(workspace.root(), path, redactor).unwrap_or_else(|| path.to_owned()),
         false => path.to_owned(),
@@ -160,10 +167,14 @@ fn real_name(root: &Path, path: &str, redactor: &Redactor) -> Option<String> {
 }
 
 fn with_masked_names(seen: Observation, redactor: &Redactor) -> Observation {
-    let masked =
-        |file: MatchedFile| MatchedFile { path: redactor.mask_text(&file.path).into_owned(), ..file };
+    let masked = |file: MatchedFile| MatchedFile {
+        path: redactor.mask_text(&file.path).into_owned(),
+        ..file
+    };
     match seen {
-        Observation::Files(Ok(files)) => Observation::Files(Ok(files.into_iter().map(masked).collect())),
+        Observation::Files(Ok(files)) => {
+            Observation::Files(Ok(files.into_iter().map(masked).collect()))
+        }
         other => other,
     }
 }
@@ -172,7 +183,9 @@ fn look_at_files(workspace: &Workspace, ask: &ObservationQuery) -> Observation {
     match ask {
         ObservationQuery::Path(path) => Observation::Path(workspace.look(path).map_err(unseen)),
         ObservationQuery::Ignored(path) => Observation::Ignored(workspace.ignores(path)),
-        ObservationQuery::Files { pattern, count } => Observation::Files(files(workspace, pattern, count.as_deref())),
+        ObservationQuery::Files { pattern, count } => {
+            Observation::Files(files(workspace, pattern, count.as_deref()))
+        }
         ObservationQuery::Command { .. } => Observation::Stopped,
     }
 }

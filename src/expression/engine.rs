@@ -5,7 +5,7 @@
 
 use super::convert::{from_value, measure, text_of, to_value};
 use super::fault::Fault;
-use super::operators::{check_repeat, compare, concat, check_size};
+use super::operators::{check_repeat, check_size, compare, concat};
 use minijinja::value::{Rest, Value, ValueOrKwargs, from_args};
 use minijinja::{Environment, Error, Expression, State, UndefinedBehavior, filters, tests};
 use std::sync::LazyLock;
@@ -207,7 +207,9 @@ fn check_growth(name: &str, args: &[Value]) -> Result<(), Fault> {
             let (_, named) = from_args::<(&[Value], minijinja::value::Kwargs)>(args)
                 .map_err(Fault::of_engine)?;
             let width = named.get::<Option<usize>>("width").ok().flatten().unwrap_or(count(1));
-            check_size(text(0).len().saturating_add((text(0).lines().count() + 1).saturating_mul(width)))
+            check_size(
+                text(0).len().saturating_add((text(0).lines().count() + 1).saturating_mul(width)),
+            )
         }
         "batch" | "slice" if count(1) > 100_000 => Err(Fault::too_large()),
         _ => Ok(()),

@@ -13,7 +13,6 @@ mod brackets;
 mod compile;
 mod convert;
 mod engine;
-mod scope;
 mod fault;
 mod keys;
 mod lower;
@@ -24,14 +23,15 @@ mod program;
 mod reference;
 mod resolve;
 mod scan;
+mod scope;
 mod syntax_error;
 mod template;
 
-pub use scope::{EvalError, Scope};
 pub use parse::{Expression, Names, Origin, Style};
 pub use reference::{Reference, Root, Strength};
 pub use resolve::STEP_FIELDS;
 pub use scan::{bare_names, placeholders_in};
+pub use scope::{EvalError, Scope};
 pub use template::{Template, ValueMap, ValueTemplate};
 
 /// Words that cannot be the id of a step or the name of a parameter: roots of the scope and words of

@@ -2,10 +2,10 @@
 
 use super::convert::{from_value, to_value};
 use super::engine;
-use super::scope::Scope;
 use super::fault::Fault;
 use super::keys::KeyRef;
 use super::reference::{Reference, Root};
+use super::scope::Scope;
 use crate::value::Json;
 use minijinja::value::{Enumerator, Object, Value};
 use std::fmt;

@@ -3,7 +3,7 @@ use super::fault::Fault;
 use super::keys::Keys;
 use super::parse::{Names, Origin, Style};
 use super::program::{Program, read};
-use super::scan::{Form, PlaceholderSpan, Mode, Piece, Scanner};
+use super::scan::{Form, Mode, Piece, PlaceholderSpan, Scanner};
 use super::{EvalError, Reference, Root, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::value::{Json, JsonMap, json_text, limits};
@@ -174,7 +174,9 @@ impl Placeholder {
             Program::Read(reference) if usual_form(&reference).as_deref() == Some(written) => {
                 Placeholder::Read(reference)
             }
-            program => Placeholder::Other(Arc::new(OtherPlaceholder { program, text: written.into() })),
+            program => {
+                Placeholder::Other(Arc::new(OtherPlaceholder { program, text: written.into() }))
+            }
         }
     }
 

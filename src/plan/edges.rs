@@ -1,7 +1,7 @@
 use super::Dependency;
 use super::StepIx;
 use super::index::StepIndex;
-use super::reads::{ReadContext, Read};
+use super::reads::{Read, ReadContext};
 use crate::definition::{Step, StepPhase};
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::expression::Strength;

@@ -110,7 +110,8 @@ fn refused_values(
         if (has_secrets || diagnostic.code == Code::PARAMETER_FILE)
             && let Some(span) = diagnostic.span.take()
         {
-            let (file, place) = (sources.get(span.source), sources.position(span.source, span.start));
+            let (file, place) =
+                (sources.get(span.source), sources.position(span.source, span.start));
             diagnostic.labels.clear();
             diagnostic.message =
                 format!("{}:{}:{}: {}", file.path, place.line, place.column, diagnostic.message);

@@ -4,7 +4,6 @@
 //! Pure: no clock, no environment, no files. Everything here is checked at construction, so that a
 //! value of one of these types needs no second look.
 
-mod plural;
 mod dangerous_variable;
 mod digest;
 mod duration;
@@ -14,11 +13,11 @@ mod json;
 pub mod limits;
 mod money;
 mod outcome;
+mod plural;
 mod timestamp;
 mod usage;
 mod warning;
 
-pub use plural::counted;
 pub use dangerous_variable::is_dangerous_variable;
 pub use digest::{Digest, Hasher};
 pub use duration::{DurationError, format_duration, parse_duration};
@@ -27,6 +26,7 @@ pub use instance::{InstanceKey, Segment};
 pub use json::{Json, JsonMap, canonical, json_text, kind_of, read_back};
 pub use money::Money;
 pub use outcome::{Failure, OutcomeKind, OutcomeSelector};
+pub use plural::counted;
 pub use timestamp::Timestamp;
 pub use usage::{Tier, Usage};
 pub use warning::WARNING;

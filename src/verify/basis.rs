@@ -1,5 +1,5 @@
-use super::observation::{ObservationQuery, Observations, Observation};
 use super::gate::{Criterion, FileCriterion, Gate};
+use super::observation::{Observation, ObservationQuery, Observations};
 use crate::definition::{Check, ClaimPolicy, FileCount, Schema};
 use crate::evidence::Invocation;
 use crate::value::{Digest, Failure, Json};
@@ -161,7 +161,9 @@ impl RecordedCriterion {
                 RecordedCriterion::Command { argv, inputs, must_fail_before, timeout }
             }
             Criterion::Expression { source, truth } => RecordedCriterion::Truth { source, truth },
-            Criterion::Unresolved { check, failure } => RecordedCriterion::Unresolved { check, failure },
+            Criterion::Unresolved { check, failure } => {
+                RecordedCriterion::Unresolved { check, failure }
+            }
             Criterion::NotYet(name) => RecordedCriterion::NotYet(name.to_owned()),
         }
     }
@@ -169,20 +171,29 @@ impl RecordedCriterion {
     /// The criterion again; `None` where the definition's check is of another kind.
     fn restore(self, check: &Check) -> Option<Criterion> {
         Some(match (self, check) {
-            (RecordedCriterion::Schema(wanted), Check::Schema(schema)) if digest(schema) == wanted => {
+            (RecordedCriterion::Schema(wanted), Check::Schema(schema))
+                if digest(schema) == wanted =>
+            {
                 Criterion::Schema(schema.clone())
             }
-            (RecordedCriterion::Files { pattern, min_count, count, changed, absent }, Check::File { .. }) => {
+            (
+                RecordedCriterion::Files { pattern, min_count, count, changed, absent },
+                Check::File { .. },
+            ) => {
                 let count = count.map(|(pattern, min, max)| FileCount { pattern, min, max });
                 Criterion::Files(FileCriterion { pattern, min_count, count, changed, absent })
             }
-            (RecordedCriterion::Command { argv, inputs, must_fail_before, timeout }, Check::Command { .. }) => {
-                Criterion::Command { argv, inputs, must_fail_before, timeout }
+            (
+                RecordedCriterion::Command { argv, inputs, must_fail_before, timeout },
+                Check::Command { .. },
+            ) => Criterion::Command { argv, inputs, must_fail_before, timeout },
+            (RecordedCriterion::Truth { source, truth }, Check::Expr(_)) => {
+                Criterion::Expression { source, truth }
             }
-            (RecordedCriterion::Truth { source, truth }, Check::Expr(_)) => Criterion::Expression { source, truth },
-            (RecordedCriterion::Unresolved { check, failure }, Check::File { .. } | Check::Command { .. }) => {
-                Criterion::Unresolved { check, failure }
-            }
+            (
+                RecordedCriterion::Unresolved { check, failure },
+                Check::File { .. } | Check::Command { .. },
+            ) => Criterion::Unresolved { check, failure },
             (RecordedCriterion::NotYet(wanted), Check::NotYet(name)) if wanted == *name => {
                 Criterion::NotYet(name)
             }

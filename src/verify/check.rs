@@ -1,6 +1,6 @@
-use super::observation::{ObservationQuery, CommandEnd, Observations, CommandRun, Observation};
 use super::file_check::files;
 use super::gate::{Criterion, FileCriterion, Gate};
+use super::observation::{CommandEnd, CommandRun, Observation, ObservationQuery, Observations};
 use super::reconcile::Finding;
 use super::recorded::Recorded;
 use crate::definition::Schema;
@@ -30,7 +30,8 @@ pub(super) fn check(
     recorded: &Recorded<'_>,
     seen: &Observations,
 ) -> CheckDetail {
-    let seen = query_of(criterion).map(|ask| seen.get(&ask).cloned().unwrap_or(Observation::Stopped));
+    let seen =
+        query_of(criterion).map(|ask| seen.get(&ask).cloned().unwrap_or(Observation::Stopped));
     let (finding, evidence) = match (criterion, &seen) {
         (_, Some(Observation::Stopped)) => (Finding::inconclusive("the gate was stopped"), None),
         (Criterion::Files(criterion), Some(Observation::Files(found))) => {
@@ -117,13 +118,17 @@ fn command(
     match &ran.ended {
         CommandEnd::Code(0) => passed_command(inputs, must_fail_before, recorded),
         CommandEnd::Code(code) => Finding::failed(format!("exit code {code}{words}")),
-        CommandEnd::Signal(signal) => Finding::failed(format!("it was ended by signal {signal}{words}")),
+        CommandEnd::Signal(signal) => {
+            Finding::failed(format!("it was ended by signal {signal}{words}"))
+        }
         CommandEnd::TimedOut => Finding::inconclusive(format!(
             "it was stopped after {} ms, because its time was up{words}",
             ran.duration_ms
         )),
         CommandEnd::Stopped => Finding::inconclusive("the gate was stopped"),
-        CommandEnd::NotStarted(reason) => Finding::inconclusive(format!("it did not start: {reason}")),
+        CommandEnd::NotStarted(reason) => {
+            Finding::inconclusive(format!("it did not start: {reason}"))
+        }
     }
 }
 

@@ -1,7 +1,7 @@
-use super::observation::{ObservationQuery, Observations};
-use super::check::{query_of, check, fits, is_seen};
+use super::check::{check, fits, is_seen, query_of};
 use super::claim::{Claim, ClaimKind, claims_of};
 use super::gate::Gate;
+use super::observation::{ObservationQuery, Observations};
 use super::reconcile::{Finding, reconcile};
 use super::recorded::Recorded;
 use crate::definition::ClaimPolicy;

@@ -1,5 +1,5 @@
-use super::observation::{MatchedFile, ObservationError};
 use super::gate::FileCriterion;
+use super::observation::{MatchedFile, ObservationError};
 use super::reconcile::Finding;
 use super::recorded::Recorded;
 use crate::value::counted;

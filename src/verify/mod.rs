@@ -6,18 +6,21 @@
 //! expression, so that a verdict can be recomputed from the journal. Presence is not proof, a word of
 //! a model is none either, and what cannot be told is `inconclusive`.
 
-mod observation;
 mod basis;
 mod check;
 mod claim;
+mod evaluate;
 mod file_check;
 mod gate;
-mod evaluate;
 mod normalize;
+mod observation;
 mod reconcile;
 mod recorded;
 
-pub use observation::{ObservationQuery, CommandEnd, Observations, CommandRun, Observation, MatchedFile, ObservationError};
 pub use basis::{Basis, IncompleteBasis};
-pub use gate::{Criterion, FileCriterion, Gate};
 pub use evaluate::{evaluate, queries};
+pub use gate::{Criterion, FileCriterion, Gate};
+pub use observation::{
+    CommandEnd, CommandRun, MatchedFile, Observation, ObservationError, ObservationQuery,
+    Observations,
+};

@@ -1,7 +1,7 @@
 //! Claims against evidence and disk: by path, content and order.
 
-use super::observation::{ObservationQuery, Observations, Observation, ObservationError};
 use super::claim::{Claim, ClaimKind};
+use super::observation::{Observation, ObservationError, ObservationQuery, Observations};
 use super::recorded::{History, Recorded, is_same_content};
 use crate::definition::ClaimPolicy;
 use crate::evidence::{CheckDetail, FileKind, FileState, Verdict};
@@ -42,7 +42,8 @@ pub(super) fn reconcile(
     };
     let mut finding = match now {
         Ok(now) => {
-            let ignored = seen.get(&ObservationQuery::Ignored(claim.path.clone())) == Some(&Observation::Ignored(true));
+            let ignored = seen.get(&ObservationQuery::Ignored(claim.path.clone()))
+                == Some(&Observation::Ignored(true));
             find(claim, &history, recorded, now, ignored)
         }
         Err(ObservationError { denied: true, reason }) => {

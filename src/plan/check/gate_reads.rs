@@ -1,6 +1,6 @@
 use super::Subject;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::plan::reads::{ReadContext, Read};
+use crate::plan::reads::{Read, ReadContext};
 use crate::plan::{PlanStep, StepIx};
 use std::collections::BTreeSet;
 
@@ -10,7 +10,8 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let mut problems = Vec::new();
     for (ix, step) in subject.plan.iter() {
         let mut told = BTreeSet::new();
-        for read in subject.reads[ix.at()].iter().filter(|read| read.context == ReadContext::Verify) {
+        for read in subject.reads[ix.at()].iter().filter(|read| read.context == ReadContext::Verify)
+        {
             let Some(target) = subject.plan.find(read.step.as_str()) else { continue };
             if !has_ended(subject, ix, step, target) && told.insert(target) {
                 problems.push(not_above(step, read, subject.plan.step(target)));

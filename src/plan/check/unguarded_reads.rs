@@ -2,7 +2,7 @@ use super::Subject;
 use crate::definition::{OnError, RunIf};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::expression::Strength;
-use crate::plan::reads::{ReadContext, Read};
+use crate::plan::reads::{Read, ReadContext};
 use crate::plan::{Dependency, Plan, PlanStep, StepIx};
 use std::collections::BTreeSet;
 
@@ -19,9 +19,9 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
             .filter(|read| read.context == ReadContext::Condition)
             .map(|read| read.step.as_str())
             .collect();
-        let open = reads
-            .iter()
-            .filter(|read| read.context != ReadContext::Condition && !asked.contains(read.step.as_str()));
+        let open = reads.iter().filter(|read| {
+            read.context != ReadContext::Condition && !asked.contains(read.step.as_str())
+        });
         problems.extend(unguarded(subject, &skips, Some((ix, step)), open, reads));
     }
     let outputs = &subject.outputs;
