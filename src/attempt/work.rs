@@ -45,12 +45,12 @@ pub enum RunWork {
     /// `bash -euo pipefail -c SCRIPT`.
     Shell(String),
     /// Without a shell.
-    Argv(Vec<Word>),
+    Argv(Vec<Argument>),
 }
 
 /// A word of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Word {
+pub struct Argument {
     /// Rendered.
     pub text: String,
     /// Whether a placeholder made it, so that nobody saw it when the definition was loaded.

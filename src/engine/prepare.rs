@@ -1,7 +1,7 @@
 //! Turns a step template into one concrete request, with every value rendered.
 
 use super::scope::{RunScope, Snapshot};
-use crate::attempt::{Outcome, Request, RunWork, SpecialistWork, Word, Work};
+use crate::attempt::{Argument, Outcome, Request, RunWork, SpecialistWork, Work};
 use crate::definition::{
     Check, ClaimPolicy, EvidenceMode, HttpStep, ParamType, RunCommand, Step, StepKind, TaskText,
     Verify,
@@ -99,7 +99,7 @@ fn work(scope: &RunScope<'_>, planned: &PlanStep, brought: &Brought) -> Result<W
                 RunCommand::Argv(words) => {
                     let word = |word: &Template| {
                         let computed = word.as_literal().is_none();
-                        Ok(Word { text: word.render(scope)?, computed })
+                        Ok(Argument { text: word.render(scope)?, computed })
                     };
                     RunWork::Argv(words.iter().map(word).collect::<Result<_, EvalError>>()?)
                 }
@@ -251,7 +251,7 @@ pub(super) fn gate(
         trace,
         env: env(scope, step)?,
         cwd: cwd(scope, step)?,
-        held: is_specialist,
+        sandboxed: is_specialist,
         timeout: attempt_timeout(planned),
     };
     Ok((request, snapshot))

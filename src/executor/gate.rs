@@ -1,7 +1,7 @@
 //! One gate from its definition to its verdict: values in, a look at the world, the pure verdict.
 
 use super::observer::Observer;
-use super::{GateRequest, Word};
+use super::{Argument, GateRequest};
 use crate::clock;
 use crate::definition::Check;
 use crate::evidence::{CheckDetail, Confidence, Verdict, Verification};
@@ -38,7 +38,7 @@ pub async fn run_gate(
         toolbox: &toolbox,
         env: &request.env,
         cwd: &request.cwd,
-        held: request.held,
+        sandboxed: request.sandboxed,
         deadline,
         cancel,
     };
@@ -103,9 +103,9 @@ fn criterion(check: &Check, scope: &(dyn Scope + Sync)) -> Criterion {
 /// The words of a command, none of which is code that a value made.
 fn words(argv: &[Template], scope: &(dyn Scope + Sync)) -> Result<Vec<String>, EvalError> {
     let word = |word: &Template| {
-        Ok(Word { text: word.render(scope)?, computed: word.as_literal().is_none() })
+        Ok(Argument { text: word.render(scope)?, computed: word.as_literal().is_none() })
     };
-    let words: Vec<Word> = argv.iter().map(word).collect::<Result<_, EvalError>>()?;
+    let words: Vec<Argument> = argv.iter().map(word).collect::<Result<_, EvalError>>()?;
     super::argv::check(&words)?;
     Ok(words.into_iter().map(|word| word.text).collect())
 }

@@ -56,7 +56,7 @@ impl LocalExecutor {
         if !warnings.is_empty() && work.history.is_empty() {
             let text = format!("{WARNING}{}", warnings.join("; "));
             if context.recorder.record(Record::Note { text }).await.is_err() {
-                return process::stopped();
+                return process::lease_lost();
             }
         }
         runner.run(request, &work, context).await

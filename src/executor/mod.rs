@@ -17,8 +17,8 @@ pub use gate::run_gate;
 pub use local::LocalExecutor;
 
 pub use crate::attempt::{
-    Context, Outcome, Progress, Recorder, Request, RunWork, SpecialistWork, Stopped, Word, Work,
-    invocations,
+    Argument, Context, Outcome, Progress, Recorder, Request, RunWork, SpecialistWork, Stopped,
+    Work, invocations,
 };
 use crate::definition::{Check, ClaimPolicy, Schema};
 use crate::evidence::{Invocation, Verification};
@@ -64,7 +64,7 @@ pub struct GateRequest {
     pub cwd: String,
     /// Whether its command checks are held by the sandbox: they run code that a specialist may have
     /// written.
-    pub held: bool,
+    pub sandboxed: bool,
     /// The most that it may take.
     pub timeout: Option<Duration>,
 }

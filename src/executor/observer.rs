@@ -29,7 +29,7 @@ pub(super) struct Observer<'a> {
     /// Their working directory, relative to the workspace.
     pub(super) cwd: &'a str,
     /// Whether they may write in the workspace only.
-    pub(super) held: bool,
+    pub(super) sandboxed: bool,
     /// When the gate's time is up.
     pub(super) deadline: Option<Instant>,
     pub(super) cancel: &'a CancellationToken,
@@ -95,7 +95,7 @@ impl Observer<'_> {
             idle: None,
             max_stream: limits::STREAM_BYTES,
         };
-        let supervisor = match self.held {
+        let supervisor = match self.sandboxed {
             true => self.toolbox.held_supervisor(),
             false => self.toolbox.supervisor().clone(),
         };

@@ -40,14 +40,14 @@ pub(super) async fn run(
     if let Some(watch) = watch {
         let record = evidence(&argv, &exited, &process, watch.end().await, began);
         if context.recorder.record(record).await.is_err() {
-            return stopped();
+            return lease_lost();
         }
     }
     Outcome { process: Some(process), ..outcome(toolbox.redactor(), &argv, exited, parse) }
 }
 
 /// The run has another holder: nothing that is said here matters any more.
-pub(super) fn stopped() -> Outcome {
+pub(super) fn lease_lost() -> Outcome {
     let failure = Failure::new(Code::ATTEMPT_FAILED.as_str(), "the run has another holder");
     Outcome::failed(OutcomeKind::Cancelled, failure)
 }

@@ -1,6 +1,6 @@
 //! `tool:` steps: one call, with the author's word as its approval.
 
-use super::process::stopped;
+use super::process::lease_lost;
 use crate::attempt::{Context, Outcome, Progress, Request};
 use crate::diagnostic::Code;
 use crate::evidence::InvocationStatus;
@@ -24,7 +24,7 @@ pub(super) async fn call(
         args: Payload::inline(args.clone()),
     };
     if context.recorder.record(begun).await.is_err() {
-        return stopped();
+        return lease_lost();
     }
     context.recorder.progress(Progress::Tool(tool.to_owned()));
     let mut env = request.env.clone();
@@ -44,7 +44,7 @@ pub(super) async fn call(
     let ended =
         Record::ToolResult { turn: 0, invocation, result: Payload::inline(result.result.clone()) };
     if context.recorder.record(ended).await.is_err() {
-        return stopped();
+        return lease_lost();
     }
     if status == InvocationStatus::Success {
         return Outcome::ok(result.result);

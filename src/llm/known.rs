@@ -16,7 +16,7 @@ pub(super) enum Protocol {
 }
 
 /// A provider that needs no endpoint in the settings.
-pub(super) struct Known {
+pub(super) struct KnownProvider {
     pub(super) name: &'static str,
     pub(super) protocol: Protocol,
     pub(super) endpoint: &'static str,
@@ -28,7 +28,7 @@ pub(super) struct Known {
     pub(super) models: [&'static str; 3],
 }
 
-impl Known {
+impl KnownProvider {
     pub(super) fn model(&self, tier: Tier) -> &'static str {
         match tier {
             Tier::Small => self.models[0],
@@ -39,8 +39,8 @@ impl Known {
 }
 
 /// In the order in which a key in the environment decides.
-pub(super) const KNOWN: &[Known] = &[
-    Known {
+pub(super) const KNOWN: &[KnownProvider] = &[
+    KnownProvider {
         name: "anthropic",
         protocol: Protocol::Anthropic,
         endpoint: "https://api.anthropic.com/v1/",
@@ -48,7 +48,7 @@ pub(super) const KNOWN: &[Known] = &[
         prefixes: &["claude-"],
         models: ["claude-haiku-5-5", "claude-sonnet-5-5", "claude-opus-5-5"],
     },
-    Known {
+    KnownProvider {
         name: "openai",
         protocol: Protocol::OpenAi,
         endpoint: "https://api.openai.com/v1/",
@@ -56,7 +56,7 @@ pub(super) const KNOWN: &[Known] = &[
         prefixes: &["gpt-", "chatgpt-", "o1", "o3", "o4"],
         models: ["gpt-6-luna", "gpt-6.1-sol", "gpt-6-astra"],
     },
-    Known {
+    KnownProvider {
         name: "gemini",
         protocol: Protocol::Gemini,
         endpoint: "https://generativelanguage.googleapis.com/v1beta/",
@@ -64,7 +64,7 @@ pub(super) const KNOWN: &[Known] = &[
         prefixes: &["gemini-"],
         models: ["gemini-3.5-flash-lite", "gemini-3.8-flash", "gemini-3.1-pro-preview"],
     },
-    Known {
+    KnownProvider {
         name: "mistral",
         protocol: Protocol::OpenAi,
         endpoint: "https://api.mistral.ai/v1/",
@@ -72,7 +72,7 @@ pub(super) const KNOWN: &[Known] = &[
         prefixes: &["mistral-", "codestral-", "devstral-"],
         models: ["mistral-small-latest", "mistral-medium-latest", "mistral-large-latest"],
     },
-    Known {
+    KnownProvider {
         name: "deepseek",
         protocol: Protocol::OpenAi,
         endpoint: "https://api.deepseek.com/v1/",
@@ -80,7 +80,7 @@ pub(super) const KNOWN: &[Known] = &[
         prefixes: &["deepseek-"],
         models: ["deepseek-chat", "deepseek-chat", "deepseek-reasoner"],
     },
-    Known {
+    KnownProvider {
         name: "xai",
         protocol: Protocol::OpenAi,
         endpoint: "https://api.x.ai/v1/",
@@ -88,7 +88,7 @@ pub(super) const KNOWN: &[Known] = &[
         prefixes: &["grok-"],
         models: ["grok-4-fast", "grok-4", "grok-4"],
     },
-    Known {
+    KnownProvider {
         name: "groq",
         protocol: Protocol::OpenAi,
         endpoint: "https://api.groq.com/openai/v1/",
@@ -96,7 +96,7 @@ pub(super) const KNOWN: &[Known] = &[
         prefixes: &[],
         models: ["openai/gpt-oss-20b", "openai/gpt-oss-120b", "openai/gpt-oss-120b"],
     },
-    Known {
+    KnownProvider {
         name: "openrouter",
         protocol: Protocol::OpenAi,
         endpoint: "https://openrouter.ai/api/v1/",
@@ -111,13 +111,13 @@ pub(super) const KNOWN: &[Known] = &[
 
 /// Ollama too is spoken to through its OpenAI-compatible endpoint: its own protocol loses the
 /// schema of a structured answer on the way.
-const fn local(name: &'static str, endpoint: &'static str) -> Known {
+const fn local(name: &'static str, endpoint: &'static str) -> KnownProvider {
     let protocol = Protocol::OpenAi;
-    Known { name, protocol, endpoint, keys: &[], prefixes: &[], models: [""; 3] }
+    KnownProvider { name, protocol, endpoint, keys: &[], prefixes: &[], models: [""; 3] }
 }
 
 /// The provider of that name, as people spell it.
-pub(super) fn by_name(name: &str) -> Option<&'static Known> {
+pub(super) fn by_name(name: &str) -> Option<&'static KnownProvider> {
     let spelt: String =
         name.to_ascii_lowercase().chars().filter(|c| !matches!(c, '-' | '_' | ' ')).collect();
     let spelt = match spelt.as_str() {
@@ -130,9 +130,10 @@ pub(super) fn by_name(name: &str) -> Option<&'static Known> {
 }
 
 /// The provider that makes models of that name; open weights (`gpt-oss`) belong to nobody.
-pub(super) fn by_model(model: &str) -> Option<&'static Known> {
+pub(super) fn by_model(model: &str) -> Option<&'static KnownProvider> {
     let open = model.starts_with("gpt-oss") || model.contains('/') || model.contains(':');
-    let makes = |known: &&Known| known.prefixes.iter().any(|prefix| model.starts_with(prefix));
+    let makes =
+        |known: &&KnownProvider| known.prefixes.iter().any(|prefix| model.starts_with(prefix));
     KNOWN.iter().find(makes).filter(|_| !open)
 }
 

@@ -1,4 +1,4 @@
-use super::adapter::{Line, web_client};
+use super::adapter::{Connection, web_client};
 use super::known::KNOWN;
 use crate::value::Json;
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub async fn local_servers() -> Vec<LocalServer> {
 
 /// Looks for servers at these addresses (name, base address ending in `/`).
 pub async fn servers_at(places: &[(&str, &str)]) -> Vec<LocalServer> {
-    let Ok(web) = web_client(Line::Plain) else { return Vec::new() };
+    let Ok(web) = web_client(Connection::Plain) else { return Vec::new() };
     let asked = places.iter().map(|(name, endpoint)| async {
         let models = tokio::time::timeout(PATIENCE, models(&web, endpoint)).await.ok()??;
         Some(LocalServer { name: (*name).into(), endpoint: (*endpoint).into(), models })

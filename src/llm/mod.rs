@@ -102,7 +102,7 @@ pub struct ChatRequest {
     /// The most that the call may take.
     pub timeout: Duration,
     /// For scripts: which step, instance text and attempt asks, and which turn this is (from 1).
-    pub asker: Asker,
+    pub origin: CallOrigin,
 }
 
 impl ChatRequest {
@@ -116,14 +116,19 @@ impl ChatRequest {
             temperature: None,
             max_tokens: Some(256),
             timeout: Duration::from_secs(60),
-            asker: Asker { step: "doctor".into(), attempt: 1, turn: 1, ..Asker::default() },
+            origin: CallOrigin {
+                step: "doctor".into(),
+                attempt: 1,
+                turn: 1,
+                ..CallOrigin::default()
+            },
         }
     }
 }
 
 /// Who asks, for scripts and records.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Asker {
+pub struct CallOrigin {
     /// The step's id.
     pub step: String,
     /// The instance as text, `review[src/a.rs]`.

@@ -1,5 +1,5 @@
 use super::yaml::yaml;
-use super::{Asker, CallRequest, ChatReply, ChatRequest, ModelError, ModelProvider, ModelRef};
+use super::{CallOrigin, CallRequest, ChatReply, ChatRequest, ModelError, ModelProvider, ModelRef};
 use crate::redaction::Redactor;
 use crate::value::{Json, JsonMap, Tier};
 use futures::future::BoxFuture;
@@ -71,9 +71,9 @@ impl Recording {
         turn
     }
 
-    fn keep(&self, asker: &Asker, turn: Json) {
+    fn keep(&self, origin: &CallOrigin, turn: Json) {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        turns.entry(key(asker)).or_default().insert(asker.turn, turn);
+        turns.entry(key(origin)).or_default().insert(origin.turn, turn);
     }
 }
 
@@ -85,14 +85,14 @@ impl ModelProvider for Recording {
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(async move {
-            let asker = request.asker.clone();
+            let origin = request.origin.clone();
             let answer = self.inner.chat(request, on_token, cancel).await;
             let turn = match &answer {
                 Ok(reply) => Some(said(reply)),
                 Err(error) => failed(error),
             };
             if let Some(turn) = turn {
-                self.keep(&asker, turn);
+                self.keep(&origin, turn);
             }
             answer
         })
@@ -103,10 +103,10 @@ impl ModelProvider for Recording {
     }
 }
 
-fn key(asker: &Asker) -> String {
-    match asker.attempt {
-        0 | 1 => asker.instance.clone(),
-        attempt => format!("{}#{attempt}", asker.instance),
+fn key(origin: &CallOrigin) -> String {
+    match origin.attempt {
+        0 | 1 => origin.instance.clone(),
+        attempt => format!("{}#{attempt}", origin.instance),
     }
 }
 

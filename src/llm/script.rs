@@ -1,5 +1,5 @@
 use super::status::error_of_status;
-use super::{Asker, CallRequest, ChatReply, ChatRequest, ModelError, ModelProvider, ModelRef};
+use super::{CallOrigin, CallRequest, ChatReply, ChatRequest, ModelError, ModelProvider, ModelRef};
 use crate::definition::{Script, ScriptError, ScriptTurn};
 use crate::value::{Json, Money, Tier, Usage};
 use futures::future::BoxFuture;
@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Plays a script: answers that are written down (LANGUAGE §11).
 ///
-/// A turn is found from the asker alone, so a resumed run hears what it would have heard. Keys are
+/// A turn is found from the origin alone, so a resumed run hears what it would have heard. Keys are
 /// tried in this order: `instance#attempt`, `step#attempt`, `instance`, `step`. An attempt without
 /// a key of its own starts the list of its step at the first turn again. A turn that is not there
 /// is an error, never a made-up answer.
@@ -24,35 +24,35 @@ impl ScriptPlayer {
         ScriptPlayer { script }
     }
 
-    fn turn(&self, asker: &Asker) -> Result<&ScriptTurn, ModelError> {
-        let found = keys(asker).into_iter().find_map(|key| self.script.steps.get_key_value(&key));
+    fn turn(&self, origin: &CallOrigin) -> Result<&ScriptTurn, ModelError> {
+        let found = keys(origin).into_iter().find_map(|key| self.script.steps.get_key_value(&key));
         let Some((key, turns)) = found else {
-            return Err(self.missing(asker, "no key fits"));
+            return Err(self.missing(origin, "no key fits"));
         };
-        let index = (asker.turn.max(1) - 1) as usize;
+        let index = (origin.turn.max(1) - 1) as usize;
         turns.get(index).ok_or_else(|| {
             let count = match turns.len() {
                 1 => "1 turn".to_owned(),
                 n => format!("{n} turns"),
             };
-            self.missing(asker, &format!("`{key}` has {count}"))
+            self.missing(origin, &format!("`{key}` has {count}"))
         })
     }
 
-    fn missing(&self, asker: &Asker, why: &str) -> ModelError {
+    fn missing(&self, origin: &CallOrigin, why: &str) -> ModelError {
         let keys: Vec<String> = self.script.steps.keys().map(|key| format!("`{key}`")).collect();
         let keys = match keys.is_empty() {
             true => "the script is empty".to_owned(),
             false => format!("its keys are {}", keys.join(", ")),
         };
-        let who = match asker.instance.is_empty() {
-            true => &asker.step,
-            false => &asker.instance,
+        let who = match origin.instance.is_empty() {
+            true => &origin.step,
+            false => &origin.instance,
         };
         ModelError::ScriptEnded {
             message: format!(
                 "the script has no turn {} for attempt {} of `{who}`: {why}; {keys}",
-                asker.turn, asker.attempt
+                origin.turn, origin.attempt
             ),
         }
     }
@@ -63,7 +63,7 @@ impl ScriptPlayer {
         on_token: &(dyn Fn(&str) + Send + Sync),
         cancel: &CancellationToken,
     ) -> Result<ChatReply, ModelError> {
-        let turn = self.turn(&request.asker)?;
+        let turn = self.turn(&request.origin)?;
         wait(turn.delay.unwrap_or_default(), &request, cancel).await?;
         if let Some(error) = &turn.error {
             return Err(failure(error));
@@ -90,12 +90,12 @@ impl ModelProvider for ScriptPlayer {
 }
 
 /// The keys under which a turn may stand, most specific first.
-fn keys(asker: &Asker) -> [String; 4] {
+fn keys(origin: &CallOrigin) -> [String; 4] {
     [
-        format!("{}#{}", asker.instance, asker.attempt),
-        format!("{}#{}", asker.step, asker.attempt),
-        asker.instance.clone(),
-        asker.step.clone(),
+        format!("{}#{}", origin.instance, origin.attempt),
+        format!("{}#{}", origin.step, origin.attempt),
+        origin.instance.clone(),
+        origin.step.clone(),
     ]
 }
 
@@ -131,18 +131,18 @@ fn failure(error: &ScriptError) -> ModelError {
 }
 
 fn reply(turn: &ScriptTurn, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-    let asker = &request.asker;
+    let origin = &request.origin;
     let calls = turn.calls.iter().enumerate().map(|(i, call)| {
-        let args = call.args_with(&asker.params).map_err(|why| unfilled(asker, &why))?;
+        let args = call.args_with(&origin.params).map_err(|why| unfilled(origin, &why))?;
         Ok(CallRequest {
-            id: format!("script-{}-{}", asker.turn, i + 1),
+            id: format!("script-{}-{}", origin.turn, i + 1),
             tool: call.tool.clone(),
             args,
         })
     });
     let calls = calls.collect::<Result<Vec<_>, ModelError>>()?;
     let submitted: Option<Json> =
-        turn.output_with(&asker.params).transpose().map_err(|why| unfilled(asker, &why))?;
+        turn.output_with(&origin.params).transpose().map_err(|why| unfilled(origin, &why))?;
     Ok(ChatReply {
         text: turn.say.clone().unwrap_or_default(),
         calls,
@@ -153,8 +153,9 @@ fn reply(turn: &ScriptTurn, request: &ChatRequest) -> Result<ChatReply, ModelErr
     })
 }
 
-fn unfilled(asker: &Asker, why: &crate::value::Failure) -> ModelError {
-    let message = format!("turn {} of `{}` in the script: {}", asker.turn, asker.step, why.message);
+fn unfilled(origin: &CallOrigin, why: &crate::value::Failure) -> ModelError {
+    let message =
+        format!("turn {} of `{}` in the script: {}", origin.turn, origin.step, why.message);
     ModelError::Refused { message, status: None }
 }
 

@@ -1,4 +1,4 @@
-use super::known::{self, Known, Protocol};
+use super::known::{self, KnownProvider, Protocol};
 use super::prices::{FREE, Prices};
 use crate::definition::{ModelPrice, TierSettings};
 use crate::value::Json;
@@ -54,7 +54,7 @@ pub struct Target {
 impl Target {
     /// A model of a known provider, with the first of its keys that is set.
     pub(super) fn known(
-        known: &Known,
+        known: &KnownProvider,
         model: &str,
         env: &Environment,
         prices: &Prices,
@@ -192,7 +192,7 @@ fn base(endpoint: &str) -> Result<String, String> {
 
 fn key(
     settings: &TierSettings,
-    known: Option<&Known>,
+    known: Option<&KnownProvider>,
     env: &Environment,
 ) -> Result<(Option<String>, Option<SecretString>), String> {
     let secret = |name: &str| {
@@ -223,14 +223,14 @@ fn same_host(a: &str, b: &str) -> bool {
     host(a).is_some_and(|host_a| host(b).as_ref() == Some(&host_a))
 }
 
-fn provider_name(given: Option<&str>, known: Option<&Known>, endpoint: &str) -> String {
+fn provider_name(given: Option<&str>, known: Option<&KnownProvider>, endpoint: &str) -> String {
     let at_endpoint = || known::KNOWN.iter().find(|known| known.endpoint == endpoint);
     let known = known.or_else(at_endpoint).map(|known| known.name);
     known.or(given).unwrap_or("openai-compatible").to_owned()
 }
 
 /// OpenAI's `codex` and `pro` models are only to be had through its responses.
-fn protocol(known: Option<&Known>, model: &str) -> Protocol {
+fn protocol(known: Option<&KnownProvider>, model: &str) -> Protocol {
     match known {
         Some(known)
             if known.name == "openai" && (model.contains("codex") || model.ends_with("-pro")) =>

@@ -281,7 +281,7 @@ impl Tiers {
         }
     }
 
-    fn has_key(&self, known: &known::Known) -> bool {
+    fn has_key(&self, known: &known::KnownProvider) -> bool {
         known.keys.iter().any(|key| self.env.get(key).is_some())
     }
 

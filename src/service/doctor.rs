@@ -7,7 +7,8 @@ use crate::definition::{ApprovalLevel, ProcessChoice};
 use crate::diagnostic::Severity;
 use crate::journal::{Journal, JournalError};
 use crate::llm::{
-    Asker, ChatRequest, GenaiProvider, Message, ModelProvider, TierReport, Tiers, local_servers,
+    CallOrigin, ChatRequest, GenaiProvider, Message, ModelProvider, TierReport, Tiers,
+    local_servers,
 };
 use crate::value::counted;
 use serde::Serialize;
@@ -269,7 +270,7 @@ async fn ask(provider: &GenaiProvider, report: &TierReport) -> Finding {
         temperature: Some(0.0),
         max_tokens: Some(64),
         timeout: Duration::from_secs(30),
-        asker: Asker::default(),
+        origin: CallOrigin::default(),
     };
     let began = crate::clock::instant();
     let reply = provider.chat(request, &|_| {}, &CancellationToken::new()).await;

@@ -10,8 +10,8 @@ use super::prompt::{GO_ON, REFLECT, not_submitted};
 use super::repetition::Repetition;
 use super::submit::{SUBMIT, Submission, TextOutput, complaint};
 use super::text_form;
-use super::trail::Trail;
-use super::turn::{Ask, Mode, Next, Pending, Standing, next};
+use super::transcript::Transcript;
+use super::turn::{LoopState, Mode, Next, Pending, Turn, next};
 use crate::definition::{LoopLimits, Violation};
 use crate::evidence::{Invocation, InvocationStatus};
 use crate::llm::{CallRequest, Message};
@@ -58,23 +58,23 @@ pub struct Conversation {
     summary: Option<String>,
     body: Vec<Message>,
     pending: VecDeque<PendingCall>,
-    counts: Standing,
+    counts: LoopState,
     repetition: Repetition,
     declined_here: bool,
     failed_here: bool,
     output: Option<Json>,
-    trail: Trail,
+    transcript: Transcript,
     usage: Usage,
 }
 
 impl Conversation {
     /// Before the first turn.
     pub fn begin(brief: Brief) -> Self {
-        let counts = Standing {
+        let counts = LoopState {
             max_steps: brief.limits.max_steps,
             max_tool_calls: brief.limits.max_tool_calls,
             reasoning_every: brief.limits.forced_reasoning_interval,
-            ..Standing::default()
+            ..LoopState::default()
         };
         Conversation {
             brief,
@@ -86,7 +86,7 @@ impl Conversation {
             declined_here: false,
             failed_here: false,
             output: None,
-            trail: Trail::default(),
+            transcript: Transcript::default(),
             usage: Usage::NONE,
         }
     }
@@ -97,14 +97,14 @@ impl Conversation {
     }
 
     /// What it adds up to.
-    pub fn standing(&self) -> Standing {
+    pub fn standing(&self) -> LoopState {
         let pending = match self.pending.front() {
             None => Pending::None,
             Some(call) if call.tool == SUBMIT => Pending::Submit,
             Some(call) if call.started => Pending::Started,
             Some(_) => Pending::Fresh,
         };
-        Standing {
+        LoopState {
             pending,
             reply_submits: self.pending.iter().any(|call| call.tool == SUBMIT),
             repeats: self.repetition.count(),
@@ -161,8 +161,8 @@ impl Conversation {
     }
 
     /// What is left of it for a report.
-    pub(super) fn trail(&self) -> &Trail {
-        &self.trail
+    pub(super) fn transcript(&self) -> &Transcript {
+        &self.transcript
     }
 
     /// The messages as a model sees them; neighbours from the user are one.
@@ -189,8 +189,8 @@ impl Conversation {
 
     fn mode(&self) -> Mode {
         match self.next() {
-            Next::Ask(Ask { mode, .. }) => mode,
-            _ => Mode::Work,
+            Next::CallModel(Turn { mode, .. }) => mode,
+            _ => Mode::Continue,
         }
     }
 
@@ -201,7 +201,7 @@ impl Conversation {
         self.failed_here = false;
         // Calls of a reply before this one that nobody answered cannot be answered any more.
         self.pending.clear();
-        self.trail.said(text);
+        self.transcript.said(text);
         if mode == Mode::Reason {
             self.counts.calls_since_reasoning = 0;
             self.body.push(Message::User(REFLECT.to_owned()));
@@ -277,7 +277,7 @@ impl Conversation {
     fn refused(&mut self, violations: &[Violation], candidate: Json) -> String {
         self.counts.invalid += 1;
         let complaint = complaint(violations);
-        self.trail.handed_in(candidate, violations);
+        self.transcript.handed_in(candidate, violations);
         format!("{complaint}Hand it in again with all of this mended.")
     }
 
@@ -301,7 +301,7 @@ impl Conversation {
         self.failed_here |= !ok;
         self.counts.denials = if denied { self.counts.denials + 1 } else { 0 };
         self.repetition.note(&call.tool, &call.args, &result, !invocation.changes.is_empty());
-        self.trail.called(&call, invocation, &result);
+        self.transcript.called(&call, invocation, &result);
         let content = excerpt(&call.tool, &call.id, &result);
         self.answer(call, content);
     }
@@ -317,7 +317,7 @@ impl Conversation {
     fn settle(&mut self) {
         loop {
             match self.next() {
-                Next::Judge => self.judge(),
+                Next::Validate => self.judge(),
                 Next::Decline => self.decline(),
                 _ => return,
             }

@@ -6,23 +6,23 @@
 //! is shown to the model, and never changes what the loop may do. Nothing is retried here but one
 //! try with the fallback model; recovery belongs to the engine.
 
-mod asking;
-mod calling;
 mod compression;
 mod conversation;
 mod excerpt;
 mod feedback;
 mod fencing;
 mod messages;
+mod model_call;
 mod prompt;
 mod repetition;
 mod report;
 mod runner;
-mod schema_words;
+mod schema_text;
 mod submit;
 mod text_form;
+mod tool_call;
 mod toolset;
-mod trail;
+mod transcript;
 pub mod turn;
 
 pub use conversation::{Brief, Conversation};

@@ -54,7 +54,7 @@ pub(super) fn task(work: &SpecialistWork) -> String {
 /// What is said at the end of a question of that mode.
 pub(super) fn coda(mode: Mode, submission: &Submission) -> Option<String> {
     match mode {
-        Mode::Work | Mode::Repair => None,
+        Mode::Continue | Mode::Repair => None,
         Mode::Reason => Some(REFLECT.to_owned()),
         Mode::Finish => Some(format!(
             "This is your last turn: call `{SUBMIT}` now with what you have. Claim only what you \
@@ -97,7 +97,7 @@ fn house_rules() -> String {
 - Claim only what you did here with a tool. The runtime records every call and compares what you claim with what is on disk.
 - Results longer than {TOOL_RESULT_CHARS} characters are cut; read only the part that you need, or read on as the note says.
 - Do not repeat a call that gave you its result. If a call fails, read why and try another way.
-- End by calling `{SUBMIT}` once. If you cannot do all of it, hand in what you have and say in `summary` what is missing and why."
+- StopReason by calling `{SUBMIT}` once. If you cannot do all of it, hand in what you have and say in `summary` what is missing and why."
     )
 }
 

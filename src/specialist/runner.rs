@@ -1,6 +1,6 @@
 use super::conversation::{Brief, Conversation};
 use super::prompt;
-use super::report::{self, End};
+use super::report::{self, StopReason};
 use super::submit::Submission;
 use super::toolset::ToolSet;
 use super::turn::Next;
@@ -93,25 +93,25 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    async fn drive(&mut self) -> Result<(), End> {
+    async fn drive(&mut self) -> Result<(), StopReason> {
         loop {
             if self.context.cancel.is_cancelled() {
-                return Err(End::Cancelled);
+                return Err(StopReason::Cancelled);
             }
             match self.conversation.next() {
                 Next::Done => return Ok(()),
-                Next::Fail(why) => return Err(End::GaveUp(why)),
-                _ if self.deadline.is_elapsed() => return Err(End::TimedOut),
-                Next::Ask(ask) => self.ask(ask).await?,
-                Next::Call | Next::Recover => self.call().await?,
+                Next::Fail(why) => return Err(StopReason::GaveUp(why)),
+                _ if self.deadline.is_elapsed() => return Err(StopReason::TimedOut),
+                Next::CallModel(turn) => self.call_model(turn).await?,
+                Next::CallTool | Next::Recover => self.call_tool().await?,
                 Next::Compress => self.compress().await?,
                 // A conversation settles these by itself before it answers.
-                Next::Judge | Next::Decline => {}
+                Next::Validate | Next::Decline => {}
             }
         }
     }
 
-    async fn compress(&mut self) -> Result<(), End> {
+    async fn compress(&mut self) -> Result<(), StopReason> {
         let (covers, summary) = self.conversation.compressed();
         let turn = self.conversation.turns();
         let usage = Usage::NONE;
@@ -119,19 +119,19 @@ impl<'a> Attempt<'a> {
     }
 
     /// Stored first, then taken in: nothing follows from a record that is not stored.
-    pub(super) async fn record(&mut self, record: Record) -> Result<(), End> {
+    pub(super) async fn record(&mut self, record: Record) -> Result<(), StopReason> {
         let stored = self.context.recorder.record(record.clone()).await;
-        stored.map_err(|_| End::Cancelled)?;
+        stored.map_err(|_| StopReason::Cancelled)?;
         self.conversation.apply(&record);
         Ok(())
     }
 
-    fn outcome(&self, ended: Result<(), End>) -> Outcome {
+    fn outcome(&self, ended: Result<(), StopReason>) -> Outcome {
         match (ended, self.conversation.output()) {
             (Ok(()), Some(output)) => {
                 Outcome { usage: self.conversation.usage(), ..Outcome::ok(output.clone()) }
             }
-            (Ok(()), None) => report::outcome(&End::Cancelled, &self.conversation),
+            (Ok(()), None) => report::outcome(&StopReason::Cancelled, &self.conversation),
             (Err(end), _) => report::outcome(&end, &self.conversation),
         }
     }

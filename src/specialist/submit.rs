@@ -1,4 +1,4 @@
-use super::{schema_words::in_words, text_form::json_candidates};
+use super::{schema_text::in_words, text_form::json_candidates};
 use crate::definition::{Schema, Violation};
 use crate::llm::ToolDescription;
 use crate::value::{Json, kind_of};

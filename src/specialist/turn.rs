@@ -18,7 +18,7 @@ pub const REPEATS: u32 = 3;
 
 /// What an attempt adds up to at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Standing {
+pub struct LoopState {
     /// Model calls that it may make.
     pub max_steps: u32,
     /// Tool calls that it may make.
@@ -72,27 +72,27 @@ pub enum Pending {
 /// What to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// Ask the model.
-    Ask(Ask),
+    /// Turn the model.
+    CallModel(Turn),
     /// Make the call at the head of the queue.
-    Call,
+    CallTool,
     /// Find out about the call at the head of the queue, whose end nobody saw.
     Recover,
     /// Answer the call at the head of the queue without making it: a limit is reached.
     Decline,
     /// Look at the output that is handed in.
-    Judge,
+    Validate,
     /// Shorten the context.
     Compress,
     /// Done.
     Done,
     /// Give up.
-    Fail(Why),
+    Fail(GiveUpReason),
 }
 
 /// How the model is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ask {
+pub struct Turn {
     /// To what end.
     pub mode: Mode,
     /// With which tools.
@@ -103,7 +103,7 @@ pub struct Ask {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// To go on.
-    Work,
+    Continue,
     /// To think, without tools.
     Reason,
     /// To mend what it handed in, or to hand something in at all.
@@ -125,9 +125,9 @@ pub enum Offer {
     None,
 }
 
-/// Why an attempt gives up.
+/// GiveUpReason an attempt gives up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum GiveUpReason {
     /// The same call gave the same result too often.
     Loop,
     /// Too many calls were denied in a row.
@@ -143,62 +143,66 @@ pub enum Why {
 }
 
 /// What happens next.
-pub fn next(s: &Standing) -> Next {
+pub fn next(s: &LoopState) -> Next {
     if s.submitted {
         return Next::Done;
     }
     if s.denials >= DENIALS {
-        return Next::Fail(Why::Denied);
+        return Next::Fail(GiveUpReason::Denied);
     }
     if s.repeats >= REPEATS {
-        return Next::Fail(Why::Loop);
+        return Next::Fail(GiveUpReason::Loop);
     }
     match s.pending {
-        Pending::Submit => Next::Judge,
+        Pending::Submit => Next::Validate,
         Pending::Started => Next::Recover,
         Pending::Fresh if over_limit(s) => Next::Decline,
-        Pending::Fresh => Next::Call,
+        Pending::Fresh => Next::CallTool,
         Pending::None => between_turns(s),
     }
 }
 
 /// On the last turn a call could not be answered for, unless the same reply hands the output in.
-fn over_limit(s: &Standing) -> bool {
+fn over_limit(s: &LoopState) -> bool {
     s.tool_calls >= s.max_tool_calls || (s.turns >= s.max_steps && !s.reply_submits)
 }
 
-fn between_turns(s: &Standing) -> Next {
+fn between_turns(s: &LoopState) -> Next {
     let repairs = s.invalid + s.silent;
     if repairs > REPAIRS {
-        return Next::Fail(if s.invalid > 0 { Why::Unfit } else { Why::NeverSubmitted });
+        return Next::Fail(if s.invalid > 0 {
+            GiveUpReason::Unfit
+        } else {
+            GiveUpReason::NeverSubmitted
+        });
     }
     if s.turns >= s.max_steps {
-        return Next::Fail(if s.invalid > 0 { Why::Unfit } else { Why::Steps });
+        return Next::Fail(if s.invalid > 0 { GiveUpReason::Unfit } else { GiveUpReason::Steps });
     }
     if s.declined > 1 {
-        return Next::Fail(Why::ToolCalls);
+        return Next::Fail(GiveUpReason::ToolCalls);
     }
     if worth_compressing(s) {
         return Next::Compress;
     }
-    Next::Ask(ask(s, repairs))
+    Next::CallModel(model_turn(s, repairs))
 }
 
-fn ask(s: &Standing, repairs: u32) -> Ask {
+fn model_turn(s: &LoopState, repairs: u32) -> Turn {
     let last = s.turns + 1 >= s.max_steps || s.tool_calls >= s.max_tool_calls;
     let offer = if last { Offer::SubmitOnly } else { Offer::All };
     match repairs {
-        REPAIRS => Ask { mode: Mode::Structured, offer: Offer::None },
-        1.. => Ask { mode: Mode::Repair, offer },
-        0 if last => Ask { mode: Mode::Finish, offer },
+        REPAIRS => Turn { mode: Mode::Structured, offer: Offer::None },
+        1.. => Turn { mode: Mode::Repair, offer },
+        0 if last => Turn { mode: Mode::Finish, offer },
         0 if s.reasoning_every.is_some_and(|n| s.calls_since_reasoning >= n.max(1)) => {
-            Ask { mode: Mode::Reason, offer: Offer::None }
+            Turn { mode: Mode::Reason, offer: Offer::None }
         }
-        0 => Ask { mode: Mode::Work, offer },
+        0 => Turn { mode: Mode::Continue, offer },
     }
 }
 
-fn worth_compressing(s: &Standing) -> bool {
+fn worth_compressing(s: &LoopState) -> bool {
     let soft = s.messages > SOFT_MESSAGES && s.tokens > SOFT_TOKENS && s.foldable >= WORTHWHILE;
     soft || (s.tokens > HARD_TOKENS && s.foldable > 0)
 }

@@ -119,7 +119,7 @@ fn question(text: &str, max_tokens: u32) -> ChatRequest {
         temperature: Some(0.0),
         max_tokens: Some(max_tokens),
         timeout: PATIENCE,
-        asker: Asker { attempt: 1, turn: 1, ..Asker::default() },
+        origin: CallOrigin { attempt: 1, turn: 1, ..CallOrigin::default() },
     }
 }
 

@@ -99,7 +99,7 @@ impl Work {
             trace: self.trace.clone(),
             env: Vec::new(),
             cwd: String::new(),
-            held: false,
+            sandboxed: false,
             timeout: None,
         }
     }

@@ -22,11 +22,11 @@ pub(super) struct RawCall {
 /// sender's word, and leaves out calls without an index, which some servers send.
 #[derive(Debug, Default)]
 pub(super) struct CallCollector {
-    heard: Mutex<Heard>,
+    heard: Mutex<CollectedCalls>,
 }
 
 #[derive(Debug, Default)]
-struct Heard {
+struct CollectedCalls {
     calls: BTreeMap<u64, RawCall>,
     bytes: usize,
     events: usize,
@@ -49,7 +49,7 @@ impl CallCollector {
         self.with(|heard| heard.events > 0)
     }
 
-    fn with<T>(&self, read: impl FnOnce(&mut Heard) -> T) -> T {
+    fn with<T>(&self, read: impl FnOnce(&mut CollectedCalls) -> T) -> T {
         read(&mut self.heard.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -69,7 +69,7 @@ impl ChatFrameSink for CallCollector {
     }
 }
 
-impl Heard {
+impl CollectedCalls {
     fn take(&mut self, data: &Json) {
         if self.model.is_none() {
             self.model = data["model"].as_str().map(str::to_owned);
@@ -121,7 +121,7 @@ mod tests {
     use serde_json::json;
 
     fn check(deltas: &[Json], expected: &[(&str, &str, &str)]) {
-        let mut heard = Heard::default();
+        let mut heard = CollectedCalls::default();
         for delta in deltas {
             heard.take(&json!({"choices": [{"delta": {"tool_calls": [delta]}}]}));
         }

@@ -1,10 +1,10 @@
-use super::answered;
 use super::calls::CallCollector;
 use super::error::model_error;
 use super::names::ToolNames;
 use super::request::{options, question, service};
+use super::response_status;
 use super::stream::Reader;
-use super::web::{Line, web_client};
+use super::web::{Connection, web_client};
 use crate::llm::target::{Target, is_local};
 use crate::llm::tiers::Tiers;
 use crate::llm::{ChatReply, ChatRequest, ModelError, ModelProvider, ModelRef};
@@ -42,11 +42,11 @@ impl GenaiProvider {
     }
 
     fn client(&self, target: &Target) -> Result<&Client, ModelError> {
-        let line = Line::to(&target.endpoint, is_local(&target.endpoint));
+        let line = Connection::to(&target.endpoint, is_local(&target.endpoint));
         let place = match line {
-            Line::Plain => &self.plain,
-            Line::Local => &self.local,
-            Line::Remote => &self.remote,
+            Connection::Plain => &self.plain,
+            Connection::Local => &self.local,
+            Connection::Remote => &self.remote,
         };
         let made = place.get_or_init(|| {
             let client = Client::builder().with_reqwest(web_client(line)?).build();
@@ -71,8 +71,8 @@ impl GenaiProvider {
         let options = options(request, target).with_raw_frame_sink_arc(heard.clone());
         let answer = client.exec_chat_stream(service(target), question, Some(&options)).await;
         let stream = answer.map_err(|error| model_error(error, target))?.stream;
-        let (asker, heard, names) = (&request.asker, heard.as_ref(), &names);
-        Reader { target, names, asker, heard, on_token }.read(stream).await
+        let (origin, heard, names) = (&request.origin, heard.as_ref(), &names);
+        Reader { target, names, origin, heard, on_token }.read(stream).await
     }
 
     async fn bounded(
@@ -84,8 +84,10 @@ impl GenaiProvider {
         let ModelRef { name, tier } = &request.model;
         let target = self.tiers.target(tier.unwrap_or(Tier::Medium), Some(name))?;
         // The library reads what strangers send; where it breaks on it, the answer is broken.
-        let asked =
-            AssertUnwindSafe(answered::bounded(&target, self.ask(&target, &request, on_token)));
+        let asked = AssertUnwindSafe(response_status::bounded(
+            &target,
+            self.ask(&target, &request, on_token),
+        ));
         let asked = asked.catch_unwind();
         let limit = request.timeout;
         tokio::select! {

@@ -4,7 +4,7 @@ use super::names::ToolNames;
 use crate::llm::known::Protocol;
 use crate::llm::prices::cost;
 use crate::llm::target::Target;
-use crate::llm::{Asker, CallRequest, ChatReply, ModelError};
+use crate::llm::{CallOrigin, CallRequest, ChatReply, ModelError};
 use crate::value::{Json, Usage, limits};
 use futures::StreamExt;
 use genai::chat::{ChatStream, ChatStreamEvent, StopReason, StreamEnd, Usage as TheirUsage};
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 pub(super) struct Reader<'a> {
     pub(super) target: &'a Target,
     pub(super) names: &'a ToolNames,
-    pub(super) asker: &'a Asker,
+    pub(super) origin: &'a CallOrigin,
     pub(super) heard: &'a CallCollector,
     pub(super) on_token: &'a (dyn Fn(&str) + Send + Sync),
 }
@@ -105,7 +105,7 @@ impl Reader<'_> {
 
     /// The provider's id, or one made up where it gave none or the same twice.
     fn id(&self, given: String, place: usize, seen: &mut BTreeSet<String>) -> String {
-        let made_up = || format!("call-{}-{}-{}", self.asker.attempt, self.asker.turn, place + 1);
+        let made_up = || format!("call-{}-{}-{}", self.origin.attempt, self.origin.turn, place + 1);
         let taken = given.trim().is_empty() || given.len() > 256 || seen.contains(&given);
         let id = if taken { made_up() } else { given };
         seen.insert(id.clone());

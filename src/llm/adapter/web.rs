@@ -10,7 +10,7 @@ fn told() -> reqwest::retry::Builder {
     reqwest::retry::for_host(String::new()).no_budget().max_retries_per_request(1).classify_fn(
         |answer| {
             if let Some(status) = answer.status() {
-                super::answered::answered(status.as_u16());
+                super::response_status::answered(status.as_u16());
             }
             answer.success()
         },
@@ -19,7 +19,7 @@ fn told() -> reqwest::retry::Builder {
 
 /// How servers are reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::llm) enum Line {
+pub(in crate::llm) enum Connection {
     /// On this machine, past any proxy, unencrypted: without reading the system's certificates,
     /// which takes longer than all else before the first request.
     Plain,
@@ -29,13 +29,13 @@ pub(in crate::llm) enum Line {
     Remote,
 }
 
-impl Line {
+impl Connection {
     /// How a server is reached at an endpoint, `local` where that is on this machine.
-    pub(super) fn to(endpoint: &str, local: bool) -> Line {
+    pub(super) fn to(endpoint: &str, local: bool) -> Connection {
         match (local, endpoint.starts_with("http://")) {
-            (true, true) => Line::Plain,
-            (true, false) => Line::Local,
-            (false, _) => Line::Remote,
+            (true, true) => Connection::Plain,
+            (true, false) => Connection::Local,
+            (false, _) => Connection::Remote,
         }
     }
 }
@@ -44,7 +44,7 @@ impl Line {
 ///
 /// Redirects are not followed: a key would go with them. The error says why there can be no client,
 /// such as a machine without certificates.
-pub(in crate::llm) fn web_client(line: Line) -> Result<reqwest::Client, String> {
+pub(in crate::llm) fn web_client(line: Connection) -> Result<reqwest::Client, String> {
     static RING: Once = Once::new();
     RING.call_once(|| {
         // An error means that somebody installed one before, which is as good.
@@ -57,9 +57,9 @@ pub(in crate::llm) fn web_client(line: Line) -> Result<reqwest::Client, String> 
         .tcp_nodelay(true)
         .retry(told());
     let client = match line {
-        Line::Plain => client.no_proxy().tls_certs_only([]),
-        Line::Local => client.no_proxy(),
-        Line::Remote => client,
+        Connection::Plain => client.no_proxy().tls_certs_only([]),
+        Connection::Local => client.no_proxy(),
+        Connection::Remote => client,
     };
     client.build().map_err(|error| error.to_string())
 }

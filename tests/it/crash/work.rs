@@ -178,8 +178,8 @@ impl ModelProvider for Models {
         on_token: &'a (dyn Fn(&str) + Send + Sync),
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
-        let asker = &request.asker;
-        let key = (asker.instance.clone(), asker.attempt, asker.turn);
+        let origin = &request.origin;
+        let key = (origin.instance.clone(), origin.attempt, origin.turn);
         *self.asked.lock().unwrap().entry(key).or_default() += 1;
         self.script.chat(request, on_token, cancel)
     }

@@ -38,12 +38,12 @@ pub(super) fn question(text: &str) -> ChatRequest {
         temperature: None,
         max_tokens: None,
         timeout: Duration::from_secs(20),
-        asker: Asker {
+        origin: CallOrigin {
             step: "s".into(),
             instance: "s".into(),
             attempt: 1,
             turn: 1,
-            ..Asker::default()
+            ..CallOrigin::default()
         },
     }
 }

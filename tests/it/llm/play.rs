@@ -28,7 +28,7 @@ pub(super) fn asks(instance: &str, attempt: u32, turn: u32) -> ChatRequest {
         temperature: None,
         max_tokens: None,
         timeout: Duration::from_secs(60),
-        asker: Asker {
+        origin: CallOrigin {
             step: instance.split('[').next().unwrap_or_default().into(),
             instance: instance.into(),
             attempt,
@@ -244,7 +244,7 @@ async fn placeholders_are_filled_from_the_parameters() {
         ScriptTurn { calls, output: Some(map(text("a {{ name }}"))), ..ScriptTurn::default() };
     let player = script(&[("s", vec![turn])]);
     let mut request = asks("s", 1, 1);
-    request.asker.params = Arc::new(json!({"name": "x"}));
+    request.origin.params = Arc::new(json!({"name": "x"}));
     let reply = play(&player, request).await.unwrap();
     let args: Vec<_> = reply.calls.iter().map(|call| call.args["path"].clone()).collect();
     assert_eq!(args, [json!("src/x.sh"), json!("x")]);

@@ -21,7 +21,7 @@ impl ModelProvider for Canned {
         _: &'a (dyn Fn(&str) + Send + Sync),
         _: &'a CancellationToken,
     ) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
-        Box::pin(async move { self.0[request.asker.turn as usize - 1].clone() })
+        Box::pin(async move { self.0[request.origin.turn as usize - 1].clone() })
     }
 
     fn resolve(&self, tier: Tier, _: Option<&str>) -> Result<ModelRef, ModelError> {

@@ -62,7 +62,7 @@ impl ModelProvider for Model {
         on_token: &'a (dyn Fn(&str) + Send + Sync),
         _: &'a CancellationToken,
     ) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
-        let turn = request.asker.turn as usize;
+        let turn = request.origin.turn as usize;
         let replies = if request.model.name == "spare" { &self.fallback } else { &self.replies };
         let reply = replies.get(turn - 1).cloned();
         let model = request.model.name.clone();

@@ -2,7 +2,7 @@
 
 use super::compression::arguments;
 use super::conversation::PendingCall;
-use super::report::End;
+use super::report::StopReason;
 use super::runner::Attempt;
 use crate::attempt::Progress;
 use crate::clock;
@@ -18,7 +18,7 @@ use std::time::Duration;
 const GRACE: Duration = Duration::from_secs(10);
 
 impl Attempt<'_> {
-    pub(super) async fn call(&mut self) -> Result<(), End> {
+    pub(super) async fn call_tool(&mut self) -> Result<(), StopReason> {
         let Some(pending) = self.conversation.pending().cloned() else { return Ok(()) };
         if pending.started && !self.toolset.only_reads(&pending.tool) {
             let (result, invocation) =
@@ -49,15 +49,18 @@ impl Attempt<'_> {
     }
 
     /// A tool that is stopped is waited for, because what it did until then is evidence.
-    async fn make(&mut self, pending: &PendingCall) -> Result<(CallResult, Invocation), End> {
+    async fn make(
+        &mut self,
+        pending: &PendingCall,
+    ) -> Result<(CallResult, Invocation), StopReason> {
         let cancel = self.context.cancel.child_token();
         let call = self.tool_call(pending);
         let toolset = self.toolset.clone();
         let mut result = toolset.call(&call, &cancel);
         let why = tokio::select! {
             result = &mut result => return Ok(result),
-            () = self.context.cancel.cancelled() => End::Cancelled,
-            () = &mut self.deadline => End::TimedOut,
+            () = self.context.cancel.cancelled() => StopReason::Cancelled,
+            () = &mut self.deadline => StopReason::TimedOut,
         };
         cancel.cancel();
         tokio::time::timeout(GRACE, result).await.map_err(|_| why)
@@ -85,7 +88,7 @@ impl Attempt<'_> {
         &mut self,
         result: CallResult,
         invocation: Invocation,
-    ) -> Result<(), End> {
+    ) -> Result<(), StopReason> {
         let turn = self.conversation.turns();
         let result = Payload::inline(result.result);
         self.record(Record::ToolResult { turn, invocation, result }).await

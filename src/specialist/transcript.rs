@@ -12,7 +12,7 @@ const LAST_CALLS: usize = 5;
 
 /// What an attempt leaves behind where it does not end well (000 §12.1: work is not lost).
 #[derive(Debug, Clone, Default)]
-pub(super) struct Trail {
+pub(super) struct Transcript {
     calls: Vec<Json>,
     changed: BTreeSet<String>,
     text: String,
@@ -20,7 +20,7 @@ pub(super) struct Trail {
     violations: Vec<Json>,
 }
 
-impl Trail {
+impl Transcript {
     pub(super) fn said(&mut self, text: &str) {
         if !text.trim().is_empty() {
             self.text = first_line_or_all(text);

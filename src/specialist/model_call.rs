@@ -2,30 +2,34 @@
 
 use super::messages::merged;
 use super::prompt::coda;
-use super::report::End;
+use super::report::StopReason;
 use super::runner::Attempt;
 use super::submit::SUBMIT;
-use super::turn::{Ask, Mode, Offer, REPAIRS};
+use super::turn::{Mode, Offer, REPAIRS, Turn};
 use crate::attempt::Progress;
-use crate::llm::{Asker, ChatReply, ChatRequest, Message, ModelError, ModelRef, ToolDescription};
+use crate::llm::{
+    CallOrigin, ChatReply, ChatRequest, Message, ModelError, ModelRef, ToolDescription,
+};
 use crate::run::{Payload, Record, RecordedCall, RequestDigests};
 use crate::value::{Digest, Json};
 use serde_json::json;
 
 impl Attempt<'_> {
-    pub(super) async fn ask(&mut self, ask: Ask) -> Result<(), End> {
-        self.note_repair(ask).await?;
+    pub(super) async fn call_model(&mut self, turn: Turn) -> Result<(), StopReason> {
+        self.note_repair(turn).await?;
         let model = self.model().await?;
-        let mut request = self.chat_request(ask, model);
+        let mut request = self.chat_request(turn, model);
         let reply = match self.chat(&request).await {
-            Err(End::Model(error @ ModelError::Refused { .. })) if ask.mode == Mode::Structured => {
+            Err(StopReason::Model(error @ ModelError::Refused { .. }))
+                if turn.mode == Mode::Structured =>
+            {
                 // Not every server knows that mode; the question itself asks for the same.
                 let text = format!("asking again without the structured-output mode: {error}");
                 self.record(Record::Note { text }).await?;
                 request.response_schema = None;
                 self.chat(&request).await?
             }
-            Err(End::Model(error)) if self.may_fall_back(&error) => {
+            Err(StopReason::Model(error)) if self.may_fall_back(&error) => {
                 request.model = self.fall_back(error).await?;
                 self.chat(&request).await?
             }
@@ -34,9 +38,9 @@ impl Attempt<'_> {
         self.record(answered(&request, reply)).await
     }
 
-    async fn note_repair(&mut self, ask: Ask) -> Result<(), End> {
+    async fn note_repair(&mut self, turn: Turn) -> Result<(), StopReason> {
         let standing = self.conversation.standing();
-        let (Mode::Repair | Mode::Structured) = ask.mode else { return Ok(()) };
+        let (Mode::Repair | Mode::Structured) = turn.mode else { return Ok(()) };
         let what = match standing.invalid {
             0 => "nothing was handed in",
             _ => "the output does not fit its schema",
@@ -46,7 +50,7 @@ impl Attempt<'_> {
     }
 
     /// The model of this attempt; chosen once.
-    async fn model(&mut self) -> Result<ModelRef, End> {
+    async fn model(&mut self) -> Result<ModelRef, StopReason> {
         if let Some(model) = &self.model {
             return Ok(model.clone());
         }
@@ -54,7 +58,7 @@ impl Attempt<'_> {
         let model = match self.provider.resolve(choice.tier, choice.model.as_deref()) {
             Ok(model) => model,
             Err(error) if self.may_fall_back(&error) => self.fall_back(error).await?,
-            Err(error) => return Err(End::Model(error)),
+            Err(error) => return Err(StopReason::Model(error)),
         };
         self.model = Some(model.clone());
         Ok(model)
@@ -69,11 +73,11 @@ impl Attempt<'_> {
     }
 
     /// The fallback model, for the rest of the attempt; the first error stands if there is none.
-    async fn fall_back(&mut self, error: ModelError) -> Result<ModelRef, End> {
+    async fn fall_back(&mut self, error: ModelError) -> Result<ModelRef, StopReason> {
         self.fell_back = true;
         let choice = &self.work.specialist.model;
         let Ok(model) = self.provider.resolve(choice.tier, choice.fallback.as_deref()) else {
-            return Err(End::Model(error));
+            return Err(StopReason::Model(error));
         };
         let text = format!("asking the fallback model `{}`: {error}", model.name);
         self.record(Record::Note { text }).await?;
@@ -81,41 +85,41 @@ impl Attempt<'_> {
         Ok(model)
     }
 
-    async fn chat(&mut self, request: &ChatRequest) -> Result<ChatReply, End> {
+    async fn chat(&mut self, request: &ChatRequest) -> Result<ChatReply, StopReason> {
         let recorder = self.context.recorder.clone();
         recorder.progress(Progress::Model(request.model.name.clone()));
         let on_token = |token: &str| recorder.progress(Progress::Token(token.to_owned()));
         let cancel = self.context.cancel.child_token();
         tokio::select! {
             biased;
-            () = self.context.cancel.cancelled() => Err(End::Cancelled),
+            () = self.context.cancel.cancelled() => Err(StopReason::Cancelled),
             reply = self.provider.chat(request.clone(), &on_token, &cancel) => match reply {
-                Err(ModelError::Cancelled) => Err(End::Cancelled),
-                other => other.map_err(End::Model),
+                Err(ModelError::Cancelled) => Err(StopReason::Cancelled),
+                other => other.map_err(StopReason::Model),
             },
-            () = &mut self.deadline => Err(End::TimedOut),
+            () = &mut self.deadline => Err(StopReason::TimedOut),
         }
     }
 
-    fn chat_request(&self, ask: Ask, model: ModelRef) -> ChatRequest {
+    fn chat_request(&self, turn: Turn, model: ModelRef) -> ChatRequest {
         let choice = &self.work.specialist.model;
         let submission = &self.conversation.brief().submission;
-        let structured = ask.mode == Mode::Structured;
-        let messages = match ask.offer {
+        let structured = turn.mode == Mode::Structured;
+        let messages = match turn.offer {
             Offer::None => self.conversation.messages_as_text(),
             Offer::All | Offer::SubmitOnly => self.conversation.messages(),
         };
         ChatRequest {
             model,
             messages: merged(
-                messages.into_iter().chain(coda(ask.mode, submission).map(Message::User)),
+                messages.into_iter().chain(coda(turn.mode, submission).map(Message::User)),
             ),
-            tools: self.offered(ask.offer),
+            tools: self.offered(turn.offer),
             response_schema: structured.then(|| submission.schema().clone()),
             temperature: choice.temperature,
             max_tokens: choice.max_tokens,
             timeout: self.work.specialist.limits.timeout,
-            asker: Asker {
+            origin: CallOrigin {
                 step: self.request.instance.step.to_string(),
                 instance: self.request.instance.to_string(),
                 attempt: self.request.attempt,
@@ -152,7 +156,7 @@ fn answered(request: &ChatRequest, reply: ChatReply) -> Record {
     usage.tool_calls = 0;
     let digests = digests(request);
     Record::ModelCall {
-        turn: request.asker.turn,
+        turn: request.origin.turn,
         model: reply.model,
         tier: request.model.tier,
         request: digest(request, &digests),
