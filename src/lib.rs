@@ -56,7 +56,7 @@
 //!
 //! # Promises
 //!
-//! `docs/promises.md` has every promise of the design with the tests that hold it. `scripts/prove` runs
+//! `docs/guarantees.md` has every promise of the design with the tests that hold it. `scripts/prove` runs
 //! their whole forms, and the README has what those have seen.
 //!
 //! # Dependencies

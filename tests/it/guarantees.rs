@@ -34,7 +34,7 @@ fn read(path: &str) -> String {
 
 #[test]
 fn every_promise_names_tests_that_exist() {
-    let (text, tests) = (read("docs/promises.md"), tests());
+    let (text, tests) = (read("docs/guarantees.md"), tests());
     let rows = text.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| promise"));
     let mut promises = 0;
     for row in rows {
