@@ -154,7 +154,7 @@ mod tests {
         let mut sources = Sources::default();
         let id = sources.add("playbooks/a.yml", text);
         let problem =
-            Diagnostic::error(Code::CYCLE, Span::new(id, start, end), "here it is").caption("this");
+            Diagnostic::error(Code::CIRCULAR_DEPENDENCY, Span::new(id, start, end), "here it is").caption("this");
         render(&problem, &sources, false)
     }
 
@@ -172,7 +172,7 @@ mod tests {
         let mut sources = Sources::default();
         let id = sources.add("playbooks/a.yml", "steps:\n  - id: fetch\n  - id: fetch\n");
         let other = sources.add("playbooks/b.yml", "id: fetch\n");
-        let problem = Diagnostic::error(Code::CYCLE, Span::new(id, 29, 34), "duplicate id `fetch`")
+        let problem = Diagnostic::error(Code::CIRCULAR_DEPENDENCY, Span::new(id, 29, 34), "duplicate id `fetch`")
             .caption("used again")
             .label(Span::new(id, 15, 20), "first used here")
             .label(Span::new(other, 4, 9), "and here")
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_problem_without_a_place_is_its_message_and_help() {
-        let problem = Diagnostic::warning(Code::CYCLE, None, "no models").help("set a key");
+        let problem = Diagnostic::warning(Code::CIRCULAR_DEPENDENCY, None, "no models").help("set a key");
         let drawn = render(&problem, &Sources::default(), false);
         assert_eq!(drawn, "warning[KB0401]: no models\n |\n = help: set a key");
     }
@@ -255,7 +255,7 @@ mod tests {
     fn far_labels_do_not_stretch_the_lines() {
         let mut sources = Sources::default();
         let id = sources.add("a", format!("word{}word", "x".repeat(50_000)));
-        let problem = Diagnostic::error(Code::CYCLE, Span::new(id, 0, 4), "twice")
+        let problem = Diagnostic::error(Code::CIRCULAR_DEPENDENCY, Span::new(id, 0, 4), "twice")
             .label(Span::new(id, 50_004, 50_008), "here too");
         let drawn = render(&problem, &sources, false);
         assert!(drawn.contains("here too"), "{drawn}");
@@ -269,8 +269,8 @@ mod tests {
 
     #[test]
     fn counts_by_severity() {
-        let error = Diagnostic::error(Code::CYCLE, None, "");
-        let warning = Diagnostic::warning(Code::CYCLE, None, "");
+        let error = Diagnostic::error(Code::CIRCULAR_DEPENDENCY, None, "");
+        let warning = Diagnostic::warning(Code::CIRCULAR_DEPENDENCY, None, "");
         assert_eq!(summary(&[error.clone(), warning.clone(), error]), "2 errors, 1 warning");
         assert_eq!(summary(&[warning]), "1 warning");
         assert_eq!(summary(&[]), "no problems");

@@ -117,7 +117,7 @@ fn work(scope: &RunScope<'_>, planned: &PlanStep, brought: &Brought) -> Result<W
         StepKind::Http(http) => request_of(scope, http)?,
         StepKind::Set(_) | StepKind::Gate(_) | StepKind::NotYet(_) => {
             let message = format!("a `{}` step has nothing to execute", step.kind.name());
-            return Err(Box::new(Failure::new(Code::NOT_YET.as_str(), message)));
+            return Err(Box::new(Failure::new(Code::NOT_IMPLEMENTED.as_str(), message)));
         }
     })
 }
@@ -215,7 +215,7 @@ pub(super) fn fits(step: &Step, outcome: Outcome, redactor: &Redactor) -> Outcom
     let lines = violations.iter().map(|v| format!("output{}: {}", v.pointer, v.message));
     let message =
         format!("the output does not fit its schema: {}", lines.collect::<Vec<_>>().join("; "));
-    let failure = Failure::new(Code::OUTPUT_MISFIT.as_str(), message);
+    let failure = Failure::new(Code::OUTPUT_INVALID.as_str(), message);
     Outcome { kind: OutcomeKind::ValidationFailed, output: None, failure: Some(failure), ..outcome }
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Sends it; a status that was not expected is a failure, one that asks to come back transient.
 pub(super) async fn send(toolbox: &Toolbox, request: &Request, context: &Context) -> Outcome {
     let Work::Http { method, expect, url, headers, query, body } = &request.work else {
-        let failure = Failure::new(Code::DEFECT.as_str(), "no `http` step");
+        let failure = Failure::new(Code::INTERNAL_ERROR.as_str(), "no `http` step");
         return Outcome::failed(OutcomeKind::Unknown, failure);
     };
     let mut args =

@@ -90,14 +90,14 @@ fn outcome(redactor: &Redactor, argv: &[String], exited: Exited, parse: OutputPa
         },
         End::Code(code) => {
             let failure = Failure::new(
-                Code::EXITED.as_str(),
+                Code::NON_ZERO_EXIT.as_str(),
                 format!("exit code {code}{}", and_last_words(redactor, &exited)),
             );
             failed(base, OutcomeKind::Exit(*code), failure)
         }
         End::Signal(signal) => {
             let failure = Failure::new(
-                Code::EXITED.as_str(),
+                Code::NON_ZERO_EXIT.as_str(),
                 format!("killed by signal {signal}{}", and_last_words(redactor, &exited)),
             );
             failed(base, OutcomeKind::Exit(128 + signal), failure)
@@ -125,7 +125,7 @@ fn outcome(redactor: &Redactor, argv: &[String], exited: Exited, parse: OutputPa
         End::Lost => failed(
             base,
             OutcomeKind::Transient,
-            Failure::new(Code::PROCESS_LOST.as_str(), End::LOST).help(End::LOST_HELP),
+            Failure::new(Code::WORKER_KILLED.as_str(), End::LOST).help(End::LOST_HELP),
         ),
         End::NotStarted(reason) => {
             let program = argv.first().map_or("", String::as_str);

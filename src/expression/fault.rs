@@ -28,7 +28,7 @@ impl Fault {
     pub(super) fn search(what: &str, place: &str) -> Fault {
         let message = format!("`in` cannot look for {} in {}", article(what), article(place));
         let help = "`in` looks for a text in a text or an object, and for anything in a list";
-        Fault { code: Code::KIND_MISMATCH, message, help: None }.help(help)
+        Fault { code: Code::TYPE_MISMATCH, message, help: None }.help(help)
     }
 
     /// Two kinds that an operator cannot order.
@@ -37,7 +37,7 @@ impl Fault {
             true => format!("`{operator}` cannot order two values of the kind {left}"),
             false => format!("`{operator}` cannot order {} and {}", article(left), article(right)),
         };
-        Fault { code: Code::KIND_MISMATCH, message, help: None }.help(match (left, right) {
+        Fault { code: Code::TYPE_MISMATCH, message, help: None }.help(match (left, right) {
             ("string", "number") | ("number", "string") => {
                 "convert one side first, as in `value | int` or `value | string`"
             }

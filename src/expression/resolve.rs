@@ -177,14 +177,14 @@ fn bare(
         (_, Some(_)) if is_item => Ok(Resolved::new(Root::Item, rest)),
         ("item", Some(own)) => Err(Unresolved {
             at: at.clone(),
-            code: Code::NAME_NOT_HERE,
+            code: Code::NAME_OUT_OF_SCOPE,
             message: format!("the item of this `forEach` is called `{own}`"),
             help: Some(format!("did you mean `{own}`?")),
         }),
         ("index", Some(_)) => Ok(Resolved::new(Root::Index, rest)),
         ("item" | "index", None) => Err(Unresolved {
             at: at.clone(),
-            code: Code::NAME_NOT_HERE,
+            code: Code::NAME_OUT_OF_SCOPE,
             message: format!("`{root}` exists only in a step that has a `forEach`"),
             help: Some("give the step a `forEach`, or name a parameter or a step".to_owned()),
         }),

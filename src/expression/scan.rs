@@ -232,7 +232,7 @@ impl<'a> Scanner<'a> {
         if let Some(near) = nearby(word, names.iter().map(String::as_str)) {
             let message = format!("`{word}` is no known name");
             let help = format!("did you mean `{near}`? Where the text is meant, write `\\<<`");
-            self.problem(at..end + 2, Code::MISSPELT_PLACEHOLDER, message, help);
+            self.problem(at..end + 2, Code::MISSPELLED_PLACEHOLDER, message, help);
         }
         None
     }
@@ -253,7 +253,7 @@ impl<'a> Scanner<'a> {
         {
             let message = format!("`{{{inner}}}` names no parameter, step or output");
             let help = format!("did you mean `{{{near}}}`? Where the text is meant, write `\\{{`");
-            self.problem(at..end + 1, Code::MISSPELT_PLACEHOLDER, message, help);
+            self.problem(at..end + 1, Code::MISSPELLED_PLACEHOLDER, message, help);
         }
         None
     }

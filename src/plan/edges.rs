@@ -92,7 +92,7 @@ fn mention(mentions: &mut Mentions, read: &Read<'_>) {
 
 fn runs_later(step: &Step, target: &Step, span: Span) -> Diagnostic {
     let message = format!("step `{}` waits for `{}`, which runs last of all", step.id, target.id);
-    Diagnostic::error(Code::WAITS_FOR_FINALLY, span, message)
+    Diagnostic::error(Code::DEPENDS_ON_FINALLY, span, message)
         .caption("a `finally` step")
         .label(target.span, "begins once all of `steps` have ended")
         .help(format!("move `{}` to `steps`, or `{}` to `finally`", target.id, step.id))

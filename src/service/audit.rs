@@ -79,7 +79,7 @@ pub fn audit_run(
     audit.blobs(&journal, &events);
     match frozen_of(&ledger, &events) {
         Ok(frozen) => audit.verdicts(&journal, &frozen, &events),
-        Err(message) => audit.fault(Code::RECORD_BROKEN, Some(1), message),
+        Err(message) => audit.fault(Code::RECORD_INCONSISTENT, Some(1), message),
     }
     audit.holds = audit.faults.is_empty();
     Ok(audit)
@@ -133,7 +133,7 @@ impl Audit {
                 Ok(event) => events.push((row.seq, event)),
                 Err(error) => {
                     let message = format!("event {} cannot be read: {error}", row.seq);
-                    self.fault(Code::RECORD_BROKEN, Some(row.seq), message);
+                    self.fault(Code::RECORD_INCONSISTENT, Some(row.seq), message);
                 }
             }
         }
@@ -157,7 +157,7 @@ impl Audit {
             let ended = ended.unwrap_or("not ended");
             let message =
                 format!("the run is listed as {}, and by its events it is {ended}", ledger.status);
-            self.fault(Code::RECORD_BROKEN, last.map(|(seq, _)| seq), message);
+            self.fault(Code::RECORD_INCONSISTENT, last.map(|(seq, _)| seq), message);
         }
     }
 
@@ -184,7 +184,7 @@ impl Audit {
             }
             Err(error) => {
                 let message = format!("{error} (event {seq} refers to it)");
-                self.fault(Code::BLOB_BROKEN, Some(seq), message);
+                self.fault(Code::BLOB_DAMAGED, Some(seq), message);
                 None
             }
         }

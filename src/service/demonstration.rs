@@ -39,7 +39,7 @@ pub fn demonstration(folder: Option<&Path>) -> Result<Demonstration, ServiceErro
     let occupied = folder.read_dir().is_ok_and(|mut entries| entries.next().is_some());
     if occupied {
         let message = format!("the folder `{}` is not empty", folder.display());
-        let failure = Failure::new(Code::FILE_IN_THE_WAY.as_str(), message);
+        let failure = Failure::new(Code::FILE_EXISTS.as_str(), message);
         return Err(ServiceError::refused(failure.help("name a new one, or leave `--dir` out")));
     }
     let settings = |(path, _): &&(&str, &str)| path.ends_with("kb.config.yml");

@@ -161,8 +161,8 @@ fn suggest(kind: Kind, name: &str, known: &[String]) -> String {
 fn journal_code(error: &JournalError) -> Code {
     match error {
         JournalError::NoRun(_) | JournalError::Ambiguous { .. } => Code::NO_SUCH_RUN,
-        JournalError::Held { .. } => Code::RUN_HELD,
-        JournalError::Stale(_) => Code::RUN_LOST,
+        JournalError::Held { .. } => Code::RUN_LEASED,
+        JournalError::Stale(_) => Code::LEASE_LOST,
         JournalError::Newer { .. } => Code::JOURNAL_NEWER,
         JournalError::Full(_) => Code::JOURNAL_FULL,
         JournalError::Disk { .. }

@@ -77,7 +77,7 @@ pub fn here_or_bare(name: &str) -> Result<Project, ServiceError> {
 fn present_folder() -> Result<std::path::PathBuf, ServiceError> {
     use crate::value::Failure;
     std::env::current_dir().map_err(|error| {
-        let code = crate::diagnostic::Code::PLACE_UNUSABLE.as_str();
+        let code = crate::diagnostic::Code::PATH_UNUSABLE.as_str();
         let message = format!("the present folder cannot be found: {error}");
         ServiceError::environment(Failure::new(code, message))
     })

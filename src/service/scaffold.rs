@@ -73,7 +73,7 @@ fn new_file(project: &Project, path: &str, text: &str) -> Result<String, Service
         return Ok(path.to_owned());
     }
     let failure =
-        Failure::new(Code::FILE_IN_THE_WAY.as_str(), format!("`{path}` is there already"));
+        Failure::new(Code::FILE_EXISTS.as_str(), format!("`{path}` is there already"));
     Err(ServiceError::refused(failure.help("take another id, or remove the file first")))
 }
 
@@ -81,7 +81,7 @@ fn new_file(project: &Project, path: &str, text: &str) -> Result<String, Service
 pub(super) fn place(folder: &Path, files: &[(&str, &str)]) -> Result<Placed, ServiceError> {
     place_files(folder, files).map_err(|(path, error)| {
         let message = format!("`{}` cannot be written: {error}", path.display());
-        ServiceError::environment(Failure::new(Code::PLACE_UNUSABLE.as_str(), message))
+        ServiceError::environment(Failure::new(Code::PATH_UNUSABLE.as_str(), message))
     })
 }
 

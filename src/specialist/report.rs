@@ -54,17 +54,17 @@ fn gave_up(why: GiveUpReason, conversation: &Conversation) -> (OutcomeKind, Fail
         ),
         GiveUpReason::Steps => (
             OutcomeKind::Stuck,
-            failure(Code::SPECIALIST_STEPS, format!("the specialist used all of its {} steps without handing in an output", limits.max_steps))
+            failure(Code::SPECIALIST_STEP_LIMIT, format!("the specialist used all of its {} steps without handing in an output", limits.max_steps))
                 .help("raise `limits.maxSteps` of the specialist, or give it a smaller task"),
         ),
         GiveUpReason::ToolCalls => (
             OutcomeKind::Stuck,
-            failure(Code::SPECIALIST_TOOL_CALLS, format!("the specialist used all of its {} tool calls without handing in an output", limits.max_tool_calls))
+            failure(Code::SPECIALIST_TOOL_CALL_LIMIT, format!("the specialist used all of its {} tool calls without handing in an output", limits.max_tool_calls))
                 .help("raise `limits.maxToolCalls` of the specialist, or give it a smaller task"),
         ),
         GiveUpReason::Unfit => (
             OutcomeKind::ValidationFailed,
-            failure(Code::OUTPUT_UNFIT, format!("the output does not fit its schema{}", first_violation(conversation)))
+            failure(Code::SUBMITTED_OUTPUT_INVALID, format!("the output does not fit its schema{}", first_violation(conversation)))
                 .help("the details list every violation; loosen `output.schema` or say in the task what is wanted"),
         ),
         GiveUpReason::NeverSubmitted => (

@@ -105,7 +105,7 @@ fn outcome_unknown() -> Failure {
 fn masked() -> Failure {
     let message = "not called: its arguments hold the mask of a secret instead of a value";
     let help = "ask for the call again without the secret; secrets reach processes as environment";
-    Failure::new(Code::CALL_MASKED.as_str(), message).help(help)
+    Failure::new(Code::MASKED_ARGUMENT.as_str(), message).help(help)
 }
 
 fn not_made(

@@ -264,7 +264,7 @@ fn failure(exited: &Exited, timeout: Option<Duration>) -> Option<(InvocationStat
             let message = "the call was stopped".to_owned();
             (Code::TOOL_STOPPED, InvocationStatus::Failed, message)
         }
-        End::Lost => (Code::PROCESS_LOST, InvocationStatus::Failed, End::LOST.to_owned()),
+        End::Lost => (Code::WORKER_KILLED, InvocationStatus::Failed, End::LOST.to_owned()),
         End::NotStarted(why) => {
             let message = format!("the command could not be started: {why}");
             (Code::COMMAND_NOT_STARTED, InvocationStatus::Failed, message)

@@ -475,7 +475,7 @@ fn every_event_keeps_the_published_schema() {
 fn a_problem_has_its_place_in_lines_and_columns() {
     let mut sources = Sources::default();
     let id = sources.add("playbooks/a.yml", "steps:\n  - id: é word\n");
-    let problem = Diagnostic::warning(Code::CYCLE, Span::new(id, 18, 22), "odd").help("mend");
+    let problem = Diagnostic::warning(Code::CIRCULAR_DEPENDENCY, Span::new(id, 18, 22), "odd").help("mend");
     assert_eq!(
         serde_json::to_value(Problem::of(&problem, &sources)).unwrap(),
         json!({
@@ -483,7 +483,7 @@ fn a_problem_has_its_place_in_lines_and_columns() {
             "path": "playbooks/a.yml", "line": 2, "column": 11, "endLine": 2, "endColumn": 15,
         })
     );
-    let nowhere = Problem::of(&Diagnostic::error(Code::CYCLE, None, "odd"), &sources);
+    let nowhere = Problem::of(&Diagnostic::error(Code::CIRCULAR_DEPENDENCY, None, "odd"), &sources);
     let nowhere = serde_json::to_value(nowhere).unwrap();
     assert_eq!((&nowhere["path"], &nowhere["line"]), (&Json::Null, &Json::Null));
 }

@@ -67,7 +67,7 @@ fn other_list(step: &Step, id: &str, span: crate::diagnostic::Span) -> Diagnosti
         ),
     };
     match step.phase {
-        StepPhase::Main => Diagnostic::error(Code::WAITS_FOR_FINALLY, span, message).help(help),
+        StepPhase::Main => Diagnostic::error(Code::DEPENDS_ON_FINALLY, span, message).help(help),
         StepPhase::Finally => Diagnostic::warning(Code::NO_EFFECT, span, message).help(help),
     }
 }

@@ -38,7 +38,7 @@ pub(crate) fn check(text: &str, literal: bool, node: &Node, decoder: &mut Decode
     } else if host.contains('@') {
         decoder.push(
             Diagnostic::error(
-                Code::SECRET_PLACE,
+                Code::SECRET_MISPLACED,
                 node.span,
                 "a name and password cannot stand in an address",
             )

@@ -188,7 +188,7 @@ fn check(node: &Node, decoder: &mut Decoder, not_yet: &mut Vec<NotYet>) -> Optio
 
 fn not_built(kind: &'static str, node: &Node, decoder: &mut Decoder) -> Check {
     decoder.push(
-        Diagnostic::warning(Code::NOT_YET, node.span, format!("`{kind}` is not built yet"))
+        Diagnostic::warning(Code::NOT_IMPLEMENTED, node.span, format!("`{kind}` is not built yet"))
             .help("the definition runs, and a gate with this check is inconclusive"),
     );
     Check::NotYet(kind)

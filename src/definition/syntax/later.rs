@@ -11,7 +11,7 @@ impl Decoder {
             false => "the definition loads and runs without it",
         };
         self.push(
-            Diagnostic::warning(Code::NOT_YET, span, format!("`{what}` is not built yet"))
+            Diagnostic::warning(Code::NOT_IMPLEMENTED, span, format!("`{what}` is not built yet"))
                 .help(help),
         );
         if let Some(list) = refuse {
@@ -22,7 +22,7 @@ impl Decoder {
     /// Says that something of the documents comes later and does nothing for now.
     pub(crate) fn comes_later(&mut self, what: &str, span: Span) {
         self.push(
-            Diagnostic::warning(Code::COMES_LATER, span, format!("`{what}` comes later"))
+            Diagnostic::warning(Code::PLANNED, span, format!("`{what}` comes later"))
                 .help("it has no effect for now"),
         );
     }

@@ -30,7 +30,7 @@ fn generation(fields: &Fields<'_>, model: &mut ModelChoice, decoder: &mut Decode
     if let Some((key, node)) = fields.entry("provider") {
         decoder.text(node, "provider");
         decoder.push(
-            Diagnostic::warning(Code::COMES_LATER, key.span, "`provider` of a specialist comes later")
+            Diagnostic::warning(Code::PLANNED, key.span, "`provider` of a specialist comes later")
                 .help("the model's name decides who answers; providers stand in the settings under `llm.tiers`"),
         );
     }

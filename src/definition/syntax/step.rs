@@ -322,7 +322,7 @@ fn condition(node: &Node, decoder: &mut Decoder) -> Option<Expression> {
             format!("`{name}` is not known in a condition, which is asked once for all items");
         let help = "choose among the items in the list itself, such as `forEach: \"{{ files | selectattr('changed') | list }}\"`";
         decoder.push(
-            Diagnostic::error(Code::NAME_NOT_HERE, found.span, message)
+            Diagnostic::error(Code::NAME_OUT_OF_SCOPE, found.span, message)
                 .caption("there are no items yet")
                 .help(help),
         );

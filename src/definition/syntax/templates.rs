@@ -203,7 +203,7 @@ impl Decoder {
             };
             let message = format!("the secret `{name}` cannot stand here");
             self.push(
-                Diagnostic::error(Code::SECRET_PLACE, reference.span, message).help(SECRET_PLACES),
+                Diagnostic::error(Code::SECRET_MISPLACED, reference.span, message).help(SECRET_PLACES),
             );
         }
     }

@@ -172,7 +172,7 @@ Declare `params:` to give it a type, a default or a question.";
 
 Remove it, or move the value to where it is read.";
 
-    SECRET_PLACE = "KB0220", "a secret outside of where secrets may go",
+    SECRET_MISPLACED = "KB0220", "a secret outside of where secrets may go",
         "Secrets may stand in `env`, in the headers, query and body of `http`, and in the input of a
 tool. Elsewhere they would end up in prompts, logs or file names.
 

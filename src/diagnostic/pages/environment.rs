@@ -31,14 +31,14 @@ was not touched.
 
 Use the newer `kb` (`kb --version` says which one this is), or set `XDG_STATE_HOME` to
 another folder to begin with an empty journal.";
-    RUN_HELD = "KB0804", "another process has the run",
+    RUN_LEASED = "KB0804", "another process has the run",
         "One process at a time goes on with a run. Another one, which is alive, has it now.
 
     run `add-feature-20261121-1` has another holder
 
 Watch it with `kb run logs RUN --follow`, or stop it with `kb run cancel RUN`. When that
 process ends, in whatever way, the run is free at once; nothing has to be cleaned up.";
-    RUN_LOST = "KB0805", "this process no longer has the run",
+    LEASE_LOST = "KB0805", "this process no longer has the run",
         "Another process took the run over, so this one's writes are refused and it stops: two
 holders would run the same steps twice.
 
@@ -68,7 +68,7 @@ in the project. This one is a link to something outside and is not read.
     `.kb/agents/shared` leads out of the project, to `/srv/agents`
 
 Copy what it names into the project, or name the file itself on the command line.";
-    FILE_IN_THE_WAY = "KB0812", "a file is there already",
+    FILE_EXISTS = "KB0812", "a file is there already",
         "`kb` never overwrites a file that it is asked to make anew.
 
     `.kb/playbooks/release.yml` is there already

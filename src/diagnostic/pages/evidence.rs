@@ -13,7 +13,7 @@ what was there; compare with a backup, or with events that were kept (`--json`).
 
 Who can write the journal can compute the whole chain anew. Keep the `traceHead` of `run:end`
 elsewhere, and check with `kb run verify RUN --head DIGEST`.";
-    BLOB_BROKEN = "KB0862", "a blob of a run is missing or altered",
+    BLOB_DAMAGED = "KB0862", "a blob of a run is missing or altered",
         "Large outputs lie in files named by their digest, in `blobs/` of the state folder. One that
 the run refers to is not there, cannot be read, or has another content.
 
@@ -35,7 +35,7 @@ journal. Its blobs and verdicts are checked all the same; whether its events are
 recorded cannot be told.
 
 A new run has a chain from its first event on.";
-    RECORD_BROKEN = "KB0865", "the record of a run contradicts itself",
+    RECORD_INCONSISTENT = "KB0865", "the record of a run contradicts itself",
         "Something that is stored of the run twice is not the same in both places, or cannot be
 read: what it froze and the digest of it in its first event, or how it is listed and what its
 events say.

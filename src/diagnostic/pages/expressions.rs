@@ -40,7 +40,7 @@ follow `is`: `defined`, `none`, `string`, … The one function is `range`. Metho
 
 Close it with `}}`. In a condition placeholders are just parentheses, so leave the quotes out. Two
 braces that are meant as text are written `\\{{`.";
-    MISSPELT_PLACEHOLDER = "KB0306", "a placeholder that looks misspelt",
+    MISSPELLED_PLACEHOLDER = "KB0306", "a placeholder that looks misspelt",
 "`<< name >>` and, in workflows, `{step.key}` are placeholders only where they name something known.
 This one nearly does, and would silently stay text.
 
@@ -64,7 +64,7 @@ order of the steps follows from it.
 
 Name it: `steps['build'].output`. To choose between steps, read both:
 `build.output if params.which == 'build' else test.output`.";
-    NAME_NOT_HERE = "KB0309", "a name that exists only elsewhere",
+    NAME_OUT_OF_SCOPE = "KB0309", "a name that exists only elsewhere",
 "`item` and `index` exist only in the keys of a step that has a `forEach`; where `as` gives the item
 a name, that name takes the place of `item`.
 
@@ -101,7 +101,7 @@ Give it a fallback, or run the step only where the value is there:
 
     task: \"Fix: {{debug.output.reason | default('unknown')}}\"
     condition: \"{{debug.output.reason is defined}}\"";
-    KIND_MISMATCH = "KB0321", "two kinds that cannot be compared",
+    TYPE_MISMATCH = "KB0321", "two kinds that cannot be compared",
 "`<`, `<=`, `>`, `>=` order two numbers, two texts, two booleans or two lists, and `in` looks into
 texts, lists and objects. Nothing is converted silently.
 

@@ -1,5 +1,5 @@
 pages! { TABLE;
-    NOT_YET = "KB0901", "known, not built yet",
+    NOT_IMPLEMENTED = "KB0901", "known, not built yet",
         "The language has this key or value, and this version of `kb` does not carry it out. The
 definition loads, so that it can be checked and drawn. Where leaving it out would change what a run
 does, running is refused instead of doing something else in silence.
@@ -9,7 +9,7 @@ does, running is refused instead of doing something else in silence.
 In the settings this holds for `maxCostUsdPerRun` and `warnCostUsdThreshold` of
 `orchestrator.escalation`. Remove it to run the definition with this version, or wait for a newer one.";
 
-    COMES_LATER = "KB0902", "planned, without effect for now",
+    PLANNED = "KB0902", "planned, without effect for now",
         "A key or tool that the documents describe and that comes later: `context.rag`, `mind:rag-query`,
 `memory`, MCP servers, … The definition loads and runs without it; calling such a tool is a policy
 denial that the model sees.

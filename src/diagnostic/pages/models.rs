@@ -44,7 +44,7 @@ a key of its own starts the list of its step at the first turn again:
       - output: {summary: done better}
 
 Add the turn that the message names. `--record FILE` writes such a file from a real model.";
-    MODEL_CUT_SHORT = "KB0706", "the answer reached its length limit",
+    MODEL_TRUNCATED = "KB0706", "the answer reached its length limit",
         "The model stopped because its answer reached `maxTokens`, or the longest answer it can give.
 What came is kept, but a cut answer is no finished work.
 

@@ -6,7 +6,7 @@ The message says what happened; `kb run logs RUN STEP` shows what the step did b
 A `retry` or `recovery` row of the step decides whether it is tried again:
 
   retry: {max: 2, on: [transient, timeout]}";
-    OUTPUT_UNFIT = "KB0502", "a specialist's output does not fit its schema",
+    SUBMITTED_OUTPUT_INVALID = "KB0502", "a specialist's output does not fit its schema",
         "A specialist hands its output in through `submit_output`, whose schema is the step's
 `output.schema`, or else the specialist's; a `summary` is always required. What was handed in did
 not fit, nor did it after two repair turns, the last of them in the provider's structured-output
@@ -35,14 +35,14 @@ the task on what to do when nothing is found. `kb run logs RUN STEP` shows the c
 
   recovery:
     - {on: [stuck], do: escalateModel, max: 1}";
-    SPECIALIST_STEPS = "KB0505", "a specialist ran out of steps",
+    SPECIALIST_STEP_LIMIT = "KB0505", "a specialist ran out of steps",
         "Every model call is a step; `limits.maxSteps` (15 unless said) bounds them. On the last one
 the specialist is told to hand in what it has. It did not, so the outcome is `stuck`.
 
 Raise the limit, or split the task into steps:
 
   limits: {maxSteps: 30}";
-    SPECIALIST_TOOL_CALLS = "KB0506", "a specialist ran out of tool calls",
+    SPECIALIST_TOOL_CALL_LIMIT = "KB0506", "a specialist ran out of tool calls",
         "`limits.maxToolCalls` (20 unless said) bounds the tool calls of an attempt. Once it is
 reached, calls are answered with a refusal and only `submit_output` is offered. The specialist
 asked for more tools instead, so the outcome is `stuck`.
@@ -86,9 +86,9 @@ holds the run now. What it had recorded is kept; a resumed run goes on from its 
         "`forEach` needs a list whose items have unique keys; what it got is something else.\n\n    forEach: \"{{plan.output.files}}\"                      # a list, instances review[0], review[1], …\n    forEach: {in: \"{{plan.output.files}}\", key: \"{{item.path}}\"}\n\nA `run` step hands out text; `parse: lines` or `parse: json` makes a list of it.";
     TIMED_OUT = "KB0556", "an attempt took too long",
         "One attempt, running and verifying, took longer than the step's `timeout` (or, for a\nspecialist, than its `limits.timeoutMs`). What it had running was stopped.\n\n    timeout: 10m\n    timeout: {attempt: 10m, idle: 60s}\n\n`retry: {max: 2, on: [timeout]}` tries again.";
-    DEFECT = "KB0557", "a defect of kb",
+    INTERNAL_ERROR = "KB0557", "a defect of kb",
         "Something happened that the program's authors held for impossible. The step failed; the run\nand its journal are sound, and `kb run retry` or `kb run resume` goes on.\n\nPlease report it with the output of `kb run events RUN`.";
-    EXITED = "KB0558", "a process did not end with 0",
+    NON_ZERO_EXIT = "KB0558", "a process did not end with 0",
         "The command of a `run` step ended with another exit code than 0, or by a signal (reported as\n128 plus its number, as shells do). The message carries the last line that it wrote to stderr;\n`kb run logs RUN STEP` has the rest.\n\n`retry: {max: 2, on: [exit]}` tries again, `onError: continue` goes on without it, and\n`{{step.exitCode}}` can be read by later steps.";
     NOT_STARTED = "KB0559", "a process did not start",
         "The program of a `run` step was not found, is not executable, or its working directory is\nnot there. `run:` with a text goes to bash; `run:` with a list starts its first word directly.";
@@ -98,7 +98,7 @@ holds the run now. What it had recorded is kept; a resumed run goes on from its 
         "An `http` step got a status outside 200–299, or outside of its `expect` list. 429 and 5xx are\n`transient`, so that `retry: {max: 3}` comes back to them (a `retry-after` is honoured);\neverything else is a `tool_error`.\n\n    http: {url: \"https://example.com/item\", expect: [200, 404]}";
     NOT_RESUMABLE = "KB0562", "a run that cannot go on this way",
         "`kb run resume` goes on with a run that is interrupted or waits. `kb run retry` re-opens one\nthat failed or was cancelled, in its next iteration: what succeeded keeps its results, and\n`--from STEP` names where to go back to, which also works for a run that succeeded.";
-    SANDBOX_BELOW = "KB0563", "the sandbox is not reached",
+    SANDBOX_UNAVAILABLE = "KB0563", "the sandbox is not reached",
         "The settings ask for more than this machine gives; `kb doctor` says what is reached.
 
     sandbox: {require: kernel}            # what specialists' commands may do; short: sandbox: required
@@ -117,20 +117,20 @@ others seem to be `nobody`'s; `processes: group` is for playbooks that need them
 docs/security.md says what each level holds.";
     BAD_INPUT = "KB0564", "input that does not fit a specialist",
         "A specialist with `inputPolicy: strict` was given an `input` that does not fit its\n`input.schema`. Without `strict` the same is a warning in `kb run logs`. A key `task` is filled\nfrom the step's `task`, and a list or object that meets a `string` is given as text.";
-    OUTPUT_MISFIT = "KB0565", "an output that does not fit its schema",
+    OUTPUT_INVALID = "KB0565", "an output that does not fit its schema",
         "The step says `output: {schema: …}`, and what it handed out is something else. Each violation\nnames the place in the output. For a `run` step, `parse: json` makes a value of what it prints.";
     RUN_TIMED_OUT = "KB0566", "the run took too long",
         "`limits: {timeout: 1h}` bounds the whole run, waiting included, anew after each resume. When it is over, what runs is\nstopped, what has not begun is cancelled, `finally` steps run, and the run has failed.\n`kb run retry RUN` goes on with what did not succeed, with the whole time again.";
-    CALL_MASKED = "KB0567", "a tool call with a masked secret",
+    MASKED_ARGUMENT = "KB0567", "a tool call with a masked secret",
         "A model asked for a tool with arguments that hold `«secret:NAME»`, the mask of a value that it\nhas seen masked, or that was masked in the journal before the run was resumed. The call was not\nmade, because the mask would have been written as if it were the value. The model is told.\n\nSecrets reach processes as environment: `env: {TOKEN: \"{{secrets.TOKEN}}\"}` on the step.";
-    SECRET_COMMAND = "KB0568", "the command of a secret did not give it",
+    SECRET_COMMAND_FAILED = "KB0568", "the command of a secret did not give it",
         "`secrets: {TOKEN: {command: [pass, show, token]}}` runs a program when the first step needs the
 secret, once for as long as `kb` runs, in the project's folder with the base environment and
 `env.pass`. It has 20 seconds, ends with exit code 0 and prints the value alone: at most 64 KiB of
 UTF-8, line ends at its end are taken off. What it prints, also to stderr, is neither kept nor shown.
 
 The attempt failed as a `tool_error`; one that is tried again runs the command again.";
-    SECRET_WEAK = "KB0569", "a secret that cannot be masked",
+    SECRET_TOO_SHORT = "KB0569", "a secret that cannot be masked",
         "The values of secrets are masked in everything that `kb` stores or shows. For one of fewer than 4
 characters, or one that is `true`, `false` or `null`, that would spoil every text, and the places
 of the masks would tell the value. Such a secret is not handed out, and the step fails.
@@ -139,7 +139,7 @@ From 4 characters on a value is masked wherever it stands, an ordinary word like
 in the ways in which programs write it on: base64, hex, JSON, URLs, shells, HTML, folded over lines.
 docs/security.md has the list. A value that is no secret is better given as a parameter, or passed on
 by `env: {pass: [NAME]}` in the settings.";
-    PROCESS_LOST = "KB0570", "what kept a process was killed",
+    WORKER_KILLED = "KB0570", "what kept a process was killed",
         "Processes run in PID namespaces that a process of `kb`'s own keeps (`kb-keeper`, with a
 `kb-cell` for each step at work). Somebody outside of the step killed one of these: a person, or
 the system because memory ran out (`dmesg` says so). The kernel has ended everything of the step
@@ -147,7 +147,7 @@ with it, and how far the step had come is not known.
 
 The attempt failed as `transient`, so that `retry: {max: 2}` comes back to it. `kb` starts a new
 keeper for whatever runs next; the run goes on.";
-    SECRET_WRITTEN = "KB0571", "a secret that is written out",
+    SECRET_LITERAL = "KB0571", "a secret that is written out",
         "A run keeps its definitions, its script and its parameters as they were when it began. One of
 them holds the value of a secret as it is, which would so be stored. Nothing was begun.
 
@@ -156,6 +156,6 @@ them holds the value of a secret as it is, which would so be stored. Nothing was
 
 Values of fewer than twelve characters may be ordinary words and are not looked for, nor are those
 that a command gives.";
-    REFUSED = "KB0554", "a person refused it",
+    APPROVAL_REJECTED = "KB0554", "a person refused it",
         "The step waited for a person, and the answer was no. The run fails unless the step has\n`onError: continue`. `kb run retry RUN` asks again.";
 }

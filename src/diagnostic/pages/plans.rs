@@ -1,5 +1,5 @@
 pages! { TABLE;
-    CYCLE = "KB0401", "steps wait for each other in a circle",
+    CIRCULAR_DEPENDENCY = "KB0401", "steps wait for each other in a circle",
         "A step waits for every step that its `dependsOn`, its condition or its templates name. Here
 these lead back to where they began, so that none of the steps could ever start. The message prints
 the shortest circle; each step waits for the one after the arrow.
@@ -24,7 +24,7 @@ Specialists are read from `.kb/specialists/ID.yml`, `.kb/specialists/ID/speciali
 `.kb/agents/*.md` and `agents/*.md`. `kb specialist list` shows those that were found, `kb specialist
 new ID` begins one.";
 
-    WAITS_FOR_FINALLY = "KB0403", "a step waits for a `finally` step",
+    DEPENDS_ON_FINALLY = "KB0403", "a step waits for a `finally` step",
         "The steps of `finally` begin once all of `steps` have ended, so none of `steps` can wait for
 one of them.
 
@@ -36,7 +36,7 @@ one of them.
 Move the one up or the other down. A `finally` step may read every one of `steps` without waiting for
 it: they have all ended, each in its way, so say in a condition which end you mean.";
 
-    NOT_ABOVE = "KB0404", "a gate reads a step that may not have ended",
+    GATE_READ_UNORDERED = "KB0404", "a gate reads a step that may not have ended",
         "The checks of `verify` look back: they may read their own step and every step above it, and
 they order nothing. This one reads a step that runs beside its own, or after it.
 
@@ -66,7 +66,7 @@ condition of the reader that names `debug`, or a join under which the reader is 
 default, `runIf: allSucceeded`; it does not help against a tolerated failure). `.status`, `.error` and
 `.verdict` need no guard.";
 
-    OUTPUT_KEY = "KB0406", "an output does not have that key",
+    UNKNOWN_OUTPUT_KEY = "KB0406", "an output does not have that key",
         "What the step hands out is known before it runs, from its `output.schema`, its specialist's,
 or its kind, and it has no such key.
 

@@ -7,7 +7,7 @@ pages! { TABLE;
 
 The message names the argument and the form. `kb COMMAND --help` describes each of them.";
 
-    PLACE_UNUSABLE = "KB0851", "a folder or file cannot be used",
+    PATH_UNUSABLE = "KB0851", "a folder or file cannot be used",
         "The system refused to read or write something that the command needs: a missing permission, a
 read-only or full disk, a file where a folder must be.
 
@@ -40,7 +40,7 @@ a default gives it. On a terminal you are asked for it instead.
 
 `kb playbook show ID` lists what a definition needs.";
 
-    PARAMETER_UNFIT = "KB0855", "a parameter has another value than it may have",
+    PARAMETER_INVALID = "KB0855", "a parameter has another value than it may have",
         "The value is not of the declared type, not one of `enum`, does not match `pattern`, lies outside of
 `min` and `max`, does not fit `schema`, or is a secret that is written out.
 

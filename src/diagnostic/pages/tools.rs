@@ -120,7 +120,7 @@ pages! { TABLE;
         "The step was cancelled, or the runtime ended, while the tool was at work. What it had done \
          until then stays.\n\n\
          Nothing is to be mended; `kb run resume` goes on.";
-    ANSWER_UNUSABLE = "KB0622", "an answer that cannot be used",
+    RESPONSE_UNUSABLE = "KB0622", "an answer that cannot be used",
         "A request was answered, but with more than five redirects or with more than 8 MiB; or no client \
          could be made on this machine, for instance because its certificates cannot be read.\n\n\
          Ask for less (a page, a range, a filter), or fetch large files with a command:\n\n\

@@ -20,7 +20,7 @@ pub(in crate::plan) fn cycle(
         [one] => format!("step `{}` waits for itself: `{path}`", id(*one)),
         _ => format!("steps wait for each other: `{path}`"),
     };
-    let problem = Diagnostic::error(Code::CYCLE, span, message)
+    let problem = Diagnostic::error(Code::CIRCULAR_DEPENDENCY, span, message)
         .caption(caption.unwrap_or_default())
         .help(match cycle {
             [_] => "take the reference out; a gate under `verify` may read the step itself",

@@ -30,7 +30,7 @@ fn has_ended(subject: &Subject<'_>, ix: StepIx, step: &PlanStep, target: StepIx)
 fn not_above(step: &PlanStep, read: &Read<'_>, target: &PlanStep) -> Diagnostic {
     let (id, other) = (&step.step.id, &target.step.id);
     let message = format!("the gate of `{id}` reads `{other}`, which may not have ended by then");
-    let problem = Diagnostic::error(Code::NOT_ABOVE, read.reference.span, message)
+    let problem = Diagnostic::error(Code::GATE_READ_UNORDERED, read.reference.span, message)
         .caption(format!("nothing orders `{id}` after `{other}`"))
         .label(target.step.span, format!("`{other}` is here"));
     match target.is_finally() && !step.is_finally() {

@@ -108,7 +108,7 @@ fn no_such_key(
         .iter()
         .fold(format!("{}.output", read.step), |text, key| format!("{text}.{key}"));
     let message = format!("`{parent}` has no key `{name}`");
-    let problem = Diagnostic::error(Code::OUTPUT_KEY, read.reference.span, message)
+    let problem = Diagnostic::error(Code::UNKNOWN_OUTPUT_KEY, read.reference.span, message)
         .label(step.step.span, format!("`{}` is defined here", read.step));
     if matches!(output, Output::Text) {
         return problem

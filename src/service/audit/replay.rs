@@ -42,7 +42,7 @@ impl Audit {
             Ok((_, plan)) => plan,
             Err(error) => {
                 let message = format!("what the run froze cannot be loaded: {error}");
-                return self.fault(Code::RECORD_BROKEN, None, message);
+                return self.fault(Code::RECORD_INCONSISTENT, None, message);
             }
         };
         let steps = plan.steps().iter().enumerate().map(|(step, planned)| {

@@ -5,7 +5,7 @@ use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::value::{Json, json_text};
 
 fn unfit(message: String, help: impl Into<Option<String>>) -> Box<Diagnostic> {
-    let problem = Diagnostic::error(Code::PARAMETER_UNFIT, None, message);
+    let problem = Diagnostic::error(Code::PARAMETER_INVALID, None, message);
     Box::new(Diagnostic { help: help.into(), ..problem })
 }
 

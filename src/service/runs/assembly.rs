@@ -84,7 +84,7 @@ pub(super) fn assemble(
         .map_err(|error| {
             let message =
                 format!("the project folder `{}` cannot be opened: {error}", place.root.display());
-            ServiceError::environment(Failure::new(Code::PLACE_UNUSABLE.as_str(), message))
+            ServiceError::environment(Failure::new(Code::PATH_UNUSABLE.as_str(), message))
         })?;
     let sandbox = reached_sandbox(settings)?;
     let toolbox = Arc::new(Toolbox::new(ToolboxParts {
@@ -141,7 +141,7 @@ fn supervisor(place: &Place, settings: &Settings) -> Result<Supervisor, ServiceE
         && let Some(why) = supervisor.shortfall()
     {
         let message = format!("`sandbox.processes: pidNamespace` is not reached here: {why}");
-        let failure = Failure::new(Code::SANDBOX_BELOW.as_str(), message)
+        let failure = Failure::new(Code::SANDBOX_UNAVAILABLE.as_str(), message)
             .help("`sandbox: {processes: auto}` in the settings runs them in process groups");
         return Err(ServiceError::environment(failure));
     }
@@ -157,7 +157,7 @@ fn reached_sandbox(settings: &Settings) -> Result<ApprovalLevel, ServiceError> {
             let message = format!(
                 "`sandbox.require: {required}` is not reached here; the level is `{reached}`"
             );
-            let failure = Failure::new(Code::SANDBOX_BELOW.as_str(), message).help(
+            let failure = Failure::new(Code::SANDBOX_UNAVAILABLE.as_str(), message).help(
                 "run on a Linux kernel with Landlock, or lower `sandbox.require` in the settings",
             );
             Err(ServiceError::environment(failure))

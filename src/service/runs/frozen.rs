@@ -167,7 +167,7 @@ pub(super) fn refusals(playbook: &Playbook, catalog: &Catalog) -> Result<(), Ser
         .chain(&catalog.settings.not_yet)
         .map(|not_yet| {
             let what = &not_yet.what;
-            Diagnostic::error(Code::NOT_YET, not_yet.span, format!("`{what}` is not built yet, and a run without it would not be what was asked for"))
+            Diagnostic::error(Code::NOT_IMPLEMENTED, not_yet.span, format!("`{what}` is not built yet, and a run without it would not be what was asked for"))
                 .help(format!("take `{what}` out to run the rest"))
         })
         .collect();

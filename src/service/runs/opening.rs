@@ -136,7 +136,7 @@ pub async fn begin(options: Begin) -> Result<Prepared, ServiceError> {
 fn no_written_secret(frozen: &Frozen, redactor: &Redactor) -> Result<(), ServiceError> {
     let refused = |place: String, name: String, help: &str| {
         let message = format!("{place} holds the value of the secret `{name}`");
-        let failure = Failure::new(Code::SECRET_WRITTEN.as_str(), message).help(help);
+        let failure = Failure::new(Code::SECRET_LITERAL.as_str(), message).help(help);
         Err(ServiceError::refused(failure))
     };
     for (param, value) in &frozen.params {

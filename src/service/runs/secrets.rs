@@ -207,7 +207,7 @@ fn said(name: &str, argv: &[String], exited: Exited) -> Result<String, Failure> 
     let message = format!("the secret `{name}` cannot be had: its command `{program}` {why}");
     let help = "run the command by hand in the project's folder; what it prints is neither kept nor \
                 shown";
-    Err(Failure::new(Code::SECRET_COMMAND.as_str(), message).help(help))
+    Err(Failure::new(Code::SECRET_COMMAND_FAILED.as_str(), message).help(help))
 }
 
 fn weak(secret: &str) -> Failure {
@@ -216,5 +216,5 @@ fn weak(secret: &str) -> Failure {
          {SHORTEST} characters, or an ordinary word of JSON"
     );
     let help = "a value that is no secret goes in as a parameter, or through `env.pass`";
-    Failure::new(Code::SECRET_WEAK.as_str(), message).help(help)
+    Failure::new(Code::SECRET_TOO_SHORT.as_str(), message).help(help)
 }

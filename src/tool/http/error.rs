@@ -42,7 +42,7 @@ pub(super) fn failed(message: String) -> Box<Failure> {
 }
 
 pub(super) fn unusable(message: String) -> Box<Failure> {
-    Box::new(Failure::new(Code::ANSWER_UNUSABLE.as_str(), message))
+    Box::new(Failure::new(Code::RESPONSE_UNUSABLE.as_str(), message))
 }
 
 pub(super) fn bad(message: String) -> Box<Failure> {

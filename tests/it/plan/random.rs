@@ -77,7 +77,7 @@ proptest! {
         let (plan, problems) = build(&sketch);
         let knotted = (0..sketch.len()).any(|i| after[i][i]);
         prop_assert_eq!(plan.is_none(), knotted);
-        for problem in problems.iter().filter(|problem| problem.code == Code::CYCLE) {
+        for problem in problems.iter().filter(|problem| problem.code == Code::CIRCULAR_DEPENDENCY) {
             let path = problem.message.rsplit_once(": ").unwrap().1.trim_matches('`');
             let path: Vec<usize> =
                 path.split(" → ").map(|id| id[1..].parse().unwrap()).collect();
