@@ -154,7 +154,8 @@ mod tests {
         let mut sources = Sources::default();
         let id = sources.add("playbooks/a.yml", text);
         let problem =
-            Diagnostic::error(Code::CIRCULAR_DEPENDENCY, Span::new(id, start, end), "here it is").caption("this");
+            Diagnostic::error(Code::CIRCULAR_DEPENDENCY, Span::new(id, start, end), "here it is")
+                .caption("this");
         render(&problem, &sources, false)
     }
 
@@ -172,11 +173,15 @@ mod tests {
         let mut sources = Sources::default();
         let id = sources.add("playbooks/a.yml", "steps:\n  - id: fetch\n  - id: fetch\n");
         let other = sources.add("playbooks/b.yml", "id: fetch\n");
-        let problem = Diagnostic::error(Code::CIRCULAR_DEPENDENCY, Span::new(id, 29, 34), "duplicate id `fetch`")
-            .caption("used again")
-            .label(Span::new(id, 15, 20), "first used here")
-            .label(Span::new(other, 4, 9), "and here")
-            .help("choose another id");
+        let problem = Diagnostic::error(
+            Code::CIRCULAR_DEPENDENCY,
+            Span::new(id, 29, 34),
+            "duplicate id `fetch`",
+        )
+        .caption("used again")
+        .label(Span::new(id, 15, 20), "first used here")
+        .label(Span::new(other, 4, 9), "and here")
+        .help("choose another id");
         insta::assert_snapshot!(render(&problem, &sources, false), @r"
         error[KB0401]: duplicate id `fetch`
          --> playbooks/a.yml:3:9
@@ -197,7 +202,8 @@ mod tests {
 
     #[test]
     fn a_problem_without_a_place_is_its_message_and_help() {
-        let problem = Diagnostic::warning(Code::CIRCULAR_DEPENDENCY, None, "no models").help("set a key");
+        let problem =
+            Diagnostic::warning(Code::CIRCULAR_DEPENDENCY, None, "no models").help("set a key");
         let drawn = render(&problem, &Sources::default(), false);
         assert_eq!(drawn, "warning[KB0401]: no models\n |\n = help: set a key");
     }

@@ -252,8 +252,9 @@ fn panicked(panic: &(dyn std::any::Any + Send)) -> Outcome {
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("no message");
-    let failure = Failure::new(Code::INTERNAL_ERROR.as_str(), format!("`kb` has a defect here: {text}"))
-        .help("please report it with the run's events: `kb run events RUN`");
+    let failure =
+        Failure::new(Code::INTERNAL_ERROR.as_str(), format!("`kb` has a defect here: {text}"))
+            .help("please report it with the run's events: `kb run events RUN`");
     Outcome::failed(OutcomeKind::Unknown, failure)
 }
 

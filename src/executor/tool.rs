@@ -56,7 +56,10 @@ pub(super) async fn call(
         InvocationStatus::Denied => OutcomeKind::PolicyDenied,
         InvocationStatus::Timeout => OutcomeKind::Timeout,
         _ if context.cancel.is_cancelled() => OutcomeKind::Cancelled,
-        _ if [Code::HTTP_FAILED, Code::WORKER_KILLED].iter().any(|c| failure.code == c.as_str()) => {
+        _ if [Code::HTTP_FAILED, Code::WORKER_KILLED]
+            .iter()
+            .any(|c| failure.code == c.as_str()) =>
+        {
             OutcomeKind::Transient
         }
         _ => OutcomeKind::ToolError,

@@ -72,8 +72,7 @@ fn new_file(project: &Project, path: &str, text: &str) -> Result<String, Service
     if placed.kept.is_empty() {
         return Ok(path.to_owned());
     }
-    let failure =
-        Failure::new(Code::FILE_EXISTS.as_str(), format!("`{path}` is there already"));
+    let failure = Failure::new(Code::FILE_EXISTS.as_str(), format!("`{path}` is there already"));
     Err(ServiceError::refused(failure.help("take another id, or remove the file first")))
 }
 

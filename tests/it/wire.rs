@@ -475,7 +475,8 @@ fn every_event_keeps_the_published_schema() {
 fn a_problem_has_its_place_in_lines_and_columns() {
     let mut sources = Sources::default();
     let id = sources.add("playbooks/a.yml", "steps:\n  - id: é word\n");
-    let problem = Diagnostic::warning(Code::CIRCULAR_DEPENDENCY, Span::new(id, 18, 22), "odd").help("mend");
+    let problem =
+        Diagnostic::warning(Code::CIRCULAR_DEPENDENCY, Span::new(id, 18, 22), "odd").help("mend");
     assert_eq!(
         serde_json::to_value(Problem::of(&problem, &sources)).unwrap(),
         json!({

@@ -10,7 +10,8 @@ pub(crate) fn check(decoder: &mut Decoder) {
     for (name, span) in std::mem::take(&mut decoder.env_reads) {
         if secret.contains(&name) {
             let message = format!("`env.{name}` holds a secret, which cannot stand here");
-            decoder.push(Diagnostic::error(Code::SECRET_MISPLACED, span, message).help(SECRET_PLACES));
+            decoder
+                .push(Diagnostic::error(Code::SECRET_MISPLACED, span, message).help(SECRET_PLACES));
         }
     }
 }

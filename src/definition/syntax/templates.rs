@@ -203,7 +203,8 @@ impl Decoder {
             };
             let message = format!("the secret `{name}` cannot stand here");
             self.push(
-                Diagnostic::error(Code::SECRET_MISPLACED, reference.span, message).help(SECRET_PLACES),
+                Diagnostic::error(Code::SECRET_MISPLACED, reference.span, message)
+                    .help(SECRET_PLACES),
             );
         }
     }

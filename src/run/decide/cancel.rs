@@ -73,7 +73,8 @@ impl Decider<'_> {
         }
         self.emit(Event::Answered { instance: ix, approved, by: by.clone() });
         if !approved {
-            let failure = Failure::new(Code::APPROVAL_REJECTED.as_str(), format!("{by} refused it"));
+            let failure =
+                Failure::new(Code::APPROVAL_REJECTED.as_str(), format!("{by} refused it"));
             self.end(ix, StepStatus::Failed, Some(failure));
         }
     }
