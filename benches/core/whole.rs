@@ -5,7 +5,7 @@ use crate::driven::House;
 use crate::heart;
 use crate::shape::{Shape, catalog_of, planned};
 use kb::definition::{FileRole, InputFile, Playbook};
-use kb::service::runs::{Begin, Overrides, Place, begin};
+use kb::service::runs::{Begin, Overrides, ProjectContext, begin};
 use kb::value::DefinitionId;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -109,7 +109,7 @@ async fn one_run(project: &Path, state: &Path) {
     let file = InputFile { path, bytes: A_RUN.as_bytes().into(), role: FileRole::Playbook };
     let (catalog, diagnostics) = kb::definition::load(vec![file.clone()]);
     let prepared = begin(Begin {
-        place: Place {
+        context: ProjectContext {
             root: project.canonicalize().expect("a folder that is there"),
             state_dir: state.to_owned(),
             env: std::env::vars().collect(),

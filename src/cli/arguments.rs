@@ -1,6 +1,9 @@
+use super::playbook::PlaybookCommand;
+use super::run::RunCommand;
+use super::schema;
+use super::specialist::SpecialistCommand;
 use super::terminal::Terminal;
 use super::{CliResult, Exit, completions, demo, doctor, explain, init};
-use super::{playbook, run, schema, specialist};
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -17,7 +20,7 @@ pub(super) struct Kb {
     #[arg(short = 'C', long, global = true, value_name = "DIR")]
     pub(super) directory: Option<PathBuf>,
     #[command(subcommand)]
-    pub(super) command: Option<Command>,
+    pub(super) command: Option<KbCommand>,
 }
 
 const FIRST_HELP: &str = "\
@@ -26,19 +29,19 @@ Exit codes: 0 done · 1 run failed · 2 bad usage or definition · 3 waiting for
 by a signal";
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Command {
+pub(super) enum KbCommand {
     Demo(demo::Args),
     Init(init::Args),
     Doctor(doctor::Args),
     /// Look at, check and run playbooks and workflows
     #[command(subcommand, visible_alias = "workflow")]
-    Playbook(playbook::Command),
+    Playbook(PlaybookCommand),
     /// Look at and check specialists: models with a role, tools and limits
     #[command(subcommand)]
-    Specialist(specialist::Command),
+    Specialist(SpecialistCommand),
     /// Look at runs, and go on with them
     #[command(subcommand, visible_alias = "runs")]
-    Run(run::Command),
+    Run(RunCommand),
     Schema(schema::Args),
     Explain(explain::Args),
     Completions(completions::Args),

@@ -1,4 +1,4 @@
-use super::driving::{Showing, drive};
+use super::driving::{DisplayArgs, drive};
 use super::runtime::{self, Workers};
 use super::terminal::{TITLE, Terminal, paint};
 use super::{CliResult, Exit};
@@ -16,11 +16,11 @@ pub(super) struct Args {
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
     #[command(flatten)]
-    showing: Showing,
+    display: DisplayArgs,
 }
 
 pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let demo = service::demonstration(args.dir.as_deref())?;
+    let demo = service::create_demo(args.dir.as_deref())?;
     let folder = demo.folder.display().to_string();
     terminal.err(&format!(
         "a scratch project is in {folder}\nits playbook add-feature runs now; only the model is \
@@ -29,9 +29,9 @@ pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
     let exit = runtime::block_on(Workers::All, async {
         let prepared = service::start(demo.project, demo.start, None).await?;
         let program = format!("kb -C {}", quoted(&demo.folder));
-        drive(prepared, args.showing, &program, terminal).await
+        drive(prepared, args.display, &program, terminal).await
     })??;
-    if exit == Exit::Done && !args.showing.json {
+    if exit == Exit::Done && !args.display.json {
         terminal.out(&afterwards(&folder))?;
     }
     Ok(exit)

@@ -1,7 +1,7 @@
 use super::runtime::{self, Workers};
 use super::terminal::{ERROR, GOOD, HINT, Terminal, WARNING, paint};
 use super::{CliResult, Exit};
-use crate::service::{self, Level};
+use crate::service::{self, FindingLevel};
 
 /// Look at the project, the state folder, models, sandbox and journal
 ///
@@ -18,15 +18,15 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
     let findings = runtime::block_on(Workers::All, service::doctor(service::here(), args.call))?;
-    let bad = findings.iter().any(|finding| finding.level == Level::Error);
+    let bad = findings.iter().any(|finding| finding.level == FindingLevel::Error);
     if args.json {
         terminal.json(&findings)?;
     } else {
         for finding in &findings {
             let (style, word) = match finding.level {
-                Level::Ok => (GOOD, "ok     "),
-                Level::Warning => (WARNING, "warning"),
-                Level::Error => (ERROR, "error  "),
+                FindingLevel::Ok => (GOOD, "ok     "),
+                FindingLevel::Warning => (WARNING, "warning"),
+                FindingLevel::Error => (ERROR, "error  "),
             };
             let subject = &finding.subject;
             terminal.out(&format!(

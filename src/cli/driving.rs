@@ -1,10 +1,12 @@
 //! A run in front of a person: the engine's news go to a renderer, signals go to the engine.
 
 use super::exit::{CliError, Exit};
-use super::render::{Display, Renderer, Tally, renderer, summary};
+use super::render::{Display, Renderer, RunSummary, renderer, summary};
 use super::terminal::Terminal;
 use crate::service::runs::Prepared;
-use crate::service::{Command, News, Progress, RunStatus, Seen, Summary, Update, Watcher, news};
+use crate::service::{
+    Command, LiveUpdate, News, Progress, RunStatus, Summary, Update, Watcher, news,
+};
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -12,7 +14,7 @@ use tokio::time::MissedTickBehavior;
 
 /// How a run is shown.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
-pub(super) struct Showing {
+pub(super) struct DisplayArgs {
     /// One event a line, as JSON on stdout
     #[arg(long)]
     pub(super) json: bool,
@@ -24,7 +26,7 @@ pub(super) struct Showing {
     quiet: bool,
 }
 
-impl Showing {
+impl DisplayArgs {
     fn display(self) -> Display {
         match (self.json, self.quiet) {
             (true, _) => Display::Json { tokens: self.tokens },
@@ -35,7 +37,7 @@ impl Showing {
 
     /// Says what came of a command that left the run to its holder: beside the events of `--json`,
     /// of which there are none then.
-    pub(super) fn told(self, text: &str, terminal: &mut Terminal) -> std::io::Result<()> {
+    pub(super) fn report(self, text: &str, terminal: &mut Terminal) -> std::io::Result<()> {
         if self.json { terminal.err(text) } else { terminal.out(text) }
     }
 }
@@ -43,14 +45,14 @@ impl Showing {
 /// How often a live display is drawn anew.
 const TICK: Duration = Duration::from_millis(120);
 /// How long a display rests after it has shown something. Nobody reads faster, and to be woken for
-/// every step costs the steps more than the showing does.
+/// every step costs the steps more than the display does.
 const REST: Duration = Duration::from_millis(10);
 
 /// Drives a run that is held to where it stops, and shows it on the way. `program` is how this `kb`
 /// is called in the command that goes on.
 pub(super) async fn drive(
     prepared: Prepared,
-    showing: Showing,
+    display: DisplayArgs,
     program: &str,
     terminal: &mut Terminal,
 ) -> Result<Exit, CliError> {
@@ -62,9 +64,9 @@ pub(super) async fn drive(
              `{program} playbook run {definition}`\n"
         ))?;
     }
-    let mut tally = Tally::default();
-    let watcher = Watcher::of(&prepared, &mut |event| tally.add(event));
-    let mut show = Show { watcher, tally, renderer: renderer(showing.display(), terminal) };
+    let mut summary = RunSummary::default();
+    let watcher = Watcher::of(&prepared, &mut |event| summary.add(event));
+    let mut show = Show { watcher, summary, renderer: renderer(display.display(), terminal) };
     let (updates, mut news) = news();
     let (orders, commands) = unbounded_channel();
     let mut signals = Signals::listen(orders)?;
@@ -101,23 +103,25 @@ pub(super) async fn drive(
         // The error itself follows; what it interrupted is not lost.
         terminal.err(&format!("run {run} stopped; go on with: {program} run resume {run}\n"))?;
     }
-    conclude(ended?, &show.tally, &signals, showing, program, terminal)
+    conclude(ended?, &show.summary, &signals, display, program, terminal)
 }
 
 fn conclude(
     left: Summary,
-    tally: &Tally,
+    summary: &RunSummary,
     signals: &Signals,
-    showing: Showing,
+    display: DisplayArgs,
     program: &str,
     terminal: &mut Terminal,
 ) -> Result<Exit, CliError> {
     let (run, status) = (left.run.as_str(), left.status.as_str());
-    match showing.json {
-        false => terminal.out(&summary::text(program, run, status, tally))?,
+    match display.json {
+        false => terminal.out(&summary::text(program, run, status, summary))?,
         true => {
-            let goes_on = summary::goes_on(program, run, status);
-            goes_on.map(|command| terminal.err(&format!("go on with: {command}\n"))).transpose()?;
+            let next_command = summary::next_command(program, run, status);
+            next_command
+                .map(|command| terminal.err(&format!("go on with: {command}\n")))
+                .transpose()?;
         }
     }
     Ok(match left.status {
@@ -130,7 +134,7 @@ fn conclude(
 
 struct Show {
     watcher: Watcher,
-    tally: Tally,
+    summary: RunSummary,
     renderer: Box<dyn Renderer>,
 }
 
@@ -142,27 +146,32 @@ impl Show {
             self.see(update);
             some = true;
         }
-        let Show { watcher, tally, renderer } = self;
+        let Show { watcher, summary, renderer } = self;
         watcher.read_up_to(news.missed(), &mut |watcher, seen| {
-            shown(&mut **renderer, tally, watcher, seen);
+            shown(&mut **renderer, summary, watcher, seen);
         });
         self.renderer.flush();
         some
     }
 
     fn see(&mut self, update: Update) {
-        let Show { watcher, tally, renderer } = self;
-        watcher.see(update, &mut |watcher, seen| shown(&mut **renderer, tally, watcher, seen));
+        let Show { watcher, summary, renderer } = self;
+        watcher.see(update, &mut |watcher, seen| shown(&mut **renderer, summary, watcher, seen));
     }
 }
 
-fn shown(renderer: &mut dyn Renderer, tally: &mut Tally, watcher: &Watcher, seen: Seen<'_>) {
+fn shown(
+    renderer: &mut dyn Renderer,
+    summary: &mut RunSummary,
+    watcher: &Watcher,
+    seen: LiveUpdate<'_>,
+) {
     match seen {
-        Seen::Event(event) => {
-            tally.add(event);
+        LiveUpdate::Event(event) => {
+            summary.add(event);
             renderer.event(event);
         }
-        Seen::Progress { instance, progress } => {
+        LiveUpdate::Progress { instance, progress } => {
             if let (Progress::Token(text), true) = (progress, renderer.wants_tokens()) {
                 renderer.event(&watcher.token(instance, text));
             }

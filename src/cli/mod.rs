@@ -21,7 +21,7 @@ mod schema;
 mod specialist;
 mod terminal;
 
-use arguments::{Command, Kb};
+use arguments::{Kb, KbCommand};
 use clap::Parser;
 use exit::{CliError, Exit};
 use std::process::ExitCode;
@@ -69,14 +69,14 @@ fn dispatch(arguments: Kb, terminal: &mut Terminal) -> CliResult {
     }
     match arguments.command {
         None => arguments::first_steps(terminal),
-        Some(Command::Demo(args)) => demo::run(args, terminal),
-        Some(Command::Init(args)) => init::run(args, terminal),
-        Some(Command::Doctor(args)) => doctor::run(args, terminal),
-        Some(Command::Playbook(command)) => playbook::run(command, terminal),
-        Some(Command::Specialist(command)) => specialist::run(command, terminal),
-        Some(Command::Run(command)) => run::run(command, terminal),
-        Some(Command::Schema(args)) => schema::run(args, terminal),
-        Some(Command::Explain(args)) => explain::run(args, terminal),
-        Some(Command::Completions(args)) => completions::run(args, terminal),
+        Some(KbCommand::Demo(args)) => demo::run(args, terminal),
+        Some(KbCommand::Init(args)) => init::run(args, terminal),
+        Some(KbCommand::Doctor(args)) => doctor::run(args, terminal),
+        Some(KbCommand::Playbook(command)) => playbook::run(command, terminal),
+        Some(KbCommand::Specialist(command)) => specialist::run(command, terminal),
+        Some(KbCommand::Run(command)) => run::run(command, terminal),
+        Some(KbCommand::Schema(args)) => schema::run(args, terminal),
+        Some(KbCommand::Explain(args)) => explain::run(args, terminal),
+        Some(KbCommand::Completions(args)) => completions::run(args, terminal),
     }
 }

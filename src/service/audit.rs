@@ -59,7 +59,7 @@ pub fn audit_run(
     name: &str,
     kept: Option<Digest>,
 ) -> Result<Audit, ServiceError> {
-    let journal = project.place.journal(Default::default())?;
+    let journal = project.context.journal(Default::default())?;
     let run = find_run(&journal, name)?;
     let ledger = journal.ledger(&run)?;
     let mut audit = Audit {

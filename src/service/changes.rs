@@ -1,11 +1,11 @@
 //! What a run changed on disk, from what the runtime itself has recorded; nothing is looked at anew.
 
 use super::inspect::Reader;
-use super::{Kind, Project, ServiceError};
+use super::{Project, ResourceKind, ServiceError};
 use crate::evidence::{Change, FileKind, FileState, Invocation};
 use crate::run::{Event, Record};
 use crate::value::{Digest, Json};
-use crate::wire::Place;
+use crate::wire::InstanceRef;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,14 +45,14 @@ pub struct FileDiff {
     /// Relative to the workspace.
     pub path: String,
     /// What happened to it.
-    pub change: Happened,
+    pub change: FileDiffKind,
     /// What it was called before it was renamed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// What it was; null where it was not there.
-    pub before: Option<SeenFile>,
+    pub before: Option<FileSnapshot>,
     /// What it became; null where it is gone.
-    pub after: Option<SeenFile>,
+    pub after: Option<FileSnapshot>,
     /// What changed in its text, one for each call that wrote it; empty where it is not known.
     pub patches: Vec<Patch>,
 }
@@ -60,7 +60,7 @@ pub struct FileDiff {
 /// What happened to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Happened {
+pub enum FileDiffKind {
     /// It was not there before.
     Created,
     /// Its content is another.
@@ -77,17 +77,17 @@ pub enum Happened {
     Deleted,
 }
 
-impl Happened {
+impl FileDiffKind {
     /// The word for people and programs.
     pub fn as_str(self) -> &'static str {
         match self {
-            Happened::Created => "created",
-            Happened::Modified => "modified",
-            Happened::Mode => "mode",
-            Happened::Replaced => "replaced",
-            Happened::Rewritten => "rewritten",
-            Happened::Renamed => "renamed",
-            Happened::Deleted => "deleted",
+            FileDiffKind::Created => "created",
+            FileDiffKind::Modified => "modified",
+            FileDiffKind::Mode => "mode",
+            FileDiffKind::Replaced => "replaced",
+            FileDiffKind::Rewritten => "rewritten",
+            FileDiffKind::Renamed => "renamed",
+            FileDiffKind::Deleted => "deleted",
         }
     }
 }
@@ -105,7 +105,7 @@ pub struct Patch {
 
 /// A file as it was seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct SeenFile {
+pub struct FileSnapshot {
     /// `file`, `symlink` or `other`.
     pub kind: FileKind,
     /// Its size.
@@ -126,7 +126,7 @@ pub fn run_diff(
     if let Some(step) = only {
         reader.has_step(step)?;
     }
-    let mut found: Vec<Own> = Vec::new();
+    let mut found: Vec<InstanceChanges> = Vec::new();
     let mut instances = BTreeSet::new();
     while let Some(placed) = reader.placed()? {
         for (event, place) in placed {
@@ -138,13 +138,13 @@ pub fn run_diff(
         }
     }
     if let Some(item) = only.filter(|only| only.contains('[') && !instances.contains(*only)) {
-        return Err(ServiceError::unknown(Kind::Step, item, instances));
+        return Err(ServiceError::unknown(ResourceKind::Step, item, instances));
     }
-    let steps = found.into_iter().map(Own::diff).collect();
+    let steps = found.into_iter().map(InstanceChanges::diff).collect();
     Ok(RunDiff { run: reader.run().to_string(), steps })
 }
 
-fn take(found: &mut Vec<Own>, event: &Event, place: &Place) {
+fn take(found: &mut Vec<InstanceChanges>, event: &Event, place: &InstanceRef) {
     match event {
         Event::Recorded { record, .. } => {
             let Record::ToolResult { invocation, .. } = &**record else { return };
@@ -162,7 +162,7 @@ fn take(found: &mut Vec<Own>, event: &Event, place: &Place) {
 }
 
 /// What one instance changed in one iteration.
-struct Own {
+struct InstanceChanges {
     step: String,
     instance: String,
     iteration: u32,
@@ -170,18 +170,19 @@ struct Own {
     ran: bool,
     unwatched: bool,
     truncated: bool,
-    files: BTreeMap<String, OwnFile>,
+    files: BTreeMap<String, FileHistory>,
 }
 
-struct OwnFile {
+struct FileHistory {
     change: Change,
     patches: Vec<Patch>,
 }
 
-fn own<'f>(found: &'f mut Vec<Own>, place: &Place) -> &'f mut Own {
-    let is_it = |own: &Own| own.instance == *place.instance && own.iteration == place.iteration;
+fn own<'f>(found: &'f mut Vec<InstanceChanges>, place: &InstanceRef) -> &'f mut InstanceChanges {
+    let is_it =
+        |own: &InstanceChanges| own.instance == *place.instance && own.iteration == place.iteration;
     let at = found.iter().position(is_it).unwrap_or_else(|| {
-        found.push(Own {
+        found.push(InstanceChanges {
             step: place.step.to_string(),
             instance: place.instance.to_string(),
             iteration: place.iteration,
@@ -195,7 +196,7 @@ fn own<'f>(found: &'f mut Vec<Own>, place: &Place) -> &'f mut Own {
     &mut found[at]
 }
 
-impl Own {
+impl InstanceChanges {
     fn add(&mut self, invocation: &Invocation) {
         let says = |key: &str| {
             let process = invocation.process.as_ref();
@@ -211,7 +212,7 @@ impl Own {
 
     /// The first state before and the last state after are what is left of several changes.
     fn change(&mut self, invocation: &Invocation, change: &Change) {
-        let known = self.files.entry(change.path.clone()).or_insert_with(|| OwnFile {
+        let known = self.files.entry(change.path.clone()).or_insert_with(|| FileHistory {
             change: Change { same_content: true, diff: None, ..change.clone() },
             patches: Vec::new(),
         });
@@ -225,7 +226,7 @@ impl Own {
     }
 
     fn diff(self) -> StepDiff {
-        let files = join_renamed(self.files.into_values().filter_map(OwnFile::diff).collect());
+        let files = join_renamed(self.files.into_values().filter_map(FileHistory::diff).collect());
         StepDiff {
             step: self.step,
             instance: self.instance,
@@ -238,10 +239,10 @@ impl Own {
 }
 
 /// A file's difference with its states, by which a renamed file is known again.
-type Found = (FileDiff, Change);
+type ChangedFile = (FileDiff, Change);
 
-impl OwnFile {
-    fn diff(self) -> Option<Found> {
+impl FileHistory {
+    fn diff(self) -> Option<ChangedFile> {
         let Change { path, before, after, .. } = &self.change;
         let state = after.as_ref().or(before.as_ref())?;
         if state.kind == FileKind::Directory {
@@ -251,19 +252,19 @@ impl OwnFile {
             path: path.clone(),
             change: happened(&self.change)?,
             from: None,
-            before: before.as_ref().map(SeenFile::of),
-            after: after.as_ref().map(SeenFile::of),
+            before: before.as_ref().map(FileSnapshot::of),
+            after: after.as_ref().map(FileSnapshot::of),
             patches: self.patches,
         };
         Some((diff, self.change))
     }
 }
 
-fn happened(change: &Change) -> Option<Happened> {
+fn happened(change: &Change) -> Option<FileDiffKind> {
     let (before, after) = match (&change.before, &change.after) {
         (Some(before), Some(after)) => (before, after),
-        (None, Some(_)) => return Some(Happened::Created),
-        (Some(_), None) => return Some(Happened::Deleted),
+        (None, Some(_)) => return Some(FileDiffKind::Created),
+        (Some(_), None) => return Some(FileDiffKind::Deleted),
         (None, None) => return None,
     };
     let digests = before.sha256.zip(after.sha256);
@@ -272,15 +273,15 @@ fn happened(change: &Change) -> Option<Happened> {
     let untouched = |s: &FileState| (s.size, s.mtime_ns, s.inode);
     let same = same || (digests.is_none() && untouched(before) == untouched(after));
     Some(match same {
-        _ if before.kind != after.kind => Happened::Replaced,
-        true if before.mode != after.mode => Happened::Mode,
-        true if change.same_content || digests.is_some() => Happened::Rewritten,
-        _ => Happened::Modified,
+        _ if before.kind != after.kind => FileDiffKind::Replaced,
+        true if before.mode != after.mode => FileDiffKind::Mode,
+        true if change.same_content || digests.is_some() => FileDiffKind::Rewritten,
+        _ => FileDiffKind::Modified,
     })
 }
 
 /// What went away under one name and came under another, being the same file, was renamed.
-fn join_renamed(mut files: Vec<Found>) -> Vec<FileDiff> {
+fn join_renamed(mut files: Vec<ChangedFile>) -> Vec<FileDiff> {
     let is_same = |gone: &FileState, came: &FileState| {
         let content = gone.sha256.zip(came.sha256);
         gone.kind == came.kind
@@ -289,18 +290,21 @@ fn join_renamed(mut files: Vec<Found>) -> Vec<FileDiff> {
     };
     let mut at = 0;
     while at < files.len() {
-        let came = files[at].1.after.clone().filter(|_| files[at].0.change == Happened::Created);
+        let came =
+            files[at].1.after.clone().filter(|_| files[at].0.change == FileDiffKind::Created);
         let gone = came.and_then(|came| {
             files.iter().position(|(file, change)| {
                 let before = change.before.as_ref();
-                file.change == Happened::Deleted && before.is_some_and(|gone| is_same(gone, &came))
+                file.change == FileDiffKind::Deleted
+                    && before.is_some_and(|gone| is_same(gone, &came))
             })
         });
         if let Some(gone) = gone {
             let (old, _) = files.remove(gone);
             at -= usize::from(gone < at);
             let file = &mut files[at].0;
-            (file.change, file.from, file.before) = (Happened::Renamed, Some(old.path), old.before);
+            (file.change, file.from, file.before) =
+                (FileDiffKind::Renamed, Some(old.path), old.before);
             file.patches.clear();
         }
         at += 1;
@@ -308,9 +312,9 @@ fn join_renamed(mut files: Vec<Found>) -> Vec<FileDiff> {
     files.into_iter().map(|(file, _)| file).collect()
 }
 
-impl SeenFile {
-    fn of(state: &FileState) -> SeenFile {
-        SeenFile {
+impl FileSnapshot {
+    fn of(state: &FileState) -> FileSnapshot {
+        FileSnapshot {
             kind: state.kind,
             bytes: state.size,
             mode: format!("{:o}", state.mode),

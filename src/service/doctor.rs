@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 /// How a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Level {
+pub enum FindingLevel {
     /// As it should be.
     Ok,
     /// Works, with less than there could be.
@@ -31,7 +31,7 @@ pub enum Level {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// How it is.
-    pub level: Level,
+    pub level: FindingLevel,
     /// What was looked at, in a word.
     pub subject: &'static str,
     /// What was found.
@@ -42,7 +42,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn new(level: Level, subject: &'static str, message: impl Into<String>) -> Self {
+    fn new(level: FindingLevel, subject: &'static str, message: impl Into<String>) -> Self {
         Finding { level, subject, message: message.into(), help: None }
     }
 
@@ -56,12 +56,13 @@ impl Finding {
 /// finding, not an error.
 pub async fn doctor(project: Result<Project, ServiceError>, call: bool) -> Vec<Finding> {
     let version = format!("kb {}", env!("CARGO_PKG_VERSION"));
-    let mut findings = vec![Finding::new(Level::Ok, "version", version)];
+    let mut findings = vec![Finding::new(FindingLevel::Ok, "version", version)];
     let project = match project {
         Ok(project) => project,
         Err(error) => {
             let help = error.help().unwrap_or_default();
-            findings.push(Finding::new(Level::Error, "project", error.to_string()).help(help));
+            findings
+                .push(Finding::new(FindingLevel::Error, "project", error.to_string()).help(help));
             return findings;
         }
     };
@@ -77,7 +78,7 @@ pub async fn doctor(project: Result<Project, ServiceError>, call: bool) -> Vec<F
 }
 
 fn definitions(project: &Project) -> Finding {
-    let root = project.place.root.display();
+    let root = project.context.root.display();
     let playbooks = counted(project.catalog.playbooks.len(), "playbook");
     let specialists = counted(project.catalog.specialists.len(), "specialist");
     let have = format!("{root}: {playbooks}, {specialists}");
@@ -88,82 +89,84 @@ fn definitions(project: &Project) -> Finding {
     };
     let help = "`kb playbook validate` shows them";
     match validate_playbooks(project, &[]) {
-        Err(error) => Finding::new(Level::Error, "project", error.to_string()),
+        Err(error) => Finding::new(FindingLevel::Error, "project", error.to_string()),
         Ok(report) if report.has_errors() => {
             let errors = counted(count(Severity::Error)(&report), "error");
-            Finding::new(Level::Error, "project", format!("{have}, {errors}")).help(help)
+            Finding::new(FindingLevel::Error, "project", format!("{have}, {errors}")).help(help)
         }
         Ok(report) if report.has_warnings() => {
             let warnings = counted(count(Severity::Warning)(&report), "warning");
-            Finding::new(Level::Warning, "project", format!("{have}, {warnings}")).help(help)
+            Finding::new(FindingLevel::Warning, "project", format!("{have}, {warnings}")).help(help)
         }
-        Ok(_) => Finding::new(Level::Ok, "project", have),
+        Ok(_) => Finding::new(FindingLevel::Ok, "project", have),
     }
 }
 
 fn state(project: &Project) -> Finding {
-    let folder = &project.place.state_dir;
+    let folder = &project.context.state_dir;
     let probe = folder.join(format!(".probe-{}", std::process::id()));
     let tried = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&probe, b"ok"));
     let _ = std::fs::remove_file(&probe);
     match tried {
-        Ok(()) => Finding::new(Level::Ok, "state", folder.display().to_string()),
+        Ok(()) => Finding::new(FindingLevel::Ok, "state", folder.display().to_string()),
         Err(error) => {
             let message = format!("`{}` cannot be written: {error}", folder.display());
-            Finding::new(Level::Error, "state", message)
+            Finding::new(FindingLevel::Error, "state", message)
                 .help("mend its permissions, or name another place by XDG_STATE_HOME")
         }
     }
 }
 
 fn journal(project: &Project) -> Finding {
-    let listed = project.place.journal(Default::default()).and_then(|journal| {
+    let listed = project.context.journal(Default::default()).and_then(|journal| {
         let rows = journal.list()?;
         journal.check_room().map(|()| rows)
     });
     match listed {
-        Ok(rows) => {
-            Finding::new(Level::Ok, "journal", format!("opens, {}", counted(rows.len(), "run")))
-        }
+        Ok(rows) => Finding::new(
+            FindingLevel::Ok,
+            "journal",
+            format!("opens, {}", counted(rows.len(), "run")),
+        ),
         Err(error) => {
             // What else helps would be to call this.
             let own = matches!(error, JournalError::Damaged(_) | JournalError::Broken(_));
             let error = ServiceError::from(error);
             let help = error.help().filter(|_| !own);
-            Finding { help, ..Finding::new(Level::Error, "journal", error.to_string()) }
+            Finding { help, ..Finding::new(FindingLevel::Error, "journal", error.to_string()) }
         }
     }
 }
 
 fn bash(project: &Project) -> Finding {
-    let path = project.place.env.get("PATH").map(String::as_str).unwrap_or_default();
+    let path = project.context.env.get("PATH").map(String::as_str).unwrap_or_default();
     let found = std::env::split_paths(path).map(|folder| folder.join("bash")).find(|p| p.is_file());
     match found {
-        Some(path) => Finding::new(Level::Ok, "bash", path.display().to_string()),
-        None => Finding::new(Level::Error, "bash", "not found in PATH")
+        Some(path) => Finding::new(FindingLevel::Ok, "bash", path.display().to_string()),
+        None => Finding::new(FindingLevel::Error, "bash", "not found in PATH")
             .help("`run:` steps that are one text need it; a list of words runs without a shell"),
     }
 }
 
 fn processes(project: &Project) -> Finding {
     let settings = &project.catalog.settings;
-    let supervisor = project.place.supervisor(settings);
+    let supervisor = project.context.supervisor(settings);
     let level = supervisor.level();
     let message = format!("{}: {}", level.as_str(), level.description());
     match supervisor.shortfall() {
         None if supervisor.is_in_user_namespace() => {
             let more = "`sudo` and the like have no power there; `sandbox: {processes: group}` in \
                         the settings gives it back";
-            Finding::new(Level::Ok, "processes", format!("{message}; {more}"))
+            Finding::new(FindingLevel::Ok, "processes", format!("{message}; {more}"))
         }
-        None => Finding::new(Level::Ok, "processes", message),
+        None => Finding::new(FindingLevel::Ok, "processes", message),
         Some(_) if settings.processes == ProcessChoice::Group => {
-            Finding::new(Level::Ok, "processes", format!("{message}, as the settings say"))
+            Finding::new(FindingLevel::Ok, "processes", format!("{message}, as the settings say"))
         }
         Some(why) => {
             let short = match settings.processes {
-                ProcessChoice::PidNamespace => Level::Error,
-                _ => Level::Warning,
+                ProcessChoice::PidNamespace => FindingLevel::Error,
+                _ => FindingLevel::Warning,
             };
             Finding::new(short, "processes", format!("{message} ({why})")).help(
                 "PID namespaces need Linux, user namespaces that are allowed, and a `/proc` that \
@@ -180,12 +183,12 @@ fn sandbox(project: &Project) -> Finding {
     let needed = settings.critical_unapproved_at.unwrap_or(ApprovalLevel::Kernel);
     if settings.sandbox_require.is_some_and(|required| required > level) {
         let message = format!("{name}, and more is required");
-        return Finding::new(Level::Error, "sandbox", message)
+        return Finding::new(FindingLevel::Error, "sandbox", message)
             .help("no run starts below `sandbox.require` of the settings");
     }
     if needed > level {
         let message = format!("{name}: a specialist's shell needs a person's word");
-        return Finding::new(Level::Warning, "sandbox", message).help(
+        return Finding::new(FindingLevel::Warning, "sandbox", message).help(
             "`--yes` approves for one run; `sandbox: {criticalUnapprovedAt: process}` in the \
              settings for all",
         );
@@ -193,36 +196,36 @@ fn sandbox(project: &Project) -> Finding {
     let holds = crate::process::KernelSandbox::reached()
         .map_or_else(String::new, |kernel| format!("; {}", kernel.description()));
     let message = format!("{name}: a specialist's shell runs unapproved{holds}");
-    Finding::new(Level::Ok, "sandbox", message)
+    Finding::new(FindingLevel::Ok, "sandbox", message)
 }
 
 /// Places that the sandbox closes elsewhere and cannot close here.
 fn open_places(project: &Project) -> Vec<Finding> {
-    let place = &project.place;
+    let context = &project.context;
     let mut findings = Vec::new();
-    let home = place.env.get("HOME").and_then(|home| std::fs::canonicalize(home).ok());
-    if home.is_some_and(|home| home.starts_with(&place.root)) {
+    let home = context.env.get("HOME").and_then(|home| std::fs::canonicalize(home).ok());
+    if home.is_some_and(|home| home.starts_with(&context.root)) {
         let message =
             "the project holds your home directory: its keys and tokens are open to commands";
-        let finding = Finding::new(Level::Warning, "sandbox", message);
+        let finding = Finding::new(FindingLevel::Warning, "sandbox", message);
         findings.push(finding.help("make a folder for the project and run `kb init` there"));
     }
-    if place.state_dir.starts_with(&place.root) {
+    if context.state_dir.starts_with(&context.root) {
         let message = "the state of kb lies in the project, where commands write";
-        let finding = Finding::new(Level::Warning, "sandbox", message);
+        let finding = Finding::new(FindingLevel::Warning, "sandbox", message);
         findings.push(finding.help("let XDG_STATE_HOME name a place outside of it"));
     }
     findings
 }
 
 async fn models(project: &Project, call: bool) -> Vec<Finding> {
-    let mut tiers = Tiers::from(&project.catalog.settings, &project.place.env);
+    let mut tiers = Tiers::from(&project.catalog.settings, &project.context.env);
     if tiers.is_empty() {
         tiers = tiers.with_local(&local_servers().await);
     }
     let reports = tiers.describe();
     if reports.is_empty() {
-        let finding = Finding::new(Level::Warning, "models", "none found");
+        let finding = Finding::new(FindingLevel::Warning, "models", "none found");
         return vec![finding.help(
             "set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY, start a local server such as \
              Ollama, or write `llm.tiers` in the settings; playbooks without specialists and \
@@ -234,7 +237,7 @@ async fn models(project: &Project, call: bool) -> Vec<Finding> {
     let mut asked: Vec<(String, Finding)> = Vec::new();
     for report in reports {
         let finding = match &report.target {
-            Err(_) => Finding::new(Level::Error, "models", report.to_string())
+            Err(_) => Finding::new(FindingLevel::Error, "models", report.to_string())
                 .help("mend `llm.tiers` in the settings or the environment"),
             Ok(target) if call => {
                 let key = format!("{} {}", target.endpoint, target.model);
@@ -249,7 +252,7 @@ async fn models(project: &Project, call: bool) -> Vec<Finding> {
                     }
                 }
             }
-            Ok(_) => Finding::new(Level::Ok, "models", report.to_string()),
+            Ok(_) => Finding::new(FindingLevel::Ok, "models", report.to_string()),
         };
         findings.push(finding);
     }
@@ -260,7 +263,7 @@ async fn models(project: &Project, call: bool) -> Vec<Finding> {
 async fn ask(provider: &GenaiProvider, report: &TierReport) -> Finding {
     let model = match provider.resolve(report.tier, None) {
         Ok(model) => model,
-        Err(error) => return Finding::new(Level::Error, "models", error.to_string()),
+        Err(error) => return Finding::new(FindingLevel::Error, "models", error.to_string()),
     };
     let request = ChatRequest {
         model,
@@ -276,12 +279,12 @@ async fn ask(provider: &GenaiProvider, report: &TierReport) -> Finding {
     let reply = provider.chat(request, &|_| {}, &CancellationToken::new()).await;
     let took = crate::value::format_duration(began.elapsed());
     match reply {
-        Ok(_) => Finding::new(Level::Ok, "models", format!("{report}: answered in {took}")),
+        Ok(_) => Finding::new(FindingLevel::Ok, "models", format!("{report}: answered in {took}")),
         // A cut answer is an answer: the model is there and its key is right.
         Err(error) if error.to_string().contains("length limit") => {
-            Finding::new(Level::Ok, "models", format!("{report}: answered in {took}"))
+            Finding::new(FindingLevel::Ok, "models", format!("{report}: answered in {took}"))
         }
-        Err(error) => Finding::new(Level::Error, "models", format!("{report}: {error}"))
+        Err(error) => Finding::new(FindingLevel::Error, "models", format!("{report}: {error}"))
             .help("check the key, the endpoint and the model's name"),
     }
 }

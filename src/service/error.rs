@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// What a name was to name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ResourceKind {
     /// A playbook or workflow.
     Playbook,
     /// A specialist or agent profile.
@@ -23,16 +23,16 @@ pub enum Kind {
     File,
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for ResourceKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Kind::Playbook => "playbook",
-            Kind::Specialist => "specialist",
-            Kind::Run => "run",
-            Kind::Step => "step",
-            Kind::Template => "template",
-            Kind::Code => "code",
-            Kind::File => "file",
+            ResourceKind::Playbook => "playbook",
+            ResourceKind::Specialist => "specialist",
+            ResourceKind::Run => "run",
+            ResourceKind::Step => "step",
+            ResourceKind::Template => "template",
+            ResourceKind::Code => "code",
+            ResourceKind::File => "file",
         })
     }
 }
@@ -50,7 +50,7 @@ pub enum ServiceError {
     #[error("there is no {kind} `{name}`")]
     Unknown {
         /// What was looked for.
-        kind: Kind,
+        kind: ResourceKind,
         /// As given.
         name: String,
         /// What there is.
@@ -78,7 +78,7 @@ pub enum ServiceError {
 impl ServiceError {
     /// A name that names nothing, among these.
     pub fn unknown(
-        kind: Kind,
+        kind: ResourceKind,
         name: impl Into<String>,
         known: impl IntoIterator<Item = impl Into<String>>,
     ) -> Self {
@@ -103,7 +103,9 @@ impl ServiceError {
                 Some(&failure.code)
             }
             ServiceError::Journal(error) => Some(journal_code(error).as_str()),
-            ServiceError::Unknown { kind: Kind::Run, .. } => Some(Code::NO_SUCH_RUN.as_str()),
+            ServiceError::Unknown { kind: ResourceKind::Run, .. } => {
+                Some(Code::NO_SUCH_RUN.as_str())
+            }
             _ => None,
         }
     }
@@ -134,11 +136,13 @@ fn explained_by(diagnostics: &[Diagnostic]) -> String {
     }
 }
 
-fn suggest(kind: Kind, name: &str, known: &[String]) -> String {
+fn suggest(kind: ResourceKind, name: &str, known: &[String]) -> String {
     const SHOWN: usize = 12;
     match kind {
-        Kind::File => return "check the path; it is read from the present folder on".to_owned(),
-        Kind::Code => return "`kb explain` without a code lists all of them".to_owned(),
+        ResourceKind::File => {
+            return "check the path; it is read from the present folder on".to_owned();
+        }
+        ResourceKind::Code => return "`kb explain` without a code lists all of them".to_owned(),
         _ => {}
     }
     let near = nearest(name, known.iter().map(String::as_str));

@@ -35,7 +35,7 @@ impl Imported {
 
 /// Copies definitions into `.kb/`, after checking each beside what the project has.
 pub fn import(project: &Project, paths: &[PathBuf]) -> Result<Imported, ServiceError> {
-    let home = project::Project::at(&project.place.root);
+    let home = project::Project::at(&project.context.root);
     let mut known = project.files.clone();
     let mut done = Imported::default();
     for path in paths {
@@ -91,7 +91,7 @@ fn admit(
     let Ok(text) = std::str::from_utf8(&candidate.bytes) else {
         return refused("it is not UTF-8".to_owned());
     };
-    match place(&project.place.root, &[(to, text)])?.kept.is_empty() {
+    match place(&project.context.root, &[(to, text)])?.kept.is_empty() {
         true => Ok(Ok(())),
         false => refused(format!("`{to}` is there already")),
     }

@@ -2,7 +2,7 @@
 
 use super::cuts::with_cuts;
 use super::runs::Frozen;
-use super::{Kind, Project, ServiceError};
+use super::{Project, ResourceKind, ServiceError};
 use crate::definition::InconclusivePolicy;
 use crate::diagnostic::Code;
 use crate::engine::Payloads;
@@ -11,13 +11,13 @@ use crate::journal::{Journal, RunRow, StoredEvent};
 use crate::plan::Plan;
 use crate::run::{self, Payload, Record, Rules, RunStatus, State};
 use crate::value::{Failure, Json, RunId};
-use crate::wire::{Body, Event, Place, RunHead, RunView, Translator};
+use crate::wire::{Body, Event, InstanceRef, RunHead, RunView, Translator};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Runs of the project, newest first.
 pub fn list_runs(project: &Project, limit: usize) -> Result<Vec<RunView>, ServiceError> {
-    let journal = project.place.journal(Default::default())?;
+    let journal = project.context.journal(Default::default())?;
     let rows = journal.list()?;
     let view = |row: &RunRow| match Reader::of(journal.clone(), row.clone()) {
         Ok(mut reader) => reader.view(),
@@ -74,7 +74,7 @@ fn no_output(reader: &Reader, step: Option<&str>, names: Vec<String>) -> Service
                 return ServiceError::refused(Failure::new(Code::NOT_RESUMABLE.as_str(), message));
             }
             let known: BTreeSet<String> = plan.chain(names).collect();
-            ServiceError::unknown(Kind::Step, step, known)
+            ServiceError::unknown(ResourceKind::Step, step, known)
         }
         Some(step) => {
             let message = format!("step `{step}` of run `{run}` handed out nothing");
@@ -126,7 +126,7 @@ pub struct Reader {
 impl Reader {
     /// For a run by its id, a unique prefix, or `@last`.
     pub fn open(project: &Project, name: &str) -> Result<Reader, ServiceError> {
-        let journal = project.place.journal(Default::default())?;
+        let journal = project.context.journal(Default::default())?;
         let run = find_run(&journal, name)?;
         let row = journal.run(&run)?;
         Reader::of(journal, row)
@@ -192,7 +192,9 @@ impl Reader {
 
     /// The next events that are not read yet, those about an instance, as stored, with where that
     /// was.
-    pub(super) fn placed(&mut self) -> Result<Option<Vec<(run::Event, Place)>>, ServiceError> {
+    pub(super) fn placed(
+        &mut self,
+    ) -> Result<Option<Vec<(run::Event, InstanceRef)>>, ServiceError> {
         let Some(unread) = self.unread()? else { return Ok(None) };
         let mut placed = Vec::new();
         for stored in unread {
@@ -246,7 +248,7 @@ impl Reader {
     fn value(
         &self,
         inline: Option<Arc<Json>>,
-        blob: Option<crate::wire::Blob>,
+        blob: Option<crate::wire::BlobRef>,
     ) -> Result<Option<Arc<Json>>, ServiceError> {
         match (inline, blob) {
             (Some(value), _) => Ok(Some(value)),
@@ -265,7 +267,7 @@ pub(super) fn known_step(plan: &Plan, step: &str) -> Result<(), ServiceError> {
         return Ok(());
     }
     let known = plan.steps().iter().map(|s| s.step.id.to_string());
-    Err(ServiceError::unknown(Kind::Step, step, known))
+    Err(ServiceError::unknown(ResourceKind::Step, step, known))
 }
 
 pub(super) fn find_run(journal: &SqliteJournal, name: &str) -> Result<RunId, ServiceError> {
@@ -274,7 +276,7 @@ pub(super) fn find_run(journal: &SqliteJournal, name: &str) -> Result<RunId, Ser
         Ok(run) => Ok(run),
         Err(JournalError::NoRun(_)) => {
             let known = journal.list()?.into_iter().map(|row| row.run.to_string());
-            Err(ServiceError::unknown(Kind::Run, name, known))
+            Err(ServiceError::unknown(ResourceKind::Run, name, known))
         }
         Err(other) => Err(other.into()),
     }

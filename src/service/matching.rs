@@ -16,7 +16,7 @@ pub struct Match {
 }
 
 /// Below this a trigger has too little to do with a phrase to be named.
-const LEAST: f64 = 0.34;
+const MIN_SCORE: f64 = 0.34;
 
 /// Definitions whose triggers fit a phrase, the best first; equals in order of their ids.
 pub fn match_phrase(project: &Project, phrase: &str) -> Vec<Match> {
@@ -30,7 +30,7 @@ pub fn match_phrase(project: &Project, phrase: &str) -> Vec<Match> {
             let (score, trigger) = triggers
                 .map(|trigger| (score(phrase, trigger), trigger))
                 .fold((0.0, ""), |best, next| if next.0 > best.0 { next } else { best });
-            (score >= LEAST).then(|| Match {
+            (score >= MIN_SCORE).then(|| Match {
                 id: playbook.id.to_string(),
                 name: playbook.name.clone(),
                 trigger: trigger.to_owned(),
@@ -53,12 +53,12 @@ fn score(phrase: &str, trigger: &str) -> f64 {
         return 1.0;
     }
     let wanted: BTreeSet<&String> = trigger.iter().collect();
-    let has = |word: &&&String| phrase.iter().any(|own| akin(own, word));
+    let has = |word: &&&String| phrase.iter().any(|own| same_stem(own, word));
     0.9 * wanted.iter().filter(has).count() as f64 / wanted.len() as f64
 }
 
 /// Whether two words are the same but for an ending.
-fn akin(a: &str, b: &str) -> bool {
+fn same_stem(a: &str, b: &str) -> bool {
     let shared = a.chars().zip(b.chars()).take_while(|(x, y)| x == y).count();
     let longest = a.chars().count().max(b.chars().count());
     a == b || (shared >= 4 && longest - shared <= 3)
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn endings_of_words_matter_little_and_other_words_not_at_all() {
         assert!(score("adding features", "add a feature") >= 0.29);
-        assert!(score("реализовать функционал", "реализуй функционал") > LEAST);
+        assert!(score("реализовать функционал", "реализуй функционал") > MIN_SCORE);
         assert_eq!(score("make me a sandwich", "report the repository"), 0.0);
     }
 }

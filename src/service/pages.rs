@@ -1,4 +1,4 @@
-use super::{Kind, ServiceError};
+use super::{ResourceKind, ServiceError};
 use crate::diagnostic::Code;
 use serde::Serialize;
 
@@ -24,7 +24,7 @@ pub fn explain(text: &str) -> Result<CodePage, ServiceError> {
     let digits = text.trim_start_matches(|c: char| c.is_ascii_alphabetic());
     let padded = format!("KB{digits:0>4}");
     let found = Code::find(text).or_else(|| Code::find(&padded));
-    let unknown = || ServiceError::unknown(Kind::Code, text, Code::all().map(Code::as_str));
+    let unknown = || ServiceError::unknown(ResourceKind::Code, text, Code::all().map(Code::as_str));
     found.map(CodePage::from).ok_or_else(unknown)
 }
 

@@ -100,11 +100,11 @@ pub fn plan_view(
 ) -> Result<PlanView, ServiceError> {
     let (project, id, params) = resolve(project, start, ask)?;
     let plan = project.runnable_plan(id.as_str())?;
-    let mut tiers = Tiers::from(&project.catalog.settings, &project.place.env);
+    let mut tiers = Tiers::from(&project.catalog.settings, &project.context.env);
     if let Some(model) = &start.overrides.model {
         tiers = tiers.with_model(model);
     }
-    let scope = Known { params: Arc::new(Json::Object(params.clone())) };
+    let scope = ParamScope { params: Arc::new(Json::Object(params.clone())) };
     let may_skip = may_skip(&plan);
     let step = |ix: &StepIx| step(&plan, *ix, may_skip[ix.at()], &tiers, &scope);
     let steps = plan.order().iter().map(step).collect();
@@ -119,7 +119,7 @@ pub fn plan_view(
     })
 }
 
-fn step(plan: &Plan, ix: StepIx, may_skip: bool, tiers: &Tiers, scope: &Known) -> PlannedStep {
+fn step(plan: &Plan, ix: StepIx, may_skip: bool, tiers: &Tiers, scope: &ParamScope) -> PlannedStep {
     let planned = plan.step(ix);
     let step = &planned.step;
     let edge = |d: crate::plan::Dependency| Edge {
@@ -158,7 +158,7 @@ fn model(specialist: &Specialist, tiers: &Tiers) -> String {
     }
 }
 
-fn prompt(step: &Step, scope: &Known) -> Option<Prompt> {
+fn prompt(step: &Step, scope: &ParamScope) -> Option<Prompt> {
     let StepKind::Specialist { task: Some(task), .. } = &step.kind else { return None };
     Some(match &**task {
         TaskText::Inline(template) => {
@@ -185,8 +185,8 @@ fn may_skip(plan: &Plan) -> Vec<bool> {
 }
 
 /// What a prompt and an answer are taken to be at least and at most, in tokens.
-const LEAST: (f64, f64) = (500.0, 100.0);
-const MOST: (f64, f64) = (8_000.0, 4_096.0);
+const MIN_TOKENS: (f64, f64) = (500.0, 100.0);
+const MAX_TOKENS: (f64, f64) = (8_000.0, 4_096.0);
 
 fn cost(plan: &Plan, may_skip: &[bool], tiers: &Tiers) -> Option<CostRange> {
     let mut range = CostRange { min_usd: 0.0, max_usd: 0.0 };
@@ -196,23 +196,23 @@ fn cost(plan: &Plan, may_skip: &[bool], tiers: &Tiers) -> Option<CostRange> {
         let price = target.price?;
         let dollars =
             |(read, written): (f64, f64)| (read * price.input + written * price.output) / 1e6;
-        let answer = specialist.model.max_tokens.map_or(MOST.1, f64::from);
+        let answer = specialist.model.max_tokens.map_or(MAX_TOKENS.1, f64::from);
         let reworks = planned.step.verify.as_ref().map_or(0, |verify| verify.max_reworks);
         let calls = f64::from(specialist.limits.max_steps) * f64::from(reworks + 1);
         if !may_skip[ix.at()] {
-            range.min_usd += dollars(LEAST);
+            range.min_usd += dollars(MIN_TOKENS);
         }
-        range.max_usd += calls * dollars((MOST.0, answer));
+        range.max_usd += calls * dollars((MAX_TOKENS.0, answer));
     }
     Some(range)
 }
 
 /// What is known before anything has run: the parameters.
-struct Known {
+struct ParamScope {
     params: Arc<Json>,
 }
 
-impl Scope for Known {
+impl Scope for ParamScope {
     fn lookup(&self, root: &Root, field: Option<&str>) -> Option<Arc<Json>> {
         match (root, field) {
             (Root::Param(name), None) => self.params.get(&**name).cloned().map(Arc::new),

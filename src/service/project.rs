@@ -1,5 +1,5 @@
-use super::runs::{Place, read_task_files};
-use super::{Kind, ServiceError};
+use super::runs::{ProjectContext, read_task_files};
+use super::{ResourceKind, ServiceError};
 use crate::definition::{Catalog, FileRole, InputFile, Playbook, Step, StepKind, load};
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::plan::Plan;
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug, Clone)]
 pub struct Project {
     /// Where its runs take place.
-    pub place: Place,
+    pub context: ProjectContext,
     /// Every definition file, and the ones that were named.
     pub files: Vec<InputFile>,
     /// What is clean of them.
@@ -43,8 +43,8 @@ pub fn here() -> Result<Project, ServiceError> {
 
 /// Where the runs of the present folder's project take place. Reads no definition: a run that goes on
 /// has frozen its own.
-pub fn place_here() -> Result<Place, ServiceError> {
-    home().map(|home| place_of(&home))
+pub fn context_here() -> Result<ProjectContext, ServiceError> {
+    home().map(|home| context_of(&home))
 }
 
 fn home() -> Result<project::Project, ServiceError> {
@@ -52,9 +52,9 @@ fn home() -> Result<project::Project, ServiceError> {
     project::Project::find(&folder).ok_or(ServiceError::NoProject { from: folder })
 }
 
-fn place_of(home: &project::Project) -> Place {
+fn context_of(home: &project::Project) -> ProjectContext {
     let variables = std::env::vars_os();
-    Place {
+    ProjectContext {
         root: home.root().to_owned(),
         state_dir: home.state_dir(),
         env: variables
@@ -107,8 +107,8 @@ impl Project {
     ) -> Project {
         let (catalog, problems) = load(files.clone());
         diagnostics.extend(problems);
-        let place = place_of(&home);
-        Project { place, files, catalog, diagnostics, home, plans: Arc::default() }
+        let context = context_of(&home);
+        Project { context, files, catalog, diagnostics, home, plans: Arc::default() }
     }
 
     /// The same, with the files among these names taken in where they are not yet.
@@ -156,8 +156,8 @@ impl Project {
         Err(self.broken(name).unwrap_or_else(|| {
             let is_there = |path: &String| self.files.iter().any(|file| file.path == *path);
             let kind = match path.filter(|path| !is_there(path)) {
-                Some(_) => Kind::File,
-                None => Kind::Playbook,
+                Some(_) => ResourceKind::File,
+                None => ResourceKind::Playbook,
             };
             ServiceError::unknown(kind, name, all.keys().map(ToString::to_string))
         }))
@@ -194,7 +194,7 @@ impl Project {
     /// The plan of a definition that has everything that it needs to run.
     pub fn runnable_plan(&self, name: &str) -> Result<Arc<Plan>, ServiceError> {
         let plan = self.plan(name)?;
-        match read_task_files(plan.playbook(), &self.place.root) {
+        match read_task_files(plan.playbook(), &self.context.root) {
             Ok(_) => Ok(plan),
             Err(missing) => Err(self.refused(missing)),
         }

@@ -1,6 +1,6 @@
 //! New files from shipped templates; nothing that is there is ever overwritten.
 
-use super::{Kind, Project, ServiceError};
+use super::{Project, ResourceKind, ServiceError};
 use crate::diagnostic::Code;
 use crate::project::{Placed, place_files};
 use crate::value::{DefinitionId, Failure, SpecialistId};
@@ -44,7 +44,7 @@ pub fn new_playbook(project: &Project, id: &str, template: &str) -> Result<Strin
     let (name, text) = TEMPLATES
         .iter()
         .find(|(name, _)| *name == template)
-        .ok_or_else(|| ServiceError::unknown(Kind::Template, template, known()))?;
+        .ok_or_else(|| ServiceError::unknown(ResourceKind::Template, template, known()))?;
     DefinitionId::new(id).map_err(|error| bad_id(error.to_string()))?;
     let text = text.replacen(&format!("\nid: {name}\n"), &format!("\nid: {id}\n"), 1).replacen(
         &format!("`kb playbook run {name}`"),
@@ -68,7 +68,7 @@ pub fn new_specialist(project: &Project, id: &str) -> Result<String, ServiceErro
 
 /// Makes one new file of the project; its path.
 fn new_file(project: &Project, path: &str, text: &str) -> Result<String, ServiceError> {
-    let placed = place(&project.place.root, &[(path, text)])?;
+    let placed = place(&project.context.root, &[(path, text)])?;
     if placed.kept.is_empty() {
         return Ok(path.to_owned());
     }

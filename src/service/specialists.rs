@@ -1,6 +1,6 @@
 //! Specialists as people look at them.
 
-use super::{Kind, Project, ServiceError};
+use super::{Project, ResourceKind, ServiceError};
 use crate::definition::Specialist;
 use crate::value::format_duration;
 use crate::wire::SpecialistView;
@@ -31,7 +31,7 @@ pub fn show_specialist(project: &Project, id: &str) -> Result<SpecialistSheet, S
     match all.get(id).or_else(|| all.values().find(|specialist| specialist.path == id)) {
         Some(specialist) => Ok(sheet(specialist)),
         None => Err(project.broken(id).unwrap_or_else(|| {
-            ServiceError::unknown(Kind::Specialist, id, all.keys().map(ToString::to_string))
+            ServiceError::unknown(ResourceKind::Specialist, id, all.keys().map(ToString::to_string))
         })),
     }
 }

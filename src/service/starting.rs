@@ -37,13 +37,13 @@ pub async fn start(
     let (definition, params);
     (project, definition, params) = resolve(&project, &start, ask)?;
     let script = start.script.as_deref().map(read).transpose()?;
-    let place = project.place.clone();
+    let context = project.context.clone();
     let Start { record, overrides, .. } = start;
     let plan = project.catalog.playbooks.get(&definition);
     let plan = plan.and_then(|playbook| project.built(playbook).0);
     let Project { files, catalog, diagnostics, .. } = project;
     runs::begin(Begin {
-        place,
+        context,
         files,
         catalog,
         diagnostics,
@@ -130,7 +130,11 @@ fn read(path: &Path) -> Result<(String, Vec<u8>), ServiceError> {
     read.map_err(|error| {
         if error.kind() == std::io::ErrorKind::NotFound {
             let none: [String; 0] = [];
-            return ServiceError::unknown(super::Kind::File, path.display().to_string(), none);
+            return ServiceError::unknown(
+                super::ResourceKind::File,
+                path.display().to_string(),
+                none,
+            );
         }
         let message = format!("`{}` cannot be read: {error}", path.display());
         ServiceError::refused(Failure::new(Code::FILE_UNREADABLE.as_str(), message))

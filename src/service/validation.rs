@@ -1,7 +1,7 @@
 //! Checking definitions: all problems of everything that is asked for, at once.
 
 use super::runs::read_task_files;
-use super::{Kind, Project, ServiceError};
+use super::{Project, ResourceKind, ServiceError};
 use crate::diagnostic::{Diagnostic, Severity, Sources};
 use crate::wire;
 use std::collections::BTreeSet;
@@ -56,7 +56,7 @@ pub fn validate_playbooks(project: &Project, names: &[String]) -> Result<Report,
             Err(other) => return Err(other),
         };
         let (plan, problems) = project.built(&playbook);
-        let missing = read_task_files(&playbook, &project.place.root).err().unwrap_or_default();
+        let missing = read_task_files(&playbook, &project.context.root).err().unwrap_or_default();
         checked += usize::from(plan.is_some() && missing.is_empty());
         diagnostics.extend(problems.into_iter().chain(missing));
         paths.extend(project.catalog.files_of(&playbook));
@@ -94,7 +94,7 @@ pub fn validate_specialists(project: &Project, names: &[String]) -> Result<Repor
             }
             (None, _) => {
                 let known = all.keys().map(ToString::to_string);
-                return Err(ServiceError::unknown(Kind::Specialist, name, known));
+                return Err(ServiceError::unknown(ResourceKind::Specialist, name, known));
             }
         }
     }
@@ -111,7 +111,7 @@ fn everything(project: &Project) -> Report {
     let mut checked = project.catalog.specialists.len();
     for playbook in project.catalog.playbooks.values() {
         let (plan, problems) = project.built(playbook);
-        let missing = read_task_files(playbook, &project.place.root).err().unwrap_or_default();
+        let missing = read_task_files(playbook, &project.context.root).err().unwrap_or_default();
         checked += usize::from(plan.is_some() && missing.is_empty());
         diagnostics.extend(problems.into_iter().chain(missing));
     }

@@ -5,7 +5,7 @@ use crate::clock;
 use crate::engine::{Payloads, Update};
 use crate::journal::{Journal, StoredEvent};
 use crate::value::{InstanceKey, RunId, StepId};
-use crate::wire::{Body, Event, Place, Translator};
+use crate::wire::{Body, Event, InstanceRef, Translator};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub struct Watcher {
     run: RunId,
     translator: Translator,
     /// Of what runs.
-    places: BTreeMap<Arc<str>, Place>,
+    places: BTreeMap<Arc<str>, InstanceRef>,
     journal: Arc<dyn Journal>,
     payloads: Payloads,
     /// The last event that was shown or was there before.
@@ -26,7 +26,7 @@ pub struct Watcher {
 
 /// Something to show.
 #[derive(Debug, Clone, Copy)]
-pub enum Seen<'a> {
+pub enum LiveUpdate<'a> {
     /// An event of the run.
     Event(&'a Event),
     /// What an instance is doing; never stored.
@@ -55,7 +55,7 @@ impl Watcher {
     }
 
     /// Shows what an update says, one by one.
-    pub fn see(&mut self, update: Update, show: &mut dyn FnMut(&Watcher, Seen<'_>)) {
+    pub fn see(&mut self, update: Update, show: &mut dyn FnMut(&Watcher, LiveUpdate<'_>)) {
         match update {
             Update::Stored(stored) => {
                 // An update that found no room has left a gap before this one.
@@ -64,13 +64,13 @@ impl Watcher {
                 stored.iter().for_each(|stored| self.show(stored, show));
             }
             Update::Progress { instance, progress } => {
-                show(self, Seen::Progress { instance: &instance, progress: &progress });
+                show(self, LiveUpdate::Progress { instance: &instance, progress: &progress });
             }
         }
     }
 
     /// Shows what was stored up to there and no update told of: it is read in the journal.
-    pub fn read_up_to(&mut self, last: u64, show: &mut dyn FnMut(&Watcher, Seen<'_>)) {
+    pub fn read_up_to(&mut self, last: u64, show: &mut dyn FnMut(&Watcher, LiveUpdate<'_>)) {
         while self.seq < last {
             let most = (last - self.seq).min(PAGE) as usize;
             let stored = self.journal.some_events(&self.run, self.seq, most).unwrap_or_default();
@@ -82,14 +82,14 @@ impl Watcher {
         }
     }
 
-    fn show(&mut self, stored: &StoredEvent, show: &mut dyn FnMut(&Watcher, Seen<'_>)) {
+    fn show(&mut self, stored: &StoredEvent, show: &mut dyn FnMut(&Watcher, LiveUpdate<'_>)) {
         // What was read in the journal may be told of as well.
         if stored.seq <= self.seq {
             return;
         }
         self.seq = stored.seq;
         for event in self.translate(stored) {
-            show(self, Seen::Event(&event));
+            show(self, LiveUpdate::Event(&event));
         }
     }
 
@@ -112,8 +112,13 @@ impl Watcher {
         self.translator.waiting(clock::now())
     }
 
-    fn unseen(&self, step: &StepId) -> Place {
-        Place { step: step.clone(), instance: step.as_str().into(), iteration: 1, attempt: None }
+    fn unseen(&self, step: &StepId) -> InstanceRef {
+        InstanceRef {
+            step: step.clone(),
+            instance: step.as_str().into(),
+            iteration: 1,
+            attempt: None,
+        }
     }
 
     fn remember(&mut self, event: &Event) {

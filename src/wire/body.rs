@@ -1,4 +1,6 @@
-use super::parts::{Blob, CheckLine, ErrorView, EvidenceView, FileChange, RequestView, UsageView};
+use super::parts::{
+    BlobRef, CheckView, ErrorView, EvidenceView, FileChange, RequestView, UsageView,
+};
 use crate::value::Json;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -138,7 +140,7 @@ pub enum Body {
         args: Option<Arc<Json>>,
         /// Where they are, if they are large.
         #[serde(skip_serializing_if = "Option::is_none")]
-        args_blob: Option<Blob>,
+        args_blob: Option<BlobRef>,
     },
     /// It ended.
     #[schemars(rename = "tool:result")]
@@ -198,7 +200,7 @@ pub enum Body {
         #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
         /// Each check, in order.
-        checks: Vec<CheckLine>,
+        checks: Vec<CheckView>,
     },
     /// A row of the recovery table was taken: another attempt follows.
     #[schemars(rename = "recovery:applied")]
@@ -242,7 +244,7 @@ pub enum Body {
         output: Option<Arc<Json>>,
         /// Where that is, if it is large.
         #[serde(skip_serializing_if = "Option::is_none")]
-        output_blob: Option<Blob>,
+        output_blob: Option<BlobRef>,
         /// Why it did not succeed.
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<ErrorView>,
@@ -271,7 +273,7 @@ pub enum Body {
         outputs: Option<Arc<Json>>,
         /// Where that is, if it is large.
         #[serde(skip_serializing_if = "Option::is_none")]
-        outputs_blob: Option<Blob>,
+        outputs_blob: Option<BlobRef>,
         /// Why it did not succeed, where that is not a step's own failure.
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<ErrorView>,

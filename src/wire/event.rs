@@ -18,14 +18,14 @@ pub struct Event {
     /// where nothing is stored.
     pub seq: Option<u64>,
     /// Which instance, where it is about one.
-    pub place: Option<Place>,
+    pub place: Option<InstanceRef>,
     /// What it says.
     pub body: Body,
 }
 
 /// Where in a run something happens.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct InstanceRef {
     /// The step.
     pub step: StepId,
     /// The step, or one item of it: `review[src/a.rs]`.
@@ -38,7 +38,7 @@ pub struct Place {
 
 impl Event {
     /// A piece of text that a model just wrote.
-    pub fn token(at: Timestamp, run: RunId, place: Place, text: impl Into<String>) -> Event {
+    pub fn token(at: Timestamp, run: RunId, place: InstanceRef, text: impl Into<String>) -> Event {
         let body = Body::StepToken { text: text.into() };
         Event { at, run, seq: None, place: Some(place), body }
     }

@@ -8,10 +8,10 @@
 mod body;
 mod definition_view;
 mod event;
+mod instances;
 mod parts;
 mod problem;
-mod progress;
-mod recorded;
+mod record_body;
 mod run_view;
 mod schema;
 mod specialist_view;
@@ -19,8 +19,8 @@ mod translator;
 
 pub use body::Body;
 pub use definition_view::{DefinitionView, ParamView, StepOutline};
-pub use event::{Event, Place, VERSION};
-pub use parts::{Blob, CheckLine, ErrorView, EvidenceView, FileChange, RequestView, UsageView};
+pub use event::{Event, InstanceRef, VERSION};
+pub use parts::{BlobRef, CheckView, ErrorView, EvidenceView, FileChange, RequestView, UsageView};
 pub use problem::Problem;
 pub use run_view::{InstanceView, RunHead, RunView};
 pub use schema::event_schema;

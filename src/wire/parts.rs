@@ -96,7 +96,7 @@ impl From<&RequestDigests> for RequestView {
 
 /// A value too large for an event: its canonical JSON text is stored under its digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Blob {
+pub struct BlobRef {
     /// Names it.
     #[schemars(with = "String")]
     pub sha256: Digest,
@@ -105,12 +105,12 @@ pub struct Blob {
 }
 
 /// The value itself, or where it is.
-pub(super) fn split(payload: Option<&Payload>) -> (Option<Arc<Json>>, Option<Blob>) {
+pub(super) fn inline_or_blob(payload: Option<&Payload>) -> (Option<Arc<Json>>, Option<BlobRef>) {
     match payload {
         None => (None, None),
         Some(Payload::Inline(value)) => (Some(value.clone()), None),
         Some(Payload::Blob { digest, bytes }) => {
-            (None, Some(Blob { sha256: *digest, bytes: *bytes }))
+            (None, Some(BlobRef { sha256: *digest, bytes: *bytes }))
         }
     }
 }
@@ -118,7 +118,7 @@ pub(super) fn split(payload: Option<&Payload>) -> (Option<Arc<Json>>, Option<Blo
 /// One check of a gate.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct CheckLine {
+pub struct CheckView {
     /// What was checked.
     pub check: String,
     /// What came out.
@@ -132,9 +132,9 @@ pub struct CheckLine {
     pub evidence: Option<Json>,
 }
 
-impl From<&CheckDetail> for CheckLine {
+impl From<&CheckDetail> for CheckView {
     fn from(detail: &CheckDetail) -> Self {
-        CheckLine {
+        CheckView {
             check: detail.check.clone(),
             verdict: detail.verdict.to_string(),
             reason: detail.reason.clone(),

@@ -1,4 +1,4 @@
-use super::parts::{CheckLine, ErrorView, UsageView};
+use super::parts::{CheckView, ErrorView, UsageView};
 use crate::plan::Plan;
 use crate::run::{Instance, RunStatus, State, StepStatus};
 use crate::value::{RunId, Timestamp};
@@ -75,7 +75,7 @@ pub struct InstanceView {
     pub verdict: Option<String>,
     /// What its gate checked last, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub checks: Vec<CheckLine>,
+    pub checks: Vec<CheckView>,
     /// Whether its failure does not fail the run.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tolerated: bool,
@@ -159,7 +159,7 @@ impl InstanceView {
             duration_ms: duration,
             usage: instance.usage().into(),
             verdict: instance.verification().map(|v| v.verdict.to_string()),
-            checks: checks.map(CheckLine::from).collect(),
+            checks: checks.map(CheckView::from).collect(),
             tolerated: instance.tolerated,
             error: instance.failure().filter(|_| failed).map(ErrorView::from),
         }

@@ -1,8 +1,8 @@
 use super::Body;
-use super::event::{Event, Place};
-use super::parts::{CheckLine, ErrorView, split};
-use super::progress::Board;
-use super::recorded::{recorded, stdout_cut};
+use super::event::{Event, InstanceRef};
+use super::instances::InstanceTable;
+use super::parts::{CheckView, ErrorView, inline_or_blob};
+use super::record_body::{record_body, stdout_cut};
 use crate::definition::StepKind;
 use crate::evidence::{Confidence, Verification};
 use crate::plan::{Plan, PlanStep};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct Translator {
     run: RunId,
-    board: Board,
+    instances: InstanceTable,
     began: Option<Timestamp>,
     usage: Usage,
 }
@@ -24,7 +24,7 @@ pub struct Translator {
 impl Translator {
     /// At the start of a run.
     pub fn new(run: RunId, plan: Arc<Plan>) -> Translator {
-        Translator { run, board: Board::of(plan), began: None, usage: Usage::NONE }
+        Translator { run, instances: InstanceTable::of(plan), began: None, usage: Usage::NONE }
     }
 
     /// What one stored event says to the public: nothing, one event or several with its `seq`.
@@ -43,14 +43,14 @@ impl Translator {
     }
 
     /// Where an instance stands, for events that are not stored ([`Event::token`]).
-    pub fn place(&self, instance: InstanceIx) -> Option<Place> {
-        self.board.place(instance)
+    pub fn place(&self, instance: InstanceIx) -> Option<InstanceRef> {
+        self.instances.place(instance)
     }
 
     /// The event that says that the run waits for people alone, once its holder leaves for that
     /// reason; `None` where nothing waits for a person. It is not stored, so it has no `seq`.
     pub fn waiting(&self, at: Timestamp) -> Option<Event> {
-        let waits = self.board.names(&self.board.those(StepStatus::Waiting));
+        let waits = self.instances.names(&self.instances.with_status(StepStatus::Waiting));
         let reason = format!("an answer is needed for {}", waits.join(", "));
         let body = Body::RunWaiting { status: "waiting", reason };
         let event = Event { at, run: self.run.clone(), seq: None, place: None, body };
@@ -67,7 +67,7 @@ impl Translator {
         at: Timestamp,
         event: &run::Event,
         head: Option<Digest>,
-    ) -> Vec<(Option<Place>, Body)> {
+    ) -> Vec<(Option<InstanceRef>, Body)> {
         use run::Event as E;
         match event {
             E::RunStarted { definition, digest, params, environment } => {
@@ -87,7 +87,7 @@ impl Translator {
                 )]
             }
             E::RunResumed { epoch, in_flight } => {
-                let in_flight = self.board.names(in_flight);
+                let in_flight = self.instances.names(in_flight);
                 vec![(None, Body::RunResume { epoch: *epoch, in_flight })]
             }
             E::Evaluated { .. } | E::CancelRequested { .. } | E::TimedOut { .. } => Vec::new(),
@@ -98,10 +98,10 @@ impl Translator {
             }
             E::Started { instance, attempt } => self.started(at, *instance, *attempt),
             E::Recorded { instance, record, .. } => {
-                if let Some(work) = self.board.work(*instance) {
-                    work.stdout_cut = stdout_cut(record).or(work.stdout_cut);
+                if let Some(active) = self.instances.active(*instance) {
+                    active.stdout_cut = stdout_cut(record).or(active.stdout_cut);
                 }
-                recorded(record).map_or_else(Vec::new, |body| self.here(*instance, body))
+                record_body(record).map_or_else(Vec::new, |body| self.here(*instance, body))
             }
             E::AttemptEnded { instance, .. } => self.attempt_ended(at, *instance, event),
             E::Judged { instance, verification, .. } => self.judged(*instance, verification),
@@ -134,7 +134,7 @@ impl Translator {
                 vec![(None, body)]
             }
             E::RunEnded { status, outputs, failure } => {
-                let (outputs, outputs_blob) = split(Some(outputs));
+                let (outputs, outputs_blob) = inline_or_blob(Some(outputs));
                 vec![(
                     None,
                     Body::RunEnd {
@@ -143,7 +143,7 @@ impl Translator {
                         outputs_blob,
                         error: failure.as_ref().map(ErrorView::from),
                         usage: self.usage.into(),
-                        counts: self.board.counts(),
+                        counts: self.instances.counts(),
                         duration_ms: elapsed(self.began, at),
                         trace_head: head.map(|head| head.to_string()),
                     },
@@ -152,12 +152,12 @@ impl Translator {
         }
     }
 
-    fn here(&self, ix: InstanceIx, body: Body) -> Vec<(Option<Place>, Body)> {
-        vec![(self.board.place(ix), body)]
+    fn here(&self, ix: InstanceIx, body: Body) -> Vec<(Option<InstanceRef>, Body)> {
+        vec![(self.instances.place(ix), body)]
     }
 
     fn status(&mut self, ix: InstanceIx, status: StepStatus) {
-        if let Some(progress) = self.board.get_mut(ix) {
+        if let Some(progress) = self.instances.get_mut(ix) {
             progress.status = status;
         }
     }
@@ -167,10 +167,13 @@ impl Translator {
         at: Timestamp,
         ix: InstanceIx,
         keys: &[String],
-    ) -> Vec<(Option<Place>, Body)> {
+    ) -> Vec<(Option<InstanceRef>, Body)> {
         self.status(ix, StepStatus::Running);
-        self.board.work(ix).into_iter().for_each(|work| work.began = work.began.or(Some(at)));
-        self.board.expand(ix, keys);
+        self.instances
+            .active(ix)
+            .into_iter()
+            .for_each(|active| active.began = active.began.or(Some(at)));
+        self.instances.expand(ix, keys);
         self.here(ix, Body::StepExpanded { count: keys.len(), keys: keys.to_vec() })
     }
 
@@ -179,16 +182,16 @@ impl Translator {
         at: Timestamp,
         ix: InstanceIx,
         attempt: u32,
-    ) -> Vec<(Option<Place>, Body)> {
-        let Some(work) = self.board.work(ix) else { return Vec::new() };
-        work.began.get_or_insert(at);
-        work.attempt_began = Some(at);
-        work.stdout_cut = None;
-        if let Some(progress) = self.board.get_mut(ix) {
+    ) -> Vec<(Option<InstanceRef>, Body)> {
+        let Some(active) = self.instances.active(ix) else { return Vec::new() };
+        active.began.get_or_insert(at);
+        active.attempt_began = Some(at);
+        active.stdout_cut = None;
+        if let Some(progress) = self.instances.get_mut(ix) {
             progress.attempt = attempt;
             progress.status = StepStatus::Running;
         }
-        let Some(planned) = self.board.step(ix) else { return Vec::new() };
+        let Some(planned) = self.instances.step(ix) else { return Vec::new() };
         let specialist = match &planned.step.kind {
             StepKind::Specialist { specialist, .. } => Some(specialist.to_string()),
             _ => None,
@@ -203,7 +206,7 @@ impl Translator {
         at: Timestamp,
         ix: InstanceIx,
         ended: &run::Event,
-    ) -> Vec<(Option<Place>, Body)> {
+    ) -> Vec<(Option<InstanceRef>, Body)> {
         let run::Event::AttemptEnded { outcome, output, failure, usage, streams, .. } = ended
         else {
             return Vec::new();
@@ -211,17 +214,17 @@ impl Translator {
         let streams = streams.as_ref().and_then(Payload::as_inline);
         let stream = |name: &str| streams.and_then(|streams| streams.get(name));
         self.usage += *usage;
-        self.board.spend(ix, *usage);
-        let Some(work) = self.board.work(ix) else { return Vec::new() };
-        work.output.clone_from(output);
-        work.failure.clone_from(failure);
-        work.verdict = None;
-        work.stdout_cut = stream("stdoutCut").and_then(Json::as_u64).or(work.stdout_cut);
+        self.instances.spend(ix, *usage);
+        let Some(active) = self.instances.active(ix) else { return Vec::new() };
+        active.output.clone_from(output);
+        active.failure.clone_from(failure);
+        active.verdict = None;
+        active.stdout_cut = stream("stdoutCut").and_then(Json::as_u64).or(active.stdout_cut);
         let body = Body::AttemptEnd {
             outcome: outcome.name(),
             error: failure.as_ref().map(ErrorView::from),
             usage: (*usage).into(),
-            duration_ms: elapsed(work.attempt_began, at),
+            duration_ms: elapsed(active.attempt_began, at),
             process: stream("process").cloned(),
         };
         self.here(ix, body)
@@ -231,9 +234,9 @@ impl Translator {
         &mut self,
         ix: InstanceIx,
         verification: &Verification,
-    ) -> Vec<(Option<Place>, Body)> {
-        if let Some(work) = self.board.work(ix) {
-            work.verdict = Some(verification.verdict);
+    ) -> Vec<(Option<InstanceRef>, Body)> {
+        if let Some(active) = self.instances.active(ix) {
+            active.verdict = Some(verification.verdict);
         }
         let body = Body::VerificationComplete {
             verdict: verification.verdict.to_string(),
@@ -243,7 +246,7 @@ impl Translator {
                 Confidence::High => "high",
             },
             reason: verification.reason.clone(),
-            checks: verification.checks.iter().map(CheckLine::from).collect(),
+            checks: verification.checks.iter().map(CheckView::from).collect(),
         };
         self.here(ix, body)
     }
@@ -254,7 +257,7 @@ impl Translator {
         ix: InstanceIx,
         due: Timestamp,
         body: Body,
-    ) -> Vec<(Option<Place>, Body)> {
+    ) -> Vec<(Option<InstanceRef>, Body)> {
         let mut bodies = self.here(ix, body);
         if due > at {
             let reason = "the next attempt".to_owned();
@@ -271,23 +274,23 @@ impl Translator {
         (status, tolerated): (StepStatus, bool),
         output: &Option<Payload>,
         failure: &Option<crate::value::Failure>,
-    ) -> Vec<(Option<Place>, Body)> {
-        let Some(work) = self.board.end(ix, status) else { return Vec::new() };
-        let is_finally = self.board.step(ix).is_some_and(PlanStep::is_finally);
+    ) -> Vec<(Option<InstanceRef>, Body)> {
+        let Some(active) = self.instances.end(ix, status) else { return Vec::new() };
+        let is_finally = self.instances.step(ix).is_some_and(PlanStep::is_finally);
         let succeeded = status == StepStatus::Succeeded;
-        let (output, output_blob) = split(output.as_ref().or(work.output.as_ref()));
-        let failure = failure.as_ref().or(work.failure.as_ref()).filter(|_| !succeeded);
+        let (output, output_blob) = inline_or_blob(output.as_ref().or(active.output.as_ref()));
+        let failure = failure.as_ref().or(active.failure.as_ref()).filter(|_| !succeeded);
         let body = Body::StepEnd {
             status: status.as_str(),
             tolerated,
             output,
             output_blob,
             error: failure.map(ErrorView::from),
-            verdict: work.verdict.map(|verdict| verdict.to_string()),
-            stdout_cut: work.stdout_cut,
+            verdict: active.verdict.map(|verdict| verdict.to_string()),
+            stdout_cut: active.stdout_cut,
             is_finally,
-            usage: work.usage.into(),
-            duration_ms: elapsed(work.began, at),
+            usage: active.usage.into(),
+            duration_ms: elapsed(active.began, at),
         };
         self.here(ix, body)
     }
@@ -297,11 +300,11 @@ impl Translator {
         roots: &[InstanceIx],
         closure: &[InstanceIx],
         reason: &str,
-    ) -> Vec<(Option<Place>, Body)> {
-        self.board.restart(closure);
+    ) -> Vec<(Option<InstanceRef>, Body)> {
+        self.instances.restart(closure);
         let body = Body::StepReset {
-            roots: self.board.names(roots),
-            closure: self.board.names(closure),
+            roots: self.instances.names(roots),
+            closure: self.instances.names(closure),
             reason: reason.to_owned(),
         };
         match roots {

@@ -4,7 +4,7 @@ use kb::engine::Folded;
 use kb::journal::Journal;
 use kb::project::Project;
 use kb::run::{Event, Rules, RunStatus};
-use kb::service::runs::{Begin, Overrides, Place, begin};
+use kb::service::runs::{Begin, Overrides, ProjectContext, begin};
 use kb::value::{DefinitionId, Json};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -52,8 +52,8 @@ impl Bench {
         self.folder.path()
     }
 
-    pub(crate) fn place(&self) -> Place {
-        Place {
+    pub(crate) fn context(&self) -> ProjectContext {
+        ProjectContext {
             root: self.root().to_owned(),
             state_dir: self
                 .root()
@@ -68,7 +68,7 @@ impl Bench {
         assert!(problems.is_empty(), "{problems:?}");
         let (catalog, diagnostics) = kb::definition::load(files.clone());
         let prepared = begin(Begin {
-            place: self.place(),
+            context: self.context(),
             files,
             catalog,
             diagnostics,
@@ -84,7 +84,7 @@ impl Bench {
         let (plan, run) = (prepared.plan().clone(), prepared.run().clone());
         let (_keep, commands) = unbounded_channel();
         let summary = prepared.drive(None, commands).await.unwrap();
-        let journal = self.place().journal(Default::default()).unwrap();
+        let journal = self.context().journal(Default::default()).unwrap();
         let stored = journal.events(&run, 0).unwrap();
         let folded = Folded::of(&plan, Rules::default(), &stored);
         let name = |ix| folded.state.key(&plan, ix).to_string();
@@ -98,7 +98,7 @@ impl Bench {
         let outputs =
             summary.outputs.and_then(|o| o.as_inline().map(|v| (**v).clone())).unwrap_or_default();
         let events = stored.into_iter().map(|s| s.event).collect();
-        let _ = std::fs::remove_dir_all(self.place().state_dir);
+        let _ = std::fs::remove_dir_all(self.context().state_dir);
         Ran { status: summary.status, steps, outputs, events, failures }
     }
 }

@@ -6,7 +6,7 @@ use super::proof;
 use super::scratch::Scratch;
 use kb::definition::{FileRole, InputFile};
 use kb::run::RunStatus;
-use kb::service::runs::{Begin, Overrides, Place, begin};
+use kb::service::runs::{Begin, Overrides, ProjectContext, begin};
 use kb::value::DefinitionId;
 use std::io::Read;
 use std::path::Path;
@@ -222,7 +222,7 @@ async fn one_run(folder: &Path) {
     let state_dir = folder.with_file_name("state");
     let env = std::env::vars().collect();
     let prepared = begin(Begin {
-        place: Place { root: folder.to_owned(), state_dir, env },
+        context: ProjectContext { root: folder.to_owned(), state_dir, env },
         files: vec![file],
         catalog,
         diagnostics,

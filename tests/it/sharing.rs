@@ -115,7 +115,7 @@ struct Shared<'a> {
 }
 
 impl Shared<'_> {
-    fn goes_on(&self) -> bool {
+    fn next_command(&self) -> bool {
         Instant::now() < self.end
     }
 
@@ -123,7 +123,7 @@ impl Shared<'_> {
     fn read(&self, reader: usize, long: &str) {
         let mut seen: BTreeMap<String, String> = BTreeMap::new();
         let mut newest: Option<String> = None;
-        while self.goes_on() {
+        while self.next_command() {
             let runs = runs(self.scratch);
             let known = |run: &String| runs.iter().any(|(listed, _)| listed == run);
             let there = newest.as_ref().is_none_or(known) || runs.len() == LISTED;
@@ -158,7 +158,7 @@ impl Shared<'_> {
 
     /// One short run after another.
     fn run_short_ones(&self) {
-        while self.goes_on() {
+        while self.next_command() {
             let said = sound(self.scratch.kb(&["playbook", "run", "short", "--json"]), &[0]);
             let events = said.events();
             assert_eq!(events.last().unwrap()["status"], "succeeded");
@@ -168,7 +168,7 @@ impl Shared<'_> {
 
     /// Runs that are told to stop from outside, by two processes at once.
     fn cancel(&self) {
-        while self.goes_on() {
+        while self.next_command() {
             let child = begin(self.scratch, &["playbook", "run", "endless", "--json"]);
             let pid = child.id();
             let run = until("the endless run", || self.held_by(pid));
@@ -203,7 +203,7 @@ impl Shared<'_> {
     /// each answer comes from two processes at once.
     fn answer(&self) {
         let mut round = 0;
-        while self.goes_on() {
+        while self.next_command() {
             round += 1;
             let go = format!("go-{round}");
             let param = format!("go={go}");
@@ -269,7 +269,7 @@ impl Shared<'_> {
 
     /// A second holder is refused, and told who the first one is.
     fn come_second(&self, run: &str, holder: u32) {
-        while self.goes_on() {
+        while self.next_command() {
             let said = sound(self.scratch.kb(&["run", "resume", run]), &[5]);
             let told = format!("process {holder} is at work");
             assert!(said.err.contains("KB0804") && said.err.contains(&told), "{}", said.err);
@@ -283,7 +283,7 @@ impl Shared<'_> {
         let wal = state(self.scratch).join("journal.sqlite3-wal");
         let half = Instant::now() + self.end.saturating_duration_since(Instant::now()) / 2;
         let (mut most, mut memory) = (0, [0, 0]);
-        while self.goes_on() {
+        while self.next_command() {
             most = most.max(std::fs::metadata(&wal).map_or(0, |found| found.len()));
             let which = usize::from(Instant::now() > half);
             memory[which] = memory[which].max(resident_kib(holder));

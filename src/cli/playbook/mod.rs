@@ -17,10 +17,10 @@ use super::terminal::Terminal;
 use crate::service;
 use clap::Subcommand;
 
-pub(super) use run::Hold;
+pub(super) use run::OverrideArgs;
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Command {
+pub(super) enum PlaybookCommand {
     List(list::Args),
     Show(show::Args),
     Validate(validate::Args),
@@ -32,17 +32,17 @@ pub(super) enum Command {
     Import(import::Args),
 }
 
-pub(super) fn run(command: Command, terminal: &mut Terminal) -> CliResult {
+pub(super) fn run(command: PlaybookCommand, terminal: &mut Terminal) -> CliResult {
     match command {
-        Command::List(args) => list::run(args, terminal),
-        Command::Show(args) => show::run(args, terminal),
-        Command::Validate(args) => validate::run(args, terminal),
-        Command::Graph(args) => graph::run(args, terminal),
-        Command::Plan(args) => plan::run(args, terminal),
-        Command::Run(args) => run::run(args, terminal),
-        Command::New(args) => new::run(args, terminal),
-        Command::Match(args) => matching::run(args, terminal),
-        Command::Import(args) => import::run(args, terminal),
+        PlaybookCommand::List(args) => list::run(args, terminal),
+        PlaybookCommand::Show(args) => show::run(args, terminal),
+        PlaybookCommand::Validate(args) => validate::run(args, terminal),
+        PlaybookCommand::Graph(args) => graph::run(args, terminal),
+        PlaybookCommand::Plan(args) => plan::run(args, terminal),
+        PlaybookCommand::Run(args) => run::run(args, terminal),
+        PlaybookCommand::New(args) => new::run(args, terminal),
+        PlaybookCommand::Match(args) => matching::run(args, terminal),
+        PlaybookCommand::Import(args) => import::run(args, terminal),
     }
 }
 

@@ -1,4 +1,4 @@
-use super::run::{Hold, Inputs};
+use super::run::{OverrideArgs, ParamArgs};
 use crate::cli::terminal::{DIM, TITLE, Terminal, paint};
 use crate::cli::{CliResult, Exit};
 use crate::service::{self, PlanView, PlannedStep};
@@ -14,9 +14,9 @@ pub(in crate::cli) struct Args {
     #[arg(value_name = "ID|PATH")]
     id: String,
     #[command(flatten)]
-    inputs: Inputs,
+    params: ParamArgs,
     #[command(flatten)]
-    hold: Hold,
+    overrides: OverrideArgs,
     /// One JSON object
     #[arg(long)]
     json: bool,
@@ -25,8 +25,8 @@ pub(in crate::cli) struct Args {
 pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
     let project = service::here_or_bare(&args.id)?;
     super::warn(&project, &args.id, terminal)?;
-    let mut start = args.inputs.start(args.id);
-    start.overrides = args.hold.overrides();
+    let mut start = args.params.start(args.id);
+    start.overrides = args.overrides.overrides();
     let can_ask = terminal.can_ask() && !args.json;
     let mut ask = |question: &str| terminal.ask(question);
     let ask: Option<&mut service::Ask<'_>> = if can_ask { Some(&mut ask) } else { None };

@@ -1,5 +1,5 @@
 use crate::cli::CliResult;
-use crate::cli::driving::{Showing, drive};
+use crate::cli::driving::{DisplayArgs, drive};
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
 use crate::service::runs::Overrides;
@@ -18,7 +18,7 @@ pub(in crate::cli) struct Args {
     #[arg(value_name = "ID|PATH")]
     id: String,
     #[command(flatten)]
-    inputs: Inputs,
+    params: ParamArgs,
     /// Play the model from a script (`kb schema script`)
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
@@ -26,14 +26,14 @@ pub(in crate::cli) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "script")]
     record: Option<PathBuf>,
     #[command(flatten)]
-    hold: Hold,
+    overrides: OverrideArgs,
     #[command(flatten)]
-    showing: Showing,
+    display: DisplayArgs,
 }
 
 /// Parameters of a definition.
 #[derive(Debug, clap::Args)]
-pub(in crate::cli) struct Inputs {
+pub(in crate::cli) struct ParamArgs {
     /// A parameter's value; lists as JSON or with commas, objects as JSON
     #[arg(short, long = "param", value_name = "NAME=VALUE", value_parser = pair)]
     params: Vec<(String, String)>,
@@ -44,7 +44,7 @@ pub(in crate::cli) struct Inputs {
 
 /// What holds over a definition.
 #[derive(Debug, clap::Args)]
-pub(in crate::cli) struct Hold {
+pub(in crate::cli) struct OverrideArgs {
     /// Ask this model, whatever tier a specialist names
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
@@ -56,7 +56,7 @@ pub(in crate::cli) struct Hold {
     yes: bool,
 }
 
-impl Hold {
+impl OverrideArgs {
     /// As the service takes it.
     pub(in crate::cli) fn overrides(&self) -> Overrides {
         let (model, max_parallel) = (self.model.clone(), self.max_parallel);
@@ -64,7 +64,7 @@ impl Hold {
     }
 }
 
-impl Inputs {
+impl ParamArgs {
     /// The definition with these parameters.
     pub(in crate::cli) fn start(self, definition: String) -> Start {
         Start { definition, params: self.params, params_file: self.file, ..Start::default() }
@@ -85,16 +85,16 @@ pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
         true => Workers::All,
         false => Workers::One,
     };
-    let mut start = args.inputs.start(args.id);
+    let mut start = args.params.start(args.id);
     (start.script, start.record) = (args.script, args.record);
-    start.overrides = args.hold.overrides();
-    let can_ask = terminal.can_ask() && !args.showing.json;
+    start.overrides = args.overrides.overrides();
+    let can_ask = terminal.can_ask() && !args.display.json;
     runtime::block_on(workers, async {
         let mut ask = |question: &str| terminal.ask(question);
         let ask: Option<&mut service::Ask<'_>> = if can_ask { Some(&mut ask) } else { None };
         let prepared = service::start(project, start, ask).await?;
         // The process ends after it: to free a large plan piece by piece would be the last thing it does.
         std::mem::forget(prepared.plan().clone());
-        drive(prepared, args.showing, "kb", terminal).await
+        drive(prepared, args.display, "kb", terminal).await
     })?
 }

@@ -1,5 +1,5 @@
 use super::Renderer;
-use super::renderer::HELD_BYTES;
+use super::renderer::BUFFER_BYTES;
 use crate::cli::terminal::Terminal;
 use crate::service::Progress;
 use crate::wire::Event;
@@ -29,7 +29,7 @@ impl Renderer for JsonLines {
             Ok(()) => self.lines.push(b'\n'),
             Err(_) => self.lines.truncate(before),
         }
-        if self.lines.len() >= HELD_BYTES {
+        if self.lines.len() >= BUFFER_BYTES {
             self.flush();
         }
     }

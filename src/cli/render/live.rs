@@ -1,4 +1,4 @@
-use super::phrase::{brief_args, status_style, was_cut};
+use super::event_line::{brief_args, status_style, stdout_truncated};
 use super::quantity::{cost, grouped, time};
 use super::table::plain;
 use super::{Renderer, line};
@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 pub(super) struct Live {
     screen: MultiProgress,
     rows: BTreeMap<String, Row>,
-    words: ProgressBar,
-    speaker: String,
-    spoken: String,
+    model_row: ProgressBar,
+    model_text_of: String,
+    model_text: String,
     began: Option<Timestamp>,
     colour: bool,
 }
@@ -34,29 +34,29 @@ struct Row {
 }
 
 /// How much of what a model writes is kept for the one line that shows it.
-const SPOKEN_CHARS: usize = 60;
+const MODEL_TEXT_CHARS: usize = 60;
 
 impl Live {
     pub(super) fn new() -> Self {
         let colour = anstream::AutoStream::choice(&std::io::stderr()) != ColorChoice::Never;
         let screen = MultiProgress::new();
-        let words = screen.add(ProgressBar::new_spinner());
-        words.set_style(style("  {wide_msg:.dim}", colour));
+        let model_row = screen.add(ProgressBar::new_spinner());
+        model_row.set_style(style("  {wide_msg:.dim}", colour));
         Live {
             screen,
             rows: BTreeMap::new(),
-            words,
-            speaker: String::new(),
-            spoken: String::new(),
+            model_row,
+            model_text_of: String::new(),
+            model_text: String::new(),
             began: None,
             colour,
         }
     }
 
     fn start(&mut self, name: &str, what: String, attempt: u32) {
-        let (words, screen, colour) = (&self.words, &self.screen, self.colour);
+        let (model_row, screen, colour) = (&self.model_row, &self.screen, self.colour);
         let row = self.rows.entry(name.to_owned()).or_insert_with(|| {
-            let bar = screen.insert_before(words, ProgressBar::new_spinner());
+            let bar = screen.insert_before(model_row, ProgressBar::new_spinner());
             let template = "{spinner:.cyan} {prefix:.bold}  {elapsed:>4.dim}  {wide_msg}";
             bar.set_style(style(template, colour));
             bar.set_prefix(plain(name));
@@ -99,32 +99,33 @@ impl Live {
         parts.extend(verdict.as_ref().map(|v| format!("gate {}", paint(status_style(v), v))));
         parts.extend(error.as_ref().map(|e| format!("{} [{}]", plain(&e.message), e.code)));
         parts.extend(
-            stdout_cut.map(|cut| format!("{}: {}", paint(WARNING, "warning"), was_cut(cut))),
+            stdout_cut
+                .map(|cut| format!("{}: {}", paint(WARNING, "warning"), stdout_truncated(cut))),
         );
         if let Some(row) = row {
             row.bar.finish_and_clear();
         }
-        self.above(&parts.join("  "));
-        if self.speaker == name {
-            self.words.set_message("");
+        self.print_above(&parts.join("  "));
+        if self.model_text_of == name {
+            self.model_row.set_message("");
         }
     }
 
-    fn above(&self, text: &str) {
+    fn print_above(&self, text: &str) {
         let _ = self.screen.println(shown(text, self.colour));
     }
 
-    fn hear(&mut self, name: &str, text: &str) {
-        if self.speaker != name {
-            name.clone_into(&mut self.speaker);
-            self.spoken.clear();
+    fn show_text(&mut self, name: &str, text: &str) {
+        if self.model_text_of != name {
+            name.clone_into(&mut self.model_text_of);
+            self.model_text.clear();
         }
-        self.spoken.push_str(text);
+        self.model_text.push_str(text);
         // The end of what is said is what is new, so long text loses its beginning.
-        let skip = self.spoken.chars().count().saturating_sub(SPOKEN_CHARS);
-        self.spoken = self.spoken.chars().skip(skip).collect();
-        self.words.set_message(format!("{}: {}", plain(name), plain(&self.spoken)));
-        self.words.tick();
+        let skip = self.model_text.chars().count().saturating_sub(MODEL_TEXT_CHARS);
+        self.model_text = self.model_text.chars().skip(skip).collect();
+        self.model_row.set_message(format!("{}: {}", plain(name), plain(&self.model_text)));
+        self.model_row.tick();
     }
 }
 
@@ -153,13 +154,13 @@ impl Renderer for Live {
             Body::ToolResult { error, .. } => {
                 self.change(&name, |row| row.now = None);
                 if error.is_some() {
-                    line(event, began).into_iter().for_each(|text| self.above(&text));
+                    line(event, began).into_iter().for_each(|text| self.print_above(&text));
                 }
             }
             Body::VerificationComplete { verdict, .. } => {
                 self.change(&name, |row| row.verdict = Some(verdict.clone()));
                 if verdict != "passed" {
-                    line(event, began).into_iter().for_each(|text| self.above(&text));
+                    line(event, began).into_iter().for_each(|text| self.print_above(&text));
                 }
             }
             Body::StepEnd { status, .. } => self.finish(&name, event, status),
@@ -175,20 +176,20 @@ impl Renderer for Live {
             | Body::RecoveryApplied { .. }
             | Body::AskOpened { .. }
             | Body::AskAnswered { .. } => {
-                line(event, began).into_iter().for_each(|text| self.above(&text));
+                line(event, began).into_iter().for_each(|text| self.print_above(&text));
             }
         }
     }
 
     fn progress(&mut self, instance: &str, progress: &Progress) {
         match progress {
-            Progress::Token(text) => self.hear(instance, text),
+            Progress::Token(text) => self.show_text(instance, text),
             Progress::Tool(tool) => self.change(instance, |row| row.now = Some(plain(tool))),
             Progress::Model(model) => self.change(instance, |row| {
                 row.model = Some(model.clone());
                 row.now = None;
             }),
-            Progress::Output(text) => self.hear(instance, text),
+            Progress::Output(text) => self.show_text(instance, text),
         }
     }
 
@@ -197,12 +198,12 @@ impl Renderer for Live {
     }
 
     fn note(&mut self, text: &str) {
-        self.above(&paint(WARNING, text));
+        self.print_above(&paint(WARNING, text));
     }
 
     fn close(&mut self) {
         self.rows.values().for_each(|row| row.bar.finish_and_clear());
-        self.words.finish_and_clear();
+        self.model_row.finish_and_clear();
         let _ = self.screen.clear();
     }
 }

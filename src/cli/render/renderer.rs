@@ -1,10 +1,10 @@
-use super::{jsonl, live, plain};
+use super::{jsonl, lines, live};
 use crate::cli::terminal::Terminal;
 use crate::service::Progress;
 use crate::wire::Event;
 
 /// How much of lines is kept back at most, until they are written.
-pub(super) const HELD_BYTES: usize = 64 << 10;
+pub(super) const BUFFER_BYTES: usize = 64 << 10;
 
 /// How a run is to be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub(in crate::cli) fn renderer(display: Display, terminal: &Terminal) -> Box<dyn
         Display::Json { tokens } => Box::new(jsonl::JsonLines::new(tokens)),
         Display::Quiet => Box::new(Quiet),
         Display::Auto if terminal.is_live() => Box::new(live::Live::new()),
-        Display::Auto => Box::new(plain::PlainLines::new()),
+        Display::Auto => Box::new(lines::PlainLines::new()),
     }
 }
 

@@ -1,4 +1,4 @@
-use crate::cli::driving::{Showing, drive};
+use crate::cli::driving::{DisplayArgs, drive};
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
 use crate::cli::{CliResult, Exit};
@@ -18,19 +18,19 @@ pub(in crate::cli) struct Args {
     #[arg(long)]
     deny: bool,
     #[command(flatten)]
-    showing: Showing,
+    display: DisplayArgs,
 }
 
 pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let place = service::place_here()?;
+    let context = service::context_here()?;
     let by = "kb run approve";
     runtime::block_on(Workers::All, async {
-        match runs::answer(place, &args.run, args.step.as_deref(), !args.deny, by)? {
-            Answered::Told(run) => {
-                args.showing.told(&format!("run {run} was told\n"), terminal)?;
+        match runs::answer(context, &args.run, args.step.as_deref(), !args.deny, by)? {
+            Answered::Delivered(run) => {
+                args.display.report(&format!("run {run} was told\n"), terminal)?;
                 Ok(Exit::Done)
             }
-            Answered::Ready(prepared) => drive(*prepared, args.showing, "kb", terminal).await,
+            Answered::Ready(prepared) => drive(*prepared, args.display, "kb", terminal).await,
         }
     })?
 }

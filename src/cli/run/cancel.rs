@@ -1,4 +1,4 @@
-use crate::cli::driving::{Showing, drive};
+use crate::cli::driving::{DisplayArgs, drive};
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
 use crate::cli::{CliResult, Exit};
@@ -13,22 +13,22 @@ pub(in crate::cli) struct Args {
     /// A run's id, the first letters of one, or @last
     run: String,
     #[command(flatten)]
-    showing: Showing,
+    display: DisplayArgs,
 }
 
 pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let place = service::place_here()?;
+    let context = service::context_here()?;
     runtime::block_on(Workers::All, async {
-        match runs::cancel(place, &args.run, "kb run cancel")? {
-            Cancelled::Told(run) => {
-                args.showing.told(&format!("run {run} was told to stop\n"), terminal)?;
+        match runs::cancel(context, &args.run, "kb run cancel")? {
+            Cancelled::Delivered(run) => {
+                args.display.report(&format!("run {run} was told to stop\n"), terminal)?;
             }
             Cancelled::AlreadyEnded(run, status) => {
-                args.showing.told(&format!("run {run} has {status} already\n"), terminal)?;
+                args.display.report(&format!("run {run} has {status} already\n"), terminal)?;
             }
             Cancelled::Ready(prepared) => {
                 // That the run ends as cancelled is what was asked for.
-                drive(*prepared, args.showing, "kb", terminal).await?;
+                drive(*prepared, args.display, "kb", terminal).await?;
             }
         }
         Ok(Exit::Done)

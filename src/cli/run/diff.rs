@@ -2,7 +2,7 @@ use crate::cli::render::bytes;
 use crate::cli::render::table::{Table, plain};
 use crate::cli::terminal::{DIM, ERROR, GOOD, HINT, TITLE, Terminal, WARNING, paint};
 use crate::cli::{CliResult, Exit};
-use crate::service::{self, FileDiff, Happened, RunDiff, SeenFile, StepDiff};
+use crate::service::{self, FileDiff, FileDiffKind, FileSnapshot, RunDiff, StepDiff};
 
 /// Show which files each step changed, and how
 ///
@@ -34,7 +34,7 @@ pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
 }
 
 fn text(diff: &RunDiff, stat: bool) -> String {
-    let shown = |file: &&FileDiff| file.change != Happened::Rewritten;
+    let shown = |file: &&FileDiff| file.change != FileDiffKind::Rewritten;
     let mut table = Table::bare();
     for file in diff.steps.iter().flat_map(|step| &step.files).filter(shown) {
         let name = match &file.from {
@@ -64,11 +64,11 @@ fn text(diff: &RunDiff, stat: bool) -> String {
     out
 }
 
-fn style(change: Happened) -> anstyle::Style {
+fn style(change: FileDiffKind) -> anstyle::Style {
     match change {
-        Happened::Created => GOOD,
-        Happened::Deleted => ERROR,
-        Happened::Replaced => WARNING,
+        FileDiffKind::Created => GOOD,
+        FileDiffKind::Deleted => ERROR,
+        FileDiffKind::Replaced => WARNING,
         _ => anstyle::Style::new(),
     }
 }
@@ -102,7 +102,7 @@ fn plain_line(text: &str) -> String {
 fn notes(diff: &RunDiff, terminal: &mut Terminal) -> std::io::Result<()> {
     let mut notes = String::new();
     let files = || diff.steps.iter().flat_map(|step| &step.files);
-    let rewritten = files().filter(|file| file.change == Happened::Rewritten).count();
+    let rewritten = files().filter(|file| file.change == FileDiffKind::Rewritten).count();
     if rewritten > 0 {
         let what = if rewritten == 1 { "1 file was" } else { &format!("{rewritten} files were") };
         notes.push_str(&format!("{what} written again with the content that was there\n"));
@@ -133,7 +133,7 @@ fn name(step: &StepDiff) -> String {
 }
 
 /// What it was and what it became, or the one of both that there is.
-fn both(file: &FileDiff, of: fn(&SeenFile) -> String) -> String {
+fn both(file: &FileDiff, of: fn(&FileSnapshot) -> String) -> String {
     let (before, after) = (file.before.as_ref().map(of), file.after.as_ref().map(of));
     match (before, after) {
         (Some(before), Some(after)) if before != after => format!("{before} → {after}"),
@@ -142,13 +142,13 @@ fn both(file: &FileDiff, of: fn(&SeenFile) -> String) -> String {
 }
 
 /// What it was and what it became, where that differs.
-fn both_if(file: &FileDiff, of: fn(&SeenFile) -> String) -> String {
+fn both_if(file: &FileDiff, of: fn(&FileSnapshot) -> String) -> String {
     let states = file.before.as_ref().zip(file.after.as_ref());
     let differ = states.is_some_and(|(before, after)| of(before) != of(after));
     if differ { both(file, of) } else { String::new() }
 }
 
-fn digest(file: &SeenFile) -> String {
+fn digest(file: &FileSnapshot) -> String {
     const SHOWN: usize = 8;
     file.sha256.map(|sha256| sha256.short(SHOWN)).unwrap_or_else(|| "?".to_owned())
 }

@@ -17,7 +17,7 @@ use super::terminal::Terminal;
 use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Command {
+pub(super) enum RunCommand {
     List(list::Args),
     Show(show::Args),
     Logs(logs::Args),
@@ -31,18 +31,18 @@ pub(super) enum Command {
     Approve(approve::Args),
 }
 
-pub(super) fn run(command: Command, terminal: &mut Terminal) -> CliResult {
+pub(super) fn run(command: RunCommand, terminal: &mut Terminal) -> CliResult {
     match command {
-        Command::List(args) => list::run(args, terminal),
-        Command::Show(args) => show::run(args, terminal),
-        Command::Logs(args) => logs::run(args, terminal),
-        Command::Events(args) => events::run(args, terminal),
-        Command::Output(args) => output::run(args, terminal),
-        Command::Diff(args) => diff::run(args, terminal),
-        Command::Verify(args) => verify::run(args, terminal),
-        Command::Resume(args) => resume::run(args, terminal),
-        Command::Retry(args) => retry::run(args, terminal),
-        Command::Cancel(args) => cancel::run(args, terminal),
-        Command::Approve(args) => approve::run(args, terminal),
+        RunCommand::List(args) => list::run(args, terminal),
+        RunCommand::Show(args) => show::run(args, terminal),
+        RunCommand::Logs(args) => logs::run(args, terminal),
+        RunCommand::Events(args) => events::run(args, terminal),
+        RunCommand::Output(args) => output::run(args, terminal),
+        RunCommand::Diff(args) => diff::run(args, terminal),
+        RunCommand::Verify(args) => verify::run(args, terminal),
+        RunCommand::Resume(args) => resume::run(args, terminal),
+        RunCommand::Retry(args) => retry::run(args, terminal),
+        RunCommand::Cancel(args) => cancel::run(args, terminal),
+        RunCommand::Approve(args) => approve::run(args, terminal),
     }
 }

@@ -1,6 +1,6 @@
 use crate::cli::CliResult;
-use crate::cli::driving::{Showing, drive};
-use crate::cli::playbook::Hold;
+use crate::cli::driving::{DisplayArgs, drive};
+use crate::cli::playbook::OverrideArgs;
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
 use crate::service;
@@ -13,15 +13,15 @@ pub(in crate::cli) struct Args {
     /// A run's id, the first letters of one, or @last
     run: String,
     #[command(flatten)]
-    hold: Hold,
+    overrides: OverrideArgs,
     #[command(flatten)]
-    showing: Showing,
+    display: DisplayArgs,
 }
 
 pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let place = service::place_here()?;
+    let context = service::context_here()?;
     runtime::block_on(Workers::All, async {
-        let prepared = service::runs::resume(place, &args.run, &args.hold.overrides())?;
-        drive(prepared, args.showing, "kb", terminal).await
+        let prepared = service::runs::resume(context, &args.run, &args.overrides.overrides())?;
+        drive(prepared, args.display, "kb", terminal).await
     })?
 }

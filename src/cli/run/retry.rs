@@ -1,6 +1,6 @@
 use crate::cli::CliResult;
-use crate::cli::driving::{Showing, drive};
-use crate::cli::playbook::Hold;
+use crate::cli::driving::{DisplayArgs, drive};
+use crate::cli::playbook::OverrideArgs;
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
 use crate::service;
@@ -16,16 +16,16 @@ pub(in crate::cli) struct Args {
     #[arg(long, value_name = "STEP")]
     from: Option<String>,
     #[command(flatten)]
-    hold: Hold,
+    overrides: OverrideArgs,
     #[command(flatten)]
-    showing: Showing,
+    display: DisplayArgs,
 }
 
 pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let place = service::place_here()?;
+    let context = service::context_here()?;
     runtime::block_on(Workers::All, async {
-        let (from, overrides) = (args.from.as_deref(), args.hold.overrides());
-        let prepared = service::runs::retry(place, &args.run, from, &overrides)?;
-        drive(prepared, args.showing, "kb", terminal).await
+        let (from, overrides) = (args.from.as_deref(), args.overrides.overrides());
+        let prepared = service::runs::retry(context, &args.run, from, &overrides)?;
+        drive(prepared, args.display, "kb", terminal).await
     })?
 }

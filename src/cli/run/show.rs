@@ -53,7 +53,7 @@ fn text(view: &RunView) -> String {
             out.push_str(&format!("  {} {}\n", paint(HINT, "help:"), plain(help)));
         }
     }
-    if let Some(command) = summary::goes_on("kb", &view.run, view.status) {
+    if let Some(command) = summary::next_command("kb", &view.run, view.status) {
         out.push_str(&format!("\ngo on with: {}\n", paint(TITLE, &command)));
     }
     out

@@ -9,7 +9,7 @@ use crate::value::Digest;
 ///
 /// The hash chain over its events, its blobs, and each verdict, found again from what was observed.
 /// From the journal alone; the files of now are not looked at. Ends with 1 where something does not
-/// hold.
+/// overrides.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// A run's id, the first letters of one, or @last

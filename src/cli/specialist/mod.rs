@@ -10,7 +10,7 @@ use super::terminal::Terminal;
 use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Command {
+pub(super) enum SpecialistCommand {
     List(list::Args),
     #[command(visible_alias = "show")]
     Info(info::Args),
@@ -18,11 +18,11 @@ pub(super) enum Command {
     New(new::Args),
 }
 
-pub(super) fn run(command: Command, terminal: &mut Terminal) -> CliResult {
+pub(super) fn run(command: SpecialistCommand, terminal: &mut Terminal) -> CliResult {
     match command {
-        Command::List(args) => list::run(args, terminal),
-        Command::Info(args) => info::run(args, terminal),
-        Command::Validate(args) => validate::run(args, terminal),
-        Command::New(args) => new::run(args, terminal),
+        SpecialistCommand::List(args) => list::run(args, terminal),
+        SpecialistCommand::Info(args) => info::run(args, terminal),
+        SpecialistCommand::Validate(args) => validate::run(args, terminal),
+        SpecialistCommand::New(args) => new::run(args, terminal),
     }
 }

@@ -1,10 +1,10 @@
 //! Puts the house together around one run: journal, tools, models, executor.
 
+use super::context::ProjectContext;
 use super::frozen::Frozen;
 use super::opening::Overrides;
-use super::place::Place;
 use super::prepared::Prepared;
-use super::secrets::KnownSecrets;
+use super::secrets::ConfiguredSecrets;
 use crate::definition::{ApprovalLevel, InconclusivePolicy, ProcessChoice, Settings};
 use crate::diagnostic::Code;
 use crate::engine::{Opening, Parts};
@@ -32,7 +32,7 @@ pub(super) struct Assembled {
 }
 
 /// A run that is taken hold of.
-pub(super) struct Held {
+pub(super) struct LeasedRun {
     pub(super) run: RunId,
     pub(super) epoch: u64,
     /// What its journal says already.
@@ -44,12 +44,12 @@ pub(super) struct Held {
 impl Assembled {
     pub(super) fn prepare(
         self,
-        held: Held,
+        leased: LeasedRun,
         plan: Arc<Plan>,
         frozen: Frozen,
         opening: Opening,
     ) -> Prepared {
-        let Held { run, epoch, before, changed } = held;
+        let LeasedRun { run, epoch, before, changed } = leased;
         let params = Arc::new(Json::Object(frozen.params));
         let Assembled { parts, rules, recording, .. } = self;
         let task_files = frozen.task_files;
@@ -71,21 +71,21 @@ impl Assembled {
 
 /// Puts the house together around one run.
 pub(super) fn assemble(
-    place: &Place,
+    context: &ProjectContext,
     settings: &Arc<Settings>,
     frozen: &Frozen,
     tiers: Option<Tiers>,
     record: Option<PathBuf>,
 ) -> Result<Assembled, ServiceError> {
-    let journal = place.journal(settings.sync)?;
+    let journal = context.journal(settings.sync)?;
     let redactor = Arc::new(Redactor::default());
-    let supervisor = supervisor(place, settings)?;
-    let workspace = Workspace::open(&place.root, &[], std::slice::from_ref(&place.state_dir))
+    let supervisor = supervisor(context, settings)?;
+    let workspace = Workspace::open(&context.root, &[], std::slice::from_ref(&context.state_dir))
         .map_err(|error| {
-            let message =
-                format!("the project folder `{}` cannot be opened: {error}", place.root.display());
-            ServiceError::environment(Failure::new(Code::PATH_UNUSABLE.as_str(), message))
-        })?;
+        let message =
+            format!("the project folder `{}` cannot be opened: {error}", context.root.display());
+        ServiceError::environment(Failure::new(Code::PATH_UNUSABLE.as_str(), message))
+    })?;
     let sandbox = reached_sandbox(settings)?;
     let toolbox = Arc::new(Toolbox::new(ToolboxParts {
         workspace,
@@ -95,10 +95,10 @@ pub(super) fn assemble(
         redactor: redactor.clone(),
         sandbox,
     }));
-    let secrets = KnownSecrets::new(
+    let secrets = ConfiguredSecrets::new(
         settings.clone(),
-        place.env.clone(),
-        place.root.clone(),
+        context.env.clone(),
+        context.root.clone(),
         supervisor.clone(),
         redactor.clone(),
     );
@@ -135,8 +135,8 @@ pub(super) fn assemble(
 }
 
 /// What starts processes; less than the settings insist on refuses the run.
-fn supervisor(place: &Place, settings: &Settings) -> Result<Supervisor, ServiceError> {
-    let supervisor = place.supervisor(settings);
+fn supervisor(context: &ProjectContext, settings: &Settings) -> Result<Supervisor, ServiceError> {
+    let supervisor = context.supervisor(settings);
     if settings.processes == ProcessChoice::PidNamespace
         && let Some(why) = supervisor.shortfall()
     {
@@ -148,7 +148,7 @@ fn supervisor(place: &Place, settings: &Settings) -> Result<Supervisor, ServiceE
     Ok(supervisor)
 }
 
-/// How far processes are held here; less than `sandbox.require` asks for refuses the run.
+/// How far processes are leased here; less than `sandbox.require` asks for refuses the run.
 fn reached_sandbox(settings: &Settings) -> Result<ApprovalLevel, ServiceError> {
     let reached = sandbox_level();
     match settings.sandbox_require {
@@ -187,13 +187,13 @@ pub(super) async fn tiers(
     plan: &Plan,
     scripted: bool,
     settings: &Settings,
-    place: &Place,
+    context: &ProjectContext,
     model: Option<&str>,
 ) -> Result<Option<Tiers>, ServiceError> {
     if scripted || !needs_model(plan) {
         return Ok(None);
     }
-    let mut tiers = Tiers::from(settings, &place.env);
+    let mut tiers = Tiers::from(settings, &context.env);
     if let Some(name) = model {
         tiers = tiers.with_model(name);
     }

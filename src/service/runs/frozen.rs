@@ -134,14 +134,14 @@ impl Frozen {
 /// Reads a script; every problem of it is an error of definition.
 pub(super) fn read_script(path: &str, bytes: &[u8]) -> Result<Arc<Script>, ServiceError> {
     let (script, sources, mut diagnostics) = load_script(path, bytes);
-    diagnostics.iter_mut().for_each(|problem| mend_bare_name(problem, &sources));
+    diagnostics.iter_mut().for_each(|problem| explain_bare_name(problem, &sources));
     script
         .map(Arc::new)
         .ok_or_else(|| ServiceError::Definitions { diagnostics, sources: Box::new(sources) })
 }
 
 /// A playbook may name a parameter alone; a script, which is read without the playbook, may not.
-fn mend_bare_name(problem: &mut Diagnostic, sources: &Sources) {
+fn explain_bare_name(problem: &mut Diagnostic, sources: &Sources) {
     let Some(span) = problem.span.filter(|_| problem.code == Code::UNKNOWN_NAME) else { return };
     let text = &sources.get(span.source).text;
     let word = text.get(span.start as usize..span.end as usize).unwrap_or_default();

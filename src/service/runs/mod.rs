@@ -4,16 +4,16 @@
 //! [`cancel`] check everything and take hold of the run; [`Prepared::drive`] does the work.
 
 mod assembly;
+mod context;
 mod frozen;
 mod opening;
-mod place;
 mod prepared;
 mod secrets;
 mod task_files;
 
+pub use context::ProjectContext;
 pub use frozen::{Frozen, FrozenFile};
 pub use opening::{Answered, Begin, Cancelled, Overrides, answer, begin, cancel, resume, retry};
-pub use place::Place;
 pub use prepared::Prepared;
-pub use secrets::KnownSecrets;
+pub use secrets::ConfiguredSecrets;
 pub(super) use task_files::read_task_files;

@@ -1,6 +1,6 @@
-use super::assembly::{Held, assemble, environment, max_parallel, needs_model, tiers};
+use super::assembly::{LeasedRun, assemble, environment, max_parallel, needs_model, tiers};
+use super::context::ProjectContext;
 use super::frozen::{Frozen, FrozenFile, read_script, refusals};
-use super::place::Place;
 use super::prepared::Prepared;
 use super::task_files::read_task_files;
 use crate::clock;
@@ -16,7 +16,7 @@ use crate::project::Project;
 use crate::redaction::Redactor;
 use crate::run::{InstanceIx, RunStatus};
 use crate::service::inspect::{find_run, known_step};
-use crate::service::{Kind, ServiceError};
+use crate::service::{ResourceKind, ServiceError};
 use crate::value::{DefinitionId, Digest, Failure, JsonMap, RunId, json_text};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct Begin {
     /// Where.
-    pub place: Place,
+    pub context: ProjectContext,
     /// Every definition file of the project, and the one named on the command line.
     pub files: Vec<InputFile>,
     /// What is clean of them.
@@ -62,7 +62,7 @@ pub struct Overrides {
 /// How an answer went.
 pub enum Answered {
     /// The run has a holder, and it was told.
-    Told(RunId),
+    Delivered(RunId),
     /// It has none: drive this to go on.
     Ready(Box<Prepared>),
 }
@@ -70,7 +70,7 @@ pub enum Answered {
 /// How a cancellation went.
 pub enum Cancelled {
     /// The run has a holder, and it was told.
-    Told(RunId),
+    Delivered(RunId),
     /// It has none: drive this to end it.
     Ready(Box<Prepared>),
     /// It had ended before.
@@ -79,7 +79,7 @@ pub enum Cancelled {
 
 /// Checks everything that can be checked, freezes it, and takes hold of a new run.
 pub async fn begin(options: Begin) -> Result<Prepared, ServiceError> {
-    let Begin { place, files, catalog, diagnostics, definition, .. } = options;
+    let Begin { context, files, catalog, diagnostics, definition, .. } = options;
     let Begin { plan, params, script, record, overrides, .. } = options;
     let plan = match plan {
         Some(plan) => plan,
@@ -97,12 +97,12 @@ pub async fn begin(options: Begin) -> Result<Prepared, ServiceError> {
     });
     let settings = catalog.settings.clone();
     let tiers =
-        tiers(&plan, script.is_some(), &settings, &place, overrides.model.as_deref()).await?;
+        tiers(&plan, script.is_some(), &settings, &context, overrides.model.as_deref()).await?;
     let mut frozen = Frozen {
         version: Frozen::VERSION,
         definition: definition.clone(),
         files: Frozen::reached(&plan, &files),
-        task_files: read_task_files(plan.playbook(), &place.root).map_err(refused)?,
+        task_files: read_task_files(plan.playbook(), &context.root).map_err(refused)?,
         params,
         script: script.transpose()?,
         tiers: tiers.as_ref().map(Tiers::frozen).unwrap_or_default(),
@@ -112,7 +112,7 @@ pub async fn begin(options: Begin) -> Result<Prepared, ServiceError> {
     };
     // From here on the texts of definitions are in what is frozen.
     drop((files, catalog));
-    let assembled = assemble(&place, &settings, &frozen, tiers, record)?;
+    let assembled = assemble(&context, &settings, &frozen, tiers, record)?;
     no_written_secret(&frozen, &assembled.parts.redactor)?;
     let run = new_run_id();
     let journal = assembled.parts.journal.clone();
@@ -128,14 +128,14 @@ pub async fn begin(options: Begin) -> Result<Prepared, ServiceError> {
     };
     let epoch = journal.create(new)?;
     let opening = Opening::Start { digest, environment: environment(&assembled, &frozen) };
-    let held = Held { run, epoch, before: Vec::new(), changed: Vec::new() };
-    Ok(assembled.prepare(held, plan, frozen, opening))
+    let leased = LeasedRun { run, epoch, before: Vec::new(), changed: Vec::new() };
+    Ok(assembled.prepare(leased, plan, frozen, opening))
 }
 
 /// What is frozen is stored as it is, so it may hold no value of a secret.
 fn no_written_secret(frozen: &Frozen, redactor: &Redactor) -> Result<(), ServiceError> {
-    let refused = |place: String, name: String, help: &str| {
-        let message = format!("{place} holds the value of the secret `{name}`");
+    let refused = |location: String, name: String, help: &str| {
+        let message = format!("{location} holds the value of the secret `{name}`");
         let failure = Failure::new(Code::SECRET_LITERAL.as_str(), message).help(help);
         Err(ServiceError::refused(failure))
     };
@@ -158,8 +158,12 @@ fn no_written_secret(frozen: &Frozen, redactor: &Redactor) -> Result<(), Service
 }
 
 /// Goes on with a run that was interrupted or waits.
-pub fn resume(place: Place, name: &str, overrides: &Overrides) -> Result<Prepared, ServiceError> {
-    let (journal, run, status) = find(&place, name)?;
+pub fn resume(
+    context: ProjectContext,
+    name: &str,
+    overrides: &Overrides,
+) -> Result<Prepared, ServiceError> {
+    let (journal, run, status) = find(&context, name)?;
     if status.has_ended() {
         let help = match status {
             RunStatus::Succeeded => {
@@ -172,17 +176,17 @@ pub fn resume(place: Place, name: &str, overrides: &Overrides) -> Result<Prepare
                 .help(help);
         return Err(ServiceError::refused(failure));
     }
-    reopen(place, &journal, run, overrides, |_| Ok(Opening::Resume))
+    reopen(context, &journal, run, overrides, |_| Ok(Opening::Resume))
 }
 
 /// Re-opens a run that failed or was cancelled, from a step or from all that did not succeed.
 pub fn retry(
-    place: Place,
+    context: ProjectContext,
     name: &str,
     from: Option<&str>,
     overrides: &Overrides,
 ) -> Result<Prepared, ServiceError> {
-    let (journal, run, status) = find(&place, name)?;
+    let (journal, run, status) = find(&context, name)?;
     if !status.has_ended() {
         let failure = Failure::new(
             Code::NOT_RESUMABLE.as_str(),
@@ -196,10 +200,10 @@ pub fn retry(
             .help("`--from STEP` runs that step and everything after it again");
         return Err(ServiceError::refused(failure));
     }
-    reopen(place, &journal, run, overrides, |plan| {
+    reopen(context, &journal, run, overrides, |plan| {
         let step = |name: &str| {
             let known = plan.steps().iter().map(|s| s.step.id.to_string());
-            plan.find(name).ok_or_else(|| ServiceError::unknown(Kind::Step, name, known))
+            plan.find(name).ok_or_else(|| ServiceError::unknown(ResourceKind::Step, name, known))
         };
         let from = from.map(step).transpose()?.map(|ix| InstanceIx(ix.0));
         Ok(Opening::Retry { from: from.into_iter().collect() })
@@ -208,13 +212,13 @@ pub fn retry(
 
 /// Answers for what waits for a person. A holder is told; without one, drive what comes back.
 pub fn answer(
-    place: Place,
+    context: ProjectContext,
     name: &str,
     step: Option<&str>,
     approved: bool,
     by: &str,
 ) -> Result<Answered, ServiceError> {
-    let (journal, run, status) = find(&place, name)?;
+    let (journal, run, status) = find(&context, name)?;
     if status.has_ended() {
         let failure = Failure::new(
             Code::NOT_RESUMABLE.as_str(),
@@ -234,20 +238,20 @@ pub fn answer(
         let body = json!({"by": by, "step": step, "approved": approved});
         journal.post(&run, &key, "approve", body)?;
         if journal.is_held(&run)? {
-            return Ok(Answered::Told(run));
+            return Ok(Answered::Delivered(run));
         }
         let prepared =
-            reopen(place, &journal, run, &Overrides::default(), |_| Ok(Opening::Resume))?;
+            reopen(context, &journal, run, &Overrides::default(), |_| Ok(Opening::Resume))?;
         return Ok(Answered::Ready(Box::new(prepared)));
     }
     let opening = Opening::Answer { step: step.map(str::to_owned), approved, by: by.to_owned() };
-    let prepared = reopen(place, &journal, run, &Overrides::default(), |_| Ok(opening))?;
+    let prepared = reopen(context, &journal, run, &Overrides::default(), |_| Ok(opening))?;
     Ok(Answered::Ready(Box::new(prepared)))
 }
 
 /// Stops a run for good: its holder is told, or it is ended here where it has none.
-pub fn cancel(place: Place, name: &str, by: &str) -> Result<Cancelled, ServiceError> {
-    let (journal, run, status) = find(&place, name)?;
+pub fn cancel(context: ProjectContext, name: &str, by: &str) -> Result<Cancelled, ServiceError> {
+    let (journal, run, status) = find(&context, name)?;
     if status.has_ended() {
         return Ok(Cancelled::AlreadyEnded(run, status));
     }
@@ -256,28 +260,31 @@ pub fn cancel(place: Place, name: &str, by: &str) -> Result<Cancelled, ServiceEr
         journal.post(&run, &key, "cancel", json!({"by": by}))?;
         // A holder that left in between did not read it; what was left waits for the next one.
         if journal.is_held(&run)? {
-            return Ok(Cancelled::Told(run));
+            return Ok(Cancelled::Delivered(run));
         }
         let prepared =
-            reopen(place, &journal, run, &Overrides::default(), |_| Ok(Opening::Resume))?;
+            reopen(context, &journal, run, &Overrides::default(), |_| Ok(Opening::Resume))?;
         return Ok(Cancelled::Ready(Box::new(prepared)));
     }
     let opening = Opening::Cancel { by: by.to_owned() };
-    let prepared = reopen(place, &journal, run, &Overrides::default(), |_| Ok(opening))?;
+    let prepared = reopen(context, &journal, run, &Overrides::default(), |_| Ok(opening))?;
     Ok(Cancelled::Ready(Box::new(prepared)))
 }
 
 /// A run by its name, with the journal that knows it. It stays open until the run's own is, since
 /// who closes a journal last tidies it up, and the next one would begin anew.
-fn find(place: &Place, name: &str) -> Result<(Arc<SqliteJournal>, RunId, RunStatus), ServiceError> {
-    let journal = place.journal(Default::default())?;
+fn find(
+    context: &ProjectContext,
+    name: &str,
+) -> Result<(Arc<SqliteJournal>, RunId, RunStatus), ServiceError> {
+    let journal = context.journal(Default::default())?;
     let run = find_run(&journal, name)?;
     let status = journal.run(&run)?.status;
     Ok((journal, run, status))
 }
 
 fn reopen(
-    place: Place,
+    context: ProjectContext,
     journal: &SqliteJournal,
     run: RunId,
     overrides: &Overrides,
@@ -292,10 +299,10 @@ fn reopen(
     let (catalog, plan) = frozen.thaw()?;
     let opening = opening(&plan)?;
     let needs_model = needs_model(&plan) && frozen.script.is_none();
-    let tiers = needs_model.then(|| Tiers::thawed(&frozen.tiers, &catalog.settings, &place.env));
-    let present = present_settings(&place)?;
+    let tiers = needs_model.then(|| Tiers::thawed(&frozen.tiers, &catalog.settings, &context.env));
+    let present = present_settings(&context)?;
     let settings = Arc::new(catalog.settings.narrowed_by(&present));
-    let assembled = assemble(&place, &settings, &frozen, tiers, None)?;
+    let assembled = assemble(&context, &settings, &frozen, tiers, None)?;
     let epoch = assembled.parts.journal.take(&run)?;
     assembled.parts.journal.left_by(&run).iter().for_each(|killed| wait_for_remains_of(*killed));
     // Read once, by who holds the run: the engine and whoever watches fold the same events.
@@ -308,14 +315,14 @@ fn reopen(
         }
         other => other,
     };
-    let changed = frozen.changed_since(&place.root);
-    let held = Held { run, epoch, before, changed };
-    Ok(assembled.prepare(held, plan, frozen, opening))
+    let changed = frozen.changed_since(&context.root);
+    let leased = LeasedRun { run, epoch, before, changed };
+    Ok(assembled.prepare(leased, plan, frozen, opening))
 }
 
 /// The settings as they are now: a run that goes on may do no more than they allow.
-fn present_settings(place: &Place) -> Result<Arc<Settings>, ServiceError> {
-    let (files, unread) = Project::at(&place.root).settings_files();
+fn present_settings(context: &ProjectContext) -> Result<Arc<Settings>, ServiceError> {
+    let (files, unread) = Project::at(&context.root).settings_files();
     let (catalog, diagnostics) = crate::definition::load(files);
     let errors = unread.into_iter().chain(diagnostics).filter(Diagnostic::is_error);
     let errors: Vec<Diagnostic> = errors.collect();
@@ -343,7 +350,7 @@ fn plan_of(
             return Err(refused(mine));
         }
         let known = catalog.playbooks.keys().map(ToString::to_string);
-        return Err(ServiceError::unknown(Kind::Playbook, definition.as_str(), known));
+        return Err(ServiceError::unknown(ResourceKind::Playbook, definition.as_str(), known));
     };
     let (plan, problems) = Plan::build(playbook, catalog);
     plan.ok_or_else(|| {

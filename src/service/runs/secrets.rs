@@ -22,13 +22,13 @@ const LONGEST: usize = 64 << 10;
 /// Secrets as the settings name them. Variables and files are read anew at each use; a command runs
 /// once a process, when it is first needed, because it may ask a person or cost something. Each is
 /// known to the redactor before it is handed out, and one that cannot be masked is not.
-pub struct KnownSecrets {
+pub struct ConfiguredSecrets {
     settings: Arc<Settings>,
     env: BTreeMap<String, String>,
     root: PathBuf,
     supervisor: Supervisor,
     redactor: Arc<Redactor>,
-    told: Mutex<BTreeMap<String, String>>,
+    values: Mutex<BTreeMap<String, String>>,
     commands: BTreeMap<String, tokio::sync::Mutex<LastFailure>>,
 }
 
@@ -36,7 +36,7 @@ pub struct KnownSecrets {
 /// that a broken command runs once for all steps that wait for it, and anew for a retry.
 type LastFailure = Option<(Instant, Failure)>;
 
-impl KnownSecrets {
+impl ConfiguredSecrets {
     /// Those of the settings; `env:` reads that environment, `file:` and commands are relative to
     /// `root`.
     pub fn new(
@@ -49,8 +49,8 @@ impl KnownSecrets {
         let is_command = |source: &SecretSource| matches!(source, SecretSource::Command(_));
         let commands = settings.secrets.iter().filter(|(_, source)| is_command(source));
         let commands = commands.map(|(name, _)| (name.clone(), Default::default())).collect();
-        let told = Mutex::default();
-        KnownSecrets { settings, env, root, supervisor, redactor, told, commands }
+        let values = Mutex::default();
+        ConfiguredSecrets { settings, env, root, supervisor, redactor, values, commands }
     }
 
     /// Makes every secret known to the redactor at once, before anything is shown.
@@ -78,7 +78,7 @@ impl KnownSecrets {
             SecretSource::Env(name) => self.env.get(name).cloned(),
             SecretSource::File(path) => read_file(&self.root.join(path)),
             SecretSource::Command(_) => {
-                self.told.lock().unwrap_or_else(PoisonError::into_inner).get(secret).cloned()
+                self.values.lock().unwrap_or_else(PoisonError::into_inner).get(secret).cloned()
             }
         };
         value.filter(|value| !value.is_empty())
@@ -89,30 +89,30 @@ impl KnownSecrets {
         self.redactor.add(secret, &value).then_some(value)
     }
 
-    async fn ask(&self, name: &str, argv: &[String], cancel: &CancellationToken) -> Told {
+    async fn ask(&self, name: &str, argv: &[String], cancel: &CancellationToken) -> Fetched {
         let Some(turn) = self.commands.get(name) else { return Ok(()) };
         let asked = clock::instant();
         let mut last = turn.lock().await;
-        if self.told.lock().unwrap_or_else(PoisonError::into_inner).contains_key(name) {
+        if self.values.lock().unwrap_or_else(PoisonError::into_inner).contains_key(name) {
             return Ok(());
         }
         if let Some((_, failure)) = last.as_ref().filter(|(at, _)| *at >= asked) {
             return Err(failure.clone());
         }
         let exited = self.supervisor.run(self.spawn(argv), cancel, None).await;
-        let told =
+        let values =
             said(name, argv, exited).and_then(|value| match self.redactor.add(name, &value) {
                 true => Ok(value),
                 false => Err(weak(name)),
             });
-        match told {
+        match values {
             Ok(value) => {
-                let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-                told.insert(name.to_owned(), value);
+                let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+                values.insert(name.to_owned(), value);
                 Ok(())
             }
             Err(failure) => {
-                // Who was told to stop says nothing about the command.
+                // Who was values to stop says nothing about the command.
                 *last = (!cancel.is_cancelled()).then(|| (clock::instant(), failure.clone()));
                 Err(failure)
             }
@@ -132,9 +132,9 @@ impl KnownSecrets {
     }
 }
 
-type Told = Result<(), Failure>;
+type Fetched = Result<(), Failure>;
 
-impl Secrets for KnownSecrets {
+impl Secrets for ConfiguredSecrets {
     fn by_name(&self, name: &str) -> Option<String> {
         self.value(name)
     }
@@ -151,7 +151,11 @@ impl Secrets for KnownSecrets {
         }
     }
 
-    fn fetch<'a>(&'a self, secret: &'a str, cancel: &'a CancellationToken) -> BoxFuture<'a, Told> {
+    fn fetch<'a>(
+        &'a self,
+        secret: &'a str,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Fetched> {
         Box::pin(async move {
             match self.source(secret) {
                 Some(SecretSource::Command(argv)) => self.ask(secret, &argv, cancel).await,
@@ -179,7 +183,7 @@ fn without_line_end(text: &str) -> String {
     text.trim_end_matches(['\n', '\r']).to_owned()
 }
 
-/// What a command printed. Of that nothing may be told, also where it did not end well.
+/// What a command printed. Of that nothing may be values, also where it did not end well.
 fn said(name: &str, argv: &[String], exited: Exited) -> Result<String, Failure> {
     let program = argv.first().map_or("", String::as_str);
     let why = match exited.end {

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Where a run takes place.
+/// Where a run takes context.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct ProjectContext {
     /// The project root: the workspace of every step.
     pub root: PathBuf,
     /// Where the journal lives, outside what steps may write.
@@ -17,8 +17,8 @@ pub struct Place {
     pub env: BTreeMap<String, String>,
 }
 
-impl Place {
-    /// Opens the journal of this place.
+impl ProjectContext {
+    /// Opens the journal of this context.
     pub fn journal(&self, sync: SyncMode) -> Result<Arc<SqliteJournal>, JournalError> {
         SqliteJournal::open(&self.state_dir, sync).map(Arc::new)
     }

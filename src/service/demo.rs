@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// A scratch project, ready to run.
 #[derive(Debug, Clone)]
-pub struct Demonstration {
+pub struct Demo {
     /// Its folder.
     pub folder: PathBuf,
     /// It, loaded.
@@ -28,7 +28,7 @@ const FILES: [(&str, &str); 5] = [
 ];
 
 /// Makes the scratch project: in a new temporary folder, or in this one, which must be empty.
-pub fn demonstration(folder: Option<&Path>) -> Result<Demonstration, ServiceError> {
+pub fn create_demo(folder: Option<&Path>) -> Result<Demo, ServiceError> {
     let folder = match folder {
         Some(folder) => folder.to_owned(),
         None => {
@@ -54,5 +54,5 @@ pub fn demonstration(folder: Option<&Path>) -> Result<Demonstration, ServiceErro
         script: Some(folder.join("script.yml")),
         ..Start::default()
     };
-    Ok(Demonstration { project: Project::load(home), folder, start })
+    Ok(Demo { project: Project::load(home), folder, start })
 }

@@ -1,13 +1,13 @@
-use super::phrase::was_cut;
+use super::event_line::stdout_truncated;
 use crate::diagnostic::Code;
 use crate::value::{Json, Timestamp, WARNING};
-use crate::wire::{Body, CheckLine, ErrorView, Event, UsageView};
+use crate::wire::{Body, CheckView, ErrorView, Event, UsageView};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What a run's events add up to, for the summary.
 #[derive(Debug, Default)]
-pub(in crate::cli) struct Tally {
+pub(in crate::cli) struct RunSummary {
     /// The definition's id.
     pub(in crate::cli) definition: String,
     /// When the first event was.
@@ -66,7 +66,7 @@ pub(in crate::cli) struct Failed {
     pub(in crate::cli) error: Option<ErrorView>,
 }
 
-impl Tally {
+impl RunSummary {
     /// Takes in the next event.
     pub(in crate::cli) fn add(&mut self, event: &Event) {
         self.began.get_or_insert(event.at);
@@ -113,7 +113,7 @@ impl Tally {
         }
     }
 
-    fn judged(&mut self, name: &str, reason: Option<&String>, checks: &[CheckLine]) {
+    fn judged(&mut self, name: &str, reason: Option<&String>, checks: &[CheckView]) {
         self.reasons.remove(name);
         self.reasons.extend(reason.cloned().map(|reason| (name.to_owned(), reason)));
         let open = checks.iter().filter(|check| check.verdict != "passed").count();
@@ -142,7 +142,7 @@ impl Tally {
             self.warn(&name, claim);
         }
         if let Some(cut) = stdout_cut {
-            self.warn(&name, was_cut(*cut));
+            self.warn(&name, stdout_truncated(*cut));
         }
         if *status == "failed" && *is_finally {
             let why = error.as_ref().map(|e| format!(": {} [{}]", e.message, e.code));

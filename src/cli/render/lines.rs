@@ -1,4 +1,4 @@
-use super::renderer::HELD_BYTES;
+use super::renderer::BUFFER_BYTES;
 use super::{Renderer, line};
 use crate::cli::terminal::Terminal;
 use crate::service::Progress;
@@ -26,7 +26,7 @@ impl Renderer for PlainLines {
             self.lines.push_str(&text);
             self.lines.push('\n');
         }
-        if self.lines.len() >= HELD_BYTES {
+        if self.lines.len() >= BUFFER_BYTES {
             self.flush();
         }
     }

@@ -1,11 +1,11 @@
 use super::Body;
-use super::parts::{ErrorView, EvidenceView, FileChange, RequestView, split};
+use super::parts::{ErrorView, EvidenceView, FileChange, RequestView, inline_or_blob};
 use crate::evidence::{Invocation, InvocationStatus};
 use crate::run::{Payload, Record};
 use crate::value::WARNING;
 
 /// What a record says to the public; nothing where it is only for going on.
-pub(super) fn recorded(record: &Record) -> Option<Body> {
+pub(super) fn record_body(record: &Record) -> Option<Body> {
     Some(match record {
         Record::ModelCall { turn, model, tier, usage, calls, request, digests, .. } => {
             Body::ModelCall {
@@ -20,7 +20,7 @@ pub(super) fn recorded(record: &Record) -> Option<Body> {
             }
         }
         Record::ToolCall { turn, id, tool, args } => {
-            let (args, args_blob) = split(Some(args));
+            let (args, args_blob) = inline_or_blob(Some(args));
             Body::ToolCall { turn: *turn, id: id.clone(), tool: tool.clone(), args, args_blob }
         }
         Record::ToolResult { turn, invocation, result } => tool_result(*turn, invocation, result),

@@ -1,4 +1,4 @@
-use super::event::Place;
+use super::event::InstanceRef;
 use crate::evidence::Verdict;
 use crate::plan::{Plan, PlanStep, StepIx};
 use crate::run::{InstanceIx, Item, Payload, StepStatus};
@@ -8,18 +8,18 @@ use std::sync::Arc;
 
 /// What is folded of one instance: only what later events of it need.
 #[derive(Debug, Clone)]
-pub(super) struct Progress {
+pub(super) struct InstanceProgress {
     step: StepIx,
     item: Option<Item>,
     pub(super) iteration: u32,
     pub(super) attempt: u32,
     pub(super) status: StepStatus,
-    work: Option<Box<Work>>,
+    active: Option<Box<ActiveInstance>>,
 }
 
 /// What is folded of one from the first that is heard of it until it ends.
 #[derive(Debug, Clone)]
-pub(super) struct Work {
+pub(super) struct ActiveInstance {
     name: Arc<str>,
     pub(super) began: Option<Timestamp>,
     pub(super) attempt_began: Option<Timestamp>,
@@ -30,9 +30,9 @@ pub(super) struct Work {
     pub(super) stdout_cut: Option<u64>,
 }
 
-impl Work {
-    fn of(name: Arc<str>) -> Work {
-        Work {
+impl ActiveInstance {
+    fn of(name: Arc<str>) -> ActiveInstance {
+        ActiveInstance {
             name,
             began: None,
             attempt_began: None,
@@ -45,20 +45,20 @@ impl Work {
     }
 }
 
-impl Progress {
-    fn new(step: StepIx, item: Option<Item>, iteration: u32) -> Progress {
+impl InstanceProgress {
+    fn new(step: StepIx, item: Option<Item>, iteration: u32) -> InstanceProgress {
         let status = StepStatus::Pending;
-        Progress { step, item, iteration, attempt: 0, status, work: None }
+        InstanceProgress { step, item, iteration, attempt: 0, status, active: None }
     }
 
     /// The next iteration; nothing of the last one is left.
     fn restart(&mut self) {
-        *self = Progress::new(self.step, self.item.take(), self.iteration + 1);
+        *self = InstanceProgress::new(self.step, self.item.take(), self.iteration + 1);
     }
 
     fn name(&self, id: &StepId) -> Arc<str> {
-        match (&self.work, &self.item) {
-            (Some(work), _) => work.name.clone(),
+        match (&self.active, &self.item) {
+            (Some(active), _) => active.name.clone(),
             (None, Some(item)) => InstanceKey::item(id.clone(), item.key()).to_string().into(),
             (None, None) => id.shared(),
         }
@@ -67,43 +67,47 @@ impl Progress {
 
 /// All instances of a run, folded.
 #[derive(Debug, Clone)]
-pub(super) struct Board {
+pub(super) struct InstanceTable {
     plan: Arc<Plan>,
-    instances: Vec<Progress>,
+    instances: Vec<InstanceProgress>,
 }
 
-impl Board {
-    pub(super) fn of(plan: Arc<Plan>) -> Board {
+impl InstanceTable {
+    pub(super) fn of(plan: Arc<Plan>) -> InstanceTable {
         let steps = (0..plan.steps().len() as u32).map(StepIx);
-        let instances = steps.map(|step| Progress::new(step, None, 1)).collect();
-        Board { plan, instances }
+        let instances = steps.map(|step| InstanceProgress::new(step, None, 1)).collect();
+        InstanceTable { plan, instances }
     }
 
-    pub(super) fn get_mut(&mut self, ix: InstanceIx) -> Option<&mut Progress> {
+    pub(super) fn get_mut(&mut self, ix: InstanceIx) -> Option<&mut InstanceProgress> {
         self.instances.get_mut(ix.at())
     }
 
-    /// What is folded of an instance while it is at work.
-    pub(super) fn work(&mut self, ix: InstanceIx) -> Option<&mut Work> {
+    /// What is folded of an instance while it is at active.
+    pub(super) fn active(&mut self, ix: InstanceIx) -> Option<&mut ActiveInstance> {
         let progress = self.instances.get_mut(ix.at())?;
-        if progress.work.is_none() {
+        if progress.active.is_none() {
             let name = progress.name(&self.plan.step(progress.step).step.id);
-            progress.work = Some(Box::new(Work::of(name)));
+            progress.active = Some(Box::new(ActiveInstance::of(name)));
         }
-        progress.work.as_deref_mut()
+        progress.active.as_deref_mut()
     }
 
     /// The same, for the last time.
-    pub(super) fn end(&mut self, ix: InstanceIx, status: StepStatus) -> Option<Box<Work>> {
-        self.work(ix)?;
+    pub(super) fn end(
+        &mut self,
+        ix: InstanceIx,
+        status: StepStatus,
+    ) -> Option<Box<ActiveInstance>> {
+        self.active(ix)?;
         let progress = self.get_mut(ix)?;
         progress.status = status;
-        progress.work.take()
+        progress.active.take()
     }
 
     pub(super) fn restart(&mut self, all: &[InstanceIx]) {
         for ix in all {
-            self.instances.get_mut(ix.at()).into_iter().for_each(Progress::restart);
+            self.instances.get_mut(ix.at()).into_iter().for_each(InstanceProgress::restart);
         }
     }
 
@@ -112,7 +116,7 @@ impl Board {
         let Some(above) = self.instances.get(parent.at()) else { return };
         let (step, iteration) = (above.step, above.iteration);
         let item = |(index, key): (usize, &String)| {
-            Progress::new(step, Some(Item::new(parent, index as u32, key)), iteration)
+            InstanceProgress::new(step, Some(Item::new(parent, index as u32, key)), iteration)
         };
         self.instances.reserve_exact(keys.len());
         self.instances.extend(keys.iter().enumerate().map(item));
@@ -122,7 +126,7 @@ impl Board {
     pub(super) fn spend(&mut self, ix: InstanceIx, usage: Usage) {
         let mut at = Some(ix);
         while let Some(ix) = at {
-            self.work(ix).into_iter().for_each(|work| work.usage += usage);
+            self.active(ix).into_iter().for_each(|active| active.usage += usage);
             let item = self.instances.get(ix.at()).and_then(|progress| progress.item.as_ref());
             at = item.map(|item| item.parent);
         }
@@ -141,10 +145,10 @@ impl Board {
         all.iter().map(name).collect()
     }
 
-    pub(super) fn place(&self, ix: InstanceIx) -> Option<Place> {
+    pub(super) fn place(&self, ix: InstanceIx) -> Option<InstanceRef> {
         let progress = self.instances.get(ix.at())?;
         let step = self.plan.step(progress.step).step.id.clone();
-        Some(Place {
+        Some(InstanceRef {
             instance: progress.name(&step),
             step,
             iteration: progress.iteration,
@@ -162,7 +166,7 @@ impl Board {
     }
 
     /// Instances that stand there.
-    pub(super) fn those(&self, status: StepStatus) -> Vec<InstanceIx> {
+    pub(super) fn with_status(&self, status: StepStatus) -> Vec<InstanceIx> {
         let all = (0..).map(InstanceIx).zip(&self.instances);
         all.filter(|(_, progress)| progress.status == status).map(|(ix, _)| ix).collect()
     }

@@ -4,7 +4,7 @@ use super::quantity::{bytes, cost, time, tokens};
 use super::table::plain;
 use crate::cli::terminal::{DIM, ERROR, GOOD, HINT, TITLE, WARNING, paint};
 use crate::value::{Json, Timestamp, counted, json_text};
-use crate::wire::{Body, CheckLine, ErrorView, Event, FileChange};
+use crate::wire::{Body, CheckView, ErrorView, Event, FileChange};
 use anstyle::Style;
 
 /// How a status looks.
@@ -21,7 +21,7 @@ pub(in crate::cli) fn status_style(status: &str) -> Style {
 /// One line: time since the run's start, the instance, what happened. `None` where there is nothing to
 /// say that another line does not say better.
 pub(in crate::cli) fn line(event: &Event, began: Timestamp) -> Option<String> {
-    let text = phrase(event)?;
+    let text = describe(event)?;
     let since = event.at.since(began).as_millis() as u64;
     let clock = paint(DIM, &format!("{:>8}", time(since)));
     Some(match &event.place {
@@ -30,22 +30,24 @@ pub(in crate::cli) fn line(event: &Event, began: Timestamp) -> Option<String> {
     })
 }
 
-fn phrase(event: &Event) -> Option<String> {
+fn describe(event: &Event) -> Option<String> {
     Some(match &event.body {
         Body::StepReady {} | Body::StepToken { .. } => return None,
         Body::AttemptEnd { outcome, .. } if outcome == "ok" => return None,
-        Body::RunStart { .. } | Body::RunResume { .. } | Body::RunWaiting { .. } => of_run(event),
+        Body::RunStart { .. } | Body::RunResume { .. } | Body::RunWaiting { .. } => {
+            describe_run(event)
+        }
         Body::StepStart { kind, specialist, tier } => {
             let attempt = event.place.as_ref().and_then(|place| place.attempt);
-            started(kind, specialist.as_deref(), *tier, attempt)
+            step_start(kind, specialist.as_deref(), *tier, attempt)
         }
         Body::StepExpanded { count, .. } => format!("expanded into {count} items"),
         Body::StepReset { closure, reason, .. } => {
             format!("goes back with {}: {}", counted(closure.len(), "instance"), plain(reason))
         }
         Body::StepWaiting { reason, until } => match until {
-            Some(until) => format!("{} for {} until {until}", word("waiting"), plain(reason)),
-            None => format!("{}: {}", word("waiting"), plain(reason)),
+            Some(until) => format!("{} for {} until {until}", styled("waiting"), plain(reason)),
+            None => format!("{}: {}", styled("waiting"), plain(reason)),
         },
         Body::ModelCall { model, usage, calls, .. } => {
             let asks = match calls {
@@ -59,7 +61,12 @@ fn phrase(event: &Event) -> Option<String> {
         }
         Body::ToolResult { tool, status, duration_ms, error: Some(error), .. } => {
             let tool = plain(tool);
-            format!("tool {tool} {} in {}{}", word(status), time(*duration_ms), reasoned(error))
+            format!(
+                "tool {tool} {} in {}{}",
+                styled(status),
+                time(*duration_ms),
+                error_with_help(error)
+            )
         }
         Body::ToolResult { tool, status, bytes, duration_ms, changes, .. } => {
             tool_result(tool, status, *bytes, *duration_ms, changes)
@@ -69,7 +76,7 @@ fn phrase(event: &Event) -> Option<String> {
         }
         Body::StepNote { text, .. } => format!("note: {}", plain(text)),
         Body::AttemptEnd { outcome, error, .. } => {
-            format!("attempt ended: {}{}", paint(ERROR, outcome), because(error.as_ref()))
+            format!("attempt ended: {}{}", paint(ERROR, outcome), error_suffix(error.as_ref()))
         }
         Body::VerificationComplete { verdict, confidence, reason, checks } => {
             verdict_line(verdict, confidence, reason.as_deref(), checks)
@@ -84,18 +91,22 @@ fn phrase(event: &Event) -> Option<String> {
         Body::StepEnd { status, tolerated, error, duration_ms, stdout_cut, .. } => {
             let mut text = step_end(status, *tolerated, error.as_ref(), *duration_ms);
             if let Some(cut) = stdout_cut {
-                text.push_str(&aside(&format!("{}: {}", paint(WARNING, "warning"), was_cut(*cut))));
+                text.push_str(&indented(&format!(
+                    "{}: {}",
+                    paint(WARNING, "warning"),
+                    stdout_truncated(*cut)
+                )));
             }
             text
         }
         Body::RunEnd { status, duration_ms, error, .. } => {
-            let why = because(error.as_ref());
-            format!("run {} in {}{why}", word(status), time(*duration_ms))
+            let why = error_suffix(error.as_ref());
+            format!("run {} in {}{why}", styled(status), time(*duration_ms))
         }
     })
 }
 
-fn of_run(event: &Event) -> String {
+fn describe_run(event: &Event) -> String {
     match &event.body {
         Body::RunStart { definition, .. } => {
             format!("run {} of {}", event.run, paint(TITLE, definition))
@@ -106,12 +117,12 @@ fn of_run(event: &Event) -> String {
         Body::RunResume { in_flight, .. } => {
             format!("run {} goes on, in flight: {}", event.run, plain(&in_flight.join(", ")))
         }
-        Body::RunWaiting { status, reason } => format!("run {}: {}", word(status), plain(reason)),
+        Body::RunWaiting { status, reason } => format!("run {}: {}", styled(status), plain(reason)),
         _ => String::new(),
     }
 }
 
-fn started(kind: &str, who: Option<&str>, tier: Option<&str>, attempt: Option<u32>) -> String {
+fn step_start(kind: &str, who: Option<&str>, tier: Option<&str>, attempt: Option<u32>) -> String {
     let who = who.map(|who| format!(" {}", plain(who))).unwrap_or_default();
     let tier = tier.map(|tier| format!(" ({tier})")).unwrap_or_default();
     let again = attempt.filter(|n| *n > 1).map(|n| format!(", attempt {n}")).unwrap_or_default();
@@ -120,7 +131,7 @@ fn started(kind: &str, who: Option<&str>, tier: Option<&str>, attempt: Option<u3
 
 fn tool_result(tool: &str, status: &str, size: u64, ms: u64, changes: &[FileChange]) -> String {
     let mut text =
-        format!("tool {} {} in {}, {}", plain(tool), word(status), time(ms), bytes(size));
+        format!("tool {} {} in {}, {}", plain(tool), styled(status), time(ms), bytes(size));
     for change in changes.iter().take(3) {
         text.push_str(&format!(", {} {}", change.change, plain(&change.path)));
     }
@@ -134,58 +145,58 @@ fn verdict_line(
     verdict: &str,
     confidence: &str,
     reason: Option<&str>,
-    checks: &[CheckLine],
+    checks: &[CheckView],
 ) -> String {
     let why = match reason {
         Some(reason) => format!(": {}", plain(reason)),
         None if checks.is_empty() => ": nothing was claimed".to_owned(),
         None => format!(", {}, confidence {confidence}", counted(checks.len(), "check")),
     };
-    let open: Vec<&CheckLine> = checks.iter().filter(|c| c.verdict != "passed").collect();
-    let lines = open.iter().filter(|_| open.len() > 1).map(|check| aside(&check_text(check)));
-    format!("gate {}{why}{}", word(verdict), lines.collect::<String>())
+    let open: Vec<&CheckView> = checks.iter().filter(|c| c.verdict != "passed").collect();
+    let lines = open.iter().filter(|_| open.len() > 1).map(|check| indented(&check_text(check)));
+    format!("gate {}{why}{}", styled(verdict), lines.collect::<String>())
 }
 
 /// One check of a gate in words.
-pub(in crate::cli) fn check_text(check: &CheckLine) -> String {
+pub(in crate::cli) fn check_text(check: &CheckView) -> String {
     let why = check.reason.as_ref().map(|why| format!(": {}", plain(why))).unwrap_or_default();
-    format!("{} {}{why}", word(&check.verdict), plain(&check.check))
+    format!("{} {}{why}", styled(&check.verdict), plain(&check.check))
 }
 
 /// What is said of a stdout that was too long.
-pub(super) fn was_cut(bytes_cut: u64) -> String {
+pub(super) fn stdout_truncated(bytes_cut: u64) -> String {
     format!("{} of stdout were cut; write large output to a file", bytes(bytes_cut))
 }
 
 /// A line below another.
-fn aside(text: &str) -> String {
+fn indented(text: &str) -> String {
     format!("\n{:>8}    {text}", "")
 }
 
 fn step_end(status: &str, tolerated: bool, error: Option<&ErrorView>, ms: u64) -> String {
     let tolerated = if tolerated { ", tolerated" } else { "" };
     let took = if ms > 0 { format!(" in {}", time(ms)) } else { String::new() };
-    format!("{}{took}{tolerated}{}", word(status), because(error))
+    format!("{}{took}{tolerated}{}", styled(status), error_suffix(error))
 }
 
 /// A status word in its style.
-fn word(status: &str) -> String {
+fn styled(status: &str) -> String {
     paint(status_style(status), status)
 }
 
-fn because(error: Option<&ErrorView>) -> String {
+fn error_suffix(error: Option<&ErrorView>) -> String {
     error.map(|e| format!(": {} [{}]", plain(&e.message), e.code)).unwrap_or_default()
 }
 
-fn reasoned(error: &ErrorView) -> String {
+fn error_with_help(error: &ErrorView) -> String {
     let help = error.help.as_ref().map(|help| format!("; {}", plain(help))).unwrap_or_default();
     format!(": {} [{}]{help}", plain(&error.message), error.code)
 }
 
 /// What a tool is called with, in a few words: its path, command or pattern.
 pub(super) fn brief_args(args: Option<&Json>) -> String {
-    const TELLING: [&str; 6] = ["path", "command", "argv", "url", "pattern", "ref"];
-    let found = args.and_then(|args| TELLING.iter().find_map(|key| args.get(key)));
+    const KEYS: [&str; 6] = ["path", "command", "argv", "url", "pattern", "ref"];
+    let found = args.and_then(|args| KEYS.iter().find_map(|key| args.get(key)));
     let text = plain(&found.map(json_text).unwrap_or_default());
     match text.char_indices().nth(60) {
         Some((at, _)) => format!("{}…", &text[..at]),
