@@ -1,4 +1,4 @@
-use super::StepWork;
+use super::Work;
 use crate::value::{InstanceKey, RunId};
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub struct Request {
     /// From 1 in each iteration.
     pub attempt: u32,
     /// What to do.
-    pub work: StepWork,
+    pub work: Work,
     /// Bound of the attempt; on expiry the outcome is `timeout`.
     pub timeout: Option<Duration>,
     /// Bound of silence: no output, token or tool call for this long is a `timeout` too.

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 /// What to do.
 #[derive(Debug, Clone)]
-pub enum StepWork {
+pub enum Work {
     /// Let a specialist work.
     Specialist(SpecialistWork),
     /// Run a process.
     Run {
         /// The program and its arguments, or bash with a literal script.
-        command: CommandLine,
+        command: RunWork,
         /// How stdout becomes the output.
         parse: OutputParse,
     },
@@ -41,7 +41,7 @@ pub enum StepWork {
 
 /// A process.
 #[derive(Debug, Clone)]
-pub enum CommandLine {
+pub enum RunWork {
     /// `bash -euo pipefail -c SCRIPT`.
     Shell(String),
     /// Without a shell.

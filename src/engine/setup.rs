@@ -8,7 +8,7 @@ use crate::value::{Digest, Failure, InstanceKey, Json, RunId, Timestamp, Usage};
 use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::event_channel::EventSender;
+use super::news::Updates;
 use super::scope::Secrets;
 
 /// What the engine stands on.
@@ -37,16 +37,16 @@ pub struct Setup {
     /// What holds over it.
     pub rules: Rules,
     /// How it begins.
-    pub opening: StartMode,
+    pub opening: Opening,
     /// Who watches; may be closed at any time.
-    pub updates: Option<EventSender>,
+    pub updates: Option<Updates>,
     /// What the terminal wants.
-    pub commands: UnboundedReceiver<RunControl>,
+    pub commands: UnboundedReceiver<Command>,
 }
 
 /// How a holder begins.
 #[derive(Debug, Clone, PartialEq)]
-pub enum StartMode {
+pub enum Opening {
     /// A new run.
     Start {
         /// Digest over everything frozen.
@@ -79,7 +79,7 @@ pub enum StartMode {
 
 /// What the terminal may want of a run under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RunControl {
+pub enum Command {
     /// Start nothing new; leave when what runs has ended (the first Ctrl-C).
     Drain(String),
     /// Leave at once and kill what runs; the run can be resumed (the second Ctrl-C).

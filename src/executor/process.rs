@@ -1,6 +1,6 @@
 //! `run:` steps: a process of the author's, its output, and what it changed.
 
-use crate::attempt::{CommandLine, Context, Outcome, Progress, Request};
+use crate::attempt::{Context, Outcome, Progress, Request, RunWork};
 use crate::clock;
 use crate::definition::OutputParse;
 use crate::diagnostic::Code;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub(super) async fn run(
     toolbox: &Toolbox,
     request: &Request,
-    command: &CommandLine,
+    command: &RunWork,
     parse: OutputParse,
     context: &Context,
 ) -> Outcome {
@@ -52,16 +52,12 @@ pub(super) fn lease_lost() -> Outcome {
     Outcome::failed(OutcomeKind::Cancelled, failure)
 }
 
-fn spawn(
-    toolbox: &Toolbox,
-    request: &Request,
-    command: &CommandLine,
-) -> Result<Spawn, Box<Failure>> {
+fn spawn(toolbox: &Toolbox, request: &Request, command: &RunWork) -> Result<Spawn, Box<Failure>> {
     let argv = match command {
-        CommandLine::Shell(script) => {
+        RunWork::Shell(script) => {
             ["bash", "-euo", "pipefail", "-c", script].map(str::to_owned).to_vec()
         }
-        CommandLine::Argv(words) => {
+        RunWork::Argv(words) => {
             super::argv::check(words)?;
             words.iter().map(|word| word.text.clone()).collect()
         }

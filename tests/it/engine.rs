@@ -6,10 +6,7 @@ use futures::future::BoxFuture;
 use kb::attempt::Progress;
 use kb::definition::{RunCommand, Step, StepKind};
 use kb::diagnostic::{SourceId, Span};
-use kb::engine::{
-    EventSender, Parts, RunControl, Secrets, Setup, StartMode, Summary, Update, drive,
-    event_channel,
-};
+use kb::engine::{Command, Opening, Parts, Secrets, Setup, Summary, Update, Updates, drive, news};
 use kb::evidence::{Change, Confidence, Invocation, InvocationStatus, Purpose, Verification};
 use kb::executor::{Context, Executor, GateRequest, Outcome, Request};
 use kb::expression::Scope;
@@ -70,7 +67,7 @@ struct House {
     run: RunId,
     epoch: u64,
     redactor: Arc<Redactor>,
-    updates: Option<EventSender>,
+    updates: Option<Updates>,
 }
 
 impl House {
@@ -96,9 +93,9 @@ impl House {
 
     async fn drive(
         &self,
-        opening: StartMode,
+        opening: Opening,
         work: impl Fn(Request, Context) -> BoxFuture<'static, Outcome> + Send + Sync + 'static,
-        command: impl FnOnce(UnboundedSender<RunControl>),
+        command: impl FnOnce(UnboundedSender<Command>),
     ) -> Summary {
         let (send, commands) = unbounded_channel();
         command(send);
@@ -122,7 +119,7 @@ impl House {
     }
 
     fn take_again(&mut self) {
-        self.journal.expire_leases();
+        self.journal.lose_holders();
         self.epoch = self.journal.take(&self.run).unwrap();
     }
 
@@ -131,8 +128,8 @@ impl House {
     }
 }
 
-fn start() -> StartMode {
-    StartMode::Start { digest: Digest::of("d"), environment: json!({}) }
+fn start() -> Opening {
+    Opening::Start { digest: Digest::of("d"), environment: json!({}) }
 }
 
 fn done(value: Json) -> BoxFuture<'static, Outcome> {
@@ -148,7 +145,7 @@ async fn steps_that_only_compute_give_way_to_who_wants_them_stopped() {
     });
     let house = House::new(steps.collect());
     let drain =
-        |send: UnboundedSender<RunControl>| send.send(RunControl::Drain("enough".into())).unwrap();
+        |send: UnboundedSender<Command>| send.send(Command::Drain("enough".into())).unwrap();
     let summary = house.drive(start(), |_, _| done(json!(null)), drain).await;
     let ended = house.events().iter().filter(|e| matches!(e, Event::Ended { .. })).count();
     assert_eq!(summary.status, RunStatus::Interrupted);
@@ -199,7 +196,7 @@ async fn a_resumed_run_repeats_what_was_in_flight_and_nothing_else() {
         .drive(start(), work, |commands| {
             tokio::spawn(async move {
                 reached.recv().await;
-                let _ = commands.send(RunControl::Abandon);
+                let _ = commands.send(Command::Abandon);
             });
         })
         .await;
@@ -208,7 +205,7 @@ async fn a_resumed_run_repeats_what_was_in_flight_and_nothing_else() {
     let keys = seen.clone();
     let summary = house
         .drive(
-            StartMode::Resume,
+            Opening::Resume,
             move |request, _| {
                 keys.lock().unwrap().push(request.idempotency_key());
                 done(json!(2))
@@ -239,7 +236,7 @@ async fn draining_lets_what_runs_end_and_starts_nothing_new() {
         .drive(start(), work, |commands| {
             tokio::spawn(async move {
                 reached.recv().await;
-                let _ = commands.send(RunControl::Drain("Ctrl-C".into()));
+                let _ = commands.send(Command::Drain("Ctrl-C".into()));
                 tokio::task::yield_now().await;
                 open.notify_one();
             });
@@ -249,7 +246,7 @@ async fn draining_lets_what_runs_end_and_starts_nothing_new() {
     let ended = house.events().iter().filter(|e| matches!(e, Event::Ended { .. })).count();
     assert_eq!(ended, 1, "only the first step ended");
     house.take_again();
-    let summary = house.drive(StartMode::Resume, |_, _| done(json!(1)), |_| {}).await;
+    let summary = house.drive(Opening::Resume, |_, _| done(json!(1)), |_| {}).await;
     assert_eq!(summary.status, RunStatus::Succeeded);
 }
 
@@ -301,7 +298,7 @@ async fn a_panic_in_an_attempt_fails_its_step_and_not_the_holder() {
 #[tokio::test]
 async fn whatever_an_attempt_leaves_or_shows_is_masked() {
     const T: &str = "swordfish-tulip";
-    let (updates, mut news) = event_channel();
+    let (updates, mut news) = news();
     let house = House { updates: Some(updates), ..House::new(vec![shell("a", &[])]) };
     house.redactor.add("T", T);
     let work = |_: Request, context: Context| {

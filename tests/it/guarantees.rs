@@ -1,4 +1,4 @@
-//! What the documents say is held by tests names tests that exist.
+//! The tests that `docs/guarantees.md` and `scripts/prove` name exist.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,21 +6,21 @@ use std::path::Path;
 /// The names of all tests of this binary.
 fn tests() -> BTreeSet<String> {
     let itself = std::env::current_exe().expect("a running program has a path");
-    let said = std::process::Command::new(itself).arg("--list").output().expect("it starts");
-    let said = String::from_utf8(said.stdout).expect("names are text");
-    said.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect()
+    let output = std::process::Command::new(itself).arg("--list").output().expect("it starts");
+    let names = String::from_utf8(output.stdout).expect("names are text");
+    names.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect()
 }
 
-/// What stands between `mark`s and looks like a test's name or, ending in `::`, a group of them.
-fn named(text: &str, mark: char) -> Vec<&str> {
-    let like_a_test = |name: &str| {
+/// Texts between two `mark`s that have the form of a test name, or of a group of tests (`a::b::`).
+fn test_names(text: &str, mark: char) -> Vec<&str> {
+    let has_form = |name: &str| {
         let letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_:".contains(c);
         name.contains("::") && !name.starts_with(':') && name.chars().all(letter)
     };
-    text.split(mark).filter(|name| like_a_test(name)).collect()
+    text.split(mark).filter(|name| has_form(name)).collect()
 }
 
-fn unknown<'a>(names: &[&'a str], tests: &BTreeSet<String>) -> Vec<&'a str> {
+fn missing<'a>(names: &[&'a str], tests: &BTreeSet<String>) -> Vec<&'a str> {
     let exists = |name: &str| match name.ends_with("::") {
         true => tests.iter().any(|test| test.starts_with(name)),
         false => tests.contains(name),
@@ -33,23 +33,26 @@ fn read(path: &str) -> String {
 }
 
 #[test]
-fn every_promise_names_tests_that_exist() {
+fn every_guarantee_names_tests_that_exist() {
     let (text, tests) = (read("docs/guarantees.md"), tests());
-    let rows = text.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| promise"));
-    let mut promises = 0;
+    let tables = text.split("| guarantee | tests |\n").skip(1);
+    let rows = tables.flat_map(|table| {
+        table.lines().take_while(|line| line.starts_with('|')).filter(|line| !line.starts_with("|-"))
+    });
+    let mut guarantees = 0;
     for row in rows {
-        let names = named(row, '`');
+        let names = test_names(row, '`');
         assert!(!names.is_empty(), "no test is named for: {row}");
-        assert_eq!(unknown(&names, &tests), Vec::<&str>::new(), "there is no such test: {row}");
-        promises += 1;
+        assert_eq!(missing(&names, &tests), Vec::<&str>::new(), "there is no such test: {row}");
+        guarantees += 1;
     }
-    assert!(promises > 20, "the table was not found: {promises} rows");
+    assert!(guarantees > 20, "the tables were not found: {guarantees} rows");
 }
 
 #[test]
-fn the_command_that_runs_the_whole_set_names_tests_that_exist() {
+fn the_proof_script_names_tests_that_exist() {
     let (text, tests) = (read("scripts/prove"), tests());
-    let names = named(&text, '"');
+    let names = test_names(&text, '"');
     assert!(!names.is_empty());
-    assert_eq!(unknown(&names, &tests), Vec::<&str>::new());
+    assert_eq!(missing(&names, &tests), Vec::<&str>::new());
 }

@@ -7,7 +7,7 @@ use super::prepared::Prepared;
 use super::secrets::ConfiguredSecrets;
 use crate::definition::{ApprovalLevel, InconclusivePolicy, ProcessChoice, Settings};
 use crate::diagnostic::Code;
-use crate::engine::{Parts, StartMode};
+use crate::engine::{Opening, Parts};
 use crate::executor::LocalExecutor;
 use crate::journal::StoredEvent;
 use crate::llm::{GenaiProvider, ModelError, ModelProvider, Recording, ScriptPlayer, Tiers};
@@ -47,7 +47,7 @@ impl Assembled {
         leased: LeasedRun,
         plan: Arc<Plan>,
         frozen: Frozen,
-        opening: StartMode,
+        opening: Opening,
     ) -> Prepared {
         let LeasedRun { run, epoch, before, changed } = leased;
         let params = Arc::new(Json::Object(frozen.params));

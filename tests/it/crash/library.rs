@@ -12,7 +12,7 @@ use crate::engine::NoSecrets;
 use crate::proof;
 use crate::scratch::Scratch;
 use kb::definition::{Catalog, load};
-use kb::engine::{Parts, RunControl, Setup, StartMode, Summary, Update, drive};
+use kb::engine::{Command, Opening, Parts, Setup, Summary, Update, drive};
 use kb::executor::LocalExecutor;
 use kb::journal::sqlite::SqliteJournal;
 use kb::journal::{Journal, JournalError, NewRun};
@@ -38,7 +38,7 @@ type Wish = fn(&[Event]) -> Option<Wanted>;
 
 enum Wanted {
     /// At the terminal; again of the next holder, where this one died without a word of it.
-    Here(RunControl),
+    Here(Command),
     /// From another process, which was told that it is taken: never again.
     There(&'static str),
 }
@@ -80,7 +80,7 @@ finally: [{id: tidy, run: [bash, step.sh, keep, out/tidy, '{{run.status}}']}]
         ),
         wish: |events| {
             let asked = has(events, |e| matches!(e, Event::CancelRequested { .. }));
-            (began(events) && !asked).then(|| Wanted::Here(RunControl::Cancel("somebody".into())))
+            (began(events) && !asked).then(|| Wanted::Here(Command::Cancel("somebody".into())))
         },
         omen: None,
         ends: RunStatus::Cancelled,
@@ -108,7 +108,7 @@ finally: [{id: tidy, run: [bash, step.sh, keep, out/tidy, '{{run.status}}']}]
         ),
         wish: |events| {
             let asked = has(events, |e| matches!(e, Event::Draining { .. }));
-            (began(events) && !asked).then(|| Wanted::Here(RunControl::Drain("SIGINT".into())))
+            (began(events) && !asked).then(|| Wanted::Here(Command::Drain("SIGINT".into())))
         },
         omen: None,
         ends: RunStatus::Succeeded,
@@ -241,8 +241,8 @@ impl<'a> House<'a> {
     }
 
     /// What a user does next: begins, goes on, re-opens or answers.
-    fn open(&self, journal: &Mortal) -> Result<(u64, StartMode), JournalError> {
-        let start = || StartMode::Start {
+    fn open(&self, journal: &Mortal) -> Result<(u64, Opening), JournalError> {
+        let start = || Opening::Start {
             digest: Digest::of("frozen"),
             environment: json!({"sandbox": "none"}),
         };
@@ -264,11 +264,11 @@ impl<'a> House<'a> {
             if self.story.name == "retried" {
                 self.scratch.write("mended", "");
             }
-            StartMode::Retry { from: Vec::new() }
+            Opening::Retry { from: Vec::new() }
         } else if waits {
-            StartMode::Answer { step: None, approved: true, by: "somebody".into() }
+            Opening::Answer { step: None, approved: true, by: "somebody".into() }
         } else {
-            StartMode::Resume
+            Opening::Resume
         };
         Ok((epoch, opening))
     }
@@ -277,10 +277,10 @@ impl<'a> House<'a> {
         &self,
         journal: Arc<Mortal>,
         epoch: u64,
-        opening: StartMode,
+        opening: Opening,
     ) -> Result<Summary, JournalError> {
         let (orders, commands) = unbounded_channel();
-        let (updates, mut news) = kb::engine::event_channel();
+        let (updates, mut news) = kb::engine::news();
         let events = journal.events(&self.run, 0)?;
         let mut seen: Vec<Event> = events.into_iter().map(|stored| stored.event).collect();
         let (wish, run, posted) = (self.story.wish, self.run.clone(), self.posted.clone());

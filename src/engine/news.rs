@@ -11,21 +11,21 @@ const HELD: usize = 2048;
 /// A line from the engine to whoever watches. It holds a bounded number of updates: a watcher who
 /// lags behind is told up to where events were stored, and finds what it missed in the journal. So
 /// neither does a slow terminal hold up a run, nor does a run fill the memory with what nobody reads.
-pub fn event_channel() -> (EventSender, EventReceiver) {
+pub fn news() -> (Updates, News) {
     let (line, updates) = unbounded_channel();
     let held = Arc::new(Held::default());
-    (EventSender { line, held: held.clone() }, EventReceiver { updates, held })
+    (Updates { line, held: held.clone() }, News { updates, held })
 }
 
 /// The engine's end of the line. The watcher's may be closed at any time.
 #[derive(Clone)]
-pub struct EventSender {
+pub struct Updates {
     line: UnboundedSender<Update>,
     held: Arc<Held>,
 }
 
 /// The watcher's end of the line.
-pub struct EventReceiver {
+pub struct News {
     updates: UnboundedReceiver<Update>,
     held: Arc<Held>,
 }
@@ -34,10 +34,10 @@ pub struct EventReceiver {
 struct Held {
     count: AtomicUsize,
     missed: AtomicU64,
-    nearly_full: Notify,
+    presses: Notify,
 }
 
-impl EventSender {
+impl Updates {
     /// Tells of so many events, the last of which has this seq. They are made only where there is
     /// room for them.
     pub(super) fn stored(&self, last: u64, count: usize, make: impl FnOnce() -> Vec<StoredEvent>) {
@@ -45,7 +45,7 @@ impl EventSender {
             let _ = self.line.send(Update::Stored(make()));
         } else {
             self.held.missed.store(last, Ordering::Release);
-            self.held.nearly_full.notify_one();
+            self.held.presses.notify_one();
         }
     }
 
@@ -62,13 +62,13 @@ impl EventSender {
         if !fits {
             self.held.count.fetch_sub(count, Ordering::AcqRel);
         } else if before + count > HELD / 2 {
-            self.held.nearly_full.notify_one();
+            self.held.presses.notify_one();
         }
         fits
     }
 }
 
-impl EventReceiver {
+impl News {
     /// The next update; `None` once the engine has gone and everything was taken.
     pub async fn recv(&mut self) -> Option<Update> {
         let update = self.updates.recv().await?;
@@ -82,9 +82,9 @@ impl EventReceiver {
     }
 
     /// Returns when it is time to take what waits, lest more be missed.
-    pub fn nearly_full(&self) -> impl Future<Output = ()> + use<> {
+    pub fn presses(&self) -> impl Future<Output = ()> + use<> {
         let held = self.held.clone();
-        async move { held.nearly_full.notified().await }
+        async move { held.presses.notified().await }
     }
 
     /// The seq of the last event that found no room here and has to be read in the journal; 0 where

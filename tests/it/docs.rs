@@ -1,0 +1,3 @@
+//! The documentation is true: generated pages are fresh, examples load and run, links lead somewhere.
+
+mod diagnostics;
