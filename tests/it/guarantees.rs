@@ -37,7 +37,10 @@ fn every_guarantee_names_tests_that_exist() {
     let (text, tests) = (read("docs/guarantees.md"), tests());
     let tables = text.split("| guarantee | tests |\n").skip(1);
     let rows = tables.flat_map(|table| {
-        table.lines().take_while(|line| line.starts_with('|')).filter(|line| !line.starts_with("|-"))
+        table
+            .lines()
+            .take_while(|line| line.starts_with('|'))
+            .filter(|line| !line.starts_with("|-"))
     });
     let mut guarantees = 0;
     for row in rows {
