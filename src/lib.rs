@@ -41,10 +41,12 @@
 //! | [`attempt`] | the types of the seam: request, work, outcome, recorder | value, evidence, definition, run |
 //! | [`journal`] | events with expected versions, holders, inbox, blobs; SQLite and memory | value, clock, definition, run |
 //! | [`process`] | the one place that starts processes: keeper and cells, groups, limits, sandbox | value, clock, task |
-//! | [`tool`] | tools, policy, path guard, manifests; one file a tool | value, evidence, definition, process, redaction |
+//! | [`workspace`] | the project files: path guard, manifests, watching | value, evidence, redaction, clock |
+//! | [`http`] | the HTTP client, address rules, redirects | diagnostic, value |
+//! | [`tool`] | tools and their policy; one file a tool | value, evidence, definition, process, workspace, http |
 //! | [`llm`] | tiers, providers, prices, scripts and recordings | value, definition, expression, clock |
 //! | [`specialist`] | the agent loop: a conversation is its records, folded | … llm, tool |
-//! | [`executor`] | does one attempt; observes for gates | … specialist, tool, process |
+//! | [`executor`] | does one attempt; observes for gates | … specialist, tool, workspace, http, process |
 //! | [`engine`] | tokio: the dispatcher, timers, attempts, recovery at start | … journal, executor |
 //! | [`wire`] | public forms of events, runs, definitions, problems; versioned | value, diagnostic, run, plan |
 //! | [`project`] | finds and reads files | diagnostic, value, definition |
@@ -90,6 +92,7 @@ pub mod engine;
 pub mod evidence;
 pub mod executor;
 pub mod expression;
+pub mod http;
 pub mod journal;
 pub mod llm;
 pub mod plan;
@@ -104,5 +107,6 @@ pub mod tool;
 pub mod value;
 pub mod verify;
 pub mod wire;
+pub mod workspace;
 
 pub mod cli;

@@ -3,8 +3,8 @@
 use super::tool;
 use crate::attempt::{Context, Outcome, Request, Work};
 use crate::diagnostic::Code;
+use crate::http::shown_url;
 use crate::tool::Toolbox;
-use crate::tool::http::shown_url;
 use crate::value::{Failure, Json, OutcomeKind};
 use serde_json::json;
 use std::time::Duration;

@@ -3,12 +3,13 @@
 use crate::clock;
 use crate::process::{End, Exited, Spawn};
 use crate::redaction::{MASK, Redactor};
-use crate::tool::{PathError, ProcessTrace, Toolbox, Workspace};
+use crate::tool::{ProcessTrace, Toolbox};
 use crate::value::{Json, limits};
 use crate::verify::{
     CommandEnd, CommandRun, MatchedFile, Observation, ObservationError, ObservationQuery,
     Observations,
 };
+use crate::workspace::{PathError, Workspace};
 use futures::FutureExt;
 use futures::stream::{self, StreamExt};
 use regex::bytes::Regex;

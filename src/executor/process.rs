@@ -8,8 +8,9 @@ use crate::evidence::{Invocation, InvocationStatus, Purpose};
 use crate::process::{End, Exited, Spawn};
 use crate::redaction::Redactor;
 use crate::run::{Payload, Record};
-use crate::tool::{ProcessTrace, Toolbox, Watched, WorkspaceWatch};
+use crate::tool::{ProcessTrace, Toolbox};
 use crate::value::{Digest, Failure, Json, OutcomeKind, Timestamp, limits};
+use crate::workspace::{WorkspaceChanges, WorkspaceWatch};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ pub(super) async fn run(
     let argv = spawn.argv.clone();
     let trace = ProcessTrace::begin(&spawn, toolbox);
     let watch = match request.evidence {
-        true => Some(WorkspaceWatch::begin(toolbox).await),
+        true => Some(WorkspaceWatch::begin(toolbox.workspace(), toolbox.redactor()).await),
         false => None,
     };
     let began = clock::now();
@@ -196,7 +197,7 @@ fn evidence(
     argv: &[String],
     exited: &Exited,
     process: &Json,
-    watched: Watched,
+    watched: WorkspaceChanges,
     began: Timestamp,
 ) -> Record {
     let args = json!({"argv": argv});

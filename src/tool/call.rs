@@ -1,5 +1,6 @@
 use crate::evidence::{Change, EvidenceRef, InvocationStatus};
 use crate::value::{Failure, Json};
+use crate::workspace::PathError;
 use serde_json::json;
 
 /// One call.
@@ -119,5 +120,14 @@ impl From<Refusal> for CallResult {
 impl From<Result<CallResult, Refusal>> for CallResult {
     fn from(result: Result<CallResult, Refusal>) -> Self {
         result.unwrap_or_else(CallResult::from)
+    }
+}
+
+impl From<PathError> for Refusal {
+    fn from(error: PathError) -> Self {
+        match error.is_denial() {
+            true => Refusal::denied(error.failure()),
+            false => Refusal::failed(error.failure()),
+        }
     }
 }

@@ -1,7 +1,7 @@
 use super::call::{Call, CallResult, Refusal};
-use super::files::Files;
 use super::toolbox::{Toolbox, arguments, stopped};
 use super::{Tool, ToolSpec};
+use crate::workspace::FileAccess;
 use futures::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
@@ -13,7 +13,7 @@ pub(super) struct FileTool<A> {
     work: Work<A>,
 }
 
-type Work<A> = fn(&A, &Files, &CancellationToken) -> Result<CallResult, Refusal>;
+type Work<A> = fn(&A, &FileAccess, &CancellationToken) -> Result<CallResult, Refusal>;
 
 impl<A> FileTool<A> {
     /// With what it does; its arguments have been held to its schema.

@@ -1,7 +1,7 @@
 use super::call::{CallResult, Refusal};
 use super::file_tool::FileTool;
-use super::files::Files;
 use super::{Tool, ToolLevel, ToolSpec};
+use crate::workspace::FileAccess;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -34,7 +34,7 @@ pub(super) fn tool() -> impl Tool {
     FileTool::new(spec, |args: &Args, files, _| delete(args, files))
 }
 
-fn delete(args: &Args, files: &Files) -> Result<CallResult, Refusal> {
+fn delete(args: &Args, files: &FileAccess) -> Result<CallResult, Refusal> {
     let place = files.place(&args.path, false)?;
     let before = place.observed()?;
     place.remove()?;

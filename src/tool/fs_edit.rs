@@ -1,11 +1,11 @@
 use super::call::{CallResult, Refusal};
 use super::file_tool::FileTool;
-use super::files::Files;
-use super::path_error::PathError;
-use super::place::Before;
 use super::{Tool, ToolLevel, ToolSpec};
 use crate::diagnostic::Code;
 use crate::value::{Digest, Failure};
+use crate::workspace::FileAccess;
+use crate::workspace::PathError;
+use crate::workspace::PriorState;
 use serde::Deserialize;
 use serde_json::json;
 use std::io::Read;
@@ -53,7 +53,7 @@ pub(super) fn tool() -> impl Tool {
     FileTool::new(spec, |args: &Args, files, _| edit(args, files))
 }
 
-fn edit(args: &Args, files: &Files) -> Result<CallResult, Refusal> {
+fn edit(args: &Args, files: &FileAccess) -> Result<CallResult, Refusal> {
     let place = files.place(&args.path, true)?;
     let mut state = place.existing.clone();
     let mut bytes = Vec::new();
@@ -75,7 +75,7 @@ fn edit(args: &Args, files: &Files) -> Result<CallResult, Refusal> {
         .map_err(|mismatch| Refusal::failed(mismatch.failure(&place.shown)))?;
     let after = place.write(edited.text.as_bytes())?;
     let result = json!({ "replaced": edited.replaced, "line": edited.line });
-    let before = Before { state, text: Some(text) };
+    let before = PriorState { state, text: Some(text) };
     let change = files.change(&place, before, Some((after, edited.text.as_bytes())));
     Ok(CallResult::success(result).with_changes(vec![change]))
 }

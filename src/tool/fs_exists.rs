@@ -1,8 +1,8 @@
 use super::call::{CallResult, Refusal};
 use super::file_tool::FileTool;
-use super::files::Files;
-use super::path_error::PathError;
 use super::{Tool, ToolLevel, ToolSpec};
+use crate::workspace::FileAccess;
+use crate::workspace::PathError;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -39,11 +39,11 @@ pub(super) fn tool() -> impl Tool {
     FileTool::new(spec, |args: &Args, files, _| exists(args, files))
 }
 
-fn exists(args: &Args, files: &Files) -> Result<CallResult, Refusal> {
+fn exists(args: &Args, files: &FileAccess) -> Result<CallResult, Refusal> {
     let mut evidence = Vec::new();
     let result = match files.locate(&args.path) {
         Ok(located) => {
-            evidence.push(Files::seen(&located, None));
+            evidence.push(FileAccess::seen(&located, None));
             json!({ "exists": true, "kind": located.kind() })
         }
         // `a/b` where `a` is a file does not exist either.

@@ -1,12 +1,12 @@
 use super::call::{CallResult, Refusal};
 use super::file_tool::FileTool;
-use super::files::Files;
-use super::glob::PathGlob;
-use super::guard::wrong_kind;
-use super::walk::Entry;
 use super::{Tool, ToolLevel, ToolSpec};
 use crate::evidence::FileKind;
 use crate::value::Json;
+use crate::workspace::Entry;
+use crate::workspace::FileAccess;
+use crate::workspace::PathGlob;
+use crate::workspace::wrong_kind;
 use serde::Deserialize;
 use serde_json::json;
 use std::ops::ControlFlow;
@@ -60,7 +60,11 @@ pub(super) fn tool() -> impl Tool {
     FileTool::new(spec, list)
 }
 
-fn list(args: &Args, files: &Files, cancel: &CancellationToken) -> Result<CallResult, Refusal> {
+fn list(
+    args: &Args,
+    files: &FileAccess,
+    cancel: &CancellationToken,
+) -> Result<CallResult, Refusal> {
     let path = args.path.as_deref().unwrap_or(".");
     let located = files.locate(path)?;
     if located.kind() != FileKind::Directory {
@@ -84,7 +88,7 @@ fn list(args: &Args, files: &Files, cancel: &CancellationToken) -> Result<CallRe
             "only the first {MAX_ENTRIES} entries; narrow it with `path`, `glob` or `depth`"
         ));
     }
-    let evidence = vec![Files::seen(&located, None)];
+    let evidence = vec![FileAccess::seen(&located, None)];
     Ok(CallResult { evidence, ..CallResult::success(result) })
 }
 

@@ -1,9 +1,9 @@
 use super::call::{CallResult, Refusal};
 use super::file_tool::FileTool;
-use super::files::Files;
 use super::{Tool, ToolLevel, ToolSpec};
 use crate::diagnostic::Code;
 use crate::value::{Digest, Failure, Hasher};
+use crate::workspace::FileAccess;
 use serde::Deserialize;
 use serde_json::json;
 use std::io::{BufRead, BufReader};
@@ -50,17 +50,17 @@ pub(super) fn tool() -> impl Tool {
     FileTool::new(spec, |args: &Args, files, _| read(args, files))
 }
 
-fn read(args: &Args, files: &Files) -> Result<CallResult, Refusal> {
+fn read(args: &Args, files: &FileAccess) -> Result<CallResult, Refusal> {
     let (start, end) = (args.start_line.unwrap_or(1), args.end_line.unwrap_or(u64::MAX));
     if start > end {
         let message = format!("`startLine` {start} is after `endLine` {end}");
         return Err(Refusal::failed(Failure::new(Code::BAD_ARGUMENTS.as_str(), message)));
     }
     let located = files.locate(&args.path)?;
-    let size = located.found.stat.st_size;
+    let size = located.state().size;
     let file = files.workspace.open_file(&located)?;
     let lines = take_lines(BufReader::with_capacity(64 << 10, file), start, end)
-        .map_err(|error| super::path_error::PathError::io(&args.path, error))?;
+        .map_err(|error| crate::workspace::PathError::io(&args.path, error))?;
     let not_text = || {
         let message = format!("`{}` is not a text file; it has {size} bytes", located.shown);
         Refusal::failed(Failure::new(Code::NOT_TEXT.as_str(), message))
@@ -86,7 +86,7 @@ fn read(args: &Args, files: &Files) -> Result<CallResult, Refusal> {
             lines.total
         ));
     }
-    let evidence = vec![Files::seen(&located, Some(lines.digest))];
+    let evidence = vec![FileAccess::seen(&located, Some(lines.digest))];
     Ok(CallResult { evidence, ..CallResult::success(result) })
 }
 

@@ -1,12 +1,12 @@
 use super::call::{CallResult, Refusal};
 use super::file_tool::FileTool;
-use super::files::Files;
-use super::glob::PathGlob;
 use super::{Tool, ToolLevel, ToolSpec};
 use crate::diagnostic::Code;
 use crate::evidence::FileKind;
 use crate::redaction::Redactor;
 use crate::value::{Failure, Json};
+use crate::workspace::FileAccess;
+use crate::workspace::PathGlob;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 use serde::Deserialize;
@@ -67,7 +67,11 @@ pub(super) fn tool() -> impl Tool {
     FileTool::new(spec, search)
 }
 
-fn search(args: &Args, files: &Files, cancel: &CancellationToken) -> Result<CallResult, Refusal> {
+fn search(
+    args: &Args,
+    files: &FileAccess,
+    cancel: &CancellationToken,
+) -> Result<CallResult, Refusal> {
     let matcher = RegexMatcherBuilder::new().line_terminator(Some(b'\n')).build(&args.pattern);
     let matcher = matcher.map_err(|error| {
         let message = format!("`{}` is not a regular expression: {error}", args.pattern);

@@ -1,7 +1,7 @@
 use super::call::{CallResult, Refusal};
 use super::file_tool::FileTool;
-use super::files::Files;
 use super::{Tool, ToolLevel, ToolSpec};
+use crate::workspace::FileAccess;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -40,7 +40,7 @@ pub(super) fn tool() -> impl Tool {
     FileTool::new(spec, |args: &Args, files, _| write(args, files))
 }
 
-fn write(args: &Args, files: &Files) -> Result<CallResult, Refusal> {
+fn write(args: &Args, files: &FileAccess) -> Result<CallResult, Refusal> {
     let place = files.place(&args.path, true)?;
     let before = place.observed()?;
     let after = place.write(args.content.as_bytes())?;

@@ -1,8 +1,8 @@
 use super::call::{Call, CallResult, Refusal};
-use super::http::{HttpError, HttpRequest};
 use super::toolbox::{Toolbox, arguments, stopped};
 use super::{Tool, ToolLevel, ToolSpec};
 use crate::evidence::{EvidenceRef, InvocationStatus};
+use crate::http::{HttpError, HttpRequest};
 use crate::value::{Json, JsonMap, json_text};
 use futures::future::BoxFuture;
 use serde::Deserialize;

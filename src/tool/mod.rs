@@ -3,14 +3,11 @@
 //! A call goes through [`Toolbox::call`] whoever makes it: a specialist, a `tool:` step, a script.
 //! There the caller's whitelist and the settings are asked, the arguments are held to the tool's
 //! JSON Schema, and what was done is recorded as an [`crate::evidence::Invocation`]. Every path of
-//! every tool goes through [`Workspace`], which the kernel resolves under folders that are held
+//! every tool goes through [`crate::workspace::Workspace`], which the kernel resolves under folders that are held
 //! open. Nothing here trusts a model: a refusal is a result that it sees, never a wider policy.
 
-mod beneath;
 mod call;
-mod content;
 mod file_tool;
-mod files;
 mod fs_delete;
 mod fs_edit;
 mod fs_exists;
@@ -18,40 +15,20 @@ mod fs_list;
 mod fs_read;
 mod fs_search;
 mod fs_write;
-mod glob;
-mod guard;
-pub mod http;
 mod http_request;
-mod ignore_rules;
-mod known;
-mod manifest;
 mod output_read;
-mod outputs;
-mod path_error;
-mod path_rules;
-mod path_text;
-mod place;
+mod output_store;
 mod policy;
 mod process_trace;
-mod protected;
-mod protected_name;
-mod protected_state;
 mod registry;
-mod repository;
 mod shell_exec;
 mod spec;
 mod toolbox;
-mod walk;
-mod watch;
-mod watched_place;
 
 pub use crate::definition::ToolLevel;
 pub use call::{Call, CallResult, Caller};
-pub use guard::Workspace;
-pub use outputs::OutputStore;
-pub use path_error::PathError;
+pub use output_store::OutputStore;
 pub use policy::Approvals;
 pub use process_trace::ProcessTrace;
 pub use spec::{Tool, ToolDescription, ToolSpec};
 pub use toolbox::{Toolbox, ToolboxParts, sandbox_level};
-pub use watch::{Watched, WorkspaceWatch};

@@ -1,5 +1,5 @@
 use super::call::{Call, CallResult, Refusal};
-use super::outputs::OutputStore;
+use super::output_store::OutputStore;
 use super::toolbox::Toolbox;
 use super::{Tool, ToolLevel, ToolSpec};
 use crate::diagnostic::Code;

@@ -1,10 +1,10 @@
 use super::call::Refusal;
 use super::output_read::OutputRead;
-use super::path_rules::PathRules;
 use super::{Caller, ToolLevel, ToolSpec};
 use crate::definition::{ApprovalLevel, Settings, ToolSecurity};
 use crate::diagnostic::Code;
 use crate::value::Failure;
+use crate::workspace::PathRules;
 use std::sync::Arc;
 
 /// What a person approved for this run.
@@ -55,7 +55,7 @@ impl Policy {
     pub(super) fn path_rules(&self, name: &str) -> PathRules {
         let mut rules = PathRules::default();
         for security in self.security(name) {
-            if rules.narrow(security).is_err() {
+            if rules.narrow(security.allowed_paths.as_deref(), &security.denied_paths).is_err() {
                 return PathRules::nothing();
             }
         }

@@ -12,12 +12,12 @@ const SHOWN_ARGV: usize = 4 << 10;
 pub struct ProcessTrace(Json);
 
 impl ProcessTrace {
-    /// Before it starts.
+    /// PriorState it starts.
     pub fn begin(spawn: &Spawn, toolbox: &Toolbox) -> ProcessTrace {
         let cwd = spawn.cwd.strip_prefix(toolbox.workspace().root()).unwrap_or(&spawn.cwd);
         let own: Vec<&str> = spawn.env.iter().map(|(name, _)| name.as_str()).collect();
         let mut trace = json!({
-            "cwd": super::path_text::shown(cwd),
+            "cwd": crate::workspace::shown(cwd),
             "env": own,
             "envHash": environment(spawn, toolbox),
         });

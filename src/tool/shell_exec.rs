@@ -1,12 +1,12 @@
 use super::call::{Call, CallResult, Caller, Refusal, error_view};
-use super::protected_state::ProtectedState;
 use super::toolbox::{Toolbox, arguments};
-use super::{ProcessTrace, Tool, ToolLevel, ToolSpec, Workspace, WorkspaceWatch};
+use super::{ProcessTrace, Tool, ToolLevel, ToolSpec};
 use crate::definition::ApprovalLevel;
 use crate::diagnostic::Code;
 use crate::evidence::{Change, InvocationStatus};
 use crate::process::{End, Exited, Spawn};
 use crate::value::{Failure, format_duration, is_dangerous_variable, limits};
+use crate::workspace::{ProtectedWatch, Workspace, WorkspaceWatch};
 use futures::future::{BoxFuture, OptionFuture};
 use serde::Deserialize;
 use serde_json::json;
@@ -155,8 +155,10 @@ async fn run(
     let workspace = toolbox.workspace();
     let by_specialist = matches!(call.caller, Caller::Specialist { .. });
     let (protected, watch) = tokio::join!(
-        OptionFuture::from(by_specialist.then(|| ProtectedState::begin(workspace))),
-        OptionFuture::from(call.evidence.then(|| WorkspaceWatch::begin(toolbox))),
+        OptionFuture::from(by_specialist.then(|| ProtectedWatch::begin(workspace))),
+        OptionFuture::from(
+            call.evidence.then(|| WorkspaceWatch::begin(workspace, toolbox.redactor()))
+        ),
     );
     let timeout = spawn.timeout;
     let mut exited = toolbox.supervisor_for(&call.caller).run(spawn, cancel, None).await;
@@ -167,7 +169,7 @@ async fn run(
         result.result["note"] = json!(CLOSED);
     }
     let (protected, watched) = tokio::join!(
-        OptionFuture::from(protected.map(ProtectedState::end)),
+        OptionFuture::from(protected.map(ProtectedWatch::end)),
         OptionFuture::from(watch.map(WorkspaceWatch::end)),
     );
     if let Some(watched) = watched {

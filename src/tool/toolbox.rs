@@ -1,9 +1,5 @@
 use super::call::{Call, CallResult, Caller, Refusal};
-use super::files::Files;
-use super::guard::Workspace;
-use super::http::HttpClient;
-use super::outputs::OutputStore;
-use super::path_rules::PathRules;
+use super::output_store::OutputStore;
 use super::policy::{Approvals, Policy};
 use super::registry::{Registered, Registry};
 use super::{ToolDescription, ToolSpec};
@@ -11,9 +7,13 @@ use crate::clock;
 use crate::definition::{ApprovalLevel, Settings};
 use crate::diagnostic::{Code, nearest};
 use crate::evidence::{Invocation, InvocationStatus, Purpose};
+use crate::http::HttpClient;
 use crate::process::{Confinement, Supervisor};
 use crate::redaction::Redactor;
 use crate::value::{Digest, Failure, Json, json_text};
+use crate::workspace::FileAccess;
+use crate::workspace::PathRules;
+use crate::workspace::Workspace;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -153,7 +153,7 @@ impl Toolbox {
             list.iter().map(at).collect()
         };
         Confinement::to([root.to_owned()])
-            .and_read(super::repository::repository_outside(root))
+            .and_read(crate::workspace::repository_outside(root))
             .and_read(places(&settings.sandbox_read))
             .and_write(places(&settings.sandbox_write))
             .but_not(self.workspace().protected_now())
@@ -257,18 +257,18 @@ impl Toolbox {
     }
 
     /// The files as one tool may touch them.
-    pub(super) fn files(&self, tool: &'static str) -> Files {
+    pub(super) fn files(&self, tool: &'static str) -> FileAccess {
         let rules = self.shared.rules.get(tool).cloned();
         let rules = rules.unwrap_or_else(|| Arc::new(PathRules::nothing()));
         let redactor = self.redactor().clone();
-        Files { workspace: self.workspace().clone(), rules, tool, redactor }
+        FileAccess { workspace: self.workspace().clone(), rules, tool, redactor }
     }
 }
 
 /// Arguments as they are recorded: what a URL has of user names and passwords is masked, although
 /// no request is sent to one.
 fn recorded(args: &Json) -> std::borrow::Cow<'_, Json> {
-    use super::http::without_credentials;
+    use crate::http::without_credentials;
     let Some(url) = args.get("url").and_then(Json::as_str) else {
         return std::borrow::Cow::Borrowed(args);
     };

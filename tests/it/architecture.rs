@@ -43,7 +43,12 @@ const HOUSE: &[Room] = &[
     room("journal", &["value", "clock", "definition", "run"]),
     // A process that cannot be started is a failure with a code; so for the two rows below.
     room("process", &["diagnostic", "value", "clock", "redaction", "task"]),
-    room("tool", &["diagnostic", "value", "clock", "redaction", "evidence", "definition", "process"]),
+    room("workspace", &["diagnostic", "value", "clock", "redaction", "evidence"]),
+    room("http", &["diagnostic", "value"]),
+    room("tool", &[
+        "diagnostic", "value", "clock", "redaction", "evidence", "definition", "process",
+        "workspace", "http",
+    ]),
     // A script's placeholders are expressions.
     room("llm", &["diagnostic", "value", "clock", "redaction", "expression", "definition", "attempt"]),
     room("specialist", &[
@@ -52,7 +57,7 @@ const HOUSE: &[Room] = &[
     ]),
     room("executor", &[
         "diagnostic", "value", "clock", "redaction", "evidence", "expression", "definition", "plan",
-        "verify", "run", "attempt", "process", "tool", "llm", "specialist",
+        "verify", "run", "attempt", "process", "workspace", "http", "tool", "llm", "specialist",
     ]),
     // It evaluates conditions and asks the executor to observe, so it sees what those are made of.
     room("engine", &[
@@ -64,8 +69,8 @@ const HOUSE: &[Room] = &[
     room("project", &["diagnostic", "value", "definition"]),
     room("service", &[
         "diagnostic", "value", "clock", "redaction", "evidence", "expression", "definition", "plan",
-        "verify", "run", "attempt", "journal", "process", "tool", "llm", "specialist", "executor",
-        "engine", "wire", "project",
+        "verify", "run", "attempt", "journal", "process", "workspace", "tool", "llm", "specialist",
+        "executor", "engine", "wire", "project",
     ]),
     room("cli", &["diagnostic", "value", "wire", "service"]),
 ];

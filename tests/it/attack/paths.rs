@@ -5,8 +5,9 @@ use crate::proof;
 use crate::tools::bench::{Bench, Setup, call_of, put};
 use kb::definition::ApprovalLevel;
 use kb::evidence::InvocationStatus;
-use kb::tool::{Approvals, Call, CallResult, Toolbox, ToolboxParts, Workspace};
+use kb::tool::{Approvals, Call, CallResult, Toolbox, ToolboxParts};
 use kb::value::Json;
+use kb::workspace::Workspace;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::os::fd::AsRawFd;
@@ -541,7 +542,11 @@ async fn pipes_sockets_and_devices_hold_nobody_up() {
     let found = trap.call("fs:search", json!({"pattern": "nowhere"})).await;
     assert_eq!(found.result, json!({"matches": []}));
     trap.call("fs:list", json!({"depth": 9})).await;
-    let watch = kb::tool::WorkspaceWatch::begin(&trap.bench.tools).await;
+    let watch = kb::workspace::WorkspaceWatch::begin(
+        trap.bench.tools.workspace(),
+        trap.bench.tools.redactor(),
+    )
+    .await;
     assert!(!watch.end().await.truncated);
     for target in ["to-pipe", "pipe", "socket"] {
         let removed = trap.call("fs:delete", json!({"path": target})).await;

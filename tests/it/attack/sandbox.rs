@@ -424,7 +424,8 @@ async fn the_state_in_the_workspace_is_closed_to_commands() {
     };
     let bench = confined(supervisor, &[("state/kb/kb.db", "journal")], Settings::default());
     let tools = Toolbox::new(kb::tool::ToolboxParts {
-        workspace: kb::tool::Workspace::open(bench.dir.path(), &[], &["state/kb".into()]).unwrap(),
+        workspace: kb::workspace::Workspace::open(bench.dir.path(), &[], &["state/kb".into()])
+            .unwrap(),
         supervisor: bench.tools.supervisor().clone(),
         settings: Default::default(),
         approvals: Default::default(),

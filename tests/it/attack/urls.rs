@@ -4,7 +4,7 @@
 
 use crate::proof;
 use crate::tools::bench::{Setup, call};
-use kb::tool::http::{HttpClient, HttpError, HttpRequest, HttpResponse, Lookup};
+use kb::http::{HttpClient, HttpError, HttpRequest, HttpResponse, Lookup};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io;

@@ -3,7 +3,8 @@
 use kb::definition::{ApprovalLevel, Settings, known_tools};
 use kb::process::{BaseEnvironment, Supervisor};
 use kb::redaction::Redactor;
-use kb::tool::{Approvals, Toolbox, ToolboxParts, Workspace};
+use kb::tool::{Approvals, Toolbox, ToolboxParts};
+use kb::workspace::Workspace;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 use super::bench::{Bench, Setup, bench, call, told};
 use kb::definition::Settings;
-use kb::tool::http::{HttpClient, HttpError, HttpRequest};
+use kb::http::{HttpClient, HttpError, HttpRequest};
 use kb::value::{Digest, Json};
 use serde_json::json;
 use std::time::Duration;

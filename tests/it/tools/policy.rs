@@ -4,8 +4,9 @@ use kb::definition::{ApprovalLevel, Settings, ToolSecurity};
 use kb::evidence::InvocationStatus;
 use kb::process::{BaseEnvironment, Supervisor};
 use kb::redaction::Redactor;
-use kb::tool::{Call, Toolbox, ToolboxParts, Workspace};
+use kb::tool::{Call, Toolbox, ToolboxParts};
 use kb::value::ToolName;
+use kb::workspace::Workspace;
 use serde_json::{Value, json};
 use std::sync::Arc;
 

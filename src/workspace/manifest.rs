@@ -1,7 +1,7 @@
-use super::beneath::state_of;
 use super::content::{MAX_HASHED, link_digest};
-use super::guard::Workspace;
+use super::dir_handle::state_of;
 use super::ignore_rules::IgnoreRules;
+use super::path_guard::Workspace;
 use super::path_text::nfc;
 use crate::evidence::{Change, FileKind, FileState, Manifest};
 use crate::redaction::Redactor;
@@ -11,7 +11,7 @@ use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Files that a manifest holds at most; beyond that it says that it is truncated.
+/// FileAccess that a manifest holds at most; beyond that it says that it is truncated.
 pub(super) const MAX_FILES: usize = 100_000;
 /// Folders deeper than this are not looked into.
 pub(super) const MAX_DEPTH: usize = 128;
@@ -62,7 +62,7 @@ impl Workspace {
         self.changes_with(before, after, &[], &Redactor::default())
     }
 
-    /// The same, with what changed in small texts, masked. Files named by `racy` may have changed
+    /// The same, with what changed in small texts, masked. FileAccess named by `racy` may have changed
     /// although their stat data are the same.
     pub(super) fn changes_with(
         &self,

@@ -1,5 +1,5 @@
-use super::guard::Workspace;
 use super::path_error::PathError;
+use super::path_guard::Workspace;
 use super::path_text::nfc;
 use super::walk::walk;
 use crate::evidence::FileKind;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// A glob over paths as they are shown: `*` and `?` stay within a part, `**` spans parts.
 #[derive(Debug, Clone)]
-pub(super) struct PathGlob {
+pub(crate) struct PathGlob {
     whole: GlobMatcher,
     /// Without a `/` it may speak of names at any depth.
     name: bool,
@@ -17,7 +17,7 @@ pub(super) struct PathGlob {
 
 impl PathGlob {
     /// Matches whole paths.
-    pub(super) fn new(glob: &str) -> Result<Self, PathError> {
+    pub(crate) fn new(glob: &str) -> Result<Self, PathError> {
         let text = nfc(glob.strip_prefix("./").unwrap_or(glob));
         let whole = GlobBuilder::new(&text).literal_separator(true).build().map_err(|error| {
             PathError::BadGlob { glob: glob.to_owned(), why: error.kind().to_string() }
@@ -26,12 +26,12 @@ impl PathGlob {
     }
 
     /// Matches whole paths, or where it has no `/`, names at any depth, as `.gitignore` does.
-    pub(super) fn anywhere(glob: &str) -> Result<Self, PathError> {
+    pub(crate) fn anywhere(glob: &str) -> Result<Self, PathError> {
         Ok(PathGlob { name: !glob.contains('/'), ..Self::new(glob)? })
     }
 
     /// Whether it speaks of this path.
-    pub(super) fn matches(&self, path: &str) -> bool {
+    pub(crate) fn matches(&self, path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
         self.whole.is_match(path) || (self.name && self.whole.is_match(name))
     }

@@ -1,15 +1,15 @@
-use super::beneath::{Folder, Found, kind_of, state_of};
 use super::content::{Content, MAX_HASHED, link_digest};
-use super::known::Known;
-use super::path_error::PathError;
-use super::path_text::{shown, spellings};
-use super::protected::Protected;
+use super::content_cache::ContentCache;
+use super::dir_handle::{DirHandle, OpenedPath, kind_of, state_of};
+use super::path_error::{PathError, refused, wrong_kind};
+use super::path_text::{shown, unicode_forms};
+use super::protected_paths::ProtectedPaths;
 use crate::evidence::{FileKind, FileState};
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::Read;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The files that tools and checks may reach: one root to read and write, further roots to read.
@@ -21,37 +21,37 @@ pub struct Workspace(Arc<Roots>);
 
 #[derive(Debug)]
 struct Roots {
-    root: Folder,
+    root: DirHandle,
     /// The root as it was given, which may go through links.
     alias: PathBuf,
-    read: Vec<Folder>,
-    protected: Protected,
-    known: Known,
+    read: Vec<DirHandle>,
+    protected: ProtectedPaths,
+    known: ContentCache,
 }
 
 /// A path that was found.
-pub(super) struct Located {
-    pub(super) found: Found,
+pub(crate) struct LocatedPath {
+    pub(super) found: OpenedPath,
     /// Relative to the workspace; absolute in another read root.
-    pub(super) shown: String,
+    pub(crate) shown: String,
     /// Where it really is.
-    pub(super) full: PathBuf,
+    pub(crate) full: PathBuf,
     root: usize,
 }
 
-impl Located {
+impl LocatedPath {
     /// What it is.
-    pub(super) fn kind(&self) -> FileKind {
+    pub(crate) fn kind(&self) -> FileKind {
         kind_of(&self.found.stat)
     }
 
     /// Stat data, without a digest.
-    pub(super) fn state(&self) -> FileState {
+    pub(crate) fn state(&self) -> FileState {
         state_of(&self.found.stat)
     }
 
     /// What stands before paths relative to its root when they are shown.
-    pub(super) fn prefix(&self, workspace: &Workspace) -> String {
+    pub(crate) fn prefix(&self, workspace: &Workspace) -> String {
         match self.root {
             0 => String::new(),
             more => format!("{}/", workspace.folder(more).path.display()),
@@ -69,10 +69,16 @@ impl Workspace {
         protected: &[PathBuf],
     ) -> std::io::Result<Workspace> {
         let alias = std::path::absolute(root)?;
-        let root = Folder::open(root)?;
-        let read = read_roots.iter().map(|path| Folder::open(path)).collect::<Result<_, _>>()?;
-        let protected = Protected::new(&root.path, protected);
-        Ok(Workspace(Arc::new(Roots { root, alias, read, protected, known: Known::default() })))
+        let root = DirHandle::open(root)?;
+        let read = read_roots.iter().map(|path| DirHandle::open(path)).collect::<Result<_, _>>()?;
+        let protected = ProtectedPaths::new(&root.path, protected);
+        Ok(Workspace(Arc::new(Roots {
+            root,
+            alias,
+            read,
+            protected,
+            known: ContentCache::default(),
+        })))
     }
 
     /// Where the workspace really is.
@@ -131,11 +137,11 @@ impl Workspace {
     }
 
     /// Resolves a path for looking and reading.
-    pub(super) fn locate(&self, path: &str) -> Result<Located, PathError> {
+    pub(super) fn locate(&self, path: &str) -> Result<LocatedPath, PathError> {
         let (root, rel) = self.relative(path)?;
         let folder = self.folder(root);
         let mut last = Errno::NOENT;
-        for spelling in spellings(&rel) {
+        for spelling in unicode_forms(&rel) {
             match folder.find(Path::new(&spelling)) {
                 Ok(found) => return Ok(self.located(root, found)),
                 Err(error) => last = error,
@@ -147,14 +153,14 @@ impl Workspace {
         Err(refused(path, last))
     }
 
-    fn located(&self, root: usize, found: Found) -> Located {
+    fn located(&self, root: usize, found: OpenedPath) -> LocatedPath {
         let full = self.folder(root).path.join(&found.real);
         let shown = if root == 0 { shown(&found.real) } else { full.display().to_string() };
-        Located { found, shown, full, root }
+        LocatedPath { found, shown, full, root }
     }
 
     /// Opens what was located for reading; only regular files can be.
-    pub(super) fn open_file(&self, located: &Located) -> Result<File, PathError> {
+    pub(crate) fn open_file(&self, located: &LocatedPath) -> Result<File, PathError> {
         let wanted = "a file";
         if located.kind() != FileKind::File {
             return Err(wrong_kind(&located.shown, located.kind(), wanted));
@@ -171,7 +177,7 @@ impl Workspace {
     }
 
     /// Stat data with the digest of a regular file that is not very large.
-    pub(super) fn observed(&self, located: &Located) -> Result<FileState, PathError> {
+    pub(super) fn observed(&self, located: &LocatedPath) -> Result<FileState, PathError> {
         let mut state = located.state();
         if state.kind == FileKind::File && state.size <= MAX_HASHED {
             state.sha256 = self.content(located)?.sha256;
@@ -180,7 +186,7 @@ impl Workspace {
     }
 
     /// What a regular file holds.
-    pub(super) fn content(&self, located: &Located) -> Result<Content, PathError> {
+    pub(super) fn content(&self, located: &LocatedPath) -> Result<Content, PathError> {
         let content = Content::of(self.open_file(located)?);
         content.map_err(|error| PathError::io(&located.shown, error))
     }
@@ -210,7 +216,7 @@ impl Workspace {
     }
 
     /// Refuses a real path, relative to the workspace, that may not be written.
-    pub(super) fn check_writable(&self, path: &str, real: &Path) -> Result<(), PathError> {
+    pub(crate) fn check_writable(&self, path: &str, real: &Path) -> Result<(), PathError> {
         match self.0.protected.place(&self.0.root, real) {
             Some(place) => Err(PathError::Protected { path: path.to_owned(), place }),
             None => Ok(()),
@@ -229,67 +235,38 @@ impl Workspace {
     }
 
     /// The protected places that are there now and can be closed to a whole process.
-    pub(super) fn protected_now(&self) -> Vec<PathBuf> {
+    pub(crate) fn protected_now(&self) -> Vec<PathBuf> {
         self.0.protected.present(self.root())
     }
 
     /// The folder of the workspace itself.
-    pub(super) fn writable(&self) -> &Folder {
+    pub(super) fn writable(&self) -> &DirHandle {
         &self.0.root
     }
 
     /// Opens a folder, relative to the root that something was found in.
     pub(super) fn open_folder(
         &self,
-        located: &Located,
+        located: &LocatedPath,
         rel: &Path,
     ) -> rustix::io::Result<rustix::fd::OwnedFd> {
         self.folder(located.root).open_folder(rel)
     }
 
     /// Where something below the root of what was located really is.
-    pub(super) fn full(&self, located: &Located, rel: &Path) -> PathBuf {
+    pub(super) fn full(&self, located: &LocatedPath, rel: &Path) -> PathBuf {
         self.folder(located.root).path.join(rel)
     }
 
     /// What its small files held when they were last looked at.
-    pub(super) fn known(&self) -> &Known {
+    pub(super) fn known(&self) -> &ContentCache {
         &self.0.known
     }
 
-    fn folder(&self, root: usize) -> &Folder {
+    fn folder(&self, root: usize) -> &DirHandle {
         match root {
             0 => &self.0.root,
             more => &self.0.read[more - 1],
         }
     }
-}
-
-/// What the system's refusal means for a path.
-pub(super) fn refused(path: &str, error: Errno) -> PathError {
-    match error {
-        Errno::XDEV | Errno::LOOP => PathError::Outside(path.to_owned()),
-        Errno::NOENT => PathError::Missing(path.to_owned()),
-        Errno::NOTDIR => {
-            PathError::WrongKind { path: parent_text(path), is: "a file", wanted: "a directory" }
-        }
-        other => PathError::io(path, std::io::Error::from(other)),
-    }
-}
-
-/// It is something else than was asked for.
-pub(super) fn wrong_kind(path: &str, is: FileKind, wanted: &'static str) -> PathError {
-    let is = match is {
-        FileKind::File => "a file",
-        FileKind::Directory => "a directory",
-        FileKind::Symlink => "a link",
-        FileKind::Other => "a pipe, socket or device",
-    };
-    PathError::WrongKind { path: path.to_owned(), is, wanted }
-}
-
-fn parent_text(path: &str) -> String {
-    let parent = Path::new(path).parent().filter(|parent| parent.components().next().is_some());
-    let named = |parent: &Path| parent.components().any(|part| part != Component::CurDir);
-    parent.filter(|p| named(p)).map_or_else(|| path.to_owned(), |p| p.display().to_string())
 }

@@ -23,7 +23,7 @@ pub struct HttpRequest {
 }
 
 /// One request of a chain of redirects.
-pub(super) struct Hop {
+pub(super) struct PreparedRequest {
     pub(super) method: Method,
     pub(super) url: Url,
     pub(super) headers: HeaderMap,
@@ -47,8 +47,8 @@ const RESERVED: [&str; 10] = [
 /// names.
 const HARMLESS: [&str; 4] = ["accept", "accept-language", "content-type", "user-agent"];
 
-impl Hop {
-    pub(super) fn first(request: &HttpRequest) -> Result<Hop, HttpError> {
+impl PreparedRequest {
+    pub(super) fn first(request: &HttpRequest) -> Result<PreparedRequest, HttpError> {
         let mut url = checked(&request.url, None)?;
         if !request.query.is_empty() {
             url.query_pairs_mut().extend_pairs(&request.query);
@@ -73,11 +73,11 @@ impl Hop {
                 other.to_string().into_bytes()
             }
         });
-        Ok(Hop { method, url, headers, body })
+        Ok(PreparedRequest { method, url, headers, body })
     }
 
     /// Where a redirect leads, with what may go along.
-    pub(super) fn next(mut self, status: u16, target: &str) -> Result<Hop, HttpError> {
+    pub(super) fn next(mut self, status: u16, target: &str) -> Result<PreparedRequest, HttpError> {
         let url = checked(target, Some(&self.url))?;
         if self.url.scheme() == "https" && url.scheme() != "https" {
             let message =
@@ -101,7 +101,7 @@ impl Hop {
             self.body = None;
             self.headers.remove("content-type");
         }
-        Ok(Hop { url, ..self })
+        Ok(PreparedRequest { url, ..self })
     }
 }
 
@@ -152,7 +152,7 @@ fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), HttpErro
 
 #[cfg(test)]
 mod tests {
-    use super::{Hop, HttpRequest};
+    use super::{HttpRequest, PreparedRequest};
 
     #[test]
     fn a_redirect_never_goes_from_https_to_http_nor_takes_credentials_elsewhere() {
@@ -175,9 +175,10 @@ mod tests {
                     headers: vec![("Authorization".into(), "Bearer x".into())],
                     ..HttpRequest::default()
                 };
-                let hop = Hop::first(&request).unwrap_or_else(|error| panic!("{error}"));
-                let next = hop.next(status, target);
-                let kept = next.map(|hop| hop.headers.contains_key("authorization"));
+                let current =
+                    PreparedRequest::first(&request).unwrap_or_else(|error| panic!("{error}"));
+                let next = current.next(status, target);
+                let kept = next.map(|current| current.headers.contains_key("authorization"));
                 assert_eq!(kept.map_err(|_| ()), expected, "{status} {target}");
             }
         }

@@ -1,8 +1,8 @@
-use super::beneath::{kind_of, open_here, state_of};
 use super::content::{Content, MAX_HASHED, link_digest};
-use super::guard::{Workspace, refused, wrong_kind};
-use super::path_error::PathError;
-use super::path_text::{nfc, shown, spellings};
+use super::dir_handle::{kind_of, open_here, state_of};
+use super::path_error::{PathError, refused, wrong_kind};
+use super::path_guard::Workspace;
+use super::path_text::{nfc, shown, unicode_forms};
 use crate::evidence::{FileKind, FileState};
 use crate::value::Digest;
 use rustix::fd::OwnedFd;
@@ -17,46 +17,46 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A place in the workspace that may be written: its folder is held open, its name is not a link.
 ///
-/// Nothing was changed by finding it; a folder that is not there yet is made by [`Place::write`].
-pub(super) struct Place {
+/// Nothing was changed by finding it; a folder that is not there yet is made by [`WriteTarget::write`].
+pub(crate) struct WriteTarget {
     folder: OwnedFd,
     /// Folders to be made, outermost first.
     missing: Vec<OsString>,
     name: OsString,
     /// Relative to the workspace, with links resolved.
-    pub(super) shown: String,
+    pub(crate) shown: String,
     /// What is there now, not followed, without a digest.
-    pub(super) existing: Option<FileState>,
+    pub(crate) existing: Option<FileState>,
     owner: Option<(u32, u32)>,
 }
 
 /// What was there before something was written.
 #[derive(Debug, Default)]
-pub(super) struct Before {
-    pub(super) state: Option<FileState>,
+pub(crate) struct PriorState {
+    pub(crate) state: Option<FileState>,
     /// Its text, where it is small and is one.
-    pub(super) text: Option<String>,
+    pub(crate) text: Option<String>,
 }
 
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-impl Place {
+impl WriteTarget {
     /// Finds the place of a path and refuses protected ones. A link to a file inside stands for
     /// that file if `follow`, else for itself.
-    pub(super) fn find(
+    pub(crate) fn find(
         workspace: &Workspace,
         path: &str,
         follow: bool,
-    ) -> Result<Place, PathError> {
+    ) -> Result<WriteTarget, PathError> {
         let (root, rel) = workspace.relative(path)?;
         if root != 0 {
             return Err(PathError::Outside(path.to_owned()));
         }
         let mut found = None;
-        for spelling in spellings(&rel) {
+        for spelling in unicode_forms(&rel) {
             let place = Self::find_relative(workspace, path, Path::new(&spelling))?;
             let exists = place.0.existing.is_some();
-            // A new file is written in the composed form, the second of the spellings.
+            // A new file is written in the composed form, the second of the unicode_forms.
             if exists || found.is_none() || nfc(&rel) == spelling {
                 found = Some(place);
             }
@@ -85,7 +85,7 @@ impl Place {
         workspace: &Workspace,
         path: &str,
         rel: &Path,
-    ) -> Result<(Place, PathBuf), PathError> {
+    ) -> Result<(WriteTarget, PathBuf), PathError> {
         let name = match rel.components().next_back() {
             Some(Component::Normal(name)) => name.to_owned(),
             Some(Component::ParentDir) if rel.components().count() > 1 => {
@@ -106,7 +106,7 @@ impl Place {
             Some(Ok(stat)) => Some(stat),
             Some(Err(error)) => return Err(refused(path, error)),
         };
-        let place = Place {
+        let place = WriteTarget {
             folder: folder.fd,
             missing,
             name,
@@ -128,7 +128,7 @@ impl Place {
     }
 
     /// The regular file that is there, opened for reading.
-    pub(super) fn open(&self) -> Result<File, PathError> {
+    pub(crate) fn open(&self) -> Result<File, PathError> {
         match &self.existing {
             None => Err(PathError::Missing(self.shown.clone())),
             Some(state) if state.kind != FileKind::File => {
@@ -140,8 +140,8 @@ impl Place {
     }
 
     /// What is there now, with the digest of a regular file and, where it is small, its text.
-    pub(super) fn observed(&self) -> Result<Before, PathError> {
-        let Some(mut state) = self.existing.clone() else { return Ok(Before::default()) };
+    pub(crate) fn observed(&self) -> Result<PriorState, PathError> {
+        let Some(mut state) = self.existing.clone() else { return Ok(PriorState::default()) };
         let mut text = None;
         match state.kind {
             FileKind::File if state.size <= MAX_HASHED => {
@@ -153,12 +153,12 @@ impl Place {
             FileKind::Symlink => state.sha256 = link_digest(&self.folder, self.name.as_os_str()),
             _ => {}
         }
-        Ok(Before { state: Some(state), text })
+        Ok(PriorState { state: Some(state), text })
     }
 
     /// Puts a file with these bytes there: written beside it, then renamed over it, so that nobody
     /// sees half of it and another name of the same file keeps the old content.
-    pub(super) fn write(&self, bytes: &[u8]) -> Result<FileState, PathError> {
+    pub(crate) fn write(&self, bytes: &[u8]) -> Result<FileState, PathError> {
         match &self.existing {
             Some(state) if state.kind != FileKind::File => {
                 return Err(wrong_kind(&self.shown, state.kind, "a file"));
@@ -256,7 +256,7 @@ impl Place {
     }
 
     /// Removes the file, the link itself, or the empty directory that is there.
-    pub(super) fn remove(&self) -> Result<(), PathError> {
+    pub(crate) fn remove(&self) -> Result<(), PathError> {
         let flags = match &self.existing {
             None => return Err(PathError::Missing(self.shown.clone())),
             Some(state) if state.kind == FileKind::Directory => AtFlags::REMOVEDIR,
@@ -275,7 +275,7 @@ fn deepest(
     workspace: &Workspace,
     path: &str,
     parent: &Path,
-) -> Result<(super::beneath::Found, Vec<OsString>), PathError> {
+) -> Result<(super::dir_handle::OpenedPath, Vec<OsString>), PathError> {
     let mut at = parent.to_owned();
     let mut missing = Vec::new();
     loop {

@@ -2,7 +2,7 @@ use crate::value::{Digest, Hasher};
 use rustix::fd::AsFd;
 use std::io::{self, Read};
 
-/// Files up to this many bytes are kept as they are read.
+/// FileAccess up to this many bytes are kept as they are read.
 pub(super) const SMALL: u64 = 64 << 10;
 /// Larger files are compared by their stat data only: their digest takes longer than anybody waits
 /// for.

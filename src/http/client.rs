@@ -1,6 +1,6 @@
 use super::address::{is_of_another_service, is_private_name, is_public};
 use super::error::{HttpError, failed, shown_url as shown, unusable};
-use super::hop::Hop;
+use super::redirect::PreparedRequest;
 use super::response::received;
 use super::{HttpRequest, HttpResponse};
 use crate::diagnostic::Code;
@@ -64,12 +64,12 @@ impl HttpClient {
     }
 
     async fn follow(&self, request: &HttpRequest) -> Result<HttpResponse, HttpError> {
-        let mut hop = Hop::first(request)?;
+        let mut current = PreparedRequest::first(request)?;
         for _ in 0..=MAX_REDIRECTS {
-            let response = self.exchange(&hop).await?;
+            let response = self.exchange(&current).await?;
             match redirect(&response) {
                 None => return received(response).await,
-                Some(target) => hop = hop.next(response.status().as_u16(), &target)?,
+                Some(target) => current = current.next(response.status().as_u16(), &target)?,
             }
         }
         let message =
@@ -77,14 +77,15 @@ impl HttpClient {
         Err(HttpError::Invalid(unusable(message)))
     }
 
-    async fn exchange(&self, hop: &Hop) -> Result<Response, HttpError> {
-        let client = self.client_for(&hop.url)?;
-        let mut builder =
-            client.request(hop.method.clone(), hop.url.clone()).headers(hop.headers.clone());
-        if let Some(body) = &hop.body {
+    async fn exchange(&self, current: &PreparedRequest) -> Result<Response, HttpError> {
+        let client = self.client_for(&current.url)?;
+        let mut builder = client
+            .request(current.method.clone(), current.url.clone())
+            .headers(current.headers.clone());
+        if let Some(body) = &current.body {
             builder = builder.body(body.clone());
         }
-        builder.send().await.map_err(|error| no_answer(&hop.url, &error))
+        builder.send().await.map_err(|error| no_answer(&current.url, &error))
     }
 
     /// The client that may go to this URL.

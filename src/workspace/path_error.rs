@@ -1,6 +1,8 @@
-use super::call::Refusal;
 use crate::diagnostic::Code;
+use crate::evidence::FileKind;
 use crate::value::Failure;
+use rustix::io::Errno;
+use std::path::{Component, Path};
 
 /// Why the guard does not hand out a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -63,7 +65,7 @@ pub enum PathError {
 
 impl PathError {
     /// The system's refusal.
-    pub(super) fn io(path: &str, error: impl std::fmt::Display) -> Self {
+    pub(crate) fn io(path: &str, error: impl std::fmt::Display) -> Self {
         PathError::Io { path: path.to_owned(), error: error.to_string() }
     }
 
@@ -106,11 +108,31 @@ impl PathError {
     }
 }
 
-impl From<PathError> for Refusal {
-    fn from(error: PathError) -> Self {
-        match error.is_denial() {
-            true => Refusal::denied(error.failure()),
-            false => Refusal::failed(error.failure()),
+/// What the system's refusal means for a path.
+pub(super) fn refused(path: &str, error: Errno) -> PathError {
+    match error {
+        Errno::XDEV | Errno::LOOP => PathError::Outside(path.to_owned()),
+        Errno::NOENT => PathError::Missing(path.to_owned()),
+        Errno::NOTDIR => {
+            PathError::WrongKind { path: parent_text(path), is: "a file", wanted: "a directory" }
         }
+        other => PathError::io(path, std::io::Error::from(other)),
     }
+}
+
+/// It is something else than was asked for.
+pub(crate) fn wrong_kind(path: &str, is: FileKind, wanted: &'static str) -> PathError {
+    let is = match is {
+        FileKind::File => "a file",
+        FileKind::Directory => "a directory",
+        FileKind::Symlink => "a link",
+        FileKind::Other => "a pipe, socket or device",
+    };
+    PathError::WrongKind { path: path.to_owned(), is, wanted }
+}
+
+fn parent_text(path: &str) -> String {
+    let parent = Path::new(path).parent().filter(|parent| parent.components().next().is_some());
+    let named = |parent: &Path| parent.components().any(|part| part != Component::CurDir);
+    parent.filter(|p| named(p)).map_or_else(|| path.to_owned(), |p| p.display().to_string())
 }

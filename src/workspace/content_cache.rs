@@ -1,14 +1,14 @@
 //! What small files held when they were last looked at: so a change around a process can be told
 //! with what was there before, and a change that leaves no mark in the stat data is told at all.
 
-use super::Workspace;
 use super::content::{MAX_HASHED, SMALL};
+use super::path_guard::Workspace;
 use crate::evidence::{FileKind, FileState, Manifest};
 use crate::value::Timestamp;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Files that are known at most.
+/// FileAccess that are known at most.
 const MAX_FILES: usize = 4_000;
 /// Bytes of text that are kept at most.
 const MAX_TEXT: usize = 8 << 20;
@@ -21,10 +21,10 @@ const COARSE_TICK_NS: i64 = 2_000_000_000;
 
 /// The contents that one workspace knows.
 #[derive(Debug, Default)]
-pub(super) struct Known(Mutex<Kept>);
+pub(super) struct ContentCache(Mutex<CacheState>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct CacheState {
     files: HashMap<String, Entry>,
     text: usize,
 }
@@ -36,8 +36,8 @@ struct Entry {
     text: Option<Arc<str>>,
 }
 
-impl Known {
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+impl ContentCache {
+    fn lock(&self) -> MutexGuard<'_, CacheState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -54,7 +54,7 @@ impl Known {
     }
 }
 
-impl Kept {
+impl CacheState {
     fn keep(&mut self, path: &str, state: &FileState, bytes: &[u8]) {
         if let Some(stale) = self.files.remove(path) {
             self.text -= stale.text.map_or(0, |text| text.len());

@@ -1,10 +1,10 @@
 use super::content::SMALL;
-use super::glob::PathGlob;
-use super::guard::{Located, Workspace};
 use super::path_error::PathError;
+use super::path_glob::PathGlob;
+use super::path_guard::{LocatedPath, Workspace};
 use super::path_rules::PathRules;
-use super::place::{Before, Place};
 use super::walk::{Entry, walk};
+use super::write_target::{PriorState, WriteTarget};
 use crate::evidence::{Change, EvidenceRef, FileKind, FileState};
 use crate::redaction::Redactor;
 use crate::value::Digest;
@@ -15,29 +15,29 @@ use tokio_util::sync::CancellationToken;
 
 /// The workspace as one tool may touch it: the guard, narrowed by the settings' path rules.
 #[derive(Clone)]
-pub(super) struct Files {
-    pub(super) workspace: Workspace,
-    pub(super) rules: Arc<PathRules>,
-    pub(super) tool: &'static str,
-    pub(super) redactor: Arc<Redactor>,
+pub(crate) struct FileAccess {
+    pub(crate) workspace: Workspace,
+    pub(crate) rules: Arc<PathRules>,
+    pub(crate) tool: &'static str,
+    pub(crate) redactor: Arc<Redactor>,
 }
 
-impl Files {
+impl FileAccess {
     /// Resolves a path to look at or read.
-    pub(super) fn locate(&self, path: &str) -> Result<Located, PathError> {
+    pub(crate) fn locate(&self, path: &str) -> Result<LocatedPath, PathError> {
         let located = self.workspace.locate(path)?;
         let permitted = self.may_see(located.kind(), &located.shown, &located.full);
         if permitted { Ok(located) } else { Err(self.forbidden(path)) }
     }
 
     /// Resolves a path to write or remove; a link is followed if `follow`.
-    pub(super) fn place(&self, path: &str, follow: bool) -> Result<Place, PathError> {
-        let place = Place::find(&self.workspace, path, follow)?;
+    pub(crate) fn place(&self, path: &str, follow: bool) -> Result<WriteTarget, PathError> {
+        let place = WriteTarget::find(&self.workspace, path, follow)?;
         if self.permit(&place.shown) { Ok(place) } else { Err(self.forbidden(path)) }
     }
 
     /// A directory that a process may be started in; empty is the root.
-    pub(super) fn cwd(&self, path: &str) -> Result<PathBuf, PathError> {
+    pub(crate) fn cwd(&self, path: &str) -> Result<PathBuf, PathError> {
         let cwd = self.workspace.cwd(path)?;
         let rel = cwd.strip_prefix(self.workspace.root()).unwrap_or(&cwd);
         match self.rules.denies(&super::path_text::shown(rel), &cwd) {
@@ -47,15 +47,15 @@ impl Files {
     }
 
     /// Whether the rules let a real path pass, as it is shown.
-    pub(super) fn permit(&self, shown: &str) -> bool {
+    pub(crate) fn permit(&self, shown: &str) -> bool {
         self.rules.is_empty() || self.rules.permit(shown, &self.workspace.root().join(shown))
     }
 
     /// Visits what is below a folder, as far as a glob speaks of it and the rules let it be seen,
     /// until the call is stopped.
-    pub(super) fn walk(
+    pub(crate) fn walk(
         &self,
-        start: &Located,
+        start: &LocatedPath,
         depth: Option<usize>,
         glob: Option<&PathGlob>,
         cancel: &CancellationToken,
@@ -84,10 +84,10 @@ impl Files {
     }
 
     /// A change that a tool has made, with what changed in the text, masked.
-    pub(super) fn change(
+    pub(crate) fn change(
         &self,
-        place: &Place,
-        before: Before,
+        place: &WriteTarget,
+        before: PriorState,
         after: Option<(FileState, &[u8])>,
     ) -> Change {
         let mask = |text: &str| self.redactor.mask_text(text).into_owned();
@@ -102,7 +102,7 @@ impl Files {
     }
 
     /// What a tool that only reads has looked at.
-    pub(super) fn seen(located: &Located, sha256: Option<Digest>) -> EvidenceRef {
+    pub(crate) fn seen(located: &LocatedPath, sha256: Option<Digest>) -> EvidenceRef {
         EvidenceRef { kind: "file".to_owned(), reference: located.shown.clone(), sha256 }
     }
 

@@ -1,4 +1,4 @@
-use super::beneath::open_here;
+use super::dir_handle::open_here;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fd::AsFd;
 use std::io::Read;

@@ -13,7 +13,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// A folder that is held open.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(super) struct DirHandle {
     fd: OwnedFd,
     /// Where it really is.
     pub(super) path: PathBuf,
@@ -21,7 +21,7 @@ pub(super) struct Folder {
 }
 
 /// Something that was opened to look at, not to read.
-pub(super) struct Found {
+pub(super) struct OpenedPath {
     pub(super) fd: OwnedFd,
     /// Where it really is, relative to the folder; empty is the folder itself.
     pub(super) real: PathBuf,
@@ -30,19 +30,19 @@ pub(super) struct Found {
 
 /// Which file or folder something is, whatever it is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Identity(u64, u64);
+pub(super) struct FileId(u64, u64);
 
-impl Identity {
+impl FileId {
     /// That of a place, links followed.
-    pub(super) fn of(path: &Path) -> Option<Identity> {
-        rustix::fs::stat(path).ok().map(|stat| Identity::from(&stat))
+    pub(super) fn of(path: &Path) -> Option<FileId> {
+        rustix::fs::stat(path).ok().map(|stat| FileId::from(&stat))
     }
 }
 
-impl From<&Stat> for Identity {
+impl From<&Stat> for FileId {
     #[allow(clippy::unnecessary_cast, reason = "the fields differ in width between systems")]
-    fn from(stat: &Stat) -> Identity {
-        Identity(stat.st_dev as u64, stat.st_ino as u64)
+    fn from(stat: &Stat) -> FileId {
+        FileId(stat.st_dev as u64, stat.st_ino as u64)
     }
 }
 
@@ -51,19 +51,19 @@ const LOOK: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
 const LOOK: OFlags = OFlags::NONBLOCK;
 
-impl Folder {
+impl DirHandle {
     /// Opens the folder itself; its own path may hold links.
-    pub(super) fn open(path: &Path) -> std::io::Result<Folder> {
+    pub(super) fn open(path: &Path) -> std::io::Result<DirHandle> {
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = rustix::fs::open(path, flags, Mode::empty())?;
         match real_path(&fd) {
-            Some(path) => Ok(Folder { fd, path, links: true }),
-            None => Ok(Folder { fd, path: path.canonicalize()?, links: false }),
+            Some(path) => Ok(DirHandle { fd, path, links: true }),
+            None => Ok(DirHandle { fd, path: path.canonicalize()?, links: false }),
         }
     }
 
     /// Looks at what a path names, through links that stay inside.
-    pub(super) fn find(&self, rel: &Path) -> Result<Found> {
+    pub(super) fn find(&self, rel: &Path) -> Result<OpenedPath> {
         let fd = self.open_at(rel, LOOK | OFlags::CLOEXEC)?;
         let stat = rustix::fs::fstat(&fd)?;
         let real = match real_path(&fd) {
@@ -72,12 +72,12 @@ impl Folder {
             }
             _ => rel.components().filter(|part| matches!(part, Component::Normal(_))).collect(),
         };
-        Ok(Found { fd, real, stat })
+        Ok(OpenedPath { fd, real, stat })
     }
 
     /// Opens for reading what was found, and nothing that came in its place since. Never waits for
     /// a pipe's other end.
-    pub(super) fn open_read(&self, found: &Found) -> Result<OwnedFd> {
+    pub(super) fn open_read(&self, found: &OpenedPath) -> Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         if self.links {
             match rustix::fs::open(own_link(&found.fd), flags, Mode::empty()) {
@@ -87,16 +87,16 @@ impl Folder {
         }
         let fd = self.open_at(&found.real, flags)?;
         let now = rustix::fs::fstat(&fd)?;
-        match Identity::from(&now) == Identity::from(&found.stat) {
+        match FileId::from(&now) == FileId::from(&found.stat) {
             true => Ok(fd),
             false => Err(Errno::AGAIN),
         }
     }
 
     /// Which one a real path below is; a link is itself.
-    pub(super) fn identity(&self, rel: &Path) -> Option<Identity> {
+    pub(super) fn identity(&self, rel: &Path) -> Option<FileId> {
         let stat = rustix::fs::statat(&self.fd, rel, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        Some(Identity::from(&stat))
+        Some(FileId::from(&stat))
     }
 
     /// Opens a folder below to look into it; empty is the folder itself.
@@ -228,7 +228,7 @@ mod tests {
             .unwrap();
         std::os::unix::fs::symlink("file", place.path().join("in")).unwrap();
         let socket = std::os::unix::net::UnixListener::bind(place.path().join("socket")).unwrap();
-        let folder = Folder::open(place.path()).unwrap().open_folder(Path::new("")).unwrap();
+        let folder = DirHandle::open(place.path()).unwrap().open_folder(Path::new("")).unwrap();
         let refused = |name: &str| open_here(&folder, name).err();
         assert_eq!(refused("file"), None);
         assert_eq!(refused("folder"), Some(Errno::AGAIN));
@@ -240,8 +240,8 @@ mod tests {
     }
 
     /// As on a system that resolves nothing beneath a folder by itself.
-    fn alone(place: &tempfile::TempDir) -> Folder {
-        Folder { links: false, ..Folder::open(place.path()).unwrap() }
+    fn alone(place: &tempfile::TempDir) -> DirHandle {
+        DirHandle { links: false, ..DirHandle::open(place.path()).unwrap() }
     }
 
     #[test]
@@ -289,7 +289,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let at = |name: &str| place.path().join(name);
         for (folder, expected) in [
-            (Folder::open(place.path()).unwrap(), Ok("found".to_owned())),
+            (DirHandle::open(place.path()).unwrap(), Ok("found".to_owned())),
             (alone(&place), Err(Errno::AGAIN)),
         ] {
             std::fs::write(at("file"), "found").unwrap();

@@ -1,10 +1,10 @@
-use super::Workspace;
-use super::beneath::{open_here, state_of};
 use super::content::{Content, MAX_HASHED, link_digest};
+use super::dir_handle::{open_here, state_of};
 use super::manifest::{FOLDER, MAX_DEPTH, MAX_FILES};
+use super::path_guard::Workspace;
 use super::path_text::nfc;
-use super::protected_name::{GIT, plain};
-use super::watched_place::{Watched, watched};
+use super::protected_names::{GIT, plain};
+use super::watch_rules::{WatchMode, watched};
 use crate::evidence::{Change, FileKind, FileState, Manifest};
 use crate::value::Digest;
 use rustix::fd::OwnedFd;
@@ -19,19 +19,19 @@ use std::path::Path;
 /// Repositories and settings are looked for in the whole workspace.
 ///
 /// The state of `kb` is left out: `kb` itself writes it all the time.
-pub(super) struct ProtectedState {
+pub(crate) struct ProtectedWatch {
     workspace: Workspace,
     before: Manifest,
 }
 
-impl ProtectedState {
+impl ProtectedWatch {
     /// Reads them, away from the threads that drive everything else.
-    pub(super) async fn begin(workspace: &Workspace) -> Self {
-        ProtectedState { workspace: workspace.clone(), before: survey(workspace).await }
+    pub(crate) async fn begin(workspace: &Workspace) -> Self {
+        ProtectedWatch { workspace: workspace.clone(), before: survey(workspace).await }
     }
 
     /// Reads them again: what is another than it was.
-    pub(super) async fn end(self) -> Vec<Change> {
+    pub(crate) async fn end(self) -> Vec<Change> {
         let after = survey(&self.workspace).await;
         let before = self.before;
         // Where both moments saw a part only, a path that one of them lacks says nothing.
@@ -111,8 +111,8 @@ impl Survey<'_> {
         let (name, place) = (entry.file_name(), watched(&self.names));
         // A `.git` that is a file or a link names the repository.
         let is_git = self.names.last().is_some_and(|name| name == GIT);
-        let is_passed = place == Watched::Below && !is_git;
-        if place == Watched::Not {
+        let is_passed = place == WatchMode::Descend && !is_git;
+        if place == WatchMode::Skip {
             return;
         }
         if is_passed {

@@ -1,5 +1,5 @@
-use super::beneath::{Folder, Identity};
-use super::protected_name::{ANYWHERE, AT_ROOT, DECIDING_IN_GIT, GIT, named, plain};
+use super::dir_handle::{DirHandle, FileId};
+use super::protected_names::{ANYWHERE, AT_ROOT, DECIDING_IN_GIT, GIT, named, plain};
 use std::path::{Component, Path, PathBuf};
 
 /// Places that tools may read and never change: definitions and settings, the repository's own
@@ -9,14 +9,14 @@ use std::path::{Component, Path, PathBuf};
 /// system takes for another leads there; what does not exist yet, by its name without everything
 /// that some file system ignores.
 #[derive(Debug, Clone)]
-pub(super) struct Protected {
+pub(super) struct ProtectedPaths {
     also: Vec<PathBuf>,
 }
 
-impl Protected {
+impl ProtectedPaths {
     /// With further places: absolute, or relative to the root.
     pub(super) fn new(root: &Path, also: &[PathBuf]) -> Self {
-        Protected { also: also.iter().map(|place| real(&root.join(place))).collect() }
+        ProtectedPaths { also: also.iter().map(|place| real(&root.join(place))).collect() }
     }
 
     /// The places that are there now and can be closed to a whole process: not the rest of `.git`,
@@ -49,7 +49,7 @@ impl Protected {
     }
 
     /// The protected place that a real path, relative to the root, lies in.
-    pub(super) fn place(&self, root: &Folder, real: &Path) -> Option<String> {
+    pub(super) fn place(&self, root: &DirHandle, real: &Path) -> Option<String> {
         let plain_names: Vec<String> =
             names(real).map(|name| plain(&name.to_string_lossy())).collect();
         if let Some(place) = named(&plain_names) {
@@ -64,8 +64,8 @@ impl Protected {
     }
 
     /// The protected place that a folder on the way really is, however it is written.
-    fn same(&self, root: &Folder, real: &Path) -> Option<String> {
-        let identities = self.also.iter().map(|place| Identity::of(place));
+    fn same(&self, root: &DirHandle, real: &Path) -> Option<String> {
+        let identities = self.also.iter().map(|place| FileId::of(place));
         let further: Vec<_> = identities.zip(&self.also).collect();
         let mut at = PathBuf::new();
         for name in names(real) {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 ///
 /// A `.git` file of the workspace is believed only where the repository names the workspace too:
 /// who writes files here must not choose what may be read elsewhere.
-pub(super) fn repository_outside(root: &Path) -> Vec<PathBuf> {
+pub(crate) fn repository_outside(root: &Path) -> Vec<PathBuf> {
     let own = root.join(".git");
     match own.symlink_metadata() {
         Ok(found) if found.is_file() => work_tree(&own).unwrap_or_default(),

@@ -1,10 +1,10 @@
 //! Going through what is below a folder, by descriptors: whoever swaps a folder for a link
 //! meanwhile leads the walk nowhere.
 
-use super::beneath::{kind_of, open_here};
-use super::guard::{Located, Workspace};
+use super::dir_handle::{kind_of, open_here};
 use super::ignore_rules::IgnoreRules;
 use super::manifest::{FOLDER, MAX_DEPTH};
+use super::path_guard::{LocatedPath, Workspace};
 use super::path_text::shown;
 use crate::evidence::FileKind;
 use rustix::fd::OwnedFd;
@@ -16,29 +16,29 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// One thing below a folder.
-pub(super) struct Entry<'w> {
+pub(crate) struct Entry<'w> {
     /// Relative to the root, as it is on disk.
-    pub(super) rel: PathBuf,
+    pub(crate) rel: PathBuf,
     /// Relative to the root, as it is shown.
-    pub(super) shown: String,
+    pub(crate) shown: String,
     /// Relative to the folder where the walk began, as it is shown.
-    pub(super) below: String,
+    pub(crate) below: String,
     /// What it is; links are not followed.
-    pub(super) kind: FileKind,
+    pub(crate) kind: FileKind,
     folder: &'w OwnedFd,
     name: &'w CString,
 }
 
 impl Entry<'_> {
     /// The size of a regular file, else 0.
-    pub(super) fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         let stat = rustix::fs::statat(self.folder, self.name, AtFlags::SYMLINK_NOFOLLOW);
         let file = stat.ok().filter(|stat| kind_of(stat) == FileKind::File);
         file.map_or(0, |stat| stat.st_size.max(0) as u64)
     }
 
     /// Opens a regular file for reading; whatever else has come in its place is none.
-    pub(super) fn open(&self) -> Option<File> {
+    pub(crate) fn open(&self) -> Option<File> {
         open_here(self.folder, self.name.as_c_str()).ok()
     }
 }
@@ -46,9 +46,9 @@ impl Entry<'_> {
 /// Visits everything below a folder, in path order, without following links: hidden files too,
 /// `.git` and what `.gitignore` files name not, unless the folder itself is ignored. `depth` 1 is
 /// what is in the folder itself.
-pub(super) fn walk(
+pub(crate) fn walk(
     workspace: &Workspace,
-    start: &Located,
+    start: &LocatedPath,
     depth: Option<usize>,
     visit: &mut dyn FnMut(&Entry<'_>) -> ControlFlow<()>,
 ) {
@@ -63,7 +63,7 @@ pub(super) fn walk(
 }
 
 /// The ignore rules of the folders above one, none where they hide it.
-fn rules_above(workspace: &Workspace, start: &Located) -> IgnoreRules {
+fn rules_above(workspace: &Workspace, start: &LocatedPath) -> IgnoreRules {
     let mut rules = IgnoreRules::default();
     let parts: Vec<_> = start.found.real.iter().collect();
     for (depth, _) in parts.iter().enumerate() {

@@ -1,13 +1,12 @@
-use super::glob::PathGlob;
 use super::path_error::PathError;
-use super::path_text::folded;
-use super::protected_name::plain;
-use crate::definition::ToolSecurity;
+use super::path_glob::PathGlob;
+use super::path_text::case_folded;
+use super::protected_names::plain;
 use std::path::Path;
 
 /// `allowed_paths` and `denied_paths` of the settings, as they hold over one tool.
 #[derive(Debug, Clone, Default)]
-pub(super) struct PathRules {
+pub(crate) struct PathRules {
     /// Each list must let a path pass: two settings over one tool narrow, never widen.
     allowed: Vec<Vec<PathGlob>>,
     denied: Vec<PathGlob>,
@@ -15,29 +14,33 @@ pub(super) struct PathRules {
 
 impl PathRules {
     /// Adds what one entry of the settings says. A glob that cannot be read allows nothing.
-    pub(super) fn narrow(&mut self, security: &ToolSecurity) -> Result<(), PathError> {
-        if let Some(globs) = &security.allowed_paths {
+    pub(crate) fn narrow(
+        &mut self,
+        allowed: Option<&[String]>,
+        denied: &[String],
+    ) -> Result<(), PathError> {
+        if let Some(globs) = allowed {
             self.allowed
                 .push(globs.iter().map(|glob| PathGlob::anywhere(glob)).collect::<Result<_, _>>()?);
         }
-        for glob in &security.denied_paths {
-            self.denied.push(PathGlob::anywhere(&folded(glob))?);
+        for glob in denied {
+            self.denied.push(PathGlob::anywhere(&case_folded(glob))?);
         }
         Ok(())
     }
 
     /// Nothing passes.
-    pub(super) fn nothing() -> Self {
+    pub(crate) fn nothing() -> Self {
         PathRules { allowed: vec![Vec::new()], denied: Vec::new() }
     }
 
     /// Whether no rule was given.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.allowed.is_empty() && self.denied.is_empty()
     }
 
     /// Whether a path passes. Globs may be written relative to the workspace or absolute.
-    pub(super) fn permit(&self, shown: &str, full: &Path) -> bool {
+    pub(crate) fn permit(&self, shown: &str, full: &Path) -> bool {
         let full = full.to_string_lossy();
         let hit = |glob: &PathGlob| glob.matches(shown) || glob.matches(&full);
         self.allowed.iter().all(|list| list.iter().any(hit))
@@ -46,13 +49,13 @@ impl PathRules {
 
     /// Whether a denial speaks of a path or of a folder below the root that it lies in. Some file
     /// systems do not tell `.ENV` or `.env.` from `.env`, so none of them is trusted to.
-    pub(super) fn denies(&self, shown: &str, full: &Path) -> bool {
+    pub(crate) fn denies(&self, shown: &str, full: &Path) -> bool {
         if self.denied.is_empty() {
             return false;
         }
         let full = full.to_string_lossy();
         let plain = |path: &str| path.split('/').map(plain).collect::<Vec<_>>().join("/");
-        self.deny_folded(&folded(shown), &folded(&full))
+        self.deny_folded(&case_folded(shown), &case_folded(&full))
             || self.deny_folded(&plain(shown), &plain(&full))
     }
 

@@ -1,6 +1,6 @@
 //! Which names are protected, by their text alone: what does not exist yet has nothing else.
 
-use super::path_text::folded;
+use super::path_text::case_folded;
 
 /// At the workspace's root.
 pub(super) const AT_ROOT: [&str; 3] = ["playbooks", "workflows", "agents"];
@@ -24,7 +24,7 @@ pub(super) fn named(names: &[String]) -> Option<&'static str> {
 /// A name as the least exact file system sees it: without case, marks, the dots and spaces at the
 /// end, or the name of a stream.
 pub(super) fn plain(name: &str) -> String {
-    let folded = folded(name);
-    let name = folded.split(':').next().unwrap_or_default();
+    let case_folded = case_folded(name);
+    let name = case_folded.split(':').next().unwrap_or_default();
     name.trim_end_matches(['.', ' ']).to_owned()
 }

@@ -1,4 +1,4 @@
-use super::{Toolbox, Workspace};
+use super::path_guard::Workspace;
 use crate::clock;
 use crate::evidence::{Change, Manifest};
 use crate::redaction::Redactor;
@@ -12,13 +12,13 @@ pub struct WorkspaceWatch {
     workspace: Workspace,
     redactor: Arc<Redactor>,
     before: Manifest,
-    /// Files that may change without their stat data showing it.
+    /// FileAccess that may change without their stat data showing it.
     racy: Vec<String>,
 }
 
 /// What changed in a workspace while it was watched.
 #[derive(Debug, Default)]
-pub struct Watched {
+pub struct WorkspaceChanges {
     /// In path order, with the digests of what is there now.
     pub changes: Vec<Change>,
     /// Whether there is more than could be looked at, so that absence proves nothing.
@@ -27,8 +27,7 @@ pub struct Watched {
 
 impl WorkspaceWatch {
     /// Looks at everything that the ignore rules leave.
-    pub async fn begin(toolbox: &Toolbox) -> Self {
-        let workspace = toolbox.workspace().clone();
+    pub async fn begin(workspace: &Workspace, redactor: &Arc<Redactor>) -> Self {
         let scanned = workspace.clone();
         let truncated = || (Manifest { truncated: true, ..Manifest::default() }, Vec::new());
         let work = move || {
@@ -38,23 +37,23 @@ impl WorkspaceWatch {
         };
         let looked = tokio::task::spawn_blocking(work).await;
         let (before, racy) = looked.unwrap_or_else(|_| truncated());
-        WorkspaceWatch { workspace, redactor: toolbox.redactor().clone(), before, racy }
+        WorkspaceWatch { workspace: workspace.clone(), redactor: redactor.clone(), before, racy }
     }
 
     /// Looks again and tells what changed.
-    pub async fn end(self) -> Watched {
+    pub async fn end(self) -> WorkspaceChanges {
         let WorkspaceWatch { workspace, redactor, before, racy } = self;
         let work = move || {
             let after = workspace.manifest();
             let changes = workspace.changes_with(&before, &after, &racy, &redactor);
-            Watched { changes, truncated: before.truncated || after.truncated }
+            WorkspaceChanges { changes, truncated: before.truncated || after.truncated }
         };
-        let unseen = Watched { truncated: true, ..Watched::default() };
+        let unseen = WorkspaceChanges { truncated: true, ..WorkspaceChanges::default() };
         tokio::task::spawn_blocking(work).await.unwrap_or(unseen)
     }
 }
 
-impl Watched {
+impl WorkspaceChanges {
     /// Says in what the process leaves behind that it was watched, and where the record may lack
     /// something: gates read it.
     pub fn mark(&self, process: &mut Json) {

@@ -2,12 +2,12 @@ use std::path::{Component, Path};
 use unicode_normalization::UnicodeNormalization;
 
 /// Text in the form in which paths are compared and shown.
-pub(super) fn nfc(text: impl Into<String> + AsRef<str>) -> String {
+pub(crate) fn nfc(text: impl Into<String> + AsRef<str>) -> String {
     if text.as_ref().is_ascii() { text.into() } else { text.as_ref().nfc().collect() }
 }
 
-/// The spellings under which a name may stand on disk: as given, composed, decomposed.
-pub(super) fn spellings(text: &str) -> Vec<String> {
+/// The unicode_forms under which a name may stand on disk: as given, composed, decomposed.
+pub(crate) fn unicode_forms(text: &str) -> Vec<String> {
     let mut all = vec![text.to_owned()];
     if !text.is_ascii() {
         for other in [text.nfc().collect::<String>(), text.nfd().collect()] {
@@ -20,7 +20,7 @@ pub(super) fn spellings(text: &str) -> Vec<String> {
 }
 
 /// A relative path as it is shown: `/` between the parts, NFC, `.` for nothing.
-pub(super) fn shown(path: &Path) -> String {
+pub(crate) fn shown(path: &Path) -> String {
     let parts: Vec<_> = path
         .components()
         .filter_map(|part| match part {
@@ -34,7 +34,7 @@ pub(super) fn shown(path: &Path) -> String {
 
 /// A text without what file systems may not tell apart: case, composed and compatible forms,
 /// characters that are not seen. Two names that differ here are different names everywhere.
-pub(super) fn folded(text: &str) -> String {
+pub(crate) fn case_folded(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }

@@ -7,10 +7,10 @@
 mod address;
 mod client;
 mod error;
-mod hop;
+mod redirect;
 mod response;
 
 pub use client::{HttpClient, Lookup};
 pub use error::{HttpError, shown_url, without_credentials};
-pub use hop::HttpRequest;
+pub use redirect::HttpRequest;
 pub use response::HttpResponse;
