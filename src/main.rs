@@ -1,7 +1,7 @@
 //! The `kb` program. Everything is in the library.
 
 fn main() -> std::process::ExitCode {
-    kb::process::supervise().unwrap_or_else(|| {
+    kb::process::run_init_process().unwrap_or_else(|| {
         kb::process::return_large_memory();
         kb::cli::main()
     })

@@ -1,7 +1,7 @@
 //! Looks at what a gate asks for: through the path guard and the supervisor, and never otherwise.
 
 use crate::clock;
-use crate::process::{End, Exited, Spawn};
+use crate::process::{ProcessEnd, ProcessResult, Spawn};
 use crate::redaction::{MASK, Redactor};
 use crate::tool::{ProcessTrace, Toolbox};
 use crate::value::{Json, limits};
@@ -111,18 +111,18 @@ fn is_command(ask: &ObservationQuery) -> bool {
     matches!(ask, ObservationQuery::Command { .. })
 }
 
-fn ran(redactor: &Redactor, exited: Exited, process: Json) -> CommandRun {
+fn ran(redactor: &Redactor, exited: ProcessResult, process: Json) -> CommandRun {
     CommandRun {
         last_words: super::process::last_words(redactor, &exited).unwrap_or_default(),
         duration_ms: exited.duration.as_millis() as u64,
         process,
         ended: match exited.end {
-            End::Code(code) => CommandEnd::Code(code),
-            End::Signal(signal) => CommandEnd::Signal(signal),
-            End::TimedOut | End::Idle => CommandEnd::TimedOut,
-            End::Cancelled => CommandEnd::Stopped,
-            End::Lost => CommandEnd::NotStarted(End::LOST.to_owned()),
-            End::NotStarted(reason) => CommandEnd::NotStarted(reason),
+            ProcessEnd::Code(code) => CommandEnd::Code(code),
+            ProcessEnd::Signal(signal) => CommandEnd::Signal(signal),
+            ProcessEnd::TimedOut | ProcessEnd::Idle => CommandEnd::TimedOut,
+            ProcessEnd::Cancelled => CommandEnd::Stopped,
+            ProcessEnd::Lost => CommandEnd::NotStarted(ProcessEnd::LOST.to_owned()),
+            ProcessEnd::NotStarted(reason) => CommandEnd::NotStarted(reason),
         },
     }
 }

@@ -5,7 +5,7 @@ use crate::clock;
 use crate::definition::OutputParse;
 use crate::diagnostic::Code;
 use crate::evidence::{Invocation, InvocationStatus, Purpose};
-use crate::process::{End, Exited, Spawn};
+use crate::process::{ProcessEnd, ProcessResult, Spawn};
 use crate::redaction::Redactor;
 use crate::run::{Payload, Record};
 use crate::tool::{ProcessTrace, Toolbox};
@@ -76,7 +76,12 @@ fn spawn(toolbox: &Toolbox, request: &Request, command: &RunWork) -> Result<Spaw
     })
 }
 
-fn outcome(redactor: &Redactor, argv: &[String], exited: Exited, parse: OutputParse) -> Outcome {
+fn outcome(
+    redactor: &Redactor,
+    argv: &[String],
+    exited: ProcessResult,
+    parse: OutputParse,
+) -> Outcome {
     let base = Outcome {
         exit_code: exit_code(&exited.end),
         stdout: Some(exited.stdout.clone()),
@@ -85,25 +90,25 @@ fn outcome(redactor: &Redactor, argv: &[String], exited: Exited, parse: OutputPa
         ..Outcome::ok(Json::Null)
     };
     match &exited.end {
-        End::Code(0) => match parsed(redactor, &exited, parse) {
+        ProcessEnd::Code(0) => match parsed(redactor, &exited, parse) {
             Ok(output) => Outcome { output: Some(output), ..base },
             Err(failure) => failed(base, OutcomeKind::ValidationFailed, *failure),
         },
-        End::Code(code) => {
+        ProcessEnd::Code(code) => {
             let failure = Failure::new(
                 Code::NON_ZERO_EXIT.as_str(),
                 format!("exit code {code}{}", and_last_words(redactor, &exited)),
             );
             failed(base, OutcomeKind::Exit(*code), failure)
         }
-        End::Signal(signal) => {
+        ProcessEnd::Signal(signal) => {
             let failure = Failure::new(
                 Code::NON_ZERO_EXIT.as_str(),
                 format!("killed by signal {signal}{}", and_last_words(redactor, &exited)),
             );
             failed(base, OutcomeKind::Exit(128 + signal), failure)
         }
-        End::TimedOut => {
+        ProcessEnd::TimedOut => {
             let took = crate::value::format_duration(exited.duration);
             let failure = Failure::new(
                 Code::TIMED_OUT.as_str(),
@@ -112,23 +117,24 @@ fn outcome(redactor: &Redactor, argv: &[String], exited: Exited, parse: OutputPa
             .help("raise `timeout`, or split the step");
             failed(base, OutcomeKind::Timeout, failure)
         }
-        End::Idle => {
+        ProcessEnd::Idle => {
             let failure =
                 Failure::new(Code::TIMED_OUT.as_str(), "stopped: it was silent for too long")
                     .help("raise `timeout: {idle: …}`");
             failed(base, OutcomeKind::Timeout, failure)
         }
-        End::Cancelled => failed(
+        ProcessEnd::Cancelled => failed(
             base,
             OutcomeKind::Cancelled,
             Failure::new(Code::ATTEMPT_FAILED.as_str(), "cancelled"),
         ),
-        End::Lost => failed(
+        ProcessEnd::Lost => failed(
             base,
             OutcomeKind::Transient,
-            Failure::new(Code::WORKER_KILLED.as_str(), End::LOST).help(End::LOST_HELP),
+            Failure::new(Code::WORKER_KILLED.as_str(), ProcessEnd::LOST)
+                .help(ProcessEnd::LOST_HELP),
         ),
-        End::NotStarted(reason) => {
+        ProcessEnd::NotStarted(reason) => {
             let program = argv.first().map_or("", String::as_str);
             let failure = Failure::new(
                 Code::NOT_STARTED.as_str(),
@@ -146,21 +152,21 @@ fn failed(base: Outcome, kind: OutcomeKind, failure: Failure) -> Outcome {
     Outcome { kind, output: None, failure: Some(failure), ..base }
 }
 
-fn exit_code(end: &End) -> Option<i32> {
+fn exit_code(end: &ProcessEnd) -> Option<i32> {
     match end {
-        End::Code(code) => Some(*code),
-        End::Signal(signal) => Some(128 + signal),
+        ProcessEnd::Code(code) => Some(*code),
+        ProcessEnd::Signal(signal) => Some(128 + signal),
         _ => None,
     }
 }
 
 /// Where it wrote any, behind a colon.
-fn and_last_words(redactor: &Redactor, exited: &Exited) -> String {
+fn and_last_words(redactor: &Redactor, exited: &ProcessResult) -> String {
     last_words(redactor, exited).map_or(String::new(), |words| format!(": {words}"))
 }
 
 /// The last line that it wrote to stderr, else to stdout: most programs say there what went wrong.
-pub(super) fn last_words(redactor: &Redactor, exited: &Exited) -> Option<String> {
+pub(super) fn last_words(redactor: &Redactor, exited: &ProcessResult) -> Option<String> {
     let last = |text: &str| {
         let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
         // Masked before it is cut, and it may have been cut before.
@@ -169,7 +175,11 @@ pub(super) fn last_words(redactor: &Redactor, exited: &Exited) -> Option<String>
     last(&exited.stderr).or_else(|| last(&exited.stdout))
 }
 
-fn parsed(redactor: &Redactor, exited: &Exited, parse: OutputParse) -> Result<Json, Box<Failure>> {
+fn parsed(
+    redactor: &Redactor,
+    exited: &ProcessResult,
+    parse: OutputParse,
+) -> Result<Json, Box<Failure>> {
     let text = exited.stdout.strip_suffix('\n').unwrap_or(&exited.stdout);
     let text = text.strip_suffix('\r').unwrap_or(text);
     if parse != OutputParse::Text && exited.stdout_cut > 0 {
@@ -195,15 +205,15 @@ fn parsed(redactor: &Redactor, exited: &Exited, parse: OutputParse) -> Result<Js
 
 fn evidence(
     argv: &[String],
-    exited: &Exited,
+    exited: &ProcessResult,
     process: &Json,
     watched: WorkspaceChanges,
     began: Timestamp,
 ) -> Record {
     let args = json!({"argv": argv});
     let status = match exited.end {
-        End::Code(0) => InvocationStatus::Success,
-        End::TimedOut | End::Idle => InvocationStatus::Timeout,
+        ProcessEnd::Code(0) => InvocationStatus::Success,
+        ProcessEnd::TimedOut | ProcessEnd::Idle => InvocationStatus::Timeout,
         _ => InvocationStatus::Failed,
     };
     let mut process = process.clone();

@@ -1,8 +1,8 @@
-use super::guardian::{self, MARKER};
 use super::instance::Instance;
-use super::pipes::Theirs;
-use super::sandbox::{Rules, start_held};
-use super::{End, Spawn, orphans};
+use super::pipes::ChildEnds;
+use super::sandbox::{Rules, start_restricted};
+use super::watchdog::{self, MARKER};
+use super::{ProcessEnd, Spawn, orphans};
 use rustix::process::{Pid, Signal};
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -14,22 +14,22 @@ use tokio::process::{Child, Command};
 /// own. Dropping it kills the group.
 ///
 /// Whatever leaves the group (`setsid`, double forks) comes back to `kb` as an orphan because `kb` is
-/// a subreaper, and a guardian ends everything should `kb` itself be killed.
-pub(super) struct GroupLeader {
+/// a subreaper, and a watchdog ends everything should `kb` itself be killed.
+pub(super) struct GroupProcess {
     child: Child,
     group: Group,
     token: String,
 }
 
-impl GroupLeader {
+impl GroupProcess {
     pub(super) fn start(
         spawn: &Spawn,
         program: &Path,
         env: &[(&str, &str)],
-        theirs: Theirs,
+        theirs: ChildEnds,
         rules: Option<Rules>,
-    ) -> io::Result<GroupLeader> {
-        guardian::watch();
+    ) -> io::Result<GroupProcess> {
+        watchdog::watch();
         let instance = Instance::of_process();
         let token = instance.next_token();
         let mut command = Command::new(program);
@@ -48,14 +48,14 @@ impl GroupLeader {
         let mut start = || command.spawn();
         let child = orphans::spawn_registered(|| match rules {
             None => start(),
-            Some(rules) => start_held(rules, start),
+            Some(rules) => start_restricted(rules, start),
         })?;
-        Ok(GroupLeader { group: Group(child.id().unwrap_or_default()), child, token })
+        Ok(GroupProcess { group: Group(child.id().unwrap_or_default()), child, token })
     }
 
     /// Waits for its end; dropping the future loses nothing.
-    pub(super) async fn ended(&mut self) -> End {
-        self.child.wait().await.map_or(End::Signal(Signal::KILL.as_raw()), end_of)
+    pub(super) async fn ended(&mut self) -> ProcessEnd {
+        self.child.wait().await.map_or(ProcessEnd::Signal(Signal::KILL.as_raw()), end_of)
     }
 
     pub(super) fn terminate(&self) {
@@ -69,7 +69,7 @@ impl GroupLeader {
     }
 
     /// Ends what it has left.
-    pub(super) async fn clear(&mut self) {
+    pub(super) async fn clean_up(&mut self) {
         self.group.signal(Signal::KILL);
         orphans::forget(self.group.0);
         orphans::end_step(self.group.0, &self.token).await;
@@ -77,10 +77,10 @@ impl GroupLeader {
     }
 }
 
-fn end_of(status: ExitStatus) -> End {
+fn end_of(status: ExitStatus) -> ProcessEnd {
     match status.code() {
-        Some(code) => End::Code(code),
-        None => End::Signal(status.signal().unwrap_or_default()),
+        Some(code) => ProcessEnd::Code(code),
+        None => ProcessEnd::Signal(status.signal().unwrap_or_default()),
     }
 }
 

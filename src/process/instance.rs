@@ -1,5 +1,5 @@
-use super::guardian::{GUARDIAN_MARKER, MARKER};
 use super::temporary::Temporary;
+use super::watchdog::{HELPER_MARKER, MARKER};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -48,8 +48,8 @@ impl Instance {
 
     /// What marks a process of `kb`'s own beside its steps: it belongs to nobody's step here, and to
     /// the step of another `kb` that this one runs in.
-    pub(super) fn keeper_marks(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        [(GUARDIAN_MARKER, self.name.as_str())].into_iter().chain(self.inherited_mark())
+    pub(super) fn helper_variables(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        [(HELPER_MARKER, self.name.as_str())].into_iter().chain(self.inherited_mark())
     }
 
     /// The private directory for what processes write and forget.

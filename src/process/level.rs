@@ -1,7 +1,7 @@
 /// How surely nothing of a step outlives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProcessLevel {
-    /// A process group a step, orphans taken back, a guardian against the end of `kb`.
+    /// A process group a step, orphans taken back, a watchdog against the end of `kb`.
     Group,
     /// A PID namespace for each step at work: the kernel ends everything in it.
     PidNamespace,

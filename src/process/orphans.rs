@@ -5,7 +5,7 @@
 //! `/proc` tells whether anything is left: 2 µs a step where there is nothing. While processes end
 //! it may leave out others, so a look that found something is not the last ([`end_step`]).
 
-use super::guardian::{GUARDIAN_MARKER, MARKER};
+use super::watchdog::{HELPER_MARKER, MARKER};
 use rustix::process::{Pid, Signal, WaitOptions};
 use std::collections::BTreeSet;
 use std::io;
@@ -14,8 +14,8 @@ use std::time::Duration;
 
 /// Main processes of steps: children that are no orphans.
 static OWN: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
-/// The guardian and the keeper, children that are no orphans either.
-static ATTENDANTS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+/// The watchdog and the keeper, children that are no orphans either.
+static HELPERS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 /// Held for reading from a process's start until it stands in [`OWN`], for writing while orphans
 /// are told from own children; else one's end could be taken for the other's.
 static STARTING: RwLock<()> = RwLock::new(());
@@ -32,8 +32,8 @@ fn own() -> MutexGuard<'static, BTreeSet<u32>> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn attendants() -> MutexGuard<'static, BTreeSet<u32>> {
-    ATTENDANTS.lock().unwrap_or_else(PoisonError::into_inner)
+fn helpers() -> MutexGuard<'static, BTreeSet<u32>> {
+    HELPERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Makes this process the parent of its descendants' orphans; without effect where the system
@@ -53,19 +53,19 @@ pub(super) fn spawn_registered(
     Ok(child)
 }
 
-/// Starts the guardian or the keeper and remembers it as an own child.
-pub(super) fn spawn_attendant(
+/// Starts the watchdog or the keeper and remembers it as an own child.
+pub(super) fn spawn_helper(
     start: impl FnOnce() -> io::Result<std::process::Child>,
 ) -> io::Result<std::process::Child> {
     let _starting = STARTING.read().unwrap_or_else(PoisonError::into_inner);
     let child = start()?;
-    attendants().insert(child.id());
+    helpers().insert(child.id());
     Ok(child)
 }
 
 /// Forgets a keeper whose end was taken in.
-pub(super) fn forget_attendant(pid: u32) {
-    attendants().remove(&pid);
+pub(super) fn forget_helper(pid: u32) {
+    helpers().remove(&pid);
 }
 
 /// Forgets a main process whose end was taken in.
@@ -134,13 +134,13 @@ fn look(group: u32, token: &str, told: &mut BTreeSet<u32>) -> Found {
             found = found.max(Found::Ending);
         } else {
             match whose(pid, &status, group, token, alone) {
-                Whose::OfTheStep => {
+                Owner::OfTheStep => {
                     end(pid);
                     told.insert(pid);
                     found = Found::New;
                 }
-                Whose::NotSaid => found = found.max(Found::Ending),
-                Whose::OfNoStep => {}
+                Owner::Unknown => found = found.max(Found::Ending),
+                Owner::OfNoStep => {}
             }
         }
     }
@@ -148,31 +148,31 @@ fn look(group: u32, token: &str, told: &mut BTreeSet<u32>) -> Found {
 }
 
 /// To whom an orphan belongs, as far as this step is concerned.
-enum Whose {
+enum Owner {
     OfTheStep,
     OfNoStep,
     /// It is about to end or to become another program; a moment later it says, or has left others.
-    NotSaid,
+    Unknown,
 }
 
 /// To whom an orphan belongs. One that has wiped its environment is nobody's by name; it ends when no
 /// other step could be its parent.
-fn whose(pid: u32, status: &Status, group: u32, token: &str, alone: bool) -> Whose {
+fn whose(pid: u32, status: &Status, group: u32, token: &str, alone: bool) -> Owner {
     if status.group == group as i32 {
-        return Whose::OfTheStep;
+        return Owner::OfTheStep;
     }
     let environment = std::fs::read(format!("/proc/{pid}/environ"));
     if status.is_exiting || (status.is_unsettled && environment.as_ref().is_ok_and(Vec::is_empty)) {
-        return Whose::NotSaid;
+        return Owner::Unknown;
     }
     let environment = environment.unwrap_or_default();
-    let is_own = match (value_of(MARKER, &environment), value_of(GUARDIAN_MARKER, &environment)) {
+    let is_own = match (value_of(MARKER, &environment), value_of(HELPER_MARKER, &environment)) {
         (Some(tokens), _) => tokens.split(|byte| *byte == b',').any(|own| own == token.as_bytes()),
         // Guardian or keeper of another `kb` that this program had started; it ends by itself.
         (None, Some(_)) => false,
         (None, None) => alone,
     };
-    if is_own { Whose::OfTheStep } else { Whose::OfNoStep }
+    if is_own { Owner::OfTheStep } else { Owner::OfNoStep }
 }
 
 /// The value of a variable in a process's `environ`.
@@ -199,11 +199,11 @@ fn take_in(pid: u32) {
 fn adopted() -> Vec<u32> {
     let main = std::process::id();
     let text = std::fs::read_to_string(format!("/proc/self/task/{main}/children"));
-    let (own, attendants) = (own(), attendants());
+    let (own, helpers) = (own(), helpers());
     text.unwrap_or_default()
         .split_ascii_whitespace()
         .filter_map(|pid| pid.parse().ok())
-        .filter(|pid| !attendants.contains(pid) && !own.contains(pid))
+        .filter(|pid| !helpers.contains(pid) && !own.contains(pid))
         .collect()
 }
 

@@ -11,11 +11,11 @@ pub(super) struct Pipes {
     pub(super) stdin: Option<OwnedFd>,
     pub(super) stdout: Source,
     pub(super) stderr: Source,
-    pub(super) theirs: Theirs,
+    pub(super) theirs: ChildEnds,
 }
 
 /// What the process gets. To be dropped once it has them: its own are to be the last.
-pub(super) struct Theirs {
+pub(super) struct ChildEnds {
     pub(super) stdin: Option<OwnedFd>,
     pub(super) stdout: OwnedFd,
     pub(super) stderr: OwnedFd,
@@ -35,7 +35,7 @@ impl Pipes {
             stdin,
             stdout: Source::Unwatched(stdout),
             stderr: Source::Unwatched(stderr),
-            theirs: Theirs { stdin: their_stdin, stdout: their_stdout, stderr: their_stderr },
+            theirs: ChildEnds { stdin: their_stdin, stdout: their_stdout, stderr: their_stderr },
         })
     }
 }

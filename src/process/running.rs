@@ -1,8 +1,8 @@
 use super::capture::Capture;
-use super::leader::Leader;
+use super::main_process::MainProcess;
 use super::pipes::Source;
 use super::watched::watched;
-use super::{End, Exited, OnLine, Spawn, Stream};
+use super::{OnLine, ProcessEnd, ProcessResult, Spawn, Stream};
 use crate::clock::timer_instant;
 use rustix::fd::OwnedFd;
 use std::io;
@@ -26,7 +26,7 @@ const UNWATCHED: Duration = Duration::from_millis(5);
 
 /// A process from its start until nothing of it is left.
 pub(super) struct Running {
-    leader: Leader,
+    process: MainProcess,
     input: Option<Input>,
     stdout: Capture,
     stderr: Capture,
@@ -42,18 +42,18 @@ enum Phase {
     /// Its end, or a reason to stop it.
     Working,
     /// Its end after SIGTERM.
-    Terminating { why: End, until: Instant },
+    Terminating { why: ProcessEnd, until: Instant },
     /// Its end after SIGKILL.
-    Killing { why: End, until: Instant, forced: bool },
+    Killing { why: ProcessEnd, until: Instant, forced: bool },
     /// The ends of its pipes.
-    Draining { end: End, until: Instant },
+    Draining { end: ProcessEnd, until: Instant },
     /// Nothing.
-    Over { end: End },
+    Over { end: ProcessEnd },
 }
 
 impl Running {
     pub(super) fn new(
-        leader: Leader,
+        process: MainProcess,
         [stdout, stderr]: [Source; 2],
         stdin: Option<OwnedFd>,
         spawn: Spawn,
@@ -61,7 +61,7 @@ impl Running {
     ) -> Self {
         let (now, limit) = (timer_instant(), spawn.max_stream);
         Running {
-            leader,
+            process,
             input: stdin.and_then(|pipe| Input::new(pipe, spawn.stdin).ok()),
             stdout: Capture::new(Stream::Stdout, stdout, limit, on_line.clone()),
             stderr: Capture::new(Stream::Stderr, stderr, limit, on_line),
@@ -78,7 +78,7 @@ impl Running {
         mut self,
         cancel: &CancellationToken,
         began: std::time::Instant,
-    ) -> Exited {
+    ) -> ProcessResult {
         let end = loop {
             match &self.phase {
                 Phase::Over { end } => break end.clone(),
@@ -88,10 +88,10 @@ impl Running {
                 _ => self.step(cancel).await,
             }
         };
-        self.leader.clear().await;
+        self.process.clean_up().await;
         let (stdout, stdout_cut) = self.stdout.finish();
         let (stderr, stderr_cut) = self.stderr.finish();
-        Exited { end, stdout, stderr, stdout_cut, stderr_cut, duration: began.elapsed() }
+        ProcessResult { end, stdout, stderr, stdout_cut, stderr_cut, duration: began.elapsed() }
     }
 
     /// Takes in the next thing that happens.
@@ -107,8 +107,8 @@ impl Running {
                     self.input = None;
                 }
             }
-            end = self.leader.ended(), if lives => self.ended(end),
-            () = cancel.cancelled(), if works => self.stop(End::Cancelled),
+            end = self.process.ended(), if lives => self.ended(end),
+            () = cancel.cancelled(), if works => self.stop(ProcessEnd::Cancelled),
             () = sleep_until(alarm), if alarm.is_some() => self.alarmed(),
         }
     }
@@ -134,15 +134,15 @@ impl Running {
         }
         match std::mem::replace(&mut self.phase, Phase::Working) {
             Phase::Working if self.deadline.is_some_and(|deadline| deadline <= now) => {
-                self.stop(End::TimedOut);
+                self.stop(ProcessEnd::TimedOut);
             }
-            Phase::Working => self.stop(End::Idle),
+            Phase::Working => self.stop(ProcessEnd::Idle),
             Phase::Terminating { why, .. } => {
-                self.leader.kill();
+                self.process.kill();
                 self.phase = Phase::Killing { why, until: now + FORCE, forced: false };
             }
             Phase::Killing { why, forced: false, .. } => {
-                let more = if self.leader.force() { GIVE_UP } else { GIVE_UP - FORCE };
+                let more = if self.process.force() { GIVE_UP } else { GIVE_UP - FORCE };
                 self.phase = Phase::Killing { why, until: now + more, forced: true };
             }
             Phase::Killing { why: end, .. } | Phase::Draining { end, .. } | Phase::Over { end } => {
@@ -161,13 +161,13 @@ impl Running {
         }
     }
 
-    fn stop(&mut self, why: End) {
+    fn stop(&mut self, why: ProcessEnd) {
         self.watch();
-        self.leader.terminate();
+        self.process.terminate();
         self.phase = Phase::Terminating { why, until: timer_instant() + GRACE };
     }
 
-    fn ended(&mut self, own: End) {
+    fn ended(&mut self, own: ProcessEnd) {
         let end = match std::mem::replace(&mut self.phase, Phase::Working) {
             Phase::Working => own,
             Phase::Terminating { why: end, .. }

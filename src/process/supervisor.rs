@@ -1,12 +1,12 @@
-use super::group::GroupLeader;
+use super::group::GroupProcess;
 use super::instance::Instance;
-use super::keeper::{Cells, StartOrder};
-use super::leader::{CellLeader, Leader};
-use super::pipes::{Pipes, Theirs};
+use super::main_process::{MainProcess, NamespaceProcess};
+use super::namespace::{StartOrder, WorkerPool};
+use super::pipes::{ChildEnds, Pipes};
 use super::program::{explain, find_program};
 use super::running::Running;
 use super::sandbox::{Confinement, Rules};
-use super::{BaseEnvironment, End, Exited, ProcessLevel, Spawn, Stream};
+use super::{BaseEnvironment, ProcessEnd, ProcessLevel, ProcessResult, Spawn, Stream};
 use crate::clock;
 use rustix::fd::AsFd;
 use rustix::thread::CapabilitySet;
@@ -25,26 +25,30 @@ pub type OnLine = Arc<dyn Fn(Stream, &str) + Send + Sync>;
 pub struct Supervisor {
     base: Arc<BaseEnvironment>,
     limits: Option<Arc<Confinement>>,
-    cells: Arc<Cells>,
+    pool: Arc<WorkerPool>,
 }
 
 impl Supervisor {
     /// A supervisor whose processes start from this environment. They live in PID namespaces where
-    /// the system allows that and this program calls [`super::supervise`].
+    /// the system allows that and this program calls [`super::run_init_process`].
     pub fn new(base: BaseEnvironment) -> Supervisor {
-        Supervisor { base: Arc::new(base), limits: None, cells: Arc::new(Cells::of_this_program()) }
+        Supervisor {
+            base: Arc::new(base),
+            limits: None,
+            pool: Arc::new(WorkerPool::of_this_program()),
+        }
     }
 
-    /// The same, with another program that calls [`super::supervise`] as the keeper of namespaces.
+    /// The same, with another program that calls [`super::run_init_process`] as the keeper of namespaces.
     #[must_use]
-    pub fn kept_by(self, executable: impl Into<PathBuf>) -> Supervisor {
-        Supervisor { cells: Arc::new(Cells::of(Some(executable.into()))), ..self }
+    pub fn with_init_program(self, executable: impl Into<PathBuf>) -> Supervisor {
+        Supervisor { pool: Arc::new(WorkerPool::of(Some(executable.into()))), ..self }
     }
 
     /// The same, without namespaces, also where they are allowed.
     #[must_use]
-    pub fn in_groups(self) -> Supervisor {
-        Supervisor { cells: Arc::new(Cells::none()), ..self }
+    pub fn without_namespaces(self) -> Supervisor {
+        Supervisor { pool: Arc::new(WorkerPool::none()), ..self }
     }
 
     /// The environment that all of them start from.
@@ -53,16 +57,16 @@ impl Supervisor {
     }
 
     /// The same, for processes that the kernel lets write in few places only. Where it cannot,
-    /// they do not start: [`super::KernelSandbox::reached`] tells before.
+    /// they do not start: [`super::KernelSandbox::detect`] tells before.
     #[must_use]
-    pub fn held(&self, limits: Confinement) -> Supervisor {
+    pub fn confined(&self, limits: Confinement) -> Supervisor {
         Supervisor { limits: Some(Arc::new(limits)), ..self.clone() }
     }
 
     /// How surely nothing of a step outlives it, here. The first call tries it out, which takes
     /// milliseconds.
     pub fn level(&self) -> ProcessLevel {
-        match self.cells.reached() {
+        match self.pool.available() {
             Ok(()) => ProcessLevel::PidNamespace,
             Err(_) => ProcessLevel::Group,
         }
@@ -70,7 +74,7 @@ impl Supervisor {
 
     /// Why the level is not the highest.
     pub fn shortfall(&self) -> Option<&str> {
-        self.cells.reached().err()
+        self.pool.available().err()
     }
 
     /// Whether processes live in a user namespace as well, which the PID namespace needs unless `kb`
@@ -99,13 +103,13 @@ impl Supervisor {
         spawn: Spawn,
         cancel: &CancellationToken,
         on_line: Option<OnLine>,
-    ) -> Exited {
+    ) -> ProcessResult {
         let began = clock::instant();
         if cancel.is_cancelled() {
-            return Exited::silent(End::Cancelled, Duration::ZERO);
+            return ProcessResult::silent(ProcessEnd::Cancelled, Duration::ZERO);
         }
         match self.start(spawn, on_line) {
-            Err(reason) => Exited::silent(End::NotStarted(reason), began.elapsed()),
+            Err(reason) => ProcessResult::silent(ProcessEnd::NotStarted(reason), began.elapsed()),
             Ok(running) => running.attend(cancel, began).await,
         }
     }
@@ -149,13 +153,13 @@ impl Supervisor {
         spawn: &Spawn,
         program: &Path,
         env: &[(&str, &str)],
-        theirs: Theirs,
-    ) -> io::Result<Leader> {
+        theirs: ChildEnds,
+    ) -> io::Result<MainProcess> {
         let limits = self.limits.as_deref();
         let rules = limits.map(|limits| limits.rules(&self.base, self.temporary_directory()));
         let rules = rules.transpose()?;
-        if self.cells.reached().is_err() {
-            return GroupLeader::start(spawn, program, env, theirs, rules).map(Leader::Group);
+        if self.pool.available().is_err() {
+            return GroupProcess::start(spawn, program, env, theirs, rules).map(MainProcess::Group);
         }
         let rules = rules.map(Rules::into_fd).transpose()?;
         let read_only = limits.map(Confinement::read_only).unwrap_or_default();
@@ -170,8 +174,8 @@ impl Supervisor {
             stderr: theirs.stderr.as_fd(),
             rules: rules.as_ref().map(AsFd::as_fd),
         };
-        let cell = self.cells.start(&order)?;
-        let (cells, name) = (self.cells.clone(), &spawn.argv[0]);
-        Ok(Leader::Cell(CellLeader::new(cell, cells, name, spawn.cwd.clone())))
+        let worker = self.pool.start(&order)?;
+        let (pool, name) = (self.pool.clone(), &spawn.argv[0]);
+        Ok(MainProcess::Namespace(NamespaceProcess::new(worker, pool, name, spawn.cwd.clone())))
     }
 }

@@ -1,9 +1,9 @@
 //! One case and more for each row of the tables: a secret, and a text that this row alone finds it
 //! in. A row without one does not pass.
 
+use super::encodings::{ENCODINGS, Encoding, PARTS, written};
 use super::escapes::{ESCAPES, Escape};
 use super::index::Index;
-use super::spellings::{ENCODINGS, PARTS, Spelling, written};
 use std::ops::ControlFlow;
 
 /// A row, a secret, and how the secret stands somewhere.
@@ -69,12 +69,12 @@ const CASES: &[(&str, &str, &str)] = &[
 
 /// Whether a text is one secret and nothing else, without the row of that name.
 fn is_found(secret: &str, text: &str, without: Option<&str>) -> bool {
-    let others = |row: &&'static Spelling| Some(row.name) != without;
+    let others = |row: &&'static Encoding| Some(row.name) != without;
     let (parts, encodings): (Vec<_>, Vec<_>) =
         (PARTS.iter().filter(others).collect(), ENCODINGS.iter().filter(others).collect());
-    let spellings = written(secret, &parts, &encodings);
+    let encodings = written(secret, &parts, &encodings);
     let escapes = ESCAPES.iter().filter(|row: &&'static Escape| Some(row.name) != without);
-    let index = Index::of(spellings.iter().map(String::as_str), escapes);
+    let index = Index::of(encodings.iter().map(String::as_str), escapes);
     let mut end = 0;
     index.each(text.as_bytes(), true, |_, begun| {
         end = begun.whole.map_or(0, |(end, _)| end);
@@ -93,8 +93,8 @@ fn each_row_finds_what_no_other_row_does() {
 
 /// Each row's name and by whom it is.
 fn rows() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let spellings = PARTS.iter().chain(ENCODINGS).map(|row| (row.name, row.by));
-    spellings.chain(ESCAPES.iter().map(|row| (row.name, row.by)))
+    let encodings = PARTS.iter().chain(ENCODINGS).map(|row| (row.name, row.by));
+    encodings.chain(ESCAPES.iter().map(|row| (row.name, row.by)))
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub(super) enum Unread {
 pub(super) struct Meaning {
     bytes: [u8; 4],
     count: usize,
-    /// Whether it is guessed, from a line break: believed in long spellings alone.
+    /// Whether it is guessed, from a line break: believed in long encodings alone.
     pub(super) folded: bool,
 }
 

@@ -4,15 +4,15 @@ use std::ops::{ControlFlow, Range};
 
 /// Spellings from this many bytes on are found although they are folded over lines.
 const FOLDED: usize = 12;
-/// Bits of the filter: a few thousand spellings light one in a hundred.
+/// Bits of the filter: a few thousand encodings light one in a hundred.
 const FILTER_BITS: u32 = 18;
 const FILTER_WORDS: usize = 1 << (FILTER_BITS - 6);
 
-/// Finds spellings in a text, with or without escapes: a filter over the first four bytes, which
-/// says no to nearly every place at the price of one look, then the few spellings that begin so.
+/// Finds encodings in a text, with or without escapes: a filter over the first four bytes, which
+/// says no to nearly every place at the price of one look, then the few encodings that begin so.
 pub(super) struct Index {
     /// Sorted, so that those with a common beginning are neighbours.
-    spellings: Vec<Box<str>>,
+    encodings: Vec<Box<str>>,
     by_first: Box<[Range<usize>; 256]>,
     /// At which of the first four places a byte stands, one bit each.
     among: Box<[u8; 256]>,
@@ -26,14 +26,14 @@ pub(super) struct Index {
 
 /// What begins at one place of a text.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Begun<'i> {
+pub(super) struct MatchStart<'i> {
     /// The end of what reaches furthest, and which that is.
     pub(super) whole: Option<(usize, &'i str)>,
-    /// Whether the text ends before some spelling does.
+    /// Whether the text ends before some encoding does.
     pub(super) open: bool,
 }
 
-/// How far a search has come: the spellings that are like the text up to there, how much of them
+/// How far a search has come: the encodings that are like the text up to there, how much of them
 /// that is, and whether the text was folded on the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Descent {
@@ -52,20 +52,20 @@ struct Start {
 }
 
 impl Index {
-    /// Of these spellings, sorted, each of at least four bytes.
+    /// Of these encodings, sorted, each of at least four bytes.
     pub(super) fn of<'a>(
-        spellings: impl Iterator<Item = &'a str>,
+        encodings: impl Iterator<Item = &'a str>,
         escapes: impl Iterator<Item = &'static Escape>,
     ) -> Index {
-        let spellings: Vec<Box<str>> = spellings.map(Into::into).collect();
+        let encodings: Vec<Box<str>> = encodings.map(Into::into).collect();
         let mut by_first = Box::new([const { 0..0 }; 256]);
-        for (at, spelling) in spellings.iter().enumerate() {
-            let range = &mut by_first[usize::from(spelling.as_bytes()[0])];
+        for (at, encoding) in encodings.iter().enumerate() {
+            let range = &mut by_first[usize::from(encoding.as_bytes()[0])];
             *range = if range.end == 0 { at..at + 1 } else { range.start..at + 1 };
         }
         let (mut pairs, mut filter) = (Box::new([0; 1 << 10]), Box::new([0; FILTER_WORDS]));
         let mut among = Box::new([0; 256]);
-        for start in spellings.iter().filter_map(|spelling| spelling.as_bytes().first_chunk()) {
+        for start in encodings.iter().filter_map(|encoding| encoding.as_bytes().first_chunk()) {
             for (place, byte) in start.iter().enumerate() {
                 among[usize::from(*byte)] |= 1 << place;
             }
@@ -78,16 +78,16 @@ impl Index {
         for (row, escape) in escapes.iter().enumerate() {
             escape.opens.iter().for_each(|byte| opens[usize::from(*byte)] |= 1 << row);
         }
-        Index { spellings, by_first, among, pairs, filter, escapes, opens }
+        Index { encodings, by_first, among, pairs, filter, escapes, opens }
     }
 
-    /// Calls back with each place at which spellings begin, from the first on, until it has enough.
+    /// Calls back with each place at which encodings begin, from the first on, until it has enough.
     /// A text that `ends` goes on no more, so that nothing is left open.
     pub(super) fn each<'i>(
         &'i self,
         text: &[u8],
         ends: bool,
-        mut take: impl FnMut(usize, Begun<'i>) -> ControlFlow<()>,
+        mut take: impl FnMut(usize, MatchStart<'i>) -> ControlFlow<()>,
     ) {
         // One bit for this place and each of the next three: something may begin with an escape.
         let mut escaped = 0;
@@ -111,7 +111,7 @@ impl Index {
         }
     }
 
-    /// The places, from the third before an escape to its own, at which spellings may begin if it is
+    /// The places, from the third before an escape to its own, at which encodings may begin if it is
     /// read; one bit each.
     #[inline(never)]
     fn begins_around(&self, text: &[u8], escape: usize, ends: bool) -> u8 {
@@ -154,7 +154,7 @@ impl Index {
         self.filter[bit / 64] >> (bit % 64) & 1 == 1
     }
 
-    /// Whether spellings may begin so and go on with what the text stands for from a place on.
+    /// Whether encodings may begin so and go on with what the text stands for from a place on.
     fn may_go_on(&self, text: &[u8], at: usize, start: Start, ends: bool) -> bool {
         match start.count {
             0 => {}
@@ -183,10 +183,10 @@ impl Index {
         may
     }
 
-    /// What begins at that place: all spellings at once, byte by byte.
-    fn begun(&self, text: &[u8], at: usize) -> Begun<'_> {
-        let mut begun = Begun::default();
-        let to = self.spellings.len();
+    /// What begins at that place: all encodings at once, byte by byte.
+    fn begun(&self, text: &[u8], at: usize) -> MatchStart<'_> {
+        let mut begun = MatchStart::default();
+        let to = self.encodings.len();
         let mut next = Some(Descent { at, done: 0, from: 0, to, folded: false });
         // Those that come from reading an escape, in the order of the text: each is looked at once,
         // however many ways lead to it.
@@ -202,10 +202,10 @@ impl Index {
         &'i self,
         text: &[u8],
         mut descent: Descent,
-        begun: &mut Begun<'i>,
+        begun: &mut MatchStart<'i>,
         read: &mut BTreeSet<Descent>,
     ) {
-        while let Some(first) = self.spellings[descent.from..descent.to].first() {
+        while let Some(first) = self.encodings[descent.from..descent.to].first() {
             let Descent { at, done, folded, .. } = descent;
             // The shortest of those with a common beginning stands first.
             if first.len() == done {
@@ -240,8 +240,8 @@ impl Index {
 
     /// Whether what goes on may be found.
     fn believes(&self, descent: Descent) -> bool {
-        let mut like = self.spellings[descent.from..descent.to].iter();
-        !descent.folded || like.any(|spelling| spelling.len() >= FOLDED)
+        let mut like = self.encodings[descent.from..descent.to].iter();
+        !descent.folded || like.any(|encoding| encoding.len() >= FOLDED)
     }
 
     /// Those of a descent that go on with these bytes.
@@ -251,11 +251,11 @@ impl Index {
             let like = match done {
                 0 => self.by_first[usize::from(*byte)].clone(),
                 _ => {
-                    let all = &self.spellings[from..to];
-                    let next = |spelling: &str| spelling.as_bytes().get(done).copied();
-                    let first = all.partition_point(|spelling| next(spelling) < Some(*byte));
+                    let all = &self.encodings[from..to];
+                    let next = |encoding: &str| encoding.as_bytes().get(done).copied();
+                    let first = all.partition_point(|encoding| next(encoding) < Some(*byte));
                     let rest = &all[first..];
-                    let count = rest.partition_point(|spelling| next(spelling) == Some(*byte));
+                    let count = rest.partition_point(|encoding| next(encoding) == Some(*byte));
                     from + first..from + first + count
                 }
             };

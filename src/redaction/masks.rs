@@ -1,6 +1,6 @@
+use super::encodings::encodings;
 use super::escapes::ESCAPES;
 use super::index::Index;
-use super::spellings::spellings;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -14,7 +14,7 @@ pub const MASK: &str = "«secret:";
 pub(super) struct Masks {
     /// What was learnt.
     values: BTreeSet<String>,
-    /// The secret's name by spelling.
+    /// The secret's name by encoding.
     names: BTreeMap<String, String>,
     /// Made when it is first needed, so that learning many secrets makes one.
     index: OnceLock<Index>,
@@ -22,7 +22,7 @@ pub(super) struct Masks {
 
 /// A part of a text that is to be masked, and the secret that is in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Found<'a> {
+pub(super) struct Match<'a> {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) name: &'a str,
@@ -49,10 +49,10 @@ impl Masks {
         self.name_of(long.find(|value| text.contains(value))?)
     }
 
-    /// Learns one more. A spelling that several secrets have goes by the name of the first.
+    /// Learns one more. A encoding that several secrets have goes by the name of the first.
     pub(super) fn learn(&mut self, name: &str, value: &str) {
-        for spelling in spellings(value) {
-            self.names.entry(spelling).or_insert_with(|| name.to_owned());
+        for encoding in encodings(value) {
+            self.names.entry(encoding).or_insert_with(|| name.to_owned());
         }
         self.values.insert(value.to_owned());
         self.index = OnceLock::new();
@@ -62,7 +62,7 @@ impl Masks {
         self.index.get_or_init(|| Index::of(self.names.keys().map(String::as_str), ESCAPES.iter()))
     }
 
-    /// The secret that has this text as a spelling.
+    /// The secret that has this text as a encoding.
     pub(super) fn name_of(&self, text: &str) -> Option<&str> {
         self.names.get(text).map(String::as_str)
     }
@@ -72,28 +72,28 @@ impl Masks {
     }
 
     /// Everything that is to be masked, in order.
-    pub(super) fn found_in(&self, text: &str) -> Vec<Found<'_>> {
+    pub(super) fn found_in(&self, text: &str) -> Vec<Match<'_>> {
         self.search(text, true).0
     }
 
-    /// The same for a text that may go on: up to where a spelling may have begun that it does not
+    /// The same for a text that may go on: up to where a encoding may have begun that it does not
     /// hold whole, and where that is; the text's length where none has.
-    pub(super) fn found_before_open(&self, text: &str) -> (Vec<Found<'_>>, usize) {
+    pub(super) fn found_before_open(&self, text: &str) -> (Vec<Match<'_>>, usize) {
         self.search(text, false)
     }
 
     /// Spellings that overlap are one: where the end of one is the beginning of another, masking the
     /// first alone would leave a part of the second.
-    fn search(&self, text: &str, ends: bool) -> (Vec<Found<'_>>, usize) {
-        let mut found: Vec<Found<'_>> = Vec::new();
+    fn search(&self, text: &str, ends: bool) -> (Vec<Match<'_>>, usize) {
+        let mut found: Vec<Match<'_>> = Vec::new();
         let (mut open, mut longest) = (text.len(), 0);
         self.index().each(text.as_bytes(), ends, |start, begun| {
             if begun.open && !ends {
                 open = start;
                 return ControlFlow::Break(());
             }
-            let Some((end, spelling)) = begun.whole else { return ControlFlow::Continue(()) };
-            let name = || self.name_of(spelling).unwrap_or_default();
+            let Some((end, encoding)) = begun.whole else { return ControlFlow::Continue(()) };
+            let name = || self.name_of(encoding).unwrap_or_default();
             match found.last_mut().filter(|last| start < last.end) {
                 Some(last) => {
                     if end - start > longest {
@@ -104,7 +104,7 @@ impl Masks {
                 }
                 None => {
                     longest = end - start;
-                    found.push(Found { start, end, name: name() });
+                    found.push(Match { start, end, name: name() });
                 }
             }
             ControlFlow::Continue(())
@@ -120,7 +120,7 @@ impl Masks {
         masked(text, &self.found_in(text))
     }
 
-    /// The same for a text that was cut off, perhaps in the middle of a spelling.
+    /// The same for a text that was cut off, perhaps in the middle of a encoding.
     pub(super) fn mask_cut<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let (found, open) = self.found_before_open(text);
         match text.len() - open {
@@ -131,7 +131,7 @@ impl Masks {
 }
 
 /// The text with a mask in the place of everything found.
-pub(super) fn masked<'a>(text: &'a str, found: &[Found<'_>]) -> Cow<'a, str> {
+pub(super) fn masked<'a>(text: &'a str, found: &[Match<'_>]) -> Cow<'a, str> {
     if found.is_empty() {
         return Cow::Borrowed(text);
     }

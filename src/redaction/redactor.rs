@@ -1,4 +1,4 @@
-use super::masks::{Found, Masks, masked};
+use super::masks::{Masks, Match, masked};
 use super::stream::StreamMasker;
 use crate::value::{Json, JsonMap};
 use std::borrow::Cow;
@@ -133,7 +133,7 @@ fn mask_lines(masks: &Masks, lines: &[&str]) -> Vec<String> {
         let (start, end) = (from, from + line.len());
         from = end + 1;
         let here = found.iter().filter(|found| found.start < end && found.end > start);
-        let here = here.map(|found| Found {
+        let here = here.map(|found| Match {
             start: found.start.max(start) - start,
             end: found.end.min(end) - start,
             name: found.name,

@@ -21,7 +21,7 @@ impl StreamMasker {
             return std::mem::take(&mut self.held) + piece;
         };
         self.held.push_str(piece);
-        // A spelling that begins where another may still go on is not the last word: wait.
+        // A encoding that begins where another may still go on is not the last word: wait.
         let (found, open) = masks.found_before_open(&self.held);
         let shown = masked(&self.held[..open], &found).into_owned();
         self.held.drain(..open);

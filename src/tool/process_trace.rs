@@ -1,5 +1,5 @@
 use super::Toolbox;
-use crate::process::{End, Exited, Spawn};
+use crate::process::{ProcessEnd, ProcessResult, Spawn};
 use crate::value::{Digest, Json, JsonMap};
 use serde_json::json;
 
@@ -31,16 +31,16 @@ impl ProcessTrace {
     }
 
     /// After its end.
-    pub fn end(self, exited: &Exited) -> Json {
+    pub fn end(self, exited: &ProcessResult) -> Json {
         let ProcessTrace(mut trace) = self;
         let (end, number) = match &exited.end {
-            End::Code(code) => ("exit", Some(*code)),
-            End::Signal(signal) => ("signal", Some(*signal)),
-            End::TimedOut => ("timeout", None),
-            End::Idle => ("idle", None),
-            End::Cancelled => ("cancelled", None),
-            End::Lost => ("lost", None),
-            End::NotStarted(_) => ("notStarted", None),
+            ProcessEnd::Code(code) => ("exit", Some(*code)),
+            ProcessEnd::Signal(signal) => ("signal", Some(*signal)),
+            ProcessEnd::TimedOut => ("timeout", None),
+            ProcessEnd::Idle => ("idle", None),
+            ProcessEnd::Cancelled => ("cancelled", None),
+            ProcessEnd::Lost => ("lost", None),
+            ProcessEnd::NotStarted(_) => ("notStarted", None),
         };
         trace["end"] = json!(end);
         match end {

@@ -4,7 +4,7 @@ use super::{ProcessTrace, Tool, ToolLevel, ToolSpec};
 use crate::definition::ApprovalLevel;
 use crate::diagnostic::Code;
 use crate::evidence::{Change, InvocationStatus};
-use crate::process::{End, Exited, Spawn};
+use crate::process::{ProcessEnd, ProcessResult, Spawn};
 use crate::value::{Failure, format_duration, is_dangerous_variable, limits};
 use crate::workspace::{ProtectedWatch, Workspace, WorkspaceWatch};
 use futures::future::{BoxFuture, OptionFuture};
@@ -196,7 +196,7 @@ fn is_held(call: &Call, toolbox: &Toolbox) -> bool {
 }
 
 /// Whether it failed and speaks of a permission that it has not.
-fn was_refused(exited: &Exited) -> bool {
+fn was_refused(exited: &ProcessResult) -> bool {
     let words = [
         "Permission denied",
         "Operation not permitted",
@@ -205,11 +205,11 @@ fn was_refused(exited: &Exited) -> bool {
         "EPERM",
         "EROFS",
     ];
-    exited.end != End::Code(0) && words.iter().any(|word| exited.stderr.contains(word))
+    exited.end != ProcessEnd::Code(0) && words.iter().any(|word| exited.stderr.contains(word))
 }
 
 /// A stream that was cut may end in the middle of a secret; what is whole is masked with the result.
-fn mask_ends(exited: &mut Exited, toolbox: &Toolbox) {
+fn mask_ends(exited: &mut ProcessResult, toolbox: &Toolbox) {
     for (text, cut) in
         [(&mut exited.stdout, exited.stdout_cut), (&mut exited.stderr, exited.stderr_cut)]
     {
@@ -220,9 +220,9 @@ fn mask_ends(exited: &mut Exited, toolbox: &Toolbox) {
 }
 
 /// The end of a process as a result.
-fn ended(exited: &Exited, timeout: Option<Duration>) -> CallResult {
+fn ended(exited: &ProcessResult, timeout: Option<Duration>) -> CallResult {
     let code = match exited.end {
-        End::Code(code) => Some(code),
+        ProcessEnd::Code(code) => Some(code),
         _ => None,
     };
     let mut result = CallResult::success(json!({
@@ -242,32 +242,37 @@ fn ended(exited: &Exited, timeout: Option<Duration>) -> CallResult {
     result
 }
 
-fn failure(exited: &Exited, timeout: Option<Duration>) -> Option<(InvocationStatus, Failure)> {
+fn failure(
+    exited: &ProcessResult,
+    timeout: Option<Duration>,
+) -> Option<(InvocationStatus, Failure)> {
     let (code, status, message) = match &exited.end {
-        End::Code(0) => return None,
-        End::Code(n) => {
+        ProcessEnd::Code(0) => return None,
+        ProcessEnd::Code(n) => {
             let message = format!("the command ended with exit code {n}");
             (Code::COMMAND_FAILED, InvocationStatus::Failed, message)
         }
-        End::Signal(n) => {
+        ProcessEnd::Signal(n) => {
             let message = format!("the command was ended by signal {n}");
             (Code::COMMAND_FAILED, InvocationStatus::Failed, message)
         }
-        End::TimedOut => {
+        ProcessEnd::TimedOut => {
             let time = timeout.map_or_else(String::new, |t| format!(" {}", format_duration(t)));
             let message = format!("the command took longer than{time} and was stopped");
             (Code::COMMAND_TIMED_OUT, InvocationStatus::Timeout, message)
         }
-        End::Idle => {
+        ProcessEnd::Idle => {
             let message = "the command was silent for too long and was stopped".to_owned();
             (Code::COMMAND_TIMED_OUT, InvocationStatus::Timeout, message)
         }
-        End::Cancelled => {
+        ProcessEnd::Cancelled => {
             let message = "the call was stopped".to_owned();
             (Code::TOOL_STOPPED, InvocationStatus::Failed, message)
         }
-        End::Lost => (Code::WORKER_KILLED, InvocationStatus::Failed, End::LOST.to_owned()),
-        End::NotStarted(why) => {
+        ProcessEnd::Lost => {
+            (Code::WORKER_KILLED, InvocationStatus::Failed, ProcessEnd::LOST.to_owned())
+        }
+        ProcessEnd::NotStarted(why) => {
             let message = format!("the command could not be started: {why}");
             (Code::COMMAND_NOT_STARTED, InvocationStatus::Failed, message)
         }

@@ -137,7 +137,7 @@ impl Toolbox {
     /// check its work: held by the kernel where the sandbox reaches that far.
     pub fn held_supervisor(&self) -> Supervisor {
         match self.sandbox() {
-            ApprovalLevel::Kernel => self.supervisor().held(self.confinement()),
+            ApprovalLevel::Kernel => self.supervisor().confined(self.confinement()),
             _ => self.supervisor().clone(),
         }
     }
@@ -153,10 +153,10 @@ impl Toolbox {
             list.iter().map(at).collect()
         };
         Confinement::to([root.to_owned()])
-            .and_read(crate::workspace::repository_outside(root))
-            .and_read(places(&settings.sandbox_read))
-            .and_write(places(&settings.sandbox_write))
-            .but_not(self.workspace().protected_now())
+            .with_read(crate::workspace::repository_outside(root))
+            .with_read(places(&settings.sandbox_read))
+            .with_write(places(&settings.sandbox_write))
+            .with_read_only(self.workspace().protected_now())
     }
 
     /// Starts the processes of a caller's own commands.
@@ -293,8 +293,8 @@ pub(super) fn stopped() -> CallResult {
 
 /// How far this machine holds the commands of specialists: the value for [`ToolboxParts::sandbox`].
 pub fn sandbox_level() -> ApprovalLevel {
-    use crate::process::{KernelSandbox, at_most};
-    match (KernelSandbox::reached(), at_most()) {
+    use crate::process::{KernelSandbox, level_cap};
+    match (KernelSandbox::detect(), level_cap()) {
         (Some(_), _) => ApprovalLevel::Kernel,
         (None, Some("none")) => ApprovalLevel::None,
         (None, _) => ApprovalLevel::Process,

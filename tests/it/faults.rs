@@ -294,11 +294,11 @@ fn a_run_goes_on_once_nothing_of_the_killed_holder_can_write_any_more() {
     );
     let mut held = Held::begin(&scratch);
     appears(&scratch, "began");
-    let keeper = alive::child(held.child.id() as i32, "kb-keeper");
-    let cell = alive::child(keeper.as_raw_nonzero().get(), "kb-cell");
+    let init = alive::child(held.child.id() as i32, "kb-init");
+    let worker = alive::child(init.as_raw_nonzero().get(), "kb-worker");
     let signal = |who, signal| kill_process(who, signal).unwrap();
-    signal(keeper, Signal::STOP);
-    signal(cell, Signal::STOP);
+    signal(init, Signal::STOP);
+    signal(worker, Signal::STOP);
     held.child.kill().unwrap();
     held.child.wait().unwrap();
     let mut command = scratch.command();
@@ -310,9 +310,9 @@ fn a_run_goes_on_once_nothing_of_the_killed_holder_can_write_any_more() {
     }
     scratch.write("go", "");
     appears(&scratch, "wrote");
-    // The cell first: the keeper ends as soon as it goes on, and takes the cell along.
-    signal(cell, Signal::CONT);
-    signal(keeper, Signal::CONT);
+    // The worker first: the init ends as soon as it goes on, and takes the worker along.
+    signal(worker, Signal::CONT);
+    signal(init, Signal::CONT);
     assert!(resumed.wait().unwrap().success());
     assert_eq!(scratch.read("out"), "new\n");
 }
@@ -995,9 +995,9 @@ fn a_step_whose_cell_is_killed_is_lost_and_can_be_retried() {
         let child = scratch.command().args(["playbook", "run", "p"]).stdout(Stdio::piped()).spawn();
         let child = child.unwrap();
         appears(scratch, "began");
-        let keeper = alive::child(child.id() as i32, "kb-keeper");
-        let cell = alive::child(keeper.as_raw_nonzero().get(), "kb-cell");
-        rustix::process::kill_process(cell, rustix::process::Signal::KILL).unwrap();
+        let init = alive::child(child.id() as i32, "kb-init");
+        let worker = alive::child(init.as_raw_nonzero().get(), "kb-worker");
+        rustix::process::kill_process(worker, rustix::process::Signal::KILL).unwrap();
         let ended = child.wait_with_output().unwrap();
         assert_eq!(alive::working_below(&scratch.root()), [""; 0]);
         (ended.status.code(), String::from_utf8(ended.stdout).unwrap())

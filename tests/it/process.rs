@@ -3,8 +3,8 @@
 use crate::alive::{self, child};
 use crate::scratch::Scratch;
 use kb::process::{
-    BaseEnvironment, Confinement, End, Exited, KernelSandbox, OnLine, ProcessLevel, Spawn, Stream,
-    Supervisor,
+    BaseEnvironment, Confinement, KernelSandbox, OnLine, ProcessEnd, ProcessLevel, ProcessResult,
+    Spawn, Stream, Supervisor,
 };
 use kb::value::is_dangerous_variable;
 use rustix::process::{Pid, Signal, kill_process};
@@ -66,18 +66,20 @@ fn supervisor() -> Supervisor {
 fn of(base: BaseEnvironment) -> Supervisor {
     let supervisor = match LEVEL.get() {
         ProcessLevel::Group => Supervisor::new(base),
-        ProcessLevel::PidNamespace => Supervisor::new(base).kept_by(env!("CARGO_BIN_EXE_kb")),
+        ProcessLevel::PidNamespace => {
+            Supervisor::new(base).with_init_program(env!("CARGO_BIN_EXE_kb"))
+        }
     };
     assert_eq!(supervisor.level(), LEVEL.get(), "{:?}", supervisor.shortfall());
     supervisor
 }
 
-async fn run(spawn: Spawn) -> Exited {
+async fn run(spawn: Spawn) -> ProcessResult {
     supervisor().run(spawn, &CancellationToken::new(), None).await
 }
 
 /// What a script says and how it ends.
-async fn check(script: &str, end: End, stdout: &str, stderr: &str) {
+async fn check(script: &str, end: ProcessEnd, stdout: &str, stderr: &str) {
     let exited = run(shell(script)).await;
     assert_eq!(exited.end, end, "{script}: {exited:?}");
     assert_eq!((exited.stdout.as_str(), exited.stderr.as_str()), (stdout, stderr), "{script}");
@@ -85,7 +87,7 @@ async fn check(script: &str, end: End, stdout: &str, stderr: &str) {
 }
 
 /// Runs what leaves a process behind, which writes its id to `$OUT`; nothing of it may be left.
-async fn check_gone(script: &str, spawn: impl FnOnce(Spawn) -> Spawn) -> Exited {
+async fn check_gone(script: &str, spawn: impl FnOnce(Spawn) -> Spawn) -> ProcessResult {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("pid");
     let mut step = spawn(shell(script));
@@ -107,12 +109,12 @@ fn wait_until(what: &str, holds: impl Fn() -> bool) {
 
 at_both_levels! {
     async fn ends_and_streams_are_reported_as_they_are() {
-        check("echo out; echo err >&2", End::Code(0), "out\n", "err\n").await;
-        check("printf part; exit 7", End::Code(7), "part", "").await;
-        check("kill -SEGV $$", End::Signal(11), "", "").await;
-        check("kill -KILL $$", End::Signal(9), "", "").await;
-        check(r"printf '\377\000a'", End::Code(0), "\u{fffd}\0a", "").await;
-        check("cat", End::Code(0), "", "").await;
+        check("echo out; echo err >&2", ProcessEnd::Code(0), "out\n", "err\n").await;
+        check("printf part; exit 7", ProcessEnd::Code(7), "part", "").await;
+        check("kill -SEGV $$", ProcessEnd::Signal(11), "", "").await;
+        check("kill -KILL $$", ProcessEnd::Signal(9), "", "").await;
+        check(r"printf '\377\000a'", ProcessEnd::Code(0), "\u{fffd}\0a", "").await;
+        check("cat", ProcessEnd::Code(0), "", "").await;
     }
 }
 
@@ -121,10 +123,10 @@ at_both_levels! {
         let text = "line of input\n".repeat(100_000);
         let exited =
             run(Spawn { stdin: text.clone().into(), max_stream: 4 << 20, ..shell("cat") }).await;
-        assert_eq!(exited.end, End::Code(0));
+        assert_eq!(exited.end, ProcessEnd::Code(0));
         assert!(exited.stdout == text, "{} of {} bytes", exited.stdout.len(), text.len());
         let exited = run(Spawn { stdin: text.into(), ..shell("exit 3") }).await;
-        assert_eq!(exited.end, End::Code(3));
+        assert_eq!(exited.end, ProcessEnd::Code(3));
     }
 }
 
@@ -135,7 +137,7 @@ at_both_levels! {
         let count: OnLine = Arc::new(move |_, _| *counter.lock().unwrap() += 1);
         let step = Spawn { max_stream: 1000, ..shell("yes | head -c 1000000000; echo end >&2") };
         let exited = supervisor().run(step, &CancellationToken::new(), Some(count)).await;
-        assert_eq!(exited.end, End::Code(0));
+        assert_eq!(exited.end, ProcessEnd::Code(0));
         assert_eq!((exited.stdout.len(), exited.stdout_cut), (1000, 999_999_000));
         assert_eq!(exited.stderr, "end\n");
         assert!(*lines.lock().unwrap() < 1_000_000, "lines of a flood are thinned out");
@@ -186,7 +188,7 @@ at_both_levels! {
     async fn what_cannot_start_says_why() {
         async fn check(step: Spawn, expected: &str) {
             match run(step).await.end {
-                End::NotStarted(reason) => assert_eq!(reason, expected),
+                ProcessEnd::NotStarted(reason) => assert_eq!(reason, expected),
                 other => panic!("expected `{expected}`, got {other:?}"),
             }
         }
@@ -236,9 +238,9 @@ at_both_levels! {
         let sleeper = "sleep 1000 & echo $! > $OUT; wait";
         let short = Some(Duration::from_millis(200));
         let exited = check_gone(sleeper, |step| Spawn { timeout: short, ..step }).await;
-        assert_eq!(exited.end, End::TimedOut);
+        assert_eq!(exited.end, ProcessEnd::TimedOut);
         let exited = check_gone(sleeper, |step| Spawn { idle: short, ..step }).await;
-        assert_eq!(exited.end, End::Idle);
+        assert_eq!(exited.end, ProcessEnd::Idle);
         assert!(exited.duration < Duration::from_secs(2), "{:?}", exited.duration);
     }
 }
@@ -247,7 +249,7 @@ at_both_levels! {
     async fn output_on_either_stream_is_no_silence() {
         let talks = "for i in 1 2 3 4 5; do sleep 0.2; echo $i >&2; done";
         let exited = run(Spawn { idle: Some(Duration::from_millis(900)), ..shell(talks) }).await;
-        assert_eq!(exited.end, End::Code(0));
+        assert_eq!(exited.end, ProcessEnd::Code(0));
     }
 }
 
@@ -260,10 +262,10 @@ at_both_levels! {
             trigger.cancel();
         });
         let exited = supervisor().run(shell("echo ready; sleep 1000"), &cancel, Some(show)).await;
-        assert_eq!((exited.end, exited.stdout.as_str()), (End::Cancelled, "ready\n"));
+        assert_eq!((exited.end, exited.stdout.as_str()), (ProcessEnd::Cancelled, "ready\n"));
         assert!(heard.is_cancelled());
         let exited = supervisor().run(shell("echo never"), &cancel, None).await;
-        assert_eq!((exited.end, exited.stdout.as_str()), (End::Cancelled, ""));
+        assert_eq!((exited.end, exited.stdout.as_str()), (ProcessEnd::Cancelled, ""));
     }
 }
 
@@ -273,7 +275,7 @@ at_both_levels! {
         let exited =
             check_gone(stubborn, |step| Spawn { timeout: Some(Duration::from_millis(300)), ..step })
                 .await;
-        assert_eq!(exited.end, End::TimedOut);
+        assert_eq!(exited.end, ProcessEnd::TimedOut);
         assert!(exited.duration >= Duration::from_millis(2200), "{:?}", exited.duration);
     }
 }
@@ -281,10 +283,10 @@ at_both_levels! {
 at_both_levels! {
     async fn a_step_ends_with_its_main_process() {
         let exited = check_gone("sleep 1000 & echo $! > $OUT; echo done", |step| step).await;
-        assert_eq!((exited.end, exited.stdout.as_str()), (End::Code(0), "done\n"));
+        assert_eq!((exited.end, exited.stdout.as_str()), (ProcessEnd::Code(0), "done\n"));
         assert!(exited.duration < Duration::from_secs(20), "{:?}", exited.duration);
         let stubborn = "(trap '' TERM HUP; sleep 1000) & echo $! > $OUT";
-        assert_eq!(check_gone(stubborn, |step| step).await.end, End::Code(0));
+        assert_eq!(check_gone(stubborn, |step| step).await.end, ProcessEnd::Code(0));
     }
 }
 
@@ -292,10 +294,10 @@ at_both_levels! {
     async fn leaving_the_group_is_no_way_out() {
         let left = "setsid sh -c 'echo $$ > $OUT; exec sleep 1000' >/dev/null 2>&1 & \
                     while [ ! -s $OUT ]; do sleep 0.01; done";
-        assert_eq!(check_gone(left, |step| step).await.end, End::Code(0));
+        assert_eq!(check_gone(left, |step| step).await.end, ProcessEnd::Code(0));
         let twice = "setsid sh -c 'setsid sh -c \"echo \\$\\$ > $OUT; exec sleep 1000\" & wait' & \
                      while [ ! -s $OUT ]; do sleep 0.01; done";
-        assert_eq!(check_gone(twice, |step| step).await.end, End::Code(0));
+        assert_eq!(check_gone(twice, |step| step).await.end, ProcessEnd::Code(0));
     }
 }
 
@@ -307,7 +309,7 @@ async fn wiper() {
     LEVEL.set(level_of_variable());
     let wiped = "env -i OUT=$OUT setsid sh -c 'echo $$ > $OUT; exec sleep 1000' & \
                  while [ ! -s $OUT ]; do sleep 0.01; done";
-    assert_eq!(check_gone(wiped, |step| step).await.end, End::Code(0));
+    assert_eq!(check_gone(wiped, |step| step).await.end, ProcessEnd::Code(0));
 }
 
 #[test]
@@ -345,7 +347,7 @@ at_both_levels! {
             std::fs::write(directory.path().join("done.go"), "").unwrap();
         };
         let (exited, ()) = tokio::join!(run(neighbour), short);
-        assert_eq!((exited.end, exited.stdout.as_str()), (End::Code(0), "alive\n"));
+        assert_eq!((exited.end, exited.stdout.as_str()), (ProcessEnd::Code(0), "alive\n"));
     }
 }
 
@@ -401,22 +403,22 @@ fn levels_have_names_and_words() {
     let words = LEVELS.map(|level| (level.as_str(), level.description()));
     assert!(words[0].0 == "group" && words[0].1.contains("process group"));
     assert!(words[1].0 == "pidNamespace" && words[1].1.contains("PID namespace"));
-    // This program is no keeper and names none.
+    // This program is no init process and names none.
     let supervisor = Supervisor::new(BaseEnvironment::default());
     assert_eq!(supervisor.level(), ProcessLevel::Group);
-    assert_eq!(supervisor.shortfall(), Some("this program has no keeper"));
-    let mut odd = in_own_process("process::kept_by_true", ProcessLevel::Group);
+    assert_eq!(supervisor.shortfall(), Some("this program has no init process"));
+    let mut odd = in_own_process("process::init_program_that_ends", ProcessLevel::Group);
     assert!(odd.status().unwrap().success());
 }
 
-/// Not a test by itself: a process has one keeper, and this one's is none.
+/// Not a test by itself: a process has one init, and this one's is none.
 #[test]
 #[ignore = "started by another test"]
-fn kept_by_true() {
-    let odd = Supervisor::new(BaseEnvironment::default()).kept_by("/bin/true");
+fn init_program_that_ends() {
+    let odd = Supervisor::new(BaseEnvironment::default()).with_init_program("/bin/true");
     assert_eq!(
         (odd.level(), odd.shortfall()),
-        (ProcessLevel::Group, Some("the keeper ends at once"))
+        (ProcessLevel::Group, Some("the init process ended at once"))
     );
 }
 
@@ -427,10 +429,10 @@ at_both_levels! {
         let stopped = "echo $$ > $OUT; kill -STOP $$";
         let short = Some(Duration::from_millis(200));
         let exited = check_gone(stopped, |step| Spawn { timeout: short, ..step }).await;
-        assert_eq!(exited.end, End::TimedOut);
+        assert_eq!(exited.end, ProcessEnd::TimedOut);
         assert!(exited.duration < Duration::from_secs(2), "{:?}", exited.duration);
         let left = "setsid sh -c 'echo $$ > $OUT; kill -STOP $$' & while [ ! -s $OUT ]; do sleep 0.01; done";
-        assert_eq!(check_gone(left, |step| step).await.end, End::Code(0));
+        assert_eq!(check_gone(left, |step| step).await.end, ProcessEnd::Code(0));
     }
 }
 
@@ -439,7 +441,7 @@ at_both_levels! {
         // Each starts the next in a session of its own and ends.
         let chain = "x='echo $$ >> $OUT; setsid sh -c \"$x\" & sleep 0.002'; export x; \
                      setsid sh -c \"$x\" & while [ ! -s $OUT ]; do sleep 0.01; done";
-        assert_eq!(check_gone(chain, |step| step).await.end, End::Code(0));
+        assert_eq!(check_gone(chain, |step| step).await.end, ProcessEnd::Code(0));
     }
 }
 
@@ -457,7 +459,7 @@ at_both_levels! {
             end
         };
         let (_, end) = tokio::join!(neighbour, cut);
-        assert_eq!(end, End::Code(0));
+        assert_eq!(end, ProcessEnd::Code(0));
     }
 }
 
@@ -470,8 +472,8 @@ async fn a_step_reaches_nothing_but_itself() {
         "kill -KILL 1; kill -STOP 1; kill -TERM $PPID; sleep 1000 & kill -KILL -1; wait; echo on",
     ));
     let (neighbour, wild) = tokio::join!(neighbour, wild);
-    assert_eq!((neighbour.end, neighbour.stdout.as_str()), (End::Code(0), "whole\n"));
-    assert_eq!((wild.end, wild.stdout.as_str()), (End::Code(0), "on\n"));
+    assert_eq!((neighbour.end, neighbour.stdout.as_str()), (ProcessEnd::Code(0), "whole\n"));
+    assert_eq!((wild.end, wild.stdout.as_str()), (ProcessEnd::Code(0), "on\n"));
 }
 
 #[tokio::test]
@@ -501,7 +503,7 @@ async fn ids_do_not_begin_alike_in_each_namespace() {
 #[tokio::test]
 async fn what_is_held_writes_where_it_may_and_sees_its_own_proc() {
     LEVEL.set(ProcessLevel::PidNamespace);
-    if KernelSandbox::reached().is_none() {
+    if KernelSandbox::detect().is_none() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
@@ -509,14 +511,14 @@ async fn what_is_held_writes_where_it_may_and_sees_its_own_proc() {
     std::fs::create_dir(root.join("kept")).unwrap();
     std::fs::create_dir(root.join("given")).unwrap();
     let limits = Confinement::to([root.join("given"), root.join("kept")])
-        .but_not([root.join("kept"), root.join("given/absent")]);
+        .with_read_only([root.join("kept"), root.join("given/absent")]);
     let mut step = shell(
         "touch given/a && echo given; touch b || echo outside; touch kept/c || echo kept; \
          read -r pid rest < /proc/$$/stat && test $pid = $$ && echo proc; \
          grep -q 'NoNewPrivs:.*1' /proc/self/status && echo powerless",
     );
     step.cwd = root.clone();
-    let exited = supervisor().held(limits).run(step, &CancellationToken::new(), None).await;
+    let exited = supervisor().confined(limits).run(step, &CancellationToken::new(), None).await;
     assert_eq!(exited.stdout, "given\noutside\nkept\nproc\npowerless\n", "{exited:?}");
     // What was mounted for one is not there for the next, nor outside.
     let next = run(Spawn { cwd: root.clone(), ..shell("touch kept/c b && echo free") }).await;
@@ -556,7 +558,7 @@ at_both_levels! {
         };
         let supervisor = supervisor();
         let (exited, ()) = tokio::join!(supervisor.run(step, &cancel, None), trigger);
-        assert_eq!(exited.end, End::Cancelled);
+        assert_eq!(exited.end, ProcessEnd::Cancelled);
         assert_eq!(alive::with_variable("OUT", &out), [""; 0]);
         let text = std::fs::read_to_string(&out).unwrap();
         let temporary = supervisor.temporary_directory().unwrap();
@@ -567,7 +569,7 @@ at_both_levels! {
 /// A holder with a step at work, and who stands behind it.
 struct Held {
     holder: std::process::Child,
-    /// The keeper and its cell, at the level of namespaces.
+    /// The init and its worker, at the level of namespaces.
     kept: Vec<Pid>,
     out: PathBuf,
     temporary: PathBuf,
@@ -587,8 +589,8 @@ impl Held {
         let temporary = PathBuf::from(told().trim());
         let mut kept = Vec::new();
         if level == ProcessLevel::PidNamespace {
-            kept.push(child(holder.id() as i32, "kb-keeper"));
-            kept.push(child(kept[0].as_raw_nonzero().get(), "kb-cell"));
+            kept.push(child(holder.id() as i32, "kb-init"));
+            kept.push(child(kept[0].as_raw_nonzero().get(), "kb-worker"));
         }
         let held = Held { holder, kept, out, temporary, _directory: directory };
         held.all_three_live();
@@ -674,7 +676,7 @@ fn what_bears_a_longer_name_outlives_a_killed_holder() {
 }
 
 #[test]
-fn kill_nine_of_holder_and_keeper_in_either_order_leaves_nothing() {
+fn kill_nine_of_holder_and_init_in_either_order_leaves_nothing() {
     let mut held = Held::begin(ProcessLevel::PidNamespace);
     held.signal(0, Signal::KILL);
     held.kill_holder();
@@ -686,7 +688,7 @@ fn kill_nine_of_holder_and_keeper_in_either_order_leaves_nothing() {
 }
 
 #[test]
-fn kill_nine_of_a_holder_whose_keeper_or_cell_stands_still_leaves_nothing() {
+fn kill_nine_of_a_holder_whose_init_or_worker_stands_still_leaves_nothing() {
     for who in [0, 1] {
         let mut held = Held::begin(ProcessLevel::PidNamespace);
         held.signal(who, Signal::STOP);
@@ -745,29 +747,29 @@ async fn loser() {
             while !out.exists() {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
-            let keeper = child(own, "kb-keeper");
-            let cell = child(keeper.as_raw_nonzero().get(), "kb-cell");
+            let init = child(own, "kb-init");
+            let worker = child(init.as_raw_nonzero().get(), "kb-worker");
             match lost {
-                0 => kill_process(cell, Signal::KILL).unwrap(),
-                1 => kill_process(keeper, Signal::KILL).unwrap(),
+                0 => kill_process(worker, Signal::KILL).unwrap(),
+                1 => kill_process(init, Signal::KILL).unwrap(),
                 2 => {
-                    kill_process(keeper, Signal::KILL).unwrap();
-                    let _ = kill_process(cell, Signal::KILL);
+                    kill_process(init, Signal::KILL).unwrap();
+                    let _ = kill_process(worker, Signal::KILL);
                 }
                 _ => {
                     // One that stands still does not keep a step from being cancelled.
-                    kill_process(cell, Signal::STOP).unwrap();
+                    kill_process(worker, Signal::STOP).unwrap();
                     cancel.cancel();
                 }
             }
         };
         let (exited, ()) = tokio::join!(supervisor.run(step, &cancel, None), attack);
-        let expected = if lost < 3 { End::Lost } else { End::Cancelled };
+        let expected = if lost < 3 { ProcessEnd::Lost } else { ProcessEnd::Cancelled };
         assert_eq!((exited.end, exited.stdout.as_str()), (expected, "said\n"), "{lost}");
         assert_eq!(alive::with_variable("OUT", &out), [""; 0], "{lost}");
         // The next one has no part in it.
         let next = supervisor.run(shell("echo next"), &CancellationToken::new(), None).await;
-        assert_eq!((next.end, next.stdout.as_str()), (End::Code(0), "next\n"), "{lost}");
+        assert_eq!((next.end, next.stdout.as_str()), (ProcessEnd::Code(0), "next\n"), "{lost}");
     }
 }
 
@@ -790,15 +792,15 @@ async fn counter() {
             let script = if n % 10 == 0 { "setsid sleep 1000 & echo" } else { "echo" };
             let step = Spawn { stdin: vec![b'x'; n % 2], ..shell(script) };
             let exited = supervisor.run(step, &CancellationToken::new(), None).await;
-            assert_eq!((exited.end, exited.stdout.as_str()), (End::Code(0), "\n"));
+            assert_eq!((exited.end, exited.stdout.as_str()), (ProcessEnd::Code(0), "\n"));
         }
     };
     let own = std::process::id() as i32;
     let mut all = vec![own];
     run(20).await;
     if LEVEL.get() == ProcessLevel::PidNamespace {
-        all.push(child(own, "kb-keeper").as_raw_nonzero().get());
-        all.push(child(all[1], "kb-cell").as_raw_nonzero().get());
+        all.push(child(own, "kb-init").as_raw_nonzero().get());
+        all.push(child(all[1], "kb-worker").as_raw_nonzero().get());
     }
     let open =
         || all.iter().map(|pid| std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count());
@@ -823,7 +825,7 @@ async fn what_follows_from_an_end_goes_on_on_the_thread_that_heard_of_it() {
         let supervisor = supervisor();
         goes_on_there |= kb::task::drive(async move {
             let exited = supervisor.run(shell("sleep 0.02"), &CancellationToken::new(), None).await;
-            assert_eq!(exited.end, End::Code(0));
+            assert_eq!(exited.end, ProcessEnd::Code(0));
             std::thread::current().name() == Some("kb-listen")
         })
         .await;

@@ -140,13 +140,13 @@ in the ways in which programs write it on: base64, hex, JSON, URLs, shells, HTML
 docs/security.md has the list. A value that is no secret is better given as a parameter, or passed on
 by `env: {pass: [NAME]}` in the settings.";
     WORKER_KILLED = "KB0570", "what kept a process was killed",
-        "Processes run in PID namespaces that a process of `kb`'s own keeps (`kb-keeper`, with a
-`kb-cell` for each step at work). Somebody outside of the step killed one of these: a person, or
+        "Processes run in PID namespaces that an init process of `kb` makes (`kb-init`, with a
+`kb-worker` for each running step). Somebody outside of the step killed one of these: a person, or
 the system because memory ran out (`dmesg` says so). The kernel has ended everything of the step
 with it, and how far the step had come is not known.
 
 The attempt failed as `transient`, so that `retry: {max: 2}` comes back to it. `kb` starts a new
-keeper for whatever runs next; the run goes on.";
+init process for the next step; the run goes on.";
     SECRET_LITERAL = "KB0571", "a secret that is written out",
         "A run keeps its definitions, its script and its parameters as they were when it began. One of
 them holds the value of a secret as it is, which would so be stored. Nothing was begun.

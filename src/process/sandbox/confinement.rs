@@ -1,4 +1,4 @@
-use super::places;
+use super::paths;
 use super::rules::{Grant, Rules};
 use crate::process::BaseEnvironment;
 use std::io;
@@ -21,14 +21,14 @@ impl Confinement {
 
     /// Further places to read; `~/` is the home directory.
     #[must_use]
-    pub fn and_read(mut self, places: impl IntoIterator<Item = PathBuf>) -> Self {
+    pub fn with_read(mut self, places: impl IntoIterator<Item = PathBuf>) -> Self {
         self.read.extend(places);
         self
     }
 
     /// Further places to read and write, likewise.
     #[must_use]
-    pub fn and_write(mut self, places: impl IntoIterator<Item = PathBuf>) -> Self {
+    pub fn with_write(mut self, places: impl IntoIterator<Item = PathBuf>) -> Self {
         self.write.extend(places);
         self
     }
@@ -36,12 +36,12 @@ impl Confinement {
     /// Places inside of these folders that it may not write either. Landlock cannot take away what
     /// it has given, so these are for a mount namespace, where there is one.
     #[must_use]
-    pub fn but_not(mut self, places: impl IntoIterator<Item = PathBuf>) -> Self {
+    pub fn with_read_only(mut self, places: impl IntoIterator<Item = PathBuf>) -> Self {
         self.read_only.extend(places);
         self
     }
 
-    /// What [`Confinement::but_not`] was told: existing places to be mounted read-only over
+    /// What [`Confinement::with_read_only`] was told: existing places to be mounted read-only over
     /// themselves in a mount namespace of the process's own.
     pub(in crate::process) fn read_only(&self) -> &[PathBuf] {
         &self.read_only
@@ -56,8 +56,8 @@ impl Confinement {
         let home = base.get("HOME").map(Path::new);
         let own = |places: &[PathBuf]| places.iter().map(|at| expanded(at, home)).collect();
         let (mut written, mut read): (Vec<_>, Vec<_>) = (own(&self.write), own(&self.read));
-        written.extend(temporary.map(Path::to_owned).into_iter().chain(places::written(base)));
-        read.extend(places::read(base));
+        written.extend(temporary.map(Path::to_owned).into_iter().chain(paths::written(base)));
+        read.extend(paths::read(base));
         let rules = Rules::new()?;
         let rules = written.iter().try_fold(rules, |rules, at| rules.grant(Grant::Write, at))?;
         read.iter().try_fold(rules, |rules, at| rules.grant(Grant::Read, at))

@@ -14,10 +14,10 @@ const AT_MOST: &str = "KB_SANDBOX_AT_MOST";
 impl KernelSandbox {
     /// What is there and is not to be left unused; `None` where the kernel cannot hold what is
     /// needed. Tried out once, on a thread that ends.
-    pub fn reached() -> Option<KernelSandbox> {
+    pub fn detect() -> Option<KernelSandbox> {
         static ANSWER: OnceLock<Option<KernelSandbox>> = OnceLock::new();
         *ANSWER.get_or_init(|| {
-            if at_most().is_some() {
+            if level_cap().is_some() {
                 return None;
             }
             let tried = std::thread::spawn(|| Rules::new().and_then(Rules::restrict).ok());
@@ -38,7 +38,7 @@ impl KernelSandbox {
 }
 
 /// The level that `KB_SANDBOX_AT_MOST` names, where it names one below the kernel's.
-pub fn at_most() -> Option<&'static str> {
+pub fn level_cap() -> Option<&'static str> {
     let named = std::env::var(AT_MOST).ok()?;
     match named.as_str() {
         "kernel" => None,

@@ -2,15 +2,15 @@
 //!
 //! A [`Confinement`] says where such a process may read and write. It becomes [`Rules`], a ruleset
 //! that a thread or a child takes upon itself and that everything which it starts inherits. What
-//! the kernel cannot hold is never started here: [`KernelSandbox::reached`] tells before.
+//! the kernel cannot hold is never started here: [`KernelSandbox::detect`] tells before.
 
+mod capabilities;
 mod confinement;
 mod kernel;
-mod places;
-mod powers;
+mod paths;
 mod rules;
 
+pub(super) use capabilities::drop_capabilities;
 pub use confinement::Confinement;
-pub use kernel::{KernelSandbox, at_most};
-pub(super) use powers::give_up_powers;
-pub(super) use rules::{Rules, start_held};
+pub use kernel::{KernelSandbox, level_cap};
+pub(super) use rules::{Rules, start_restricted};

@@ -1,4 +1,4 @@
-use super::powers::give_up_powers;
+use super::capabilities::drop_capabilities;
 use landlock::{
     ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath, PathFd,
     Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
@@ -71,7 +71,7 @@ impl Rules {
     /// Takes them on for the calling thread and everything that it starts, for ever.
     /// Tells the version of the kernel's interface.
     pub(super) fn restrict(self) -> io::Result<u32> {
-        give_up_powers()?;
+        drop_capabilities()?;
         let status = self.0.restrict_self().map_err(io::Error::other)?;
         match (status.ruleset, status.landlock) {
             // Partly: all of what is needed, and some of what is welcome.
@@ -86,7 +86,7 @@ impl Rules {
 
 /// Starts a process under rules. A thread is restricted and starts it; the process inherits that,
 /// the rest of `kb` does not. Where the kernel cannot do all of it, nothing is started.
-pub(in crate::process) fn start_held<T: Send>(
+pub(in crate::process) fn start_restricted<T: Send>(
     rules: Rules,
     start: impl FnOnce() -> io::Result<T> + Send,
 ) -> io::Result<T> {

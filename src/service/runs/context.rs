@@ -27,7 +27,7 @@ impl ProjectContext {
     pub fn supervisor(&self, settings: &Settings) -> Supervisor {
         let base = BaseEnvironment::select(self.env.clone(), &settings.env_pass);
         match settings.processes {
-            ProcessChoice::Group => Supervisor::new(base).in_groups(),
+            ProcessChoice::Group => Supervisor::new(base).without_namespaces(),
             ProcessChoice::Auto | ProcessChoice::PidNamespace => Supervisor::new(base),
         }
     }

@@ -11,7 +11,7 @@ use crate::journal::sqlite::SqliteJournal;
 use crate::journal::{Journal, NewRun};
 use crate::llm::Tiers;
 use crate::plan::Plan;
-use crate::process::wait_for_remains_of;
+use crate::process::wait_for_orphans_of;
 use crate::project::Project;
 use crate::redaction::Redactor;
 use crate::run::{InstanceIx, RunStatus};
@@ -304,7 +304,7 @@ fn reopen(
     let settings = Arc::new(catalog.settings.narrowed_by(&present));
     let assembled = assemble(&context, &settings, &frozen, tiers, None)?;
     let epoch = assembled.parts.journal.take(&run)?;
-    assembled.parts.journal.left_by(&run).iter().for_each(|killed| wait_for_remains_of(*killed));
+    assembled.parts.journal.left_by(&run).iter().for_each(|killed| wait_for_orphans_of(*killed));
     // Read once, by who holds the run: the engine and whoever watches fold the same events.
     let before = assembled.parts.journal.events(&run, 0)?;
     let opening = match opening {

@@ -2,7 +2,7 @@ use crate::clock;
 use crate::definition::{SecretSource, Settings};
 use crate::diagnostic::Code;
 use crate::engine::Secrets;
-use crate::process::{End, Exited, Spawn, Supervisor};
+use crate::process::{ProcessEnd, ProcessResult, Spawn, Supervisor};
 use crate::redaction::{Redactor, SHORTEST};
 use crate::value::Failure;
 use futures::future::BoxFuture;
@@ -184,10 +184,10 @@ fn without_line_end(text: &str) -> String {
 }
 
 /// What a command printed. Of that nothing may be values, also where it did not end well.
-fn said(name: &str, argv: &[String], exited: Exited) -> Result<String, Failure> {
+fn said(name: &str, argv: &[String], exited: ProcessResult) -> Result<String, Failure> {
     let program = argv.first().map_or("", String::as_str);
     let why = match exited.end {
-        End::Code(0) => {
+        ProcessEnd::Code(0) => {
             let value = without_line_end(&exited.stdout);
             match value.as_str() {
                 "" => "printed nothing".to_owned(),
@@ -199,14 +199,14 @@ fn said(name: &str, argv: &[String], exited: Exited) -> Result<String, Failure> 
                 _ => return Ok(value),
             }
         }
-        End::Code(code) => format!("ended with exit code {code}"),
-        End::Signal(signal) => format!("was ended by signal {signal}"),
-        End::TimedOut | End::Idle => {
+        ProcessEnd::Code(code) => format!("ended with exit code {code}"),
+        ProcessEnd::Signal(signal) => format!("was ended by signal {signal}"),
+        ProcessEnd::TimedOut | ProcessEnd::Idle => {
             format!("took longer than {}", crate::value::format_duration(COMMAND_LIMIT))
         }
-        End::Cancelled => "was stopped".to_owned(),
-        End::Lost => format!("did not end: {}", End::LOST),
-        End::NotStarted(reason) => format!("did not start: {reason}"),
+        ProcessEnd::Cancelled => "was stopped".to_owned(),
+        ProcessEnd::Lost => format!("did not end: {}", ProcessEnd::LOST),
+        ProcessEnd::NotStarted(reason) => format!("did not start: {reason}"),
     };
     let message = format!("the secret `{name}` cannot be had: its command `{program}` {why}");
     let help = "run the command by hand in the project's folder; what it prints is neither kept nor \

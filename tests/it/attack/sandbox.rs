@@ -31,8 +31,8 @@ fn confined(
 /// Both ways in which `kb` starts processes: in groups, and in namespaces where there are any.
 fn supervisors() -> Vec<Supervisor> {
     let base = BaseEnvironment::from_process(&[]);
-    let groups = Supervisor::new(base.clone()).in_groups();
-    let kept = Supervisor::new(base).kept_by(env!("CARGO_BIN_EXE_kb"));
+    let groups = Supervisor::new(base.clone()).without_namespaces();
+    let kept = Supervisor::new(base).with_init_program(env!("CARGO_BIN_EXE_kb"));
     match kept.level() {
         ProcessLevel::PidNamespace => vec![groups, kept],
         ProcessLevel::Group => {
@@ -205,10 +205,10 @@ fn homely(supervisor: &Supervisor, home: &Path, settings: Settings) -> Bench {
         workspace: bench.tools.workspace().clone(),
         supervisor: match supervisor.level() {
             ProcessLevel::Group => {
-                Supervisor::new(BaseEnvironment::select(variables, &[])).in_groups()
+                Supervisor::new(BaseEnvironment::select(variables, &[])).without_namespaces()
             }
             ProcessLevel::PidNamespace => Supervisor::new(BaseEnvironment::select(variables, &[]))
-                .kept_by(env!("CARGO_BIN_EXE_kb")),
+                .with_init_program(env!("CARGO_BIN_EXE_kb")),
         },
         settings: settings.into(),
         approvals: Default::default(),
@@ -278,7 +278,7 @@ async fn reaches_no_process(supervisor: &Supervisor) {
     let mut victim = std::process::Command::new("sleep").arg("600").spawn().unwrap();
     let pid = victim.id();
     let scoped = cfg!(target_os = "linux")
-        && kb::process::KernelSandbox::reached().unwrap().description().contains("signals");
+        && kb::process::KernelSandbox::detect().unwrap().description().contains("signals");
     let commands = [
         format!("cat /proc/{own}/environ"),
         format!("cat /proc/{pid}/environ"),

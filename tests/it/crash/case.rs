@@ -1,7 +1,7 @@
 use super::law::{Count, Life, hold, lost_sight_of_a_call};
 use super::ledger::{self, Line};
+use super::orphans;
 use super::project::{self, LEDGER};
-use super::remains;
 use crate::scratch::Scratch;
 use kb::journal::sqlite::SqliteJournal;
 use kb::journal::{Journal, RunRow, StoredEvent};
@@ -26,7 +26,7 @@ pub(super) struct Case {
     pub(super) scratch: Scratch,
     pub(super) lives: Vec<Life>,
     /// How often what keeps the steps was killed while `kb` lived on: a step may have failed of it.
-    pub(super) keepers_killed: u64,
+    pub(super) inits_killed: u64,
     run: Option<(RunId, Arc<Plan>)>,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Product {
 
 impl Case {
     pub(super) fn new() -> Case {
-        Case { scratch: project::scratch(), lives: Vec::new(), keepers_killed: 0, run: None }
+        Case { scratch: project::scratch(), lives: Vec::new(), inits_killed: 0, run: None }
     }
 
     /// The folder that holds everything of the case.
@@ -122,7 +122,7 @@ impl Case {
             self.run = Some((row.run.clone(), plan));
         }
         said_only_what_is_stored(said, &events)?;
-        let fails_of_kills = self.keepers_killed > 0 || lost_sight_of_a_call(&events);
+        let fails_of_kills = self.inits_killed > 0 || lost_sight_of_a_call(&events);
         self.lives.push(Life { events, lines, killed });
         match (left, row.status) {
             (Left::Exit(0), RunStatus::Succeeded) | (Left::Killed, RunStatus::Succeeded) => {
@@ -172,13 +172,13 @@ impl Case {
     pub(super) fn conclude(&self) -> Result<(Count, Product), String> {
         let (run, plan) = self.run.as_ref().ok_or("there was no run")?;
         let count = hold(run, plan, &self.lives, &self.lines())?;
-        remains::gone(&self.folder())?;
+        orphans::gone(&self.folder())?;
         // Where everything was killed at once, what it left is for the next to clear away.
         let next = self.scratch.kb(&["playbook", "run", "next", "--quiet"]);
         if next.code != 0 {
             return Err(format!("the next run: {next:?}"));
         }
-        remains::no_temporary_files(&self.folder())?;
+        orphans::no_temporary_files(&self.folder())?;
         let said = self.scratch.kb(&["run", "output", run.as_str(), "--json"]);
         let outputs = serde_json::from_str(&said.out).map_err(|e| format!("{e}: {said:?}"))?;
         Ok((count, Product { files: project::result(&self.scratch.root()), outputs }))

@@ -1,6 +1,6 @@
 //! What killed writers leave: small cases of what the kills have brought to light.
 
-use super::remains;
+use super::orphans;
 use crate::scratch::Scratch;
 use kb::journal::sqlite::SqliteJournal;
 use kb::journal::{Journal, NewRun};
@@ -15,7 +15,7 @@ fn journal(folder: &Path) -> SqliteJournal {
 
 fn unfinished(folder: &Path) -> Vec<String> {
     let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
-    let names = remains::files(folder).into_iter().map(|path| name(&path));
+    let names = orphans::files(folder).into_iter().map(|path| name(&path));
     names.filter(|name| name.starts_with(".new-")).collect()
 }
 
@@ -60,7 +60,7 @@ fn a_journal_whose_making_was_killed_is_made_by_the_next() {
     )]);
     scratch.kb(&["run", "list"]).code(0);
     let folder = scratch.root().parent().unwrap().to_owned();
-    let all = remains::files(&folder.join("state"));
+    let all = orphans::files(&folder.join("state"));
     let Some(database) = all.into_iter().find(|path| path.ends_with("journal.sqlite3")) else {
         panic!("`kb run list` makes the journal")
     };

@@ -8,7 +8,7 @@
 //!   every n of a run; the list of transitions is read from the source of `run::Event`.
 //! * [`points`]: the real binary, killed by a preloaded library before or after the n-th change that it
 //!   makes to any file.
-//! * [`random`]: the real binary, its group, everything of it, or the keeper of its steps, killed at
+//! * [`random`]: the real binary, its group, everything of it, or the init process of its steps, killed at
 //!   random times until the run ends, while somebody reads all that it writes.
 //! * [`leftovers`]: small cases of what the kills have brought to light.
 //!
@@ -22,11 +22,11 @@ mod ledger;
 mod leftovers;
 mod library;
 mod mortal;
+mod orphans;
 mod points;
 mod project;
 mod random;
 mod reader;
-mod remains;
 mod server;
 mod transitions;
 mod work;

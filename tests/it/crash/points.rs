@@ -4,7 +4,7 @@
 use super::case::{Case, Left, Next, Product, ended_before};
 use super::dice::Dice;
 use super::law::Count;
-use super::{reader, remains, transitions};
+use super::{orphans, reader, transitions};
 use crate::disk::{Deed, Fault, Op, read_log};
 use crate::proof;
 use crate::scratch::Scratch;
@@ -128,7 +128,7 @@ fn at_each_change(
         let mut command = scratch.command();
         Fault::below(&folder).file(file).at(point, deed).on(&mut command);
         let ended = command.args(args).output().unwrap();
-        remains::gone(&folder).unwrap();
+        orphans::gone(&folder).unwrap();
         whole(&scratch);
         if ended.status.code().is_some() {
             return point - 1;
@@ -140,7 +140,7 @@ fn at_each_change(
 #[test]
 fn an_init_that_was_killed_is_finished_by_the_next() {
     let files = |scratch: &Scratch| -> Vec<(String, String)> {
-        let all = remains::files(&scratch.root()).into_iter().filter(|path| path.is_file());
+        let all = orphans::files(&scratch.root()).into_iter().filter(|path| path.is_file());
         let root = scratch.root();
         let name = |path: &std::path::Path| path.strip_prefix(&root).unwrap().display().to_string();
         let mut all: Vec<(String, String)> =

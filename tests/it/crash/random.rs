@@ -3,7 +3,7 @@
 use super::case::{Case, Left, Next, Product, ended_before};
 use super::dice::Dice;
 use super::law::Count;
-use super::{reader, remains};
+use super::{orphans, reader};
 use crate::proof;
 use kb::run::RunStatus;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -22,7 +22,7 @@ enum Kill {
     Alone,
     /// Its process group.
     Group,
-    /// Everything that there is of it, its guardian too.
+    /// Everything that there is of it, its watchdog too.
     All,
 }
 
@@ -32,7 +32,7 @@ fn kill(child: &mut Child, kind: Kill, case: &Case) {
         Kill::Alone => drop(kill_process(pid, Signal::KILL)),
         Kill::Group => drop(kill_process_group(pid, Signal::KILL)),
         Kill::All => {
-            for (pid, _) in remains::processes(&case.folder()) {
+            for (pid, _) in orphans::processes(&case.folder()) {
                 let _ = kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
             }
         }
@@ -44,7 +44,7 @@ fn kill(child: &mut Child, kind: Kill, case: &Case) {
 struct Budget {
     kills: u64,
     done: AtomicU64,
-    keepers: AtomicU64,
+    inits: AtomicU64,
 }
 
 impl Budget {
@@ -96,14 +96,14 @@ fn killed_until_it_ends(
         let (mut child, said) = case.start(&next, |_| {});
         let until = kills.is_open().then(|| Instant::now() + life);
         if until.is_some() && dice.below(6) == 0 {
-            // The keeper alone, in the middle of what is left of this holder's life.
+            // The init process alone, in the middle of what is left of this holder's life.
             let middle = Some(Instant::now() + life / 2);
             if ended_before(&mut child, middle)?.is_none()
-                && let Some(keeper) = remains::keeper(&case.folder())
+                && let Some(init) = orphans::init_process(&case.folder())
             {
-                let _ = kill_process(Pid::from_raw(keeper).unwrap(), Signal::KILL);
-                case.keepers_killed += 1;
-                kills.keepers.fetch_add(1, Ordering::SeqCst);
+                let _ = kill_process(Pid::from_raw(init).unwrap(), Signal::KILL);
+                case.inits_killed += 1;
+                kills.inits.fetch_add(1, Ordering::SeqCst);
             }
         }
         let left = match ended_before(&mut child, until)? {
@@ -115,13 +115,13 @@ fn killed_until_it_ends(
             }
         };
         if matches!(left, Left::Killed) && dice.below(4) == 0 {
-            lingered = lingered.max(remains::gone(&case.folder())?);
+            lingered = lingered.max(orphans::gone(&case.folder())?);
         }
         next = case.note(&left, &said)?;
     }
     let reads = reader.end()?;
     let (count, mut result) = case.conclude()?;
-    if case.keepers_killed > 0 {
+    if case.inits_killed > 0 {
         // A tolerated failure more stands in the outputs, and only there; a failed `finally` step
         // fails no run, so nobody re-opens it.
         result.outputs = usual.outputs.clone();
@@ -137,7 +137,7 @@ fn a_run_may_be_killed_at_any_time_and_again_while_it_is_taken_over() {
     let kills = proof::amount("KB_KILLS", 12, 1_000) as u64;
     let seed = proof::amount("KB_KILL_SEED", 1, 1) as u64;
     let (usual, took) = undisturbed();
-    let budget = Budget { kills, done: AtomicU64::new(0), keepers: AtomicU64::new(0) };
+    let budget = Budget { kills, done: AtomicU64::new(0), inits: AtomicU64::new(0) };
     let runs = AtomicU64::new(0);
     let sum = Mutex::new((Count::default(), Duration::ZERO, 0));
     let work = || {
@@ -163,7 +163,7 @@ fn a_run_may_be_killed_at_any_time_and_again_while_it_is_taken_over() {
         Some(seed),
         [
             ("kills", budget.done.into_inner()),
-            ("kills of the keeper alone", budget.keepers.into_inner()),
+            ("kills of the init process alone", budget.inits.into_inner()),
             ("kills during recovery", count.recoveries),
             ("runs", runs.into_inner()),
             ("lost", count.lost),

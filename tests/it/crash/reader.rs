@@ -1,5 +1,5 @@
 use super::case::{Case, Product};
-use super::remains;
+use super::orphans;
 use kb::value::Digest;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ impl Reader {
         let stop = Arc::new(AtomicBool::new(false));
         let (root, folder, files) = (case.scratch.root(), case.folder(), usual.files.clone());
         let mut show = case.scratch.command();
-        show.args(["run", "show", "@last", "--json"]).env(remains::READER, "1");
+        show.args(["run", "show", "@last", "--json"]).env(orphans::READER, "1");
         let stopped = stop.clone();
         let thread = std::thread::spawn(move || {
             let (mut reads, mut viewed) = (0, Instant::now());
@@ -70,7 +70,7 @@ fn blobs(state: &Path) -> Result<(), String> {
             && path.components().any(|part| part.as_os_str() == "blobs")
             && !path.file_name().unwrap().to_string_lossy().starts_with(".new-")
     };
-    for path in remains::files(state).into_iter().filter(is_blob) {
+    for path in orphans::files(state).into_iter().filter(is_blob) {
         let folder = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
         let name = format!("{folder}{}", path.file_name().unwrap().to_string_lossy());
         let Ok(bytes) = std::fs::read(&path) else { continue };

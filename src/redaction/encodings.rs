@@ -12,7 +12,7 @@ const SHORTEST_FRAGMENT: usize = 5;
 
 /// One row of a table, as docs/security.md shows it: what programs make of a value.
 #[cfg_attr(not(test), expect(dead_code, reason = "names are for readers and for the manual"))]
-pub(super) struct Spelling {
+pub(super) struct Encoding {
     pub(super) name: &'static str,
     /// Who writes so.
     pub(super) by: &'static str,
@@ -21,42 +21,42 @@ pub(super) struct Spelling {
 
 /// What of a value is masked wherever it stands.
 #[rustfmt::skip]
-pub(super) const PARTS: &[Spelling] = &[
-    Spelling { name: "all of it", by: "a file or a pipe that holds it", write: |value| vec![value.to_owned()] },
-    Spelling { name: "without the space around it", by: "`$(cat FILE)`, whoever trims", write: |value| vec![value.trim().to_owned()] },
-    Spelling { name: "each line", by: "`grep`, `tail`, logs", write: lines },
-    Spelling { name: "each text in JSON", by: "`jq`, whoever parses it", write: leaves },
+pub(super) const PARTS: &[Encoding] = &[
+    Encoding { name: "all of it", by: "a file or a pipe that holds it", write: |value| vec![value.to_owned()] },
+    Encoding { name: "without the space around it", by: "`$(cat FILE)`, whoever trims", write: |value| vec![value.trim().to_owned()] },
+    Encoding { name: "each line", by: "`grep`, `tail`, logs", write: lines },
+    Encoding { name: "each text in JSON", by: "`jq`, whoever parses it", write: leaves },
 ];
 
 /// How a part is written as a whole. What is found of it in any of the [`ESCAPES`] too is not here.
 ///
 /// [`ESCAPES`]: super::escapes::ESCAPES
 #[rustfmt::skip]
-pub(super) const ENCODINGS: &[Spelling] = &[
-    Spelling { name: "as it is", by: "everybody", write: |part| vec![part.to_owned()] },
-    Spelling { name: "hex", by: "`xxd -p`, Python's `hex()`", write: |part| vec![hex(part)] },
-    Spelling { name: "hex in capitals", by: "`xxd -p -u`, .NET's `ToHexString`", write: |part| vec![hex(part).to_ascii_uppercase()] },
-    Spelling { name: "base64", by: "`base64`, `curl -u`, `kubectl`", write: base64 },
-    Spelling { name: "base64 for URLs", by: "JSON web tokens, `basenc --base64url`", write: base64_for_urls },
-    Spelling { name: "base64 of base64", by: "settings of registries in Kubernetes", write: base64_of_base64 },
-    Spelling { name: "base64 of JSON", by: "JSON web tokens, secrets of Kubernetes", write: |part| base64_of_json(part, |_| false) },
-    Spelling { name: "base64 of JSON in ASCII", by: "Python's `b64encode` of `json.dumps`", write: |part| base64_of_json(part, |letter| !letter.is_ascii()) },
+pub(super) const ENCODINGS: &[Encoding] = &[
+    Encoding { name: "as it is", by: "everybody", write: |part| vec![part.to_owned()] },
+    Encoding { name: "hex", by: "`xxd -p`, Python's `hex()`", write: |part| vec![hex(part)] },
+    Encoding { name: "hex in capitals", by: "`xxd -p -u`, .NET's `ToHexString`", write: |part| vec![hex(part).to_ascii_uppercase()] },
+    Encoding { name: "base64", by: "`base64`, `curl -u`, `kubectl`", write: base64 },
+    Encoding { name: "base64 for URLs", by: "JSON web tokens, `basenc --base64url`", write: base64_for_urls },
+    Encoding { name: "base64 of base64", by: "settings of registries in Kubernetes", write: base64_of_base64 },
+    Encoding { name: "base64 of JSON", by: "JSON web tokens, secrets of Kubernetes", write: |part| base64_of_json(part, |_| false) },
+    Encoding { name: "base64 of JSON in ASCII", by: "Python's `b64encode` of `json.dumps`", write: |part| base64_of_json(part, |letter| !letter.is_ascii()) },
 ];
 
 /// How programs write a value: every part in every encoding.
-pub(super) fn spellings(value: &str) -> BTreeSet<String> {
+pub(super) fn encodings(value: &str) -> BTreeSet<String> {
     written(value, &all(PARTS), &all(ENCODINGS))
 }
 
-pub(super) fn all(table: &'static [Spelling]) -> Vec<&'static Spelling> {
+pub(super) fn all(table: &'static [Encoding]) -> Vec<&'static Encoding> {
     table.iter().collect()
 }
 
 /// The same for some of the rows.
 pub(super) fn written(
     value: &str,
-    parts: &[&Spelling],
-    encodings: &[&Spelling],
+    parts: &[&Encoding],
+    encodings: &[&Encoding],
 ) -> BTreeSet<String> {
     let parts: BTreeSet<String> = parts.iter().flat_map(|part| (part.write)(value)).collect();
     let texts = parts.iter().flat_map(|part| encodings.iter().flat_map(|way| (way.write)(part)));

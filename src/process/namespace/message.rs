@@ -1,3 +1,5 @@
+//! The protocol between `kb` and a namespace worker.
+
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ffi::{CStr, c_char};
 use std::fs::File;
@@ -5,53 +7,55 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// What `kb` tells a cell, by the first byte of a message.
+/// The first byte of a message from `kb` to a worker: start a process.
 pub(super) const START: u8 = b'S';
-/// SIGTERM for the step's group.
+/// Send SIGTERM to the process group of the step.
 pub(super) const TERMINATE: u8 = b'T';
-/// SIGKILL for everything in the cell; answered by [`Report::Clear`] once nothing is left.
-pub(super) const END: u8 = b'K';
+/// Send SIGKILL to every process in the namespace. The worker answers with [`Report::Clean`] once
+/// none is left.
+pub(super) const KILL_ALL: u8 = b'K';
 
-/// Longer orders travel in a memory file: a message is limited by the socket's buffer.
+/// The maximum size of an order in bytes. The strings of a longer order are sent in a memory file,
+/// since the socket buffer limits the size of a message.
 pub(super) const INLINE: usize = 32 << 10;
 
-/// What a cell tells `kb`. Eight bytes a message.
+/// A report from a worker to `kb`, in eight bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Report {
-    /// The keeper has made the cell; its descriptor comes along.
-    Born,
-    /// The cell can start processes.
+    /// The init process has created the worker. The message carries its pidfd.
+    Created,
+    /// The worker accepts orders.
     Ready,
-    /// The cell could not be made.
+    /// The worker could not be created: the failed stage and the errno.
     Refused(Stage, i32),
-    /// The process did not start, for this reason of the system.
+    /// The process did not start; the errno.
     NotStarted(i32),
-    /// The main process has ended; `left` says whether others have not.
-    Ended { code: i32, by_signal: bool, left: bool },
-    /// Nothing is left.
-    Clear,
+    /// The main process has ended. `leftover` says whether it left other processes behind.
+    Ended { code: i32, by_signal: bool, leftover: bool },
+    /// No process is left in the namespace.
+    Clean,
 }
 
-/// Where the making of a cell ended.
+/// The stage at which creating a worker failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     /// Entering a user namespace.
-    User,
-    /// Making the PID namespace.
-    Pid,
+    UserNamespace,
+    /// Creating the PID namespace.
+    PidNamespace,
     /// Mounting `/proc`.
     Proc,
-    /// The signals of its PID 1.
+    /// Opening the signal descriptor.
     Signals,
 }
 
 impl Stage {
-    /// What was refused, for people.
+    /// What the system refused, for messages.
     pub(super) fn what(self) -> &'static str {
         match self {
-            Stage::User => "a user namespace",
-            Stage::Pid => "a PID namespace",
-            Stage::Proc => "a `/proc` of its own",
+            Stage::UserNamespace => "a user namespace",
+            Stage::PidNamespace => "a PID namespace",
+            Stage::Proc => "a private `/proc`",
             Stage::Signals => "a signal descriptor",
         }
     }
@@ -62,14 +66,14 @@ impl Report {
 
     pub(super) fn encode(self) -> [u8; Report::SIZE] {
         let (tag, detail, value) = match self {
-            Report::Born => (b'B', 0, 0),
+            Report::Created => (b'B', 0, 0),
             Report::Ready => (b'R', 0, 0),
             Report::Refused(stage, errno) => (b'X', stage as u8, errno),
             Report::NotStarted(errno) => (b'N', 0, errno),
-            Report::Ended { code, by_signal, left } => {
-                (b'E', u8::from(by_signal) | u8::from(left) << 1, code)
+            Report::Ended { code, by_signal, leftover } => {
+                (b'E', u8::from(by_signal) | u8::from(leftover) << 1, code)
             }
-            Report::Clear => (b'C', 0, 0),
+            Report::Clean => (b'C', 0, 0),
         };
         let [a, b, c, d] = value.to_le_bytes();
         [tag, detail, 0, 0, a, b, c, d]
@@ -78,16 +82,16 @@ impl Report {
     pub(super) fn decode(bytes: &[u8]) -> Option<Report> {
         let [tag, detail, _, _, value @ ..] = bytes.first_chunk::<{ Report::SIZE }>()?;
         let value = i32::from_le_bytes(*value);
-        let stages = [Stage::User, Stage::Pid, Stage::Proc, Stage::Signals];
+        let stages = [Stage::UserNamespace, Stage::PidNamespace, Stage::Proc, Stage::Signals];
         Some(match tag {
-            b'B' => Report::Born,
+            b'B' => Report::Created,
             b'R' => Report::Ready,
             b'X' => Report::Refused(*stages.get(usize::from(*detail))?, value),
             b'N' => Report::NotStarted(value),
             b'E' => {
-                Report::Ended { code: value, by_signal: detail & 1 != 0, left: detail & 2 != 0 }
+                Report::Ended { code: value, by_signal: detail & 1 != 0, leftover: detail & 2 != 0 }
             }
-            b'C' => Report::Clear,
+            b'C' => Report::Clean,
             _ => return None,
         })
     }
@@ -99,12 +103,12 @@ pub(in crate::process) struct StartOrder<'a> {
     pub(in crate::process) cwd: &'a Path,
     pub(in crate::process) argv: &'a [String],
     pub(in crate::process) env: &'a [(&'a str, &'a str)],
-    /// Places that it sees read-only.
+    /// Paths that are mounted read-only for the process.
     pub(in crate::process) read_only: &'a [PathBuf],
     pub(in crate::process) stdin: Option<BorrowedFd<'a>>,
     pub(in crate::process) stdout: BorrowedFd<'a>,
     pub(in crate::process) stderr: BorrowedFd<'a>,
-    /// A Landlock ruleset that it takes on.
+    /// The Landlock ruleset that restricts the process.
     pub(in crate::process) rules: Option<BorrowedFd<'a>>,
 }
 
@@ -114,7 +118,7 @@ const IN_FILE: u8 = 4;
 const HEADER: usize = 14;
 
 impl StartOrder<'_> {
-    /// The message, and the file that holds the rest of it where it is long.
+    /// The message, and for a long order the memory file with its strings.
     pub(super) fn encode(&self) -> io::Result<(Vec<u8>, Option<OwnedFd>)> {
         let mut message = vec![START, 0];
         for count in [self.argv.len(), self.env.len(), self.read_only.len()] {
@@ -149,10 +153,10 @@ impl StartOrder<'_> {
         self.argv.iter().try_for_each(|word| put(&[word.as_bytes()]))?;
         let mut env = self.env.iter();
         env.try_for_each(|(name, value)| put(&[name.as_bytes(), b"=", value.as_bytes()]))?;
-        self.read_only.iter().try_for_each(|place| put(&[place.as_os_str().as_bytes()]))
+        self.read_only.iter().try_for_each(|path| put(&[path.as_os_str().as_bytes()]))
     }
 
-    /// The descriptors that go with it, in the order in which [`Order::decode`] takes them.
+    /// The descriptors that the message carries, in the order that [`Order::decode`] expects.
     pub(super) fn descriptors<'a>(&'a self, file: Option<&'a OwnedFd>) -> Vec<BorrowedFd<'a>> {
         let file = file.map(AsFd::as_fd);
         file.into_iter()
@@ -167,7 +171,7 @@ fn too_long() -> io::Error {
     io::ErrorKind::ArgumentListTooLong.into()
 }
 
-/// A [`StartOrder`] as it arrives in a cell.
+/// A [`StartOrder`] as the worker receives it.
 pub(super) struct Order {
     strings: Vec<u8>,
     starts: Vec<usize>,
@@ -180,7 +184,7 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Reads a message; none where it is malformed.
+    /// Decodes a message. Returns `None` if it is malformed.
     pub(super) fn decode(message: &[u8], descriptors: Vec<OwnedFd>) -> Option<Order> {
         let header = message.first_chunk::<HEADER>()?;
         let flags = header[1];
@@ -216,17 +220,17 @@ impl Order {
         self.text(1)
     }
 
-    /// The arguments as `execve` takes them.
+    /// The arguments in the form of `execve`.
     pub(super) fn argv(&self) -> Vec<*const c_char> {
         self.pointers(2, self.argc)
     }
 
-    /// The environment as `execve` takes it.
+    /// The environment in the form of `execve`.
     pub(super) fn env(&self) -> Vec<*const c_char> {
         self.pointers(2 + self.argc, self.envc)
     }
 
-    /// Places that are to be read-only.
+    /// The paths to mount read-only.
     pub(super) fn read_only(&self) -> Vec<&CStr> {
         (2 + self.argc + self.envc..self.starts.len()).map(|index| self.text(index)).collect()
     }

@@ -1,5 +1,5 @@
-use super::guardian::GUARDIAN_MARKER;
 use super::orphans::value_of;
+use super::watchdog::HELPER_MARKER;
 use std::time::Duration;
 
 /// How long to wait for what stands still.
@@ -9,10 +9,10 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// Waits until nothing is left of the steps of a `kb` that was killed: for some milliseconds they may
 /// still write, and whoever goes on with them would be written over. What ends them carries the mark
 /// of that `kb`, and lives as long as any of them.
-pub fn wait_for_remains_of(pid: u32) {
+pub fn wait_for_orphans_of(pid: u32) {
     let began = crate::clock::instant();
-    // An id may come again, but its own attendants are no remains.
-    while pid != std::process::id() && has_attendants(pid) {
+    // An id may come again, but its own helpers are no remains.
+    while pid != std::process::id() && has_helpers(pid) {
         if began.elapsed() > PATIENCE {
             tracing::warn!(pid, "what was left of the killed process does not end");
             return;
@@ -21,12 +21,12 @@ pub fn wait_for_remains_of(pid: u32) {
     }
 }
 
-/// Whether a guardian, keeper or cell of that process lives.
-fn has_attendants(pid: u32) -> bool {
+/// Whether a watchdog, keeper or cell of that process lives.
+fn has_helpers(pid: u32) -> bool {
     let name = format!("{pid}-");
     std::fs::read_dir("/proc").into_iter().flatten().flatten().any(|process| {
         let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
-        value_of(GUARDIAN_MARKER, &environment)
+        value_of(HELPER_MARKER, &environment)
             .is_some_and(|value| value.starts_with(name.as_bytes()))
     })
 }

@@ -1,3 +1,5 @@
+//! The thread that receives the reports of a namespace worker.
+
 use super::message::Report;
 use super::socket;
 use crate::task::follow_up;
@@ -7,42 +9,42 @@ use std::io;
 use std::sync::Arc;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// The line to one cell, and the thread that waits for what comes on it.
+/// The socket to a worker, and the thread that receives its reports.
 ///
-/// That thread goes on with whatever its news wakes: as a rule it takes in a step's output, stores
-/// its end and starts the next step, all on the processor that the last process has just left.
+/// The thread also polls the tasks that a report wakes: as a rule they read the output of the step,
+/// store its end and start the next step, all on the processor that the last process has left.
 #[derive(Debug)]
 pub(super) struct Listener {
     socket: Arc<OwnedFd>,
-    reports: UnboundedReceiver<Heard>,
+    reports: UnboundedReceiver<Received>,
 }
 
-/// What a cell has told, with the descriptor that came along.
+/// A report of a worker, with the descriptor that it carried.
 #[derive(Debug)]
-pub(super) struct Heard {
+pub(super) struct Received {
     pub(super) report: Report,
     pub(super) descriptor: Option<OwnedFd>,
 }
 
-impl Heard {
-    /// Waits for the next report; none where the cell is gone.
-    pub(super) fn on(socket: &OwnedFd) -> io::Result<Option<Heard>> {
+impl Received {
+    /// Waits for the next report and blocks the thread. Returns `None` if the worker has ended.
+    pub(super) fn on(socket: &OwnedFd) -> io::Result<Option<Received>> {
         let (mut message, mut descriptors) = ([0; Report::SIZE], Vec::new());
         let length = socket::receive(socket, &mut message, &mut descriptors)?;
         let report = Report::decode(&message[..length]);
-        Ok(report.map(|report| Heard { report, descriptor: descriptors.pop() }))
+        Ok(report.map(|report| Received { report, descriptor: descriptors.pop() }))
     }
 }
 
 impl Listener {
-    /// Begins to listen.
+    /// Starts the thread.
     pub(super) fn of(socket: OwnedFd) -> io::Result<Listener> {
         let (sender, reports) = unbounded_channel();
         let socket = Arc::new(socket);
-        let line = socket.clone();
+        let shared = socket.clone();
         std::thread::Builder::new()
             .name("kb-listen".into())
-            .spawn(move || listen(&line, &sender))?;
+            .spawn(move || listen(&shared, &sender))?;
         Ok(Listener { socket, reports })
     }
 
@@ -50,23 +52,23 @@ impl Listener {
         &self.socket
     }
 
-    /// The next report; none where the cell is gone. Dropping the future loses nothing.
-    pub(super) async fn next(&mut self) -> Option<Heard> {
+    /// The next report, or `None` if the worker has ended. Cancel safe.
+    pub(super) async fn next(&mut self) -> Option<Received> {
         self.reports.recv().await
     }
 }
 
 impl Drop for Listener {
-    /// The cell and the thread see that nobody is there any more; the last of them closes the line.
+    /// Shuts the connection down, which ends the worker and the thread.
     fn drop(&mut self) {
         let _ = shutdown(&*self.socket, Shutdown::Both);
     }
 }
 
-fn listen(socket: &OwnedFd, reports: &UnboundedSender<Heard>) {
+fn listen(socket: &OwnedFd, reports: &UnboundedSender<Received>) {
     loop {
-        match Heard::on(socket) {
-            Ok(Some(heard)) => follow_up(|| drop(reports.send(heard))),
+        match Received::on(socket) {
+            Ok(Some(received)) => follow_up(|| drop(reports.send(received))),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Ok(None) | Err(_) => break,
         }

@@ -2,9 +2,9 @@ use std::time::Duration;
 
 /// How it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exited {
+pub struct ProcessResult {
     /// Its end.
-    pub end: End,
+    pub end: ProcessEnd,
     /// The first bytes of stdout, lossily as text, up to the limit.
     pub stdout: String,
     /// The first bytes of stderr, likewise.
@@ -19,7 +19,7 @@ pub struct Exited {
 
 /// The ways in which a process ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
+pub enum ProcessEnd {
     /// By itself, with this code.
     Code(i32),
     /// By this signal.
@@ -36,18 +36,18 @@ pub enum End {
     NotStarted(String),
 }
 
-impl End {
-    /// What [`End::Lost`] means, for people.
+impl ProcessEnd {
+    /// What [`ProcessEnd::Lost`] means, for people.
     pub const LOST: &str = "what kept the process was killed from outside, and it with that";
     /// What to do about it.
     pub const LOST_HELP: &str =
         "`dmesg` tells whether memory ran out; run it again with `kb run retry`";
 }
 
-impl Exited {
+impl ProcessResult {
     /// One that has written nothing.
-    pub(super) fn silent(end: End, duration: Duration) -> Self {
+    pub(super) fn silent(end: ProcessEnd, duration: Duration) -> Self {
         let (stdout, stderr) = (String::new(), String::new());
-        Exited { end, stdout, stderr, stdout_cut: 0, stderr_cut: 0, duration }
+        ProcessResult { end, stdout, stderr, stdout_cut: 0, stderr_cut: 0, duration }
     }
 }

@@ -17,7 +17,7 @@ const KEPT: CapabilitySet = CapabilitySet::CHOWN
 /// Gives up, for the calling thread and what it starts, the capabilities that the sandbox does not
 /// hold. Without effect for everybody but root. It lasts because no new privileges are gained on
 /// `exec`, which the sandbox sets as well.
-pub(in crate::process) fn give_up_powers() -> std::io::Result<()> {
+pub(in crate::process) fn drop_capabilities() -> std::io::Result<()> {
     let own = capabilities(None)?;
     if KEPT.contains(own.permitted) && KEPT.contains(own.inheritable) {
         return Ok(());

@@ -1,5 +1,5 @@
-//! Signals of the keeper and its cells: children's ends as a descriptor, and what would end them
-//! from a terminal or a session's end held back, since it is meant for `kb`.
+//! The signals of the init process and its workers: SIGCHLD arrives on a descriptor, and signals of
+//! a terminal or an ending session, which are meant for `kb`, are blocked.
 
 use rustix::fd::{AsFd, OwnedFd};
 use std::ffi::c_int;
@@ -7,16 +7,16 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::FromRawFd;
 
-const HELD_BACK: [c_int; 5] =
+const BLOCKED: [c_int; 5] =
     [libc::SIGCHLD, libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT];
 
-/// Holds the signals back from here on; children inherit that until they undo it.
-pub(super) fn hold_back() -> io::Result<()> {
-    set_mask(&HELD_BACK)
+/// Blocks the signals. Children inherit the mask until they call [`restore`].
+pub(super) fn block() -> io::Result<()> {
+    set_mask(&BLOCKED)
 }
 
-/// What a program expects when it begins: nothing held back, and SIGPIPE ends it, which the start of
-/// every Rust program has changed.
+/// Restores the state that a program expects at its start: no signal blocked, and the default action
+/// for SIGPIPE, which the Rust runtime ignores.
 pub(super) fn restore() -> io::Result<()> {
     // SAFETY: sets a disposition that is no handler.
     #[allow(unsafe_code)]
@@ -49,13 +49,13 @@ fn set_of(signals: &[c_int]) -> libc::sigset_t {
     }
 }
 
-/// Readable when a child has ended; [`Children::take`] before asking which.
+/// A descriptor that is readable when a child has ended. Call [`Children::clear`] before `wait`.
 pub(super) struct Children(OwnedFd);
 
 impl Children {
     pub(super) fn watch() -> io::Result<Children> {
         let set = set_of(&[libc::SIGCHLD]);
-        // SAFETY: the set is initialised; -1 asks for a new descriptor, which nobody else owns.
+        // SAFETY: the set is initialised; -1 asks for a new descriptor, which has no other owner.
         #[allow(unsafe_code)]
         match unsafe { libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) } {
             -1 => Err(io::Error::last_os_error()),
@@ -63,8 +63,8 @@ impl Children {
         }
     }
 
-    /// Forgets what was told so far.
-    pub(super) fn take(&self) {
+    /// Reads and discards a pending notification.
+    pub(super) fn clear(&self) {
         let mut record = [MaybeUninit::<u8>::uninit(); size_of::<libc::signalfd_siginfo>()];
         let _ = rustix::io::read(&self.0, &mut record[..]);
     }

@@ -1,7 +1,9 @@
+//! Starts the process of an order in a namespace worker.
+
 use super::clone::{Stack, until_exec};
 use super::message::Order;
 use super::signals;
-use crate::process::sandbox::give_up_powers;
+use crate::process::sandbox::drop_capabilities;
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
@@ -10,7 +12,8 @@ use rustix::process::Pid;
 use std::ffi::{CStr, c_char, c_int};
 use std::os::fd::AsRawFd;
 
-/// What the child needs, made before it begins: it may not allocate.
+/// Everything that the child needs. It is built before the child starts, since the child must not
+/// allocate.
 struct Prepared<'a> {
     program: &'a CStr,
     cwd: &'a CStr,
@@ -21,16 +24,16 @@ struct Prepared<'a> {
     rules: Option<BorrowedFd<'a>>,
 }
 
-/// Starts the process of an order in a group of its own.
+/// Starts the process of an order in its own process group.
 pub(super) fn launch(
     order: &Order,
     stack: &mut Stack,
-    nothing: BorrowedFd<'_>,
+    dev_null: BorrowedFd<'_>,
 ) -> Result<Pid, Errno> {
     if let Some(rules) = &order.rules {
         allow_own_proc(rules.as_fd())?;
     }
-    let stdin = order.stdin.as_ref().map_or(nothing, AsFd::as_fd);
+    let stdin = order.stdin.as_ref().map_or(dev_null, AsFd::as_fd);
     let prepared = Prepared {
         program: order.program(),
         cwd: order.cwd(),
@@ -59,7 +62,7 @@ pub(super) fn launch(
 
 enum Never {}
 
-/// Runs in the child, on borrowed memory: system calls and nothing else.
+/// Executes the program. Runs in the child on shared memory, so it only makes system calls.
 fn become_program(prepared: &Prepared<'_>) -> Result<Never, Errno> {
     rustix::process::setpgid(None, None)?;
     let [stdin, stdout, stderr] = prepared.stdio;
@@ -67,17 +70,17 @@ fn become_program(prepared: &Prepared<'_>) -> Result<Never, Errno> {
     rustix::stdio::dup2_stdout(stdout)?;
     rustix::stdio::dup2_stderr(stderr)?;
     if !prepared.read_only.is_empty() {
-        // What is mounted here is to be seen by nobody else.
+        // Mounts made here must not propagate to other namespaces.
         mount_change(c"/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)?;
-        prepared.read_only.iter().try_for_each(|place| make_read_only(place))?;
+        prepared.read_only.iter().try_for_each(|path| make_read_only(path))?;
     }
     rustix::process::chdir(prepared.cwd)?;
     signals::restore().map_err(|_| Errno::INVAL)?;
     if let Some(rules) = prepared.rules {
-        take_on(rules)?;
+        restrict(rules)?;
     }
     // SAFETY: both lists end with a null pointer, and their strings live in the order, which the
-    // waiting parent holds.
+    // suspended parent owns.
     #[allow(unsafe_code)]
     unsafe {
         libc::execve(prepared.program.as_ptr(), prepared.argv.as_ptr(), prepared.env.as_ptr());
@@ -85,28 +88,27 @@ fn become_program(prepared: &Prepared<'_>) -> Result<Never, Errno> {
     Err(last_errno())
 }
 
-/// Mounts a place over itself and takes the right to write away from that; a place that is not there
-/// is passed over.
-fn make_read_only(place: &CStr) -> Result<(), Errno> {
-    match rustix::fs::accessat(CWD, place, rustix::fs::Access::EXISTS, rustix::fs::AtFlags::empty())
+/// Bind-mounts a path over itself, read-only. A path that does not exist is skipped.
+fn make_read_only(path: &CStr) -> Result<(), Errno> {
+    match rustix::fs::accessat(CWD, path, rustix::fs::Access::EXISTS, rustix::fs::AtFlags::empty())
     {
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(()),
         other => other?,
     }
-    mount_bind_recursive(place, place)?;
+    mount_bind_recursive(path, path)?;
     let attributes = libc::mount_attr {
         attr_set: libc::MOUNT_ATTR_RDONLY,
         attr_clr: 0,
         propagation: libc::MS_PRIVATE,
         userns_fd: 0,
     };
-    // SAFETY: the path ends with a zero byte; the structure is of the size that is said.
+    // SAFETY: the path ends with a zero byte, and the size is that of the structure.
     #[allow(unsafe_code)]
     let done = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
             libc::AT_FDCWD,
-            place.as_ptr(),
+            path.as_ptr(),
             libc::AT_RECURSIVE,
             &raw const attributes,
             size_of::<libc::mount_attr>(),
@@ -115,20 +117,22 @@ fn make_read_only(place: &CStr) -> Result<(), Errno> {
     if done == 0 { Ok(()) } else { Err(last_errno()) }
 }
 
-/// The rules were made where another `/proc` is mounted; the one of this cell may be read as well.
+/// Adds read access to the `/proc` of this namespace: the rules were created where another one is
+/// mounted.
 fn allow_own_proc(rules: BorrowedFd<'_>) -> Result<(), Errno> {
-    /// `struct landlock_path_beneath_attr`, to run, read and list what is below a place.
+    /// `struct landlock_path_beneath_attr`.
     #[repr(C, packed)]
     struct PathBeneath {
         allowed_access: u64,
         parent: c_int,
     }
     const PATH_BENEATH: c_int = 1;
+    /// Execute, read and list.
     const READ: u64 = 1 << 0 | 1 << 2 | 1 << 3;
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let proc = rustix::fs::open(c"/proc", flags, Mode::empty())?;
     let rule = PathBeneath { allowed_access: READ, parent: proc.as_raw_fd() };
-    // SAFETY: the structure is the one that this kind of rule has.
+    // SAFETY: the structure is the one for this kind of rule.
     #[allow(unsafe_code)]
     let done = unsafe {
         let rule = &raw const rule;
@@ -137,9 +141,9 @@ fn allow_own_proc(rules: BorrowedFd<'_>) -> Result<(), Errno> {
     if done == 0 { Ok(()) } else { Err(last_errno()) }
 }
 
-/// From here on the kernel holds this process, and what it becomes, to the ruleset.
-fn take_on(rules: BorrowedFd<'_>) -> Result<(), Errno> {
-    give_up_powers().map_err(|_| Errno::PERM)?;
+/// Applies the ruleset to this process and the program that it executes.
+fn restrict(rules: BorrowedFd<'_>) -> Result<(), Errno> {
+    drop_capabilities().map_err(|_| Errno::PERM)?;
     rustix::thread::set_no_new_privs(true)?;
     // SAFETY: a plain system call with a descriptor and no flags.
     #[allow(unsafe_code)]

@@ -54,7 +54,7 @@ pub(super) fn no_temporary_files(folder: &Path) -> Result<(), String> {
         if left.is_empty() {
             return Ok(());
         }
-        // A guardian may still be at it.
+        // A watchdog may still be at it.
         if began.elapsed() > Duration::from_secs(3) {
             let within: Vec<_> = left.iter().flat_map(|path| files(path)).collect();
             let alive = processes(folder);
@@ -71,9 +71,9 @@ fn is_temporary(path: &Path) -> bool {
 }
 
 /// The process that keeps the steps of a `kb`, where there is one.
-pub(super) fn keeper(folder: &Path) -> Option<i32> {
+pub(super) fn init_process(folder: &Path) -> Option<i32> {
     let all = processes(folder);
-    all.into_iter().find(|(_, arguments)| arguments.contains(" __keep ")).map(|(pid, _)| pid)
+    all.into_iter().find(|(_, arguments)| arguments.contains(" __init ")).map(|(pid, _)| pid)
 }
 
 /// Every file and folder below a folder.

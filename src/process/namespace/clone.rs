@@ -1,4 +1,4 @@
-//! The one place that makes processes by hand: `clone`, with a stack of its own for the child.
+//! The only caller of `clone`, which runs the child on its own stack.
 
 use rustix::fd::OwnedFd;
 use rustix::process::Pid;
@@ -6,7 +6,7 @@ use std::ffi::{c_int, c_void};
 use std::io;
 use std::os::fd::FromRawFd;
 
-/// Where a child runs until it has its own program, or for ever.
+/// The stack of a child until it executes a program or ends.
 pub(super) struct Stack(Vec<u128>);
 
 impl Stack {
@@ -15,8 +15,8 @@ impl Stack {
     }
 }
 
-/// A child that shares nothing with this process, in new PID and mount namespaces, and the
-/// descriptor by which it is signalled and waited for. `run` is all that it does.
+/// Creates a child with its own memory, in new PID and mount namespaces, that calls `run` and ends.
+/// Returns its process id and pidfd.
 pub(super) fn into_namespaces(
     stack: &mut Stack,
     run: &mut dyn FnMut() -> c_int,
@@ -25,15 +25,15 @@ pub(super) fn into_namespaces(
     let mut descriptor: c_int = -1;
     let flags = namespaces | libc::CLONE_PIDFD | libc::SIGCHLD;
     let pid = clone(stack, flags, run, &mut descriptor)?;
-    // SAFETY: with CLONE_PIDFD a successful `clone` has stored a new descriptor, owned by nobody.
+    // SAFETY: with CLONE_PIDFD a successful `clone` has stored a new descriptor, which has no other owner.
     #[allow(unsafe_code)]
     let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor) };
     Ok((pid, descriptor))
 }
 
-/// A child that borrows this process's memory while this process stands still, until it runs another
-/// program or ends; a fork would copy page tables first. `run` may make system calls and nothing
-/// else: no allocation, no lock, no panic.
+/// Creates a child that shares the memory of this process until it executes a program or ends. This
+/// process is suspended meanwhile. Unlike a fork, this copies no page tables. `run` may only make
+/// system calls: no allocation, no lock, no panic.
 pub(super) fn until_exec(
     stack: &mut Stack,
     own_mounts: bool,
@@ -51,21 +51,21 @@ fn clone(
 ) -> io::Result<Pid> {
     let argument: *mut &mut dyn FnMut() -> c_int = &mut run;
     let top = stack.0.as_mut_ptr_range().end;
-    // SAFETY: `top` is the aligned end of a stack that nobody else uses: the child has a copy of it,
-    // or, with CLONE_VM, this process stands still (CLONE_VFORK) while the child is on it. The
-    // argument is what `begin` expects and lives as long: in the copy, or until this call returns.
-    // This process has one thread, so that no lock is held by one that the child does not have.
+    // SAFETY: `top` is the aligned end of a stack that has no other user: the child has a copy of
+    // it, or, with CLONE_VM, this process is suspended (CLONE_VFORK) while the child uses it. The
+    // argument has the type that `start` expects and lives long enough: in the copy, or until this
+    // call returns. This process has one thread, so no other thread can hold a lock.
     #[allow(unsafe_code)]
     let pid =
-        unsafe { libc::clone(begin, top.cast(), flags, argument.cast(), &raw mut *descriptor) };
+        unsafe { libc::clone(start, top.cast(), flags, argument.cast(), &raw mut *descriptor) };
     match Pid::from_raw(pid) {
         Some(pid) if pid.as_raw_nonzero().get() > 0 => Ok(pid),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-extern "C" fn begin(argument: *mut c_void) -> c_int {
-    // SAFETY: `clone` above passes a pointer to this very type, alive and used by nobody else.
+extern "C" fn start(argument: *mut c_void) -> c_int {
+    // SAFETY: `clone` above passes a valid pointer to this type, and nothing else uses it.
     #[allow(unsafe_code)]
     let run = unsafe { &mut *argument.cast::<&mut dyn FnMut() -> c_int>() };
     run()

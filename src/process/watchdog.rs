@@ -10,8 +10,8 @@ use std::sync::OnceLock;
 /// outermost first, where a step of one `kb` runs another.
 pub(super) const MARKER: &str = "KB_SPAWN";
 
-/// Marks a guardian or keeper, which is not what it guards or keeps.
-pub(super) const GUARDIAN_MARKER: &str = "KB_GUARDIAN";
+/// Marks a watchdog or keeper, which is not what it guards or keeps.
+pub(super) const HELPER_MARKER: &str = "KB_HELPER";
 
 /// Where the system's own tools are, whatever `kb`'s environment says.
 pub(super) const PATH: &str = "/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin";
@@ -51,16 +51,16 @@ pub(super) fn watch() {
 fn start(instance: &Instance) -> io::Result<ChildStdin> {
     let mut command = Command::new("/bin/sh");
     command
-        .args(["-c", SCRIPT, "kb-guardian", instance.name()])
+        .args(["-c", SCRIPT, "kb-watchdog", instance.name()])
         .arg(instance.temporary_directory().unwrap_or(Path::new("")))
         .current_dir("/")
         .env_clear()
         .env("PATH", PATH)
-        .envs(instance.keeper_marks())
+        .envs(instance.helper_variables())
         .process_group(0)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    let mut child = orphans::spawn_attendant(|| command.spawn())?;
+    let mut child = orphans::spawn_helper(|| command.spawn())?;
     child.stdin.take().ok_or_else(|| io::Error::other("no pipe"))
 }

@@ -1,0 +1,95 @@
+//! The pool of namespace workers of one supervisor.
+
+use super::init_process::own_executable;
+use super::{StartOrder, Worker};
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+/// How long a step that has lost its worker waits for a new one. As a rule it takes milliseconds.
+const REPLACE_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The namespace workers of a supervisor. Workers are created on demand and reused.
+#[derive(Debug)]
+pub(in crate::process) struct WorkerPool {
+    executable: Option<PathBuf>,
+    /// Whether workers are available, or the reason why not.
+    available: OnceLock<Result<(), String>>,
+    idle: Mutex<Vec<Worker>>,
+}
+
+impl WorkerPool {
+    /// A pool whose init process is this program, if it calls [`super::run_init_process`].
+    pub(in crate::process) fn of_this_program() -> WorkerPool {
+        WorkerPool::of(own_executable())
+    }
+
+    /// A pool whose init process is that program. Without one the pool has no workers.
+    pub(in crate::process) fn of(executable: Option<PathBuf>) -> WorkerPool {
+        WorkerPool { executable, available: OnceLock::new(), idle: Mutex::default() }
+    }
+
+    /// A pool without workers, for the setting `group`.
+    pub(in crate::process) fn none() -> WorkerPool {
+        let available = OnceLock::from(Err("the settings select `group`".to_owned()));
+        WorkerPool { available, ..WorkerPool::of(None) }
+    }
+
+    /// Whether workers are available, or the reason why not. The first call creates a worker to find
+    /// out, which takes milliseconds.
+    pub(in crate::process) fn available(&self) -> Result<(), &str> {
+        let available = self.available.get_or_init(|| {
+            let executable =
+                self.executable.as_ref().ok_or("this program has no init process".to_owned())?;
+            let worker = Worker::create_and_wait(executable)?;
+            self.idle().push(worker);
+            Ok(())
+        });
+        available.as_ref().copied().map_err(String::as_str)
+    }
+
+    /// Sends an order to an idle worker. A worker that was killed while idle refuses the order, and
+    /// the next one gets it. Creates a worker if none is idle.
+    pub(in crate::process) fn start(&self, order: &StartOrder<'_>) -> io::Result<Worker> {
+        while let Some(worker) = self.take_idle() {
+            match worker.start(order) {
+                Ok(()) => return Ok(worker),
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let executable = self.executable.as_ref().ok_or(io::ErrorKind::Unsupported)?;
+        let worker = Worker::create(executable)?;
+        worker.start(order).map(|()| worker)
+    }
+
+    fn take_idle(&self) -> Option<Worker> {
+        self.idle().pop()
+    }
+
+    /// Returns a worker whose namespace is empty to the pool.
+    pub(in crate::process) fn give_back(&self, worker: Worker) {
+        self.idle().push(worker);
+    }
+
+    /// Creates a worker in place of a lost one and waits until it is ready, up to
+    /// [`REPLACE_TIMEOUT`].
+    ///
+    /// The init process may have been killed together with the worker, and an init process that is
+    /// about to end still accepts requests. Creating a worker here detects that, so that the next
+    /// step does not fail.
+    pub(in crate::process) async fn replace(self: Arc<Self>) {
+        let created = tokio::task::spawn_blocking(move || {
+            let executable = self.executable.as_ref()?;
+            let created = Worker::create_and_wait(executable)
+                .or_else(|_| Worker::create_and_wait(executable));
+            created.ok().map(|worker| self.give_back(worker))
+        });
+        let _ = tokio::time::timeout(REPLACE_TIMEOUT, created).await;
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Worker>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
