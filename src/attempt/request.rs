@@ -1,4 +1,4 @@
-use super::Work;
+use super::StepWork;
 use crate::value::{InstanceKey, RunId};
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub struct Request {
     /// From 1 in each iteration.
     pub attempt: u32,
     /// What to do.
-    pub work: Work,
+    pub work: StepWork,
     /// Bound of the attempt; on expiry the outcome is `timeout`.
     pub timeout: Option<Duration>,
     /// Bound of silence: no output, token or tool call for this long is a `timeout` too.

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 /// What to do.
 #[derive(Debug, Clone)]
-pub enum Work {
+pub enum StepWork {
     /// Let a specialist work.
     Specialist(SpecialistWork),
     /// Run a process.
     Run {
         /// The program and its arguments, or bash with a literal script.
-        command: RunWork,
+        command: CommandLine,
         /// How stdout becomes the output.
         parse: OutputParse,
     },
@@ -41,7 +41,7 @@ pub enum Work {
 
 /// A process.
 #[derive(Debug, Clone)]
-pub enum RunWork {
+pub enum CommandLine {
     /// `bash -euo pipefail -c SCRIPT`.
     Shell(String),
     /// Without a shell.

@@ -5,7 +5,8 @@ use super::render::{Display, Renderer, RunSummary, renderer, summary};
 use super::terminal::Terminal;
 use crate::service::runs::Prepared;
 use crate::service::{
-    Command, LiveUpdate, News, Progress, RunStatus, Summary, Update, Watcher, news,
+    EventReceiver, LiveUpdate, Progress, RunControl, RunStatus, Summary, Update, Watcher,
+    event_channel,
 };
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -67,10 +68,10 @@ pub(super) async fn drive(
     let mut summary = RunSummary::default();
     let watcher = Watcher::of(&prepared, &mut |event| summary.add(event));
     let mut show = Show { watcher, summary, renderer: renderer(display.display(), terminal) };
-    let (updates, mut news) = news();
+    let (sender, mut events) = event_channel();
     let (orders, commands) = unbounded_channel();
     let mut signals = Signals::listen(orders)?;
-    let mut driving = tokio::spawn(prepared.drive(Some(updates), commands));
+    let mut driving = tokio::spawn(prepared.drive(Some(sender), commands));
     let mut ticks = tokio::time::interval(TICK);
     let mut rested = tokio::time::interval(REST);
     rested.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -78,19 +79,19 @@ pub(super) async fn drive(
     let ended = loop {
         tokio::select! {
             ended = &mut driving => break ended,
-            () = news.presses() => drop(show.catch_up(&mut news)),
-            Some(update) = news.recv(), if !rests => {
+            () = events.nearly_full() => drop(show.catch_up(&mut events)),
+            Some(update) = events.recv(), if !rests => {
                 show.see(update);
-                show.catch_up(&mut news);
+                show.catch_up(&mut events);
                 rested.reset();
                 rests = true;
             }
-            _ = rested.tick(), if rests => rests = show.catch_up(&mut news),
+            _ = rested.tick(), if rests => rests = show.catch_up(&mut events),
             text = signals.next(&run) => show.renderer.note(&text),
             _ = ticks.tick() => show.renderer.tick(),
         }
     };
-    show.catch_up(&mut news);
+    show.catch_up(&mut events);
     let ended = match ended {
         Ok(ended) => ended,
         Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
@@ -140,14 +141,14 @@ struct Show {
 
 impl Show {
     /// Shows everything that is there by now; whether there was anything.
-    fn catch_up(&mut self, news: &mut News) -> bool {
+    fn catch_up(&mut self, events: &mut EventReceiver) -> bool {
         let mut some = false;
-        while let Some(update) = news.try_recv() {
+        while let Some(update) = events.try_recv() {
             self.see(update);
             some = true;
         }
         let Show { watcher, summary, renderer } = self;
-        watcher.read_up_to(news.missed(), &mut |watcher, seen| {
+        watcher.read_up_to(events.missed(), &mut |watcher, seen| {
             shown(&mut **renderer, summary, watcher, seen);
         });
         self.renderer.flush();
@@ -184,13 +185,13 @@ fn shown(
 struct Signals {
     interrupt: Signal,
     terminate: Signal,
-    orders: UnboundedSender<Command>,
+    orders: UnboundedSender<RunControl>,
     first: Option<Exit>,
     count: u32,
 }
 
 impl Signals {
-    fn listen(orders: UnboundedSender<Command>) -> std::io::Result<Signals> {
+    fn listen(orders: UnboundedSender<RunControl>) -> std::io::Result<Signals> {
         let interrupt = signal(SignalKind::interrupt())?;
         let terminate = signal(SignalKind::terminate())?;
         Ok(Signals { interrupt, terminate, orders, first: None, count: 0 })
@@ -206,11 +207,11 @@ impl Signals {
         self.count += 1;
         let (order, text) = match self.count {
             1 => (
-                Command::Drain(format!("stopped by {name}")),
+                RunControl::Drain(format!("stopped by {name}")),
                 "stopping: nothing new starts, and what runs may end; once more kills it"
                     .to_owned(),
             ),
-            _ => (Command::Abandon, format!("killing what runs; run {run} can be resumed")),
+            _ => (RunControl::Abandon, format!("killing what runs; run {run} can be resumed")),
         };
         // Where nobody listens, the run is over already.
         let _ = self.orders.send(order);

@@ -74,8 +74,8 @@ impl CliError {
                 ServiceError::Journal(error) => match error {
                     JournalError::NoRun(_) | JournalError::Ambiguous { .. } => Exit::NotFound,
                     JournalError::Newer { .. } => Exit::NewerJournal,
-                    JournalError::Held { .. }
-                    | JournalError::Stale(_)
+                    JournalError::Leased { .. }
+                    | JournalError::LeaseLost(_)
                     | JournalError::Full(_)
                     | JournalError::Disk { .. }
                     | JournalError::Denied(_)

@@ -1,10 +1,10 @@
 //! What runs beside the dispatcher: attempts and gates, each a task that answers with messages.
 
+use super::event_channel::EventSender;
 use super::fetching::Fetched;
-use super::news::Updates;
 use super::payloads::Payloads;
 use super::setup::{Parts, Update};
-use crate::attempt::{Context, Outcome, Progress, Recorder, Request, Stopped, Work};
+use crate::attempt::{Context, Outcome, Progress, Recorder, Request, StepWork, Stopped};
 use crate::definition::Step;
 use crate::diagnostic::Code;
 use crate::evidence::{CheckDetail, Confidence, Verdict, Verification};
@@ -51,21 +51,21 @@ pub(super) enum Message {
 }
 
 /// The way from one attempt to the dispatcher and to whoever watches.
-pub(super) struct Line {
+pub(super) struct AttemptChannel {
     pub(super) instance: InstanceIx,
     pub(super) iteration: u32,
     pub(super) attempt: u32,
     pub(super) key: InstanceKey,
     pub(super) step: Arc<Step>,
     pub(super) messages: UnboundedSender<Message>,
-    pub(super) updates: Option<Updates>,
+    pub(super) updates: Option<EventSender>,
     pub(super) payloads: Payloads,
     pub(super) redactor: Arc<Redactor>,
     pub(super) tokens: Mutex<StreamMasker>,
     pub(super) heard: Mutex<Instant>,
 }
 
-impl Line {
+impl AttemptChannel {
     /// Notes that the attempt gave a sign of life.
     fn hear(&self) {
         *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
@@ -84,7 +84,7 @@ impl Line {
     }
 }
 
-impl Recorder for Line {
+impl Recorder for AttemptChannel {
     fn record(&self, record: Record) -> BoxFuture<'_, Result<(), Stopped>> {
         self.hear();
         async move {
@@ -182,12 +182,12 @@ fn masked(record: Record, redactor: &Redactor) -> Record {
 /// Runs one attempt to its end, whatever happens in it.
 pub(super) async fn run(
     parts: Parts,
-    line: Arc<Line>,
+    line: Arc<AttemptChannel>,
     request: Request,
     cancel: CancellationToken,
 ) {
     // A process's silence is watched where its pipes are read.
-    let is_process = matches!(request.work, Work::Run { .. });
+    let is_process = matches!(request.work, StepWork::Run { .. });
     let (timeout, idle) = (request.timeout, request.idle.filter(|_| !is_process));
     let context = Context { cancel: cancel.clone(), recorder: line.clone() };
     let work = AssertUnwindSafe(parts.executor.execute(request, context)).catch_unwind();
@@ -307,7 +307,7 @@ fn cut_or_whole(redactor: &Redactor, text: &str, cut: u64) -> String {
 /// Lets a gate look, and answers even if it breaks.
 pub(super) async fn verify(
     parts: Parts,
-    line: Arc<Line>,
+    line: Arc<AttemptChannel>,
     request: GateRequest,
     scope: Arc<dyn Scope + Send + Sync>,
     cancel: CancellationToken,

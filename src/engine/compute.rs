@@ -7,7 +7,7 @@ use crate::definition::ForEach;
 use crate::diagnostic::Code;
 use crate::expression::{EvalError, Template, ValueTemplate};
 use crate::redaction::Redactor;
-use crate::run::{Found, InstanceIx, Items, Payload, StepStatus};
+use crate::run::{Evaluation, InstanceIx, Items, Payload, StepStatus};
 use crate::value::{Failure, Json, JsonMap, limits};
 use smol_str::SmolStr;
 use std::cell::Cell;
@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The condition's truth, and the `forEach` list where it holds.
-pub(super) fn evaluate(scope: &RunScope<'_>, ix: InstanceIx) -> Result<Found, EvalError> {
+pub(super) fn evaluate(scope: &RunScope<'_>, ix: InstanceIx) -> Result<Evaluation, EvalError> {
     let step = &scope.plan.step(scope.state.instance(ix).step).step;
     let holds = match &step.condition {
         Some(condition) => scope.whole(condition.truth(scope))?,
@@ -23,11 +23,15 @@ pub(super) fn evaluate(scope: &RunScope<'_>, ix: InstanceIx) -> Result<Found, Ev
     };
     match &step.for_each {
         Some(for_each) if holds => items(scope, ix, for_each),
-        _ => Ok(Found::Condition(holds)),
+        _ => Ok(Evaluation::Condition(holds)),
     }
 }
 
-fn items(scope: &RunScope<'_>, ix: InstanceIx, for_each: &ForEach) -> Result<Found, EvalError> {
+fn items(
+    scope: &RunScope<'_>,
+    ix: InstanceIx,
+    for_each: &ForEach,
+) -> Result<Evaluation, EvalError> {
     let list = scope.whole(for_each.items.evaluate(scope))?;
     let Json::Array(values) = &list else {
         let kind = crate::value::kind_of(&list);
@@ -47,7 +51,7 @@ fn items(scope: &RunScope<'_>, ix: InstanceIx, for_each: &ForEach) -> Result<Fou
         Some(template) => (keys(scope, ix, template, values)?, true),
         None => ((0..values.len()).map(|i| i.to_string()).collect(), false),
     };
-    Ok(Found::Items { keys, items: Payload::inline(list), keyed })
+    Ok(Evaluation::Items { keys, items: Payload::inline(list), keyed })
 }
 
 fn keys(

@@ -1,7 +1,7 @@
 use super::attempts::Message;
 use super::fold::Folded;
 use super::payloads::Payloads;
-use super::setup::{Command, Opening, Parts, Setup, Summary};
+use super::setup::{Parts, RunControl, Setup, StartMode, Summary};
 use crate::clock;
 use crate::journal::{JournalError, StoredEvent};
 use crate::run::{Effect, Event, Input, InstanceIx, RunStatus};
@@ -54,15 +54,15 @@ async fn to_its_end(mut dispatcher: Dispatcher) -> Result<Summary, JournalError>
 type Ack = oneshot::Sender<Result<(), crate::attempt::Stopped>>;
 
 /// An input with what is owed for it once its events are stored.
-pub(super) struct Waiting {
+pub(super) struct QueuedInput {
     pub(super) input: Input,
     pub(super) ack: Option<Ack>,
     pub(super) inbox: Option<i64>,
 }
 
-impl From<Input> for Waiting {
+impl From<Input> for QueuedInput {
     fn from(input: Input) -> Self {
-        Waiting { input, ack: None, inbox: None }
+        QueuedInput { input, ack: None, inbox: None }
     }
 }
 
@@ -72,7 +72,7 @@ pub(super) struct Dispatcher {
     pub(super) folded: Folded,
     pub(super) payloads: Payloads,
     pub(super) task_files: Arc<JsonMap>,
-    pub(super) inputs: VecDeque<Waiting>,
+    pub(super) inputs: VecDeque<QueuedInput>,
     pub(super) now: Timestamp,
     pub(super) pending: Vec<Event>,
     pub(super) acks: Vec<Ack>,
@@ -132,18 +132,18 @@ impl Dispatcher {
 
     fn begin(&mut self, fresh: bool) {
         match self.setup.opening.clone() {
-            Opening::Start { digest, environment } if fresh => {
+            StartMode::Start { digest, environment } if fresh => {
                 let params = (*self.setup.params).clone();
                 self.tell(Input::Started { digest, params, environment });
             }
-            Opening::Start { .. } | Opening::Resume | Opening::Answer { .. } => {
+            StartMode::Start { .. } | StartMode::Resume | StartMode::Answer { .. } => {
                 self.tell(Input::Recovered { cancel: None });
             }
-            Opening::Retry { from } => {
+            StartMode::Retry { from } => {
                 let reason = "asked for by `kb run retry`".to_owned();
                 self.tell(Input::Reset { roots: from, reason });
             }
-            Opening::Cancel { by } => self.tell(Input::Recovered { cancel: Some(by) }),
+            StartMode::Cancel { by } => self.tell(Input::Recovered { cancel: Some(by) }),
         }
     }
 
@@ -152,7 +152,7 @@ impl Dispatcher {
         inbox.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         // First the taking over, then what was left for the run while it had no holder.
         self.tick().await?;
-        if let Opening::Answer { step, approved, by } = self.setup.opening.clone() {
+        if let StartMode::Answer { step, approved, by } = self.setup.opening.clone() {
             self.answer(step.as_deref(), approved, &by);
         }
         self.look_into_inbox()?;
@@ -197,7 +197,7 @@ impl Dispatcher {
                     return Ok(());
                 }
                 let input = Input::Recorded { instance, iteration, attempt, record };
-                self.inputs.push_back(Waiting { input, ack: Some(stored), inbox: None });
+                self.inputs.push_back(QueuedInput { input, ack: Some(stored), inbox: None });
             }
             Message::Ended { instance, iteration, attempt, report } => {
                 self.cancels.remove(&instance);
@@ -224,11 +224,11 @@ impl Dispatcher {
         Ok(())
     }
 
-    pub(super) fn obey(&mut self, command: Command) {
+    pub(super) fn obey(&mut self, command: RunControl) {
         match command {
-            Command::Drain(reason) => self.tell(Input::Drain { reason }),
-            Command::Cancel(by) => self.tell(Input::CancelRequested { by }),
-            Command::Abandon => self.abandoned = true,
+            RunControl::Drain(reason) => self.tell(Input::Drain { reason }),
+            RunControl::Cancel(by) => self.tell(Input::CancelRequested { by }),
+            RunControl::Abandon => self.abandoned = true,
         }
     }
 

@@ -6,7 +6,7 @@ use super::scope::RunScope;
 use super::{compute, prepare};
 use crate::attempt::Outcome;
 use crate::definition::StepKind;
-use crate::run::{AttemptReport, Effect, Found, Input, InstanceIx, Payload};
+use crate::run::{AttemptReport, Effect, Evaluation, Input, InstanceIx, Payload};
 use crate::value::{Failure, Json, OutcomeKind};
 use std::cell::Cell;
 
@@ -65,13 +65,13 @@ impl Dispatcher {
         self.payloads.store(payload.clone()).unwrap_or(payload)
     }
 
-    fn store_found(&self, found: Found) -> Found {
+    fn store_found(&self, found: Evaluation) -> Evaluation {
         match found {
-            Found::Items { keys, items: Payload::Inline(list), keyed } => {
+            Evaluation::Items { keys, items: Payload::Inline(list), keyed } => {
                 let mask = |key: String| self.parts.redactor.mask_text(&key).into_owned();
                 let keys = keys.into_iter().map(mask).collect();
                 let masked = self.parts.redactor.mask_json(&list);
-                Found::Items { keys, items: self.store_payload(masked), keyed }
+                Evaluation::Items { keys, items: self.store_payload(masked), keyed }
             }
             other => other,
         }

@@ -26,7 +26,7 @@ impl Dispatcher {
         if missing.is_empty() && earlier.is_empty() {
             return Some(effect);
         }
-        let (line, cancel) = self.open_line(instance, attempt, iteration);
+        let (line, cancel) = self.open_channel(instance, attempt, iteration);
         let planned = self.setup.plan.step(self.folded.state.instance(instance).step);
         let timeout = prepare::attempt_timeout(planned);
         let secrets = self.parts.secrets.clone();

@@ -1,7 +1,7 @@
-use super::list::List;
+use super::json_list::JsonList;
 use crate::journal::{Journal, JournalError};
 use crate::redaction::Redactor;
-use crate::run::{AttemptReport, Kept, Payload, Record};
+use crate::run::{AttemptReport, CompactPayload, Payload, Record};
 use crate::value::{Digest, Json, limits, read_back};
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Payloads {
     journal: Arc<dyn Journal>,
     recent: Arc<Mutex<Recent<Json>>>,
-    lists: Arc<Mutex<Recent<List>>>,
+    lists: Arc<Mutex<Recent<JsonList>>>,
     read: Arc<Mutex<Read>>,
     /// Why the journal could not be read or written, the first time.
     failed: Arc<Mutex<Option<JournalError>>>,
@@ -24,7 +24,7 @@ type Recent<T> = VecDeque<(Digest, Arc<T>)>;
 const RECENT: usize = 4;
 
 /// What was read of the state, each in the place of its number.
-type Read = Vec<Option<(Kept, Arc<Json>)>>;
+type Read = Vec<Option<(CompactPayload, Arc<Json>)>>;
 
 const READ: usize = 64;
 
@@ -54,7 +54,7 @@ impl Payloads {
 
     /// The value of what the state has kept. Those that were read last are at hand: an output is read
     /// by some steps, mostly one soon after the other.
-    pub fn read(&self, kept: &Kept) -> Result<Arc<Json>, JournalError> {
+    pub fn read(&self, kept: &CompactPayload) -> Result<Arc<Json>, JournalError> {
         let place = kept.number() % READ;
         let read = || self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let found = read()
@@ -77,7 +77,11 @@ impl Payloads {
     }
 
     /// Adds the text of what the state has kept.
-    pub(super) fn write(&self, kept: &Kept, text: &mut String) -> Result<(), JournalError> {
+    pub(super) fn write(
+        &self,
+        kept: &CompactPayload,
+        text: &mut String,
+    ) -> Result<(), JournalError> {
         if let Some(own) = kept.inline_text() {
             text.push_str(own);
         } else if let Payload::Blob { digest, .. } = kept.payload() {
@@ -128,7 +132,7 @@ impl Payloads {
         match list {
             Payload::Inline(values) => Ok(values.get(index).cloned()),
             Payload::Blob { digest, .. } => {
-                let list = recall(&self.lists, digest, || self.text_of(digest).map(List::of))?;
+                let list = recall(&self.lists, digest, || self.text_of(digest).map(JsonList::of))?;
                 list.get(index).transpose().map_err(|why| not_json(digest, &why))
             }
         }

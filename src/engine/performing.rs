@@ -1,9 +1,9 @@
 //! Effects that wait for their events to be stored: attempts, gates, timers, cancellations, leaving.
 
-use super::attempts::{self, Line};
+use super::attempts::{self, AttemptChannel};
 use super::dispatcher::Dispatcher;
-use super::prepare::{self, Brought};
-use crate::attempt::{Outcome, Work};
+use super::prepare::{self, AttemptInputs};
+use crate::attempt::{Outcome, StepWork};
 use crate::clock;
 use crate::journal::JournalError;
 use crate::run::{Effect, Feedback, Input, InstanceIx};
@@ -51,7 +51,7 @@ impl Dispatcher {
         let history = if resumed { self.history(ix) } else { Ok(Vec::new()) };
         let task_files = self.task_files.clone();
         let request = history.and_then(|history| {
-            let brought = Brought { attempt, iteration, feedback, history, task_files };
+            let brought = AttemptInputs { attempt, iteration, feedback, history, task_files };
             let scope = self.scope(Some(ix));
             scope.whole(prepare::request(&scope, ix, brought))
         });
@@ -61,8 +61,8 @@ impl Dispatcher {
                 // Those that no gate looks at stay behind otherwise.
                 self.began.retain(|ix, _| state.instance(*ix).holds_slot());
                 self.began.insert(ix, clock::instant());
-                let (line, cancel) = self.open_line(ix, attempt, iteration);
-                let is_process = matches!(request.work, Work::Run { .. });
+                let (line, cancel) = self.open_channel(ix, attempt, iteration);
+                let is_process = matches!(request.work, StepWork::Run { .. });
                 let attempt = attempts::run(self.parts.clone(), line, request, cancel);
                 if is_process {
                     self.processes.insert(ix, task::spawn(attempt));
@@ -108,7 +108,7 @@ impl Dispatcher {
                 // Running and verifying share one bound.
                 let spent = self.began.remove(&ix).map_or(Duration::ZERO, |began| began.elapsed());
                 request.timeout = request.timeout.map(|limit| limit.saturating_sub(spent));
-                let (line, cancel) = self.open_line(ix, attempt, iteration);
+                let (line, cancel) = self.open_channel(ix, attempt, iteration);
                 let scope = Arc::new(snapshot);
                 tokio::spawn(attempts::verify(self.parts.clone(), line, request, scope, cancel));
             }
@@ -128,15 +128,15 @@ impl Dispatcher {
         self.tell(Input::Judged { instance, iteration, attempt, verification });
     }
 
-    pub(super) fn open_line(
+    pub(super) fn open_channel(
         &mut self,
         ix: InstanceIx,
         attempt: u32,
         iteration: u32,
-    ) -> (Arc<Line>, CancellationToken) {
+    ) -> (Arc<AttemptChannel>, CancellationToken) {
         let cancel = CancellationToken::new();
         self.cancels.insert(ix, cancel.clone());
-        let line = Line {
+        let line = AttemptChannel {
             instance: ix,
             iteration,
             attempt,

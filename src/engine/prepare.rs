@@ -1,7 +1,7 @@
 //! Turns a step template into one concrete request, with every value rendered.
 
 use super::scope::{RunScope, Snapshot};
-use crate::attempt::{Argument, Outcome, Request, RunWork, SpecialistWork, Work};
+use crate::attempt::{Argument, CommandLine, Outcome, Request, SpecialistWork, StepWork};
 use crate::definition::{
     Check, ClaimPolicy, EvidenceMode, HttpStep, ParamType, RunCommand, Step, StepKind, TaskText,
     Verify,
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// What a fresh or resumed attempt brings along.
-pub(super) struct Brought {
+pub(super) struct AttemptInputs {
     pub(super) attempt: u32,
     pub(super) iteration: u32,
     pub(super) feedback: Option<Arc<Feedback>>,
@@ -61,7 +61,7 @@ pub(super) fn secrets(plan: &Plan, params: &Json, step: &Step) -> BTreeSet<Strin
 pub(super) fn request(
     scope: &RunScope<'_>,
     ix: InstanceIx,
-    brought: Brought,
+    brought: AttemptInputs,
 ) -> Result<Request, EvalError> {
     let planned = scope.plan.step(scope.state.instance(ix).step);
     let step = &planned.step;
@@ -89,27 +89,31 @@ pub(super) fn attempt_timeout(planned: &PlanStep) -> Option<Duration> {
         .or_else(|| planned.specialist.as_ref().map(|s| s.limits.timeout))
 }
 
-fn work(scope: &RunScope<'_>, planned: &PlanStep, brought: &Brought) -> Result<Work, EvalError> {
+fn work(
+    scope: &RunScope<'_>,
+    planned: &PlanStep,
+    brought: &AttemptInputs,
+) -> Result<StepWork, EvalError> {
     let step = &planned.step;
     Ok(match &step.kind {
         StepKind::Specialist { task, .. } => specialist(scope, planned, task.as_deref(), brought)?,
         StepKind::Run { command, parse } => {
             let command = match command {
-                RunCommand::Shell(script) => RunWork::Shell(script.to_string()),
+                RunCommand::Shell(script) => CommandLine::Shell(script.to_string()),
                 RunCommand::Argv(words) => {
                     let word = |word: &Template| {
                         let computed = word.as_literal().is_none();
                         Ok(Argument { text: word.render(scope)?, computed })
                     };
-                    RunWork::Argv(words.iter().map(word).collect::<Result<_, EvalError>>()?)
+                    CommandLine::Argv(words.iter().map(word).collect::<Result<_, EvalError>>()?)
                 }
             };
-            Work::Run { command, parse: *parse }
+            StepWork::Run { command, parse: *parse }
         }
         StepKind::Tool { tool, .. } => {
             let args =
                 step.details().input.as_ref().map(|input| input.evaluate(scope)).transpose()?;
-            Work::Tool {
+            StepWork::Tool {
                 tool: tool.clone(),
                 args: args.unwrap_or_else(|| Json::Object(JsonMap::new())),
             }
@@ -126,8 +130,8 @@ fn specialist(
     scope: &RunScope<'_>,
     planned: &PlanStep,
     task: Option<&TaskText>,
-    brought: &Brought,
-) -> Result<Work, EvalError> {
+    brought: &AttemptInputs,
+) -> Result<StepWork, EvalError> {
     let missing =
         || Box::new(Failure::new(Code::ATTEMPT_FAILED.as_str(), "the step has no specialist"));
     let specialist = planned.specialist.clone().ok_or_else(missing)?;
@@ -143,7 +147,7 @@ fn specialist(
     let output_schema = planned.step.details().output_schema.clone();
     let (feedback, history) = (brought.feedback.clone(), brought.history.clone());
     let params = scope.params.clone();
-    Ok(Work::Specialist(SpecialistWork {
+    Ok(StepWork::Specialist(SpecialistWork {
         specialist,
         task,
         input,
@@ -154,7 +158,7 @@ fn specialist(
     }))
 }
 
-fn request_of(scope: &RunScope<'_>, http: &HttpStep) -> Result<Work, EvalError> {
+fn request_of(scope: &RunScope<'_>, http: &HttpStep) -> Result<StepWork, EvalError> {
     let text = |(name, template): &(String, Template)| Ok((name.clone(), template.render(scope)?));
     let headers = http.headers.iter().map(text).collect::<Result<_, EvalError>>()?;
     let query = http
@@ -165,7 +169,7 @@ fn request_of(scope: &RunScope<'_>, http: &HttpStep) -> Result<Work, EvalError> 
     let body = http.body.as_ref().map(|body| body.evaluate(scope)).transpose()?;
     let url = http.url.render(scope)?;
     let (method, expect) = (http.method.clone(), http.expect.clone());
-    Ok(Work::Http { method, expect, url, headers, query, body })
+    Ok(StepWork::Http { method, expect, url, headers, query, body })
 }
 
 /// The playbook's environment, then the step's; a later name replaces an earlier one.

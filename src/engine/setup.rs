@@ -8,7 +8,7 @@ use crate::value::{Digest, Failure, InstanceKey, Json, RunId, Timestamp, Usage};
 use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::news::Updates;
+use super::event_channel::EventSender;
 use super::scope::Secrets;
 
 /// What the engine stands on.
@@ -37,16 +37,16 @@ pub struct Setup {
     /// What holds over it.
     pub rules: Rules,
     /// How it begins.
-    pub opening: Opening,
+    pub opening: StartMode,
     /// Who watches; may be closed at any time.
-    pub updates: Option<Updates>,
+    pub updates: Option<EventSender>,
     /// What the terminal wants.
-    pub commands: UnboundedReceiver<Command>,
+    pub commands: UnboundedReceiver<RunControl>,
 }
 
 /// How a holder begins.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Opening {
+pub enum StartMode {
     /// A new run.
     Start {
         /// Digest over everything frozen.
@@ -79,7 +79,7 @@ pub enum Opening {
 
 /// What the terminal may want of a run under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Command {
+pub enum RunControl {
     /// Start nothing new; leave when what runs has ended (the first Ctrl-C).
     Drain(String),
     /// Leave at once and kill what runs; the run can be resumed (the second Ctrl-C).

@@ -1,6 +1,6 @@
 //! A tick: everything that has come is decided on, stored at once, and only then acted upon.
 
-use super::dispatcher::{Dispatcher, Waiting};
+use super::dispatcher::{Dispatcher, QueuedInput};
 use super::setup::Setup;
 use crate::clock;
 use crate::journal::{Batch, Durability, JournalError, StoredEvent};
@@ -46,7 +46,7 @@ impl Dispatcher {
 
     /// Decides on one input. What is owed for it is paid once its events are stored; a record that
     /// the heart did not take belongs to an attempt that is over.
-    fn take_in(&mut self, waiting: Waiting) {
+    fn take_in(&mut self, waiting: QueuedInput) {
         let before = self.pending.len();
         self.decide(waiting.input);
         self.taken.extend(waiting.inbox);

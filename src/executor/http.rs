@@ -1,7 +1,7 @@
 //! `http:` steps: one request through the same tool, guard and trace as a specialist's.
 
 use super::tool;
-use crate::attempt::{Context, Outcome, Request, Work};
+use crate::attempt::{Context, Outcome, Request, StepWork};
 use crate::diagnostic::Code;
 use crate::http::shown_url;
 use crate::tool::Toolbox;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// Sends it; a status that was not expected is a failure, one that asks to come back transient.
 pub(super) async fn send(toolbox: &Toolbox, request: &Request, context: &Context) -> Outcome {
-    let Work::Http { method, expect, url, headers, query, body } = &request.work else {
+    let StepWork::Http { method, expect, url, headers, query, body } = &request.work else {
         let failure = Failure::new(Code::INTERNAL_ERROR.as_str(), "no `http` step");
         return Outcome::failed(OutcomeKind::Unknown, failure);
     };

@@ -1,5 +1,5 @@
 use super::{Executor, GateRequest, gate, http, input, process, tool};
-use crate::attempt::{Context, Outcome, Request, SpecialistWork, Work};
+use crate::attempt::{Context, Outcome, Request, SpecialistWork, StepWork};
 use crate::diagnostic::Code;
 use crate::evidence::Verification;
 use crate::expression::Scope;
@@ -27,14 +27,14 @@ impl LocalExecutor {
 
     async fn attempt(self, request: Request, context: Context) -> Outcome {
         match &request.work {
-            Work::Run { command, parse } => {
+            StepWork::Run { command, parse } => {
                 process::run(&self.toolbox, &request, command, *parse, &context).await
             }
-            Work::Tool { tool, args } => {
+            StepWork::Tool { tool, args } => {
                 tool::call(&self.toolbox, &request, tool.as_str(), args, &context).await
             }
-            Work::Http { .. } => http::send(&self.toolbox, &request, &context).await,
-            Work::Specialist(work) => self.specialist(&request, work.clone(), &context).await,
+            StepWork::Http { .. } => http::send(&self.toolbox, &request, &context).await,
+            StepWork::Specialist(work) => self.specialist(&request, work.clone(), &context).await,
         }
     }
 

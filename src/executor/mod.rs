@@ -17,8 +17,8 @@ pub use gate::run_gate;
 pub use local::LocalExecutor;
 
 pub use crate::attempt::{
-    Argument, Context, Outcome, Progress, Recorder, Request, RunWork, SpecialistWork, Stopped,
-    Work, invocations,
+    Argument, CommandLine, Context, Outcome, Progress, Recorder, Request, SpecialistWork, StepWork,
+    Stopped, invocations,
 };
 use crate::definition::{Check, ClaimPolicy, Schema};
 use crate::evidence::{Invocation, Verification};

@@ -1,6 +1,6 @@
 //! `run:` steps: a process of the author's, its output, and what it changed.
 
-use crate::attempt::{Context, Outcome, Progress, Request, RunWork};
+use crate::attempt::{CommandLine, Context, Outcome, Progress, Request};
 use crate::clock;
 use crate::definition::OutputParse;
 use crate::diagnostic::Code;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub(super) async fn run(
     toolbox: &Toolbox,
     request: &Request,
-    command: &RunWork,
+    command: &CommandLine,
     parse: OutputParse,
     context: &Context,
 ) -> Outcome {
@@ -53,12 +53,16 @@ pub(super) fn lease_lost() -> Outcome {
     Outcome::failed(OutcomeKind::Cancelled, failure)
 }
 
-fn spawn(toolbox: &Toolbox, request: &Request, command: &RunWork) -> Result<Spawn, Box<Failure>> {
+fn spawn(
+    toolbox: &Toolbox,
+    request: &Request,
+    command: &CommandLine,
+) -> Result<Spawn, Box<Failure>> {
     let argv = match command {
-        RunWork::Shell(script) => {
+        CommandLine::Shell(script) => {
             ["bash", "-euo", "pipefail", "-c", script].map(str::to_owned).to_vec()
         }
-        RunWork::Argv(words) => {
+        CommandLine::Argv(words) => {
             super::argv::check(words)?;
             words.iter().map(|word| word.text.clone()).collect()
         }

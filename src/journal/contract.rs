@@ -8,7 +8,7 @@ pub trait Journal: Send + Sync {
     /// Takes hold of a run whose holder is gone; its new epoch.
     fn take(&self, run: &RunId) -> Result<u64, JournalError>;
     /// The process that held the run before this one and did not let go: it was killed.
-    fn left_by(&self, _: &RunId) -> Option<u32> {
+    fn previous_owner(&self, _: &RunId) -> Option<u32> {
         None
     }
     /// Lets go; others may take it at once.
@@ -17,10 +17,10 @@ pub trait Journal: Send + Sync {
     fn append(&self, run: &RunId, epoch: u64, batch: Batch<'_>) -> Result<u64, JournalError>;
     /// Events after a seq, in order.
     fn events(&self, run: &RunId, after: u64) -> Result<Vec<StoredEvent>, JournalError> {
-        self.some_events(run, after, usize::MAX)
+        self.read_events(run, after, usize::MAX)
     }
     /// The first of them, so many at most.
-    fn some_events(
+    fn read_events(
         &self,
         run: &RunId,
         after: u64,
@@ -49,5 +49,5 @@ pub trait Journal: Send + Sync {
     /// stale holder: what was left is for the one who can act on it.
     fn taken(&self, run: &RunId, epoch: u64, ids: &[i64]) -> Result<(), JournalError>;
     /// Whether a process holds the run now.
-    fn is_held(&self, run: &RunId) -> Result<bool, JournalError>;
+    fn is_leased(&self, run: &RunId) -> Result<bool, JournalError>;
 }

@@ -18,7 +18,7 @@ pub enum JournalError {
     },
     /// Another holder has the run.
     #[error("run `{run}` has another holder")]
-    Held {
+    Leased {
         /// Which run.
         run: String,
         /// The holder's process id.
@@ -26,7 +26,7 @@ pub enum JournalError {
     },
     /// This holder's epoch is over.
     #[error("this process no longer holds run `{0}`")]
-    Stale(String),
+    LeaseLost(String),
     /// Written by a newer `kb`.
     #[error("the journal has version {found}; this `kb` reads up to {known}")]
     Newer {
@@ -60,7 +60,7 @@ pub enum JournalError {
 impl JournalError {
     /// A write that does not follow the last event: its writer and the journal disagree, and
     /// neither may guess.
-    pub(super) fn wrong_place(run: &RunId, expected: u64, last: u64) -> JournalError {
+    pub(super) fn out_of_sequence(run: &RunId, expected: u64, last: u64) -> JournalError {
         JournalError::Broken(format!(
             "run `{run}` has {last} events where its holder counts {expected}"
         ))
@@ -68,7 +68,7 @@ impl JournalError {
 
     /// What an operation on a file of the journal met.
     pub(super) fn of_file(what: &str, path: &Path, error: &io::Error) -> JournalError {
-        if is_for_want_of_room(error) {
+        if is_out_of_space(error) {
             return JournalError::Full(path.parent().map(Path::to_owned));
         }
         let text = format!("cannot {what} `{}`: {error}", path.display());
@@ -82,7 +82,7 @@ impl JournalError {
 }
 
 /// Whether room is what is missing: the disk, a quota, or a limit of the size of files (`ulimit -f`).
-pub(super) fn is_for_want_of_room(error: &io::Error) -> bool {
+pub(super) fn is_out_of_space(error: &io::Error) -> bool {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }

@@ -36,7 +36,7 @@ impl MemoryJournal {
     }
 
     /// What the end of a process does: nothing is held any more.
-    pub fn lose_holders(&self) {
+    pub fn expire_leases(&self) {
         self.lock().runs.iter_mut().for_each(|stored| stored.held = false);
     }
 
@@ -87,7 +87,7 @@ impl Journal for MemoryJournal {
         let mut contents = self.lock();
         let stored = contents.find(run)?;
         if stored.held {
-            return Err(JournalError::Held { run: run.to_string(), pid: std::process::id() });
+            return Err(JournalError::Leased { run: run.to_string(), pid: std::process::id() });
         }
         stored.held = true;
         stored.row.epoch += 1;
@@ -107,11 +107,11 @@ impl Journal for MemoryJournal {
         let mut contents = self.lock();
         let stored = contents.find(run)?;
         if !stored.held || stored.row.epoch != epoch {
-            return Err(JournalError::Stale(run.to_string()));
+            return Err(JournalError::LeaseLost(run.to_string()));
         }
         let last = stored.events.len() as u64;
         if last != expected {
-            return Err(JournalError::wrong_place(run, expected, last));
+            return Err(JournalError::out_of_sequence(run, expected, last));
         }
         let placed = (last + 1..).zip(events);
         let placed = placed.map(|(seq, event)| {
@@ -125,7 +125,7 @@ impl Journal for MemoryJournal {
         Ok(stored.events.len() as u64)
     }
 
-    fn some_events(
+    fn read_events(
         &self,
         run: &RunId,
         after: u64,
@@ -188,13 +188,13 @@ impl Journal for MemoryJournal {
         let mut contents = self.lock();
         let stored = contents.find(run)?;
         if !stored.held || stored.row.epoch != epoch {
-            return Err(JournalError::Stale(run.to_string()));
+            return Err(JournalError::LeaseLost(run.to_string()));
         }
         stored.inbox.retain(|item| !ids.contains(&item.id));
         Ok(())
     }
 
-    fn is_held(&self, run: &RunId) -> Result<bool, JournalError> {
+    fn is_leased(&self, run: &RunId) -> Result<bool, JournalError> {
         Ok(self.lock().find(run)?.held)
     }
 }

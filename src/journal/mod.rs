@@ -13,7 +13,7 @@ mod blob_store;
 mod chain;
 mod contract;
 mod error;
-mod holds;
+mod lease;
 mod ledger;
 pub mod memory;
 mod selection;

@@ -1,9 +1,9 @@
 //! Folding: what each event does to the state. Nothing is decided or evaluated here.
 
+use super::compact::CompactPayload;
 use super::event::{Event, InstanceIx, RunStatus, StepStatus};
 use super::instance::{Instance, Item, Items};
-use super::join::{Ends, matters};
-use super::kept::Kept;
+use super::join::{DependencyEnds, affects_join};
 use super::record::Payload;
 use super::state::State;
 use crate::definition::StepPhase;
@@ -33,8 +33,8 @@ impl State {
                 let target = &mut self.instances[instance.at()];
                 target.outcome = Some(*outcome);
                 target.spend(*usage);
-                target.output = output.as_ref().map(Kept::of);
-                target.streams = streams.as_ref().map(Kept::of);
+                target.output = output.as_ref().map(CompactPayload::of);
+                target.streams = streams.as_ref().map(CompactPayload::of);
                 target.set_failure(failure.clone());
                 target.set_verification(None);
                 if *outcome == OutcomeKind::Ok {
@@ -67,7 +67,7 @@ impl State {
                 self.end(plan, *instance, *status, *tolerated, at);
                 let target = &mut self.instances[instance.at()];
                 if let Some(output) = output {
-                    target.output = Some(Kept::of(output));
+                    target.output = Some(CompactPayload::of(output));
                 }
                 if failure.is_some() {
                     target.set_failure(failure.clone());
@@ -233,7 +233,7 @@ impl State {
         for dependent in plan.dependents(step) {
             let target = &mut self.instances[dependent.step.at()];
             target.open = target.open.saturating_sub(1);
-            if matters(dependent.strength, status) {
+            if affects_join(dependent.strength, status) {
                 target.ends.add(status, tolerated);
             }
         }
@@ -296,13 +296,13 @@ impl State {
     fn recount(&mut self, plan: &Plan) {
         (self.open_main, self.open_finally, self.failed) = (0, 0, false);
         for (i, step) in plan.steps().iter().enumerate() {
-            let mut ends = Ends::default();
+            let mut ends = DependencyEnds::default();
             let mut open = 0;
             for dependency in plan.dependencies(StepIx(i as u32)) {
                 let on = &self.instances[dependency.on.at()];
                 if !on.status.has_ended() {
                     open += 1;
-                } else if matters(dependency.strength, on.status) {
+                } else if affects_join(dependency.strength, on.status) {
                     ends.add(on.status, on.tolerated);
                 }
             }

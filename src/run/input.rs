@@ -38,7 +38,7 @@ pub enum Input {
         /// Its iteration; an answer from another one is dropped.
         iteration: u32,
         /// What was found.
-        found: Result<Found, Failure>,
+        found: Result<Evaluation, Failure>,
     },
     /// An attempt recorded something.
     Recorded {
@@ -129,7 +129,7 @@ pub enum Input {
 
 /// What an evaluation found.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Found {
+pub enum Evaluation {
     /// The condition's truth; true where there is none, false ends the step as skipped.
     Condition(bool),
     /// The condition held, and this is the `forEach` list.

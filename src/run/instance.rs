@@ -1,6 +1,6 @@
+use super::compact::CompactPayload;
 use super::event::{InstanceIx, StepStatus};
-use super::join::Ends;
-use super::kept::Kept;
+use super::join::DependencyEnds;
 use super::record::Payload;
 use crate::evidence::Verification;
 use crate::plan::StepIx;
@@ -23,24 +23,24 @@ pub struct Instance {
     /// The last attempt begun; 0 before the first.
     pub attempt: u32,
     /// What it handed out.
-    pub output: Option<Kept>,
+    pub output: Option<CompactPayload>,
     /// `exitCode`, `stdout`, `stderr` of a process.
-    pub streams: Option<Kept>,
+    pub streams: Option<CompactPayload>,
     /// Whether its failure does not fail the run.
     pub tolerated: bool,
     /// How the last attempt ended.
     pub outcome: Option<OutcomeKind>,
     pub(super) open: u32,
-    pub(super) ends: Ends,
+    pub(super) ends: DependencyEnds,
     pub(super) queued: u64,
     started: Moment,
     ended: Moment,
-    rest: Option<Box<Rest>>,
+    rest: Option<Box<Extras>>,
 }
 
 /// What only few instances have.
 #[derive(Debug, Clone, PartialEq)]
-struct Rest {
+struct Extras {
     failure: Option<Failure>,
     verification: Option<Verification>,
     usage: Usage,
@@ -50,9 +50,9 @@ struct Rest {
     fingerprint: Option<Digest>,
 }
 
-impl Default for Rest {
+impl Default for Extras {
     fn default() -> Self {
-        Rest {
+        Extras {
             failure: None,
             verification: None,
             usage: Usage::NONE,
@@ -131,7 +131,7 @@ impl Instance {
             tolerated: false,
             outcome: None,
             open: 0,
-            ends: Ends::default(),
+            ends: DependencyEnds::default(),
             queued: 0,
             started: Moment::NONE,
             ended: Moment::NONE,
@@ -241,7 +241,7 @@ impl Instance {
         }
     }
 
-    fn set<T>(&mut self, value: Option<T>, place: impl Fn(&mut Rest) -> &mut Option<T>) {
+    fn set<T>(&mut self, value: Option<T>, place: impl Fn(&mut Extras) -> &mut Option<T>) {
         if value.is_some() || self.rest.is_some() {
             *place(self.rest.get_or_insert_default()) = value;
         }

@@ -4,7 +4,7 @@ use crate::expression::Strength;
 
 /// How dependencies of an instance ended, of those that matter (LANGUAGE §3, joins): whether any did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Ends {
+pub struct DependencyEnds {
     /// Succeeded or tolerated.
     pub succeeded: bool,
     /// Failed or blocked.
@@ -15,7 +15,7 @@ pub struct Ends {
     pub cancelled: bool,
 }
 
-impl Ends {
+impl DependencyEnds {
     /// Takes in one end.
     pub fn add(&mut self, status: StepStatus, tolerated: bool) {
         match status {
@@ -43,7 +43,7 @@ pub enum Join {
 }
 
 /// Whether that end of a dependency of that strength matters to the join.
-pub fn matters(strength: Strength, status: StepStatus) -> bool {
+pub fn affects_join(strength: Strength, status: StepStatus) -> bool {
     match strength {
         Strength::Needs => true,
         Strength::MaySkip => status != StepStatus::Skipped,
@@ -52,7 +52,7 @@ pub fn matters(strength: Strength, status: StepStatus) -> bool {
 }
 
 /// The table of joins, for a step that has dependencies.
-pub fn join(run_if: RunIf, ends: Ends) -> Join {
+pub fn join(run_if: RunIf, ends: DependencyEnds) -> Join {
     match run_if {
         RunIf::AllDone => Join::Run,
         RunIf::AnySucceeded if ends.succeeded => Join::Run,

@@ -6,25 +6,25 @@
 //! tokio and SQLite, under a simulator, and under a replaying engine.
 
 mod apply;
+mod compact;
 mod decide;
 mod effect;
 mod event;
 mod input;
 mod instance;
 mod join;
-mod kept;
 mod record;
 mod recovery;
 mod state;
 
+pub use compact::CompactPayload;
 pub use decide::{Decision, decide};
 pub use instance::{Instance, Item, Items};
-pub use join::{Ends, Join, join, matters};
-pub use kept::Kept;
-pub use recovery::{Action, Row, backoff, table};
+pub use join::{DependencyEnds, Join, affects_join, join};
+pub use recovery::{RecoveryAction, RecoveryRow, backoff, table};
 pub use state::{Rules, State};
 
 pub use effect::{Effect, Feedback};
 pub use event::{Event, InstanceIx, RunStatus, StepStatus};
-pub use input::{AttemptReport, Envelope, Found, Input};
+pub use input::{AttemptReport, Envelope, Evaluation, Input};
 pub use record::{Payload, Record, RecordedCall, RequestDigests};

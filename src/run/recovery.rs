@@ -8,30 +8,30 @@ use std::time::Duration;
 
 /// What a row does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
+pub enum RecoveryAction {
     /// The same work again after a delay.
     Retry,
     /// The same specialist, with the evidence of what failed.
     Rework,
 }
 
-impl Action {
+impl RecoveryAction {
     /// The name in events.
     pub fn as_str(self) -> &'static str {
         match self {
-            Action::Retry => "retry",
-            Action::Rework => "rework",
+            RecoveryAction::Retry => "retry",
+            RecoveryAction::Rework => "rework",
         }
     }
 }
 
 /// A row of the table.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub struct RecoveryRow {
     /// After which outcomes.
     pub on: Vec<OutcomeSelector>,
     /// What it does.
-    pub action: Action,
+    pub action: RecoveryAction,
     /// How often.
     pub max: u32,
     /// How long it waits first; none for a rework.
@@ -50,14 +50,14 @@ fn default_retry() -> RetryPolicy {
 }
 
 /// The table of a step: `retry` first, then the gate's `onFailed`.
-pub fn table(step: &Step) -> Vec<Row> {
+pub fn table(step: &Step) -> Vec<RecoveryRow> {
     let specialist = matches!(step.kind, StepKind::Specialist { .. });
     let mut rows = Vec::new();
     let retry = step.details().retry.clone().or_else(|| specialist.then(default_retry));
     if let Some(policy) = retry {
-        rows.push(Row {
+        rows.push(RecoveryRow {
             on: policy.on.clone(),
-            action: Action::Retry,
+            action: RecoveryAction::Retry,
             max: policy.max,
             delay: Some(policy),
         });
@@ -73,10 +73,10 @@ pub fn table(step: &Step) -> Vec<Row> {
     ];
     match policy {
         FailurePolicy::Rework if specialist => {
-            rows.push(Row { on, action: Action::Rework, max, delay: None });
+            rows.push(RecoveryRow { on, action: RecoveryAction::Rework, max, delay: None });
         }
         FailurePolicy::Rework | FailurePolicy::Retry => {
-            rows.push(Row { on, action: Action::Retry, max, delay: None });
+            rows.push(RecoveryRow { on, action: RecoveryAction::Retry, max, delay: None });
         }
         FailurePolicy::Warn | FailurePolicy::Fail | FailurePolicy::EscalateModel => {}
     }
@@ -92,14 +92,14 @@ pub(super) fn next(
     instance: &Instance,
     outcome: OutcomeKind,
     jitter: &Digest,
-) -> Option<(usize, Row, Duration)> {
+) -> Option<(usize, RecoveryRow, Duration)> {
     if step.details().max_attempts.is_some_and(|max| instance.attempt >= max) {
         return None;
     }
     table(step).into_iter().enumerate().find_map(|(index, row)| {
         let taken = instance.taken(index);
         let speaks = row.on.iter().any(|on| on.matches(outcome));
-        let learnt = row.action == Action::Retry
+        let learnt = row.action == RecoveryAction::Retry
             || instance.fingerprint().is_none_or(|before| before != fingerprint(instance));
         let delay = row.delay.as_ref().map_or(Duration::ZERO, |p| backoff(p, taken, jitter));
         (speaks && taken < row.max && learnt).then_some((index, row, delay))

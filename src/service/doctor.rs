@@ -120,7 +120,7 @@ fn state(project: &Project) -> Finding {
 fn journal(project: &Project) -> Finding {
     let listed = project.context.journal(Default::default()).and_then(|journal| {
         let rows = journal.list()?;
-        journal.check_room().map(|()| rows)
+        journal.check_space().map(|()| rows)
     });
     match listed {
         Ok(rows) => Finding::new(

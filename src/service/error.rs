@@ -165,8 +165,8 @@ fn suggest(kind: ResourceKind, name: &str, known: &[String]) -> String {
 fn journal_code(error: &JournalError) -> Code {
     match error {
         JournalError::NoRun(_) | JournalError::Ambiguous { .. } => Code::NO_SUCH_RUN,
-        JournalError::Held { .. } => Code::RUN_LEASED,
-        JournalError::Stale(_) => Code::LEASE_LOST,
+        JournalError::Leased { .. } => Code::RUN_LEASED,
+        JournalError::LeaseLost(_) => Code::LEASE_LOST,
         JournalError::Newer { .. } => Code::JOURNAL_NEWER,
         JournalError::Full(_) => Code::JOURNAL_FULL,
         JournalError::Disk { .. }
@@ -180,11 +180,11 @@ fn journal_help(error: &JournalError) -> Option<String> {
     Some(match error {
         JournalError::NoRun(_) => "`kb run list` shows what there is".to_owned(),
         JournalError::Ambiguous { .. } => "write more letters of the run's id".to_owned(),
-        JournalError::Held { run, pid } => format!(
+        JournalError::Leased { run, pid } => format!(
             "process {pid} is at work on it; watch it with `kb run logs {run} --follow` or stop it \
              with `kb run cancel {run}`"
         ),
-        JournalError::Stale(run) => {
+        JournalError::LeaseLost(run) => {
             format!("another process took the run over; `kb run show {run}` says where it stands")
         }
         JournalError::Newer { .. } => {

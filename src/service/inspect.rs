@@ -154,7 +154,7 @@ impl Reader {
 
     /// Whether somebody is at work on the run, so that more may follow.
     pub fn is_live(&self) -> Result<bool, ServiceError> {
-        Ok(self.journal.is_held(&self.row.run)?)
+        Ok(self.journal.is_leased(&self.row.run)?)
     }
 
     /// The next of what was stored since the last time, so much as is read at once; `None` where
@@ -176,7 +176,7 @@ impl Reader {
     }
 
     fn unread(&mut self) -> Result<Option<Vec<StoredEvent>>, ServiceError> {
-        let stored = self.journal.some_events(&self.row.run, self.seq, AT_ONCE)?;
+        let stored = self.journal.read_events(&self.row.run, self.seq, AT_ONCE)?;
         self.seq = stored.last().map_or(self.seq, |last| last.seq);
         Ok(Some(stored).filter(|stored| !stored.is_empty()))
     }

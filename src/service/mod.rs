@@ -27,7 +27,7 @@ mod validation;
 mod watching;
 
 pub use crate::attempt::Progress;
-pub use crate::engine::{Command, News, Summary, Update, news};
+pub use crate::engine::{EventReceiver, RunControl, Summary, Update, event_channel};
 pub use crate::journal::JournalError;
 /// Masks a text that no run is known for: a line of the log, the words of a panic.
 pub use crate::redaction::mask_for_process;

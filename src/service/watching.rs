@@ -73,7 +73,7 @@ impl Watcher {
     pub fn read_up_to(&mut self, last: u64, show: &mut dyn FnMut(&Watcher, LiveUpdate<'_>)) {
         while self.seq < last {
             let most = (last - self.seq).min(PAGE) as usize;
-            let stored = self.journal.some_events(&self.run, self.seq, most).unwrap_or_default();
+            let stored = self.journal.read_events(&self.run, self.seq, most).unwrap_or_default();
             if stored.is_empty() {
                 // What cannot be read now is missing from the display, not from the journal.
                 self.seq = last;

@@ -165,7 +165,7 @@ async fn run(
     mask_ends(&mut exited, toolbox);
     let mut result = ended(&exited, timeout);
     result.process = Some(process.end(&exited));
-    if is_held(call, toolbox) && was_refused(&exited) {
+    if is_leased(call, toolbox) && was_refused(&exited) {
         result.result["note"] = json!(CLOSED);
     }
     let (protected, watched) = tokio::join!(
@@ -190,7 +190,7 @@ const CLOSED: &str = "the sandbox lets this command read and write the project, 
                       settings open further places. Definitions, settings and hooks are a \
                       person's to change";
 
-fn is_held(call: &Call, toolbox: &Toolbox) -> bool {
+fn is_leased(call: &Call, toolbox: &Toolbox) -> bool {
     let by_specialist = matches!(call.caller, Caller::Specialist { .. });
     by_specialist && toolbox.sandbox() == ApprovalLevel::Kernel
 }

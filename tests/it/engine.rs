@@ -6,7 +6,10 @@ use futures::future::BoxFuture;
 use kb::attempt::Progress;
 use kb::definition::{RunCommand, Step, StepKind};
 use kb::diagnostic::{SourceId, Span};
-use kb::engine::{Command, Opening, Parts, Secrets, Setup, Summary, Update, Updates, drive, news};
+use kb::engine::{
+    EventSender, Parts, RunControl, Secrets, Setup, StartMode, Summary, Update, drive,
+    event_channel,
+};
 use kb::evidence::{Change, Confidence, Invocation, InvocationStatus, Purpose, Verification};
 use kb::executor::{Context, Executor, GateRequest, Outcome, Request};
 use kb::expression::Scope;
@@ -67,7 +70,7 @@ struct House {
     run: RunId,
     epoch: u64,
     redactor: Arc<Redactor>,
-    updates: Option<Updates>,
+    updates: Option<EventSender>,
 }
 
 impl House {
@@ -93,9 +96,9 @@ impl House {
 
     async fn drive(
         &self,
-        opening: Opening,
+        opening: StartMode,
         work: impl Fn(Request, Context) -> BoxFuture<'static, Outcome> + Send + Sync + 'static,
-        command: impl FnOnce(UnboundedSender<Command>),
+        command: impl FnOnce(UnboundedSender<RunControl>),
     ) -> Summary {
         let (send, commands) = unbounded_channel();
         command(send);
@@ -119,7 +122,7 @@ impl House {
     }
 
     fn take_again(&mut self) {
-        self.journal.lose_holders();
+        self.journal.expire_leases();
         self.epoch = self.journal.take(&self.run).unwrap();
     }
 
@@ -128,8 +131,8 @@ impl House {
     }
 }
 
-fn start() -> Opening {
-    Opening::Start { digest: Digest::of("d"), environment: json!({}) }
+fn start() -> StartMode {
+    StartMode::Start { digest: Digest::of("d"), environment: json!({}) }
 }
 
 fn done(value: Json) -> BoxFuture<'static, Outcome> {
@@ -145,7 +148,7 @@ async fn steps_that_only_compute_give_way_to_who_wants_them_stopped() {
     });
     let house = House::new(steps.collect());
     let drain =
-        |send: UnboundedSender<Command>| send.send(Command::Drain("enough".into())).unwrap();
+        |send: UnboundedSender<RunControl>| send.send(RunControl::Drain("enough".into())).unwrap();
     let summary = house.drive(start(), |_, _| done(json!(null)), drain).await;
     let ended = house.events().iter().filter(|e| matches!(e, Event::Ended { .. })).count();
     assert_eq!(summary.status, RunStatus::Interrupted);
@@ -196,7 +199,7 @@ async fn a_resumed_run_repeats_what_was_in_flight_and_nothing_else() {
         .drive(start(), work, |commands| {
             tokio::spawn(async move {
                 reached.recv().await;
-                let _ = commands.send(Command::Abandon);
+                let _ = commands.send(RunControl::Abandon);
             });
         })
         .await;
@@ -205,7 +208,7 @@ async fn a_resumed_run_repeats_what_was_in_flight_and_nothing_else() {
     let keys = seen.clone();
     let summary = house
         .drive(
-            Opening::Resume,
+            StartMode::Resume,
             move |request, _| {
                 keys.lock().unwrap().push(request.idempotency_key());
                 done(json!(2))
@@ -236,7 +239,7 @@ async fn draining_lets_what_runs_end_and_starts_nothing_new() {
         .drive(start(), work, |commands| {
             tokio::spawn(async move {
                 reached.recv().await;
-                let _ = commands.send(Command::Drain("Ctrl-C".into()));
+                let _ = commands.send(RunControl::Drain("Ctrl-C".into()));
                 tokio::task::yield_now().await;
                 open.notify_one();
             });
@@ -246,7 +249,7 @@ async fn draining_lets_what_runs_end_and_starts_nothing_new() {
     let ended = house.events().iter().filter(|e| matches!(e, Event::Ended { .. })).count();
     assert_eq!(ended, 1, "only the first step ended");
     house.take_again();
-    let summary = house.drive(Opening::Resume, |_, _| done(json!(1)), |_| {}).await;
+    let summary = house.drive(StartMode::Resume, |_, _| done(json!(1)), |_| {}).await;
     assert_eq!(summary.status, RunStatus::Succeeded);
 }
 
@@ -298,7 +301,7 @@ async fn a_panic_in_an_attempt_fails_its_step_and_not_the_holder() {
 #[tokio::test]
 async fn whatever_an_attempt_leaves_or_shows_is_masked() {
     const T: &str = "swordfish-tulip";
-    let (updates, mut news) = news();
+    let (updates, mut news) = event_channel();
     let house = House { updates: Some(updates), ..House::new(vec![shell("a", &[])]) };
     house.redactor.add("T", T);
     let work = |_: Request, context: Context| {

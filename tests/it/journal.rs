@@ -59,7 +59,7 @@ fn check_events(journal: &dyn Journal) {
         let refused = append(journal, "r-one", 1, wrong, &[started(9)]);
         assert_eq!(refused, Err(JournalError::Broken(text)));
     }
-    let stale = Err(JournalError::Stale("r-one".into()));
+    let stale = Err(JournalError::LeaseLost("r-one".into()));
     assert_eq!(append(journal, "r-one", 0, 3, &[started(9)]), stale);
     assert_eq!(append(journal, "r-one", 2, 3, &[started(9)]), stale);
     let place =
@@ -140,30 +140,30 @@ fn check_inbox(journal: &dyn Journal) {
 fn check_holding<J: Journal>(journal: J, lose: impl Fn(J) -> J) {
     let run = id("r-one");
     let status = |journal: &J| journal.run(&run).unwrap().status;
-    let held = Err(JournalError::Held { run: "r-one".into(), pid: std::process::id() });
-    assert!(journal.is_held(&run).unwrap());
+    let held = Err(JournalError::Leased { run: "r-one".into(), pid: std::process::id() });
+    assert!(journal.is_leased(&run).unwrap());
     assert_eq!((status(&journal), journal.take(&run)), (RunStatus::Running, held.clone()));
 
     let journal = lose(journal);
-    assert!(!journal.is_held(&run).unwrap());
+    assert!(!journal.is_leased(&run).unwrap());
     assert_eq!(status(&journal), RunStatus::Interrupted);
     let gone = append(&journal, "r-one", 1, 3, &[started(9)]);
-    assert_eq!(gone, Err(JournalError::Stale("r-one".into())));
+    assert_eq!(gone, Err(JournalError::LeaseLost("r-one".into())));
     assert_eq!(journal.take(&run), Ok(2));
     assert_eq!((status(&journal), journal.take(&run)), (RunStatus::Running, held));
-    assert_eq!(append(&journal, "r-one", 1, 3, &[]), Err(JournalError::Stale("r-one".into())));
+    assert_eq!(append(&journal, "r-one", 1, 3, &[]), Err(JournalError::LeaseLost("r-one".into())));
     assert_eq!(append(&journal, "r-one", 2, 3, &[started(3)]), Ok(4));
     assert_eq!(journal.events(&run, 3).unwrap()[0].epoch, 2);
 
     journal.release(&run, 1);
-    assert!(journal.is_held(&run).unwrap(), "an old epoch releases nothing");
+    assert!(journal.is_leased(&run).unwrap(), "an old epoch releases nothing");
     journal.release(&run, 2);
-    assert!(!journal.is_held(&run).unwrap());
-    assert_eq!(append(&journal, "r-one", 2, 4, &[]), Err(JournalError::Stale("r-one".into())));
+    assert!(!journal.is_leased(&run).unwrap());
+    assert_eq!(append(&journal, "r-one", 2, 4, &[]), Err(JournalError::LeaseLost("r-one".into())));
     assert_eq!(journal.take(&run), Ok(3));
     let left = journal.inbox(&run).unwrap();
     let stale = journal.taken(&run, 2, &[left[0].id]);
-    assert_eq!(stale, Err(JournalError::Stale("r-one".into())), "what is left is not its own");
+    assert_eq!(stale, Err(JournalError::LeaseLost("r-one".into())), "what is left is not its own");
     assert_eq!(journal.inbox(&run).unwrap(), left);
 
     let (at, durability) = (Timestamp(99), Durability::Durable);
@@ -182,13 +182,13 @@ fn check_holding<J: Journal>(journal: J, lose: impl Fn(J) -> J) {
     let row = journal.run(&run).unwrap();
     assert_eq!((row.status, row.ended_at), (RunStatus::Waiting, None));
     assert_eq!(journal.take(&id("r-none")), Err(JournalError::NoRun("r-none".into())));
-    assert_eq!(journal.is_held(&id("r-none")), Err(JournalError::NoRun("r-none".into())));
+    assert_eq!(journal.is_leased(&id("r-none")), Err(JournalError::NoRun("r-none".into())));
 }
 
 #[test]
 fn memory_keeps_the_promises() {
     check_conformance(MemoryJournal::new(), |journal| {
-        journal.lose_holders();
+        journal.expire_leases();
         journal
     });
 }
@@ -216,13 +216,13 @@ fn a_holder_that_lost_its_lock_is_refused_by_its_epoch() {
     first.post(&run, "k", "cancel", json!({})).unwrap();
     std::fs::remove_file(directory.path().join("locks/r.lock")).unwrap();
     assert_eq!(second.take(&run), Ok(2));
-    let stale = JournalError::Stale("r".into());
+    let stale = JournalError::LeaseLost("r".into());
     assert_eq!(append(&first, "r", 1, 1, &[started(1)]), Err(stale.clone()));
     let left = first.inbox(&run).unwrap();
     assert_eq!(first.taken(&run, 1, &[left[0].id]), Err(stale));
     assert_eq!(second.inbox(&run).unwrap(), left);
     first.release(&run, 1);
-    assert!(second.is_held(&run).unwrap(), "the lock is another's by now");
+    assert!(second.is_leased(&run).unwrap(), "the lock is another's by now");
     assert_eq!(append(&second, "r", 2, 1, &[started(2)]), Ok(2));
 }
 
@@ -333,7 +333,7 @@ fn others_read_and_post_while_a_holder_writes() {
                     journal.post(&id("r"), &key, "cancel", json!({})).unwrap();
                     assert_eq!(journal.run(&id("r")).unwrap().status, RunStatus::Running);
                     let held = journal.take(&id("r"));
-                    assert!(matches!(held, Err(JournalError::Held { .. })), "{held:?}");
+                    assert!(matches!(held, Err(JournalError::Leased { .. })), "{held:?}");
                 }
             });
         }
@@ -413,7 +413,7 @@ fn kill_nine_of_the_holder_frees_the_run_and_keeps_what_was_acknowledged() {
         assert!(std::time::Instant::now() < limit);
         seen = journal.events(&id("r"), 0).map_or(0, |events| events.len());
     }
-    let held = JournalError::Held { run: "r".into(), pid: holder.id() };
+    let held = JournalError::Leased { run: "r".into(), pid: holder.id() };
     assert_eq!(journal.take(&id("r")), Err(held));
     holder.kill().unwrap();
     holder.wait().unwrap();

@@ -1,23 +1,23 @@
-use super::schema::Places;
+use super::schema::JournalPaths;
 use super::writer::Writer;
 use crate::journal::{Durability, JournalError};
 use rusqlite::Connection;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A write inside a transaction. A refusal must come before anything is written.
-pub(super) type Work = Box<dyn FnOnce(&Connection) -> Result<u64, WorkError> + Send>;
+pub(super) type WriteJob = Box<dyn FnOnce(&Connection) -> Result<u64, WriteError> + Send>;
 
 /// Why a write did not happen.
-pub(super) enum WorkError {
+pub(super) enum WriteError {
     /// It may not; the other writes of its transaction go on.
     Refused(JournalError),
     /// The database cannot; the whole transaction is undone.
     Failed(rusqlite::Error),
 }
 
-impl From<rusqlite::Error> for WorkError {
+impl From<rusqlite::Error> for WriteError {
     fn from(error: rusqlite::Error) -> Self {
-        WorkError::Failed(error)
+        WriteError::Failed(error)
     }
 }
 
@@ -26,14 +26,14 @@ impl From<rusqlite::Error> for WorkError {
 /// during a sync share the next one, and a lone writer pays for no thread switch.
 pub(super) struct GroupCommit {
     queue: Mutex<Vec<Queued>>,
-    places: Places,
+    places: JournalPaths,
     /// Opened for the first write: whoever only reads needs no room on the disk.
     writer: Mutex<Option<Writer>>,
     full: bool,
 }
 
 struct Queued {
-    work: Work,
+    work: WriteJob,
     durable: bool,
     ticket: Ticket,
 }
@@ -55,7 +55,7 @@ impl Ticket {
 
 impl GroupCommit {
     /// With `full`, every write is durable.
-    pub(super) fn new(places: Places, full: bool) -> GroupCommit {
+    pub(super) fn new(places: JournalPaths, full: bool) -> GroupCommit {
         GroupCommit { queue: Mutex::default(), places, writer: Mutex::default(), full }
     }
 
@@ -63,7 +63,7 @@ impl GroupCommit {
     pub(super) fn write(
         &self,
         durability: Durability,
-        work: impl FnOnce(&Connection) -> Result<u64, WorkError> + Send + 'static,
+        work: impl FnOnce(&Connection) -> Result<u64, WriteError> + Send + 'static,
     ) -> Result<u64, JournalError> {
         let ticket = Ticket::default();
         let durable = self.full || durability == Durability::Durable;
@@ -81,18 +81,18 @@ impl GroupCommit {
 
     fn commit(&self, writer: &mut Option<Writer>, batch: Vec<Queued>) {
         let durable = batch.iter().any(|queued| queued.durable);
-        let (works, tickets): (Vec<Work>, Vec<Ticket>) =
+        let (jobs, tickets): (Vec<WriteJob>, Vec<Ticket>) =
             batch.into_iter().map(|queued| (queued.work, queued.ticket)).unzip();
         let opened = match writer {
             Some(writer) => Ok(writer),
             None => Writer::open(&self.places).map(|opened| writer.insert(opened)),
         };
-        match opened.and_then(|writer| writer.commit(durable, works)) {
+        match opened.and_then(|writer| writer.commit(durable, jobs)) {
             Ok(answers) => {
                 tickets.iter().zip(answers).for_each(|(ticket, answer)| ticket.put(answer));
             }
             Err(error) => {
-                let error = error.explained(&self.places);
+                let error = error.with_folder(&self.places);
                 tickets.iter().for_each(|ticket| ticket.put(Err(error.clone())));
             }
         }
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn a_full_disk_undoes_the_whole_transaction_and_says_so() {
         let directory = tempfile::tempdir().unwrap();
-        let places = Places::of(directory.path());
+        let places = JournalPaths::of(directory.path());
         schema::prepare(&places).unwrap();
         let group = GroupCommit::new(places, false);
         let write = |sql: &'static str| {

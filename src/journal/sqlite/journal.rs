@@ -1,9 +1,9 @@
 use super::group_commit::GroupCommit;
-use super::schema::{self, Places};
+use super::schema::{self, JournalPaths};
 use super::{large, read, write};
 use crate::definition::SyncMode;
 use crate::journal::blob_store::BlobStore;
-use crate::journal::holds::Holds;
+use crate::journal::lease::Leases;
 use crate::journal::selection::select_run;
 use crate::journal::{
     Batch, Chain, Durability, InboxItem, Journal, JournalError, Ledger, LedgerRow, NewRun, RunRow,
@@ -18,8 +18,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The journal in a folder of its own.
 pub struct SqliteJournal {
-    places: Places,
-    holds: Holds,
+    places: JournalPaths,
+    leases: Leases,
     blobs: BlobStore,
     readers: Mutex<Vec<Connection>>,
     writer: GroupCommit,
@@ -31,10 +31,10 @@ impl SqliteJournal {
     /// Opens the journal of a folder; makes both where they are missing. With [`SyncMode::Full`]
     /// every write is durable.
     pub fn open(dir: &Path, sync: SyncMode) -> Result<Self, JournalError> {
-        let places = Places::of(dir);
-        schema::prepare(&places).map_err(|error| error.explained(&places))?;
+        let places = JournalPaths::of(dir);
+        schema::prepare(&places).map_err(|error| error.with_folder(&places))?;
         Ok(SqliteJournal {
-            holds: Holds::new(places.locks.clone()),
+            leases: Leases::new(places.locks.clone()),
             blobs: BlobStore::new(places.blobs.clone()),
             readers: Mutex::default(),
             writer: GroupCommit::new(places.clone(), sync == SyncMode::Full),
@@ -49,9 +49,10 @@ impl SqliteJournal {
     }
 
     /// Whether its disk takes something now.
-    pub fn check_room(&self) -> Result<(), JournalError> {
+    pub fn check_space(&self) -> Result<(), JournalError> {
         let file = &self.places.database;
-        super::try_room(&self.places).map_err(|error| JournalError::of_file("write", file, &error))
+        super::probe_space(&self.places)
+            .map_err(|error| JournalError::of_file("write", file, &error))
     }
 
     /// Everything that is stored of a run, exactly as it is stored, for whoever checks it.
@@ -72,9 +73,9 @@ impl SqliteJournal {
         let idle = readers().pop();
         let connection = match idle {
             Some(connection) => connection,
-            None => schema::open_reader(&self.places).map_err(|e| e.explained(&self.places))?,
+            None => schema::open_reader(&self.places).map_err(|e| e.with_folder(&self.places))?,
         };
-        let found = query(&connection).map_err(|error| error.explained(&self.places))?;
+        let found = query(&connection).map_err(|error| error.with_folder(&self.places))?;
         readers().push(connection);
         Ok(found)
     }
@@ -83,8 +84,8 @@ impl SqliteJournal {
         self.chains.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn as_seen(&self, mut row: RunRow) -> Result<RunRow, JournalError> {
-        if row.status == RunStatus::Running && !self.holds.is_held(&row.run)? {
+    fn with_current_status(&self, mut row: RunRow) -> Result<RunRow, JournalError> {
+        if row.status == RunStatus::Running && !self.leases.is_leased(&row.run)? {
             row.status = RunStatus::Interrupted;
         }
         Ok(row)
@@ -102,7 +103,7 @@ impl Journal for SqliteJournal {
         let frozen = std::mem::take(&mut new.frozen).to_string();
         let run = new.run.clone();
         let chain = Chain::of(&new, &frozen);
-        let epoch = self.holds.acquire(&run, || {
+        let epoch = self.leases.acquire(&run, || {
             self.writer.write(Durability::Ordered, move |c| write::create(c, &new, &frozen, chain))
         })?;
         self.chains().insert(run, chain);
@@ -110,8 +111,8 @@ impl Journal for SqliteJournal {
     }
 
     fn take(&self, run: &RunId) -> Result<u64, JournalError> {
-        self.read(|connection| read::number_of(connection, run))?;
-        self.holds.acquire(run, || {
+        self.read(|connection| read::run_number(connection, run))?;
+        self.leases.acquire(run, || {
             let taken = run.clone();
             let epoch = self.writer.write(Durability::Ordered, move |c| write::take(c, &taken))?;
             match self.read(|connection| read::chain(connection, run))? {
@@ -124,22 +125,22 @@ impl Journal for SqliteJournal {
         })
     }
 
-    fn left_by(&self, run: &RunId) -> Option<u32> {
-        self.holds.left_by(run)
+    fn previous_owner(&self, run: &RunId) -> Option<u32> {
+        self.leases.previous_owner(run)
     }
 
     fn release(&self, run: &RunId, epoch: u64) {
-        if self.holds.has(run, epoch) {
+        if self.leases.has(run, epoch) {
             self.chains().remove(run);
         }
-        self.holds.release(run, epoch);
+        self.leases.release(run, epoch);
     }
 
     fn append(&self, run: &RunId, epoch: u64, batch: Batch<'_>) -> Result<u64, JournalError> {
         let Batch { expected, at, events, status, taken, durability } = batch;
-        if !self.holds.has(run, epoch) {
-            self.read(|connection| read::number_of(connection, run))?;
-            return Err(JournalError::Stale(run.to_string()));
+        if !self.leases.has(run, epoch) {
+            self.read(|connection| read::run_number(connection, run))?;
+            return Err(JournalError::LeaseLost(run.to_string()));
         }
         let bodies = write::bodies(events, &self.blobs)?;
         let mut chain = self.chains().get(run).copied().filter(|chain| chain.seq() == expected);
@@ -153,7 +154,7 @@ impl Journal for SqliteJournal {
         Ok(last)
     }
 
-    fn some_events(
+    fn read_events(
         &self,
         run: &RunId,
         after: u64,
@@ -170,7 +171,7 @@ impl Journal for SqliteJournal {
     }
 
     fn run(&self, run: &RunId) -> Result<RunRow, JournalError> {
-        self.as_seen(self.read(|connection| read::run(connection, run))?)
+        self.with_current_status(self.read(|connection| read::run(connection, run))?)
     }
 
     fn frozen(&self, run: &RunId) -> Result<Json, JournalError> {
@@ -178,7 +179,7 @@ impl Journal for SqliteJournal {
     }
 
     fn list(&self) -> Result<Vec<RunRow>, JournalError> {
-        self.read(read::list)?.into_iter().map(|row| self.as_seen(row)).collect()
+        self.read(read::list)?.into_iter().map(|row| self.with_current_status(row)).collect()
     }
 
     fn find(&self, text: &str) -> Result<RunId, JournalError> {
@@ -212,8 +213,8 @@ impl Journal for SqliteJournal {
         self.writer.write(Durability::Ordered, mark).map(|_| ())
     }
 
-    fn is_held(&self, run: &RunId) -> Result<bool, JournalError> {
-        self.read(|connection| read::number_of(connection, run))?;
-        self.holds.is_held(run)
+    fn is_leased(&self, run: &RunId) -> Result<bool, JournalError> {
+        self.read(|connection| read::run_number(connection, run))?;
+        self.leases.is_leased(run)
     }
 }

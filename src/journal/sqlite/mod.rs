@@ -15,9 +15,9 @@ mod writer;
 pub use journal::SqliteJournal;
 
 use super::JournalError;
-use super::error::is_for_want_of_room;
+use super::error::is_out_of_space;
 use rusqlite::ErrorCode;
-use schema::Places;
+use schema::JournalPaths;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -57,12 +57,12 @@ impl JournalError {
     /// The same, with the folder that it is about. SQLite knows one cause for want of room, where
     /// the system has more (quotas, limits of size, shared memory): what it calls a failure of the
     /// disk is tried out.
-    fn explained(self, places: &Places) -> JournalError {
+    fn with_folder(self, places: &JournalPaths) -> JournalError {
         let folder = Some(places.directory.clone());
         match self {
             JournalError::Full(None) => JournalError::Full(folder),
-            JournalError::Disk { what, folder: None } => match try_room(places) {
-                Err(error) if is_for_want_of_room(&error) => JournalError::Full(folder),
+            JournalError::Disk { what, folder: None } => match probe_space(places) {
+                Err(error) if is_out_of_space(&error) => JournalError::Full(folder),
                 _ => JournalError::Disk { what, folder },
             },
             other => other,
@@ -74,7 +74,7 @@ impl JournalError {
 const ROOM: usize = 64 << 10;
 
 /// Writes a little where the journal would go on, and takes it back.
-fn try_room(places: &Places) -> io::Result<()> {
+fn probe_space(places: &JournalPaths) -> io::Result<()> {
     let length = |path| fs::metadata(path).map_or(0, |file| file.len());
     let end = length(&places.database).max(length(&places.wal));
     let path = places.directory.join(format!(".room-{}", std::process::id()));

@@ -20,7 +20,7 @@ pub(super) fn run(connection: &Connection, run: &RunId) -> Result<RunRow, Journa
 }
 
 pub(super) fn frozen(connection: &Connection, run: &RunId) -> Result<Json, JournalError> {
-    let number = number_of(connection, run)?;
+    let number = run_number(connection, run)?;
     let mut query = connection.prepare_cached("SELECT body FROM frozen WHERE number = ?1")?;
     query.query_row([number], |row| {
         let body = row.get_ref(0)?.as_str().ok();
@@ -66,7 +66,7 @@ pub(super) fn events(
     most: usize,
     blobs: &BlobStore,
 ) -> Result<Vec<StoredEvent>, JournalError> {
-    let base = base_position(number_of(connection, run)?);
+    let base = base_position(run_number(connection, run)?);
     let from = base.saturating_add(after.min(u64::from(u32::MAX)) as i64);
     let mut query = connection.prepare_cached(
         "SELECT position, at, epoch, body, digest FROM events
@@ -107,7 +107,7 @@ pub(super) fn chain(connection: &Connection, run: &RunId) -> Result<Option<Chain
 pub(super) fn ledger(connection: &Connection, run: &RunId) -> Result<Ledger, JournalError> {
     // One read transaction: the row and its events are of one moment.
     let moment = connection.unchecked_transaction()?;
-    let base = base_position(number_of(&moment, run)?);
+    let base = base_position(run_number(&moment, run)?);
     let rows = moment
         .prepare_cached(
             "SELECT position, at, epoch, type, body, digest FROM events
@@ -152,7 +152,7 @@ impl JournalError {
 }
 
 pub(super) fn inbox(connection: &Connection, run: &RunId) -> Result<Vec<InboxItem>, JournalError> {
-    let number = number_of(connection, run)?;
+    let number = run_number(connection, run)?;
     let mut query = connection.prepare_cached(
         "SELECT id, kind, body FROM inbox WHERE number = ?1 AND taken = 0 ORDER BY id",
     )?;
@@ -164,7 +164,7 @@ pub(super) fn inbox(connection: &Connection, run: &RunId) -> Result<Vec<InboxIte
     rows.collect()
 }
 
-pub(super) fn number_of(connection: &Connection, run: &RunId) -> Result<i64, JournalError> {
+pub(super) fn run_number(connection: &Connection, run: &RunId) -> Result<i64, JournalError> {
     let found = connection
         .prepare_cached("SELECT number FROM runs WHERE run = ?1")?
         .query_row([run.as_str()], |row| row.get(0))

@@ -83,7 +83,7 @@ pub(super) fn base_position(number: i64) -> i64 {
 
 /// The files of a journal's folder.
 #[derive(Debug, Clone)]
-pub(super) struct Places {
+pub(super) struct JournalPaths {
     pub(super) directory: PathBuf,
     pub(super) database: PathBuf,
     pub(super) wal: PathBuf,
@@ -91,9 +91,9 @@ pub(super) struct Places {
     pub(super) blobs: PathBuf,
 }
 
-impl Places {
-    pub(super) fn of(directory: &Path) -> Places {
-        Places {
+impl JournalPaths {
+    pub(super) fn of(directory: &Path) -> JournalPaths {
+        JournalPaths {
             directory: directory.to_owned(),
             database: directory.join("journal.sqlite3"),
             wal: directory.join("journal.sqlite3-wal"),
@@ -104,7 +104,7 @@ impl Places {
 }
 
 /// Makes the folder and its database where they are missing; refuses a newer one untouched.
-pub(super) fn prepare(places: &Places) -> Result<(), JournalError> {
+pub(super) fn prepare(places: &JournalPaths) -> Result<(), JournalError> {
     for directory in [&places.directory, &places.locks, &places.blobs] {
         DirBuilder::new()
             .recursive(true)
@@ -136,7 +136,7 @@ fn open_private(path: &Path) -> Result<File, JournalError> {
 
 /// The file's version; 0 where it has no tables yet. Looks through a connection that cannot write,
 /// because whatever a newer `kb` has left must stay as it is.
-fn check_version(places: &Places) -> Result<i64, JournalError> {
+fn check_version(places: &JournalPaths) -> Result<i64, JournalError> {
     let version = |reader: Connection| -> Result<i64, rusqlite::Error> {
         reader.query_row("PRAGMA user_version", [], |row| row.get(0))
     };
@@ -154,7 +154,7 @@ fn check_version(places: &Places) -> Result<i64, JournalError> {
 }
 
 /// Brings a journal of version 1 to the present one; all of it or nothing.
-fn migrate(places: &Places) -> Result<(), JournalError> {
+fn migrate(places: &JournalPaths) -> Result<(), JournalError> {
     let connection = open_writer(places)?;
     connection.execute_batch(SECOND).map_err(|error| {
         let _ = connection.execute_batch("ROLLBACK");
@@ -164,7 +164,7 @@ fn migrate(places: &Places) -> Result<(), JournalError> {
 
 /// Makes the database under another name first: whoever is killed on the way leaves no journal
 /// rather than half of one. Who calls this holds the lock.
-fn create(places: &Places) -> Result<(), JournalError> {
+fn create(places: &JournalPaths) -> Result<(), JournalError> {
     sync_names(&places.directory)?;
     let unfinished = places.directory.join(".new-journal.sqlite3");
     // Beside what such a one left, a log without its database: it belongs to none that is to come.
@@ -219,7 +219,7 @@ fn sync_names(directory: &Path) -> Result<(), JournalError> {
 }
 
 /// A connection that writes; [`super::writer::Writer`] says which commits SQLite syncs.
-pub(super) fn open_writer(places: &Places) -> Result<Connection, JournalError> {
+pub(super) fn open_writer(places: &JournalPaths) -> Result<Connection, JournalError> {
     writer_of(&places.database)
 }
 
@@ -240,16 +240,16 @@ fn writer_of(database: &Path) -> Result<Connection, JournalError> {
 }
 
 /// A connection that only reads.
-pub(super) fn open_reader(places: &Places) -> Result<Connection, JournalError> {
+pub(super) fn open_reader(places: &JournalPaths) -> Result<Connection, JournalError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(&places.database, flags)?;
     connection.busy_timeout(BUSY)?;
     connection.execute_batch("PRAGMA trusted_schema = OFF;")?;
     connection.pragma_update(None, "cache_size", CACHE)?;
     match can_read(&connection) {
-        Err(error) if is_for_want_of_memory(&error) => {
+        Err(error) if lacks_shared_memory(&error) => {
             drop(connection);
-            open_without_room(places).or(Err(error.into()))
+            open_without_shared_memory(places).or(Err(error.into()))
         }
         // Whatever else there is, whoever reads will hear of it.
         _ => Ok(connection),
@@ -261,14 +261,14 @@ fn can_read(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Whether shared memory is what could not be had.
-fn is_for_want_of_memory(error: &rusqlite::Error) -> bool {
+fn lacks_shared_memory(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode::{CannotOpen, DiskFull, SystemIoFailure};
     matches!(error.sqlite_error_code(), Some(CannotOpen | DiskFull | SystemIoFailure))
 }
 
 /// A reader where the disk has no room for the memory that connections share. Nobody shares it then:
 /// either this connection is alone and keeps it for itself, or nothing waits in the WAL.
-fn open_without_room(places: &Places) -> rusqlite::Result<Connection> {
+fn open_without_shared_memory(places: &JournalPaths) -> rusqlite::Result<Connection> {
     let alone = || {
         let connection = Connection::open_with_flags(&places.database, WRITES)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;

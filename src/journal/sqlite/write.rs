@@ -1,6 +1,6 @@
 //! The writes, each as work for one transaction.
 
-use super::group_commit::WorkError;
+use super::group_commit::WriteError;
 use super::large;
 use super::schema::base_position;
 use crate::journal::blob_store::BlobStore;
@@ -41,7 +41,7 @@ pub(super) fn bodies(events: &[Event], blobs: &BlobStore) -> Result<Vec<String>,
     events.iter().map(body).collect()
 }
 
-pub(super) fn append(connection: &Connection, append: &Append) -> Result<u64, WorkError> {
+pub(super) fn append(connection: &Connection, append: &Append) -> Result<u64, WriteError> {
     let last = append.expected + append.bodies.len() as u64;
     let ended_at = append.status.has_ended().then_some(append.at.0);
     let number: Option<i64> = connection
@@ -78,7 +78,7 @@ pub(super) fn append(connection: &Connection, append: &Append) -> Result<u64, Wo
 }
 
 /// Why an append found no row to follow.
-fn refusal(connection: &Connection, append: &Append) -> Result<WorkError, rusqlite::Error> {
+fn refusal(connection: &Connection, append: &Append) -> Result<WriteError, rusqlite::Error> {
     let found: Option<(i64, i64)> = connection
         .query_row(
             "SELECT epoch, last_seq FROM runs WHERE run = ?1",
@@ -86,12 +86,12 @@ fn refusal(connection: &Connection, append: &Append) -> Result<WorkError, rusqli
             |row| Ok((row.get(0)?, row.get(1)?)),
         )
         .optional()?;
-    Ok(WorkError::Refused(match found {
+    Ok(WriteError::Refused(match found {
         None => JournalError::NoRun(append.run.to_string()),
         Some((epoch, last)) if epoch == append.epoch as i64 => {
-            JournalError::wrong_place(&append.run, append.expected, last as u64)
+            JournalError::out_of_sequence(&append.run, append.expected, last as u64)
         }
-        Some(_) => JournalError::Stale(append.run.to_string()),
+        Some(_) => JournalError::LeaseLost(append.run.to_string()),
     }))
 }
 
@@ -101,7 +101,7 @@ pub(super) fn create(
     new: &NewRun,
     frozen: &str,
     chain: Chain,
-) -> Result<u64, WorkError> {
+) -> Result<u64, WriteError> {
     let made = connection.execute(
         "INSERT INTO runs (run, definition, status, started_at, epoch, last_seq, kb_version, head)
          VALUES (?1, ?2, ?3, ?4, 1, 0, ?5, ?6) ON CONFLICT DO NOTHING",
@@ -116,7 +116,7 @@ pub(super) fn create(
     )?;
     if made == 0 {
         let text = format!("run `{}` is there already", new.run);
-        return Err(WorkError::Refused(JournalError::Broken(text)));
+        return Err(WriteError::Refused(JournalError::Broken(text)));
     }
     connection.execute(
         "INSERT INTO frozen (number, body) VALUES (?1, ?2)",
@@ -125,7 +125,7 @@ pub(super) fn create(
     Ok(1)
 }
 
-pub(super) fn take(connection: &Connection, run: &RunId) -> Result<u64, WorkError> {
+pub(super) fn take(connection: &Connection, run: &RunId) -> Result<u64, WriteError> {
     let epoch: Option<i64> = connection
         .query_row(
             "UPDATE runs SET epoch = epoch + 1 WHERE run = ?1 RETURNING epoch",
@@ -133,7 +133,7 @@ pub(super) fn take(connection: &Connection, run: &RunId) -> Result<u64, WorkErro
             |row| row.get(0),
         )
         .optional()?;
-    let none = || WorkError::Refused(JournalError::NoRun(run.to_string()));
+    let none = || WriteError::Refused(JournalError::NoRun(run.to_string()));
     epoch.map(|epoch| epoch as u64).ok_or_else(none)
 }
 
@@ -143,8 +143,8 @@ pub(super) fn post(
     key: &str,
     kind: &str,
     body: &str,
-) -> Result<u64, WorkError> {
-    let number = number_of(connection, run)?;
+) -> Result<u64, WriteError> {
+    let number = run_number(connection, run)?;
     connection.execute(
         "INSERT INTO inbox (number, key, kind, body) VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT DO NOTHING",
@@ -158,13 +158,13 @@ pub(super) fn taken(
     run: &RunId,
     epoch: u64,
     ids: &[i64],
-) -> Result<u64, WorkError> {
-    let number = number_of(connection, run)?;
+) -> Result<u64, WriteError> {
+    let number = run_number(connection, run)?;
     let held: i64 = connection
         .prepare_cached("SELECT epoch FROM runs WHERE number = ?1")?
         .query_row([number], |row| row.get(0))?;
     if held != epoch as i64 {
-        return Err(WorkError::Refused(JournalError::Stale(run.to_string())));
+        return Err(WriteError::Refused(JournalError::LeaseLost(run.to_string())));
     }
     mark_taken(connection, number, ids)?;
     Ok(0)
@@ -179,10 +179,10 @@ fn mark_taken(connection: &Connection, number: i64, ids: &[i64]) -> Result<(), r
     ids.iter().try_for_each(|id| mark.execute([*id, number]).map(drop))
 }
 
-fn number_of(connection: &Connection, run: &RunId) -> Result<i64, WorkError> {
+fn run_number(connection: &Connection, run: &RunId) -> Result<i64, WriteError> {
     let found = connection
         .prepare_cached("SELECT number FROM runs WHERE run = ?1")?
         .query_row([run.as_str()], |row| row.get(0))
         .optional()?;
-    found.ok_or_else(|| WorkError::Refused(JournalError::NoRun(run.to_string())))
+    found.ok_or_else(|| WriteError::Refused(JournalError::NoRun(run.to_string())))
 }

@@ -1,5 +1,5 @@
-use super::group_commit::{Answer, Work, WorkError};
-use super::schema::{self, Places};
+use super::group_commit::{Answer, WriteError, WriteJob};
+use super::schema::{self, JournalPaths};
 use super::syncer::Syncer;
 use crate::journal::JournalError;
 use rusqlite::wal::CheckpointMode;
@@ -25,7 +25,7 @@ impl Writer {
     /// Opens it, and makes safe what others may have left unsafe: the names of the files, and what
     /// a process that is no more wrote to the WAL and could not sync. A later sync would not tell.
     /// SQLite syncs the folder too when it begins a WAL, and does not say where that fails.
-    pub(super) fn open(places: &Places) -> Result<Writer, JournalError> {
+    pub(super) fn open(places: &JournalPaths) -> Result<Writer, JournalError> {
         let left = fs::metadata(&places.wal).is_ok_and(|wal| wal.len() > 0);
         let mut connection = schema::open_writer(places)?;
         let directory = &places.directory;
@@ -51,11 +51,11 @@ impl Writer {
     pub(super) fn commit(
         &mut self,
         durable: bool,
-        works: Vec<Work>,
+        jobs: Vec<WriteJob>,
     ) -> Result<Vec<Answer>, JournalError> {
         self.syncer.check()?;
         self.set_durable(durable)?;
-        let answers = self.transact(works)?;
+        let answers = self.transact(jobs)?;
         match durable {
             true => self.syncer.settle()?,
             false => self.syncer.sync_soon(),
@@ -77,16 +77,16 @@ impl Writer {
         Ok(())
     }
 
-    fn transact(&self, works: Vec<Work>) -> Result<Vec<Answer>, JournalError> {
+    fn transact(&self, jobs: Vec<WriteJob>) -> Result<Vec<Answer>, JournalError> {
         let connection = &self.connection;
         let begun = connection.prepare_cached("BEGIN IMMEDIATE").and_then(|mut b| b.execute([]));
         begun.map_err(|error| self.broken(error))?;
-        let mut answers = Vec::with_capacity(works.len());
-        for work in works {
+        let mut answers = Vec::with_capacity(jobs.len());
+        for work in jobs {
             match work(connection) {
                 Ok(answer) => answers.push(Ok(answer)),
-                Err(WorkError::Refused(refusal)) => answers.push(Err(refusal)),
-                Err(WorkError::Failed(error)) => return Err(self.undo(error)),
+                Err(WriteError::Refused(refusal)) => answers.push(Err(refusal)),
+                Err(WriteError::Failed(error)) => return Err(self.undo(error)),
             }
         }
         match connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([])) {
@@ -127,18 +127,18 @@ mod tests {
     #[test]
     fn a_refusal_leaves_the_rest_of_its_transaction() {
         let directory = tempfile::tempdir().unwrap();
-        let places = Places::of(directory.path());
+        let places = JournalPaths::of(directory.path());
         schema::prepare(&places).unwrap();
         let mut writer = Writer::open(&places).unwrap();
         writer.connection.execute_batch("CREATE TABLE t (x)").unwrap();
-        let works: Vec<Work> = vec![
+        let jobs: Vec<WriteJob> = vec![
             Box::new(|c| Ok(c.execute("INSERT INTO t VALUES (1)", [])? as u64)),
-            Box::new(|_| Err(WorkError::Refused(JournalError::NoRun("x".into())))),
+            Box::new(|_| Err(WriteError::Refused(JournalError::NoRun("x".into())))),
             Box::new(|c| {
                 Ok(c.query_row("SELECT count(*) FROM t", [], |r| r.get::<_, i64>(0))? as u64)
             }),
         ];
-        let answers = writer.commit(false, works).unwrap();
+        let answers = writer.commit(false, jobs).unwrap();
         assert_eq!(answers, [Ok(1), Err(JournalError::NoRun("x".into())), Ok(1)]);
         assert!(writer.connection.is_autocommit());
     }
@@ -147,13 +147,13 @@ mod tests {
     #[test]
     fn once_a_background_sync_has_failed_nothing_is_committed() {
         let directory = tempfile::tempdir().unwrap();
-        let places = Places::of(directory.path());
+        let places = JournalPaths::of(directory.path());
         schema::prepare(&places).unwrap();
         let mut writer = Writer::open(&places).unwrap();
         // A file that can be opened and not be synced.
         writer.syncer = Syncer::start("/dev/null".as_ref()).unwrap();
         writer.connection.execute_batch("CREATE TABLE t (x)").unwrap();
-        let work = || -> Vec<Work> {
+        let work = || -> Vec<WriteJob> {
             vec![Box::new(|c| Ok(c.execute("INSERT INTO t VALUES (1)", [])? as u64))]
         };
         assert_eq!(writer.commit(false, work()), Ok(vec![Ok(1)]), "nobody waits for the sync");
@@ -173,12 +173,12 @@ mod tests {
     #[test]
     fn a_disk_that_failed_is_not_believed_again() {
         let directory = tempfile::tempdir().unwrap();
-        let places = Places::of(directory.path());
+        let places = JournalPaths::of(directory.path());
         schema::prepare(&places).unwrap();
         let mut writer = Writer::open(&places).unwrap();
         let failed = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR_WRITE);
         let failed = rusqlite::Error::SqliteFailure(failed, None);
-        let error = writer.commit(false, vec![Box::new(|_| Err(WorkError::Failed(failed)))]);
+        let error = writer.commit(false, vec![Box::new(|_| Err(WriteError::Failed(failed)))]);
         assert!(matches!(error, Err(JournalError::Disk { .. })), "{error:?}");
         assert_eq!(writer.commit(false, vec![Box::new(|_| Ok(1))]), error);
     }
@@ -186,13 +186,13 @@ mod tests {
     #[test]
     fn a_long_wal_is_brought_into_the_database() {
         let directory = tempfile::tempdir().unwrap();
-        let places = Places::of(directory.path());
+        let places = JournalPaths::of(directory.path());
         schema::prepare(&places).unwrap();
         let mut writer = Writer::open(&places).unwrap();
         writer.connection.execute_batch("CREATE TABLE t (x)").unwrap();
         let before = fs::metadata(&places.database).unwrap().len();
         for _ in 0..4 {
-            let work: Work =
+            let work: WriteJob =
                 Box::new(|c| Ok(c.execute("INSERT INTO t VALUES (zeroblob(2000000))", [])? as u64));
             writer.commit(false, vec![work]).unwrap();
         }

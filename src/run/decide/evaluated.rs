@@ -1,6 +1,6 @@
 use super::Decider;
 use crate::run::event::{Event, InstanceIx, StepStatus};
-use crate::run::input::Found;
+use crate::run::input::Evaluation;
 use crate::run::record::Payload;
 use crate::value::Failure;
 
@@ -9,7 +9,7 @@ impl Decider<'_> {
         &mut self,
         ix: InstanceIx,
         iteration: u32,
-        found: Result<Found, Failure>,
+        found: Result<Evaluation, Failure>,
     ) {
         if !self.is_in(ix, iteration) || !self.waits_for_evaluation(ix) {
             return;
@@ -20,11 +20,11 @@ impl Decider<'_> {
         let conditional = self.step(ix).condition.is_some();
         match found {
             Err(failure) => self.end(ix, StepStatus::Failed, Some(failure)),
-            Ok(Found::Condition(truth)) => {
+            Ok(Evaluation::Condition(truth)) => {
                 self.emit(Event::Evaluated { instance: ix, truth });
                 if truth { self.ready(ix) } else { self.end(ix, StepStatus::Skipped, None) }
             }
-            Ok(Found::Items { keys, items, keyed }) => {
+            Ok(Evaluation::Items { keys, items, keyed }) => {
                 if conditional {
                     self.emit(Event::Evaluated { instance: ix, truth: true });
                 }

@@ -7,7 +7,7 @@ use super::prepared::Prepared;
 use super::secrets::ConfiguredSecrets;
 use crate::definition::{ApprovalLevel, InconclusivePolicy, ProcessChoice, Settings};
 use crate::diagnostic::Code;
-use crate::engine::{Opening, Parts};
+use crate::engine::{Parts, StartMode};
 use crate::executor::LocalExecutor;
 use crate::journal::StoredEvent;
 use crate::llm::{GenaiProvider, ModelError, ModelProvider, Recording, ScriptPlayer, Tiers};
@@ -48,7 +48,7 @@ impl Assembled {
         leased: LeasedRun,
         plan: Arc<Plan>,
         frozen: Frozen,
-        opening: Opening,
+        opening: StartMode,
     ) -> Prepared {
         let LeasedRun { run, epoch, before, changed } = leased;
         let params = Arc::new(Json::Object(frozen.params));

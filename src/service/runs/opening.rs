@@ -6,7 +6,7 @@ use super::task_files::read_task_files;
 use crate::clock;
 use crate::definition::{Catalog, InputFile, Settings};
 use crate::diagnostic::{Code, Diagnostic, Span};
-use crate::engine::Opening;
+use crate::engine::StartMode;
 use crate::journal::sqlite::SqliteJournal;
 use crate::journal::{Journal, NewRun};
 use crate::llm::Tiers;
@@ -127,7 +127,7 @@ pub async fn begin(options: Begin) -> Result<Prepared, ServiceError> {
         frozen: stored,
     };
     let epoch = journal.create(new)?;
-    let opening = Opening::Start { digest, environment: environment(&assembled, &frozen) };
+    let opening = StartMode::Start { digest, environment: environment(&assembled, &frozen) };
     let leased = LeasedRun { run, epoch, before: Vec::new(), changed: Vec::new() };
     Ok(assembled.prepare(leased, plan, frozen, opening))
 }
@@ -176,7 +176,7 @@ pub fn resume(
                 .help(help);
         return Err(ServiceError::refused(failure));
     }
-    reopen(context, &journal, run, overrides, |_| Ok(Opening::Resume))
+    reopen(context, &journal, run, overrides, |_| Ok(StartMode::Resume))
 }
 
 /// Re-opens a run that failed or was cancelled, from a step or from all that did not succeed.
@@ -206,7 +206,7 @@ pub fn retry(
             plan.find(name).ok_or_else(|| ServiceError::unknown(ResourceKind::Step, name, known))
         };
         let from = from.map(step).transpose()?.map(|ix| InstanceIx(ix.0));
-        Ok(Opening::Retry { from: from.into_iter().collect() })
+        Ok(StartMode::Retry { from: from.into_iter().collect() })
     })
 }
 
@@ -231,20 +231,20 @@ pub fn answer(
         let (_, plan) = Frozen::of_run(&*journal, &run)?.thaw()?;
         known_step(&plan, step)?;
     }
-    if journal.is_held(&run)? {
+    if journal.is_leased(&run)? {
         // Two answers of one moment, from two processes, are two answers.
         let (at, pid) = (clock::now().0, std::process::id());
         let key = format!("approve-{}-{at}-{pid}", step.unwrap_or("*"));
         let body = json!({"by": by, "step": step, "approved": approved});
         journal.post(&run, &key, "approve", body)?;
-        if journal.is_held(&run)? {
+        if journal.is_leased(&run)? {
             return Ok(Answered::Delivered(run));
         }
         let prepared =
-            reopen(context, &journal, run, &Overrides::default(), |_| Ok(Opening::Resume))?;
+            reopen(context, &journal, run, &Overrides::default(), |_| Ok(StartMode::Resume))?;
         return Ok(Answered::Ready(Box::new(prepared)));
     }
-    let opening = Opening::Answer { step: step.map(str::to_owned), approved, by: by.to_owned() };
+    let opening = StartMode::Answer { step: step.map(str::to_owned), approved, by: by.to_owned() };
     let prepared = reopen(context, &journal, run, &Overrides::default(), |_| Ok(opening))?;
     Ok(Answered::Ready(Box::new(prepared)))
 }
@@ -255,18 +255,18 @@ pub fn cancel(context: ProjectContext, name: &str, by: &str) -> Result<Cancelled
     if status.has_ended() {
         return Ok(Cancelled::AlreadyEnded(run, status));
     }
-    if journal.is_held(&run)? {
+    if journal.is_leased(&run)? {
         let key = format!("cancel-{}-{}", clock::now().0, std::process::id());
         journal.post(&run, &key, "cancel", json!({"by": by}))?;
         // A holder that left in between did not read it; what was left waits for the next one.
-        if journal.is_held(&run)? {
+        if journal.is_leased(&run)? {
             return Ok(Cancelled::Delivered(run));
         }
         let prepared =
-            reopen(context, &journal, run, &Overrides::default(), |_| Ok(Opening::Resume))?;
+            reopen(context, &journal, run, &Overrides::default(), |_| Ok(StartMode::Resume))?;
         return Ok(Cancelled::Ready(Box::new(prepared)));
     }
-    let opening = Opening::Cancel { by: by.to_owned() };
+    let opening = StartMode::Cancel { by: by.to_owned() };
     let prepared = reopen(context, &journal, run, &Overrides::default(), |_| Ok(opening))?;
     Ok(Cancelled::Ready(Box::new(prepared)))
 }
@@ -288,7 +288,7 @@ fn reopen(
     journal: &SqliteJournal,
     run: RunId,
     overrides: &Overrides,
-    opening: impl FnOnce(&Plan) -> Result<Opening, ServiceError>,
+    opening: impl FnOnce(&Plan) -> Result<StartMode, ServiceError>,
 ) -> Result<Prepared, ServiceError> {
     let frozen = Frozen::of_run(journal, &run)?;
     let frozen = Frozen {
@@ -304,14 +304,19 @@ fn reopen(
     let settings = Arc::new(catalog.settings.narrowed_by(&present));
     let assembled = assemble(&context, &settings, &frozen, tiers, None)?;
     let epoch = assembled.parts.journal.take(&run)?;
-    assembled.parts.journal.left_by(&run).iter().for_each(|killed| wait_for_orphans_of(*killed));
+    assembled
+        .parts
+        .journal
+        .previous_owner(&run)
+        .iter()
+        .for_each(|killed| wait_for_orphans_of(*killed));
     // Read once, by who holds the run: the engine and whoever watches fold the same events.
     let before = assembled.parts.journal.events(&run, 0)?;
     let opening = match opening {
         // A holder that died before its first event left a run that has yet to begin.
-        Opening::Resume | Opening::Answer { .. } if before.is_empty() => {
+        StartMode::Resume | StartMode::Answer { .. } if before.is_empty() => {
             let environment = environment(&assembled, &frozen);
-            Opening::Start { digest: Digest::of_json(&frozen.json()), environment }
+            StartMode::Start { digest: Digest::of_json(&frozen.json()), environment }
         }
         other => other,
     };

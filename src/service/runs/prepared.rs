@@ -1,5 +1,5 @@
 use crate::diagnostic::Code;
-use crate::engine::{self, Command, Opening, Parts, Setup, Summary, Updates};
+use crate::engine::{self, EventSender, Parts, RunControl, Setup, StartMode, Summary};
 use crate::journal::{Journal, StoredEvent};
 use crate::llm::Recording;
 use crate::plan::Plan;
@@ -18,7 +18,7 @@ pub struct Prepared {
     pub(super) plan: Arc<Plan>,
     pub(super) params: Arc<Json>,
     pub(super) rules: Rules,
-    pub(super) opening: Opening,
+    pub(super) opening: StartMode,
     pub(super) before: Vec<StoredEvent>,
     pub(super) task_files: JsonMap,
     pub(super) recording: Option<(Arc<Recording>, PathBuf)>,
@@ -54,8 +54,8 @@ impl Prepared {
     /// Drives it until it ends, waits for people alone, or is left.
     pub async fn drive(
         self,
-        updates: Option<Updates>,
-        commands: UnboundedReceiver<Command>,
+        updates: Option<EventSender>,
+        commands: UnboundedReceiver<RunControl>,
     ) -> Result<Summary, ServiceError> {
         let setup = Setup {
             run: self.run,

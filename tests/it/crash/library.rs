@@ -12,7 +12,7 @@ use crate::engine::NoSecrets;
 use crate::proof;
 use crate::scratch::Scratch;
 use kb::definition::{Catalog, load};
-use kb::engine::{Command, Opening, Parts, Setup, Summary, Update, drive};
+use kb::engine::{Parts, RunControl, Setup, StartMode, Summary, Update, drive};
 use kb::executor::LocalExecutor;
 use kb::journal::sqlite::SqliteJournal;
 use kb::journal::{Journal, JournalError, NewRun};
@@ -39,7 +39,7 @@ type Wish = fn(&[Event]) -> Option<Wanted>;
 
 enum Wanted {
     /// At the terminal; again of the next holder, where this one died without a word of it.
-    Here(Command),
+    Here(RunControl),
     /// From another process, which was told that it is taken: never again.
     There(&'static str),
 }
@@ -81,7 +81,7 @@ finally: [{id: tidy, run: [bash, step.sh, keep, out/tidy, '{{run.status}}']}]
         ),
         wish: |events| {
             let asked = has(events, |e| matches!(e, Event::CancelRequested { .. }));
-            (began(events) && !asked).then(|| Wanted::Here(Command::Cancel("somebody".into())))
+            (began(events) && !asked).then(|| Wanted::Here(RunControl::Cancel("somebody".into())))
         },
         omen: None,
         ends: RunStatus::Cancelled,
@@ -109,7 +109,7 @@ finally: [{id: tidy, run: [bash, step.sh, keep, out/tidy, '{{run.status}}']}]
         ),
         wish: |events| {
             let asked = has(events, |e| matches!(e, Event::Draining { .. }));
-            (began(events) && !asked).then(|| Wanted::Here(Command::Drain("SIGINT".into())))
+            (began(events) && !asked).then(|| Wanted::Here(RunControl::Drain("SIGINT".into())))
         },
         omen: None,
         ends: RunStatus::Succeeded,
@@ -242,8 +242,8 @@ impl<'a> House<'a> {
     }
 
     /// What a user does next: begins, goes on, re-opens or answers.
-    fn open(&self, journal: &Mortal) -> Result<(u64, Opening), JournalError> {
-        let start = || Opening::Start {
+    fn open(&self, journal: &Mortal) -> Result<(u64, StartMode), JournalError> {
+        let start = || StartMode::Start {
             digest: Digest::of("frozen"),
             environment: json!({"sandbox": "none"}),
         };
@@ -265,11 +265,11 @@ impl<'a> House<'a> {
             if self.story.name == "retried" {
                 self.scratch.write("mended", "");
             }
-            Opening::Retry { from: Vec::new() }
+            StartMode::Retry { from: Vec::new() }
         } else if waits {
-            Opening::Answer { step: None, approved: true, by: "somebody".into() }
+            StartMode::Answer { step: None, approved: true, by: "somebody".into() }
         } else {
-            Opening::Resume
+            StartMode::Resume
         };
         Ok((epoch, opening))
     }
@@ -278,10 +278,10 @@ impl<'a> House<'a> {
         &self,
         journal: Arc<Mortal>,
         epoch: u64,
-        opening: Opening,
+        opening: StartMode,
     ) -> Result<Summary, JournalError> {
         let (orders, commands) = unbounded_channel();
-        let (updates, mut news) = kb::engine::news();
+        let (updates, mut news) = kb::engine::event_channel();
         let events = journal.events(&self.run, 0)?;
         let mut seen: Vec<Event> = events.into_iter().map(|stored| stored.event).collect();
         let (wish, run, posted) = (self.story.wish, self.run.clone(), self.posted.clone());

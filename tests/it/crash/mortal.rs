@@ -114,13 +114,13 @@ impl Journal for Mortal {
         self.fate.write("append", batch.events, || self.inner.append(run, epoch, batch))
     }
 
-    fn some_events(
+    fn read_events(
         &self,
         run: &RunId,
         after: u64,
         most: usize,
     ) -> Result<Vec<StoredEvent>, JournalError> {
-        self.fate.read(|| self.inner.some_events(run, after, most))
+        self.fate.read(|| self.inner.read_events(run, after, most))
     }
 
     fn head(&self, run: &RunId) -> Result<Option<Digest>, JournalError> {
@@ -163,7 +163,7 @@ impl Journal for Mortal {
         self.fate.write("taken", &[], || self.inner.taken(run, epoch, ids))
     }
 
-    fn is_held(&self, run: &RunId) -> Result<bool, JournalError> {
-        self.fate.read(|| self.inner.is_held(run))
+    fn is_leased(&self, run: &RunId) -> Result<bool, JournalError> {
+        self.fate.read(|| self.inner.is_leased(run))
     }
 }

@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use kb::definition::{OutputParse, Script};
 use kb::evidence::Verification;
 use kb::executor::{
-    Context, Executor, GateRequest, LocalExecutor, Outcome, Request, RunWork, Work,
+    CommandLine, Context, Executor, GateRequest, LocalExecutor, Outcome, Request, StepWork,
 };
 use kb::expression::Scope;
 use kb::journal::StoredEvent;
@@ -54,10 +54,10 @@ impl Worker {
     }
 
     async fn work(self: Arc<Self>, request: Request, context: Context) -> Outcome {
-        let Work::Run { command, parse } = &request.work else { unreachable!("a `run` step") };
+        let StepWork::Run { command, parse } = &request.work else { unreachable!("a `run` step") };
         let words: Vec<String> = match command {
-            RunWork::Shell(text) => text.split(' ').map(str::to_owned).collect(),
-            RunWork::Argv(words) => words.iter().map(|word| word.text.clone()).collect(),
+            CommandLine::Shell(text) => text.split(' ').map(str::to_owned).collect(),
+            CommandLine::Argv(words) => words.iter().map(|word| word.text.clone()).collect(),
         };
         let (verb, args) = (words[2].as_str(), &words[3..]);
         let arg = |i: usize| args.get(i).map_or("", |arg| arg);
@@ -115,7 +115,7 @@ impl Executor for Half {
     fn execute(&self, request: Request, context: Context) -> BoxFuture<'static, Outcome> {
         match &request.work {
             // What leaves evidence has to be a process.
-            Work::Run { .. } if !request.evidence => {
+            StepWork::Run { .. } if !request.evidence => {
                 self.worker.clone().work(request, context).boxed()
             }
             _ => self.rest.execute(request, context),

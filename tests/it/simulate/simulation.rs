@@ -440,7 +440,7 @@ impl<'a> Simulation<'a> {
         let mut epoch = 1;
         for event in events {
             while epoch < event.epoch {
-                journal.lose_holders();
+                journal.expire_leases();
                 epoch = journal.take(&self.run).unwrap();
             }
             let (before, told) = (event.seq - 1, std::slice::from_ref(&event.event));
@@ -465,13 +465,13 @@ impl<'a> Simulation<'a> {
     }
 
     fn take_hold(&mut self) -> Result<(), Fault> {
-        self.journal.lose_holders();
+        self.journal.expire_leases();
         let epoch = self.journal.take(&self.run).unwrap();
         self.say(|| format!("a new holder, epoch {epoch}"));
         let late = [Event::Draining { reason: "too late".into() }];
         let late = Batch::after(self.seq, Timestamp(self.now), &late);
         let stale = self.journal.append(&self.run, self.epoch, late);
-        hold!(matches!(stale, Err(JournalError::Stale(_))), "a stale holder wrote: {stale:?}");
+        hold!(matches!(stale, Err(JournalError::LeaseLost(_))), "a stale holder wrote: {stale:?}");
         self.epoch = epoch;
         self.watch = Watch::new(&self.plan, self.case.rules());
         let stored = self.journal.events(&self.run, 0).unwrap();
@@ -558,18 +558,18 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    fn found(&self, ix: InstanceIx, iteration: u32) -> Result<Found, Failure> {
+    fn found(&self, ix: InstanceIx, iteration: u32) -> Result<Evaluation, Failure> {
         let spec = self.spec(ix);
         if !spec.evaluates {
             return Err(Failure::new("KB0000", "cannot be evaluated"));
         }
         if spec.for_each.is_none() || !spec.holds() {
-            return Ok(Found::Condition(spec.holds()));
+            return Ok(Evaluation::Condition(spec.holds()));
         }
         let count = spec.ends.len();
         let keys = (0..count).map(|i| i.to_string()).collect();
         let items = Payload::inline(Json::Array(vec![Json::from(iteration); count]));
-        Ok(Found::Items { keys, items, keyed: false })
+        Ok(Evaluation::Items { keys, items, keyed: false })
     }
 
     /// How the attempt that is under way ends, or the one that a gate looks at.

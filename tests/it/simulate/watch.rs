@@ -105,7 +105,7 @@ impl Watch {
             return Ok(());
         };
         let (name, now) = (self.folded.key(plan, *instance), self.folded.instance(*instance));
-        let kept = now.output.as_ref().map(Kept::payload);
+        let kept = now.output.as_ref().map(CompactPayload::payload);
         hold!(kept == *output, "{name} handed out {output:?} and has {kept:?}");
         hold!(now.failure() == failure.as_ref(), "{name} has the failure of another attempt");
         hold!(now.verification().is_none(), "{name} has the verdict on another attempt");

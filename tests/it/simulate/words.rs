@@ -11,8 +11,8 @@ pub(super) fn input(plan: &Plan, state: &State, input: &Input) -> String {
         Input::Recovered { cancel: Some(_) } => "the new holder comes to cancel".into(),
         Input::Evaluated { instance, iteration, found } => {
             let found = match found {
-                Ok(Found::Condition(truth)) => truth.to_string(),
-                Ok(Found::Items { keys, .. }) => format!("{} items", keys.len()),
+                Ok(Evaluation::Condition(truth)) => truth.to_string(),
+                Ok(Evaluation::Items { keys, .. }) => format!("{} items", keys.len()),
                 Err(_) => "a failure".into(),
             };
             format!("{} (iteration {iteration}) evaluates to {found}", name(instance))

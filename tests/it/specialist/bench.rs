@@ -1,5 +1,7 @@
 use futures::future::BoxFuture;
-use kb::attempt::{Context, Outcome, Progress, Recorder, Request, SpecialistWork, Stopped, Work};
+use kb::attempt::{
+    Context, Outcome, Progress, Recorder, Request, SpecialistWork, StepWork, Stopped,
+};
 use kb::definition::{Example, Schema, Specialist};
 use kb::diagnostic::{SourceId, Span};
 use kb::evidence::{Change, FileKind, FileState, Invocation, InvocationStatus, Purpose};
@@ -335,7 +337,7 @@ pub(super) fn request(work: &SpecialistWork) -> Request {
         instance: InstanceKey::root(StepId::new("review").unwrap()),
         iteration: 1,
         attempt: 1,
-        work: Work::Specialist(work.clone()),
+        work: StepWork::Specialist(work.clone()),
         timeout: None,
         idle: None,
         env: vec![],

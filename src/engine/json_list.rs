@@ -2,14 +2,14 @@ use crate::value::{Json, read_back};
 
 /// A large list as its text, with where its elements end: what items take of it one by one is read
 /// when it is taken, and the list takes no more room than its blob.
-pub(super) struct List {
+pub(super) struct JsonList {
     text: String,
     ends: Vec<usize>,
 }
 
-impl List {
+impl JsonList {
     /// Of the JSON text of a list; any other text is a list without elements.
-    pub(super) fn of(text: String) -> List {
+    pub(super) fn of(text: String) -> JsonList {
         let mut ends = Vec::new();
         let (mut depth, mut quoted, mut escaped) = (0u32, false, false);
         let is_list = text.starts_with('[') && text != "[]";
@@ -31,7 +31,7 @@ impl List {
             }
         }
         ends.shrink_to_fit();
-        List { text, ends }
+        JsonList { text, ends }
     }
 
     /// One element, by its index from 0.
@@ -49,7 +49,7 @@ mod tests {
     use serde_json::json;
 
     fn check(values: Json) {
-        let list = List::of(values.to_string());
+        let list = JsonList::of(values.to_string());
         let values = values.as_array().cloned().unwrap_or_default();
         let found: Vec<Json> = (0..).map_while(|i| list.get(i)).map(Result::unwrap).collect();
         assert_eq!(found, values);

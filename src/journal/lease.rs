@@ -14,14 +14,14 @@ use std::time::Duration;
 const TRIES: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Holds on runs: a locked file each. The kernel lets go when the holder ends, however it ends, so
+/// Leases on runs: a locked file each. The kernel lets go when the holder ends, however it ends, so
 /// a run of a dead holder can be taken at once and one of a living holder never.
-pub(super) struct Holds {
+pub(super) struct Leases {
     directory: PathBuf,
-    held: Mutex<BTreeMap<RunId, Hold>>,
+    held: Mutex<BTreeMap<RunId, Lease>>,
 }
 
-struct Hold {
+struct Lease {
     epoch: u64,
     locked: Locked,
 }
@@ -32,12 +32,12 @@ struct Locked {
     before: Option<u32>,
 }
 
-impl Holds {
-    pub(super) fn new(directory: PathBuf) -> Holds {
-        Holds { directory, held: Mutex::default() }
+impl Leases {
+    pub(super) fn new(directory: PathBuf) -> Leases {
+        Leases { directory, held: Mutex::default() }
     }
 
-    fn held(&self) -> MutexGuard<'_, BTreeMap<RunId, Hold>> {
+    fn held(&self) -> MutexGuard<'_, BTreeMap<RunId, Lease>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -55,7 +55,7 @@ impl Holds {
         let locked = self.lock(run, &path)?;
         match claim() {
             Ok(epoch) => {
-                self.held().insert(run.clone(), Hold { epoch, locked });
+                self.held().insert(run.clone(), Lease { epoch, locked });
                 Ok(epoch)
             }
             Err(error) => {
@@ -80,7 +80,7 @@ impl Holds {
             }
         }
         let pid = std::fs::read_to_string(path).unwrap_or_default().trim().parse().unwrap_or(0);
-        Err(JournalError::Held { run: run.to_string(), pid })
+        Err(JournalError::Leased { run: run.to_string(), pid })
     }
 
     /// Lets go of the run, if it is held under this epoch.
@@ -95,7 +95,7 @@ impl Holds {
 
     /// The process that was named as the holder when this journal took hold of the run: whoever lets
     /// go takes the name along.
-    pub(super) fn left_by(&self, run: &RunId) -> Option<u32> {
+    pub(super) fn previous_owner(&self, run: &RunId) -> Option<u32> {
         self.held().get(run)?.locked.before
     }
 
@@ -105,7 +105,7 @@ impl Holds {
     }
 
     /// Whether any process holds the run.
-    pub(super) fn is_held(&self, run: &RunId) -> Result<bool, JournalError> {
+    pub(super) fn is_leased(&self, run: &RunId) -> Result<bool, JournalError> {
         let path = self.path(run);
         loop {
             let file = match File::open(&path) {
@@ -123,7 +123,7 @@ impl Holds {
     }
 }
 
-impl Drop for Holds {
+impl Drop for Leases {
     fn drop(&mut self) {
         for (run, hold) in self.held().iter() {
             remove(&hold.locked.file, &self.path(run));

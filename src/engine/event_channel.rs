@@ -11,21 +11,21 @@ const HELD: usize = 2048;
 /// A line from the engine to whoever watches. It holds a bounded number of updates: a watcher who
 /// lags behind is told up to where events were stored, and finds what it missed in the journal. So
 /// neither does a slow terminal hold up a run, nor does a run fill the memory with what nobody reads.
-pub fn news() -> (Updates, News) {
+pub fn event_channel() -> (EventSender, EventReceiver) {
     let (line, updates) = unbounded_channel();
     let held = Arc::new(Held::default());
-    (Updates { line, held: held.clone() }, News { updates, held })
+    (EventSender { line, held: held.clone() }, EventReceiver { updates, held })
 }
 
 /// The engine's end of the line. The watcher's may be closed at any time.
 #[derive(Clone)]
-pub struct Updates {
+pub struct EventSender {
     line: UnboundedSender<Update>,
     held: Arc<Held>,
 }
 
 /// The watcher's end of the line.
-pub struct News {
+pub struct EventReceiver {
     updates: UnboundedReceiver<Update>,
     held: Arc<Held>,
 }
@@ -34,10 +34,10 @@ pub struct News {
 struct Held {
     count: AtomicUsize,
     missed: AtomicU64,
-    presses: Notify,
+    nearly_full: Notify,
 }
 
-impl Updates {
+impl EventSender {
     /// Tells of so many events, the last of which has this seq. They are made only where there is
     /// room for them.
     pub(super) fn stored(&self, last: u64, count: usize, make: impl FnOnce() -> Vec<StoredEvent>) {
@@ -45,7 +45,7 @@ impl Updates {
             let _ = self.line.send(Update::Stored(make()));
         } else {
             self.held.missed.store(last, Ordering::Release);
-            self.held.presses.notify_one();
+            self.held.nearly_full.notify_one();
         }
     }
 
@@ -62,13 +62,13 @@ impl Updates {
         if !fits {
             self.held.count.fetch_sub(count, Ordering::AcqRel);
         } else if before + count > HELD / 2 {
-            self.held.presses.notify_one();
+            self.held.nearly_full.notify_one();
         }
         fits
     }
 }
 
-impl News {
+impl EventReceiver {
     /// The next update; `None` once the engine has gone and everything was taken.
     pub async fn recv(&mut self) -> Option<Update> {
         let update = self.updates.recv().await?;
@@ -82,9 +82,9 @@ impl News {
     }
 
     /// Returns when it is time to take what waits, lest more be missed.
-    pub fn presses(&self) -> impl Future<Output = ()> + use<> {
+    pub fn nearly_full(&self) -> impl Future<Output = ()> + use<> {
         let held = self.held.clone();
-        async move { held.presses.notified().await }
+        async move { held.nearly_full.notified().await }
     }
 
     /// The seq of the last event that found no room here and has to be read in the journal; 0 where

@@ -5,14 +5,14 @@ use std::sync::Arc;
 /// A payload as the state holds it for as long as its run lives: the JSON text that the journal has
 /// of it, which takes a tenth of the room of the value itself.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Kept(Arc<str>);
+pub struct CompactPayload(Arc<str>);
 
 const INLINE: (&str, &str) = ("{\"inline\":", "}");
 
-impl Kept {
-    pub(super) fn of(payload: &Payload) -> Kept {
+impl CompactPayload {
+    pub(super) fn of(payload: &Payload) -> CompactPayload {
         let (before, after) = INLINE;
-        Kept(match payload {
+        CompactPayload(match payload {
             Payload::Inline(value) => format!("{before}{value}{after}").into(),
             // A digest and a number always have a text.
             blob => serde_json::to_string(blob).unwrap_or_default().into(),
@@ -31,7 +31,7 @@ impl Kept {
     }
 
     /// Whether both are one and the same, not only alike.
-    pub fn is(&self, other: &Kept) -> bool {
+    pub fn is(&self, other: &CompactPayload) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
@@ -56,7 +56,7 @@ mod tests {
         ];
         let blob = Payload::Blob { digest: Digest::of("x"), bytes: 1 };
         for payload in values.into_iter().map(Payload::inline).chain([blob]) {
-            let kept = Kept::of(&payload);
+            let kept = CompactPayload::of(&payload);
             assert_eq!(kept.payload(), payload);
             assert_eq!(*kept.0, *serde_json::to_string(&payload).unwrap());
             let text = payload.as_inline().map(|value| value.to_string());
