@@ -1,203 +1,306 @@
+//! Pages of `KB02xx`: playbooks, steps, specialists, settings and scripts.
+
 pages! { TABLE;
-    BAD_DEFINITION = "KB0201", "not a valid definition",
-        "The file is readable, but is not what its place says: a specialist among the playbooks, or a
-definition of a kind that belongs elsewhere.
+    BAD_DEFINITION = "KB0201", "wrong kind of definition",
+r#"The file is a valid definition, but of another kind than its folder holds: for example a
+specialist among the playbooks.
 
     .kb/playbooks/*.yml         schema: kb.playbook/1
     .kb/specialists/ID.yml      schema: kb.specialist/1
     .kb/workflows/*.md          front matter with `steps`
 
-Move the file, or correct its `schema`.";
+Move the file, or correct its `schema`."#;
 
-    BAD_ID = "KB0202", "not a valid id or name",
-        "Ids name things in commands, templates and logs, so their form is narrow.
+    BAD_ID = "KB0202", "invalid id or name",
+r#"Ids appear in commands, templates and logs, so their form is restricted:
 
     playbook      [a-z][a-z0-9_-]{0,63}      add-feature
     step          [A-Za-z_][A-Za-z0-9_-]*    run_tests
     parameter     [A-Za-z_][A-Za-z0-9_]*     featureName
     variable      [A-Za-z_][A-Za-z0-9_]*     API_URL
 
-Choose an id of that form; `name:` holds any text for people.";
+Wrong:
 
-    DUPLICATE_ID = "KB0203", "an id is used twice",
-        "Two steps of one playbook (those of `finally` included), or two of its parameters, have the
-same id. Templates and commands could not tell them apart.
+    id: Add Feature
+
+Fixed:
+
+    id: add-feature
+    name: Add Feature
+
+`name` accepts any text."#;
+
+    DUPLICATE_ID = "KB0203", "duplicate id",
+r#"Two steps of one playbook (including those of `finally`) or two of its parameters have the same
+id, so templates and commands could not tell them apart. Both positions are shown.
+
+Wrong:
 
     - {id: test, run: make test}
     - {id: test, run: make lint}
 
-Rename one of them. Both places are shown.";
+Fixed:
+
+    - {id: test, run: make test}
+    - {id: lint, run: make lint}"#;
 
     DUPLICATE_DEFINITION = "KB0204", "two files define the same id",
-        "Two playbooks or workflows, or two specialists or profiles, have one id. Neither is used until
-this is mended, because `kb` does not guess which one is meant.
+r#"Two playbooks or workflows, or two specialists or agent profiles, have the same id. Neither is
+loaded until one of them is renamed or deleted.
+
+Wrong:
 
     .kb/playbooks/release.yml   id: release
     playbooks/old-release.yml   id: release
 
-Rename one of them or delete it. A workflow without `id` has its file's name as id.";
+Fixed:
 
-    STEP_KIND = "KB0205", "a step needs exactly one kind",
-        "What a step does is said by its one kind key: `specialist` (or `agent`), `run`, `tool`, `http`,
-`playbook`, `ask`, `approve`, `set`, `wait`, `gate`.
+    .kb/playbooks/release.yml   id: release
+    playbooks/old-release.yml   id: old-release
 
-    - id: build
-      run: make                 # the kind is `run`
+The id of a workflow without `id` is the name of its file."#;
 
-Add one, or split the step in two where there are several. Checks of a gate are the same: each has
-exactly one of `schema`, `file`, `command`, `expr`, `diff`, `judge`.";
+    STEP_KIND = "KB0205", "step or check without exactly one kind",
+r#"Every step has exactly one key that says what it does: `specialist` (or `agent`), `run`, `tool`,
+`http`, `playbook`, `ask`, `approve`, `set`, `wait` or `gate`. Every check of a gate has exactly one of
+`schema`, `file`, `command`, `expr`, `diff` and `judge`.
 
-    UNKNOWN_STEP = "KB0206", "no step of that id",
-        "`dependsOn` names a step that the playbook does not have. Only steps of the same list can be
-named; the steps of `finally` come after all others and need no dependency on them.
-
-    - {id: test, run: make test, dependsOn: [biuld]}      # did you mean `build`?
-
-Correct the id.";
-
-    RESERVED_NAME = "KB0207", "a reserved name",
-        "Some words mean something in expressions (`params`, `steps`, `run`, `env`, `secrets`, `item`,
-`index`, `loop`, `true`, `and`, …), so no step, parameter or `forEach` item can be called so.
-
-    - {id: run, run: make}      # `{{ run.id }}` is the run itself
-
-Choose another name, such as `run_all`.";
-
-    NAME_CLASH = "KB0208", "two names that expressions cannot tell apart",
-        "In expressions a step `add-test` is written `add_test`, and steps and parameters share one
-scope. So `a-b` beside `a_b`, or a parameter and a step of one name, would be ambiguous.
-
-    params: [{name: build}]
-    steps:  [{id: build, run: make}]      # what is `{{ build }}`?
-
-Rename one of them.";
-
-    NO_STEPS = "KB0209", "no steps",
-        "A playbook without steps does nothing, which is never meant.
-
-    steps:
-      - id: hello
-        run: echo hello
-
-Write at least one step.";
-
-    SELF_DEPENDENCY = "KB0210", "a step depends on itself",
-        "A step that names itself in `dependsOn` could never start.
-
-    - {id: build, run: make, dependsOn: [build]}
-
-Remove it. To do work again use `retry`, or `forEach` for many items.";
-
-    MISPLACED_KEY = "KB0211", "the key belongs to another kind of step",
-        "Some keys mean something only for one kind: `task` and `taskFile` for specialists, `parse` for
-`run`, `with` for `playbook`; `rework` and `escalateModel` need a specialist to talk to.
+Wrong:
 
     - id: build
       run: make
-      verify: {checks: [{file: out.bin}], onFailed: rework}     # use `retry` or `fail`
+      tool: fs:list
 
-Remove the key, or use the one that the help names.";
+Fixed:
 
-    TASK_TEXT = "KB0212", "what a specialist is to do",
-        "A specialist step says what to do exactly once: in `task` (or `prompt`), in a file named by
+    - id: build
+      run: make
+    - id: list
+      tool: fs:list"#;
+
+    UNKNOWN_STEP = "KB0206", "unknown step",
+r#"`dependsOn` names a step that the playbook does not have. It can name only steps of the same list:
+steps of `finally` start after all of `steps` and need no dependency on them.
+
+Wrong:
+
+    - {id: build, run: make}
+    - {id: test, run: make test, dependsOn: [biuld]}
+
+Fixed:
+
+    - {id: test, run: make test, dependsOn: [build]}"#;
+
+    RESERVED_NAME = "KB0207", "reserved name",
+r#"Some names have a meaning in expressions (`params`, `steps`, `run`, `env`, `secrets`, `item`,
+`index`, `loop`, `true`, `and`, …), so no step, parameter or `forEach` item can have them.
+
+Wrong:
+
+    - {id: run, run: make}      # `{{ run.id }}` is the id of the run
+
+Fixed:
+
+    - {id: run_all, run: make}"#;
+
+    NAME_CLASH = "KB0208", "ambiguous names",
+r#"Steps and parameters share one scope, and expressions write a step `add-test` as `add_test`. Two
+names of this playbook would therefore be the same in an expression.
+
+Wrong:
+
+    params: [{name: build}]
+    steps:  [{id: build, run: make}]      # `{{ build }}` is ambiguous
+
+Fixed:
+
+    params: [{name: target}]
+    steps:  [{id: build, run: make}]"#;
+
+    NO_STEPS = "KB0209", "playbook without steps",
+r#"A playbook needs at least one step.
+
+Fixed:
+
+    steps:
+      - id: hello
+        run: echo hello"#;
+
+    SELF_DEPENDENCY = "KB0210", "step depends on itself",
+r#"A step that names itself in `dependsOn` can never start.
+
+Wrong:
+
+    - {id: build, run: make, dependsOn: [build]}
+
+Fixed:
+
+    - {id: build, run: make}
+
+Use `retry` to repeat a step, or `forEach` to run it for many items."#;
+
+    MISPLACED_KEY = "KB0211", "key belongs to another step kind",
+r#"Some keys apply to one step kind only: `task` and `taskFile` to `specialist`, `parse` to `run`,
+`with` to `playbook`. `rework` and `escalateModel` need a specialist.
+
+Wrong:
+
+    - id: build
+      run: make
+      verify: {checks: [{file: out.bin}], onFailed: rework}
+
+Fixed:
+
+    - id: build
+      run: make
+      verify: {checks: [{file: out.bin}], onFailed: retry}"#;
+
+    TASK_TEXT = "KB0212", "specialist step without exactly one task",
+r#"A specialist step states its task exactly once: in `task` (or `prompt`), in a file named by
 `taskFile`, or in `input.task`.
 
-    - {id: plan, specialist: researcher, task: \"Plan {{featureName}}\"}
-    - {id: plan, specialist: researcher, taskFile: prompts/plan.md}
+Wrong:
 
-Write one of them.";
+    - {id: plan, specialist: researcher}
 
-    BAD_PARAM = "KB0213", "a parameter contradicts itself",
-        "The declaration of a parameter does not fit together: a default of another type, a default that
-its `enum`, `pattern`, `min` or `max` refuses, or a literal default for a secret.
+Fixed:
+
+    - {id: plan, specialist: researcher, task: "Plan {{featureName}}"}
+
+or:
+
+    - {id: plan, specialist: researcher, taskFile: prompts/plan.md}"#;
+
+    BAD_PARAM = "KB0213", "invalid parameter declaration",
+r#"The declaration of a parameter contradicts itself: the default has another type, the default
+violates `enum`, `pattern`, `min` or `max`, or a parameter of type `secret` has a literal default.
+
+Wrong:
 
     - {name: retries, type: integer, default: three}
-    - {name: token, type: secret, default: abc123}      # a secret is `env:NAME` or `file:PATH`
+    - {name: token, type: secret, default: abc123}
 
-Correct the default or the declaration.";
+Fixed:
 
-    INVALID_PATTERN = "KB0214", "not a valid pattern",
-        "A regular expression or a glob that cannot be compiled. Regular expressions have the syntax of
-the Rust `regex` crate (no look-around, no back-references, always linear time); globs know `*`,
-`**`, `?`, `[ab]` and `{a,b}`.
+    - {name: retries, type: integer, default: 3}
+    - {name: token, type: secret, default: "env:API_TOKEN"}
 
-    count: {pattern: \"fn (\", min: 1}       # an unclosed group; write \"fn \\\\(\"
+The value of a secret is a reference: `env:NAME` or `file:PATH`."#;
 
-Correct the pattern.";
+    INVALID_PATTERN = "KB0214", "invalid regular expression or glob",
+r#"Regular expressions use the syntax of the Rust crate `regex`: no look-around and no
+back-references. Globs support `*`, `**`, `?`, `[ab]` and `{a,b}`.
 
-    BAD_SCHEMA = "KB0215", "not a valid schema",
-        "A schema is JSON Schema (draft 2020-12, no references outside of itself) or the short form:
+Wrong:
 
-    files: \"string[]\"
-    code?: \"Record<string, string>\"
+    count: {pattern: "fn (", min: 1}       # the group is not closed
+
+Fixed:
+
+    count: {pattern: "fn \\(", min: 1}"#;
+
+    BAD_SCHEMA = "KB0215", "invalid schema",
+r#"A schema is JSON Schema (draft 2020-12, without external references) or the short form:
+
+    files: "string[]"
+    code?: "Record<string, string>"
     testResult?: passed | failed | skipped
-    items: \"{name: string, size?: integer}[]\"
+    items: "{name: string, size?: integer}[]"
 
-Types are string, number, integer, boolean, null, object, any; other words are literal texts; `?`
-after a key makes it optional.";
+The types are `string`, `number`, `integer`, `boolean`, `null`, `object` and `any`. Any other name is a
+literal string. A `?` after a key makes the key optional."#;
 
-    VALUE_AS_CODE = "KB0216", "a value would become code",
-        "Nothing from outside becomes code: a value may be an argument, an environment variable or
-data, never a part of a shell script, a program's name, or the scheme and host of an address.
+    VALUE_AS_CODE = "KB0216", "value in a position that is executed",
+r#"A value from a parameter, a model or another step can be an argument, an environment variable or
+data. It cannot be part of a shell script, the name of a program, or the scheme and host of a URL,
+because it would then be executed or choose the target.
 
-    run: echo {{title}}                          # refused
-    run: echo \"$TITLE\"                           # the value stays data
-    env: {TITLE: \"{{title}}\"}
-    run: [echo, \"{{title}}\"]                     # or without a shell
+Wrong:
 
-Hand the value over as `env:` or as an argument. Variables that make programs load something, such
-as `PATH`, `LD_PRELOAD` or `NODE_OPTIONS`, take literals only.";
+    run: echo {{title}}
 
-    NO_SUCH_TOOL = "KB0217", "no such tool",
-        "The tool is not one of the built-in ones, nor one that the documents plan. `fs:*` means all
-tools of a family.
+Fixed:
+
+    run: echo "$TITLE"
+    env: {TITLE: "{{title}}"}
+
+or, without a shell:
+
+    run: [echo, "{{title}}"]
+
+Variables that make programs load code, such as `PATH`, `LD_PRELOAD` and `NODE_OPTIONS`, accept only
+literal values."#;
+
+    NO_SUCH_TOOL = "KB0217", "unknown tool in a definition",
+r#"The tool is neither a built-in tool nor a planned one. `fs:*` stands for all tools of a namespace.
+The built-in tools are:
 
     fs:read fs:list fs:search fs:exists fs:write fs:edit fs:delete
     shell:exec http:request output:read
 
-Correct the name. What a tool takes is in the language's table of tools.";
+Wrong:
 
-    INFERRED_PARAM = "KB0218", "a parameter was inferred",
-        "A workflow without `params` takes each bare `{topic}` of its prompts that names no step as a
-required parameter. This line only says so.
+    tools: [fs:reed]
 
-    prompt: \"Research {topic}\"           # kb workflow run research --param topic=...
+Fixed:
 
-Declare `params:` to give it a type, a default or a question.";
+    tools: [fs:read]"#;
 
-    NO_EFFECT = "KB0219", "it has no effect here",
-        "The key is allowed, but does nothing for this kind of step or in this combination.
+    INFERRED_PARAM = "KB0218", "parameter inferred from a placeholder",
+r#"In a workflow without `params`, every `{topic}` in a prompt that names no step becomes a required
+parameter. This message is informational.
 
-    - {id: hello, run: echo hi, input: {a: 1}}      # `run` reads `env`, not `input`
+    prompt: "Research {topic}"           # kb workflow run research --param topic=...
 
-Remove it, or move the value to where it is read.";
+Declare `params:` to give the parameter a type, a default or a question."#;
 
-    SECRET_MISPLACED = "KB0220", "a secret outside of where secrets may go",
-        "Secrets may stand in `env`, in the headers, query and body of `http`, and in the input of a
-tool. Elsewhere they would end up in prompts, logs or file names.
+    NO_EFFECT = "KB0219", "key has no effect",
+r#"The key is valid, but has no effect for this step kind or in this combination.
 
-    task: \"Use the token {{secrets.TOKEN}}\"         # a model would see it
-    env: {TOKEN: \"{{secrets.TOKEN}}\"}
+Wrong:
 
-Hand it over through one of these places. A variable that was given a secret in any `env:` of the
-definition counts as one: `{{env.TOKEN}}` may stand where the secret may. A variable of the same name
-that holds none needs another name.";
+    - {id: hello, run: echo hi, input: {a: 1}}      # `run` does not read `input`
 
-    BAD_SETTING = "KB0221", "a setting contradicts itself",
-        "A setting is readable, but cannot be meant so: a tier that is none, a ladder that goes down, a
-secret that is written out.
+Fixed:
 
-    secrets: {TOKEN: abc123}             # write env:NAME, file:PATH, or {command: [...]}
+    - {id: hello, run: 'echo "$A"', env: {A: "1"}}"#;
 
-Correct it as the message says.";
+    SECRET_MISPLACED = "KB0220", "secret outside the permitted keys",
+r#"Secrets may appear in `env`, in the headers, query and body of `http`, and in the input of a tool.
+Anywhere else they would reach prompts, logs or file names.
 
-    BAD_TURN = "KB0222", "not a valid turn of a script",
-        "A turn of a script has `say`, `calls` or `output` (or `error`), and may have `usage` and
-`delayMs`.
+Wrong:
+
+    task: "Use the token {{secrets.TOKEN}}"         # sent to a model
+
+Fixed:
+
+    env: {TOKEN: "{{secrets.TOKEN}}"}
+
+A variable that receives a secret in any `env` of the definition counts as a secret: `{{env.TOKEN}}` is
+permitted only where the secret itself is. If a variable of that name elsewhere holds no secret, give
+it another name."#;
+
+    BAD_SETTING = "KB0221", "invalid setting",
+r#"A setting has the right type, but its value is not usable: an unknown model tier, an escalation
+ladder that goes down, or a secret with a literal value.
+
+Wrong:
+
+    secrets: {TOKEN: abc123}
+
+Fixed:
+
+    secrets: {TOKEN: "env:API_TOKEN"}
+
+A secret is `env:NAME`, `file:PATH` or `{command: [...]}`."#;
+
+    BAD_TURN = "KB0222", "invalid turn of a script",
+r#"A turn of a script has `say`, `calls`, `output` or `error`, and optionally `usage` and `delayMs`.
+
+Fixed:
 
     implement:
       - calls: [{tool: fs:write, args: {path: a.txt, content: hi}}]
-      - output: {created: [a.txt], summary: done}
-
-Write what the model is to answer.";
+      - output: {created: [a.txt], summary: done}"#;
 }

@@ -1,124 +1,208 @@
+//! Pages of `KB03xx`: expressions, templates and references.
+
 pages! { TABLE;
-    BAD_EXPRESSION = "KB0301", "not a valid expression",
-"The text of a condition, or of a placeholder, cannot be read as an expression.
+    BAD_EXPRESSION = "KB0301", "invalid expression",
+r#"The text of a condition or placeholder is not a valid expression.
 
-    condition: \"{{test.output.ok}} && {{build.output.ok}}\"     # `&&` is not an operator
+Wrong:
 
-Operators are `and`, `or`, `not`, `==`, `!=`, `<`, `<=`, `>`, `>=`, `in`, `is defined`, `+`, `-`, `*`,
-`/`, `//`, `%`, `~` (joins texts), and `a if condition else b`. Texts stand in quotes.
+    condition: "{{test.output.ok}} && {{build.output.ok}}"
 
-    condition: \"{{test.output.ok}} and {{build.output.ok}}\"";
+Fixed:
+
+    condition: "{{test.output.ok}} and {{build.output.ok}}"
+
+The operators are `and`, `or`, `not`, `==`, `!=`, `<`, `<=`, `>`, `>=`, `in`, `is defined`, `+`, `-`, `*`,
+`/`, `//`, `%`, `~` (concatenation) and `a if condition else b`. Strings are quoted."#;
+
     UNKNOWN_NAME = "KB0302", "unknown name",
-"An expression reads a name that is neither a parameter nor a step of this definition.
+r#"An expression reads a name that is neither a parameter nor a step of this definition.
 
-    task: \"Summarise {{reserch.output}}\"        # the step is called `research`
+Wrong:
 
-Names are the parameters, the steps, and `params`, `steps`, `run`, `env`, `secrets`, and inside a
-`forEach` the item and `index`. Texts stand in quotes: `{{ 'done' }}`. The empty value is `none`.";
+    task: "Summarise {{reserch.output}}"
+
+Fixed:
+
+    task: "Summarise {{research.output}}"
+
+The names in scope are the parameters, the steps, `params`, `steps`, `run`, `env` and `secrets`, and in
+a step with `forEach` also the item and `index`. Strings are quoted: `{{ 'done' }}`. The null value is
+`none`."#;
+
     UNKNOWN_FIELD = "KB0303", "unknown field",
-"A step, `run` or `loop` has no field of this name.
+r#"A step, `run` or `loop` has no field of this name.
 
-    condition: \"{{test.result}} == 'failed'\"
+Wrong:
 
-A step has `output`, `status`, `error`, `errors`, `verdict`, `verdictDetails`, `exitCode`, `stdout`,
-`stderr`, `attempts` and `durationMs`. What it handed out is below `output`:
+    condition: "{{test.result}} == 'failed'"
 
-    condition: \"{{test.output.result}} == 'failed'\"";
+Fixed:
+
+    condition: "{{test.output.result}} == 'failed'"
+
+The fields of a step are `output`, `status`, `error`, `errors`, `verdict`, `verdictDetails`, `exitCode`,
+`stdout`, `stderr`, `attempts` and `durationMs`. The result of the step is below `output`."#;
+
     UNKNOWN_FILTER = "KB0304", "unknown filter, test or function",
-"An expression calls something that the language does not have.
+r#"An expression calls a filter, test or function that does not exist.
 
-    task: \"{{ plan.output.files | jion(', ') }}\"
+Wrong:
 
-Filters are pure: `default`, `length`, `join`, `map`, `select`, `sort`, `upper`, `tojson`, … Tests
-follow `is`: `defined`, `none`, `string`, … The one function is `range`. Methods such as
-`text.strip()` do not exist; use a filter, as in `text | trim`.";
-    BAD_PLACEHOLDER = "KB0305", "a placeholder that cannot be read",
-"A placeholder is not closed, is empty, or stands inside quotes of an expression.
+    task: "{{ plan.output.files | jion(', ') }}"
 
-    task: \"Write {{ featureName\"                       # not closed
-    condition: \"'{{test.output.state}}' == 'failed'\"    # quotes make it a text
+Fixed:
 
-Close it with `}}`. In a condition placeholders are just parentheses, so leave the quotes out. Two
-braces that are meant as text are written `\\{{`.";
-    MISSPELLED_PLACEHOLDER = "KB0306", "a placeholder that looks misspelt",
-"`<< name >>` and, in workflows, `{step.key}` are placeholders only where they name something known.
-This one nearly does, and would silently stay text.
+    task: "{{ plan.output.files | join(', ') }}"
 
-    task: \"Add << fetureName >>\"         # the parameter is `featureName`
+Filters are `default`, `length`, `join`, `map`, `select`, `sort`, `upper`, `tojson`, … Tests follow `is`:
+`defined`, `none`, `string`, … The only function is `range`. Values have no methods: write
+`text | trim`, not `text.strip()`."#;
 
-Correct the name, or write `\\<<` or `\\{` where the text is meant.";
-    DASHED_NAME = "KB0307", "a step with `-` in its id, read as a subtraction",
-"In an expression `-` subtracts, so that `add-test.output` would be `add` minus `test.output`.
+    BAD_PLACEHOLDER = "KB0305", "invalid placeholder",
+r#"A placeholder is not closed, is empty, or stands inside a quoted string of an expression.
 
-    condition: \"{{add-test.output}}\"
+Wrong:
 
-Write the id as a text, or `_` for each `-`:
+    task: "Write {{ featureName"
+    condition: "'{{test.output.state}}' == 'failed'"
 
-    condition: \"{{steps['add-test'].output}}\"
-    condition: \"{{add_test.output}}\"";
-    DYNAMIC_NAME = "KB0308", "a name that is computed",
-"Which step, environment name or secret an expression reads must be known when it is loaded: the
-order of the steps follows from it.
+Fixed:
 
-    task: \"{{ steps[params.which].output }}\"
+    task: "Write {{ featureName }}"
+    condition: "{{test.output.state}} == 'failed'"
 
-Name it: `steps['build'].output`. To choose between steps, read both:
-`build.output if params.which == 'build' else test.output`.";
-    NAME_OUT_OF_SCOPE = "KB0309", "a name that exists only elsewhere",
-"`item` and `index` exist only in the keys of a step that has a `forEach`; where `as` gives the item
-a name, that name takes the place of `item`.
+In a condition `{{ }}` acts as parentheses. To write two literal braces, use `\{{`."#;
+
+    MISSPELLED_PLACEHOLDER = "KB0306", "placeholder is probably misspelled",
+r#"`<< name >>` and, in workflows, `{step.key}` are placeholders only if they name a parameter, step or
+output. This one differs from such a name by one or two letters and would be left as text.
+
+Wrong:
+
+    task: "Add << fetureName >>"
+
+Fixed:
+
+    task: "Add << featureName >>"
+
+If you mean the literal text, write `\<<` or `\{`."#;
+
+    DASHED_NAME = "KB0307", "step id with `-` read as a subtraction",
+r#"In an expression `-` is subtraction, so `add-test.output` would mean `add` minus `test.output`.
+
+Wrong:
+
+    condition: "{{add-test.output}}"
+
+Fixed:
+
+    condition: "{{add_test.output}}"
+
+or:
+
+    condition: "{{steps['add-test'].output}}""#;
+
+    DYNAMIC_NAME = "KB0308", "computed step, variable or secret name",
+r#"The step, variable or secret that an expression reads must be known when the definition is loaded,
+because references determine the order of the steps.
+
+Wrong:
+
+    task: "{{ steps[params.which].output }}"
+
+Fixed:
+
+    task: "{{ build.output if params.which == 'build' else test.output }}""#;
+
+    NAME_OUT_OF_SCOPE = "KB0309", "name is not in scope here",
+r#"`item` and `index` exist only in the keys of a step with `forEach`. If `as` names the item, that
+name replaces `item`. The `condition` of such a step is evaluated once, before there are items, and
+cannot read them.
+
+Wrong:
 
     - id: review
-      forEach: \"{{plan.output.files}}\"
-      task: \"Review {{item}}\"
+      forEach: "{{plan.output.files}}"
+      condition: "{{item.changed}}"
+      task: "Review {{item.path}}"
 
-The `condition` of such a step is asked once, before there are items, and cannot read them. Choose in
-the list instead:
+Fixed:
 
-    forEach: \"{{ plan.output.files | selectattr('changed') | list }}\"";
-    PLACEHOLDER_IN_SCRIPT = "KB0310", "a placeholder in a shell script",
-"The text of `run:` is one literal script: no value is ever pasted into it, because a value from
-outside would become code.
+    - id: review
+      forEach: "{{ plan.output.files | selectattr('changed') | list }}"
+      task: "Review {{item.path}}""#;
 
-    run: \"echo {{params.name}}\"
+    PLACEHOLDER_IN_SCRIPT = "KB0310", "placeholder in a shell script",
+r#"The text of `run:` is a literal script. Values are never inserted into it, because a value from
+outside would be executed.
 
-Pass the value through the environment:
+Wrong:
 
-    env: {NAME: \"{{params.name}}\"}
-    run: 'echo \"$NAME\"'";
-    EXPRESSION_TOO_LONG = "KB0311", "an expression that is too long",
-"One expression may have 4,096 bytes. Compute intermediate values in `set` steps:
+    run: "echo {{params.name}}"
+
+Fixed:
+
+    env: {NAME: "{{params.name}}"}
+    run: 'echo "$NAME"'"#;
+
+    EXPRESSION_TOO_LONG = "KB0311", "expression is too long",
+r#"An expression has at most 4,096 bytes and 500 operators. Compute intermediate values in a `set`
+step:
 
     - id: facts
-      set: {ready: \"{{ ... }}\"}";
-    UNDEFINED_VALUE = "KB0320", "a value that is undefined",
-"A template needs a value that is not there: the step was skipped or failed, or its output has no
+      set: {ready: "{{ ... }}"}"#;
+
+    UNDEFINED_VALUE = "KB0320", "undefined value",
+r#"A template needs a value that does not exist: the step was skipped or failed, or its output has no
 such key.
 
-    task: \"Fix: {{debug.output.reason}}\"
+Wrong:
 
-Give it a fallback, or run the step only where the value is there:
+    task: "Fix: {{debug.output.reason}}"
 
-    task: \"Fix: {{debug.output.reason | default('unknown')}}\"
-    condition: \"{{debug.output.reason is defined}}\"";
-    TYPE_MISMATCH = "KB0321", "two kinds that cannot be compared",
-"`<`, `<=`, `>`, `>=` order two numbers, two texts, two booleans or two lists, and `in` looks into
-texts, lists and objects. Nothing is converted silently.
+Fixed, with a fallback:
 
-    condition: \"{{count.stdout}} > 3\"           # stdout is text
+    task: "Fix: {{debug.output.reason | default('unknown')}}"
 
-Convert one side: `count.stdout | int > 3`. `==` and `!=` compare anything; different kinds differ.";
-    EVALUATION_FAILED = "KB0322", "an evaluation that failed",
-"An operation of an expression does not work on the values that it met: a filter that expects a list
-got a number, a division by zero, a text that is not JSON.
+or, to skip the step:
 
-    task: \"{{ params.name | join(', ') }}\"      # `name` is a text
+    condition: "{{debug.output.reason is defined}}""#;
 
-The message names the operation. Check the values with `kb run output`.";
-    EXPRESSION_TOO_LARGE = "KB0323", "an evaluation that is too large",
-"An expression or template may produce 4 MiB and take a bounded amount of work.
+    TYPE_MISMATCH = "KB0321", "values of these types cannot be compared",
+r#"`<`, `<=`, `>` and `>=` order two numbers, two strings, two booleans or two lists. `in` searches
+strings, lists and objects. Values are never converted implicitly.
 
-    task: \"{{ 'x' * 1000000000 }}\"
+Wrong:
 
-Write large data to a file in a `run` step, and pass the file's path.";
+    condition: "{{count.stdout}} > 3"           # stdout is a string
+
+Fixed:
+
+    condition: "{{count.stdout | int}} > 3"
+
+`==` and `!=` accept any two values; values of different types are not equal."#;
+
+    EVALUATION_FAILED = "KB0322", "evaluation failed",
+r#"An operation does not work on the values that it received: a filter for lists got a number, a
+divisor is zero, or a string is not JSON. The message names the operation.
+
+Wrong:
+
+    task: "{{ params.name | join(', ') }}"      # `name` is a string
+
+Fixed:
+
+    task: "{{ params.name }}"
+
+`kb run output` shows the values."#;
+
+    EXPRESSION_TOO_LARGE = "KB0323", "evaluation exceeds its limits",
+r#"An expression or template produces at most 4 MiB and performs a bounded amount of work.
+
+Wrong:
+
+    task: "{{ 'x' * 1000000000 }}"
+
+Write large data to a file in a `run` step, and pass the path of the file."#;
 }

@@ -1,137 +1,195 @@
+//! Pages of `KB01xx`: reading files, YAML syntax, keys and types.
+
 pages! { TABLE;
-    INVALID_YAML = "KB0101", "not valid YAML",
-        "The text is not YAML, so nothing in the file could be read. The caret stands where reading
-became impossible; the cause is often a little before it.
+    INVALID_YAML = "KB0101", "invalid YAML",
+r#"The file is not valid YAML, so no key of it was read. The caret marks the position at which the
+parser stopped; the cause is often a few characters before it.
+
+Wrong:
 
     testResult?: 'passed' | 'failed'      # text after a closing quote
 
-Quote a whole value that holds `: `, ` #`, or that starts with `{`, `[`, `*`, `&`, `!`, `@`, `%` or
-a backtick; indent with spaces; close every quote and bracket. Only the first such problem of a
-file can be found; the other files are not affected.";
+Fixed:
 
-    NOT_UTF8 = "KB0102", "not a UTF-8 text",
-        "Definitions are UTF-8 texts. This file holds bytes that are none, or looks like a program, a
-picture or an archive that came to lie in a folder of definitions.
+    testResult?: passed | failed
+
+Quote a value that contains `: ` or ` #`, or that starts with `{`, `[`, `*`, `&`, `!`, `@`, `%` or a
+backtick. Indent with spaces. The parser reports only the first syntax error of a file; other files
+are checked all the same."#;
+
+    NOT_UTF8 = "KB0102", "file is not UTF-8 text",
+r#"Definitions are UTF-8 text. This file contains other bytes: it has another encoding, or it is a
+binary file in a folder of definitions.
+
+Convert it:
 
     iconv -f latin1 -t utf-8 old.yml > new.yml
 
-Save it as UTF-8 (a byte order mark at its start is fine), or move it out of the folder.";
+or move it out of the folder. A byte order mark at the start is accepted."#;
 
-    TOO_LARGE = "KB0103", "larger than a definition may be",
-        "A definition has at most 1 MiB, a depth of 32, and aliases may add at most 10,000 nodes and
-1 MiB of text. The limits keep one hostile or mistaken file from stopping everything.
+    TOO_LARGE = "KB0103", "definition is too large",
+r#"A definition has at most 1 MiB of text and 32 levels of nesting, and its YAML aliases may add at
+most 10,000 nodes and 1 MiB of text. The limits stop a small file that expands to millions of nodes.
+
+Wrong:
 
     a: &a [x, x, x]
-    b: &b [*a, *a, *a]        # and so on: a few lines become millions of nodes
+    b: &b [*a, *a, *a]        # each further line multiplies the number of nodes
 
-Split the file, write long texts into files of their own (`taskFile:`), and nest less deeply.";
+Split the file, move long texts to files of their own (`taskFile:`), or nest less deeply."#;
 
-    EMPTY_FILE = "KB0104", "nothing in the file",
-        "The file is empty or holds only comments, so there is no definition in it. A playbook starts
-like this:
+    EMPTY_FILE = "KB0104", "file contains no definition",
+r#"The file is empty or contains only comments. Delete it, or write a definition. The smallest
+playbook is:
 
     schema: kb.playbook/1
     id: hello
     steps:
       - id: greet
-        run: echo hello
+        run: echo hello"#;
 
-Write a definition, or delete the file.";
+    WRONG_TYPE = "KB0105", "value has the wrong type",
+r#"The key is valid, but its value has the wrong type: for example a list where a string is expected.
+The message names the type that was found and the type that is expected.
 
-    WRONG_TYPE = "KB0105", "a value of another type is expected here",
-        "The key is known, but its value is of the wrong kind: a list where a text is expected, a text
-where a map is expected, and so on. The message names what was found and what is expected.
+Wrong:
 
-    timeout: [5, minutes]       # expected: a duration such as `5m`
-    name: 2024                  # a number; write \"2024\" where a text is meant
+    timeout: [5, minutes]
+    name: 2024
 
-Write the value as the message says. `on`, `off`, `yes` and `no` are texts; only `true` and `false`
-are booleans.";
+Fixed:
+
+    timeout: 5m
+    name: "2024"
+
+Only `true` and `false` are booleans; `on`, `off`, `yes` and `no` are strings."#;
 
     UNKNOWN_KEY = "KB0106", "unknown key",
-        "A key that the language does not have at this place. Keys are refused rather than ignored,
-because a misspelt key would otherwise silently do nothing.
+r#"The language has no such key in this map. Unknown keys are errors because a misspelled key would
+otherwise be ignored in silence.
+
+Wrong:
 
     - id: build
-      dependOn: [fetch]         # did you mean `dependsOn`?
+      dependOn: [fetch]
 
-Correct the spelling (camelCase; snake_case is accepted too) or remove the key. Keys of your own
-belong into `env`, `input`, `set` and `params`.";
+Fixed:
 
-    DUPLICATE_KEY = "KB0107", "a key is written twice",
-        "The same key stands twice in one map, or once in camelCase and once in snake_case. Only one
-could count, and readers would not agree which.
+    - id: build
+      dependsOn: [fetch]
+
+Keys are written in camelCase; snake_case is accepted as well. Keys of your own are allowed in `env`,
+`input`, `set` and `params`."#;
+
+    DUPLICATE_KEY = "KB0107", "duplicate key",
+r#"A map contains the same key twice, or once in camelCase and once in snake_case. Only one of the
+two values could take effect.
+
+Wrong:
 
     run: make
-    run: make test              # which one?
+    run: make test
     dependsOn: [a]
-    depends_on: [b]             # the same key in its other spelling
+    depends_on: [b]
 
-Keep one of them.";
+Fixed:
 
-    MISSING_KEY = "KB0108", "a key is missing",
-        "A map lacks a key that it cannot do without, such as `id` of a step or `steps` of a playbook.
+    run: make test
+    dependsOn: [a, b]"#;
+
+    MISSING_KEY = "KB0108", "missing key",
+r#"A map lacks a required key, such as `id` of a step or `steps` of a playbook. The message names the
+key.
+
+Wrong:
 
     steps:
-      - run: make               # `id` is missing
+      - run: make
 
-Add the key; the message says which and where.";
+Fixed:
 
-    UNQUOTED_PLACEHOLDER = "KB0109", "a placeholder without quotes",
-        "YAML takes an unquoted `{` for the start of a map, so a value that begins with `{{` has to be
-quoted.
+    steps:
+      - id: build
+        run: make"#;
 
-    condition: {{ test.output.ok }}        # a map inside a map
-    condition: \"{{ test.output.ok }}\"      # a text
+    UNQUOTED_PLACEHOLDER = "KB0109", "placeholder without quotes",
+r#"YAML reads an unquoted `{` as the start of a map, so a value that starts with `{{` must be quoted.
 
-Put the whole value into quotes.";
+Wrong:
 
-    FRONT_MATTER = "KB0110", "no front matter",
-        "Workflows and agent profiles are markdown files that begin with YAML between two lines `---`.
-The first line must be exactly `---`; the next line that is `---` or `...` ends the matter, also
-inside a block text.
+    condition: {{ test.output.ok }}
+
+Fixed:
+
+    condition: "{{ test.output.ok }}""#;
+
+    FRONT_MATTER = "KB0110", "missing front matter",
+r#"Workflows and agent profiles are markdown files with YAML front matter: the first line is exactly
+`---`, and the next line that is `---` or `...` ends the front matter, even inside a block scalar.
+This file has none.
+
+Fixed:
 
     ---
     name: Research
     steps: [...]
     ---
-    # What it is for
+    # Text of the document
 
-Add the fences, or move the file out of the folder.";
+Add the two `---` lines, or move the file out of the folder."#;
 
-    UNSUPPORTED_YAML = "KB0111", "a part of YAML that definitions do not use",
-        "The text is YAML, but uses what definitions do without: merge keys `<<`, tags such as `!foo`,
-lists or maps as keys, several documents in one file, or an alias inside of its own anchor.
+    UNSUPPORTED_YAML = "KB0111", "unsupported YAML feature",
+r#"The file is valid YAML, but uses a feature that definitions do not support: merge keys (`<<`),
+tags such as `!foo`, lists or maps as keys, several documents in one file, or an alias inside its own
+anchor.
 
-    <<: *defaults               # use the playbook's `defaults:` instead
+Wrong:
 
-Write it out; `defaults:` of a playbook holds keys for all of its steps.";
+    steps:
+      - id: build
+        <<: *common
 
-    BAD_VALUE = "KB0112", "not one of the values that are possible here",
-        "The kind of the value is right, but the value itself is not possible: a word that is not among
-the choices, a number out of its range, a text that is no duration.
+Fixed:
 
-    runIf: allSuceeded          # did you mean `allSucceeded`?
-    timeout: \"90\"               # write a unit: `90s`
+    defaults: {timeout: 10m}
+    steps:
+      - id: build
+
+`defaults:` of a playbook sets keys for all of its steps."#;
+
+    BAD_VALUE = "KB0112", "invalid value",
+r#"The value has the right type but is not allowed: it is not one of the listed choices, is out of
+range, or does not parse, for example as a duration. The message names the allowed values.
+
+Wrong:
+
+    runIf: allSuceeded
+    timeout: "90"
     retry: {max: -1}
 
-Use one of the values that the message names.";
+Fixed:
 
-    SCHEMA_VERSION = "KB0113", "the schema of the file is missing or not known",
-        "The key `schema` says what a file is and in which version of the language it is written:
-`kb.playbook/1`, `kb.specialist/1`, `kb.script/1`. Without it, or with a newer version, this `kb`
-would have to guess.
+    runIf: allSucceeded
+    timeout: 90s
+    retry: {max: 2}"#;
+
+    SCHEMA_VERSION = "KB0113", "missing or unsupported schema version",
+r#"The key `schema` names the kind of the file and the version of the language: `kb.playbook/1`,
+`kb.specialist/1` or `kb.script/1`. It is missing here, or names a version that this `kb` does not
+support.
+
+Fixed:
 
     schema: kb.playbook/1
     id: add-feature
 
-Add the key. Where the version is newer than this `kb` knows, update `kb`.";
+If the version is newer than this `kb`, update `kb`."#;
 
-    UNREADABLE_FILE = "KB0114", "the file cannot be read",
-        "The operating system refused to hand out the file: it is not there, is a folder, or you may not
-read it. The message has the system's own words.
+    UNREADABLE_FILE = "KB0114", "file cannot be read",
+r#"The operating system refused to read the file: it does not exist, is a directory, or you have no
+permission. The message contains the error of the system.
 
     kb playbook validate playbooks/add-feature.yml
 
-Check the path and its permissions.";
+Check the path and its permissions."#;
 }

@@ -1,20 +1,22 @@
+//! Pages of `KB09xx`: parts of the language that this version does not implement.
+
 pages! { TABLE;
-    NOT_IMPLEMENTED = "KB0901", "known, not built yet",
-        "The language has this key or value, and this version of `kb` does not carry it out. The
-definition loads, so that it can be checked and drawn. Where leaving it out would change what a run
-does, running is refused instead of doing something else in silence.
+    NOT_IMPLEMENTED = "KB0901", "not implemented yet",
+r#"The language has this key or value, but this version of `kb` does not implement it. The definition
+loads, so that it can be validated and drawn. If ignoring the key would change what a run does, the run
+is refused.
 
-    budget: {maxCostUsd: 1}              # nothing would hold the run to it yet
+    budget: {maxCostUsd: 1}
 
-In the settings this holds for `maxCostUsdPerRun` and `warnCostUsdThreshold` of
-`orchestrator.escalation`. Remove it to run the definition with this version, or wait for a newer one.";
+In the settings this applies to `maxCostUsdPerRun` and `warnCostUsdThreshold` of
+`orchestrator.escalation`. Remove the key to run the definition with this version."#;
 
-    PLANNED = "KB0902", "planned, without effect for now",
-        "A key or tool that the documents describe and that comes later: `context.rag`, `mind:rag-query`,
-`memory`, MCP servers, … The definition loads and runs without it; calling such a tool is a policy
-denial that the model sees.
+    PLANNED = "KB0902", "planned, no effect yet",
+r#"The key or tool is planned, and this version ignores it: `context.rag`, `mind:rag-query`, `memory`,
+MCP servers, … The definition loads and runs without it. A call of such a tool is denied, and the model
+sees the denial.
 
     context: {rag: {enabled: true}}
 
-Nothing needs to be done. Remove the key to silence the warning.";
+Remove the key to silence the warning."#;
 }

@@ -1,103 +1,160 @@
+//! Pages of `KB04xx`: problems that only the whole plan shows.
+
 pages! { TABLE;
-    CIRCULAR_DEPENDENCY = "KB0401", "steps wait for each other in a circle",
-        "A step waits for every step that its `dependsOn`, its condition or its templates name. Here
-these lead back to where they began, so that none of the steps could ever start. The message prints
-the shortest circle; each step waits for the one after the arrow.
+    CIRCULAR_DEPENDENCY = "KB0401", "circular dependency",
+r#"Steps wait for each other, so none of them can start. A step waits for every step that its
+`dependsOn`, its condition or its templates name. The message prints the shortest cycle; each step
+waits for the one after the arrow.
+
+Wrong:
 
     - id: plan
-      task: \"Plan the work\"
-      input: {tests: \"{{test.output}}\"}      # plan waits for test
+      task: "Plan the work"
+      input: {tests: "{{test.output}}"}      # plan waits for test
     - id: test
       dependsOn: [plan]                       # test waits for plan
 
-Take one of the references out. A gate under `verify` may look back at any step above it, and at its
-own step, without ordering anything.";
+Fixed:
 
-    NO_SUCH_SPECIALIST = "KB0402", "the specialist of a step cannot be found",
-        "A step names a specialist that the project does not have, or whose own file has errors (those
-are reported beside this one).
+    - id: plan
+      task: "Plan the work"
+    - id: test
+      dependsOn: [plan]
+
+A gate under `verify` may read its own step and any step above it without creating a dependency."#;
+
+    NO_SUCH_SPECIALIST = "KB0402", "unknown specialist",
+r#"A step names a specialist that the project does not have, or whose file has errors (they are
+reported separately).
+
+Wrong:
 
     - id: research
-      specialist: reseacher        # did you mean `researcher`?
+      specialist: reseacher
+
+Fixed:
+
+    - id: research
+      specialist: researcher
 
 Specialists are read from `.kb/specialists/ID.yml`, `.kb/specialists/ID/specialist.yml`,
-`.kb/agents/*.md` and `agents/*.md`. `kb specialist list` shows those that were found, `kb specialist
-new ID` begins one.";
+`.kb/agents/*.md` and `agents/*.md`. `kb specialist list` shows them; `kb specialist new ID` creates
+one."#;
 
-    DEPENDS_ON_FINALLY = "KB0403", "a step waits for a `finally` step",
-        "The steps of `finally` begin once all of `steps` have ended, so none of `steps` can wait for
-one of them.
+    DEPENDS_ON_FINALLY = "KB0403", "step depends on a `finally` step",
+r#"Steps of `finally` start after all of `steps` have ended, so no step of `steps` can wait for one.
+
+Wrong:
 
     steps:
       - {id: publish, run: ./publish, dependsOn: [cleanup]}
     finally:
       - {id: cleanup, run: rm -rf out}
 
-Move the one up or the other down. A `finally` step may read every one of `steps` without waiting for
-it: they have all ended, each in its way, so say in a condition which end you mean.";
+Fixed:
 
-    GATE_READ_UNORDERED = "KB0404", "a gate reads a step that may not have ended",
-        "The checks of `verify` look back: they may read their own step and every step above it, and
-they order nothing. This one reads a step that runs beside its own, or after it.
+    steps:
+      - {id: cleanup, run: rm -rf out}
+      - {id: publish, run: ./publish, dependsOn: [cleanup]}
+
+A `finally` step may read any step of `steps`; these may have failed or been skipped, so check
+`.status` in a condition."#;
+
+    GATE_READ_UNORDERED = "KB0404", "gate reads a step that may not have ended",
+r#"The checks of `verify` create no dependencies. They may read their own step and the steps that it
+depends on, directly or indirectly. This check reads a step that can run at the same time or later.
+
+Wrong:
 
     - id: implement
       specialist: implementer
       verify:
         checks:
-          - expr: \"{{review.output.ok}}\"     # nothing puts review before implement
+          - expr: "{{review.output.ok}}"
 
-Add `dependsOn: [review]` to the step, or check it in a `gate:` step after both, whose checks do
-order it.";
+Fixed:
 
-    UNGUARDED_READ = "KB0405", "a read of a step that may have no output",
-        "A step that has a condition, or that needs one that has, may be skipped, and a step with
-`onError: continue` may fail without failing the run. Their outputs may not be there, so that whoever
-reads one has to say what happens then.
+    - id: implement
+      specialist: implementer
+      dependsOn: [review]
+      verify:
+        checks:
+          - expr: "{{review.output.ok}}"
+
+Alternatively check both steps in a `gate:` step, whose checks do create dependencies."#;
+
+    UNGUARDED_READ = "KB0405", "read of an output that may not exist",
+r#"A step with a condition, or one that needs such a step, can be skipped. A step with
+`onError: continue` can fail while the run continues. Their outputs may not exist, so the step that
+reads one must say what happens then.
+
+Wrong:
 
     - id: debug
-      condition: \"{{test.output.result}} == 'failed'\"
+      condition: "{{test.output.result}} == 'failed'"
       specialist: researcher
     - id: report
       runIf: allDone
-      env: {CAUSE: \"{{debug.output}}\"}        # nothing is there when the tests passed
+      env: {CAUSE: "{{debug.output}}"}
 
-Any of these is enough: `{{ debug.output | default('none') }}`, `is defined` in the same text, a
-condition of the reader that names `debug`, or a join under which the reader is skipped as well (the
-default, `runIf: allSucceeded`; it does not help against a tolerated failure). `.status`, `.error` and
-`.verdict` need no guard.";
+Fixed:
 
-    UNKNOWN_OUTPUT_KEY = "KB0406", "an output does not have that key",
-        "What the step hands out is known before it runs, from its `output.schema`, its specialist's,
-or its kind, and it has no such key.
+    - id: report
+      runIf: allDone
+      env: {CAUSE: "{{debug.output | default('none')}}"}
+
+Other ways: test `is defined` in the same text, name `debug` in the condition of the reader, or use
+`runIf: allSucceeded` (the default), which skips the reader as well; it does not cover a tolerated
+failure. `.status`, `.error` and `.verdict` always exist."#;
+
+    UNKNOWN_OUTPUT_KEY = "KB0406", "output has no such key",
+r#"The output of the step is described by its `output.schema`, the schema of its specialist, or its
+kind, and has no such key.
+
+Wrong:
 
     - id: version
       run: cat version.json
     - id: tag
-      run: [git, tag, \"{{version.output.number}}\"]   # the output of `run` is text
+      run: [git, tag, "{{version.output.number}}"]   # the output of `run` is a string
 
-Correct the spelling, add the key to the schema, or make the output an object: `parse: json` on a
-`run` step. A schema with `additionalProperties: true` rules nothing out.";
+Fixed:
 
-    OUTPUT_UNDESCRIBED = "KB0407", "nothing describes the output that is read",
-        "Neither the step nor its specialist has an `output.schema`, so that nobody told the model
-which keys to hand back, and nothing can check that this one will be there. Only `summary` always is.
+    - id: version
+      run: cat version.json
+      parse: json
+
+Or correct the spelling, or add the key to the schema. A schema with `additionalProperties: true`
+allows every key."#;
+
+    OUTPUT_UNDESCRIBED = "KB0407", "read of an output without a schema",
+r#"Neither the step nor its specialist has an `output.schema`. The model is not told which keys to
+return, and nothing checks that this key exists. Only `summary` always does.
+
+Fixed:
 
     - id: research
       specialist: researcher
       output:
-        schema: {files: \"string[]\", summary: string}
+        schema: {files: "string[]", summary: string}
 
-With a schema the answer is held to it, and a misspelt key is found at load.";
+With a schema the output is validated, and a misspelled key is found when the definition is loaded."#;
 
-    UNORDERED_WRITERS = "KB0408", "steps that may write the same files run side by side",
-        "Steps that nothing orders run at the same time, or in either order. Two of these may both
-change files, so that the outcome may depend on chance. The warning lists them once. A specialist with
-a writing tool and a tool step that writes count; `run` steps count only beside one of those, because
-a playbook of many `run` steps is how people write a build.
+    UNORDERED_WRITERS = "KB0408", "unordered steps may write the same files",
+r#"Steps without a dependency between them run at the same time or in any order. Two of these may
+change files, so the result can depend on timing. Specialists with a writing tool and tool steps that
+write count; `run` steps count only together with one of those.
 
-    - {id: frontend, specialist: implementer, workspace: shared}
-    - {id: backend,  specialist: implementer, workspace: shared}
+Wrong:
 
-Order them with `dependsOn`, or say that you have thought of it: `workspace: exclusive` lets them run
-one at a time, `workspace: shared` side by side.";
+    - {id: frontend, specialist: implementer, task: "Write the page"}
+    - {id: backend,  specialist: implementer, task: "Write the server"}
+
+Fixed:
+
+    - {id: frontend, specialist: implementer, task: "Write the page"}
+    - {id: backend,  specialist: implementer, task: "Write the server", dependsOn: [frontend]}
+
+Without a dependency, `workspace: exclusive` runs them one at a time, and `workspace: shared` permits
+them to run at the same time."#;
 }

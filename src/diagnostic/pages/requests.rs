@@ -1,52 +1,55 @@
-pages! { TABLE;
-    BAD_ARGUMENT = "KB0850", "an argument cannot be used",
-        "Something that was given on the command line has not the form that it must have.
+//! Pages of `KB085x`: arguments and parameters of a command.
 
-    $ kb playbook new \"My Playbook\"
+pages! { TABLE;
+    BAD_ARGUMENT = "KB0850", "invalid argument",
+r#"An argument of the command line does not have the required form. The message names the argument and
+the form.
+
+    $ kb playbook new "My Playbook"
     error[KB0850]: `My Playbook` is not a valid playbook id: expected a lower-case letter, then …
 
-The message names the argument and the form. `kb COMMAND --help` describes each of them.";
+`kb COMMAND --help` describes every argument."#;
 
-    PATH_UNUSABLE = "KB0851", "a folder or file cannot be used",
-        "The system refused to read or write something that the command needs: a missing permission, a
-read-only or full disk, a file where a folder must be.
+    PATH_UNUSABLE = "KB0851", "file or folder cannot be used",
+r#"The system refused to read or write a path that the command needs: no permission, a read-only or
+full disk, or a file where a folder is expected. The message contains the path and the error of the
+system.
 
-The message has the path and the system's own words. `kb doctor` checks the project, the state folder
-and the journal one by one.";
+`kb doctor` checks the project, the state folder and the journal."#;
 
-    PARAMETER_FILE = "KB0852", "the parameter file cannot be read",
-        "`--params FILE` takes a YAML or JSON file that maps the names of parameters to their values.
+    PARAMETER_FILE = "KB0852", "invalid parameter file",
+r#"`--params FILE` takes a YAML or JSON file that maps parameter names to values:
 
     featureName: greeting
     scope: src
 
-Values have the declared types: a list is a list, a number a number. What `--param` says holds over
-the file.";
+Values have the declared types: a list is a YAML list, a number a YAML number. `--param` overrides the
+file."#;
 
-    PARAMETER_UNKNOWN = "KB0853", "there is no such parameter",
-        "A name in `--param NAME=VALUE` or in the file of `--params` that the definition does not declare.
+    PARAMETER_UNKNOWN = "KB0853", "unknown parameter",
+r#"`--param NAME=VALUE` or the file of `--params` names a parameter that the definition does not declare.
 
     $ kb playbook run add-feature --param featurName=greeting
     error[KB0853]: there is no parameter `featurName`
       help: did you mean `featureName`?
 
-`kb playbook show ID` lists the parameters of a definition.";
+`kb playbook show ID` lists the parameters."#;
 
-    PARAMETER_MISSING = "KB0854", "a required parameter has no value",
-        "The definition cannot run without it, and neither the command line, nor the file of `--params`, nor
-a default gives it. On a terminal you are asked for it instead.
+    PARAMETER_MISSING = "KB0854", "missing parameter",
+r#"A required parameter has no value: not on the command line, not in the file of `--params`, and it has
+no default. On a terminal `kb` asks for it instead.
 
     $ kb playbook run add-feature --param featureName=greeting
 
-`kb playbook show ID` lists what a definition needs.";
+`kb playbook show ID` lists the parameters."#;
 
-    PARAMETER_INVALID = "KB0855", "a parameter has another value than it may have",
-        "The value is not of the declared type, not one of `enum`, does not match `pattern`, lies outside of
-`min` and `max`, does not fit `schema`, or is a secret that is written out.
+    PARAMETER_INVALID = "KB0855", "invalid parameter value",
+r#"The value has another type than declared, is not listed in `enum`, does not match `pattern`, is
+outside `min` and `max`, violates `schema`, or is a literal value for a secret.
 
     params:
-      - {name: count, type: integer, max: 5}      # takes 3, and neither `three` nor 7
-      - {name: token, type: secret}               # takes env:TOKEN or file:token.txt
+      - {name: count, type: integer, max: 5}      # accepts 3, but not `three` or 7
+      - {name: token, type: secret}               # accepts env:TOKEN or file:token.txt
 
-A secret is named and never written out: it would end in the history of your shell.";
+Secrets are passed by reference, because a literal value would remain in the history of the shell."#;
 }
