@@ -233,7 +233,8 @@ encodings: Base64, hexadecimal, JSON, URLs, shell, HTML and folded lines. docs/s
 Pass a value that is not secret as a parameter, or with `env: {pass: [NAME]}` in the settings."#;
 
     WORKER_KILLED = "KB0570", "namespace worker was killed",
-r#"Steps run in PID namespaces with an init process and one namespace worker for each running step. One of
+r#"Steps run in PID namespaces with an init process (`kb-init`) and one namespace
+worker (`kb-worker`) for each running step. One of
 these was killed from outside the step: by a person, or by the kernel because memory ran out (`dmesg` shows
 that). The kernel ended all processes of the step with it, and its progress is unknown.
 
