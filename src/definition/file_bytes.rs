@@ -1,22 +1,25 @@
+//! The bytes of a definition file. UTF-8 text is stored as one shared `Arc<str>`.
+
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// The bytes of a file. Those of a text are held as one, which everything that points into it shares.
+/// The bytes of a file. UTF-8 text is stored as a shared string, so that parsed values can refer to it
+/// without a copy.
 #[derive(Debug, Clone)]
-pub struct FileBytes(Held);
+pub struct FileBytes(Content);
 
 #[derive(Debug, Clone)]
-enum Held {
+enum Content {
     Text(Arc<str>),
     Other(Arc<[u8]>),
 }
 
 impl FileBytes {
-    /// The text, where they are UTF-8.
+    /// The text, if the bytes are UTF-8.
     pub fn text(&self) -> Option<&Arc<str>> {
         match &self.0 {
-            Held::Text(text) => Some(text),
-            Held::Other(_) => None,
+            Content::Text(text) => Some(text),
+            Content::Other(_) => None,
         }
     }
 }
@@ -26,8 +29,8 @@ impl Deref for FileBytes {
 
     fn deref(&self) -> &[u8] {
         match &self.0 {
-            Held::Text(text) => text.as_bytes(),
-            Held::Other(bytes) => bytes,
+            Content::Text(text) => text.as_bytes(),
+            Content::Other(bytes) => bytes,
         }
     }
 }
@@ -35,8 +38,8 @@ impl Deref for FileBytes {
 impl From<&[u8]> for FileBytes {
     fn from(bytes: &[u8]) -> FileBytes {
         FileBytes(match std::str::from_utf8(bytes) {
-            Ok(text) => Held::Text(text.into()),
-            Err(_) => Held::Other(bytes.into()),
+            Ok(text) => Content::Text(text.into()),
+            Err(_) => Content::Other(bytes.into()),
         })
     }
 }

@@ -1,22 +1,29 @@
+//! Loads definition files into a [`Catalog`] and collects the diagnostics of all of them.
+//!
+//! Start at [`load`]. Settings are read first, because templates may refer to the secrets that they
+//! declare.
+
 use super::syntax::{
     Decoder, FileText, FrontMatterError, Node, agent, playbook, profile, read_text, read_yaml,
     settings, specialist, split_front_matter,
 };
-use super::{Catalog, DefinitionForm, FileBytes, Playbook, Refused, Settings, Specialist};
+use super::{
+    Catalog, DefinitionForm, FileBytes, Playbook, RefusedDefinitions, Settings, Specialist,
+};
 use crate::diagnostic::{Code, Diagnostic, Sources, Span};
 use crate::value::Digest;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What a file is taken for.
+/// The kind of definition that a file contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileRole {
     /// YAML, `kb.playbook/1`.
     Playbook,
     /// Markdown with front matter.
     Workflow,
-    /// YAML, `kb.specialist/1`, or 003's `agent:` wrapper.
+    /// YAML, `kb.specialist/1` or the `agent:` form.
     Specialist,
     /// Markdown with front matter and a system prompt; its id is its path.
     AgentProfile,
@@ -24,18 +31,18 @@ pub enum FileRole {
     Settings,
 }
 
-/// A file as it was read.
+/// A definition file to load.
 #[derive(Debug, Clone)]
 pub struct InputFile {
-    /// Relative to the project root where it lies inside; `/`-separated.
+    /// Path, relative to the project root for files inside of it; separated by `/`.
     pub path: String,
-    /// Its bytes; what is no UTF-8 is a diagnostic.
+    /// Content. Bytes that are not UTF-8 become a diagnostic.
     pub bytes: FileBytes,
-    /// What it is taken for.
+    /// Kind of definition.
     pub role: FileRole,
 }
 
-/// Reads and checks everything at once: all clean definitions, and all problems of all files.
+/// Loads and checks all files. Returns every valid definition and the diagnostics of all files.
 pub fn load(files: Vec<InputFile>) -> (Catalog, Vec<Diagnostic>) {
     let mut loader = Loader::default();
     // Templates may refer to the secrets that the settings declare.
@@ -53,7 +60,7 @@ struct Loader {
     diagnostics: Vec<Diagnostic>,
     playbooks: Vec<Playbook>,
     specialists: Vec<Specialist>,
-    refused: Refused,
+    refused: RefusedDefinitions,
     settings: Option<(Settings, Span)>,
     secrets: BTreeSet<String>,
 }
@@ -145,8 +152,8 @@ impl Loader {
     fn settings(&mut self, text: &FileText, mut decoder: Decoder) {
         let whole = text.start..text.text.len();
         let root = yaml(text, whole, &mut decoder);
-        // Settings with errors still say which secrets there are; refusing those too would bury the
-        // real problem under one for each use.
+        // The secrets of invalid settings count as declared: otherwise every use of one would be
+        // reported and hide the real error.
         let secrets = root.as_ref().and_then(|root| root.get("secrets")?.as_map());
         self.secrets.extend(secrets.into_iter().flatten().map(|(key, _)| key.text.to_string()));
         let found =
@@ -158,7 +165,7 @@ impl Loader {
             let message = "the project has settings in two files";
             self.diagnostics.push(
                 Diagnostic::error(Code::DUPLICATE_DEFINITION, span, message)
-                    .label(*first, "these are used")
+                    .label(*first, "these settings are used")
                     .help("keep one of the two files"),
             );
             return;
@@ -166,7 +173,7 @@ impl Loader {
         self.settings = Some((found, span));
     }
 
-    /// Leaves out definitions that share an id, since neither can be meant.
+    /// Leaves out definitions that share an id, because it is unclear which one is meant.
     fn finish(mut self) -> (Catalog, Vec<Diagnostic>) {
         let mut catalog = Catalog {
             settings: Arc::new(self.settings.map(|(settings, _)| settings).unwrap_or_default()),
@@ -188,7 +195,7 @@ impl Loader {
     }
 }
 
-/// Definitions by id; of those that share one, none.
+/// Definitions by id, without those that share an id.
 fn unique<Id: Ord + Clone + std::fmt::Display, T>(
     found: impl Iterator<Item = (Id, String, Span, T)>,
     what: &str,
@@ -209,7 +216,7 @@ fn unique<Id: Ord + Clone + std::fmt::Display, T>(
                 span,
                 format!("two files define the {what} `{id}`: `{other}` and `{path}`"),
             )
-            .label(*at, "defined here too")
+            .label(*at, "also defined here")
             .help("rename one of them or delete it; until then neither is used"),
         );
         refused.entry(id.to_string()).or_default().extend([other.clone(), path]);
@@ -218,7 +225,8 @@ fn unique<Id: Ord + Clone + std::fmt::Display, T>(
     unique
 }
 
-/// The id of a file that cannot be read as a tree: the first line that looks like one, or its name.
+/// The id of a file that cannot be parsed: from the first line that looks like `id:`, else the file
+/// name.
 fn refused_id(path: &str, text: &FileText) -> String {
     let line = text.text.lines().find_map(|line| line.strip_prefix("id:"));
     let written = line.map(|rest| rest.split(" #").next().unwrap_or_default());
@@ -230,7 +238,7 @@ fn refused_id(path: &str, text: &FileText) -> String {
     written.filter(|id| !id.is_empty()).unwrap_or(name).to_owned()
 }
 
-/// The document of a part of a text; what is empty is a problem of its own.
+/// Parses a part of a text as YAML; an empty document is an error.
 pub(super) fn yaml(text: &FileText, part: Range<usize>, decoder: &mut Decoder) -> Option<Node> {
     let (root, found) = read_yaml(&text.text[part.clone()], part.start, text.source);
     let unreadable = !found.is_empty();
@@ -249,16 +257,12 @@ pub(super) fn yaml(text: &FileText, part: Range<usize>, decoder: &mut Decoder) -
 }
 
 fn empty(text: &FileText, at: usize) -> Diagnostic {
-    Diagnostic::error(
-        Code::EMPTY_FILE,
-        Span::new(text.source, at, at),
-        "there is nothing in the file",
-    )
-    .help("write something, or delete the file")
+    Diagnostic::error(Code::EMPTY_FILE, Span::new(text.source, at, at), "the file is empty")
+        .help("write a definition, or delete the file")
 }
 
-/// The front matter's tree and where the body is. A `README.md` without front matter is documentation
-/// of the folder and no problem.
+/// Parses the front matter; returns its tree and the range of the body. A `README.md` without front
+/// matter is documentation and not reported.
 fn markdown(path: &str, text: &FileText, decoder: &mut Decoder) -> Option<(Node, Range<usize>)> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let at = |from: usize, to: usize| Span::new(text.source, text.start + from, text.start + to);
@@ -266,10 +270,10 @@ fn markdown(path: &str, text: &FileText, decoder: &mut Decoder) -> Option<(Node,
         Ok(split) => Some((yaml(text, split.matter, decoder)?, split.body)),
         Err(FrontMatterError::Missing) if name.eq_ignore_ascii_case("readme.md") => None,
         Err(FrontMatterError::Missing) => {
-            let message = "the file does not begin with front matter";
+            let message = "the file does not start with front matter";
             decoder.push(
                 Diagnostic::error(Code::FRONT_MATTER, at(0, 0), message)
-                    .help("begin with a line `---`, then the keys, then another line `---`"),
+                    .help("start with a line `---`, then the keys, then another line `---`"),
             );
             None
         }

@@ -1,9 +1,11 @@
+//! Loads the script of a scripted model (`kb.script/1`).
+
 use super::Script;
 use super::load::yaml;
 use super::syntax::{Decoder, read_text, script};
 use crate::diagnostic::{Diagnostic, Sources};
 
-/// Reads a script for `--script`; `None` where it has errors.
+/// Loads a script for `--script`; `None` if it has errors.
 pub fn load_script(path: &str, bytes: &[u8]) -> (Option<Script>, Sources, Vec<Diagnostic>) {
     let mut sources = Sources::default();
     let text = match read_text(path, &bytes.into(), &mut sources) {

@@ -1,32 +1,34 @@
+//! Loads a YAML or JSON file as a plain value with positions, for `--params FILE`.
+
 use super::load::yaml;
 use super::syntax::{Decoder, Value, read_text};
 use crate::diagnostic::{Code, Diagnostic, Sources, Span};
 use crate::value::Json;
 use std::collections::BTreeMap;
 
-/// A file's value, and where it stands.
+/// The value of a file, with positions.
 #[derive(Debug, Clone)]
-pub struct PlacedValue {
-    /// All of it.
+pub struct LoadedValue {
+    /// The whole value.
     pub value: Json,
-    /// Where it begins.
+    /// Position of the value.
     pub span: Span,
-    /// Of a map, where each key and its value stand.
-    pub entries: BTreeMap<String, Entry>,
+    /// Positions of the top-level entries, if the value is a map.
+    pub entries: BTreeMap<String, EntrySpans>,
 }
 
-/// Where one entry of a map stands.
+/// The positions of one map entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry {
-    /// Its name.
+pub struct EntrySpans {
+    /// Position of the key.
     pub key: Span,
-    /// What it has.
+    /// Position of the value.
     pub value: Span,
 }
 
-/// Reads a YAML or JSON file as a plain value, under the limits of definitions: `--params FILE`.
-/// A file with nothing in it has none.
-pub fn load_value(path: &str, bytes: &[u8]) -> (Option<PlacedValue>, Sources, Vec<Diagnostic>) {
+/// Loads a YAML or JSON file as a plain value, within the size limits of definitions. The value of an
+/// empty file is `None`.
+pub fn load_value(path: &str, bytes: &[u8]) -> (Option<LoadedValue>, Sources, Vec<Diagnostic>) {
     let mut sources = Sources::default();
     let text = match read_text(path, &bytes.into(), &mut sources) {
         Ok(text) => text,
@@ -40,10 +42,10 @@ pub fn load_value(path: &str, bytes: &[u8]) -> (Option<PlacedValue>, Sources, Ve
             Value::Map(entries) => entries.as_slice(),
             _ => &[],
         };
-        let places = entries
-            .iter()
-            .map(|(key, value)| (key.text.to_string(), Entry { key: key.span, value: value.span }));
-        PlacedValue { value: root.to_json(), span: root.span, entries: places.collect() }
+        let spans = entries.iter().map(|(key, value)| {
+            (key.text.to_string(), EntrySpans { key: key.span, value: value.span })
+        });
+        LoadedValue { value: root.to_json(), span: root.span, entries: spans.collect() }
     });
     let mut found = decoder.finish();
     found.retain(|problem| problem.code != Code::EMPTY_FILE);

@@ -1,8 +1,9 @@
-//! What people wrote, checked: playbooks, workflows, specialists, settings, scripts.
+//! Loads and checks definitions: playbooks, workflows, specialists, settings, scripts.
 //!
-//! Pure. `syntax` reads text into trees with positions, `check` holds one rule a file, `model` is
-//! what the rest of the house sees. Only [`load`] makes a [`Catalog`]; nothing in a catalog needs a
-//! second look. A file with errors is left out of the catalog and never hides the good ones.
+//! Pure: no files, no environment, no clock. `syntax` parses text into trees with positions and
+//! decodes them, `check` contains one static rule per file, and `model` is the result that the other
+//! modules use. Start at [`load`], the only function that creates a [`Catalog`]. Definitions in a
+//! catalog are fully checked. A file with errors is left out; the other files still load.
 
 mod check;
 mod file_bytes;
@@ -18,7 +19,7 @@ pub use check::takes_code;
 pub use file_bytes::FileBytes;
 pub use load::{FileRole, InputFile, load};
 pub use load_script::load_script;
-pub use load_value::{Entry, PlacedValue, load_value};
+pub use load_value::{EntrySpans, LoadedValue, load_value};
 pub use model::*;
 pub use schema::{Property, Schema, Violation};
 pub use tool_table::{KnownTool, ToolArgument, ToolLevel, known_tools};

@@ -12,7 +12,7 @@ use std::fmt;
 /// | `KB06xx` | tools, policies, processes |
 /// | `KB07xx` | models |
 /// | `KB08xx` | journal, runs, environment |
-/// | `KB09xx` | known to the language, not built yet |
+/// | `KB09xx` | known to the language, not supported yet |
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Code(pub(super) &'static str);
 

@@ -1,3 +1,5 @@
+//! Searches a project for definition files.
+
 use super::role::role_of;
 use super::root::{read_bounded, unreadable};
 use crate::definition::{FileRole, InputFile};
@@ -7,7 +9,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// How far agent profiles may be nested.
+/// Maximum nesting depth of agent profile folders.
 const DEPTH: usize = 8;
 
 /// One search for the definition files of a project.
@@ -15,7 +17,8 @@ pub(super) struct Discovery<'a> {
     root: &'a Path,
     files: Vec<InputFile>,
     problems: Vec<Diagnostic>,
-    /// Files and folders by their real paths, so that links neither repeat nor go round.
+    /// Canonical paths of visited files and folders, so that symbolic links cause neither repetition
+    /// nor loops.
     seen: BTreeSet<PathBuf>,
 }
 
@@ -51,7 +54,7 @@ impl<'a> Discovery<'a> {
         (self.files, self.problems)
     }
 
-    /// Takes the files of a folder that have this role, and those of `depth` levels below.
+    /// Collects the files of a folder that have this role, and those up to `depth` levels below.
     fn folder(&mut self, folder: &Path, role: FileRole, depth: usize) {
         let entries = match fs::read_dir(folder) {
             Ok(entries) => entries,
@@ -73,7 +76,7 @@ impl<'a> Discovery<'a> {
         }
     }
 
-    /// Whether a file has its role by its name. In `specialists/ID/` only `specialist.yml` has.
+    /// Whether a file has this role by its name. In `specialists/ID/` only `specialist.yml` does.
     fn wants(&self, path: &Path, folder: &Path, role: FileRole) -> bool {
         let nested = folder.file_name().is_none_or(|name| name != "specialists");
         let named = path.file_stem().is_some_and(|stem| stem == "specialist");
@@ -94,13 +97,13 @@ impl<'a> Discovery<'a> {
         }
     }
 
-    /// Whether a file or folder is inside of the project and was not met before.
+    /// Whether a file or folder is inside the project and was not visited before.
     fn enters(&mut self, path: &Path) -> bool {
         match path.canonicalize() {
             Ok(real) if !real.starts_with(self.root) => {
                 let (shown, real) = (self.shown(path), real.display().to_string());
-                let message = format!("`{shown}` leads out of the project, to `{real}`");
-                let help = "copy it into the project, or name the file itself on the command line";
+                let message = format!("`{shown}` is a link to `{real}`, outside the project");
+                let help = "copy it into the project, or pass its path on the command line";
                 let found = Diagnostic::warning(Code::LINK_OUT_OF_PROJECT, None, message);
                 self.problems.push(found.help(help));
                 false
@@ -125,7 +128,7 @@ impl<'a> Discovery<'a> {
     }
 }
 
-/// Editors leave hidden files beside the one that they write.
+/// Hidden files are skipped; editors create them next to the file that they write.
 fn is_visible(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(|name| !name.starts_with('.'))
 }

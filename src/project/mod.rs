@@ -1,14 +1,14 @@
-//! Finds and reads the files of a project, and says where its state lives.
+//! Finds and reads the files of a project, and locates its state folder.
 //!
-//! Reads only: what files mean is for `definition` to say. A file that cannot be read is a
-//! diagnostic and never hides the others. The one thing written here is what `kb init` asks for,
-//! and nothing is ever overwritten.
+//! Start at [`Project`]. This module only reads bytes; `definition` interprets them. A file that
+//! cannot be read becomes a diagnostic and does not hide the others. The only files written here are
+//! those of `kb init` and `kb playbook new`; existing files are never overwritten.
 
 mod discovery;
 mod placement;
 mod role;
 mod root;
 
-pub use placement::{Placed, place_files};
+pub use placement::{PlacedFiles, place_files};
 pub use role::role_of;
 pub use root::Project;

@@ -1,21 +1,26 @@
+//! Creates the files of `kb init` and `kb playbook new`. Existing files are never overwritten.
+
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// What became of files that were to be made.
+/// The result of [`place_files`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Placed {
-    /// New ones.
+pub struct PlacedFiles {
+    /// Paths of created files.
     pub created: Vec<String>,
-    /// Those that were there already and stayed as they were.
+    /// Paths of files that existed before and were not changed.
     pub kept: Vec<String>,
 }
 
-/// Makes files below a folder, each from its path and its content; never overwrites one. The error
-/// names the file that could not be made; those before it stay.
-pub fn place_files(root: &Path, files: &[(&str, &str)]) -> Result<Placed, (PathBuf, io::Error)> {
-    let mut placed = Placed::default();
+/// Creates files below a folder from paths and contents. Existing files are not changed. The error
+/// contains the path that could not be created; files created before it stay.
+pub fn place_files(
+    root: &Path,
+    files: &[(&str, &str)],
+) -> Result<PlacedFiles, (PathBuf, io::Error)> {
+    let mut placed = PlacedFiles::default();
     for (name, content) in files {
         let path = root.join(name);
         match create(&path, content) {
@@ -27,8 +32,8 @@ pub fn place_files(root: &Path, files: &[(&str, &str)]) -> Result<Placed, (PathB
     Ok(placed)
 }
 
-/// Whether the file is new. It is written beside its place and gets its name when it is whole: half a
-/// file would be taken for somebody's own the next time, and kept.
+/// Creates one file; returns whether it is new. The file is written under a temporary name first,
+/// because a half-written file would count as an existing one the next time.
 fn create(path: &Path, content: &str) -> io::Result<bool> {
     let folder = path.parent().unwrap_or(Path::new(""));
     fs::create_dir_all(folder)?;
@@ -44,7 +49,8 @@ fn create(path: &Path, content: &str) -> io::Result<bool> {
     }
 }
 
-/// Unlike a rename, a second name never replaces what somebody else put there meanwhile.
+/// Moves the file to its name. A hard link is used, because a rename would replace a file that was
+/// created meanwhile.
 fn named(part: &Path, path: &Path, content: &str) -> io::Result<bool> {
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(part)?;
     file.write_all(content.as_bytes())?;
@@ -52,7 +58,7 @@ fn named(part: &Path, path: &Path, content: &str) -> io::Result<bool> {
     match fs::hard_link(part, path) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
-        // Not every file system gives a file two names.
+        // Not every file system supports hard links.
         Err(_) => fs::rename(part, path).map(|()| true),
     }
 }

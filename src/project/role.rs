@@ -1,7 +1,9 @@
+//! Decides what kind of definition a file is, from its path or its content.
+
 use crate::definition::FileRole;
 use std::path::Path;
 
-/// What a file is taken for by its place and name (LANGUAGE §1); `None` where neither tells.
+/// The kind of definition that a file contains, by its folder and name; `None` if they do not say.
 pub fn role_of(path: &Path) -> Option<FileRole> {
     let extension = path.extension()?.to_str()?;
     let yaml = matches!(extension, "yml" | "yaml");
@@ -18,8 +20,8 @@ pub fn role_of(path: &Path) -> Option<FileRole> {
     }
 }
 
-/// What a file named on the command line is taken for: YAML that calls itself a specialist is one
-/// wherever it lies, and what has no known ending is read as a playbook.
+/// The kind of definition of a file named on the command line. YAML that declares itself a specialist
+/// is one in any folder; a file with an unknown extension is read as a playbook.
 pub(super) fn sniffed_role(path: &Path, bytes: &[u8]) -> FileRole {
     match role_of(path) {
         None | Some(FileRole::Playbook) if says_specialist(bytes) => FileRole::Specialist,

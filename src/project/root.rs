@@ -1,3 +1,5 @@
+//! [`Project`]: the project root, its definition files, and the location of its state.
+
 use super::discovery::Discovery;
 use super::role::sniffed_role;
 use crate::definition::{FileBytes, InputFile};
@@ -7,44 +9,44 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// A folder that holds `.kb/`.
+/// A project, identified by its root folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
     root: PathBuf,
 }
 
 impl Project {
-    /// The project that a place lies in: the nearest ancestor, or itself, that holds `.kb/`.
+    /// Finds the project of a folder: the folder itself or its nearest ancestor that contains `.kb/`.
     pub fn find(start: &Path) -> Option<Project> {
         let start = start.canonicalize().ok()?;
         let root = start.ancestors().find(|folder| folder.join(".kb").is_dir())?;
         Some(Project { root: root.to_owned() })
     }
 
-    /// The project with this root, whether or not it holds `.kb/`.
+    /// The project with this root, whether or not it contains `.kb/`.
     pub fn at(root: &Path) -> Project {
         let absolute = || std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
         Project { root: root.canonicalize().unwrap_or_else(|_| absolute()) }
     }
 
-    /// Its folder, absolute and without links.
+    /// The root folder, absolute and without symbolic links.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// All files that may hold definitions or settings (LANGUAGE §1), sorted by path, and a
-    /// diagnostic for each that cannot be read.
+    /// All definition and settings files, sorted by path, and a diagnostic for each file that cannot be
+    /// read.
     pub fn definition_files(&self) -> (Vec<InputFile>, Vec<Diagnostic>) {
         Discovery::new(&self.root).run()
     }
 
-    /// Of those the settings alone.
+    /// The settings files alone.
     pub fn settings_files(&self) -> (Vec<InputFile>, Vec<Diagnostic>) {
         Discovery::new(&self.root).settings()
     }
 
-    /// Reads one file by its path, as a command names it: taken for what its place says, else for
-    /// what it says itself.
+    /// Reads a file that was named on the command line. Its role follows from its path, else from its
+    /// content.
     pub fn read_file(&self, path: &Path) -> Result<InputFile, Box<Diagnostic>> {
         let shown = self.relative(path);
         let bytes = read_bounded(path).map_err(|error| unreadable(&shown, &error))?;
@@ -52,15 +54,15 @@ impl Project {
         Ok(InputFile { path: shown, bytes, role })
     }
 
-    /// A path as diagnostics and ids show it: relative to the root where it lies inside.
+    /// A path as diagnostics and ids show it: relative to the root for files inside the project.
     pub fn relative(&self, path: &Path) -> String {
         let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let inside = whole.strip_prefix(&self.root).unwrap_or(&whole);
         inside.to_string_lossy().into_owned()
     }
 
-    /// Where journal and blobs live: `$XDG_STATE_HOME/kb/PROJECT`, by default
-    /// `~/.local/state/kb/PROJECT`. Outside of the project, so that no step may write there.
+    /// The folder of the journal and blobs: `$XDG_STATE_HOME/kb/PROJECT`, by default
+    /// `~/.local/state/kb/PROJECT`. It is outside the project, so that no step can write to it.
     pub fn state_dir(&self) -> PathBuf {
         let given = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
         let home = || std::env::home_dir().map(|home| home.join(".local/state"));
@@ -68,8 +70,8 @@ impl Project {
         self.state_dir_in(&base.unwrap_or_else(|| PathBuf::from("/var/tmp")))
     }
 
-    /// The same below another folder than the user's. The name is for people, the digest keeps
-    /// projects of one name apart.
+    /// The state folder below `base`. The digest in its name distinguishes projects with the same
+    /// folder name.
     pub fn state_dir_in(&self, base: &Path) -> PathBuf {
         let digest = Digest::of(self.root.as_os_str().as_encoded_bytes());
         let name = self.root.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -83,10 +85,10 @@ impl Project {
     }
 }
 
-/// A regular file's bytes; of one beyond the limit only as many as show that.
+/// Reads a regular file, up to one byte more than the size limit of definitions.
 pub(super) fn read_bounded(path: &Path) -> io::Result<FileBytes> {
     if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
     let mut bytes = Vec::new();
     File::open(path)?.take(limits::DEFINITION_BYTES as u64 + 1).read_to_end(&mut bytes)?;
@@ -95,8 +97,8 @@ pub(super) fn read_bounded(path: &Path) -> io::Result<FileBytes> {
 
 pub(super) fn unreadable(path: &str, error: &io::Error) -> Diagnostic {
     let reason = match error.kind() {
-        io::ErrorKind::NotFound => "there is no such file".to_owned(),
-        io::ErrorKind::PermissionDenied => "no permission".to_owned(),
+        io::ErrorKind::NotFound => "no such file".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
         _ => error.to_string(),
     };
     Diagnostic::error(Code::FILE_UNREADABLE, None, format!("cannot read `{path}`: {reason}"))
@@ -173,8 +175,8 @@ mod tests {
         let paths: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
         assert_eq!(paths, [".kb/agents/a.md", ".kb/playbooks/p.yml", ".kb/playbooks/q.yml"]);
         assert_eq!(problems.len(), 2, "{problems:?}");
-        assert_eq!(problems[0], "cannot read `.kb/playbooks/broken.yml`: there is no such file");
-        assert!(problems[1].starts_with("`.kb/playbooks/out.yml` leads out of the project, to"));
+        assert_eq!(problems[0], "cannot read `.kb/playbooks/broken.yml`: no such file");
+        assert!(problems[1].starts_with("`.kb/playbooks/out.yml` is a link to"));
     }
 
     #[test]
@@ -187,7 +189,7 @@ mod tests {
         let (files, problems) = project.definition_files();
         let sizes: Vec<usize> = files.iter().map(|file| file.bytes.len()).collect();
         assert_eq!(sizes, [1, limits::DEFINITION_BYTES + 1]);
-        assert_eq!(problems[0].message, "cannot read `.kb/playbooks/socket.yml`: it is not a file");
+        assert_eq!(problems[0].message, "cannot read `.kb/playbooks/socket.yml`: not a regular file");
     }
 
     #[test]
@@ -231,7 +233,7 @@ mod tests {
         check("lib/front", FileRole::Workflow);
         check("lib/plain", FileRole::Playbook);
         let missing = project.read_file(&folder.path().join("lib/none.yml")).unwrap_err();
-        assert!(missing.message.ends_with("none.yml`: there is no such file"), "{missing:?}");
+        assert!(missing.message.ends_with("none.yml`: no such file"), "{missing:?}");
         assert_eq!(role_of(Path::new(".kb/kb.config.json")), Some(FileRole::Settings));
         assert_eq!(role_of(Path::new("notes.txt")), None);
     }

@@ -4,7 +4,7 @@
 
 mod value;
 
-use crate::definition::{Entry, Param, ParamType, PlacedValue};
+use crate::definition::{EntrySpans, LoadedValue, Param, ParamType};
 use crate::diagnostic::{Code, Diagnostic, Span, nearest};
 use crate::value::{Json, JsonMap, kind_of};
 use value::{check, fits_type, read, read_many};
@@ -17,7 +17,7 @@ pub type Ask<'a> = dyn FnMut(&Param) -> Option<String> + 'a;
 pub fn resolve(
     params: &[Param],
     given: &[(String, String)],
-    file: Option<&PlacedValue>,
+    file: Option<&LoadedValue>,
     mut ask: Option<&mut Ask<'_>>,
 ) -> Result<JsonMap, Vec<Diagnostic>> {
     let mut problems = unknown_names(params, given);
@@ -48,7 +48,7 @@ pub fn resolve(
 }
 
 /// Where a value stands in the file. The line of a literal secret is never shown.
-fn place(param: &Param, entry: Option<&Entry>) -> Option<Span> {
+fn place(param: &Param, entry: Option<&EntrySpans>) -> Option<Span> {
     entry.filter(|_| param.kind != ParamType::Secret).map(|entry| entry.value)
 }
 
@@ -76,7 +76,7 @@ fn unknown_names(params: &[Param], given: &[(String, String)]) -> Vec<Diagnostic
 
 fn file_values<'f>(
     params: &[Param],
-    file: &'f PlacedValue,
+    file: &'f LoadedValue,
     problems: &mut Vec<Diagnostic>,
 ) -> Option<&'f JsonMap> {
     match &file.value {
@@ -137,7 +137,7 @@ mod tests {
         }
     }
 
-    fn file(text: &str) -> (PlacedValue, Sources) {
+    fn file(text: &str) -> (LoadedValue, Sources) {
         let (value, sources, _) = crate::definition::load_value("p.yml", text.as_bytes());
         (value.expect("a value"), sources)
     }

@@ -111,7 +111,7 @@ pub(super) fn what(kind: &StepKind) -> String {
             let names: Vec<&str> = checks.iter().map(check_name).collect();
             format!("gate {}", names.join(", "))
         }
-        StepKind::NotYet(name) => format!("{name} (not built yet)"),
+        StepKind::NotYet(name) => format!("{name} (not supported yet)"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Project, ResourceKind, ServiceError};
 use crate::diagnostic::Code;
-use crate::project::{Placed, place_files};
+use crate::project::{PlacedFiles, place_files};
 use crate::value::{DefinitionId, Failure, SpecialistId};
 use serde::Serialize;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub struct Initialized {
 
 /// Makes `.kb/` in a folder.
 pub fn init(folder: &Path) -> Result<Initialized, ServiceError> {
-    let Placed { created, kept } = place(folder, &INITIAL)?;
+    let PlacedFiles { created, kept } = place(folder, &INITIAL)?;
     Ok(Initialized { created, kept })
 }
 
@@ -77,7 +77,7 @@ fn new_file(project: &Project, path: &str, text: &str) -> Result<String, Service
 }
 
 /// Makes files below a folder; never overwrites one.
-pub(super) fn place(folder: &Path, files: &[(&str, &str)]) -> Result<Placed, ServiceError> {
+pub(super) fn place(folder: &Path, files: &[(&str, &str)]) -> Result<PlacedFiles, ServiceError> {
     place_files(folder, files).map_err(|(path, error)| {
         let message = format!("`{}` cannot be written: {error}", path.display());
         ServiceError::environment(Failure::new(Code::PATH_UNUSABLE.as_str(), message))

@@ -2,7 +2,7 @@
 
 use super::runs::{self, Begin, Overrides, Prepared};
 use super::{Project, ServiceError, params};
-use crate::definition::{Param, ParamType, PlacedValue, load_value};
+use crate::definition::{LoadedValue, Param, ParamType, load_value};
 use crate::diagnostic::{Code, Diagnostic, Sources};
 use crate::value::{DefinitionId, Failure, JsonMap};
 use std::path::{Path, PathBuf};
@@ -89,7 +89,7 @@ fn question(param: &Param) -> String {
 fn read_params(
     path: &Path,
     params: &[Param],
-) -> Result<(Option<PlacedValue>, Sources), ServiceError> {
+) -> Result<(Option<LoadedValue>, Sources), ServiceError> {
     let (name, bytes) = read(path)?;
     let (file, sources, diagnostics) = load_value(&name, &bytes);
     match diagnostics.iter().any(Diagnostic::is_error) {

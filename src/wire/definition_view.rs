@@ -24,7 +24,7 @@ pub struct DefinitionView {
     pub steps: Vec<StepOutline>,
     /// The names of what a run hands out.
     pub outputs: Vec<String>,
-    /// What it uses that is not built yet.
+    /// What it uses that is not supported yet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_yet: Vec<String>,
 }

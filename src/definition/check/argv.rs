@@ -1,8 +1,10 @@
+//! Static rule for commands in list form: no value may become a program or interpreter code.
+
 use crate::definition::syntax::{Decoder, Node};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::expression::Template;
 
-/// An argv: its program is literal, and no value becomes the code of `-c` or `-e`.
+/// Checks that the program is literal, and that no value becomes the code after `-c` or `-e`.
 pub(crate) fn check(words: &[Template], nodes: &[Node], decoder: &mut Decoder) {
     for (index, (word, node)) in words.iter().zip(nodes).enumerate() {
         if word.as_literal().is_some() {
@@ -16,7 +18,7 @@ pub(crate) fn check(words: &[Template], nodes: &[Node], decoder: &mut Decoder) {
         } else if before.is_some_and(takes_code) || glued() {
             (
                 "a value cannot be the code of an interpreter",
-                "write the code literally and hand the value over as a later argument or as `env:`",
+                "write the code literally and pass the value as a later argument or in `env:`",
             )
         } else {
             continue;
@@ -33,14 +35,14 @@ pub(crate) fn check(words: &[Template], nodes: &[Node], decoder: &mut Decoder) {
     }
 }
 
-/// What stands before the first placeholder.
+/// The text before the first placeholder.
 fn fixed_start(text: &str) -> &str {
     let end = ["{{", "<<", "{"].iter().filter_map(|open| text.find(open)).min();
     &text[..end.unwrap_or(text.len())]
 }
 
-/// Whether a word that begins so has its option's code in itself: `-c{{x}}`, `--eval={{x}}`, and
-/// behind an interpreter `-eprint({{x}})`.
+/// Whether an argument that starts with this text contains the code of its own option: `-c{{x}}`,
+/// `--eval={{x}}`, and `-eprint({{x}})` for an interpreter.
 fn is_glued_code(start: &str, program: &str) -> bool {
     const INTERPRETERS: [&str; 16] = [
         "sh",
@@ -69,7 +71,8 @@ fn is_glued_code(start: &str, program: &str) -> bool {
     long || takes_code(start) || short && INTERPRETERS.contains(&name)
 }
 
-/// `-c`, `-e`, and short options that end so, such as `bash -lc` or `perl -ne`.
+/// Whether an option takes code: `-c`, `-e`, and groups that end with one, such as `bash -lc` or
+/// `perl -ne`.
 pub fn takes_code(option: &str) -> bool {
     match option.strip_prefix('-') {
         Some(letters) if !letters.starts_with('-') => {

@@ -1,3 +1,5 @@
+//! Static rule for `dependsOn`: it names other steps of the same list, each once.
+
 use crate::definition::model::{Step, StepPhase};
 use crate::definition::syntax::Decoder;
 use crate::definition::syntax::outline::Outline;
@@ -5,14 +7,14 @@ use crate::diagnostic::{Code, Diagnostic};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// `dependsOn` names other steps of the same list, each once.
+/// Checks that `dependsOn` names other steps of the same list, each once.
 pub(crate) fn check(
     outline: &Outline,
     steps: &[Arc<Step>],
     finally: &[Arc<Step>],
     decoder: &mut Decoder,
 ) {
-    // By the outline, so that a step with problems of its own is not unknown besides.
+    // From the outline, so that a step with errors is not also reported as unknown.
     let main = outline.steps.iter().map(|name| (name.text.as_str(), StepPhase::Main));
     let last = outline.finally.iter().map(|name| (name.text.as_str(), StepPhase::Finally));
     let phases: BTreeMap<&str, StepPhase> = main.chain(last).collect();
@@ -62,8 +64,8 @@ fn other_list(step: &Step, id: &str, span: crate::diagnostic::Span) -> Diagnosti
             "move it into `steps`, or remove the dependency",
         ),
         StepPhase::Finally => (
-            format!("`{id}` has always ended before `finally` begins"),
-            "remove it; `finally` may read any step without naming it",
+            format!("`{id}` has always ended before `finally` starts"),
+            "remove it; `finally` can read any step without a dependency",
         ),
     };
     match step.phase {

@@ -1,9 +1,11 @@
+//! Static rule: step ids and parameter names are unique.
+
 use crate::definition::syntax::Decoder;
 use crate::definition::syntax::outline::{Name, Outline};
 use crate::diagnostic::{Code, Diagnostic, Span};
 use std::collections::BTreeMap;
 
-/// Steps of one definition have different ids, and so have its parameters.
+/// Checks that step ids and parameter names are unique in a definition.
 pub(crate) fn check(outline: &Outline, decoder: &mut Decoder) {
     unique(outline.all_steps(), "step id", decoder);
     unique(outline.params.iter(), "parameter", decoder);

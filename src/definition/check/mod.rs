@@ -1,4 +1,4 @@
-//! One rule a file. A rule reads what was decoded and adds what is wrong with it.
+//! Static rules, one per file. A rule reads decoded values and adds diagnostics to the decoder.
 
 pub(super) mod argv;
 pub(super) mod dependencies;

@@ -1,21 +1,23 @@
+//! Static rule: no two names are spelled alike in expressions.
+
 use crate::definition::syntax::Decoder;
 use crate::definition::syntax::outline::Outline;
 use crate::diagnostic::{Code, Diagnostic};
 use std::collections::BTreeMap;
 
-/// Names that are written alike in expressions: `a-b` beside `a_b`, a parameter and a step.
+/// Reports names that are spelled alike in expressions: `a-b` and `a_b`, or a parameter and a step.
 pub(crate) fn check(outline: &Outline, decoder: &mut Decoder) {
     let mut short = BTreeMap::new();
     for name in outline.all_steps() {
         let first = *short.entry(name.text.replace('-', "_")).or_insert(name);
         if first.text != name.text {
             let message = format!(
-                "in expressions the steps `{}` and `{}` have one name",
+                "the steps `{}` and `{}` have the same name in expressions",
                 first.text, name.text
             );
             decoder.push(
                 Diagnostic::error(Code::NAME_CLASH, name.span, message)
-                    .label(first.span, "written the same way there")
+                    .label(first.span, "the other step")
                     .help("rename one of them"),
             );
         }

@@ -1,10 +1,12 @@
+//! Static rule for the form of step ids and parameter names, and for reserved names.
+
 use crate::definition::syntax::Decoder;
 use crate::definition::syntax::outline::{Name, Outline};
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::expression::RESERVED_ROOTS;
 use crate::value::StepId;
 
-/// Ids have their form, and none is a reserved word.
+/// Checks the form of step ids and parameter names, and that none is reserved.
 pub(crate) fn check(outline: &Outline, decoder: &mut Decoder) {
     for Name { text, span } in outline.all_steps() {
         if let Err(error) = StepId::new(text) {
@@ -29,10 +31,10 @@ pub(crate) fn check(outline: &Outline, decoder: &mut Decoder) {
     }
 }
 
-/// A name that means something in expressions cannot be given to anything else.
+/// Reports a name that has a meaning of its own in expressions.
 pub(crate) fn reserved(text: &str, span: Span, what: &str, decoder: &mut Decoder) {
     if RESERVED_ROOTS.contains(&text) {
-        let message = format!("`{text}` is reserved and cannot name {what}");
+        let message = format!("`{text}` is a reserved name and cannot name {what}");
         decoder.push(
             Diagnostic::error(Code::RESERVED_NAME, span, message)
                 .help(format!("choose another name, such as `{text}_1` or `my_{text}`")),
@@ -40,7 +42,7 @@ pub(crate) fn reserved(text: &str, span: Span, what: &str, decoder: &mut Decoder
     }
 }
 
-/// `[A-Za-z_]\w*`
+/// Whether a text has the form `[A-Za-z_]\w*`.
 pub(crate) fn is_word(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')

@@ -1,10 +1,12 @@
+//! Static rule: the default of a parameter satisfies its declaration.
+
 use super::pattern;
 use crate::definition::model::{Param, ParamType};
 use crate::definition::syntax::Decoder;
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::value::{Json, kind_of};
 
-/// A parameter's default fits its own declaration.
+/// Checks that the default of a parameter satisfies its declaration.
 pub(crate) fn check(param: &Param, default: Span, pattern_span: Span, decoder: &mut Decoder) {
     if let Some(text) = &param.pattern {
         pattern::regex(text, pattern_span, decoder);
@@ -18,7 +20,7 @@ pub(crate) fn check(param: &Param, default: Span, pattern_span: Span, decoder: &
     let Some(value) = &param.default else { return };
     let Some((message, help)) = misfit(param, value) else {
         if param.required && !value.is_null() {
-            let message = format!("`{}` has a default, so it is never required", param.name);
+            let message = format!("`{}` has a default, so `required` has no effect", param.name);
             decoder.push(
                 Diagnostic::warning(Code::NO_EFFECT, default, message)
                     .help("remove `required: true` or the default"),
@@ -33,7 +35,7 @@ pub(crate) fn check(param: &Param, default: Span, pattern_span: Span, decoder: &
     );
 }
 
-/// Why a default does not fit, with the mend.
+/// Message and help for a default that is not valid.
 fn misfit(param: &Param, value: &Json) -> Option<(String, String)> {
     if value.is_null() {
         return None;
@@ -45,7 +47,7 @@ fn misfit(param: &Param, value: &Json) -> Option<(String, String)> {
         return (!reference).then(|| {
             (
                 format!("a secret such as `{}` cannot be written into a definition", param.name),
-                "write `env:NAME` or `file:PATH`, where its value is".to_owned(),
+                "write where its value is stored: `env:NAME` or `file:PATH`".to_owned(),
             )
         });
     }
@@ -68,7 +70,8 @@ fn misfit(param: &Param, value: &Json) -> Option<(String, String)> {
     refused(param, value)
 }
 
-/// What of `enum`, `pattern`, `min`, `max` and `schema` refuses a value of the right type.
+/// Message and help for a value of the right type that `enum`, `pattern`, `min`, `max` or `schema`
+/// does not allow.
 fn refused(param: &Param, value: &Json) -> Option<(String, String)> {
     let name = &param.name;
     if !param.one_of.is_empty() && !param.one_of.contains(value) {
@@ -93,15 +96,15 @@ fn refused(param: &Param, value: &Json) -> Option<(String, String)> {
         _ => return schema(param, value),
     };
     if param.min.is_some_and(|min| size < min) || param.max.is_some_and(|max| size > max) {
-        let message = format!("the default of `{name}` is outside of its `min` and `max`");
-        return Some((message, "correct the default or the bounds".to_owned()));
+        let message = format!("the default of `{name}` is not between its `min` and `max`");
+        return Some((message, "correct the default or the limits".to_owned()));
     }
     schema(param, value)
 }
 
 fn schema(param: &Param, value: &Json) -> Option<(String, String)> {
     let violation = param.schema.as_ref()?.violations(value).into_iter().next()?;
-    let message = format!("the default of `{}` does not fit its schema", param.name);
+    let message = format!("the default of `{}` does not match its schema", param.name);
     Some((message, format!("{} {}", violation.pointer, violation.message).trim().to_owned()))
 }
 

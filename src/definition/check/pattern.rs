@@ -1,7 +1,9 @@
+//! Static rule: regular expressions and globs compile.
+
 use crate::definition::syntax::Decoder;
 use crate::diagnostic::{Code, Diagnostic, Span};
 
-/// A regular expression compiles, within a size that a definition may ask for.
+/// Checks that a regular expression compiles within the size limit.
 pub(crate) fn regex(text: &str, span: Span, decoder: &mut Decoder) {
     if let Err(error) = regex::RegexBuilder::new(text).size_limit(1 << 20).build() {
         let reason = error.to_string();
@@ -9,18 +11,18 @@ pub(crate) fn regex(text: &str, span: Span, decoder: &mut Decoder) {
             reason.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
         decoder.push(
             Diagnostic::error(Code::INVALID_PATTERN, span, format!("`{text}` is not a regular expression: {reason}"))
-                .help("escape `( ) [ ] { } . * + ? ^ $ |` and `\\` with a backslash where they are meant as text"),
+                .help("escape `( ) [ ] { } . * + ? ^ $ |` and `\\` with a backslash to match them literally"),
         );
     }
 }
 
-/// A glob compiles. Placeholders in it are filled later, so texts with one are left alone.
+/// Checks that a glob compiles.
 pub(crate) fn glob(text: &str, span: Span, decoder: &mut Decoder) {
     if let Err(error) = globset::GlobBuilder::new(text).literal_separator(true).build() {
         let message = format!("`{text}` is not a glob: {}", error.kind());
         decoder.push(
             Diagnostic::error(Code::INVALID_PATTERN, span, message)
-                .help("globs know `*`, `**`, `?`, `[ab]` and `{a,b}`"),
+                .help("globs support `*`, `**`, `?`, `[ab]` and `{a,b}`"),
         );
     }
 }

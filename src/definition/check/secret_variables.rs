@@ -1,22 +1,24 @@
-use crate::definition::syntax::{Decoder, SECRET_PLACES};
+//! Static rule: a variable that contains a secret is read only where secrets are allowed.
+
+use crate::definition::syntax::{Decoder, SECRET_POSITIONS};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::expression::Root;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A variable that was given a secret is one wherever it is read. Names count for the whole
-/// definition: which step's `env:` a read will meet is decided when the step runs.
+/// Reports reads of a variable that contains a secret. A name counts for the whole definition, because
+/// the `env:` that applies is only determined when a step runs.
 pub(crate) fn check(decoder: &mut Decoder) {
     let secret = secret_variables(decoder);
     for (name, span) in std::mem::take(&mut decoder.env_reads) {
         if secret.contains(&name) {
-            let message = format!("`env.{name}` holds a secret, which cannot stand here");
+            let message = format!("`env.{name}` contains a secret, which is not allowed here");
             decoder
-                .push(Diagnostic::error(Code::SECRET_MISPLACED, span, message).help(SECRET_PLACES));
+                .push(Diagnostic::error(Code::SECRET_MISPLACED, span, message).help(SECRET_POSITIONS));
         }
     }
 }
 
-/// Variables that read a secret, or a variable that does.
+/// Variables that read a secret, directly or through another variable.
 fn secret_variables(decoder: &Decoder) -> BTreeSet<String> {
     let mut readers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut open: Vec<&str> = Vec::new();

@@ -1,8 +1,10 @@
+//! Static rule: shell scripts contain no placeholders.
+
 use crate::definition::syntax::{Decoder, Node};
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::expression::placeholders_in;
 
-/// A shell script is literal: a placeholder of a known name in it would make a value code.
+/// Reports placeholders of known names in a shell script, because they would turn a value into code.
 pub(crate) fn check(text: &str, node: &Node, decoder: &mut Decoder) {
     for (range, inner) in placeholders_in(text, &decoder.names, decoder.style) {
         let span = match node.origin().verbatim {
@@ -15,7 +17,7 @@ pub(crate) fn check(text: &str, node: &Node, decoder: &mut Decoder) {
         };
         let variable = variable_for(&inner);
         let inner = inner.trim();
-        let message = format!("`{}` cannot stand in a shell script", &text[range]);
+        let message = format!("a shell script cannot contain the placeholder `{}`", &text[range]);
         decoder.push(
             Diagnostic::error(Code::VALUE_AS_CODE, span, message)
                 .caption("a value would become code")

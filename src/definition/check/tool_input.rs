@@ -1,12 +1,15 @@
+//! Static rule for the `input` of a `tool` step.
+
 use crate::definition::KnownTool;
 use crate::definition::syntax::{Decoder, Node, Secrets};
 use crate::diagnostic::{Code, Diagnostic, Span, nearest};
 
-/// A direct tool call gives what the tool takes, and nothing that would become code.
+/// Checks the `input` of a `tool` step against the arguments of the tool, and that no value becomes
+/// code.
 pub(crate) fn check(tool: &KnownTool, span: Span, input: Option<&Node>, decoder: &mut Decoder) {
     let entries = match input.map(|node| (node.as_map(), node)) {
         Some((Some(entries), _)) => entries,
-        // A single placeholder may hold the whole map; it is checked when it is known.
+        // One placeholder can provide the whole map; it is checked when the step runs.
         Some((None, _)) => return,
         None => &[],
     };
@@ -42,14 +45,14 @@ pub(crate) fn check(tool: &KnownTool, span: Span, input: Option<&Node>, decoder:
     }
 }
 
-/// The `url` of an `http:request`: as strict as an `http` step's.
+/// Checks the `url` of `http:request` like that of an `http` step.
 fn address(node: &Node, decoder: &mut Decoder) {
     let Some(template) = decoder.template(node, "url", Secrets::Allowed) else { return };
     let text = template.as_literal().or(node.as_text()).unwrap_or_default();
     super::url::check(text, template.as_literal().is_some(), node, decoder);
 }
 
-/// `shell:exec` of a `tool:` step: as strict as `run:`.
+/// Checks `shell:exec` like a `run` step.
 fn shell(span: Span, input: Option<&Node>, decoder: &mut Decoder) {
     let get = |key: &str| input.and_then(|node| node.get(key));
     match (get("command"), get("argv")) {
@@ -62,7 +65,7 @@ fn shell(span: Span, input: Option<&Node>, decoder: &mut Decoder) {
             let nodes = argv.as_seq().unwrap_or_default();
             let words: Vec<_> = nodes
                 .iter()
-                .filter_map(|node| decoder.word_template(node, "argv", Secrets::Allowed))
+                .filter_map(|node| decoder.scalar_template(node, "argv", Secrets::Allowed))
                 .collect();
             if words.len() == nodes.len() {
                 super::argv::check(&words, nodes, decoder);

@@ -1,7 +1,9 @@
+//! Static rule for URLs: scheme and host are literal.
+
 use crate::definition::syntax::{Decoder, Node};
 use crate::diagnostic::{Code, Diagnostic};
 
-/// The scheme and host of an address are literal.
+/// Checks that the scheme and host of a URL are literal.
 pub(crate) fn check(text: &str, literal: bool, node: &Node, decoder: &mut Decoder) {
     let placeholder = match literal {
         true => text.len(),
@@ -14,10 +16,10 @@ pub(crate) fn check(text: &str, literal: bool, node: &Node, decoder: &mut Decode
     else {
         let (message, help) = match fixed.is_empty() && !literal {
             true => (
-                "the scheme and host of an address cannot be placeholders",
-                "write `https://host/` literally; values may follow in the path, or as `query`",
+                "the scheme and host of a URL cannot be placeholders",
+                "write `https://host/` literally; placeholders are allowed in the path and in `query`",
             ),
-            false => ("an address starts with `http://` or `https://`", "write the whole address"),
+            false => ("a URL starts with `http://` or `https://`", "write the whole URL"),
         };
         let code = if fixed.is_empty() && !literal { Code::VALUE_AS_CODE } else { Code::BAD_VALUE };
         decoder.push(Diagnostic::error(code, node.span, message).help(help));
@@ -27,12 +29,12 @@ pub(crate) fn check(text: &str, literal: bool, node: &Node, decoder: &mut Decode
     let host = &rest[..host_ends.unwrap_or(rest.len())];
     if host_ends.is_none() && !literal {
         decoder.push(
-            Diagnostic::error(Code::VALUE_AS_CODE, node.span, "the host of an address cannot be a placeholder")
-                .help("write the host literally and end it with `/`; values may follow in the path, or as `query`"),
+            Diagnostic::error(Code::VALUE_AS_CODE, node.span, "the host of a URL cannot be a placeholder")
+                .help("write the host literally and end it with `/`; placeholders are allowed in the path and in `query`"),
         );
     } else if host.is_empty() || host.contains(char::is_whitespace) {
         decoder.push(
-            Diagnostic::error(Code::BAD_VALUE, node.span, "the address has no host")
+            Diagnostic::error(Code::BAD_VALUE, node.span, "the URL has no host")
                 .help("write `https://host/path`"),
         );
     } else if host.contains('@') {
@@ -40,7 +42,7 @@ pub(crate) fn check(text: &str, literal: bool, node: &Node, decoder: &mut Decode
             Diagnostic::error(
                 Code::SECRET_MISPLACED,
                 node.span,
-                "a name and password cannot stand in an address",
+                "a URL cannot contain a user name or password",
             )
             .help("send them in `headers: {Authorization: \"{{secrets.NAME}}\"}`"),
         );

@@ -1,28 +1,30 @@
+//! The result of loading: every valid definition by id, and the ids of the invalid ones.
+
 use super::{Playbook, Settings, Specialist, StepKind};
 use crate::diagnostic::Sources;
 use crate::value::{DefinitionId, SpecialistId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Every clean definition of a project, with the texts they came from.
+/// Every valid definition of a project, with its source texts.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
-    /// The texts, for diagnostics and for freezing a run's definitions.
+    /// The source texts, for diagnostics and for the definitions that a run freezes.
     pub sources: Sources,
     /// Playbooks and workflows by id.
     pub playbooks: BTreeMap<DefinitionId, Arc<Playbook>>,
     /// Specialists and agent profiles by id.
     pub specialists: BTreeMap<SpecialistId, Arc<Specialist>>,
-    /// What is defined but cannot be used.
-    pub refused: Refused,
+    /// Definitions that exist but have errors.
+    pub refused: RefusedDefinitions,
     /// The project's settings; defaults where there is no file.
     pub settings: Arc<Settings>,
 }
 
-/// Definitions that cannot be used, by the id that they give themselves, with their files: each has
-/// errors, or several share the id.
+/// Ids of definitions that cannot be used, each with its files: the file has errors, or several files
+/// share the id.
 #[derive(Debug, Clone, Default)]
-pub struct Refused {
+pub struct RefusedDefinitions {
     /// Playbooks and workflows.
     pub playbooks: BTreeMap<String, BTreeSet<String>>,
     /// Specialists and agent profiles.
@@ -30,7 +32,8 @@ pub struct Refused {
 }
 
 impl Catalog {
-    /// The files that a playbook reaches: its own, and those of its specialists, usable or not.
+    /// Paths of the files that a playbook depends on: its own file and those of its specialists,
+    /// valid or not.
     pub fn files_of(&self, playbook: &Playbook) -> BTreeSet<String> {
         let mut paths = BTreeSet::from([playbook.path.clone()]);
         for step in playbook.steps.iter().chain(&playbook.finally) {

@@ -1,39 +1,42 @@
+//! Timeouts, retries and backoff of a step.
+
 use crate::value::OutcomeSelector;
 use std::time::Duration;
 
-/// How long one attempt may take, running and verifying, without queueing and waiting.
+/// `timeout:`: the time limits of one attempt. Execution and verification count; time in a queue
+/// does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Timeout {
-    /// The whole attempt.
+    /// Limit of the whole attempt; `None`: unlimited.
     pub attempt: Option<Duration>,
-    /// Without any output, tool call or token.
+    /// Limit without any output, tool call or token; `None`: unlimited.
     pub idle: Option<Duration>,
 }
 
-/// How delays grow from one retry to the next.
+/// `backoff:`: how the delay grows from one retry to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Backoff {
     /// The same delay each time.
     Fixed,
-    /// `initial`, twice, three times …
+    /// `initial`, then 2 × `initial`, 3 × `initial`, …
     Linear,
     /// Doubled each time.
     #[default]
     Exponential,
 }
 
-/// `retry:` — the same work again after a delay.
+/// `retry:`: another attempt with the same work after a delay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// How many further attempts.
+    /// Maximum number of retries after the first attempt.
     pub max: u32,
-    /// After which outcomes; `transient` and `timeout` unless the definition says otherwise, and
-    /// any non-zero exit for `run` steps.
+    /// Outcomes that are retried. Default: `transient` and `timeout`; for `run` steps also any
+    /// non-zero exit.
     pub on: Vec<OutcomeSelector>,
-    /// How the delay grows.
+    /// How the delay grows. Default: exponential.
     pub backoff: Backoff,
-    /// The first delay; 1 s unless said.
+    /// Delay before the first retry. Default: 1 s.
     pub initial: Duration,
-    /// The longest delay; 60 s unless said.
+    /// Maximum delay. Default: 60 s.
     pub max_delay: Duration,
 }

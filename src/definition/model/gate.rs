@@ -1,42 +1,45 @@
+//! `verify:` and the checks of a gate.
+
 use crate::definition::Schema;
 use crate::expression::{Expression, Template};
 
-/// `verify:` — what must hold before the step counts as done (LANGUAGE §6).
+/// `verify:`: the gate that decides whether a step counts as done.
 #[derive(Debug, Clone)]
 pub struct Verify {
-    /// Whether the output's claims are reconciled with the evidence.
+    /// Whether the claims of the output are compared with the evidence.
     pub claims: ClaimPolicy,
-    /// Whether no change at all is suspicious; `None`: where the specialist has a writing tool.
+    /// Whether a step without file changes makes the gate inconclusive. `None`: only if the
+    /// specialist has a writing tool.
     pub expect_changes: Option<bool>,
-    /// The checks in order.
+    /// The checks, in the order of the file.
     pub checks: Vec<Check>,
-    /// What a `failed` verdict does.
+    /// What follows a `failed` verdict.
     pub on_failed: FailurePolicy,
-    /// What an `inconclusive` verdict does; `None`: the settings' policy, else warn.
+    /// What follows an `inconclusive` verdict. `None`: the policy of the settings, else `warn`.
     pub on_inconclusive: Option<InconclusivePolicy>,
-    /// How often `onFailed: rework` or `retry` may happen.
+    /// Maximum number of reworks or retries that `onFailed` starts. Default: 2.
     pub max_reworks: u32,
 }
 
-/// How strictly claims are held against evidence.
+/// `claims:`: how strictly claims are compared with evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClaimPolicy {
-    /// A refuted claim fails the gate. The default on specialist steps.
+    /// A refuted claim fails the gate. The default of specialist steps.
     Strict,
-    /// A refuted claim is listed and lets the gate pass.
+    /// A refuted claim is reported; the gate can still pass.
     Warn,
-    /// Not looked at. The default elsewhere.
+    /// Claims are not checked. The default of other steps.
     None,
 }
 
-/// `onFailed`.
+/// `onFailed:`: what follows a `failed` verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailurePolicy {
-    /// The same specialist again, with the evidence of what failed.
+    /// Another attempt by the same specialist, with the evidence of what failed.
     Rework,
-    /// The same work again.
+    /// Another attempt with the same work.
     Retry,
-    /// The next stronger model. Loads; not built yet.
+    /// Another attempt with a larger model. Loads, but a run with it is refused.
     EscalateModel,
     /// The verdict is reported; the step succeeds.
     Warn,
@@ -44,59 +47,60 @@ pub enum FailurePolicy {
     Fail,
 }
 
-/// `onInconclusive`.
+/// `onInconclusive:`: what follows an `inconclusive` verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InconclusivePolicy {
     /// The verdict is reported; the step succeeds.
     Warn,
     /// The step fails.
     Fail,
-    /// A person decides. Loads; not built yet.
+    /// A person decides. Loads, but a run with it is refused.
     AskUser,
 }
 
-/// One check.
+/// One check of a gate.
 #[derive(Debug, Clone)]
 pub enum Check {
-    /// The step's output fits this schema.
+    /// The output of the step satisfies this schema.
     Schema(Schema),
-    /// Files that must be there.
+    /// Files that must exist.
     File {
-        /// A path or glob inside the workspace; may hold placeholders.
+        /// Path or glob inside the workspace; placeholders allowed.
         path: Template,
-        /// How many files must match at least; 1 unless said.
+        /// Minimum number of matching files. Default: 1.
         min_count: u32,
-        /// What must be found in each or all of them.
+        /// A pattern that the matching files must contain.
         count: Option<FileCount>,
-        /// Whether at least one match must have been changed by this step, by the evidence.
+        /// Whether the evidence must show that this step changed at least one matching file.
         changed: Option<bool>,
-        /// Whether the path must be absent instead.
+        /// Whether the path must not exist.
         absent: bool,
     },
-    /// A process that must exit with 0.
+    /// A command that must exit with status 0.
     Command {
-        /// The argv; each word may hold placeholders, the first may not.
+        /// Program and arguments; placeholders are allowed in the arguments.
         argv: Vec<Template>,
-        /// Globs of files that decide and that the step must not change.
+        /// Globs of files that decide the result and that the step must not change.
         inputs: Vec<String>,
-        /// Whether the command must fail on the state before the step. Loads; not built yet.
+        /// Whether the command must fail on the files as they were before the step. Loads, but a
+        /// run with it is refused.
         must_fail_before: bool,
-        /// The most it may take; the step's timeout holds over it.
+        /// Time limit of the command; the timeout of the step applies as well.
         timeout: Option<std::time::Duration>,
     },
     /// An expression that must be true.
     Expr(Expression),
-    /// `diff` and `judge`: known, not built yet. Running such a gate is `inconclusive`.
+    /// `diff` or `judge`, which are not supported yet. A gate with such a check is inconclusive.
     NotYet(&'static str),
 }
 
-/// How often a pattern must occur over all matched files together.
+/// `count:` of a `file` check: how often a pattern must occur in all matching files together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileCount {
-    /// A regular expression (the `regex` crate's syntax), checked at load.
+    /// A regular expression in the syntax of the `regex` crate.
     pub pattern: String,
-    /// At least this often.
+    /// Minimum number of matches.
     pub min: u32,
-    /// At most this often.
+    /// Maximum number of matches.
     pub max: Option<u32>,
 }

@@ -1,4 +1,5 @@
-//! The checked forms. Fields are public to read; only `definition::load` makes these values.
+//! The types that loading produces. Fields are public for reading; only `definition::load` creates
+//! these values.
 
 mod catalog;
 mod duration_policy;
@@ -9,7 +10,7 @@ mod settings;
 mod specialist;
 mod step;
 
-pub use catalog::{Catalog, Refused};
+pub use catalog::{Catalog, RefusedDefinitions};
 pub use duration_policy::{Backoff, RetryPolicy, Timeout};
 pub use gate::{Check, ClaimPolicy, FailurePolicy, FileCount, InconclusivePolicy, Verify};
 pub use playbook::{DefinitionForm, Limits, NotYet, Order, Param, ParamType, Playbook};

@@ -1,3 +1,5 @@
+//! The model of a playbook or workflow, its parameters and its run limits.
+
 use super::Step;
 use crate::definition::Schema;
 use crate::diagnostic::Span;
@@ -6,122 +8,122 @@ use crate::value::{DefinitionId, Digest, Json};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Which spelling a definition was written in.
+/// The file form that a playbook was loaded from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DefinitionForm {
     /// YAML, `kb.playbook/1`.
     Playbook,
-    /// Markdown with front matter (004).
+    /// Markdown with front matter.
     Workflow,
 }
 
-/// A checked playbook or workflow (LANGUAGE §2).
+/// A checked playbook or workflow (see `docs/reference/language.md`).
 #[derive(Debug, Clone)]
 pub struct Playbook {
-    /// Its id; a workflow's is its file's name where it says none.
+    /// Unique id. Default for workflows: the file name.
     pub id: DefinitionId,
-    /// Which spelling it was written in.
+    /// The file form it was loaded from.
     pub form: DefinitionForm,
-    /// For people; the id where it says none.
+    /// Display name. Default: the id.
     pub name: String,
-    /// For people.
+    /// Description shown in lists.
     pub description: Option<String>,
-    /// Phrases that find it.
+    /// Phrases by which a request finds this playbook.
     pub triggers: Vec<String>,
-    /// Its parameters, in order.
+    /// Parameters, in the order of the file.
     pub params: Vec<Param>,
-    /// The steps, in file order. `order: sequential` is already in their `depends_on`.
+    /// Steps, in the order of the file. `order: sequential` is already part of their `depends_on`.
     pub steps: Vec<Arc<Step>>,
-    /// Steps that run once after the others.
+    /// Steps that run once after all others.
     pub finally: Vec<Arc<Step>>,
-    /// What the run hands out, in order.
+    /// Outputs of the run, in the order of the file.
     pub outputs: ValueMap,
-    /// Environment of every shell of the run.
+    /// Environment variables of every process of the run.
     pub env: Vec<(String, Template)>,
-    /// Bounds of the run.
+    /// Limits of the run.
     pub limits: Limits,
-    /// Whether steps are chained as written.
+    /// Whether each step also depends on the step before it.
     pub order: Order,
-    /// Where it starts.
+    /// Position of the id.
     pub span: Span,
-    /// Its file as people know it.
+    /// Path of the file, as diagnostics show it.
     pub path: String,
-    /// Digest of its file.
+    /// Digest of the file.
     pub digest: Digest,
-    /// What it uses that is not built yet; running it is refused while this is not empty.
+    /// Features used here that are not supported yet. A run is refused if there are any.
     pub not_yet: Vec<NotYet>,
 }
 
-/// A key or value that the language has and this version does not carry out.
+/// A key or value of the language that this version does not support.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotYet {
-    /// What, such as `budget` or `loop`.
+    /// Name of the key or value, such as `budget` or `loop`.
     pub what: String,
-    /// Where.
+    /// Position of the key or value.
     pub span: Span,
 }
 
-/// `order:`.
+/// `order:`: what determines the order of steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
-    /// By the graph alone.
+    /// Dependencies alone.
     #[default]
     Graph,
-    /// As written, one after the other.
+    /// Each step starts after the step written before it.
     Sequential,
 }
 
-/// `limits:` of a run.
+/// `limits:` of a playbook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
-    /// Steps at the same time; `None`: the number of processors, at least 2.
+    /// Maximum parallel steps. `None`: the number of processors, at least 2.
     pub max_parallel: Option<u32>,
-    /// The whole run.
+    /// Time limit of the whole run; `None`: unlimited.
     pub timeout: Option<Duration>,
-    /// Whether the first failure cancels what has not ended.
+    /// Whether the first failure cancels all steps that have not ended.
     pub fail_fast: bool,
 }
 
-/// A parameter.
+/// One entry of `params:`.
 #[derive(Debug, Clone)]
 pub struct Param {
-    /// `[A-Za-z_]\w*`.
+    /// Name in the form `[A-Za-z_]\w*`.
     pub name: String,
-    /// What it takes.
+    /// Type of its values. Default: `string`.
     pub kind: ParamType,
-    /// Whether a run needs a value.
+    /// Whether a run cannot start without a value.
     pub required: bool,
-    /// The value without one.
+    /// Value if none is given.
     pub default: Option<Json>,
-    /// The question on a terminal.
+    /// Question that asks for the value on a terminal.
     pub prompt: Option<String>,
-    /// For people.
+    /// Description shown by `kb playbook info`.
     pub description: Option<String>,
-    /// The only values, where given.
+    /// `enum:`: the allowed values; empty: any value.
     pub one_of: Vec<Json>,
-    /// A regular expression that a text must match as a whole.
+    /// Regular expression that must match the whole text.
     pub pattern: Option<String>,
-    /// The least number, length or count.
+    /// Minimum number, text length or item count.
     pub min: Option<f64>,
-    /// The largest number, length or count.
+    /// Maximum number, text length or item count.
     pub max: Option<f64>,
-    /// A schema for lists and objects.
+    /// Schema of the value.
     pub schema: Option<Schema>,
-    /// Whether it was inferred from a bare `{topic}` of a workflow.
+    /// Whether it was inferred from a `{topic}` in the prompt of a workflow.
     pub inferred: bool,
-    /// Where it is declared or first used.
+    /// Position of its declaration or first use.
     pub span: Span,
 }
 
 /// `type:` of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ParamType {
-    /// Text.
+    /// A text.
     #[default]
     String,
     /// A whole number.
     Integer,
-    /// Any number.
+    /// A number.
     Number,
     /// `true` or `false`.
     Boolean,
@@ -129,7 +131,7 @@ pub enum ParamType {
     List,
     /// An object, given as JSON.
     Object,
-    /// A path inside the workspace.
+    /// A path inside the workspace, given as text.
     Path,
     /// A reference to a secret (`env:NAME`, `file:PATH`), never a literal.
     Secret,

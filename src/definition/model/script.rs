@@ -1,62 +1,64 @@
+//! The model of a script: written responses that replace those of a model.
+
 use crate::expression::{EvalError, Root, Scope, ValueTemplate};
 use crate::value::Json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A model whose answers are written down (LANGUAGE §11).
+/// A script: the responses of a model, written down (`kb.script/1`).
 #[derive(Debug, Clone, Default)]
 pub struct Script {
     /// Turns by step id, instance (`review[a.rs]`) or attempt (`implement#2`).
     pub steps: BTreeMap<String, Vec<ScriptTurn>>,
 }
 
-/// One answer.
+/// One response of the model.
 #[derive(Debug, Clone, Default)]
 pub struct ScriptTurn {
-    /// Text.
+    /// Text of the response.
     pub say: Option<String>,
-    /// Tool calls.
+    /// Tool calls, in order.
     pub calls: Vec<ScriptCall>,
-    /// The final output, handed in through `submit_output`.
+    /// Final output, submitted with `submit_output`.
     pub output: Option<ValueTemplate>,
-    /// Prompt and completion tokens.
+    /// Reported prompt and completion tokens.
     pub usage: Option<(u64, u64)>,
-    /// How long the model takes.
+    /// Delay before the response.
     pub delay: Option<Duration>,
-    /// Fails instead.
+    /// Error instead of a response.
     pub error: Option<ScriptError>,
 }
 
 /// One tool call of a turn.
 #[derive(Debug, Clone)]
 pub struct ScriptCall {
-    /// The tool's name; not checked, so that scripts can call what is not there.
+    /// Name of the tool. Not checked, so that a script can call a tool that does not exist.
     pub tool: String,
-    /// Its arguments; may hold placeholders over `params`.
+    /// Arguments; placeholders can read `params`.
     pub args: ValueTemplate,
 }
 
-/// A failing answer.
+/// An error response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptError {
-    /// HTTP status; 0 is a cut stream.
+    /// HTTP status; 0 stands for a broken stream.
     pub status: u16,
-    /// What the provider asks for.
+    /// Delay that the provider asks for before a retry.
     pub retry_after: Option<Duration>,
-    /// Its words.
+    /// Error message of the provider.
     pub message: Option<String>,
 }
 
 impl ScriptTurn {
-    /// The final output with its placeholders filled from the run's parameters.
+    /// The final output, rendered with the parameters of the run.
     pub fn output_with(&self, params: &Arc<Json>) -> Option<Result<Json, EvalError>> {
         self.output.as_ref().map(|output| fill(output, params))
     }
 }
 
 impl ScriptCall {
-    /// The arguments with their placeholders filled from the run's parameters.
+    /// The arguments, rendered with the parameters of the run.
     pub fn args_with(&self, params: &Arc<Json>) -> Result<Json, EvalError> {
         fill(&self.args, params)
     }
@@ -66,7 +68,7 @@ fn fill(template: &ValueTemplate, params: &Arc<Json>) -> Result<Json, EvalError>
     template.evaluate(&ParamScope(params))
 }
 
-/// A script knows the run's parameters and nothing else.
+/// The scope of a script: the parameters of the run and nothing else.
 struct ParamScope<'a>(&'a Arc<Json>);
 
 impl Scope for ParamScope<'_> {

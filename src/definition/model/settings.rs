@@ -1,50 +1,54 @@
+//! The model of the project settings, and how settings narrow each other.
+
 use crate::value::{Tier, ToolName};
 use std::collections::BTreeMap;
 
-/// `.kb/kb.config.json` or `.yml` (LANGUAGE §8); everything is optional.
+/// The project settings, `.kb/kb.config.json` or `.yml`. Every key is optional (see
+/// `docs/reference/settings.md`).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Settings {
-    /// `llm.tiers`.
+    /// `llm.tiers`: the model of each tier.
     pub tiers: BTreeMap<Tier, TierSettings>,
-    /// `llm.prices`: dollars a million tokens by model name, before the built-in table.
+    /// `llm.prices`: prices by model name; they take precedence over the built-in prices.
     pub prices: BTreeMap<String, ModelPrice>,
-    /// `orchestrator.escalation` (000 §12.5).
+    /// `orchestrator.escalation`: limits of model escalation.
     pub escalation: EscalationLimits,
-    /// `verifier.inconclusivePolicy.action` (000 §18.6).
+    /// `verifier.inconclusivePolicy`: default for `onInconclusive`.
     pub inconclusive: Option<super::InconclusivePolicy>,
-    /// `tools.security` (003 §4.5, §12.3), by tool.
+    /// `tools.security`: restrictions by tool.
     pub tool_security: BTreeMap<ToolName, ToolSecurity>,
-    /// `tools.security.allowed_tools`: nothing else may be called.
+    /// `tools.security.allowed_tools`: no other tool may be called.
     pub allowed_tools: Option<Vec<ToolName>>,
-    /// `tools.http.allowPrivate`: hosts (with port) that requests may reach although they are private.
+    /// `tools.http.allowPrivate`: private hosts (with port) that HTTP requests may reach.
     pub allowed_hosts: Vec<String>,
-    /// `secrets`.
+    /// `secrets`: where the value of each secret is stored.
     pub secrets: BTreeMap<String, SecretSource>,
-    /// `env.pass`: variables that shells get from `kb`'s own environment.
+    /// `env.pass`: variables that processes inherit from the environment of `kb`.
     pub env_pass: Vec<String>,
-    /// `sandbox.require`: refuse to run below this level.
+    /// `sandbox.require`: minimum sandbox level; runs below it are refused.
     pub sandbox_require: Option<ApprovalLevel>,
-    /// `sandbox.processes`: where steps run.
+    /// `sandbox.processes`: how the processes of a step are isolated.
     pub processes: ProcessChoice,
-    /// `sandbox.criticalUnapprovedAt`; kernel unless said.
+    /// `sandbox.criticalUnapprovedAt`: sandbox level from which critical tools run without approval.
+    /// `None`: `kernel`.
     pub critical_unapproved_at: Option<ApprovalLevel>,
-    /// `sandbox.read`: further places that held commands may read; `~/` is the home directory.
+    /// `sandbox.read`: additional paths that sandboxed commands may read; `~/` is the home directory.
     pub sandbox_read: Vec<String>,
-    /// `sandbox.write`: further places that they may read and write.
+    /// `sandbox.write`: additional paths that sandboxed commands may read and write.
     pub sandbox_write: Vec<String>,
-    /// `journal.sync`.
+    /// `journal.sync`: when the journal is synced to disk.
     pub sync: SyncMode,
-    /// `limits.maxParallel`, for playbooks that say none.
+    /// `limits.maxParallel`: maximum parallel steps of playbooks without a limit of their own.
     pub max_parallel: Option<u32>,
-    /// `testCommands`: texts that count as running the tests.
+    /// `testCommands`: command texts that count as a test run.
     pub test_commands: Vec<String>,
-    /// Bounds that nothing would hold a run to yet, so that running is refused.
+    /// Limits in these settings that are not supported yet. A run is refused if there are any.
     pub not_yet: Vec<super::NotYet>,
 }
 
 impl Settings {
-    /// These settings with every policy narrowed by others: what either forbids is forbidden.
-    /// Models, prices and everything that is no policy stay as they are (LANGUAGE §9).
+    /// These settings, with every policy narrowed by `present`: what either forbids is forbidden.
+    /// Keys that are not policies, such as models and prices, keep their values.
     #[must_use]
     pub fn narrowed_by(&self, present: &Settings) -> Settings {
         let mut narrowed = self.clone();
@@ -59,11 +63,11 @@ impl Settings {
         };
         narrowed.allowed_hosts.retain(|host| present.allowed_hosts.contains(host));
         narrowed.env_pass.retain(|name| present.env_pass.contains(name));
-        narrowed.sandbox_read.retain(|place| present.sandbox_read.contains(place));
-        narrowed.sandbox_write.retain(|place| present.sandbox_write.contains(place));
+        narrowed.sandbox_read.retain(|path| present.sandbox_read.contains(path));
+        narrowed.sandbox_write.retain(|path| present.sandbox_write.contains(path));
         narrowed.sandbox_require = self.sandbox_require.max(present.sandbox_require);
         narrowed.processes = self.processes.max(present.processes);
-        // Without a word the level is `kernel`, the strictest.
+        // The default is `kernel`, the strictest level.
         let strictest = |level: Option<ApprovalLevel>| level.unwrap_or(ApprovalLevel::Kernel);
         let (own, other) = (self.critical_unapproved_at, present.critical_unapproved_at);
         narrowed.critical_unapproved_at = Some(strictest(own).max(strictest(other)));
@@ -86,84 +90,84 @@ impl ToolSecurity {
     }
 }
 
-/// One tier's model.
+/// The model of one tier.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TierSettings {
-    /// `anthropic`, `openai`, `gemini`, `ollama`, `openai-compatible`, … or absent with an endpoint.
+    /// `anthropic`, `openai`, `gemini`, `ollama`, `openai-compatible`, …; optional with an endpoint.
     pub provider: Option<String>,
-    /// The model's name at its provider.
+    /// Name of the model, as the provider spells it.
     pub model: String,
     /// Base URL, such as `http://127.0.0.1:11434/v1`.
     pub endpoint: Option<String>,
-    /// The environment variable that holds the key.
+    /// Environment variable that contains the API key.
     pub api_key_env: Option<String>,
-    /// Dollars a million tokens.
+    /// Price of the model; `None`: the built-in price.
     pub price: Option<ModelPrice>,
 }
 
-/// Dollars a million tokens.
+/// US dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ModelPrice {
-    /// Read.
+    /// Price of prompt tokens.
     pub input: f64,
-    /// Written.
+    /// Price of completion tokens.
     pub output: f64,
-    /// Read from the provider's cache; as `input` where absent.
+    /// Price of prompt tokens read from the provider's cache. `None`: as `input`.
     pub cached_input: Option<f64>,
 }
 
-/// `orchestrator.escalation`.
+/// `orchestrator.escalation`: limits of model escalation. Not supported yet.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct EscalationLimits {
-    /// `maxEscalationsPerSpecialist`.
+    /// `maxEscalationsPerSpecialist`: maximum escalations of one specialist.
     pub per_specialist: Option<u32>,
-    /// `maxLargeTierUsesPerRun`.
+    /// `maxLargeTierUsesPerRun`: maximum uses of the large tier in one run.
     pub large_uses: Option<u32>,
-    /// `maxCostUsdPerRun`.
+    /// `maxCostUsdPerRun`: maximum cost of a run in US dollars.
     pub max_cost_usd: Option<f64>,
-    /// `warnCostUsdThreshold`.
+    /// `warnCostUsdThreshold`: cost in US dollars from which a run warns.
     pub warn_cost_usd: Option<f64>,
-    /// `defaultLadder`, by specialist id.
+    /// `defaultLadder`: tiers to escalate through, by specialist id.
     pub ladders: BTreeMap<String, Vec<Tier>>,
 }
 
-/// What a tool may touch; only ever narrows.
+/// Restrictions of one tool. They can only narrow what is allowed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolSecurity {
-    /// `enabled: false` switches it off.
+    /// `enabled: false` denies every call.
     pub enabled: Option<bool>,
-    /// `requires_approval`.
+    /// `requiresApproval: true` makes every call wait for an approval.
     pub requires_approval: Option<bool>,
-    /// Globs; where given, nothing else may be touched.
+    /// Globs of the only paths that the tool may access; `None`: no such restriction.
     pub allowed_paths: Option<Vec<String>>,
-    /// Globs that may never be touched.
+    /// Globs of paths that the tool may not access.
     pub denied_paths: Vec<String>,
 }
 
-/// Where a secret's value is.
+/// The source of a secret's value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecretSource {
-    /// `env:NAME`.
+    /// `env:NAME`: an environment variable.
     Env(String),
-    /// `file:PATH`.
+    /// `file:PATH`: the content of a file.
     File(String),
-    /// `command: [argv]`.
+    /// `command: [argv]`: the output of a command.
     Command(Vec<String>),
 }
 
-/// How far a process is held.
+/// A sandbox level: how far a process is confined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ApprovalLevel {
-    /// Not at all.
+    /// Not confined.
     None,
-    /// Its processes end with the step.
+    /// Its processes are stopped when the step ends.
     Process,
-    /// The kernel holds what it reads and writes.
+    /// The kernel restricts which files it reads and writes.
     Kernel,
 }
 
 impl ApprovalLevel {
-    /// The name of a level, as settings write it.
+    /// The name of the level in the settings.
     pub fn as_str(self) -> &'static str {
         match self {
             ApprovalLevel::None => "none",
@@ -173,24 +177,24 @@ impl ApprovalLevel {
     }
 }
 
-/// `sandbox.processes`, from the weakest on.
+/// `sandbox.processes`, from weakest to strongest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum ProcessChoice {
-    /// In process groups, also where namespaces are allowed.
+    /// Process groups, even if PID namespaces are available.
     Group,
-    /// In PID namespaces where the system allows them, else in process groups.
+    /// PID namespaces if the system allows them, else process groups.
     #[default]
     Auto,
-    /// In PID namespaces or not at all.
+    /// PID namespaces; runs are refused without them.
     PidNamespace,
 }
 
-/// `journal.sync`.
+/// `journal.sync`: when events are synced to disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SyncMode {
-    /// Durable events are synced first, ordered ones within 50 ms.
+    /// Durable events before their effect, other events within 50 ms.
     #[default]
     Normal,
-    /// Everything is synced first.
+    /// Every event before its effect.
     Full,
 }

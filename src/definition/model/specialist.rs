@@ -1,55 +1,57 @@
+//! The model of a specialist, shared by all forms in which one can be written.
+
 use crate::definition::Schema;
 use crate::diagnostic::Span;
 use crate::value::{Digest, SpecialistId, Tier, ToolName};
 use std::time::Duration;
 
-/// A checked specialist, whichever form it was written in (LANGUAGE §7).
+/// A checked specialist, from any of the file forms (see `docs/reference/specialists.md`).
 #[derive(Debug, Clone)]
 pub struct Specialist {
-    /// Its id; an agent profile's is its path as `agent:` writes it.
+    /// Unique id. The id of an agent profile is its path, as `agent:` writes it.
     pub id: SpecialistId,
-    /// Its own version.
+    /// Version, for display.
     pub version: Option<String>,
-    /// For people.
+    /// Display name. Default: the id.
     pub name: String,
-    /// For people, and for whoever chooses a specialist.
+    /// Description shown in lists and used to choose a specialist.
     pub description: Option<String>,
-    /// For people.
+    /// Emoji for display.
     pub emoji: Option<String>,
-    /// The system prompt.
+    /// System prompt.
     pub role: String,
-    /// Knowledge that goes with every task.
+    /// Context that is part of every prompt.
     pub static_context: Option<String>,
-    /// Past tasks and how they went.
+    /// Examples of past tasks for the prompt.
     pub examples: Vec<Example>,
-    /// Which model.
+    /// Choice of the model.
     pub model: ModelChoice,
-    /// Bounds of one attempt.
+    /// Limits of one attempt.
     pub limits: LoopLimits,
-    /// The whitelist; globs `fs:*` are already expanded against the known tools.
+    /// Allow-list of tools; globs such as `fs:*` are expanded.
     pub tools: Vec<ToolName>,
-    /// Whitelisted tools that this version does not know; calling one is a policy denial.
+    /// Tools on the allow-list that are not supported yet; a call of one is denied by policy.
     pub unknown_tools: Vec<ToolName>,
-    /// Rules, for the prompt.
+    /// Rules for the prompt.
     pub constraints: Vec<String>,
-    /// What it can do, for people and choosers.
+    /// Names of its capabilities, for display and for choosing a specialist.
     pub capabilities: Vec<String>,
-    /// What it is given.
+    /// `input.schema`: schema of the step's `input`.
     pub input_schema: Option<Schema>,
-    /// Whether input that does not fit is an error instead of a warning.
+    /// `inputPolicy: strict`: invalid input is an error instead of a warning.
     pub strict_input: bool,
-    /// What it hands back; `summary` is always there.
+    /// `output.schema`: schema of its output; `summary` is always part of it.
     pub output_schema: Option<Schema>,
-    /// Its file as people know it.
+    /// Path of the file, as diagnostics show it.
     pub path: String,
-    /// Where its id is written.
+    /// Position of the id.
     pub span: Span,
-    /// Digest of its file.
+    /// Digest of the file.
     pub digest: Digest,
 }
 
 impl Specialist {
-    /// One that says nothing but its id: the defaults of 000 §11.
+    /// A specialist with this id and default values.
     pub fn bare(id: SpecialistId, span: Span, path: &str, digest: Digest) -> Specialist {
         Specialist {
             name: id.to_string(),
@@ -95,43 +97,43 @@ impl Specialist {
     }
 }
 
-/// A past task, for the prompt.
+/// One entry of `examples:`: a past task for the prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Example {
-    /// What was asked.
+    /// The task.
     pub task: String,
-    /// How it was done.
+    /// How the task was done.
     pub approach: String,
-    /// What came out.
+    /// The result.
     pub outcome: String,
 }
 
-/// `llm:` (or 003's `brain:`).
+/// `llm:`, or `brain:` of the `agent:` form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelChoice {
-    /// `medium` unless said.
+    /// Model tier. Default: `medium`.
     pub tier: Tier,
-    /// A model by name; holds over the tier.
+    /// Model by name; takes precedence over the tier.
     pub model: Option<String>,
-    /// 0–2.
+    /// Sampling temperature, 0–2. `None`: the provider's default.
     pub temperature: Option<f64>,
-    /// The longest answer of one call.
+    /// Maximum tokens of one response.
     pub max_tokens: Option<u32>,
-    /// Tiers that escalation may climb, in order.
+    /// Tiers to escalate through, from small to large. Not supported yet.
     pub ladder: Vec<Tier>,
-    /// A model to try when the first one cannot be had.
+    /// Model to use if the first one is not available.
     pub fallback: Option<String>,
 }
 
-/// `limits:` of a specialist; the defaults are 000 §11.
+/// `limits:` of a specialist, for one attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoopLimits {
-    /// Model calls; 15 unless said.
+    /// Maximum number of model calls. Default: 15.
     pub max_steps: u32,
-    /// Tool calls; 20 unless said.
+    /// Maximum number of tool calls. Default: 20.
     pub max_tool_calls: u32,
-    /// One attempt; 5 minutes unless said.
+    /// Time limit of the attempt. Default: 5 minutes.
     pub timeout: Duration,
-    /// A turn without tools after this many calls; `None`: never.
+    /// Number of calls after which one turn must answer without tools. `None`: never.
     pub forced_reasoning_interval: Option<u32>,
 }

@@ -1,82 +1,84 @@
+//! The model of a step: its kind, its dependencies and its attempt options.
+
 use super::{Check, NotYet, RetryPolicy, Timeout, Verify};
 use crate::definition::Schema;
 use crate::diagnostic::Span;
 use crate::expression::{Expression, Template, ValueMap, ValueTemplate};
 use crate::value::{SpecialistId, StepId, ToolName};
 
-/// A checked step (LANGUAGE §3). Playbook-wide `defaults` are already in it. What few steps say is
-/// boxed: a plan may have very many.
+/// A checked step. The `defaults` of the playbook are already applied. Rarely used options are boxed,
+/// because a plan can have many thousand steps.
 #[derive(Debug, Clone)]
 pub struct Step {
-    /// Its id, unique in its definition.
+    /// Id, unique in its playbook.
     pub id: StepId,
-    /// What it does.
+    /// What the step does.
     pub kind: StepKind,
-    /// Whether it is one of the steps or of `finally`.
+    /// Whether it is part of `steps` or of `finally`.
     pub phase: StepPhase,
-    /// The explicit dependencies (those of `order: sequential` too), with where each is written.
+    /// Explicit dependencies, including those of `order: sequential`, with their positions.
     pub depends_on: Box<[(StepId, Span)]>,
-    /// Runs only where this is true.
+    /// `condition:`: the step is skipped if this is false.
     pub condition: Option<Expression>,
-    /// How the ends of its dependencies decide.
+    /// `runIf:`: the join over its dependencies.
     pub run_if: RunIf,
-    /// The gate after it.
+    /// `verify:`: the gate after the step.
     pub verify: Option<Box<Verify>>,
-    /// What a failure means for the run.
+    /// `onError:`: what a failure means for the run.
     pub on_error: OnError,
-    /// One instance an item.
+    /// `forEach:`: one step instance per item.
     pub for_each: Option<Box<ForEach>>,
-    /// Everything else, where it says any of it; read it with [`Step::details`].
+    /// The other options, if the step has any; read them with [`Step::details`].
     pub details: Option<Box<StepDetails>>,
-    /// Where its id is written.
+    /// Position of the id.
     pub span: Span,
 }
 
-/// What a step may say of its attempts, and most steps do not.
+/// Options of a step that most steps do not set.
 #[derive(Debug, Clone)]
 pub struct StepDetails {
-    /// For people.
+    /// Display name.
     pub name: Option<Box<str>>,
-    /// Structured input, for specialists and tools.
+    /// `input:`: structured input of specialists and tools.
     pub input: Option<ValueTemplate>,
-    /// Bounds of one attempt.
+    /// Time limits of one attempt.
     pub timeout: Timeout,
-    /// `retry:`, where given.
+    /// `retry:`; `None`: no retries.
     pub retry: Option<RetryPolicy>,
-    /// Bound over all attempts of one iteration; `None`: what its rows add up to.
+    /// Maximum number of attempts in one iteration. `None`: the sum that `retry` and `verify` allow.
     pub max_attempts: Option<u32>,
-    /// Whether it may run again after a crash in the middle of it.
+    /// Whether the step may run again after a crash during an attempt. Default: true.
     pub retry_safe: bool,
-    /// Environment of its shells, after the playbook's.
+    /// Environment variables of its processes; they override those of the playbook.
     pub env: Vec<(String, Template)>,
-    /// Working directory relative to the project root.
+    /// Working directory, relative to the project root.
     pub cwd: Option<Template>,
-    /// `output.schema`.
+    /// `output.schema`: schema that the output must satisfy.
     pub output_schema: Option<Schema>,
-    /// Whether changes around its shells are recorded; `None`: where its checks read changes.
+    /// Whether file changes of its processes are recorded. `None`: only if its checks need them.
     pub evidence: Option<EvidenceMode>,
-    /// Whether it holds the `workspace` lock; `None`: where its specialist has a writing tool.
+    /// Whether it takes the `workspace` lock. `None`: only if its specialist has a writing tool.
     pub workspace: Option<WorkspaceMode>,
-    /// What it uses that is not built yet.
+    /// Features used here that are not supported yet. A run is refused if there are any.
     pub not_yet: Vec<NotYet>,
 }
 
 static NO_DETAILS: StepDetails = StepDetails::NONE;
 
 impl Step {
-    /// What it says of its attempts.
+    /// The options, or the defaults if none is set.
     pub fn details(&self) -> &StepDetails {
         self.details.as_deref().unwrap_or(&NO_DETAILS)
     }
 
-    /// The same, to say more.
+    /// The options for writing; creates them with defaults if none is set.
     pub fn details_mut(&mut self) -> &mut StepDetails {
         self.details.get_or_insert_with(|| Box::new(StepDetails::NONE))
     }
 }
 
 impl StepDetails {
-    /// Nothing is said.
+    /// The defaults.
     pub const NONE: StepDetails = StepDetails {
         name: None,
         input: None,
@@ -92,8 +94,8 @@ impl StepDetails {
         not_yet: Vec::new(),
     };
 
-    /// Where anything is said that differs from nothing.
-    pub(crate) fn said(self) -> Option<Box<StepDetails>> {
+    /// The options boxed, or `None` if all have their defaults.
+    pub(crate) fn non_default(self) -> Option<Box<StepDetails>> {
         let StepDetails {
             name: None,
             input: None,
@@ -115,44 +117,44 @@ impl StepDetails {
     }
 }
 
-/// The one kind key that a step has.
+/// The kind of a step, named by its kind key.
 #[derive(Debug, Clone)]
 pub enum StepKind {
-    /// An LLM agent with a tool whitelist.
+    /// An LLM specialist with an allow-list of tools.
     Specialist {
-        /// Which; resolved against the catalog when a plan is made.
+        /// Id of the specialist; resolved when the plan is built.
         specialist: SpecialistId,
-        /// Where that id is written.
+        /// Position of the id.
         span: Span,
-        /// What to do; `None` where `input.task` says it.
+        /// The task; `None` if `input.task` contains it.
         task: Option<Box<TaskText>>,
     },
-    /// A process.
+    /// A shell script or program.
     Run {
-        /// A literal script or an argv.
+        /// The script, or program and arguments.
         command: RunCommand,
-        /// How stdout becomes the output.
+        /// How stdout is parsed into the output.
         parse: OutputParse,
     },
     /// One tool call.
     Tool {
-        /// Which.
+        /// Name of the tool.
         tool: ToolName,
-        /// Where that name is written.
+        /// Position of the name.
         span: Span,
     },
-    /// One request.
+    /// One HTTP request.
     Http(Box<HttpStep>),
-    /// Pure values, in order.
+    /// Values computed from expressions, in the order of the file.
     Set(ValueMap),
-    /// Verification only.
+    /// Checks without other work.
     Gate(Box<[Check]>),
-    /// A kind that the language has and this version does not carry out (`ask`, `wait`, …).
+    /// A kind that is not supported yet, such as `ask` or `wait`.
     NotYet(&'static str),
 }
 
 impl StepKind {
-    /// The kind key as people write it.
+    /// The kind key.
     pub fn name(&self) -> &'static str {
         match self {
             StepKind::Specialist { .. } => "specialist",
@@ -166,122 +168,122 @@ impl StepKind {
     }
 }
 
-/// `task:` or `taskFile:`.
+/// `task:` or `taskFile:`: the task of a specialist.
 #[derive(Debug, Clone)]
 pub enum TaskText {
-    /// A template.
+    /// A text with placeholders.
     Inline(Template),
-    /// A file inside the project whose text is taken as it is; read when the run starts.
+    /// A file of the project, read when the run starts; its text has no placeholders.
     File {
-        /// Relative to the project root.
+        /// Path relative to the project root.
         path: Box<str>,
-        /// Where it is written.
+        /// Position of the path.
         span: Span,
     },
 }
 
-/// `run:`.
+/// `run:`: what a `run` step executes.
 #[derive(Debug, Clone)]
 pub enum RunCommand {
-    /// One literal script for `bash -euo pipefail`; it takes no placeholder.
+    /// One literal script for `bash -euo pipefail`, without placeholders.
     Shell(Box<str>),
-    /// An argv without a shell; the first word is literal.
+    /// Program and arguments, without a shell; the program is literal.
     Argv(Box<[Template]>),
 }
 
 /// `parse:` of a `run` step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OutputParse {
-    /// stdout without its last newline.
+    /// The text of stdout without its last newline.
     #[default]
     Text,
-    /// One JSON value.
+    /// One JSON value, parsed from stdout.
     Json,
-    /// A list of lines.
+    /// The lines of stdout as a list.
     Lines,
 }
 
-/// `http:`.
+/// `http:`: the request of an `http` step.
 #[derive(Debug, Clone)]
 pub struct HttpStep {
-    /// `GET` unless said; upper case.
+    /// Method in upper case. Default: `GET`.
     pub method: String,
-    /// Scheme and host are literal.
+    /// URL; scheme and host are literal.
     pub url: Template,
-    /// In order.
+    /// Request headers, in the order of the file.
     pub headers: Vec<(String, Template)>,
-    /// In order.
+    /// Query parameters, in the order of the file.
     pub query: ValueMap,
-    /// Text goes as it is, anything else as JSON.
+    /// Request body; text is sent as it is, other values as JSON.
     pub body: Option<ValueTemplate>,
-    /// Statuses that count as done; 200–299 where empty.
+    /// Statuses that count as success; empty: 200–299.
     pub expect: Vec<u16>,
 }
 
-/// `runIf:` (LANGUAGE §3, joins).
+/// `runIf:`: the join over the dependencies that matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RunIf {
-    /// Every dependency that matters succeeded.
+    /// Every dependency succeeded.
     #[default]
     AllSucceeded,
-    /// None failed; skipped ones do not matter.
+    /// No dependency failed; skipped ones do not matter.
     NoneFailed,
-    /// At least one succeeded.
+    /// At least one dependency succeeded.
     AnySucceeded,
-    /// All have ended, however.
+    /// All dependencies have ended, with any status.
     AllDone,
 }
 
-/// `onError:`.
+/// `onError:`: what the failure of a step means for the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnError {
-    /// A failure fails the run.
+    /// The run fails.
     #[default]
     Fail,
-    /// A failure is tolerated: it keeps its status, joins count it as succeeded.
+    /// The failure is tolerated: the status stays `failed`, joins count it as succeeded.
     Continue,
 }
 
-/// `forEach:`.
+/// `forEach:`: one step instance per item of a list.
 #[derive(Debug, Clone)]
 pub struct ForEach {
-    /// The list.
+    /// List of items.
     pub items: ValueTemplate,
-    /// What an item is called in templates; `item` unless said.
+    /// `as:`: name of the item in templates. Default: `item`.
     pub name: String,
-    /// The unique key of an item; its index where absent.
+    /// Unique key of an item. `None`: its index.
     pub key: Option<Template>,
-    /// Items at the same time, under the run's own bound.
+    /// Maximum parallel items; the limit of the run applies as well.
     pub max_parallel: Option<u32>,
-    /// What one item's failure means for the others.
+    /// What the failure of one item means for the others.
     pub on_item_error: OnError,
 }
 
-/// `evidence:` of a step.
+/// `evidence:`: whether file changes of a step are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EvidenceMode {
-    /// Manifests around its shells.
+    /// Manifests are taken before and after its processes.
     Full,
-    /// None.
+    /// No manifests are taken.
     None,
 }
 
-/// `workspace:` of a step.
+/// `workspace:`: whether a step takes the `workspace` lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkspaceMode {
-    /// One at a time with every other that writes.
+    /// The step takes the lock and excludes other writing steps.
     Exclusive,
-    /// Beside others.
+    /// The step runs in parallel with other writing steps.
     Shared,
 }
 
-/// When a step runs.
+/// The list that a step is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StepPhase {
-    /// One of `steps`.
+    /// `steps`.
     #[default]
     Main,
-    /// One of `finally`.
+    /// `finally`.
     Finally,
 }
 

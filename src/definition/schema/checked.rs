@@ -1,3 +1,5 @@
+//! [`Schema`]: a JSON Schema that was checked when it was loaded.
+
 use super::{Property, Violation, property, recognise, short_form, violation};
 use crate::definition::syntax::{Decoder, Node};
 use crate::diagnostic::{Code, Diagnostic};
@@ -6,7 +8,7 @@ use jsonschema::{PatternOptions, Validator};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// A checked JSON Schema (draft 2020-12), written as such or in the documents' short form.
+/// A checked JSON Schema (draft 2020-12), written as JSON Schema or in the short form.
 #[derive(Clone)]
 pub struct Schema {
     json: Arc<Json>,
@@ -14,13 +16,13 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// Checks a JSON Schema; every fault of it, as fragments that name the place.
+    /// Checks a JSON Schema. The error lists every problem with its location in the schema.
     pub fn new(json: Json) -> Result<Schema, Vec<String>> {
         let faults = faults(&json);
         if !faults.is_empty() {
             return Err(faults);
         }
-        let schema = Schema::right_by_construction(json);
+        let schema = Schema::unchecked(json);
         match compile(&schema.json) {
             Ok(validator) => {
                 // The lock is fresh, so this cannot be refused.
@@ -31,20 +33,20 @@ impl Schema {
         }
     }
 
-    /// A schema that our own short form made; compiled when it is first used.
-    fn right_by_construction(json: Json) -> Schema {
+    /// A schema that is valid by construction; compiled when it is first used.
+    fn unchecked(json: Json) -> Schema {
         Schema { json: Arc::new(json), validator: Arc::new(OnceLock::new()) }
     }
 
-    /// Reads either form off a definition; problems go to the decoder.
+    /// Decodes either form; problems go to the decoder.
     pub(crate) fn decode(node: &Node, decoder: &mut Decoder) -> Option<Schema> {
         if !recognise::is_json_schema(node) {
-            return short_form::read(node, decoder).map(Schema::right_by_construction);
+            return short_form::read(node, decoder).map(Schema::unchecked);
         }
         Schema::json_schema(node, decoder)
     }
 
-    /// Reads JSON Schema off a definition.
+    /// Decodes JSON Schema.
     pub(super) fn json_schema(node: &Node, decoder: &mut Decoder) -> Option<Schema> {
         match Schema::new(node.to_json()) {
             Ok(schema) => Some(schema),
@@ -60,30 +62,30 @@ impl Schema {
         }
     }
 
-    /// An object with these required text keys: the `outputs: [findings]` of a workflow.
+    /// An object with these required text keys, as in `outputs: [findings]` of a workflow.
     pub fn of_texts<'k>(keys: impl IntoIterator<Item = &'k str>) -> Schema {
         let keys: Vec<&str> = keys.into_iter().collect();
         let properties: JsonMap = keys
             .iter()
             .map(|key| ((*key).to_owned(), serde_json::json!({"type": "string"})))
             .collect();
-        Schema::right_by_construction(
+        Schema::unchecked(
             serde_json::json!({"type": "object", "properties": properties, "required": keys}),
         )
     }
 
-    /// The JSON Schema.
+    /// The schema as JSON.
     pub fn json(&self) -> &Json {
         &self.json
     }
 
-    /// Every way in which a value does not fit; empty where it does.
+    /// All violations of a value; empty if it is valid.
     pub fn violations(&self, value: &Json) -> Vec<Violation> {
         self.violations_shown(value, &str::to_owned)
     }
 
-    /// The same, where texts of the value may not be shown as they are: a message shows their
-    /// beginning, so whatever hides a part of them has to come first.
+    /// Like [`Schema::violations`], with a function that masks texts of the value. Messages quote the
+    /// start of a text, so masking comes first.
     pub fn violations_shown(&self, value: &Json, shown: &dyn Fn(&str) -> String) -> Vec<Violation> {
         match self.validator.get_or_init(|| compile(&self.json).ok()) {
             Some(validator) => violation::of(validator, value, shown),
@@ -97,7 +99,7 @@ impl Schema {
         property::find(&self.json, &self.json, &path, 0)
     }
 
-    /// The keys that an object of this schema is known to have, for suggestions.
+    /// The keys in `properties`, for suggestions.
     pub fn keys(&self) -> Vec<&str> {
         let properties = self.json.get("properties").and_then(Json::as_object);
         properties.into_iter().flat_map(|map| map.keys().map(String::as_str)).collect()
@@ -126,7 +128,7 @@ fn compile(json: &Json) -> Result<Validator, String> {
         .map_err(|error| format!("the schema cannot be used: {error}"))
 }
 
-/// What the meta-schema says against it.
+/// Violations of the meta-schema.
 fn faults(json: &Json) -> Vec<String> {
     if !(json.is_object() || json.is_boolean()) {
         return vec!["a schema is a map".to_owned()];
@@ -135,7 +137,7 @@ fn faults(json: &Json) -> Vec<String> {
         let known = draft.as_str().is_some_and(|uri| DRAFTS.contains(&uri.trim_end_matches('#')));
         if !known {
             return vec![format!(
-                "`$schema` is {draft}, which is no draft of JSON Schema that is known here"
+                "`$schema` is {draft}, which is not a supported draft of JSON Schema"
             )];
         }
     }

@@ -1,6 +1,6 @@
-//! Schemas: JSON Schema (draft 2020-12) and the documents' short form of it (LANGUAGE §7).
+//! Schemas in definitions: JSON Schema (draft 2020-12) and a short form of it. Start at [`Schema`].
 //!
-//! Offline by construction: a reference outside of the schema itself is an error at load.
+//! Schemas are never fetched: a reference to anything outside the schema is a load error.
 
 mod checked;
 mod property;

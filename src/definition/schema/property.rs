@@ -1,17 +1,19 @@
+//! Answers whether values of a schema can have a given path of keys.
+
 use crate::value::Json;
 
-/// Whether values of a schema can have a key.
+/// Whether values of a schema can have a given key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Property {
-    /// The schema names it, or allows any key there.
+    /// The schema declares the key.
     Known,
-    /// The schema describes the value and does not have it.
+    /// The schema describes the value and does not declare the key.
     Unknown,
-    /// The schema does not say.
+    /// The schema leaves it open.
     Maybe,
 }
 
-/// References are followed this far, so that a schema that refers to itself ends.
+/// Maximum depth of references, because a schema can refer to itself.
 const DEEPEST: u32 = 32;
 
 pub(super) fn find(root: &Json, schema: &Json, path: &[&str], depth: u32) -> Property {
@@ -42,7 +44,7 @@ pub(super) fn find(root: &Json, schema: &Json, path: &[&str], depth: u32) -> Pro
     }
 }
 
-/// What the schema itself says, without its alternatives; `None` where it says nothing.
+/// The answer of the schema itself, without `anyOf` and the like; `None` if it has none.
 fn own(
     root: &Json,
     map: &crate::value::JsonMap,

@@ -1,3 +1,5 @@
+//! Tells a JSON Schema from the short form.
+
 use crate::definition::syntax::{Node, Value};
 
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "null", "object", "array"];

@@ -1,10 +1,12 @@
+//! Reads the short form of schemas, such as `files: "string[]"`, as JSON Schema.
+
 use super::recognise::is_json_schema;
 use crate::definition::syntax::{Decoder, Key, Node, Scalar, ScalarKind, Value};
 use crate::diagnostic::{Code, Diagnostic, edit_distance};
 use crate::value::{Json, JsonMap};
 use serde_json::json;
 
-/// Reads the documents' short form (LANGUAGE §7) as JSON Schema.
+/// Decodes the short form as JSON Schema.
 pub(super) fn read(node: &Node, decoder: &mut Decoder) -> Option<Json> {
     match &node.value {
         Value::Invalid => None,
@@ -44,9 +46,9 @@ pub(super) fn read(node: &Node, decoder: &mut Decoder) -> Option<Json> {
     }
 }
 
-/// Whether a nested map is a property's own JSON Schema, as in `size: {type: integer, minimum: 1}`.
-/// Where another key has a type as its value, as in `{type: string, description: string}`, they are
-/// keys of an object.
+/// Whether a nested map is the JSON Schema of a property, as in `size: {type: integer, minimum: 1}`.
+/// If another key has a type as its value, as in `{type: string, description: string}`, the map
+/// describes an object.
 fn is_property_schema(node: &Node) -> bool {
     let entries = node.as_map().unwrap_or_default();
     let is_key = |(key, value): &(Key, Node)| {
@@ -76,7 +78,7 @@ fn expression(text: &str, node: &Node, decoder: &mut Decoder) -> Option<Json> {
     }
 }
 
-/// A lone word that is nearly a type was probably meant as one; it reads as a literal.
+/// Warns about a single word that is a misspelled type and would become a literal.
 fn warn_near_miss(text: &str, node: &Node, decoder: &mut Decoder) {
     let word = text.trim().trim_end_matches("[]");
     let is_word = word.len() > 3 && word.chars().all(char::is_alphanumeric);
@@ -88,7 +90,7 @@ fn warn_near_miss(text: &str, node: &Node, decoder: &mut Decoder) {
         .into_iter()
         .find(|name| edit_distance(&lower, name) <= 2);
     if let Some(name) = near {
-        let message = format!("`{word}` is no type, so it means the literal text `{word}`");
+        let message = format!("`{word}` is not a type, so it means the literal text `{word}`");
         decoder.push(
             Diagnostic::warning(Code::BAD_SCHEMA, node.span, message)
                 .help(format!("did you mean `{name}`?")),
@@ -110,7 +112,7 @@ fn simple_type(word: &str) -> Option<Json> {
     })
 }
 
-/// Collects the keys of an object; other keys stay allowed.
+/// Collects the keys of an object schema; other keys stay allowed.
 #[derive(Default)]
 struct ObjectSchema {
     properties: JsonMap,
@@ -135,7 +137,7 @@ impl ObjectSchema {
     }
 }
 
-/// A recursive descent over one type expression.
+/// A recursive-descent parser for one type expression.
 struct TypeParser<'t> {
     rest: &'t str,
     depth: u32,
@@ -178,7 +180,7 @@ impl<'t> TypeParser<'t> {
     fn primary(&mut self) -> Parsed {
         self.rest = self.rest.trim_start();
         match self.rest.chars().next() {
-            None => Err("it ends where a type is expected".to_owned()),
+            None => Err("expected a type, found the end".to_owned()),
             Some('{') => self.object(),
             Some('(') => {
                 self.expect("(")?;
@@ -280,13 +282,13 @@ impl<'t> TypeParser<'t> {
             return Ok(());
         }
         match first_word(self.rest) {
-            "" => Err(format!("it ends where `{token}` is expected")),
+            "" => Err(format!("expected `{token}`, found the end")),
             found => Err(format!("expected `{token}`, found `{found}`")),
         }
     }
 }
 
-/// A literal: a number where it is one, else a text.
+/// A literal: an integer if the word is one, else a text.
 fn constant(word: &str) -> Json {
     match word.parse::<i64>() {
         Ok(number) => json!({"const": number}),
@@ -294,7 +296,7 @@ fn constant(word: &str) -> Json {
     }
 }
 
-/// One type, an `enum` of literals, or any of several types.
+/// Combines alternatives: a single type, an `enum` of literals, or `anyOf`.
 fn join(mut choices: Vec<Json>) -> Json {
     if choices.len() == 1 {
         return choices.remove(0);

@@ -1,20 +1,22 @@
+//! Schema violations as plain messages with JSON pointers.
+
 use crate::value::{Json, json_text, kind_of};
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{ValidationError, Validator};
 
-/// One way in which a value does not fit.
+/// One violation of a schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// JSON pointer into the value; empty is the whole.
+    /// JSON pointer to the invalid part; empty for the whole value.
     pub pointer: String,
-    /// What is wrong, a fragment.
+    /// Message as a sentence fragment.
     pub message: String,
 }
 
-/// More than this many say nothing new, neither to a person nor to a model.
+/// Maximum number of reported violations; more do not help a reader or a model.
 const MOST: usize = 50;
 
-/// What a value's text is shown as.
+/// Masks a text before it is quoted in a message.
 pub(super) type Shown<'a> = &'a dyn Fn(&str) -> String;
 
 pub(super) fn of(validator: &Validator, value: &Json, shown: Shown<'_>) -> Vec<Violation> {
@@ -52,12 +54,12 @@ fn plain(error: &ValidationError<'_>, shown: Shown<'_>) -> Violation {
         ValidationErrorKind::Pattern { pattern } => format!("does not match `{pattern}`"),
         ValidationErrorKind::UniqueItems => "has an item twice".to_owned(),
         ValidationErrorKind::AnyOf { .. } | ValidationErrorKind::OneOfNotValid { .. } => {
-            format!("{found} fits none of the possible forms")
+            format!("{found} matches none of the alternatives")
         }
         ValidationErrorKind::OneOfMultipleValid { .. } => {
-            "fits more than one of forms that exclude each other".to_owned()
+            "matches more than one of the exclusive alternatives".to_owned()
         }
-        ValidationErrorKind::FalseSchema => "nothing may stand here".to_owned(),
+        ValidationErrorKind::FalseSchema => "no value is allowed here".to_owned(),
         _ => cut(&shown(&error.to_string())),
     };
     Violation { pointer, message }
@@ -90,7 +92,7 @@ fn short(value: &Json, shown: Shown<'_>) -> String {
     format!("`{}`", cut(&shown(&json_text(value))))
 }
 
-/// Values can be whole files; a message shows their beginning.
+/// Cuts a text for a message; values can be whole files.
 fn cut(text: &str) -> String {
     match text.char_indices().nth(120) {
         Some((at, _)) => format!("{}…", &text[..at]),

@@ -1,3 +1,5 @@
+//! Decodes specialists in the `agent:` form.
+
 use super::model_choice::brain;
 use super::specialist::{capabilities, display, finish_role, text};
 use super::{Decoder, Fields, Node};
@@ -19,7 +21,7 @@ const KEYS: [&str; 11] = [
     "registry",
 ];
 
-/// Reads 003 §8: everything below one key `agent`.
+/// Decodes the form in which everything is below one key `agent`.
 pub(crate) fn agent(
     root: &Node,
     path: &str,
@@ -33,12 +35,12 @@ pub(crate) fn agent(
     let id = name.and_then(|node| Some((decoder.specialist_id(node)?, node.span)));
     let (id, span) = match id {
         Some(id) => id,
-        // The rest is still read, so that all of its problems are told.
+        // The rest is still decoded, so that all of its problems are reported.
         None => (crate::value::SpecialistId::new("unnamed").ok()?, fields.span),
     };
     let mut found = Specialist::bare(id, span, path, digest);
     found.version =
-        fields.get("version").and_then(|n| decoder.word(n, "version")).map(str::to_owned);
+        fields.get("version").and_then(|n| decoder.scalar(n, "version")).map(str::to_owned);
     text(&fields, "type", decoder);
     if let Some(node) = fields.get("display") {
         display(node, &mut found, decoder);
@@ -62,7 +64,7 @@ pub(crate) fn agent(
     Some(found)
 }
 
-/// `tools: {enabled, security}`; the security of one agent only ever narrows, and comes later.
+/// `tools: {enabled, security}`.
 fn tools(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
     if node.as_map().is_none() {
         decoder.tools(node, found);

@@ -1,3 +1,5 @@
+//! Decodes `verify:` and lists of checks.
+
 use super::templates::Secrets;
 use super::{Decoder, Fields, Node};
 use crate::definition::check::{argv, pattern};
@@ -99,9 +101,9 @@ fn on_failed(
             Diagnostic::error(
                 Code::MISPLACED_KEY,
                 node.span,
-                format!("`{text}` needs a specialist to talk to"),
+                format!("`{text}` is only available for specialist steps"),
             )
-            .help("use `retry`, `warn` or `fail` for this kind of step"),
+            .help("use `retry`, `warn` or `fail`"),
         );
     } else if policy == FailurePolicy::EscalateModel {
         decoder.not_yet("escalateModel", node.span, Some(not_yet));
@@ -155,7 +157,7 @@ fn check(node: &Node, decoder: &mut Decoder, not_yet: &mut Vec<NotYet>) -> Optio
         [] if fields.was_meant(&CHECK_KINDS) => return None,
         [] => {
             decoder.push(
-                Diagnostic::error(Code::STEP_KIND, node.span, "a check says not what it checks")
+                Diagnostic::error(Code::STEP_KIND, node.span, "a check has no kind")
                     .help(format!("add one of {}", CHECK_KINDS.join(", "))),
             );
             return None;
@@ -188,8 +190,8 @@ fn check(node: &Node, decoder: &mut Decoder, not_yet: &mut Vec<NotYet>) -> Optio
 
 fn not_built(kind: &'static str, node: &Node, decoder: &mut Decoder) -> Check {
     decoder.push(
-        Diagnostic::warning(Code::NOT_IMPLEMENTED, node.span, format!("`{kind}` is not built yet"))
-            .help("the definition runs, and a gate with this check is inconclusive"),
+        Diagnostic::warning(Code::NOT_IMPLEMENTED, node.span, format!("`{kind}` is not supported yet"))
+            .help("the definition runs; a gate with this check is inconclusive"),
     );
     Check::NotYet(kind)
 }
@@ -271,7 +273,8 @@ fn command(
 
 fn command_words(node: &Node, decoder: &mut Decoder) -> Option<Vec<crate::expression::Template>> {
     let Some(items) = node.as_seq().filter(|items| !items.is_empty()) else {
-        let message = format!("`command` takes a list of words, found {}", node.kind());
+        let message =
+            format!("`command` takes a list (a program and its arguments), found {}", node.kind());
         decoder.push(
             Diagnostic::error(Code::WRONG_TYPE, node.span, message)
                 .help("write `[cargo, test]`; for a shell write `[bash, -c, \"...\"]`"),
@@ -280,7 +283,7 @@ fn command_words(node: &Node, decoder: &mut Decoder) -> Option<Vec<crate::expres
     };
     let words: Vec<_> = items
         .iter()
-        .filter_map(|item| decoder.word_template(item, "command", Secrets::Refused))
+        .filter_map(|item| decoder.scalar_template(item, "command", Secrets::Refused))
         .collect();
     if words.len() != items.len() {
         return None;

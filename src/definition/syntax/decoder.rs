@@ -1,3 +1,5 @@
+//! [`Decoder`]: reads typed values from a tree and collects diagnostics.
+
 use super::{Node, Number, Scalar, ScalarKind, Value};
 use crate::diagnostic::{Code, Diagnostic, Span, nearest};
 use crate::expression::{Names, Root, Style};
@@ -5,43 +7,43 @@ use crate::value::parse_duration;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Reads checked values off a tree and collects every problem on the way. A method that returns
-/// `None` has said why, so callers go on with what else they can read.
+/// Decodes values of a tree and collects diagnostics. A method that returns `None` has reported the
+/// reason, so callers continue with the other keys.
 #[derive(Debug, Default)]
 pub(crate) struct Decoder {
     diagnostics: Vec<Diagnostic>,
-    /// What templates of the present definition may refer to.
+    /// Names that the templates of this definition can refer to.
     pub(crate) names: Names,
-    /// Which placeholders are on.
+    /// The kinds of placeholders that this definition supports.
     pub(crate) style: Style,
-    /// How many suggestions were looked for.
+    /// Number of suggestions computed so far.
     suggestions: u32,
-    /// Parameters whose values are secrets.
+    /// Parameters of type `secret`.
     pub(crate) secret_params: BTreeSet<String>,
-    /// What each variable of an `env:` reads, as often as it reads something.
+    /// Every reference in an `env:`: the variable, and what it reads.
     pub(crate) env_sources: Vec<(String, Root)>,
-    /// Variables that are read where no secret may stand.
+    /// Variables that are read where secrets are not allowed.
     pub(crate) env_reads: Vec<(String, Span)>,
 }
 
 impl Decoder {
-    /// Adds a problem.
+    /// Adds a diagnostic.
     pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Adds problems.
+    /// Adds diagnostics.
     pub(crate) fn extend(&mut self, diagnostics: impl IntoIterator<Item = Diagnostic>) {
         self.diagnostics.extend(diagnostics);
     }
 
-    /// Whether something was found that keeps the definition from running.
+    /// Whether there is a diagnostic that makes the definition invalid.
     pub(crate) fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
-    /// Everything that was found, in the order of the file; one problem said for many steps (through
-    /// `defaults`) stands once.
+    /// All diagnostics in the order of the file. A problem in `defaults`, found once for every step, is
+    /// reported once.
     pub(crate) fn finish(self) -> Vec<Diagnostic> {
         let mut seen = BTreeSet::new();
         let mut kept = self.diagnostics;
@@ -50,18 +52,19 @@ impl Decoder {
         kept
     }
 
-    /// The name that was probably meant. A hostile file could ask for millions, so there is an end.
+    /// The known name closest to `word`. The number of searches is limited, because a file could cause
+    /// millions.
     pub(crate) fn nearest<'a>(
         &mut self,
         word: &str,
         known: impl IntoIterator<Item = &'a str>,
     ) -> Option<&'a str> {
-        const MOST: u32 = 200;
+        const LIMIT: u32 = 200;
         self.suggestions += 1;
-        (self.suggestions <= MOST && word.len() <= 128).then(|| nearest(word, known)).flatten()
+        (self.suggestions <= LIMIT && word.len() <= 128).then(|| nearest(word, known)).flatten()
     }
 
-    /// `expected …, found …`, with the mend for what people usually meant.
+    /// Reports `expected …, found …`, with a fix for the usual mistake.
     pub(crate) fn wrong_type(&mut self, node: &Node, key: &str, expected: &str) {
         if matches!(node.value, Value::Invalid) {
             return;
@@ -79,12 +82,12 @@ impl Decoder {
         self.push(found);
     }
 
-    /// A value that is not possible here.
+    /// Reports a value that is not allowed.
     pub(crate) fn bad_value(&mut self, span: Span, message: String, help: String) {
         self.push(Diagnostic::error(Code::BAD_VALUE, span, message).help(help));
     }
 
-    /// A text; numbers and booleans must be quoted.
+    /// Decodes a text; numbers and booleans must be quoted.
     pub(crate) fn text<'n>(&mut self, node: &'n Node, key: &str) -> Option<&'n str> {
         if node.as_text().is_none() {
             self.wrong_type(node, key, "a text");
@@ -92,8 +95,9 @@ impl Decoder {
         node.as_text()
     }
 
-    /// A text, or a number or boolean as it is written: for versions, arguments and variables.
-    pub(crate) fn word<'n>(&mut self, node: &'n Node, key: &str) -> Option<&'n str> {
+    /// Decodes a text, or the source text of a number or boolean: for versions, arguments and
+    /// variables.
+    pub(crate) fn scalar<'n>(&mut self, node: &'n Node, key: &str) -> Option<&'n str> {
         match &node.value {
             Value::Scalar(Scalar { text, kind, .. }) if *kind != ScalarKind::Null => Some(text),
             _ => {
@@ -103,6 +107,7 @@ impl Decoder {
         }
     }
 
+    /// Decodes `true` or `false`.
     pub(crate) fn boolean(&mut self, node: &Node, key: &str) -> Option<bool> {
         match &node.value {
             Value::Scalar(Scalar { kind: ScalarKind::Bool(value), .. }) => Some(*value),
@@ -123,7 +128,7 @@ impl Decoder {
         }
     }
 
-    /// A whole number of that range.
+    /// Decodes an integer from `least` to `most`.
     pub(crate) fn integer(&mut self, node: &Node, key: &str, least: u32, most: u32) -> Option<u32> {
         let value = match node.number() {
             Some(Number::Int(value)) => value,
@@ -142,7 +147,7 @@ impl Decoder {
             _ => {
                 let message = format!("{} cannot be {value}", name(key));
                 let help = match most {
-                    u32::MAX => format!("write a whole number from {least} on"),
+                    u32::MAX => format!("write a whole number of at least {least}"),
                     _ => format!("write a whole number from {least} to {most}"),
                 };
                 self.bad_value(node.span, message, help);
@@ -151,7 +156,7 @@ impl Decoder {
         }
     }
 
-    /// Any number in that range.
+    /// Decodes a number from `least` to `most`.
     pub(crate) fn number(&mut self, node: &Node, key: &str, least: f64, most: f64) -> Option<f64> {
         let value = match node.number() {
             Some(Number::Int(value)) => value as f64,
@@ -166,14 +171,14 @@ impl Decoder {
             return Some(value);
         }
         let help = match most {
-            f64::INFINITY => format!("write a number from {least} on"),
+            f64::INFINITY => format!("write a number of at least {least}"),
             _ => format!("write a number from {least} to {most}"),
         };
         self.bad_value(node.span, format!("{} cannot be {value}", name(key)), help);
         None
     }
 
-    /// A duration such as `90s`; longer than nothing.
+    /// Decodes a duration such as `90s`; it must be positive.
     pub(crate) fn duration(&mut self, node: &Node, key: &str) -> Option<Duration> {
         let text = match &node.value {
             Value::Scalar(Scalar { text, kind, .. }) if *kind != ScalarKind::Null => text,
@@ -187,7 +192,7 @@ impl Decoder {
             Ok(_) => {
                 self.bad_value(
                     node.span,
-                    format!("{} cannot be nothing", name(key)),
+                    format!("{} cannot be zero", name(key)),
                     "leave the key out".into(),
                 );
                 None
@@ -206,7 +211,7 @@ impl Decoder {
         }
     }
 
-    /// A text that is one of these words.
+    /// Decodes a text that is one of `choices`.
     pub(crate) fn one_of<T: Copy>(
         &mut self,
         node: &Node,
@@ -226,11 +231,11 @@ impl Decoder {
             Some(name) => format!("did you mean `{name}`?"),
             None => format!("write one of {}", names().collect::<Vec<_>>().join(", ")),
         };
-        self.bad_value(node.span, format!("`{text}` is no value of {}", name(key)), help);
+        self.bad_value(node.span, format!("`{text}` is not a value of {}", name(key)), help);
         None
     }
 
-    /// The items of a list; a single value that is no map counts as a list of one.
+    /// The items of a list; a scalar counts as a list of one.
     pub(crate) fn list<'n>(&mut self, node: &'n Node, key: &str) -> &'n [Node] {
         match &node.value {
             Value::Seq(items) => items,
@@ -242,14 +247,14 @@ impl Decoder {
         }
     }
 
-    /// A list of texts.
+    /// Decodes a list of texts.
     pub(crate) fn texts(&mut self, node: &Node, key: &str) -> Vec<String> {
         let items = self.list(node, key);
         items.iter().filter_map(|item| self.text(item, key).map(str::to_owned)).collect()
     }
 }
 
-/// A key in backticks, where it has none; descriptions such as `a step` stay as they are.
+/// A key in backticks; descriptions such as `a step` are returned unchanged.
 fn name(key: &str) -> String {
     if key.contains([' ', '`']) { key.to_owned() } else { format!("`{key}`") }
 }

@@ -1,3 +1,5 @@
+//! Decodes `env:` maps.
+
 use super::templates::Secrets;
 use super::{Decoder, Node};
 use crate::diagnostic::{Code, Diagnostic};
@@ -5,18 +7,20 @@ use crate::expression::{Template, placeholders_in};
 use crate::value::is_dangerous_variable;
 
 impl Decoder {
-    /// `env:` — names with templates; names that would let a value run code take literals only.
+    /// Decodes `env:`. Variables through which a value could run code take literals only.
     pub(crate) fn environment(&mut self, node: &Node, key: &str) -> Vec<(String, Template)> {
         for (name, value) in node.as_map().unwrap_or_default() {
             if !is_variable(&name.text) {
                 let message = format!("`{}` cannot be the name of a variable", name.text);
                 self.push(
                     Diagnostic::error(Code::BAD_ID, name.span, message)
-                        .help("letters, digits and `_`, not starting with a digit"),
+                        .help("use letters, digits and `_`; the first character cannot be a digit"),
                 );
             } else if runs_code(&name.text) && self.holds_placeholder(value) {
-                let message =
-                    format!("a value cannot set `{}`, which makes programs run code", name.text);
+                let message = format!(
+                    "`{}` can make programs run code, so it cannot be set from a placeholder",
+                    name.text
+                );
                 self.push(
                     Diagnostic::error(Code::VALUE_AS_CODE, value.span, message)
                         .help("write a literal, or use another variable"),
@@ -37,14 +41,15 @@ impl Decoder {
     }
 }
 
+/// Whether a text can be the name of an environment variable.
 pub(crate) fn is_variable(name: &str) -> bool {
     let mut chars = name.chars();
     chars.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
         && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// Variables by which loaders, shells and runtimes take in code (DESIGN §6), and the one by which
-/// programs are found: a value there would choose what a literal name starts.
+/// Variables through which loaders, shells and runtimes load code, and `PATH`, which decides what
+/// program a name starts.
 fn runs_code(name: &str) -> bool {
     name == "PATH" || is_dangerous_variable(name)
 }

@@ -1,3 +1,5 @@
+//! [`Fields`]: the keys of one map, resolved to their canonical names.
+
 use super::{Decoder, Key, Node};
 use crate::diagnostic::{Code, Diagnostic, Span};
 

@@ -1,18 +1,21 @@
+//! Decodes the bytes of a file as UTF-8 text.
+
 use crate::definition::FileBytes;
 use crate::diagnostic::{Code, Diagnostic, SourceId, Sources, Span};
 use crate::value::limits;
 
-/// A file's text among the sources.
+/// The text of a file that was added to the sources.
 pub(crate) struct FileText {
+    /// Id of the file in [`Sources`].
     pub(crate) source: SourceId,
     /// The whole text.
     pub(crate) text: std::sync::Arc<str>,
-    /// Where it starts after a byte order mark.
+    /// Byte offset of the content, after a byte order mark.
     pub(crate) start: usize,
 }
 
-/// Takes a file's bytes for text; what is none is one diagnostic. The source is added either way, so
-/// that every diagnostic has a file to name.
+/// Decodes a file as UTF-8. The file is added to the sources in any case, so that the diagnostic can
+/// refer to it.
 pub(crate) fn read_text(
     path: &str,
     bytes: &FileBytes,
@@ -27,8 +30,8 @@ pub(crate) fn read_text(
         };
     if bytes.len() > limits::DEFINITION_BYTES {
         let message =
-            format!("{} bytes, more than the 1 MiB that a definition may have", bytes.len());
-        let help = "split it; long texts go into files of their own (`taskFile:`)";
+            format!("the file has {} bytes; the limit for definitions is 1 MiB", bytes.len());
+        let help = "split it, or move long texts into separate files (`taskFile:`)";
         return fail(sources, String::new(), Code::TOO_LARGE, 0, message, help);
     }
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
@@ -37,7 +40,7 @@ pub(crate) fn read_text(
     }
     if bytes.contains(&0) {
         let message = "the file is binary, not text".to_owned();
-        let help = "move it out of the folder of definitions";
+        let help = "move it out of the definitions folder";
         return fail(sources, String::new(), Code::NOT_UTF8, 0, message, help);
     }
     if let Some(text) = bytes.text() {

@@ -1,3 +1,5 @@
+//! Decodes `forEach:`.
+
 use super::step::on_error;
 use super::templates::Secrets;
 use super::{Decoder, Node};
@@ -5,7 +7,7 @@ use crate::definition::check::name_form;
 use crate::definition::model::{ForEach, OnError};
 use crate::diagnostic::{Code, Diagnostic};
 
-/// Reads `forEach:`, and tells the names of the step what an item is called.
+/// Decodes `forEach:`, and declares the item name for the templates of the step.
 pub(crate) fn for_each(node: &Node, decoder: &mut Decoder) -> Option<ForEach> {
     const KEYS: [&str; 5] = ["in", "as", "key", "maxParallel", "onItemError"];
     let short = node.as_map().is_none();
@@ -39,7 +41,7 @@ pub(crate) fn for_each(node: &Node, decoder: &mut Decoder) -> Option<ForEach> {
     Some(ForEach { items: items?, name, key, max_parallel, on_item_error })
 }
 
-/// `as:` — a word that names nothing else.
+/// Decodes `as:`: a name that is not used for anything else.
 fn item_name(node: &Node, decoder: &mut Decoder) -> Option<String> {
     let text = decoder.text(node, "as")?;
     if !name_form::is_word(text) {

@@ -1,15 +1,17 @@
+//! Splits a markdown file into front matter and body.
+
 use std::ops::Range;
 
-/// The two parts of a markdown file, as bytes of its text.
+/// The two parts of a markdown file, as byte ranges.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FrontMatter {
-    /// Between the fences.
+    /// The text between the fences.
     pub(crate) matter: Range<usize>,
-    /// After the closing fence's line.
+    /// The text after the closing fence.
     pub(crate) body: Range<usize>,
 }
 
-/// Why a text has no front matter.
+/// The reason why a text has no front matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FrontMatterError {
     /// The first line is not `---`.
@@ -19,7 +21,7 @@ pub(crate) enum FrontMatterError {
 }
 
 /// Splits a text whose first line, at byte `start`, is exactly `---`. The next line that is `---` or
-/// `...` closes the matter, wherever it stands. Nothing is trimmed or rewritten.
+/// `...` closes the front matter. Nothing is trimmed or rewritten.
 pub(crate) fn split_front_matter(
     text: &str,
     start: usize,

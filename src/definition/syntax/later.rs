@@ -3,7 +3,7 @@ use crate::definition::model::NotYet;
 use crate::diagnostic::{Code, Diagnostic, Span};
 
 impl Decoder {
-    /// Says that something of the language is not built yet. With a list, leaving it out would change
+    /// Says that something of the language is not supported yet. With a list, leaving it out would change
     /// what a run does, so it is noted there and running is refused.
     pub(crate) fn not_yet(&mut self, what: &str, span: Span, refuse: Option<&mut Vec<NotYet>>) {
         let help = match refuse.is_some() {
@@ -11,7 +11,7 @@ impl Decoder {
             false => "the definition loads and runs without it",
         };
         self.push(
-            Diagnostic::warning(Code::NOT_IMPLEMENTED, span, format!("`{what}` is not built yet"))
+            Diagnostic::warning(Code::NOT_IMPLEMENTED, span, format!("`{what}` is not supported yet"))
                 .help(help),
         );
         if let Some(list) = refuse {
@@ -22,13 +22,13 @@ impl Decoder {
     /// Says that something of the documents comes later and does nothing for now.
     pub(crate) fn comes_later(&mut self, what: &str, span: Span) {
         self.push(
-            Diagnostic::warning(Code::PLANNED, span, format!("`{what}` comes later"))
+            Diagnostic::warning(Code::PLANNED, span, format!("`{what}` is not supported yet"))
                 .help("it has no effect for now"),
         );
     }
 }
 
-/// Keys that the language has and that are not built yet: read for their shape.
+/// Keys that the language has and that are not supported yet: read for their shape.
 pub(crate) fn later(fields: &Fields<'_>, decoder: &mut Decoder, not_yet: &mut Vec<NotYet>) {
     for key in ["recovery", "loop", "locks", "budget"] {
         if let Some((at, node)) = fields.entry(key) {

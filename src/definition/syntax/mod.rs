@@ -1,8 +1,8 @@
-//! From bytes to checked forms: texts, trees with positions, and the decoders over them.
+//! Parsers and decoders: from the bytes of a file to typed values.
 //!
-//! Pure and private. [`yaml`] makes a [`Node`] tree in which every key and value knows its bytes;
-//! the decoders walk it and collect every problem instead of stopping at the first. Nothing here
-//! reads files, and nothing outside of `definition` sees a [`Node`].
+//! [`yaml`] builds a [`Node`] tree with the position of every key and value. The decoders walk the
+//! tree and collect every problem instead of stopping at the first. [`Decoder`] is the entry point
+//! for single values, `playbook`, `specialist`, `settings` and `script` for whole files.
 
 mod decoder;
 mod environment;
@@ -40,5 +40,5 @@ pub(super) use fields::Fields;
 pub(super) use file_text::{FileText, read_text};
 pub(super) use front_matter::{FrontMatterError, split_front_matter};
 pub(super) use node::{Key, Node, Number, Scalar, ScalarKind, Value};
-pub(super) use templates::{SECRET_PLACES, Secrets};
+pub(super) use templates::{SECRET_POSITIONS, Secrets};
 pub(super) use yaml::read_yaml;

@@ -1,10 +1,12 @@
+//! Decodes the model of a specialist: `llm:` and `brain:`.
+
 use super::specialist::text;
 use super::{Decoder, Fields, Node};
 use crate::definition::model::{ModelChoice, Specialist};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::value::Tier;
 
-/// `llm:`.
+/// Decodes `llm:`.
 pub(crate) fn llm(node: &Node, model: &mut ModelChoice, decoder: &mut Decoder) {
     const KEYS: [&str; 7] =
         ["tier", "model", "temperature", "maxTokens", "ladder", "fallback", "provider"];
@@ -19,7 +21,7 @@ pub(crate) fn llm(node: &Node, model: &mut ModelChoice, decoder: &mut Decoder) {
     generation(&fields, model, decoder);
 }
 
-/// What `llm` and `brain` share.
+/// Decodes the keys that `llm` and `brain` share.
 fn generation(fields: &Fields<'_>, model: &mut ModelChoice, decoder: &mut Decoder) {
     model.model = text(fields, "model", decoder);
     model.temperature =
@@ -30,13 +32,13 @@ fn generation(fields: &Fields<'_>, model: &mut ModelChoice, decoder: &mut Decode
     if let Some((key, node)) = fields.entry("provider") {
         decoder.text(node, "provider");
         decoder.push(
-            Diagnostic::warning(Code::PLANNED, key.span, "`provider` of a specialist comes later")
-                .help("the model's name decides who answers; providers stand in the settings under `llm.tiers`"),
+            Diagnostic::warning(Code::PLANNED, key.span, "`provider` of a specialist is not supported yet")
+                .help("the model name selects the provider; providers are configured in the settings under `llm.tiers`"),
         );
     }
 }
 
-/// A model's name, or 003's `{enabled, model}`.
+/// Decodes a model name, or `{enabled, model}`.
 fn fallback(node: &Node, decoder: &mut Decoder) -> Option<String> {
     if node.as_map().is_none() {
         return decoder.text(node, "fallback").map(str::to_owned);
@@ -47,7 +49,7 @@ fn fallback(node: &Node, decoder: &mut Decoder) -> Option<String> {
     model.filter(|_| enabled != Some(false))
 }
 
-/// `brain:` of 003 §3.2.
+/// Decodes `brain:` of the `agent:` form.
 pub(crate) fn brain(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
     const KEYS: [&str; 6] =
         ["provider", "model", "temperature", "maxTokens", "systemPrompt", "fallback"];
@@ -59,12 +61,12 @@ pub(crate) fn brain(node: &Node, found: &mut Specialist, decoder: &mut Decoder) 
 }
 
 impl Decoder {
-    /// `small`, `medium` or `large`.
+    /// Decodes `small`, `medium` or `large`.
     pub(crate) fn tier(&mut self, node: &Node, key: &str) -> Option<Tier> {
         self.one_of(node, key, &Tier::ALL.map(|tier| (tier.as_str(), tier)))
     }
 
-    /// Tiers that go up.
+    /// Decodes a list of tiers in ascending order.
     pub(crate) fn ladder(&mut self, node: &Node, key: &str) -> Vec<Tier> {
         let items = self.list(node, key);
         let tiers: Vec<Tier> = items.iter().filter_map(|item| self.tier(item, key)).collect();
@@ -73,7 +75,7 @@ impl Decoder {
                 Diagnostic::error(
                     Code::BAD_SETTING,
                     node.span,
-                    "a ladder goes from small to large",
+                    "the tiers of a ladder must be in ascending order",
                 )
                 .help("write `[small, medium, large]` or a part of it"),
             );

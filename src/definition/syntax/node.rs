@@ -1,48 +1,51 @@
+//! [`Node`]: a YAML value with its position in the source.
+
 use super::scalar::number;
 use crate::diagnostic::Span;
 use crate::expression::Origin;
 use crate::value::{Json, JsonMap};
 use smol_str::SmolStr;
 
-/// A value of a YAML document with its place.
+/// A value of a YAML document with its position.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
+    /// The value itself.
     pub(crate) value: Value,
-    /// The scalar with its quotes, the flow collection with its brackets, or the first key or item
-    /// of a block collection.
+    /// Span of the scalar with its quotes, of the flow collection with its brackets, or of the first
+    /// key or item of a block collection.
     pub(crate) span: Span,
 }
 
-/// What a [`Node`] holds.
+/// The value of a [`Node`].
 #[derive(Debug, Clone)]
 pub(crate) enum Value {
     Scalar(Scalar),
     Seq(Vec<Node>),
-    /// In the order of the file; of duplicate keys only the first.
+    /// Entries in the order of the file; of duplicate keys only the first.
     Map(Vec<(Key, Node)>),
-    /// Something that was already complained about; decoders pass over it in silence.
+    /// A value with an error that was already reported; decoders skip it.
     Invalid,
 }
 
-/// A key of a map.
+/// A map key with its position.
 #[derive(Debug, Clone)]
 pub(crate) struct Key {
     pub(crate) text: SmolStr,
     pub(crate) span: Span,
 }
 
-/// A scalar: its text, and what the text means where it is not quoted.
+/// A scalar: its text and its type.
 #[derive(Debug, Clone)]
 pub(crate) struct Scalar {
     pub(crate) text: SmolStr,
     pub(crate) kind: ScalarKind,
-    /// How many bytes of the span are before the text, where it stands there as it is, without escapes
-    /// and on one line.
+    /// Number of bytes between the start of the span and the text, if the source contains the text
+    /// unchanged: without escapes and on one line.
     pub(crate) verbatim: Option<u8>,
 }
 
-/// What a scalar means by YAML's core schema, with `true` and `false` as the only booleans. Which number
-/// one is, its text says.
+/// The type of a scalar by YAML's core schema, with `true` and `false` as the only booleans. The value
+/// of a number is parsed from its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ScalarKind {
     Null,
@@ -51,7 +54,7 @@ pub(crate) enum ScalarKind {
     Text,
 }
 
-/// A number of a scalar.
+/// The value of a number scalar.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Number {
     Int(i64),
@@ -60,12 +63,12 @@ pub(crate) enum Number {
 }
 
 impl Node {
-    /// The kind of the value as people call it, for messages.
+    /// The type of the value, for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match &self.value {
             Value::Seq(_) => "a list",
             Value::Map(_) => "a map",
-            Value::Invalid => "something unreadable",
+            Value::Invalid => "an invalid value",
             Value::Scalar(scalar) => match scalar.kind {
                 ScalarKind::Null => "nothing",
                 ScalarKind::Bool(_) => "a boolean",
@@ -78,7 +81,7 @@ impl Node {
         }
     }
 
-    /// Whether there is a key and nothing after it, or a literal null.
+    /// Whether the value is empty or a literal null.
     pub(crate) fn is_null(&self) -> bool {
         matches!(&self.value, Value::Scalar(Scalar { kind: ScalarKind::Null, .. }))
     }
@@ -115,12 +118,12 @@ impl Node {
         }
     }
 
-    /// The value of a key of a map, exactly as it is spelt.
+    /// The value of a map key with exactly this spelling.
     pub(crate) fn get(&self, key: &str) -> Option<&Node> {
         self.as_map()?.iter().find(|(own, _)| own.text == *key).map(|(_, node)| node)
     }
 
-    /// Takes the items out of the list that a key of a map holds; the list stays, empty.
+    /// Takes the items out of the list under a key; the empty list stays in the tree.
     pub(crate) fn take_items(&mut self, key: &str) -> Vec<Node> {
         let Value::Map(entries) = &mut self.value else { return Vec::new() };
         let found = entries.iter_mut().find(|(own, _)| own.text == *key);
@@ -130,7 +133,7 @@ impl Node {
         }
     }
 
-    /// Where its text stands, for problems inside it.
+    /// Position of its text, for diagnostics inside it.
     pub(crate) fn origin(&self) -> Origin {
         let verbatim = match &self.value {
             Value::Scalar(scalar) => {
@@ -141,7 +144,7 @@ impl Node {
         Origin { span: self.span, verbatim }
     }
 
-    /// The plain value without places.
+    /// The value as JSON, without positions.
     pub(crate) fn to_json(&self) -> Json {
         match &self.value {
             Value::Invalid => Json::Null,
@@ -158,7 +161,7 @@ impl Node {
 }
 
 impl Scalar {
-    /// The number that it is.
+    /// The value of a number.
     pub(crate) fn number(&self) -> Option<Number> {
         number(&self.text).filter(|_| self.kind == ScalarKind::Number)
     }

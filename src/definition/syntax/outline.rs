@@ -1,3 +1,5 @@
+//! [`Outline`]: the names that a definition declares, collected before its templates are parsed.
+
 use super::{Decoder, Node};
 use crate::diagnostic::Span;
 use crate::expression::bare_names;
@@ -5,20 +7,21 @@ use crate::value::StepId;
 use smol_str::SmolStr;
 use std::collections::BTreeSet;
 
-/// The names of a definition, read before anything that may refer to them.
+/// The names that a definition declares. They are collected before the templates that refer to them
+/// are parsed.
 #[derive(Debug, Default)]
 pub(crate) struct Outline {
-    /// Ids of `steps`, in order, as they are written.
+    /// Step ids of `steps`, in the order of the file.
     pub(crate) steps: Vec<Name>,
-    /// Ids of `finally`.
+    /// Step ids of `finally`.
     pub(crate) finally: Vec<Name>,
-    /// Declared parameters.
+    /// Names of declared parameters.
     pub(crate) params: Vec<Name>,
-    /// Parameters inferred from a workflow's prompts, each with its first use.
+    /// Parameters inferred from the prompts of a workflow, each with the position of its first use.
     pub(crate) inferred: Vec<Name>,
 }
 
-/// A name with its place.
+/// A name with its position.
 #[derive(Debug, Clone)]
 pub(crate) struct Name {
     pub(crate) text: SmolStr,
@@ -26,7 +29,7 @@ pub(crate) struct Name {
 }
 
 impl Outline {
-    /// Collects what is there; what is malformed is left to the decoders.
+    /// Collects the names. Malformed values are skipped here and reported by the decoders.
     pub(crate) fn of(root: &Node, infer: bool) -> Outline {
         let mut outline = Outline {
             steps: names(root.get("steps"), "id"),
@@ -72,7 +75,7 @@ impl Outline {
         }
     }
 
-    /// Tells the decoder what templates may refer to.
+    /// Declares the names for the templates that the decoder parses.
     pub(crate) fn declare(&self, root: &Node, decoder: &mut Decoder) {
         let names = &mut decoder.names;
         names.steps = self.all_steps().filter_map(|name| StepId::new(&name.text).ok()).collect();

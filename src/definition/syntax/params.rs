@@ -1,3 +1,5 @@
+//! Decodes `params:`.
+
 use super::{Decoder, Node};
 use crate::definition::check::param_values;
 use crate::definition::model::{Param, ParamType};
@@ -29,7 +31,7 @@ const TYPES: [(&str, ParamType); 8] = [
     ("secret", ParamType::Secret),
 ];
 
-/// Reads `params:`.
+/// Decodes `params:`.
 pub(crate) fn params(node: &Node, decoder: &mut Decoder) -> Vec<Param> {
     let Some(items) = node.as_seq() else {
         let message = format!("`params` takes a list, found {}", node.kind());

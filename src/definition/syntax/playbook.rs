@@ -1,3 +1,5 @@
+//! Decodes playbooks, and the front matter of workflows. Start at [`playbook`].
+
 use super::later::budget;
 use super::outline::Outline;
 use super::step::{STEP_KEYS, step};
@@ -32,14 +34,15 @@ const KEYS: [&str; 17] = [
     "trigger",
 ];
 
-/// What is known of a definition before its text is read.
+/// Where a definition comes from.
 pub(crate) struct Origin<'o> {
     pub(crate) form: DefinitionForm,
     pub(crate) path: &'o str,
     pub(crate) digest: Digest,
 }
 
-/// Reads a playbook, or a workflow's front matter. Each step's part of the tree goes once it is read.
+/// Decodes a playbook, or the front matter of a workflow. The tree of each step is dropped after it is
+/// decoded, which halves the peak memory of large playbooks.
 pub(crate) fn playbook(
     mut root: Node,
     origin: &Origin<'_>,
@@ -71,7 +74,7 @@ pub(crate) fn playbook(
     let order = fields.get("order").and_then(|node| {
         decoder.one_of(node, "order", &[("graph", Order::Graph), ("sequential", Order::Sequential)])
     });
-    let lists = Lists { fields: &fields, defaults: defaults.as_ref() };
+    let lists = StepLists { fields: &fields, defaults: defaults.as_ref() };
     let mut main = lists.main(steps, what, decoder);
     let last = lists.read("finally", finally, StepPhase::Finally, decoder);
     dependencies::check(&outline, &main, &last, decoder);
@@ -105,7 +108,7 @@ pub(crate) fn playbook(
     })
 }
 
-/// The id as it is written, or a workflow's file name.
+/// The written id, or the file name of a workflow.
 fn id(
     fields: &Fields<'_>,
     origin: &Origin<'_>,
@@ -138,7 +141,7 @@ fn id(
     }
 }
 
-/// The file's name without its last extension.
+/// The file name without its last extension.
 pub(crate) fn file_stem(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
@@ -148,13 +151,13 @@ fn text(fields: &Fields<'_>, key: &str, decoder: &mut Decoder) -> Option<String>
     fields.get(key).and_then(|node| decoder.text(node, key)).map(str::to_owned)
 }
 
-/// The lists of steps, whose items were taken out of the tree.
-struct Lists<'n> {
+/// Decodes the lists of steps, whose items were taken out of the tree.
+struct StepLists<'n> {
     fields: &'n Fields<'n>,
     defaults: Option<&'n Fields<'n>>,
 }
 
-impl Lists<'_> {
+impl StepLists<'_> {
     fn main(&self, items: Vec<Node>, what: &str, decoder: &mut Decoder) -> Vec<Arc<Step>> {
         let Some((key, node)) = self.fields.entry("steps") else {
             decoder.required(self.fields, "steps", what);
@@ -187,7 +190,7 @@ impl Lists<'_> {
         }
         let mut steps = Vec::with_capacity(items.len());
         for item in items {
-            // Shared with every plan that is made of them.
+            // Plans share the steps.
             steps.extend(step(&item, phase, self.defaults, decoder).map(Arc::new));
         }
         steps
@@ -205,7 +208,7 @@ fn defaults<'n>(node: &'n Node, decoder: &mut Decoder) -> Option<Fields<'n>> {
     Some(fields)
 }
 
-/// `order: sequential` — each step after the one that is written before it.
+/// Applies `order: sequential`: each step depends on the step before it.
 fn chain(steps: &mut [Arc<Step>]) {
     for index in 1..steps.len() {
         let before = steps[index - 1].id.clone();
@@ -234,7 +237,7 @@ fn limits(node: &Node, decoder: &mut Decoder) -> Limits {
     }
 }
 
-/// Top-level keys that are not built yet.
+/// Decodes top-level keys that are not supported yet.
 fn top_level_later(fields: &Fields<'_>, decoder: &mut Decoder, not_yet: &mut Vec<NotYet>) {
     if let Some((key, node)) = fields.entry("budget") {
         budget(node, decoder);
@@ -244,7 +247,7 @@ fn top_level_later(fields: &Fields<'_>, decoder: &mut Decoder, not_yet: &mut Vec
         decoder.fields(node, "`concurrency`", &["group", "onConflict"]);
         decoder.not_yet("concurrency", key.span, Some(not_yet));
     }
-    // These start runs; a run that a person starts is the same without them.
+    // Triggers have no effect on a run that was started by hand.
     if let Some((key, node)) = fields.entry("on") {
         decoder.fields(node, "`on`", &["schedule", "webhook", "file", "message"]);
         decoder.not_yet("on", key.span, None);
@@ -256,7 +259,7 @@ fn top_level_later(fields: &Fields<'_>, decoder: &mut Decoder, not_yet: &mut Vec
     }
 }
 
-/// The parameters that a workflow's prompts imply.
+/// The parameters that the prompts of a workflow imply.
 fn inferred(outline: &Outline, decoder: &mut Decoder) -> Vec<Param> {
     let mut params = Vec::new();
     for name in &outline.inferred {

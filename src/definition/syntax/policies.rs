@@ -1,3 +1,5 @@
+//! Decodes `timeout:` and `retry:`.
+
 use super::{Decoder, Node};
 use crate::definition::model::{Backoff, RetryPolicy, Timeout};
 use crate::diagnostic::{Code, Diagnostic, nearest};
@@ -5,7 +7,7 @@ use crate::value::{OutcomeKind, OutcomeSelector};
 use std::time::Duration;
 
 impl Decoder {
-    /// `timeout:` — a duration for one attempt, or `{attempt, idle}`.
+    /// Decodes `timeout:`: a duration for one attempt, or `{attempt, idle}`.
     pub(crate) fn timeout(&mut self, node: &Node) -> Timeout {
         if node.as_map().is_none() {
             return Timeout { attempt: self.duration(node, "timeout"), idle: None };
@@ -19,7 +21,7 @@ impl Decoder {
         }
     }
 
-    /// `retry:`; without `on`, steps that run a process retry after any exit code too.
+    /// Decodes `retry:`. Without `on`, steps that run a process also retry after a non-zero exit.
     pub(crate) fn retry(&mut self, node: &Node, runs_process: bool) -> Option<RetryPolicy> {
         const KEYS: [&str; 5] = ["max", "on", "backoff", "initial", "maxDelay"];
         if node.as_map().is_none() {
@@ -70,7 +72,7 @@ impl Decoder {
                         Some(name) => format!("did you mean `{name}`?"),
                         None => format!("write one of {}", names.join(", ")),
                     };
-                    self.bad_value(item.span, format!("`{text}` is no kind of outcome"), help);
+                    self.bad_value(item.span, format!("`{text}` is not an outcome"), help);
                 }
             }
         }

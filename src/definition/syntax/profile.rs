@@ -1,3 +1,5 @@
+//! Decodes agent profiles: markdown files with front matter and a system prompt.
+
 use super::specialist::{common, finish_role};
 use super::step_kind::profile_path;
 use super::{Decoder, Node};
@@ -45,8 +47,8 @@ const KEYS: [&str; 36] = [
     "tags",
 ];
 
-/// Reads an agent profile: front matter, and a body that is the system prompt. Subagent files of
-/// Claude Code are the same form with a few keys of their own.
+/// Decodes an agent profile: front matter, and a body that is the system prompt. Subagent files of
+/// Claude Code have this form with additional keys.
 pub(crate) fn profile(
     root: &Node,
     body: &str,
@@ -75,7 +77,7 @@ pub(crate) fn profile(
         found.limits.max_steps = turns.unwrap_or(found.limits.max_steps);
     }
     if let Some(node) = fields.get("disallowedTools") {
-        // The same names, taken away again; families that we do not have are no problem here.
+        // Tools that are not supported yet are also allowed here.
         let mut denied = Specialist::bare(found.id.clone(), fields.span, path, digest);
         decoder.tools(node, &mut denied);
         found.tools.retain(|tool| !denied.tools.contains(tool));
@@ -89,7 +91,7 @@ pub(crate) fn profile(
     Some(found)
 }
 
-/// The path as `agent:` writes it.
+/// The id of a profile: its path as `agent:` writes it.
 pub(crate) fn path_id(path: &str) -> String {
     profile_path(path).nfc().collect()
 }
@@ -121,7 +123,7 @@ fn prompt(body: &str, found: &mut Specialist, span: Span, decoder: &mut Decoder)
     finish_role(found);
 }
 
-/// A model by name, or one of the words of Claude Code for small, medium and large.
+/// Decodes a model name, a tier, or one of Claude Code's model aliases.
 fn model(node: &Node, model: &mut ModelChoice, decoder: &mut Decoder) {
     let Some(text) = decoder.text(node, "model") else { return };
     match text {

@@ -1,7 +1,9 @@
+//! Resolves plain YAML scalars to null, booleans, numbers and text.
+
 use super::{Number, ScalarKind};
 
-/// What a plain scalar means: YAML's core schema, except that leading zeros, infinities and
-/// not-a-number stay text (versions, postal codes and file modes are no numbers).
+/// The type of a plain scalar by YAML's core schema, except that numbers with leading zeros, infinities
+/// and NaN are text (versions, postal codes and file modes are not numbers).
 pub(crate) fn resolve(text: &str) -> ScalarKind {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => ScalarKind::Null,
@@ -12,7 +14,7 @@ pub(crate) fn resolve(text: &str) -> ScalarKind {
     }
 }
 
-/// The number that a text is.
+/// Parses a text as a number.
 pub(crate) fn number(text: &str) -> Option<Number> {
     let first = text.bytes().next()?;
     if !(first.is_ascii_digit() || matches!(first, b'-' | b'+' | b'.')) {

@@ -1,8 +1,10 @@
+//! Checks the `schema:` key of a file.
+
 use super::{Decoder, Fields};
 use crate::diagnostic::{Code, Diagnostic};
 
 impl Decoder {
-    /// `schema:` is there and is the one version that this `kb` reads.
+    /// Checks that `schema:` is present and is the supported version.
     pub(crate) fn schema_version(&mut self, fields: &Fields<'_>, expected: &str, what: &str) {
         let Some((key, node)) = fields.entry("schema") else {
             self.push(
@@ -32,7 +34,7 @@ impl Decoder {
             Some((other, Some(version))) if other == own && version > 1 => Diagnostic::error(
                 Code::SCHEMA_VERSION,
                 node.span,
-                format!("`{text}` is newer than this `kb` knows"),
+                format!("`{text}` is not supported by this version of `kb`"),
             )
             .help(format!("update `kb`, or write `{expected}`")),
             Some((other, Some(1)))
@@ -43,7 +45,9 @@ impl Decoder {
                     node.span,
                     format!("`{text}` is not {what}"),
                 )
-                .help(format!("move the file to where such definitions lie, or write `{expected}`"))
+                .help(format!(
+                    "move the file to the folder for such definitions, or write `{expected}`"
+                ))
             }
             _ => Diagnostic::error(
                 Code::SCHEMA_VERSION,

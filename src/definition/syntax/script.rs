@@ -1,3 +1,5 @@
+//! Decodes scripts (`kb.script/1`).
+
 use super::templates::Secrets;
 use super::{Decoder, Node, Value};
 use crate::definition::model::{Script, ScriptCall, ScriptError, ScriptTurn};
@@ -6,8 +8,8 @@ use crate::expression::ValueTemplate;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Reads a script (LANGUAGE §11). Its placeholders refer to parameters as `params.NAME`; which there are
-/// is known only to the run that plays it.
+/// Decodes a script. Its placeholders refer to parameters as `params.NAME`; only the run that uses the
+/// script determines which of them exist.
 pub(crate) fn script(root: &Node, decoder: &mut Decoder) -> Option<Script> {
     const KEYS: [&str; 4] = ["schema", "description", "params", "steps"];
     let fields = decoder.fields(root, "a script", &KEYS)?;
@@ -31,15 +33,14 @@ pub(crate) fn script(root: &Node, decoder: &mut Decoder) -> Option<Script> {
     Some(script)
 }
 
-/// The names after every `params.` of a text: a script takes what it reads for parameters, and the run
-/// that plays it has them or not.
+/// The names after every `params.` of a text; each counts as a parameter.
 fn named_params(text: &str) -> BTreeSet<String> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let name = |rest: &str| rest.chars().take_while(|c| is_word(*c)).collect::<String>();
     text.split("params.").skip(1).map(name).filter(|name| !name.is_empty()).collect()
 }
 
-/// Every `params.NAME` of the texts counts as declared.
+/// Declares every `params.NAME` in the texts.
 fn declare_params(node: &Node, decoder: &mut Decoder) {
     match &node.value {
         Value::Seq(items) => items.iter().for_each(|item| declare_params(item, decoder)),
@@ -64,7 +65,7 @@ fn turn(node: &Node, decoder: &mut Decoder) -> Option<ScriptTurn> {
     let says = ANSWERS.iter().any(|key| fields.entry(key).is_some());
     if !says && !fields.was_meant(&ANSWERS) {
         decoder.push(
-            Diagnostic::error(Code::BAD_TURN, node.span, "the turn answers nothing")
+            Diagnostic::error(Code::BAD_TURN, node.span, "the turn has no response")
                 .help("add `say`, `calls`, `output` or `error`"),
         );
     }

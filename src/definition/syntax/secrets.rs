@@ -1,9 +1,11 @@
+//! Decodes `secrets:` of the settings.
+
 use super::environment::is_variable;
 use super::{Decoder, Node};
 use crate::definition::model::{SecretSource, Settings};
 use crate::diagnostic::{Code, Diagnostic};
 
-/// `secrets:` of the settings.
+/// Decodes `secrets:` of the settings.
 pub(crate) fn secrets(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
     let Some(entries) = node.as_map() else {
         decoder.wrong_type(
@@ -40,7 +42,7 @@ fn secret(node: &Node, name: &str, decoder: &mut Decoder) -> Option<SecretSource
                 decoder.text(node, "file").map(|t| SecretSource::File(t.to_owned()))
             }
             _ => {
-                let message = format!("the secret `{name}` has not exactly one source");
+                let message = format!("the secret `{name}` needs exactly one source");
                 let help = "write one of `command`, `env`, `file`";
                 decoder.push(Diagnostic::error(Code::BAD_SETTING, node.span, message).help(help));
                 None
@@ -56,7 +58,7 @@ fn secret(node: &Node, name: &str, decoder: &mut Decoder) -> Option<SecretSource
         _ => None,
     };
     if source.is_none() {
-        // The text may be the secret itself, so the message does not repeat it.
+        // The text may be the secret itself, so the message does not quote it.
         let message = format!("the secret `{name}` is not a reference");
         let help = "write `env:NAME`, `file:PATH` or `{command: [...]}`; never the value itself";
         decoder.push(Diagnostic::error(Code::BAD_SETTING, node.span, message).help(help));

@@ -1,3 +1,5 @@
+//! Decodes the project settings. Start at [`settings`].
+
 use super::environment::is_variable;
 use super::secrets::secrets;
 use super::tool_security::{security_of_003, tools};
@@ -23,7 +25,7 @@ const KEYS: [&str; 12] = [
     "limits",
 ];
 
-/// Reads the settings of a project.
+/// Decodes the settings of a project.
 pub(crate) fn settings(root: &Node, decoder: &mut Decoder) -> Option<Settings> {
     let fields = decoder.fields(root, "the settings", &KEYS)?;
     let mut settings = Settings::default();
@@ -81,8 +83,7 @@ fn rest(fields: &Fields<'_>, settings: &mut Settings, decoder: &mut Decoder) {
     }
 }
 
-/// `sandbox: {require, criticalUnapprovedAt, processes, read, write}`; `sandbox: required` is the short form of
-/// `require: kernel`.
+/// Decodes `sandbox:`. `sandbox: required` is short for `{require: kernel}`.
 fn sandbox(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
     const KEYS: [&str; 5] = ["require", "criticalUnapprovedAt", "processes", "read", "write"];
     if node.as_text() == Some("required") {
@@ -101,10 +102,10 @@ fn sandbox(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
     let chosen = fields.get("processes");
     let chosen = chosen.and_then(|node| decoder.one_of(node, "processes", &choices));
     settings.processes = chosen.unwrap_or_default();
-    let mut places =
+    let mut paths =
         |key: &str| fields.get(key).map_or_else(Vec::new, |node| decoder.texts(node, key));
-    settings.sandbox_read = places("read");
-    settings.sandbox_write = places("write");
+    settings.sandbox_read = paths("read");
+    settings.sandbox_write = paths("write");
 }
 
 fn level(node: &Node, key: &str, decoder: &mut Decoder) -> Option<ApprovalLevel> {
@@ -153,9 +154,9 @@ fn tier(node: &Node, name: &str, decoder: &mut Decoder) -> Option<TierSettings> 
                 Diagnostic::error(
                     Code::BAD_SETTING,
                     node.span,
-                    "`apiKeyEnv` is not the name of a variable",
+                    "`apiKeyEnv` is not the name of an environment variable",
                 )
-                .help("write the variable's name, such as `OPENAI_API_KEY`, never the key itself"),
+                .help("write a variable name such as `OPENAI_API_KEY`, never the key itself"),
             );
             return None;
         }
@@ -176,8 +177,8 @@ fn tier(node: &Node, name: &str, decoder: &mut Decoder) -> Option<TierSettings> 
 fn endpoint(node: &Node, decoder: &mut Decoder) -> Option<String> {
     let text = decoder.text(node, "endpoint")?;
     if !(text.starts_with("http://") || text.starts_with("https://")) {
-        let help = "write it whole, such as `http://127.0.0.1:11434/v1`".to_owned();
-        decoder.bad_value(node.span, format!("`{text}` is no address"), help);
+        let help = "write the whole URL, such as `http://127.0.0.1:11434/v1`".to_owned();
+        decoder.bad_value(node.span, format!("`{text}` is not a URL"), help);
         return None;
     }
     Some(text.to_owned())
@@ -197,7 +198,8 @@ fn price(node: &Node, decoder: &mut Decoder) -> Option<ModelPrice> {
     Some(ModelPrice { input: input?, output: output?, cached_input })
 }
 
-/// Bounds of money must not be dropped in silence; the others only shape what is not built yet.
+/// Decodes `orchestrator.escalation`. Cost limits that are not supported yet refuse the run; the other
+/// keys have no effect without escalation.
 fn escalation(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
     const KEYS: [&str; 6] = [
         "maxEscalationsPerSpecialist",
@@ -234,7 +236,7 @@ fn escalation(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
     }
 }
 
-/// `verifier.inconclusivePolicy` of 000 §18.6, as a map or as its `action` alone.
+/// Decodes `verifier.inconclusivePolicy`: a map, or its `action` alone.
 fn verifier(node: &Node, decoder: &mut Decoder) -> Option<InconclusivePolicy> {
     const KEYS: [&str; 5] =
         ["action", "retryWithProbes", "maxRetries", "escalateTo", "failOnInconclusive"];

@@ -1,3 +1,5 @@
+//! Decodes specialists (`kb.specialist/1`), and the keys that all forms of a specialist share.
+
 use super::model_choice::{brain, llm};
 use super::step_kind::profile_path;
 use super::{Decoder, Fields, Node};
@@ -33,7 +35,7 @@ const KEYS: [&str; 22] = [
     "memory",
 ];
 
-/// Reads a specialist in the forms of 000 §9.1, §11 and §19.2.
+/// Decodes a specialist file (`kb.specialist/1`).
 pub(crate) fn specialist(
     root: &Node,
     path: &str,
@@ -57,11 +59,11 @@ pub(crate) fn specialist(
     Some(found)
 }
 
-/// Everything that the forms have in common.
+/// Decodes the keys that all forms of a specialist share.
 pub(crate) fn common(fields: &Fields<'_>, found: &mut Specialist, decoder: &mut Decoder) {
     found.name = text(fields, "name", decoder).unwrap_or_default();
     found.version =
-        fields.get("version").and_then(|n| decoder.word(n, "version")).map(str::to_owned);
+        fields.get("version").and_then(|n| decoder.scalar(n, "version")).map(str::to_owned);
     found.description = text(fields, "description", decoder);
     if let Some(node) = fields.get("display") {
         display(node, found, decoder);
@@ -112,7 +114,7 @@ pub(crate) fn common(fields: &Fields<'_>, found: &mut Specialist, decoder: &mut 
     }
 }
 
-/// A specialist without a role of its own is told its name and what it is for.
+/// Sets the system prompt of a specialist without one from its name and description.
 pub(crate) fn finish_role(found: &mut Specialist) {
     if found.role.trim().is_empty() {
         found.role = match &found.description {
@@ -123,7 +125,7 @@ pub(crate) fn finish_role(found: &mut Specialist) {
 }
 
 impl Decoder {
-    /// An id of a specialist, as `specialist:` and `agent:` name it.
+    /// Decodes the id of a specialist.
     pub(crate) fn specialist_id(&mut self, node: &Node) -> Option<SpecialistId> {
         let text = self.text(node, "id")?;
         let normal: String = profile_path(text).nfc().collect();
@@ -139,10 +141,12 @@ impl Decoder {
     }
 }
 
+/// Decodes an optional text.
 pub(crate) fn text(fields: &Fields<'_>, key: &str, decoder: &mut Decoder) -> Option<String> {
     fields.get(key).and_then(|node| decoder.text(node, key)).map(str::to_owned)
 }
 
+/// Decodes `display:`.
 pub(crate) fn display(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
     const KEYS: [&str; 5] = ["name", "description", "emoji", "avatar", "color"];
     let Some(fields) = decoder.fields(node, "`display`", &KEYS) else { return };
@@ -155,7 +159,7 @@ pub(crate) fn display(node: &Node, found: &mut Specialist, decoder: &mut Decoder
     found.emoji = text(&fields, "emoji", decoder);
 }
 
-/// `context:` of 000 §9.1: the system prompt, or knowledge beside a `role`.
+/// Decodes `context:`. `context.system` is the system prompt, or additional context next to a `role`.
 fn context(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
     let Some(fields) = decoder.fields(node, "`context`", &["system", "rag"]) else { return };
     if let Some(system) = text(&fields, "system", decoder) {
@@ -215,7 +219,7 @@ fn limits(node: &Node, limits: &mut LoopLimits, decoder: &mut Decoder) {
     }
 }
 
-/// Texts, or 003's `{name, version, …}`.
+/// Decodes `capabilities:`: names, or maps with a `name`.
 pub(crate) fn capabilities(node: &Node, decoder: &mut Decoder) -> Vec<String> {
     const KEYS: [&str; 7] = [
         "name",

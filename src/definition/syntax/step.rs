@@ -1,3 +1,5 @@
+//! Decodes one step: its kind, its common keys, and the playbook's `defaults`. Start at [`step`].
+
 use super::checks::{default_verify, verify};
 use super::for_each::for_each;
 use super::later::later;
@@ -126,12 +128,8 @@ fn kind_key(
         [] if fields.was_meant(&KINDS) => None,
         [] => {
             decoder.push(
-                Diagnostic::error(
-                    Code::STEP_KIND,
-                    fields.span,
-                    format!("{step} says not what it does"),
-                )
-                .help(format!("add one of {}", KINDS.join(", "))),
+                Diagnostic::error(Code::STEP_KIND, fields.span, format!("{step} has no kind"))
+                    .help(format!("add one of {}", KINDS.join(", "))),
             );
             None
         }
@@ -155,19 +153,19 @@ fn misplaced(fields: &Fields<'_>, kind: &str, decoder: &mut Decoder) {
             let message = format!("`{name}` does not belong to a `{kind}` step");
             let help = match kinds {
                 Some(kinds) => format!("it belongs to {}", kinds.join(" and ")),
-                None => "remove it; a gate hands out its verdict and its checks".to_owned(),
+                None => "remove it; the output of a gate is its verdict and its checks".to_owned(),
             };
             decoder.push(Diagnostic::error(Code::MISPLACED_KEY, key.span, message).help(help));
         } else if name == "input" && !matches!(kind, "specialist" | "agent" | "tool") {
             let message = format!("a `{kind}` step does not read `input`");
             let help = match kind {
-                "run" => "hand values over as `env:` or as arguments",
-                "playbook" => "hand values over as `with:`",
+                "run" => "pass values in `env:` or as arguments",
+                "playbook" => "pass values in `with:`",
                 _ => "remove it",
             };
             decoder.push(Diagnostic::warning(Code::NO_EFFECT, key.span, message).help(help));
         } else if is_idle(name, kind, fields) {
-            let message = format!("`{name}` does nothing in this `{kind}` step");
+            let message = format!("`{name}` has no effect in this `{kind}` step");
             decoder.push(Diagnostic::warning(Code::NO_EFFECT, key.span, message).help("remove it"));
         }
     }
@@ -304,7 +302,7 @@ fn body(
         verify: verify.map(Box::new),
         on_error,
         for_each: None,
-        details: details.said(),
+        details: details.non_default(),
         span: fields.span,
     })
 }
@@ -318,12 +316,13 @@ fn condition(node: &Node, decoder: &mut Decoder) -> Option<Expression> {
             Root::Index => "index",
             _ => decoder.names.item.as_deref().unwrap_or("item"),
         };
-        let message =
-            format!("`{name}` is not known in a condition, which is asked once for all items");
-        let help = "choose among the items in the list itself, such as `forEach: \"{{ files | selectattr('changed') | list }}\"`";
+        let message = format!(
+            "`{name}` is not available in a condition, which is evaluated once for all items"
+        );
+        let help = "filter the list itself, such as `forEach: \"{{ files | selectattr('changed') | list }}\"`";
         decoder.push(
             Diagnostic::error(Code::NAME_OUT_OF_SCOPE, found.span, message)
-                .caption("there are no items yet")
+                .caption("evaluated before there are items")
                 .help(help),
         );
         return None;

@@ -1,3 +1,5 @@
+//! Decodes what a step does, by its kind key.
+
 use super::checks::checks;
 use super::templates::Secrets;
 use super::{Decoder, Fields, Node};
@@ -61,25 +63,25 @@ fn specialist(
     let input_task = fields.get("input").and_then(|input| input.get("task")).map(|node| node.span);
     match (texts.as_slice(), input_task) {
         ([], None) => {
-            let message = "the specialist is not told what to do";
+            let message = "the specialist has no task";
             decoder.push(
                 Diagnostic::error(Code::TASK_TEXT, node.span, message)
                     .help("add `task:`, `taskFile:`, or a `task` in `input`"),
             );
         }
         ([(first, at), (second, then), ..], _) => {
-            let message = format!("a step has `{first}` or `{second}`, not both");
+            let message = format!("a step cannot have both `{first}` and `{second}`");
             decoder.push(
                 Diagnostic::error(Code::TASK_TEXT, *then, message)
-                    .label(*at, "the other one")
+                    .label(*at, "the other task")
                     .help("keep one of them"),
             );
         }
         ([(first, at)], Some(other)) => {
-            let message = format!("both `{first}` and `input.task` say what to do");
+            let message = format!("both `{first}` and `input.task` contain the task");
             decoder.push(
                 Diagnostic::error(Code::TASK_TEXT, *at, message)
-                    .label(other, "the other one")
+                    .label(other, "the other task")
                     .help("keep one of them"),
             );
         }
@@ -104,7 +106,7 @@ fn specialist_id(kind: &str, node: &Node, decoder: &mut Decoder) -> Option<Speci
                 node.span,
                 format!("`{kind}` cannot be a placeholder"),
             )
-            .help("write the id literally; use two steps with a `condition` each to choose"),
+            .help("write the id literally; to choose, use two steps with a `condition` each"),
         );
         return None;
     }
@@ -130,8 +132,8 @@ fn task_file(node: &Node, decoder: &mut Decoder) -> Option<TaskText> {
     let path = decoder.text(node, "taskFile")?;
     let outside = path.starts_with('/') || path.split(['/', '\\']).any(|part| part == "..");
     if outside || path.is_empty() {
-        let message = format!("`{path}` is not a path inside of the project");
-        let help = "write it relative to the project's root".to_owned();
+        let message = format!("`{path}` is not a path inside the project");
+        let help = "write it relative to the project root".to_owned();
         decoder.bad_value(node.span, message, help);
         return None;
     }
@@ -183,7 +185,7 @@ fn words(
     }
     let words: Vec<_> = nodes
         .iter()
-        .filter_map(|node| decoder.word_template(node, "run", Secrets::Refused))
+        .filter_map(|node| decoder.scalar_template(node, "run", Secrets::Refused))
         .collect();
     if words.len() != nodes.len() {
         return None;
@@ -197,7 +199,7 @@ fn tool(node: &Node, fields: &Fields<'_>, decoder: &mut Decoder) -> Option<StepK
     if text.contains("{{") || text.contains("<<") {
         decoder.push(
             Diagnostic::error(Code::VALUE_AS_CODE, node.span, "`tool` cannot be a placeholder")
-                .help("write the tool's name literally"),
+                .help("write the name of the tool literally"),
         );
         return None;
     }
@@ -281,12 +283,12 @@ fn method(node: &Node, decoder: &mut Decoder) -> Option<String> {
     if METHODS.contains(&text.as_str()) {
         return Some(text);
     }
-    let message = format!("`{text}` is no method");
+    let message = format!("`{text}` is not an HTTP method");
     decoder.bad_value(node.span, message, format!("write one of {}", METHODS.join(", ")));
     None
 }
 
-/// Kinds that are not built yet: read for their shape, so that mistakes are found today.
+/// Kinds that are not supported yet: read for their shape, so that mistakes are found today.
 fn not_built(kind: &str, node: &Node, fields: &Fields<'_>, decoder: &mut Decoder) {
     match kind {
         "playbook" => {

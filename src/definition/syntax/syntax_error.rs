@@ -1,8 +1,10 @@
+//! Turns errors of the YAML parser into diagnostics with a suggested fix.
+
 use crate::diagnostic::{Code, Diagnostic, SourceId, Span};
 use granit_parser::{ErrorKind, ScanError};
 use std::ops::Range;
 
-/// A parser's complaint in plain words, with the mend where the cause is a usual one.
+/// Turns a parser error into a diagnostic, with a fix for the usual causes.
 pub(crate) fn describe(error: &ScanError, text: &str, base: usize, source: SourceId) -> Diagnostic {
     let at = floor(text, error.marker().byte_offset().unwrap_or(0));
     if let Some(found) = unquoted_placeholder(text, at) {
@@ -32,22 +34,23 @@ pub(crate) fn describe(error: &ScanError, text: &str, base: usize, source: Sourc
 fn explain(error: &ScanError, text: &str, at: usize) -> (String, Option<String>) {
     let line = &text[line_range(text, at)];
     let (message, help): (&str, &str) = match error.kind() {
-        kind if is_about_tab(kind) => ("a tab where YAML takes only spaces", "indent with spaces"),
+        kind if is_about_tab(kind) => ("a tab where YAML requires spaces", "indent with spaces"),
         ErrorKind::InvalidTrailingSingleQuotedScalar
         | ErrorKind::InvalidTrailingDoubleQuotedScalar => {
             return ("text after a closing quote".to_owned(), Some(after_quote(line)));
         }
         ErrorKind::MappingValueNotAllowed => (
-            "a `:` where no key can stand",
-            "quote a text that holds `: `; check that this line is indented like its neighbours",
+            "unexpected `:`",
+            "quote a text that contains `: `, and check the indentation of this line",
         ),
-        ErrorKind::InvalidColonPlacement => (
-            "a `:` where no key can stand",
-            "close the `[` or `{` before it, or quote a text that holds `: `",
-        ),
+        ErrorKind::InvalidColonPlacement => {
+            ("unexpected `:`", "close the `[` or `{` before it, or quote a text that contains `: `")
+        }
         ErrorKind::UnexpectedCharacter { character } if character.is_control() => {
-            let message =
-                format!("the control character `{}` cannot stand here", character.escape_default());
+            let message = format!(
+                "the control character `{}` is not allowed here",
+                character.escape_default()
+            );
             return (
                 message,
                 Some("remove it, or write it as an escape in double quotes".to_owned()),
@@ -60,10 +63,9 @@ fn explain(error: &ScanError, text: &str, at: usize) -> (String, Option<String>)
         }
         ErrorKind::UnclosedQuotedScalar
         | ErrorKind::InvalidQuotedScalarIndent
-        | ErrorKind::DocumentIndicatorInQuotedScalar => (
-            "a quoted text is not closed",
-            "close it; write `''` for a quote inside of single quotes",
-        ),
+        | ErrorKind::DocumentIndicatorInQuotedScalar => {
+            ("a quoted text is not closed", "close it; write `''` for a quote inside single quotes")
+        }
         ErrorKind::UnclosedFlowCollection { open } => {
             return (
                 format!("`{open}` is never closed"),
@@ -76,27 +78,26 @@ fn explain(error: &ScanError, text: &str, at: usize) -> (String, Option<String>)
         }
         ErrorKind::UnexpectedEofFlowSequence | ErrorKind::ExpectedFlowSequenceSeparator => (
             "expected `,` or `]` in a list",
-            "close the list with `]`, or quote an item that holds `: ` or `[`",
+            "close the list with `]`, or quote an item that contains `: ` or `[`",
         ),
         ErrorKind::UnexpectedEofFlowMapping
         | ErrorKind::ExpectedFlowMappingSeparator
         | ErrorKind::UnexpectedEofImplicitFlowMapping => (
             "expected `,` or `}` in a map",
-            "close the map with `}`, or quote a text that holds `{` or `,`",
+            "close the map with `}`, or quote a text that contains `{` or `,`",
         ),
         ErrorKind::UnknownAnchor => {
             ("an alias without an anchor", "quote a text that starts with `*`")
         }
         ErrorKind::UnknownQuotedScalarEscape => (
             "an unknown escape in double quotes",
-            "write `\\\\` for a backslash, or use single quotes, in which nothing is escaped",
+            "write `\\\\` for a backslash, or use single quotes, which have no escapes",
         ),
-        ErrorKind::BlockSequenceEntryNotAllowed => (
-            "a list item where none can stand",
-            "start the list on a line of its own, indented under its key",
-        ),
+        ErrorKind::BlockSequenceEntryNotAllowed => {
+            ("unexpected list item", "start the list on a line of its own, indented under its key")
+        }
         ErrorKind::ExpectedBlockMappingKey | ErrorKind::ExpectedBlockSequenceEntry => (
-            "this line belongs to neither the map nor the list around it",
+            "this line belongs to neither the enclosing map nor the enclosing list",
             "indent it like the lines before it; quote a text that starts with `[`, `{` or a quote",
         ),
         ErrorKind::SimpleKeyExpected | ErrorKind::InvalidSimpleKey => (
@@ -105,7 +106,7 @@ fn explain(error: &ScanError, text: &str, at: usize) -> (String, Option<String>)
         ),
         ErrorKind::ExpectedDocumentStart | ErrorKind::InvalidIndentation => (
             "this line is indented less than the lines before it",
-            "indent all keys of one map alike",
+            "give all keys of a map the same indentation",
         ),
         ErrorKind::RecursionLimitExceeded => ("nested too deeply", "nest less deeply"),
         _ => return (error.info(), None),
@@ -117,8 +118,7 @@ fn closing(open: char) -> char {
     if open == '[' { ']' } else { '}' }
 }
 
-/// The mend for text after a quoted scalar; a union of quoted words (000 §11.2) gets its accepted
-/// spelling.
+/// The fix for text after a quoted scalar; for a union of quoted words it shows the accepted spelling.
 fn after_quote(line: &str) -> String {
     let line = line.trim();
     let (key, value) = line.split_once(": ").unwrap_or(("", line));
@@ -132,7 +132,7 @@ fn after_quote(line: &str) -> String {
         let union = words.join(" | ");
         return format!("YAML takes no text after a quote; write `{key}: {union}`");
     }
-    "put the whole value into quotes; inside of single quotes write `''` for a quote".to_owned()
+    "quote the whole value; write `''` for a quote inside single quotes".to_owned()
 }
 
 /// An unquoted value that starts with `{{` on the line of that byte, at or before it.
@@ -176,8 +176,7 @@ fn is_about_tab(kind: &ErrorKind) -> bool {
     )
 }
 
-/// The tab of a complaint, which may speak of the beginning of the text that it stands in: in the
-/// indentation of its line, or after it.
+/// Finds the tab that an error is about: in the indentation of its line, at the position, or after it.
 fn tab(text: &str, at: usize) -> Option<usize> {
     let line = line_range(text, at);
     let indented = text[line.start..].find(|c: char| c != ' ').map(|i| line.start + i);
@@ -186,8 +185,8 @@ fn tab(text: &str, at: usize) -> Option<usize> {
     here.or_else(|| text[at..].find('\t').map(|i| at + i))
 }
 
-/// Where the quote was opened that is still open at that byte: the nearest line before it with an odd
-/// number of one kind of quote, of which one starts a value.
+/// Finds the quote that is still open at byte `at`: on the nearest line before it with an odd number
+/// of one kind of quote, one of which starts a value.
 fn opening_quote(text: &str, at: usize) -> Option<usize> {
     const LINES: usize = 50;
     let mut end = at;

@@ -1,22 +1,24 @@
+//! Decodes texts and values with placeholders, and refuses secrets where they are not allowed.
+
 use super::{Decoder, Key, Node, Scalar, ScalarKind, Value};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::expression::{Expression, Reference, Root, Template, ValueMap, ValueTemplate};
 use crate::value::{Json, JsonMap};
 use smol_str::SmolStr;
 
-/// Whether references to secrets are allowed at a place.
+/// Whether references to secrets are allowed at a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Secrets {
     Allowed,
     Refused,
 }
 
-/// Where secrets may stand, as people are told.
-pub(crate) const SECRET_PLACES: &str =
-    "secrets go into `env`, the headers, query and body of `http`, and the `input` of a tool";
+/// Help text that lists where secrets are allowed.
+pub(crate) const SECRET_POSITIONS: &str =
+    "secrets are allowed in `env`, in headers, query and body of `http`, and in `input` of a tool";
 
 impl Decoder {
-    /// A text with placeholders, or `{text, raw: true}`.
+    /// Decodes a text with placeholders, or `{text, raw: true}`.
     pub(crate) fn template(
         &mut self,
         node: &Node,
@@ -33,8 +35,8 @@ impl Decoder {
         self.parse_template(text, node, secrets)
     }
 
-    /// As [`Decoder::template`]; numbers and booleans stand for their text.
-    pub(crate) fn word_template(
+    /// Like [`Decoder::template`], but also accepts numbers and booleans as their source text.
+    pub(crate) fn scalar_template(
         &mut self,
         node: &Node,
         key: &str,
@@ -50,7 +52,7 @@ impl Decoder {
         }
     }
 
-    /// Any value whose texts are templates.
+    /// Decodes any value; its texts can contain placeholders.
     pub(crate) fn value_template(
         &mut self,
         node: &Node,
@@ -85,7 +87,7 @@ impl Decoder {
         }
     }
 
-    /// A map of templates, in order.
+    /// Decodes a map of templates, in the order of the file.
     pub(crate) fn template_map(
         &mut self,
         node: &Node,
@@ -99,12 +101,12 @@ impl Decoder {
         entries
             .iter()
             .filter_map(|(own, item)| {
-                Some((own.text.to_string(), self.word_template(item, &own.text, secrets)?))
+                Some((own.text.to_string(), self.scalar_template(item, &own.text, secrets)?))
             })
             .collect()
     }
 
-    /// A map of values with placeholders, in order.
+    /// Decodes a map of values with placeholders, in the order of the file.
     pub(crate) fn value_map(&mut self, node: &Node, key: &str, secrets: Secrets) -> ValueMap {
         let Some(entries) = node.as_map() else {
             self.wrong_type(node, key, "a map");
@@ -125,7 +127,7 @@ impl Decoder {
         values
     }
 
-    /// A condition.
+    /// Decodes an expression.
     pub(crate) fn expression(&mut self, node: &Node, key: &str) -> Option<Expression> {
         let source = match &node.value {
             Value::Scalar(Scalar {
@@ -164,7 +166,7 @@ impl Decoder {
         }
     }
 
-    /// `{text, raw}`, where a map is exactly that.
+    /// The parts of a map that is exactly `{text, raw}`.
     fn raw_text<'n>(&mut self, node: &'n Node) -> Option<(&'n Node, bool)> {
         let entries = node.as_map()?;
         let (text, raw) = (node.get("text")?, node.get("raw")?);
@@ -194,17 +196,17 @@ impl Decoder {
                     Some(name) => name.clone(),
                     None => continue,
                 },
-                // Whether it holds a secret is known when every `env:` has been read.
+                // Checked when every `env:` has been decoded.
                 Root::Env(name) => {
                     self.env_reads.push((name.to_string(), reference.span));
                     continue;
                 }
                 _ => continue,
             };
-            let message = format!("the secret `{name}` cannot stand here");
+            let message = format!("the secret `{name}` is not allowed here");
             self.push(
                 Diagnostic::error(Code::SECRET_MISPLACED, reference.span, message)
-                    .help(SECRET_PLACES),
+                    .help(SECRET_POSITIONS),
             );
         }
     }

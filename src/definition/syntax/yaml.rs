@@ -1,3 +1,5 @@
+//! Builds a [`Node`] tree from YAML, within the size limits of definitions.
+
 use super::scalar::resolve;
 use super::syntax_error::describe;
 use super::{Key, Node, Scalar, ScalarKind, Value};
@@ -7,8 +9,8 @@ use granit_parser::{Event, Parser, ScalarStyle, StructureStyle, Tag};
 use smol_str::SmolStr;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Reads one YAML document that starts at byte `base` of its source. The tree is `None` where the
-/// text is not YAML or is beyond the limits; problems that leave a usable tree come beside it.
+/// Parses one YAML document that starts at byte `base` of its source. The tree is `None` if the text is
+/// not YAML or exceeds the limits; other problems are returned with the tree.
 pub(crate) fn read_yaml(
     text: &str,
     base: usize,
@@ -23,7 +25,7 @@ pub(crate) fn read_yaml(
             Err(error) => Err(Box::new(describe(&error, text, base, source))),
         };
         if let Err(diagnostic) = step {
-            // What was found before an unreadable place is mostly a consequence of it.
+            // Earlier diagnostics are usually consequences of this one.
             return (None, vec![*diagnostic]);
         }
     }
@@ -33,14 +35,14 @@ pub(crate) fn read_yaml(
 type Step = Result<(), Box<Diagnostic>>;
 type Bytes = std::ops::Range<usize>;
 
-/// Puts the parser's events together into a tree, without recursion.
+/// Builds a tree from the events of the parser, without recursion.
 struct Builder<'t> {
     text: &'t str,
     base: usize,
     source: SourceId,
     open: Vec<Frame>,
-    /// Items of the open lists, and entries of the open maps: each takes its own when it ends, so that
-    /// it has exactly the room that it needs.
+    /// Items of all open lists and entries of all open maps. A collection takes its own when it ends,
+    /// so that it is allocated with its exact size.
     items: Vec<Node>,
     entries: Vec<(Key, Node)>,
     root: Option<Node>,
@@ -50,28 +52,27 @@ struct Builder<'t> {
     diagnostics: Vec<Diagnostic>,
 }
 
-/// A collection whose end has not been seen.
+/// A collection that has not ended.
 struct Frame {
     content: Content,
-    /// Its first byte; for block collections the first byte of what is in it.
+    /// Its first byte; for block collections the first byte of the content.
     start: usize,
     flow: bool,
     anchor: usize,
 }
 
 enum Content {
-    /// Its items are those from `first` on.
+    /// Its items start at index `first`.
     Seq { first: usize },
-    /// Its entries are those from `first` on. `broken`: one of its keys could not be read, and that was
-    /// said.
-    Map { first: usize, key: Option<Option<Key>>, seen: Seen, broken: bool },
+    /// Its entries start at index `first`. `broken`: one of its keys is invalid and was reported.
+    Map { first: usize, key: Option<Option<Key>>, seen: KeySet, broken: bool },
 }
 
-/// The keys of a map so far: a scan while it is small, a set after that.
+/// The keys of a map so far. Small maps are scanned; the set is used from [`KeySet::SMALL`] keys on.
 #[derive(Default)]
-struct Seen(BTreeSet<String>);
+struct KeySet(BTreeSet<String>);
 
-/// How much aliases have added.
+/// The amount of nodes and bytes that aliases have added.
 #[derive(Default, Clone, Copy)]
 struct Size {
     nodes: usize,
@@ -125,7 +126,7 @@ impl<'t> Builder<'t> {
             }
             Event::MappingStart(style, anchor, tag) => {
                 self.no_tag(tag.as_deref(), "map", &bytes)?;
-                let (first, seen) = (self.entries.len(), Seen::default());
+                let (first, seen) = (self.entries.len(), KeySet::default());
                 let content = Content::Map { first, key: None, seen, broken: false };
                 self.start(content, style, anchor, bytes)
             }
@@ -145,7 +146,7 @@ impl<'t> Builder<'t> {
                     self.span(&bytes),
                     "a second document in one file",
                 )
-                .help("one definition a file: move what follows `---` into a file of its own"),
+                .help("write one definition per file: move the text after `---` to another file"),
             ));
         }
         Ok(())
@@ -218,7 +219,7 @@ impl<'t> Builder<'t> {
         Ok(())
     }
 
-    /// A node as a key; `None` for one that was complained about and is left out with its value.
+    /// A node as a key; `None` for an invalid key, which was reported and is left out with its value.
     fn key(&mut self, node: Node, plain: bool) -> Option<Key> {
         let span = node.span;
         let Value::Scalar(scalar) = node.value else {
@@ -233,9 +234,9 @@ impl<'t> Builder<'t> {
                 Diagnostic::error(
                     Code::UNSUPPORTED_YAML,
                     span,
-                    "merge keys `<<` are not used here",
+                    "merge keys (`<<`) are not supported",
                 )
-                .help("write the keys out, or put what all steps share under `defaults:`"),
+                .help("write the keys out, or use `defaults:` for keys that all steps share"),
             );
             return None;
         }
@@ -272,7 +273,7 @@ impl<'t> Builder<'t> {
             return super::syntax_error::quote_it(self.text, found, self.base, self.source);
         }
         Diagnostic::error(Code::UNSUPPORTED_YAML, span, "a key must be a text, not a list or map")
-            .help("quote the value if `{` or `[` is meant as text")
+            .help("quote the value if it starts with a literal `{` or `[`")
     }
 
     fn alias(&mut self, anchor: usize, bytes: Bytes) -> Step {
@@ -281,7 +282,7 @@ impl<'t> Builder<'t> {
             return Err(Box::new(Diagnostic::error(
                 Code::UNSUPPORTED_YAML,
                 span,
-                "an alias inside of its own anchor",
+                "an alias inside its own anchor",
             )));
         };
         let node = node.clone();
@@ -290,9 +291,9 @@ impl<'t> Builder<'t> {
             || self.expanded.bytes > limits::DEFINITION_BYTES
         {
             let message =
-                format!("aliases add more than {} nodes or 1 MiB", limits::DEFINITION_NODES);
+                format!("aliases expand to more than {} nodes or 1 MiB", limits::DEFINITION_NODES);
             let found = Diagnostic::error(Code::TOO_LARGE, span, message);
-            return Err(Box::new(found.help("write less with aliases")));
+            return Err(Box::new(found.help("use fewer aliases")));
         }
         self.place(node, 0, false)
     }
@@ -322,8 +323,8 @@ impl<'t> Builder<'t> {
     }
 
     fn unknown_tag(&self, bytes: &Bytes) -> Diagnostic {
-        Diagnostic::error(Code::UNSUPPORTED_YAML, self.span(bytes), "tags are not used here")
-            .help("quote the value if the `!` is meant as text")
+        Diagnostic::error(Code::UNSUPPORTED_YAML, self.span(bytes), "tags are not supported")
+            .help("quote the value if it starts with a literal `!`")
     }
 
     fn verbatim(&self, text: &str, style: ScalarStyle, bytes: &Bytes) -> Option<u8> {
@@ -337,7 +338,7 @@ impl<'t> Builder<'t> {
     }
 }
 
-/// The elements from `first` on, in exactly the room that they need.
+/// The elements from `first` on, allocated with their exact size.
 fn taken<T>(all: &mut Vec<T>, first: usize) -> Vec<T> {
     match first {
         0 => {
@@ -349,10 +350,10 @@ fn taken<T>(all: &mut Vec<T>, first: usize) -> Vec<T> {
     }
 }
 
-impl Seen {
+impl KeySet {
     const SMALL: usize = 24;
 
-    /// Notes a key; whether it is new.
+    /// Adds a key; returns whether it is new.
     fn insert(&mut self, key: &str, entries: &[(Key, Node)]) -> bool {
         if entries.len() < Self::SMALL {
             return !entries.iter().any(|(own, _)| own.text == *key);

@@ -71,7 +71,7 @@ Make it readable (`chmod u+r FILE`), or delete it."#;
 r#"Definitions must be inside the project, because they are frozen with each run and identified by their
 path. This one is a symbolic link to a path outside and was not read.
 
-    `.kb/agents/shared` leads out of the project, to `/srv/agents`
+    `.kb/agents/shared` is a link to `/srv/agents`, outside the project
 
 Copy the target into the project, or name the file on the command line."#;
 

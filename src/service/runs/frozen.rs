@@ -157,7 +157,7 @@ fn broken(diagnostics: Vec<Diagnostic>, catalog: &Catalog) -> ServiceError {
     ServiceError::Definitions { diagnostics, sources: Box::new(catalog.sources.clone()) }
 }
 
-/// The problems that keep a definition from running: its own, and everything that is not built yet.
+/// The problems that keep a definition from running: its own, and everything that is not supported yet.
 pub(super) fn refusals(playbook: &Playbook, catalog: &Catalog) -> Result<(), ServiceError> {
     let own = playbook.not_yet.iter();
     let steps =
@@ -167,7 +167,7 @@ pub(super) fn refusals(playbook: &Playbook, catalog: &Catalog) -> Result<(), Ser
         .chain(&catalog.settings.not_yet)
         .map(|not_yet| {
             let what = &not_yet.what;
-            Diagnostic::error(Code::NOT_IMPLEMENTED, not_yet.span, format!("`{what}` is not built yet, and a run without it would not be what was asked for"))
+            Diagnostic::error(Code::NOT_IMPLEMENTED, not_yet.span, format!("`{what}` is not supported yet, and a run without it would not be what was asked for"))
                 .help(format!("take `{what}` out to run the rest"))
         })
         .collect();

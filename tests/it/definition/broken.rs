@@ -24,13 +24,13 @@ fn all_problems_of_a_file_are_told_at_once() {
     error KB0203 8:9 duplicate step id `fetch` | rename one of them
     error KB0206 10:17 unknown step `biuld` | did you mean `build`?
     error KB0210 10:24 the step `fetch` depends on itself | remove it
-    error KB0212 12:17 the specialist is not told what to do | add `task:`, `taskFile:`, or a `task` in `input`
-    error KB0112 13:12 `allSuceeded` is no value of `runIf` | did you mean `allSucceeded`?
+    error KB0212 12:17 the specialist has no task | add `task:`, `taskFile:`, or a `task` in `input`
+    error KB0112 13:12 `allSuceeded` is not a value of `runIf` | did you mean `allSucceeded`?
     error KB0112 14:14 `90` is not a duration | write a unit: `90s`, `90m` or `90ms`
     error KB0202 15:9 `3x` cannot be the id of a step | use a letter or `_`, then letters, digits, `_` and `-`
     error KB0205 17:5 the step `3x` has two kinds, `run` and `tool` | keep one, or write two steps
     error KB0108 18:5 a step has no `id` | add `id:`
-    error KB0205 18:5 a step says not what it does | add one of specialist, agent, run, tool, http, playbook, ask, approve, set, wait, gate
+    error KB0205 18:5 a step has no kind | add one of specialist, agent, run, tool, http, playbook, ask, approve, set, wait, gate
     ");
 }
 
@@ -75,7 +75,7 @@ fn wrong_types_name_what_is_expected() {
     error KB0112 9:30 `-5s` is not a duration | write a number with a unit, such as `250ms`, `90s`, `5m` or `1h30m`
     error KB0105 9:43 `verify` takes a map, found a list | write `verify: {checks: [...]}`
     error KB0105 10:26 `env` takes a map, found a list
-    warning KB0219 10:33 a `run` step does not read `input` | hand values over as `env:` or as arguments
+    warning KB0219 10:33 a `run` step does not read `input` | pass values in `env:` or as arguments
     error KB0105 11:32 `condition` takes an expression as a text, found a number
     error KB0106 11:55 unknown key `extra` in `output` | known keys: schema
     error KB0105 12:5 a step takes a map, found a text
@@ -96,36 +96,36 @@ fn unquoted_placeholders_are_recognised() {
 #[test]
 fn syntax_errors_say_what_to_do() {
     let said = |text: &str| said(FileRole::Playbook, "p.yml", text).1;
-    insta::assert_snapshot!(said("steps:\n\t- id: a\n"), @"error KB0101 2:1 a tab where YAML takes only spaces | indent with spaces");
-    insta::assert_snapshot!(said("name: a\n\tid: p\n"), @"error KB0101 2:1 a tab where YAML takes only spaces | indent with spaces");
-    insta::assert_snapshot!(said("steps:\n  - id: a\n  \t run: b\n"), @"error KB0101 3:3 a tab where YAML takes only spaces | indent with spaces");
-    insta::assert_snapshot!(said("name: a: b\n"), @"error KB0101 1:8 a `:` where no key can stand | quote a text that holds `: `; check that this line is indented like its neighbours");
+    insta::assert_snapshot!(said("steps:\n\t- id: a\n"), @"error KB0101 2:1 a tab where YAML requires spaces | indent with spaces");
+    insta::assert_snapshot!(said("name: a\n\tid: p\n"), @"error KB0101 2:1 a tab where YAML requires spaces | indent with spaces");
+    insta::assert_snapshot!(said("steps:\n  - id: a\n  \t run: b\n"), @"error KB0101 3:3 a tab where YAML requires spaces | indent with spaces");
+    insta::assert_snapshot!(said("name: a: b\n"), @"error KB0101 1:8 unexpected `:` | quote a text that contains `: `, and check the indentation of this line");
     insta::assert_snapshot!(said("name: @me\n"), @"error KB0101 1:7 a plain text cannot start with `@` | put the text into quotes");
-    insta::assert_snapshot!(said("name: \"open\nid: p\n"), @"error KB0101 1:7 a quoted text is not closed | close it; write `''` for a quote inside of single quotes");
-    insta::assert_snapshot!(said("steps: [a, b\nid: p\n"), @"error KB0101 2:3 a `:` where no key can stand | close the `[` or `{` before it, or quote a text that holds `: `");
+    insta::assert_snapshot!(said("name: \"open\nid: p\n"), @"error KB0101 1:7 a quoted text is not closed | close it; write `''` for a quote inside single quotes");
+    insta::assert_snapshot!(said("steps: [a, b\nid: p\n"), @"error KB0101 2:3 unexpected `:` | close the `[` or `{` before it, or quote a text that contains `: `");
     insta::assert_snapshot!(said("steps: [a, b\n"), @"error KB0101 1:8 `[` is never closed | close it with `]`");
     insta::assert_snapshot!(said("name: *all\n"), @"error KB0101 1:7 an alias without an anchor | quote a text that starts with `*`");
-    insta::assert_snapshot!(said("name: \"a\\qb\"\n"), @r#"error KB0101 1:7 an unknown escape in double quotes | write `\\` for a backslash, or use single quotes, in which nothing is escaped"#);
-    insta::assert_snapshot!(said("name: 'a' b\n"), @"error KB0101 1:11 text after a closing quote | put the whole value into quotes; inside of single quotes write `''` for a quote");
-    insta::assert_snapshot!(said("id: p\n name: x\n"), @"error KB0101 2:6 a `:` where no key can stand | quote a text that holds `: `; check that this line is indented like its neighbours");
-    insta::assert_snapshot!(said("steps: - a\n"), @"error KB0101 1:8 a list item where none can stand | start the list on a line of its own, indented under its key");
+    insta::assert_snapshot!(said("name: \"a\\qb\"\n"), @r#"error KB0101 1:7 an unknown escape in double quotes | write `\\` for a backslash, or use single quotes, which have no escapes"#);
+    insta::assert_snapshot!(said("name: 'a' b\n"), @"error KB0101 1:11 text after a closing quote | quote the whole value; write `''` for a quote inside single quotes");
+    insta::assert_snapshot!(said("id: p\n name: x\n"), @"error KB0101 2:6 unexpected `:` | quote a text that contains `: `, and check the indentation of this line");
+    insta::assert_snapshot!(said("steps: - a\n"), @"error KB0101 1:8 unexpected list item | start the list on a line of its own, indented under its key");
     insta::assert_snapshot!(said("id: p\nname\n"), @"error KB0101 2:1 a line without `:` in a map | write `key: value`; put a text of several lines after `|`");
-    insta::assert_snapshot!(said("- a\nb: c\n"), @"error KB0101 2:1 this line belongs to neither the map nor the list around it | indent it like the lines before it; quote a text that starts with `[`, `{` or a quote");
-    insta::assert_snapshot!(said("name: a\u{1}b\n"), @r#"error KB0101 1:7 the control character `\u{1}` cannot stand here | remove it, or write it as an escape in double quotes"#);
-    insta::assert_snapshot!(said("name: !custom x\n"), @"error KB0111 1:15 tags are not used here | quote the value if the `!` is meant as text");
+    insta::assert_snapshot!(said("- a\nb: c\n"), @"error KB0101 2:1 this line belongs to neither the enclosing map nor the enclosing list | indent it like the lines before it; quote a text that starts with `[`, `{` or a quote");
+    insta::assert_snapshot!(said("name: a\u{1}b\n"), @r#"error KB0101 1:7 the control character `\u{1}` is not allowed here | remove it, or write it as an escape in double quotes"#);
+    insta::assert_snapshot!(said("name: !custom x\n"), @"error KB0111 1:15 tags are not supported | quote the value if it starts with a literal `!`");
     insta::assert_snapshot!(said("<<: {a: b}\nid: p\n"), @"
-    error KB0111 1:1 merge keys `<<` are not used here | write the keys out, or put what all steps share under `defaults:`
+    error KB0111 1:1 merge keys (`<<`) are not supported | write the keys out, or use `defaults:` for keys that all steps share
     error KB0113 2:1 a playbook has no `schema` | add `schema: kb.playbook/1` as the first line
     error KB0108 2:1 a playbook has no `steps` | add `steps:`
     ");
-    insta::assert_snapshot!(said("id: p\n---\nid: q\n"), @"error KB0111 2:1 a second document in one file | one definition a file: move what follows `---` into a file of its own");
-    insta::assert_snapshot!(said("[a]: b\n"), @"error KB0111 1:1 a key must be a text, not a list or map | quote the value if `{` or `[` is meant as text");
+    insta::assert_snapshot!(said("id: p\n---\nid: q\n"), @"error KB0111 2:1 a second document in one file | write one definition per file: move the text after `---` to another file");
+    insta::assert_snapshot!(said("[a]: b\n"), @"error KB0111 1:1 a key must be a text, not a list or map | quote the value if it starts with a literal `{` or `[`");
 }
 
 #[test]
 fn steps_have_one_kind() {
     insta::assert_snapshot!(steps_said("  - {id: a}\n  - {id: b, run: x, set: {}}\n  - {id: c, run:}\n"), @"
-    error KB0205 5:5 the step `a` says not what it does | add one of specialist, agent, run, tool, http, playbook, ask, approve, set, wait, gate
+    error KB0205 5:5 the step `a` has no kind | add one of specialist, agent, run, tool, http, playbook, ask, approve, set, wait, gate
     error KB0205 6:21 the step `b` has two kinds, `run` and `set` | keep one, or write two steps
     error KB0108 7:13 `run` of a step is empty | write its value
     ");
@@ -142,10 +142,10 @@ fn names_have_their_form_and_do_not_clash() {
   - {id: self, run: x, dependsOn: [self]}
 "), @"
     error KB0202 5:10 `a b` cannot be the id of a step | use a letter or `_`, then letters, digits, `_` and `-`
-    error KB0207 6:10 `run` is reserved and cannot name a step | choose another name, such as `run_1` or `my_run`
-    error KB0208 8:10 in expressions the steps `add-test` and `add_test` have one name | rename one of them
+    error KB0207 6:10 `run` is a reserved name and cannot name a step | choose another name, such as `run_1` or `my_run`
+    error KB0208 8:10 the steps `add-test` and `add_test` have the same name in expressions | rename one of them
     error KB0208 9:10 `topic` is the name of a parameter and of a step | rename one of them
-    error KB0207 10:10 `self` is reserved and cannot name a step | choose another name, such as `self_1` or `my_self`
+    error KB0207 10:10 `self` is a reserved name and cannot name a step | choose another name, such as `self_1` or `my_self`
     error KB0210 10:36 the step `self` depends on itself | remove it
     ");
     let said = |text: &str| said(FileRole::Playbook, "p.yml", text).1;
@@ -160,7 +160,7 @@ fn dependencies_name_other_steps_of_the_same_list() {
     error KB0210 5:43 the step `test` depends on itself | remove it
     warning KB0219 5:56 `build` is named twice | remove one of them
     error KB0403 5:63 `clean` is a step of `finally`, which runs after all others | move it into `steps`, or remove the dependency
-    warning KB0219 7:37 `build` has always ended before `finally` begins | remove it; `finally` may read any step without naming it
+    warning KB0219 7:37 `build` has always ended before `finally` starts | remove it; `finally` can read any step without a dependency
     ");
 }
 
@@ -196,13 +196,13 @@ params:
 steps: [{id: s, run: x}]
 ").1, @r#"
     error KB0213 4:39 the default of `a` is a string, expected a whole number | correct the default or the `type`
-    error KB0112 5:21 `strnig` is no value of `type` | did you mean `string`?
-    error KB0213 6:38 a secret such as `c` cannot be written into a definition | write `env:NAME` or `file:PATH`, where its value is
+    error KB0112 5:21 `strnig` is not a value of `type` | did you mean `string`?
+    error KB0213 6:38 a secret such as `c` cannot be written into a definition | write where its value is stored: `env:NAME` or `file:PATH`
     error KB0213 7:38 the default of `d` is not in its `enum` | one of "x", "y"
     error KB0213 8:43 the default of `e` does not match its `pattern` | `[a-z]+` must match the whole text
     error KB0213 9:12 `min` of `f` is larger than its `max` | swap them
-    error KB0214 10:24 `(` is not a regular expression: unclosed group | escape `( ) [ ] { } . * + ? ^ $ |` and `\` with a backslash where they are meant as text
-    warning KB0219 11:40 `h` has a default, so it is never required | remove `required: true` or the default
+    error KB0214 10:24 `(` is not a regular expression: unclosed group | escape `( ) [ ] { } . * + ? ^ $ |` and `\` with a backslash to match them literally
+    warning KB0219 11:40 `h` has a default, so `required` has no effect | remove `required: true` or the default
     error KB0203 12:12 duplicate parameter `a` | rename one of them
     error KB0202 13:12 `i-j` cannot be the name of a parameter | use a letter or `_`, then letters, digits and `_`
     error KB0108 14:5 a parameter has no `name` | add `name:`
@@ -228,17 +228,17 @@ fn nothing_from_outside_becomes_code() {
   - {id: m, run: x, env: {LD_PRELOAD: \"{{topic}}\", \"9x\": a}}
   - {id: n, gate: [{command: [\"{{topic}}\"]}]}
 "), @r#"
-    error KB0216 5:24 `{{topic}}` cannot stand in a shell script | write `"$TOPIC"` here and `env: {TOPIC: "{{topic}}"}` beside `run`, or use the list form `run: [program, "{{topic}}"]`
+    error KB0216 5:24 a shell script cannot contain the placeholder `{{topic}}` | write `"$TOPIC"` here and `env: {TOPIC: "{{topic}}"}` beside `run`, or use the list form `run: [program, "{{topic}}"]`
     error KB0216 6:19 the program cannot be a placeholder | write its name; values may be arguments
-    error KB0216 7:29 a value cannot be the code of an interpreter | write the code literally and hand the value over as a later argument or as `env:`
-    error KB0216 9:25 `specialist` cannot be a placeholder | write the id literally; use two steps with a `condition` each to choose
-    error KB0216 10:19 `tool` cannot be a placeholder | write the tool's name literally
-    error KB0216 11:25 the scheme and host of an address cannot be placeholders | write `https://host/` literally; values may follow in the path, or as `query`
-    error KB0216 12:25 the host of an address cannot be a placeholder | write the host literally and end it with `/`; values may follow in the path, or as `query`
-    error KB0216 13:25 the host of an address cannot be a placeholder | write the host literally and end it with `/`; values may follow in the path, or as `query`
-    error KB0216 15:52 `{{topic}}` cannot stand in a shell script | write `"$TOPIC"` here and `env: {TOPIC: "{{topic}}"}` beside `run`, or use the list form `run: [program, "{{topic}}"]`
-    error KB0216 17:39 a value cannot set `LD_PRELOAD`, which makes programs run code | write a literal, or use another variable
-    error KB0202 17:52 `9x` cannot be the name of a variable | letters, digits and `_`, not starting with a digit
+    error KB0216 7:29 a value cannot be the code of an interpreter | write the code literally and pass the value as a later argument or in `env:`
+    error KB0216 9:25 `specialist` cannot be a placeholder | write the id literally; to choose, use two steps with a `condition` each
+    error KB0216 10:19 `tool` cannot be a placeholder | write the name of the tool literally
+    error KB0216 11:25 the scheme and host of a URL cannot be placeholders | write `https://host/` literally; placeholders are allowed in the path and in `query`
+    error KB0216 12:25 the host of a URL cannot be a placeholder | write the host literally and end it with `/`; placeholders are allowed in the path and in `query`
+    error KB0216 13:25 the host of a URL cannot be a placeholder | write the host literally and end it with `/`; placeholders are allowed in the path and in `query`
+    error KB0216 15:52 a shell script cannot contain the placeholder `{{topic}}` | write `"$TOPIC"` here and `env: {TOPIC: "{{topic}}"}` beside `run`, or use the list form `run: [program, "{{topic}}"]`
+    error KB0216 17:39 `LD_PRELOAD` can make programs run code, so it cannot be set from a placeholder | write a literal, or use another variable
+    error KB0202 17:52 `9x` cannot be the name of a variable | use letters, digits and `_`; the first character cannot be a digit
     error KB0216 18:31 the program cannot be a placeholder | write its name; values may be arguments
     "#);
 }
@@ -246,8 +246,8 @@ fn nothing_from_outside_becomes_code() {
 #[test]
 fn shell_texts_of_several_lines_point_at_the_whole_text() {
     insta::assert_snapshot!(steps_said("  - id: a\n    run: |\n      echo one\n      echo << topic >> {{ params.topic | upper }}\n"), @r#"
-    error KB0216 7:7 `<< topic >>` cannot stand in a shell script | write `"$TOPIC"` here and `env: {TOPIC: "{{topic}}"}` beside `run`, or use the list form `run: [program, "{{topic}}"]`
-    error KB0216 7:7 `{{ params.topic | upper }}` cannot stand in a shell script | write `"$PARAMS_TOPIC"` here and `env: {PARAMS_TOPIC: "{{params.topic | upper}}"}` beside `run`, or use the list form `run: [program, "{{params.topic | upper}}"]`
+    error KB0216 7:7 a shell script cannot contain the placeholder `<< topic >>` | write `"$TOPIC"` here and `env: {TOPIC: "{{topic}}"}` beside `run`, or use the list form `run: [program, "{{topic}}"]`
+    error KB0216 7:7 a shell script cannot contain the placeholder `{{ params.topic | upper }}` | write `"$PARAMS_TOPIC"` here and `env: {PARAMS_TOPIC: "{{params.topic | upper}}"}` beside `run`, or use the list form `run: [program, "{{params.topic | upper}}"]`
     "#);
 }
 
@@ -265,11 +265,11 @@ steps:
   - {id: e, http: {url: \"https://a.b/{{token}}\", headers: {A: \"{{token}}\"}}}
   - {id: f, run: x, condition: \"{{token}} == 'x'\"}
 ").1, @"
-    error KB0220 5:28 the secret `token` cannot stand here | secrets go into `env`, the headers, query and body of `http`, and the `input` of a tool
-    error KB0220 7:41 the secret `token` cannot stand here | secrets go into `env`, the headers, query and body of `http`, and the `input` of a tool
-    error KB0220 8:25 the secret `token` cannot stand here | secrets go into `env`, the headers, query and body of `http`, and the `input` of a tool
-    error KB0220 9:40 the secret `token` cannot stand here | secrets go into `env`, the headers, query and body of `http`, and the `input` of a tool
-    error KB0220 10:35 the secret `token` cannot stand here | secrets go into `env`, the headers, query and body of `http`, and the `input` of a tool
+    error KB0220 5:28 the secret `token` is not allowed here | secrets are allowed in `env`, in headers, query and body of `http`, and in `input` of a tool
+    error KB0220 7:41 the secret `token` is not allowed here | secrets are allowed in `env`, in headers, query and body of `http`, and in `input` of a tool
+    error KB0220 8:25 the secret `token` is not allowed here | secrets are allowed in `env`, in headers, query and body of `http`, and in `input` of a tool
+    error KB0220 9:40 the secret `token` is not allowed here | secrets are allowed in `env`, in headers, query and body of `http`, and in `input` of a tool
+    error KB0220 10:35 the secret `token` is not allowed here | secrets are allowed in `env`, in headers, query and body of `http`, and in `input` of a tool
     ");
 }
 
@@ -291,13 +291,13 @@ steps:
   - {id: g, set: {all: \"{{params}}\"}}
 outputs: {t: \"{{env.T}}\"}
 ").1, @"
-    error KB0220 7:28 `env.T` holds a secret, which cannot stand here | secrets go into `env`, the headers, query and body of `http`, and the `input` of a tool
-    error KB0220 8:41 `env.LAST` holds a secret, which cannot stand here | secrets go into `env`, the headers, query and body of `http`, and the `input` of a tool
-    error KB0220 9:25 `env.OWN` holds a secret, which cannot stand here | secrets go into `env`, the headers, query and body of `http`, and the `input` of a tool
-    error KB0220 10:33 `env.T` holds a secret, which cannot stand here | secrets go into `env`, the headers, query and body of `http`, and the `input` of a tool
-    error KB0220 10:61 `env.T` holds a secret, which cannot stand here | secrets go into `env`, the headers, query and body of `http`, and the `input` of a tool
-    error KB0220 13:27 the secret `token` cannot stand here | secrets go into `env`, the headers, query and body of `http`, and the `input` of a tool
-    error KB0220 14:17 `env.T` holds a secret, which cannot stand here | secrets go into `env`, the headers, query and body of `http`, and the `input` of a tool
+    error KB0220 7:28 `env.T` contains a secret, which is not allowed here | secrets are allowed in `env`, in headers, query and body of `http`, and in `input` of a tool
+    error KB0220 8:41 `env.LAST` contains a secret, which is not allowed here | secrets are allowed in `env`, in headers, query and body of `http`, and in `input` of a tool
+    error KB0220 9:25 `env.OWN` contains a secret, which is not allowed here | secrets are allowed in `env`, in headers, query and body of `http`, and in `input` of a tool
+    error KB0220 10:33 `env.T` contains a secret, which is not allowed here | secrets are allowed in `env`, in headers, query and body of `http`, and in `input` of a tool
+    error KB0220 10:61 `env.T` contains a secret, which is not allowed here | secrets are allowed in `env`, in headers, query and body of `http`, and in `input` of a tool
+    error KB0220 13:27 the secret `token` is not allowed here | secrets are allowed in `env`, in headers, query and body of `http`, and in `input` of a tool
+    error KB0220 14:17 `env.T` contains a secret, which is not allowed here | secrets are allowed in `env`, in headers, query and body of `http`, and in `input` of a tool
     ");
 }
 
@@ -308,10 +308,10 @@ fn no_value_chooses_what_programs_load() {
     env: {PATH: \"{{topic}}:/bin\", node_options: \"{{topic}}\", IFS: \"{{topic}}\", NPM_CONFIG_SCRIPT_SHELL: \"{{topic}}\"}
   - {id: b, run: x, env: {PATH: /opt/bin, LANG: \"{{topic}}\"}}
 "), @"
-    error KB0216 7:17 a value cannot set `PATH`, which makes programs run code | write a literal, or use another variable
-    error KB0216 7:49 a value cannot set `node_options`, which makes programs run code | write a literal, or use another variable
-    error KB0216 7:67 a value cannot set `IFS`, which makes programs run code | write a literal, or use another variable
-    error KB0216 7:105 a value cannot set `NPM_CONFIG_SCRIPT_SHELL`, which makes programs run code | write a literal, or use another variable
+    error KB0216 7:17 `PATH` can make programs run code, so it cannot be set from a placeholder | write a literal, or use another variable
+    error KB0216 7:49 `node_options` can make programs run code, so it cannot be set from a placeholder | write a literal, or use another variable
+    error KB0216 7:67 `IFS` can make programs run code, so it cannot be set from a placeholder | write a literal, or use another variable
+    error KB0216 7:105 `NPM_CONFIG_SCRIPT_SHELL` can make programs run code, so it cannot be set from a placeholder | write a literal, or use another variable
     ");
 }
 
@@ -327,15 +327,15 @@ fn keys_belong_to_their_kinds() {
   - {id: g, specialist: s, task: a, input: {task: b}}
 "), @"
     error KB0211 5:21 `task` does not belong to a `run` step | it belongs to specialist and agent
-    error KB0112 5:38 `yaml` is no value of `parse` | write one of text, json, lines
-    error KB0212 6:25 the specialist is not told what to do | add `task:`, `taskFile:`, or a `task` in `input`
+    error KB0112 5:38 `yaml` is not a value of `parse` | write one of text, json, lines
+    error KB0212 6:25 the specialist has no task | add `task:`, `taskFile:`, or a `task` in `input`
     error KB0211 6:28 `parse` does not belong to a `specialist` step | it belongs to run
-    error KB0212 7:37 a step has `task` or `taskFile`, not both | keep one of them
-    error KB0112 8:38 `../secret` is not a path inside of the project | write it relative to the project's root
-    error KB0211 9:40 `rework` needs a specialist to talk to | use `retry`, `warn` or `fail` for this kind of step
+    error KB0212 7:37 a step cannot have both `task` and `taskFile` | keep one of them
+    error KB0112 8:38 `../secret` is not a path inside the project | write it relative to the project root
+    error KB0211 9:40 `rework` is only available for specialist steps | use `retry`, `warn` or `fail`
     warning KB0219 9:56 `checks` is empty | add a check such as `{file: out.txt}`, or remove the key
-    warning KB0219 10:21 a `run` step does not read `input` | hand values over as `env:` or as arguments
-    error KB0212 11:28 both `task` and `input.task` say what to do | keep one of them
+    warning KB0219 10:21 a `run` step does not read `input` | pass values in `env:` or as arguments
+    error KB0212 11:28 both `task` and `input.task` contain the task | keep one of them
     ");
 }
 
@@ -357,15 +357,15 @@ fn checks_are_checked() {
       maxReworks: -1
 "), @r#"
     error KB0205 9:11 a check has both `file` and `expr` | write two checks
-    error KB0205 10:11 a check says not what it checks | add one of schema, file, command, expr, diff, judge
-    error KB0214 11:25 `src/[` is not a glob: unclosed character class; missing ']' | globs know `*`, `**`, `?`, `[ab]` and `{a,b}`
+    error KB0205 10:11 a check has no kind | add one of schema, file, command, expr, diff, judge
+    error KB0214 11:25 `src/[` is not a glob: unclosed character class; missing ']' | globs support `*`, `**`, `?`, `[ab]` and `{a,b}`
     error KB0112 11:41 `min` 4 is larger than `max` 2 | swap them
-    error KB0214 11:51 `(` is not a regular expression: unclosed group | escape `( ) [ ] { } . * + ? ^ $ |` and `\` with a backslash where they are meant as text
-    error KB0105 12:21 `command` takes a list of words, found a text | write `[cargo, test]`; for a shell write `[bash, -c, "..."]`
+    error KB0214 11:51 `(` is not a regular expression: unclosed group | escape `( ) [ ] { } . * + ? ^ $ |` and `\` with a backslash to match them literally
+    error KB0105 12:21 `command` takes a list (a program and its arguments), found a text | write `[cargo, test]`; for a shell write `[bash, -c, "..."]`
     error KB0301 13:21 not a valid expression: unexpected end of input, expected expression | something is missing at the end
     error KB0211 14:21 `timeout` belongs to a `command` check | remove it
     error KB0106 15:12 unknown key `fiel` in a check | did you mean `file`?
-    error KB0112 16:15 `strickt` is no value of `claims` | did you mean `strict`?
+    error KB0112 16:15 `strickt` is not a value of `claims` | did you mean `strict`?
     error KB0112 17:19 `maxReworks` cannot be -1 | write a whole number from 0 to 100
     "#);
 }
@@ -384,7 +384,7 @@ fn tools_are_known_with_their_arguments() {
     error KB0108 6:19 `fs:write` needs `content` | add `input: {content: …}`
     error KB0106 6:46 `fs:write` does not take `contents` | did you mean `content`?
     error KB0108 7:19 `fs:read` needs `path` | add `input: {path: …}`
-    warning KB0902 8:19 `mind:rag-query` comes later | it has no effect for now
+    warning KB0902 8:19 `mind:rag-query` is not supported yet | it has no effect for now
     error KB0217 9:19 unknown tool `file_read` | did you mean `fs:read`?
     error KB0108 10:19 `shell:exec` needs `command` or `argv` | write `input: {command: make}` or `input: {argv: [make, all]}`
     ");
@@ -427,7 +427,7 @@ fn for_each_is_checked() {
     error KB0208 6:44 `topic` is also the name of a parameter or step | choose another name
     error KB0309 6:59 the item of this `forEach` is called `topic` | did you mean `topic`?
     error KB0112 6:81 `maxParallel` cannot be 0 | write a whole number from 1 to 100000
-    error KB0112 6:97 `skip` is no value of `onItemError` | write one of fail, continue
+    error KB0112 6:97 `skip` is not a value of `onItemError` | write one of fail, continue
     error KB0108 7:30 `forEach` has no `in` | add `in:`
     error KB0309 8:28 `item` exists only in a step that has a `forEach` | give the step a `forEach`, or name a parameter or a step
     "#);
@@ -461,9 +461,9 @@ fn a_condition_is_asked_before_there_are_items() {
   - {id: c, forEach: {in: [1], as: n}, condition: \"n > 0 and topic\", run: x}
   - {id: d, forEach: [1], condition: \"topic\", run: x}
 "), @r#"
-    error KB0309 5:46 `item` is not known in a condition, which is asked once for all items | choose among the items in the list itself, such as `forEach: "{{ files | selectattr('changed') | list }}"`
-    error KB0309 6:41 `index` is not known in a condition, which is asked once for all items | choose among the items in the list itself, such as `forEach: "{{ files | selectattr('changed') | list }}"`
-    error KB0309 7:52 `n` is not known in a condition, which is asked once for all items | choose among the items in the list itself, such as `forEach: "{{ files | selectattr('changed') | list }}"`
+    error KB0309 5:46 `item` is not available in a condition, which is evaluated once for all items | filter the list itself, such as `forEach: "{{ files | selectattr('changed') | list }}"`
+    error KB0309 6:41 `index` is not available in a condition, which is evaluated once for all items | filter the list itself, such as `forEach: "{{ files | selectattr('changed') | list }}"`
+    error KB0309 7:52 `n` is not available in a condition, which is evaluated once for all items | filter the list itself, such as `forEach: "{{ files | selectattr('changed') | list }}"`
     "#);
 }
 
@@ -490,13 +490,13 @@ fn no_value_becomes_code_by_standing_behind_its_option() {
   - {id: g, run: x, verify: {checks: [{command: [sh, \"-c{{topic}}\"]}]}}
   - {id: h, tool: shell:exec, input: {argv: [ruby, \"-e{{topic}}\"]}}
 "), @r#"
-    error KB0216 5:25 a value cannot be the code of an interpreter | write the code literally and hand the value over as a later argument or as `env:`
-    error KB0216 6:25 a value cannot be the code of an interpreter | write the code literally and hand the value over as a later argument or as `env:`
-    error KB0216 7:26 a value cannot be the code of an interpreter | write the code literally and hand the value over as a later argument or as `env:`
-    error KB0216 8:40 a value cannot be the code of an interpreter | write the code literally and hand the value over as a later argument or as `env:`
-    error KB0216 9:25 a value cannot be the code of an interpreter | write the code literally and hand the value over as a later argument or as `env:`
-    error KB0216 11:54 a value cannot be the code of an interpreter | write the code literally and hand the value over as a later argument or as `env:`
-    error KB0216 12:52 a value cannot be the code of an interpreter | write the code literally and hand the value over as a later argument or as `env:`
+    error KB0216 5:25 a value cannot be the code of an interpreter | write the code literally and pass the value as a later argument or in `env:`
+    error KB0216 6:25 a value cannot be the code of an interpreter | write the code literally and pass the value as a later argument or in `env:`
+    error KB0216 7:26 a value cannot be the code of an interpreter | write the code literally and pass the value as a later argument or in `env:`
+    error KB0216 8:40 a value cannot be the code of an interpreter | write the code literally and pass the value as a later argument or in `env:`
+    error KB0216 9:25 a value cannot be the code of an interpreter | write the code literally and pass the value as a later argument or in `env:`
+    error KB0216 11:54 a value cannot be the code of an interpreter | write the code literally and pass the value as a later argument or in `env:`
+    error KB0216 12:52 a value cannot be the code of an interpreter | write the code literally and pass the value as a later argument or in `env:`
     "#);
 }
 
@@ -509,9 +509,9 @@ fn the_address_of_a_tool_is_as_fixed_as_that_of_a_step() {
   - {id: d, tool: http:request, input: {url: \"https://a.b/{{topic}}\"}}
   - {id: e, tool: http:request, input: {url: {text: \"https://a.b/{{x}}\", raw: true}}}
 "), @r#"
-    error KB0216 5:46 the scheme and host of an address cannot be placeholders | write `https://host/` literally; values may follow in the path, or as `query`
-    error KB0216 6:46 the host of an address cannot be a placeholder | write the host literally and end it with `/`; values may follow in the path, or as `query`
-    error KB0112 7:46 an address starts with `http://` or `https://` | write the whole address
+    error KB0216 5:46 the scheme and host of a URL cannot be placeholders | write `https://host/` literally; placeholders are allowed in the path and in `query`
+    error KB0216 6:46 the host of a URL cannot be a placeholder | write the host literally and end it with `/`; placeholders are allowed in the path and in `query`
+    error KB0112 7:46 a URL starts with `http://` or `https://` | write the whole URL
     "#);
 }
 
@@ -521,8 +521,8 @@ fn values_set_no_variable_that_finds_programs_or_splits_words() {
         "  - {id: a, run: x, env: {PATH: \"{{topic}}\", IFS: \"{{topic}}\"}}
   - {id: b, run: x, env: {PATH: /bin, IFS: \":\"}}
 "), @r#"
-    error KB0216 5:33 a value cannot set `PATH`, which makes programs run code | write a literal, or use another variable
-    error KB0216 5:51 a value cannot set `IFS`, which makes programs run code | write a literal, or use another variable
+    error KB0216 5:33 `PATH` can make programs run code, so it cannot be set from a placeholder | write a literal, or use another variable
+    error KB0216 5:51 `IFS` can make programs run code, so it cannot be set from a placeholder | write a literal, or use another variable
     "#);
 }
 
@@ -538,18 +538,18 @@ fn keys_that_would_do_nothing_are_told() {
   - {id: g, http: {url: \"https://a.b/\"}, cwd: src, env: {A: b}, verify: {checks: [{command: [x]}]}}
   - {id: h, gate: [{command: [x]}], cwd: src, env: {A: b}, workspace: exclusive}
 "), @r#"
-    warning KB0219 5:26 `cwd` does nothing in this `set` step | remove it
-    warning KB0219 5:36 `env` does nothing in this `set` step | remove it
-    warning KB0219 5:49 `retrySafe` does nothing in this `set` step | remove it
-    warning KB0219 5:67 `evidence` does nothing in this `set` step | remove it
-    warning KB0219 5:83 `workspace` does nothing in this `set` step | remove it
-    warning KB0219 6:32 `retrySafe` does nothing in this `gate` step | remove it
-    warning KB0219 6:50 `evidence` does nothing in this `gate` step | remove it
-    error KB0211 6:66 `output` does not belong to a `gate` step | remove it; a gate hands out its verdict and its checks
-    warning KB0219 7:42 `cwd` does nothing in this `http` step | remove it
-    warning KB0219 7:52 `env` does nothing in this `http` step | remove it
-    warning KB0219 8:46 `cwd` does nothing in this `tool` step | remove it
-    warning KB0219 8:56 `env` does nothing in this `tool` step | remove it
+    warning KB0219 5:26 `cwd` has no effect in this `set` step | remove it
+    warning KB0219 5:36 `env` has no effect in this `set` step | remove it
+    warning KB0219 5:49 `retrySafe` has no effect in this `set` step | remove it
+    warning KB0219 5:67 `evidence` has no effect in this `set` step | remove it
+    warning KB0219 5:83 `workspace` has no effect in this `set` step | remove it
+    warning KB0219 6:32 `retrySafe` has no effect in this `gate` step | remove it
+    warning KB0219 6:50 `evidence` has no effect in this `gate` step | remove it
+    error KB0211 6:66 `output` does not belong to a `gate` step | remove it; the output of a gate is its verdict and its checks
+    warning KB0219 7:42 `cwd` has no effect in this `http` step | remove it
+    warning KB0219 7:52 `env` has no effect in this `http` step | remove it
+    warning KB0219 8:46 `cwd` has no effect in this `tool` step | remove it
+    warning KB0219 8:56 `env` has no effect in this `tool` step | remove it
     "#);
 }
 

@@ -37,8 +37,8 @@ fn the_specialist_of_000_9_1_loads_with_warnings_for_what_comes_later() {
     assert_eq!(names(&found.unknown_tools), ["mind:rag-query"]);
     insta::assert_snapshot!(found.output_schema.as_ref().expect("a schema").json().to_string(), @r#"{"type":"object","properties":{"files":{"type":"array","items":{"type":"string"}},"summary":{"type":"string"},"dependencies":{"type":"array","items":{"type":"string"}}},"required":["files","summary","dependencies"]}"#);
     insta::assert_snapshot!(said, @"
-    warning KB0902 29:3 `context.rag` comes later | it has no effect for now
-    warning KB0902 36:5 `mind:rag-query` comes later | it has no effect for now
+    warning KB0902 29:3 `context.rag` is not supported yet | it has no effect for now
+    warning KB0902 36:5 `mind:rag-query` is not supported yet | it has no effect for now
     ");
 }
 
@@ -124,12 +124,12 @@ fn the_escalation_of_000_12_5_is_a_setting() {
     assert_eq!(found.escalation.max_cost_usd, Some(1.0));
     assert_eq!(found.escalation.ladders["implementer"], [Tier::Medium, Tier::Large]);
     insta::assert_snapshot!(said, @r#"
-    warning KB0901 5:5 `maxEscalationsPerSpecialist` is not built yet | the definition loads and runs without it
-    warning KB0901 6:5 `maxLargeTierUsesPerRun` is not built yet | the definition loads and runs without it
-    warning KB0901 9:5 `maxCostUsdPerRun` is not built yet | the definition loads, but cannot run with this version
-    warning KB0901 10:5 `warnCostUsdThreshold` is not built yet | the definition loads, but cannot run with this version
-    warning KB0901 13:5 `budgetAllocation` is not built yet | the definition loads and runs without it
-    warning KB0901 19:5 `defaultLadder` is not built yet | the definition loads and runs without it
+    warning KB0901 5:5 `maxEscalationsPerSpecialist` is not supported yet | the definition loads and runs without it
+    warning KB0901 6:5 `maxLargeTierUsesPerRun` is not supported yet | the definition loads and runs without it
+    warning KB0901 9:5 `maxCostUsdPerRun` is not supported yet | the definition loads, but cannot run with this version
+    warning KB0901 10:5 `warnCostUsdThreshold` is not supported yet | the definition loads, but cannot run with this version
+    warning KB0901 13:5 `budgetAllocation` is not supported yet | the definition loads and runs without it
+    warning KB0901 19:5 `defaultLadder` is not supported yet | the definition loads and runs without it
     "#);
 }
 
@@ -193,5 +193,5 @@ fn the_agent_profile_of_004_loads_under_its_path() {
     assert_eq!(found.id.as_str(), "agents/test.md");
     assert_eq!(found.name, "Test Agent");
     assert_eq!(found.role, "System prompt here");
-    insta::assert_snapshot!(said, @"warning KB0902 3:1 `mcp_servers` comes later | it has no effect for now");
+    insta::assert_snapshot!(said, @"warning KB0902 3:1 `mcp_servers` is not supported yet | it has no effect for now");
 }

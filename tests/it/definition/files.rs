@@ -16,7 +16,7 @@ fn what_is_no_text_is_one_diagnostic() {
     );
     check(
         b"\x7fELF\x00\x01",
-        "error KB0102 1:1 the file is binary, not text | move it out of the folder of definitions",
+        "error KB0102 1:1 the file is binary, not text | move it out of the definitions folder",
     );
     check(b"\xff\xfei\x00d\x00", "error KB0102 1:1 the file is UTF-16 | save it as UTF-8");
 }
@@ -26,7 +26,7 @@ fn what_is_empty_is_one_diagnostic() {
     for text in ["", "\n\n", "# only\n# comments\n", "---\n", "\u{feff}", "~"] {
         check(
             text,
-            "error KB0104 1:1 there is nothing in the file | write something, or delete the file",
+            "error KB0104 1:1 the file is empty | write a definition, or delete the file",
         );
     }
 }
@@ -43,7 +43,7 @@ fn what_is_not_a_map_is_one_diagnostic() {
 fn what_is_too_large_is_one_diagnostic() {
     check(
         vec![b'#'; (1 << 20) + 1],
-        "error KB0103 1:1 1048577 bytes, more than the 1 MiB that a definition may have | split it; long texts go into files of their own (`taskFile:`)",
+        "error KB0103 1:1 the file has 1048577 bytes; the limit for definitions is 1 MiB | split it, or move long texts into separate files (`taskFile:`)",
     );
     check(
         format!("a: {}{}", "[".repeat(40), "]".repeat(40)),
@@ -62,14 +62,14 @@ fn aliases_cannot_explode() {
     }
     check(
         bomb,
-        "error KB0103 4:45 aliases add more than 10000 nodes or 1 MiB | write less with aliases",
+        "error KB0103 4:45 aliases expand to more than 10000 nodes or 1 MiB | use fewer aliases",
     );
     let text = "x".repeat(500_000);
     check(
         format!("a: &a {text}\nb: [*a, *a, *a, *a]\n"),
-        "error KB0103 2:13 aliases add more than 10000 nodes or 1 MiB | write less with aliases",
+        "error KB0103 2:13 aliases expand to more than 10000 nodes or 1 MiB | use fewer aliases",
     );
-    check("a: &a [*a]\n", "error KB0111 1:8 an alias inside of its own anchor");
+    check("a: &a [*a]\n", "error KB0111 1:8 an alias inside its own anchor");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_definition_in_the_wrong_place_is_told_so() {
         "playbooks/s.yml",
         "schema: kb.specialist/1\nid: s\nsteps: [{id: a, run: echo}]\n",
     );
-    insta::assert_snapshot!(said, @"error KB0201 1:9 `kb.specialist/1` is not a playbook | move the file to where such definitions lie, or write `kb.playbook/1`");
+    insta::assert_snapshot!(said, @"error KB0201 1:9 `kb.specialist/1` is not a playbook | move the file to the folder for such definitions, or write `kb.playbook/1`");
 }
 
 #[test]
@@ -136,14 +136,14 @@ fn the_schema_is_checked() {
         said(FileRole::Playbook, "playbooks/p.yml", text).1
     };
     insta::assert_snapshot!(said(""), @"error KB0113 1:1 a playbook has no `schema` | add `schema: kb.playbook/1` as the first line");
-    insta::assert_snapshot!(said("schema: kb.playbook/2\n"), @"error KB0113 1:9 `kb.playbook/2` is newer than this `kb` knows | update `kb`, or write `kb.playbook/1`");
+    insta::assert_snapshot!(said("schema: kb.playbook/2\n"), @"error KB0113 1:9 `kb.playbook/2` is not supported by this version of `kb` | update `kb`, or write `kb.playbook/1`");
     insta::assert_snapshot!(said("schema: playbook\n"), @"error KB0113 1:9 unknown schema `playbook` | write `kb.playbook/1`");
 }
 
 #[test]
 fn front_matter_must_be_there_and_closed() {
     let said = |name: &str, text: &str| said(FileRole::Workflow, name, text).1;
-    insta::assert_snapshot!(said("w.md", "# Title\n"), @"error KB0110 1:1 the file does not begin with front matter | begin with a line `---`, then the keys, then another line `---`");
+    insta::assert_snapshot!(said("w.md", "# Title\n"), @"error KB0110 1:1 the file does not start with front matter | start with a line `---`, then the keys, then another line `---`");
     insta::assert_snapshot!(said("w.md", "---\nname: x\n"), @"error KB0110 1:1 the front matter is never closed | end it with a line `---`");
     assert_eq!(said("workflows/README.md", "# About these workflows\n"), "");
 }
@@ -180,7 +180,7 @@ fn scripts_are_read_with_places() {
     assert!(script.is_none());
     let catalog = Catalog { sources, ..Catalog::default() };
     insta::assert_snapshot!(lines(&catalog, &found), @"
-    error KB0222 4:7 the turn answers nothing | add `say`, `calls`, `output` or `error`
+    error KB0222 4:7 the turn has no response | add `say`, `calls`, `output` or `error`
     error KB0106 5:8 unknown key `cals` in a turn | did you mean `calls`?
     ");
 }

@@ -51,13 +51,13 @@ fn all_problems_of_settings_are_told_with_their_places() {
     insta::assert_snapshot!(said, @r#"
     error KB0106 3:5 unknown key `tiny` in `tiers` | known keys: small, medium, large
     error KB0108 4:12 the tier `small` has no `model` | add `model:`
-    error KB0112 4:23 `localhost` is no address | write it whole, such as `http://127.0.0.1:11434/v1`
-    error KB0221 5:34 `apiKeyEnv` is not the name of a variable | write the variable's name, such as `OPENAI_API_KEY`, never the key itself
+    error KB0112 4:23 `localhost` is not a URL | write the whole URL, such as `http://127.0.0.1:11434/v1`
+    error KB0221 5:34 `apiKeyEnv` is not the name of an environment variable | write a variable name such as `OPENAI_API_KEY`, never the key itself
     error KB0221 6:18 the secret `TOKEN` is not a reference | write `env:NAME`, `file:PATH` or `{command: [...]}`; never the value itself
-    error KB0112 7:20 `kernal` is no value of `require` | did you mean `kernel`?
-    warning KB0901 8:29 `defaultLadder` is not built yet | the definition loads and runs without it
-    error KB0221 8:48 a ladder goes from small to large | write `[small, medium, large]` or a part of it
-    error KB0112 9:17 `always` is no value of `sync` | write one of normal, full
+    error KB0112 7:20 `kernal` is not a value of `require` | did you mean `kernel`?
+    warning KB0901 8:29 `defaultLadder` is not supported yet | the definition loads and runs without it
+    error KB0221 8:48 the tiers of a ladder must be in ascending order | write `[small, medium, large]` or a part of it
+    error KB0112 9:17 `always` is not a value of `sync` | write one of normal, full
     "#);
     assert!(!said.contains("hunter2"), "a secret is never repeated");
 }
@@ -96,7 +96,7 @@ fn a_ladder_of_a_specialist_is_not_built_yet() {
     let (catalog, said) = said(FileRole::Specialist, ".kb/specialists/s.yml", text);
     assert_eq!(
         said,
-        "warning KB0901 4:20 `llm.ladder` is not built yet | the definition loads and runs without it\n"
+        "warning KB0901 4:20 `llm.ladder` is not supported yet | the definition loads and runs without it\n"
     );
     assert_eq!(catalog.specialists.len(), 1, "and it is used");
 }

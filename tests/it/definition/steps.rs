@@ -224,24 +224,24 @@ fn what_is_not_built_yet_loads_with_a_warning_and_is_noted() {
          \x20 - {id: f, specialist: s, task: Go, includeArtifacts: true, verify: {onFailed: escalateModel, onInconclusive: askUser, checks: [{diff: {maxFiles: 3}}, {judge: {}}, {command: [x], mustFailBefore: true, tests: {minCount: 1}}]}}\n",
     );
     insta::assert_snapshot!(said, @"
-    warning KB0901 3:1 `budget` is not built yet | the definition loads, but cannot run with this version
-    warning KB0901 4:1 `on` is not built yet | the definition loads and runs without it
-    warning KB0901 5:1 `concurrency` is not built yet | the definition loads, but cannot run with this version
-    warning KB0901 7:13 `playbook` is not built yet | the definition loads, but cannot run with this version
-    warning KB0901 8:13 `ask` is not built yet | the definition loads, but cannot run with this version
-    warning KB0901 9:13 `approve` is not built yet | the definition loads, but cannot run with this version
-    warning KB0901 10:13 `wait` is not built yet | the definition loads, but cannot run with this version
-    warning KB0901 11:21 `recovery` is not built yet | the definition loads, but cannot run with this version
-    warning KB0901 11:63 `loop` is not built yet | the definition loads, but cannot run with this version
-    warning KB0901 11:79 `locks` is not built yet | the definition loads, but cannot run with this version
-    warning KB0901 11:92 `cache` is not built yet | the definition loads and runs without it
-    warning KB0901 12:38 `includeArtifacts` is not built yet | the definition loads and runs without it
-    warning KB0901 12:81 `escalateModel` is not built yet | the definition loads, but cannot run with this version
-    warning KB0901 12:112 `askUser` is not built yet | the definition loads, but cannot run with this version
-    warning KB0901 12:137 `diff` is not built yet | the definition runs, and a gate with this check is inconclusive
-    warning KB0901 12:161 `judge` is not built yet | the definition runs, and a gate with this check is inconclusive
-    warning KB0901 12:197 `mustFailBefore` is not built yet | the definition loads, but cannot run with this version
-    warning KB0901 12:203 `tests` is not built yet | the definition loads, but cannot run with this version
+    warning KB0901 3:1 `budget` is not supported yet | the definition loads, but cannot run with this version
+    warning KB0901 4:1 `on` is not supported yet | the definition loads and runs without it
+    warning KB0901 5:1 `concurrency` is not supported yet | the definition loads, but cannot run with this version
+    warning KB0901 7:13 `playbook` is not supported yet | the definition loads, but cannot run with this version
+    warning KB0901 8:13 `ask` is not supported yet | the definition loads, but cannot run with this version
+    warning KB0901 9:13 `approve` is not supported yet | the definition loads, but cannot run with this version
+    warning KB0901 10:13 `wait` is not supported yet | the definition loads, but cannot run with this version
+    warning KB0901 11:21 `recovery` is not supported yet | the definition loads, but cannot run with this version
+    warning KB0901 11:63 `loop` is not supported yet | the definition loads, but cannot run with this version
+    warning KB0901 11:79 `locks` is not supported yet | the definition loads, but cannot run with this version
+    warning KB0901 11:92 `cache` is not supported yet | the definition loads and runs without it
+    warning KB0901 12:38 `includeArtifacts` is not supported yet | the definition loads and runs without it
+    warning KB0901 12:81 `escalateModel` is not supported yet | the definition loads, but cannot run with this version
+    warning KB0901 12:112 `askUser` is not supported yet | the definition loads, but cannot run with this version
+    warning KB0901 12:137 `diff` is not supported yet | the definition runs; a gate with this check is inconclusive
+    warning KB0901 12:161 `judge` is not supported yet | the definition runs; a gate with this check is inconclusive
+    warning KB0901 12:197 `mustFailBefore` is not supported yet | the definition loads, but cannot run with this version
+    warning KB0901 12:203 `tests` is not supported yet | the definition loads, but cannot run with this version
     ");
     let found = &catalog.playbooks["p"];
     let own: Vec<&str> = found.not_yet.iter().map(|n| n.what.as_str()).collect();

@@ -62,9 +62,9 @@ fn a_subagent_file_of_claude_code_is_a_profile() {
     assert_eq!(found.role, "You are a senior reviewer.");
     assert_eq!(found.id.as_str(), "agents/code-reviewer.md");
     insta::assert_snapshot!(said, @"
-    warning KB0902 4:8 `WebSearch` comes later | it has no effect for now
-    warning KB0902 4:8 `Bash(git diff:*, git log:*)` comes later | it has no effect for now
-    warning KB0902 7:1 `permissionMode` comes later | it has no effect for now
+    warning KB0902 4:8 `WebSearch` is not supported yet | it has no effect for now
+    warning KB0902 4:8 `Bash(git diff:*, git log:*)` is not supported yet | it has no effect for now
+    warning KB0902 7:1 `permissionMode` is not supported yet | it has no effect for now
     ");
 }
 
@@ -118,9 +118,9 @@ fn problems_of_a_specialist_are_told_together() {
     error KB0106 3:1 unknown key `rol` in a specialist | did you mean `role`?
     error KB0217 4:9 unknown tool `fs:raed` | did you mean `fs:read`?
     error KB0217 4:18 unknown tool `zz:*` | known tools: fs:read, fs:list, fs:search, fs:exists, fs:write, fs:edit, fs:delete, shell:exec, http:request, output:read
-    error KB0112 5:13 `huge` is no value of `tier` | write one of small, medium, large
+    error KB0112 5:13 `huge` is not a value of `tier` | write one of small, medium, large
     error KB0112 5:32 `temperature` cannot be 3 | write a number from 0 to 2
-    error KB0112 5:47 `maxTokens` cannot be 0 | write a whole number from 1 on
+    error KB0112 5:47 `maxTokens` cannot be 0 | write a whole number of at least 1
     error KB0112 6:20 `maxSteps` cannot be -1 | write a whole number from 1 to 10000
     error KB0105 6:35 `timeoutMs` takes milliseconds as a whole number, found a text
     error KB0108 7:12 an example has no `approach` | add `approach:`
