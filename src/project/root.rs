@@ -189,7 +189,10 @@ mod tests {
         let (files, problems) = project.definition_files();
         let sizes: Vec<usize> = files.iter().map(|file| file.bytes.len()).collect();
         assert_eq!(sizes, [1, limits::DEFINITION_BYTES + 1]);
-        assert_eq!(problems[0].message, "cannot read `.kb/playbooks/socket.yml`: not a regular file");
+        assert_eq!(
+            problems[0].message,
+            "cannot read `.kb/playbooks/socket.yml`: not a regular file"
+        );
     }
 
     #[test]

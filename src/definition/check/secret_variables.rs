@@ -12,8 +12,9 @@ pub(crate) fn check(decoder: &mut Decoder) {
     for (name, span) in std::mem::take(&mut decoder.env_reads) {
         if secret.contains(&name) {
             let message = format!("`env.{name}` contains a secret, which is not allowed here");
-            decoder
-                .push(Diagnostic::error(Code::SECRET_MISPLACED, span, message).help(SECRET_POSITIONS));
+            decoder.push(
+                Diagnostic::error(Code::SECRET_MISPLACED, span, message).help(SECRET_POSITIONS),
+            );
         }
     }
 }

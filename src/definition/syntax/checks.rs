@@ -190,8 +190,12 @@ fn check(node: &Node, decoder: &mut Decoder, not_yet: &mut Vec<NotYet>) -> Optio
 
 fn not_built(kind: &'static str, node: &Node, decoder: &mut Decoder) -> Check {
     decoder.push(
-        Diagnostic::warning(Code::NOT_IMPLEMENTED, node.span, format!("`{kind}` is not supported yet"))
-            .help("the definition runs; a gate with this check is inconclusive"),
+        Diagnostic::warning(
+            Code::NOT_IMPLEMENTED,
+            node.span,
+            format!("`{kind}` is not supported yet"),
+        )
+        .help("the definition runs; a gate with this check is inconclusive"),
     );
     Check::NotYet(kind)
 }

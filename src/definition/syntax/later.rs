@@ -11,8 +11,12 @@ impl Decoder {
             false => "the definition loads and runs without it",
         };
         self.push(
-            Diagnostic::warning(Code::NOT_IMPLEMENTED, span, format!("`{what}` is not supported yet"))
-                .help(help),
+            Diagnostic::warning(
+                Code::NOT_IMPLEMENTED,
+                span,
+                format!("`{what}` is not supported yet"),
+            )
+            .help(help),
         );
         if let Some(list) = refuse {
             list.push(NotYet { what: what.to_owned(), span });

@@ -24,10 +24,7 @@ fn what_is_no_text_is_one_diagnostic() {
 #[test]
 fn what_is_empty_is_one_diagnostic() {
     for text in ["", "\n\n", "# only\n# comments\n", "---\n", "\u{feff}", "~"] {
-        check(
-            text,
-            "error KB0104 1:1 the file is empty | write a definition, or delete the file",
-        );
+        check(text, "error KB0104 1:1 the file is empty | write a definition, or delete the file");
     }
 }
 
