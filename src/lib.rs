@@ -38,7 +38,7 @@
 //! | [`plan`] (pure) | the sealed DAG, its order and its drawings | … definition |
 //! | [`verify`] (pure) | checks and claims over evidence → verdict | … definition, evidence |
 //! | [`run`] (pure) | the heart: state, events, inputs, effects; one file an input | … plan, verify |
-//! | [`attempt`] | the types of the seam: request, work, outcome, recorder | value, evidence, definition, run |
+//! | [`attempt`] | the types of the seam: request, work, outcome, recorder | value, evidence, definition |
 //! | [`journal`] | events with expected versions, holders, inbox, blobs; SQLite and memory | value, clock, definition, run |
 //! | [`process`] | the one place that starts processes: keeper and cells, groups, limits, sandbox | value, clock, task |
 //! | [`workspace`] | the project files: path guard, manifests, watching | value, evidence, redaction, clock |

@@ -1,5 +1,4 @@
-use crate::evidence::Invocation;
-use crate::run::Record;
+use crate::evidence::{Invocation, Record};
 use futures::future::BoxFuture;
 
 /// What an attempt may show while it is under way; never stored.

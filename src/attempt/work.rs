@@ -1,5 +1,5 @@
 use crate::definition::{OutputParse, Schema, Specialist};
-use crate::run::{Feedback, Record};
+use crate::evidence::{Feedback, Record};
 use crate::value::{Json, ToolName};
 use std::sync::Arc;
 

@@ -1,6 +1,7 @@
 use super::dispatcher::Dispatcher;
 use crate::definition::StepKind;
-use crate::run::{Event, Payload, Record};
+use crate::evidence::{Payload, Record};
+use crate::run::Event;
 use crate::value::{Json, Money};
 
 const REQUEST: &str = "http:request";

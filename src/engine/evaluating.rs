@@ -6,7 +6,8 @@ use super::scope::RunScope;
 use super::{compute, prepare};
 use crate::attempt::Outcome;
 use crate::definition::StepKind;
-use crate::run::{AttemptReport, Effect, Evaluation, Input, InstanceIx, Payload};
+use crate::evidence::Payload;
+use crate::run::{AttemptReport, Effect, Evaluation, Input, InstanceIx};
 use crate::value::{Failure, Json, OutcomeKind};
 use std::cell::Cell;
 

@@ -1,7 +1,7 @@
-use crate::evidence::Invocation;
+use crate::evidence::{Invocation, Record};
 use crate::journal::StoredEvent;
 use crate::plan::Plan;
-use crate::run::{Event, InstanceIx, Record, Rules, State};
+use crate::run::{Event, InstanceIx, Rules, State};
 use std::collections::BTreeMap;
 
 /// A journal read back: the state, and what live instances had recorded.

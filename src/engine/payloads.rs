@@ -1,7 +1,8 @@
 use super::json_list::JsonList;
+use crate::evidence::{Payload, Record};
 use crate::journal::{Journal, JournalError};
 use crate::redaction::Redactor;
-use crate::run::{AttemptReport, CompactPayload, Payload, Record};
+use crate::run::{AttemptReport, CompactPayload};
 use crate::value::{Digest, Json, limits, read_back};
 use std::borrow::Cow;
 use std::collections::VecDeque;

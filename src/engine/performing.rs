@@ -5,8 +5,9 @@ use super::dispatcher::Dispatcher;
 use super::prepare::{self, AttemptInputs};
 use crate::attempt::{Outcome, StepWork};
 use crate::clock;
+use crate::evidence::Feedback;
 use crate::journal::JournalError;
-use crate::run::{Effect, Feedback, Input, InstanceIx};
+use crate::run::{Effect, Input, InstanceIx};
 use crate::task;
 use crate::value::{Failure, Json, OutcomeKind};
 use std::sync::{Arc, Mutex};
@@ -89,7 +90,7 @@ impl Dispatcher {
         self.tell(Input::AttemptEnded { instance, iteration, attempt, report });
     }
 
-    fn history(&self, ix: InstanceIx) -> Result<Vec<crate::run::Record>, Box<Failure>> {
+    fn history(&self, ix: InstanceIx) -> Result<Vec<crate::evidence::Record>, Box<Failure>> {
         let records = self.folded.histories.get(&ix).cloned().unwrap_or_default();
         let loaded = records.into_iter().map(|record| self.payloads.load_record(record));
         loaded.collect::<Result<_, JournalError>>().map_err(prepare::unreadable)

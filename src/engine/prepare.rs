@@ -7,13 +7,13 @@ use crate::definition::{
     Verify,
 };
 use crate::diagnostic::Code;
-use crate::evidence::Invocation;
+use crate::evidence::{Feedback, Invocation, Record};
 use crate::executor::GateRequest;
 use crate::expression::{EvalError, Reference, Root, Template};
 use crate::journal::JournalError;
 use crate::plan::{Plan, PlanStep};
 use crate::redaction::Redactor;
-use crate::run::{Feedback, InstanceIx, Record};
+use crate::run::InstanceIx;
 use crate::value::{Failure, Json, JsonMap, OutcomeKind, json_text};
 use std::collections::BTreeSet;
 use std::sync::Arc;

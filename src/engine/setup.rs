@@ -1,9 +1,10 @@
 use crate::attempt::Progress;
+use crate::evidence::Payload;
 use crate::executor::Executor;
 use crate::journal::{Journal, StoredEvent};
 use crate::plan::Plan;
 use crate::redaction::Redactor;
-use crate::run::{InstanceIx, Payload, Rules, RunStatus};
+use crate::run::{InstanceIx, Rules, RunStatus};
 use crate::value::{Digest, Failure, InstanceKey, Json, RunId, Timestamp, Usage};
 use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedReceiver;

@@ -4,9 +4,11 @@
 
 mod change;
 mod invocation;
+mod record;
 mod text_diff;
 mod verdict;
 
 pub use change::{Change, ChangeKind, FileKind, FileState, Manifest};
 pub use invocation::{EvidenceRef, Invocation, InvocationStatus, Purpose, ToolTrace};
+pub use record::{Feedback, Payload, Record, RecordedCall, RequestDigests};
 pub use verdict::{CheckDetail, Confidence, Verdict, Verification};

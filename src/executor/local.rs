@@ -1,9 +1,8 @@
 use super::{Executor, GateRequest, gate, http, input, process, tool};
 use crate::attempt::{Context, Outcome, Request, SpecialistWork, StepWork};
 use crate::diagnostic::Code;
-use crate::evidence::Verification;
+use crate::evidence::{Record, Verification};
 use crate::expression::Scope;
-use crate::run::Record;
 use crate::specialist::SpecialistRunner;
 use crate::tool::Toolbox;
 use crate::value::{Failure, OutcomeKind, WARNING};

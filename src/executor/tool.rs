@@ -3,8 +3,7 @@
 use super::process::lease_lost;
 use crate::attempt::{Context, Outcome, Progress, Request};
 use crate::diagnostic::Code;
-use crate::evidence::InvocationStatus;
-use crate::run::{Payload, Record};
+use crate::evidence::{InvocationStatus, Payload, Record};
 use crate::tool::{Call, Caller, Toolbox};
 use crate::value::{Failure, Json, OutcomeKind};
 

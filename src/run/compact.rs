@@ -1,4 +1,4 @@
-use super::record::Payload;
+use crate::evidence::Payload;
 use crate::value::{Json, read_back};
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 use super::event::InstanceIx;
-use crate::evidence::Verification;
-use crate::value::{Failure, Timestamp};
+use crate::evidence::Feedback;
+use crate::value::Timestamp;
 use std::sync::Arc;
 
 /// What is to be done once the events of the same decision are stored.
@@ -62,13 +62,4 @@ pub enum Effect {
     },
     /// The holder can leave: the run ended, waits for people alone, or has drained.
     Leave,
-}
-
-/// Why an attempt was not good enough.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Feedback {
-    /// What the executor said.
-    pub failure: Option<Failure>,
-    /// What the gate said.
-    pub verification: Option<Verification>,
 }

@@ -1,5 +1,5 @@
-use super::record::{Payload, Record};
 use crate::evidence::Verification;
+use crate::evidence::{Payload, Record};
 use crate::value::{Digest, Failure, Json, OutcomeKind, Timestamp, Usage};
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -1,6 +1,6 @@
 use super::event::InstanceIx;
-use super::record::{Payload, Record};
 use crate::evidence::Verification;
+use crate::evidence::{Payload, Record};
 use crate::value::{Digest, Failure, Json, OutcomeKind, Timestamp, Usage};
 
 /// One input with its place in the run's history. `at` is the only time that the heart knows.

@@ -1,7 +1,7 @@
 use super::compact::CompactPayload;
 use super::event::{InstanceIx, StepStatus};
 use super::join::DependencyEnds;
-use super::record::Payload;
+use crate::evidence::Payload;
 use crate::evidence::Verification;
 use crate::plan::StepIx;
 use crate::value::{Digest, Failure, OutcomeKind, Timestamp, Usage};

@@ -13,7 +13,6 @@ mod event;
 mod input;
 mod instance;
 mod join;
-mod record;
 mod recovery;
 mod state;
 
@@ -24,7 +23,6 @@ pub use join::{DependencyEnds, Join, affects_join, join};
 pub use recovery::{RecoveryAction, RecoveryRow, backoff, table};
 pub use state::{Rules, State};
 
-pub use effect::{Effect, Feedback};
+pub use effect::Effect;
 pub use event::{Event, InstanceIx, RunStatus, StepStatus};
 pub use input::{AttemptReport, Envelope, Evaluation, Input};
-pub use record::{Payload, Record, RecordedCall, RequestDigests};

@@ -1,8 +1,8 @@
 //! What follows from an attempt that was not good enough: one ordered table, read from the top.
 
-use super::effect::Feedback;
 use super::instance::Instance;
 use crate::definition::{Backoff, FailurePolicy, RetryPolicy, Step, StepKind};
+use crate::evidence::Feedback;
 use crate::value::{Digest, OutcomeKind, OutcomeSelector};
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 use super::event::{InstanceIx, RunStatus};
 use super::instance::Instance;
-use super::record::Payload;
 use crate::definition::{InconclusivePolicy, OnError, StepPhase};
+use crate::evidence::Payload;
 use crate::plan::{Plan, StepIx};
 use crate::value::{Digest, Failure, InstanceKey, Timestamp, Usage};
 use std::collections::BTreeSet;

@@ -2,8 +2,8 @@
 
 use super::inspect::Reader;
 use super::{Project, ResourceKind, ServiceError};
-use crate::evidence::{Change, FileKind, FileState, Invocation};
-use crate::run::{Event, Record};
+use crate::evidence::{Change, FileKind, FileState, Invocation, Record};
+use crate::run::Event;
 use crate::value::{Digest, Json};
 use crate::wire::InstanceRef;
 use serde::Serialize;

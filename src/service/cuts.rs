@@ -1,5 +1,6 @@
 use crate::engine::Payloads;
-use crate::run::{Event, Payload};
+use crate::evidence::Payload;
+use crate::run::Event;
 use crate::value::Json;
 use std::borrow::Cow;
 

@@ -13,9 +13,8 @@ use super::text_form;
 use super::transcript::Transcript;
 use super::turn::{LoopState, Mode, Next, Pending, Turn, next};
 use crate::definition::{LoopLimits, Violation};
-use crate::evidence::{Invocation, InvocationStatus};
+use crate::evidence::{Invocation, InvocationStatus, Payload, Record, RecordedCall};
 use crate::llm::{CallRequest, Message};
-use crate::run::{Payload, Record, RecordedCall};
 use crate::value::{Json, Usage, json_text};
 use std::collections::VecDeque;
 

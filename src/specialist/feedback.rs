@@ -1,6 +1,5 @@
 use super::fencing::fenced;
-use crate::evidence::{CheckDetail, Verdict, Verification};
-use crate::run::Feedback;
+use crate::evidence::{CheckDetail, Feedback, Verdict, Verification};
 use crate::value::Failure;
 
 /// What a rework is told of the try before: what failed, and what the runtime saw.

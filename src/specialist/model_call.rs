@@ -7,10 +7,10 @@ use super::runner::Attempt;
 use super::submit::SUBMIT;
 use super::turn::{Mode, Offer, REPAIRS, Turn};
 use crate::attempt::Progress;
+use crate::evidence::{Payload, Record, RecordedCall, RequestDigests};
 use crate::llm::{
     CallOrigin, ChatReply, ChatRequest, Message, ModelError, ModelRef, ToolDescription,
 };
-use crate::run::{Payload, Record, RecordedCall, RequestDigests};
 use crate::value::{Digest, Json};
 use serde_json::json;
 

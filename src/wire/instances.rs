@@ -1,7 +1,7 @@
 use super::event::InstanceRef;
-use crate::evidence::Verdict;
+use crate::evidence::{Payload, Verdict};
 use crate::plan::{Plan, PlanStep, StepIx};
-use crate::run::{InstanceIx, Item, Payload, StepStatus};
+use crate::run::{InstanceIx, Item, StepStatus};
 use crate::value::{Failure, InstanceKey, StepId, Timestamp, Usage};
 use std::collections::BTreeMap;
 use std::sync::Arc;

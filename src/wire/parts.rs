@@ -1,5 +1,6 @@
-use crate::evidence::{Change, ChangeKind, CheckDetail, EvidenceRef, FileKind};
-use crate::run::{Payload, RequestDigests};
+use crate::evidence::{
+    Change, ChangeKind, CheckDetail, EvidenceRef, FileKind, Payload, RequestDigests,
+};
 use crate::value::{Digest, Failure, Json, Usage};
 use schemars::JsonSchema;
 use serde::Serialize;

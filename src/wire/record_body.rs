@@ -1,7 +1,6 @@
 use super::Body;
 use super::parts::{ErrorView, EvidenceView, FileChange, RequestView, inline_or_blob};
-use crate::evidence::{Invocation, InvocationStatus};
-use crate::run::{Payload, Record};
+use crate::evidence::{Invocation, InvocationStatus, Payload, Record};
 use crate::value::WARNING;
 
 /// What a record says to the public; nothing where it is only for going on.

@@ -4,9 +4,9 @@ use super::instances::InstanceTable;
 use super::parts::{CheckView, ErrorView, inline_or_blob};
 use super::record_body::{record_body, stdout_cut};
 use crate::definition::StepKind;
-use crate::evidence::{Confidence, Verification};
+use crate::evidence::{Confidence, Payload, Verification};
 use crate::plan::{Plan, PlanStep};
-use crate::run::{self, InstanceIx, Payload, StepStatus};
+use crate::run::{self, InstanceIx, StepStatus};
 use crate::value::{Digest, Json, RunId, Timestamp, Usage};
 use std::sync::Arc;
 

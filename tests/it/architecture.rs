@@ -38,7 +38,7 @@ const HOUSE: &[Room] = &[
     pure("verify", &["diagnostic", "value", "evidence", "expression", "definition"]),
     pure("run", &["diagnostic", "value", "evidence", "expression", "definition", "plan", "verify"]),
     // The types of the seam: below the specialist, which is one of those that fill them.
-    room("attempt", &["value", "evidence", "definition", "run"]),
+    room("attempt", &["value", "evidence", "definition"]),
     // How strictly it syncs is a setting.
     room("journal", &["value", "clock", "definition", "run"]),
     // A process that cannot be started is a failure with a code; so for the two rows below.
@@ -52,12 +52,12 @@ const HOUSE: &[Room] = &[
     // A script's placeholders are expressions.
     room("llm", &["diagnostic", "value", "clock", "redaction", "expression", "definition", "attempt"]),
     room("specialist", &[
-        "diagnostic", "value", "clock", "redaction", "evidence", "expression", "definition", "run",
+        "diagnostic", "value", "clock", "redaction", "evidence", "expression", "definition",
         "attempt", "tool", "llm",
     ]),
     room("executor", &[
         "diagnostic", "value", "clock", "redaction", "evidence", "expression", "definition", "plan",
-        "verify", "run", "attempt", "process", "workspace", "http", "tool", "llm", "specialist",
+        "verify", "attempt", "process", "workspace", "http", "tool", "llm", "specialist",
     ]),
     // It evaluates conditions and asks the executor to observe, so it sees what those are made of.
     room("engine", &[

@@ -3,12 +3,12 @@
 use crate::scratch::Scratch;
 use kb::definition::SyncMode;
 use kb::evidence::{
-    Change, CheckDetail, Confidence, FileKind, FileState, Invocation, InvocationStatus, Purpose,
-    Verdict, Verification,
+    Change, CheckDetail, Confidence, FileKind, FileState, Invocation, InvocationStatus, Payload,
+    Purpose, Record, RecordedCall, Verdict, Verification,
 };
 use kb::journal::sqlite::SqliteJournal;
 use kb::journal::{Batch, Journal, NewRun, StoredEvent};
-use kb::run::{Event, InstanceIx, Payload, Record, RecordedCall, StepStatus};
+use kb::run::{Event, InstanceIx, StepStatus};
 use kb::value::{Digest, Failure, Json, OutcomeKind, RunId, Timestamp, Usage, limits};
 use proptest::prelude::*;
 use serde_json::json;

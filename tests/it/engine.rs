@@ -10,13 +10,16 @@ use kb::engine::{
     EventSender, Parts, RunControl, Secrets, Setup, StartMode, Summary, Update, drive,
     event_channel,
 };
-use kb::evidence::{Change, Confidence, Invocation, InvocationStatus, Purpose, Verification};
+use kb::evidence::{
+    Change, Confidence, Invocation, InvocationStatus, Payload, Purpose, Record, RecordedCall,
+    Verification,
+};
 use kb::executor::{Context, Executor, GateRequest, Outcome, Request};
 use kb::expression::Scope;
 use kb::journal::memory::MemoryJournal;
 use kb::journal::{Journal, NewRun};
 use kb::redaction::Redactor;
-use kb::run::{Event, Payload, Record, RecordedCall, Rules, RunStatus};
+use kb::run::{Event, Rules, RunStatus};
 use kb::value::*;
 use serde_json::json;
 use std::collections::BTreeMap;

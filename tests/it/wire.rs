@@ -4,10 +4,9 @@ use crate::simulate::{plan, playbook, step};
 use kb::definition::{OutputParse, RunCommand, StepKind};
 use kb::diagnostic::{Code, Diagnostic, SourceId, Sources, Span};
 use kb::evidence::*;
+use kb::evidence::{Payload, Record, RecordedCall};
 use kb::plan::Plan;
-use kb::run::{
-    Event, InstanceIx, Payload, Record, RecordedCall, Rules, RunStatus, State, StepStatus,
-};
+use kb::run::{Event, InstanceIx, Rules, RunStatus, State, StepStatus};
 use kb::value::*;
 use kb::wire::{self, Problem, RunHead, RunView, Translator};
 use serde_json::json;

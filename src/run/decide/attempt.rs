@@ -1,10 +1,9 @@
 use super::Decider;
 use crate::definition::{ClaimPolicy, FailurePolicy, InconclusivePolicy, StepKind};
 use crate::diagnostic::Code;
-use crate::evidence::{Verdict, Verification};
+use crate::evidence::{Payload, Record, Verdict, Verification};
 use crate::run::event::{Event, InstanceIx, StepStatus};
 use crate::run::input::AttemptReport;
-use crate::run::record::{Payload, Record};
 use crate::run::recovery;
 use crate::value::{Failure, OutcomeKind};
 use std::time::Duration;

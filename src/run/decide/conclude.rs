@@ -1,8 +1,8 @@
 use super::Decider;
 use crate::diagnostic::Code;
+use crate::evidence::Payload;
 use crate::run::effect::Effect;
 use crate::run::event::{Event, RunStatus};
-use crate::run::record::Payload;
 use crate::value::{Failure, Json, format_duration};
 use std::time::Duration;
 

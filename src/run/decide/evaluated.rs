@@ -1,7 +1,7 @@
 use super::Decider;
+use crate::evidence::Payload;
 use crate::run::event::{Event, InstanceIx, StepStatus};
 use crate::run::input::Evaluation;
-use crate::run::record::Payload;
 use crate::value::Failure;
 
 impl Decider<'_> {

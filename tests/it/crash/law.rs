@@ -2,10 +2,10 @@
 
 use super::ledger::Line;
 use kb::definition::StepKind;
-use kb::evidence::InvocationStatus;
+use kb::evidence::{InvocationStatus, Record};
 use kb::journal::StoredEvent;
 use kb::plan::Plan;
-use kb::run::{Event, Record, Rules, State, StepStatus};
+use kb::run::{Event, Rules, State, StepStatus};
 use kb::value::RunId;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,7 @@
 //! The list of what is persisted, made from the code.
 
-use kb::run::{Event, InstanceIx, Record};
+use kb::evidence::Record;
+use kb::run::{Event, InstanceIx};
 
 /// The names of all that is stored in events, read from the source: a new variant is in the list
 /// before anybody thinks of this test. Records are named `recorded modelCall`.

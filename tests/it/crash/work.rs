@@ -4,14 +4,14 @@ use super::project::LEDGER;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use kb::definition::{OutputParse, Script};
-use kb::evidence::Verification;
+use kb::evidence::{Record, Verification};
 use kb::executor::{
     CommandLine, Context, Executor, GateRequest, LocalExecutor, Outcome, Request, StepWork,
 };
 use kb::expression::Scope;
 use kb::journal::StoredEvent;
 use kb::llm::{ChatReply, ChatRequest, ModelError, ModelProvider, ModelRef, ScriptPlayer};
-use kb::run::{Event, Record};
+use kb::run::Event;
 use kb::value::{Failure, Json, OutcomeKind, Tier};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;

@@ -5,7 +5,7 @@ use super::case::{Case, End, Kind, Turn};
 use super::coverage::Coverage;
 use super::watch::{Fault, Watch, hold};
 use super::words;
-use kb::evidence::{CheckDetail, Confidence, Verdict, Verification};
+use kb::evidence::{CheckDetail, Confidence, Payload, Record, Verdict, Verification};
 use kb::journal::memory::MemoryJournal;
 use kb::journal::{Batch, Durability, Journal, JournalError, NewRun, StoredEvent};
 use kb::plan::Plan;

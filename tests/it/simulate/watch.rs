@@ -3,6 +3,7 @@
 
 use super::case::{Case, Kind, Spec};
 use super::naive::{self, Ended, Known};
+use kb::evidence::Payload;
 use kb::plan::Plan;
 use kb::run::*;
 use kb::value::{OutcomeKind, Timestamp, Usage};

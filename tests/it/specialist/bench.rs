@@ -4,12 +4,13 @@ use kb::attempt::{
 };
 use kb::definition::{Example, Schema, Specialist};
 use kb::diagnostic::{SourceId, Span};
-use kb::evidence::{Change, FileKind, FileState, Invocation, InvocationStatus, Purpose};
+use kb::evidence::{
+    Change, Feedback, FileKind, FileState, Invocation, InvocationStatus, Purpose, Record,
+};
 use kb::llm::{
     CallRequest, ChatReply, ChatRequest, Message, ModelError, ModelProvider, ModelRef,
     ToolDescription,
 };
-use kb::run::{Feedback, Record};
 use kb::specialist::{SpecialistRunner, ToolSet};
 use kb::tool::{Call, CallResult, Caller};
 use kb::value::{

@@ -1,6 +1,6 @@
 use super::bench::*;
 use kb::definition::Specialist;
-use kb::run::Record;
+use kb::evidence::Record;
 use kb::value::json_text;
 use serde_json::json;
 

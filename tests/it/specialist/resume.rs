@@ -1,7 +1,6 @@
 use super::bench::*;
 use kb::definition::Specialist;
-use kb::evidence::InvocationStatus;
-use kb::run::Record;
+use kb::evidence::{InvocationStatus, Record};
 use serde_json::json;
 
 fn long_story() -> Vec<Reply> {

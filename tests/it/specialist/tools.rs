@@ -2,9 +2,9 @@
 
 use super::bench::*;
 use kb::definition::{ApprovalLevel, Settings};
+use kb::evidence::Record;
 use kb::process::{BaseEnvironment, Supervisor};
 use kb::redaction::Redactor;
-use kb::run::Record;
 use kb::tool::{Approvals, Toolbox, ToolboxParts};
 use kb::value::ToolName;
 use kb::workspace::Workspace;

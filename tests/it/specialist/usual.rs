@@ -1,6 +1,5 @@
 use super::bench::*;
-use kb::evidence::{CheckDetail, Confidence, Verdict, Verification};
-use kb::run::Feedback;
+use kb::evidence::{CheckDetail, Confidence, Feedback, Verdict, Verification};
 use serde_json::json;
 
 #[tokio::test]

@@ -1,0 +1,159 @@
+//! What an attempt stores in the journal while it runs: model calls, tool calls, notes.
+//!
+//! The serialised names are part of the journal's format. Start at [`Record`].
+
+use super::{Invocation, Verification};
+use crate::value::{Digest, Failure, Json, Tier, Usage};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// A value of any size. Small values are stored in the event, large ones in a blob named by its
+/// digest. Modules below the engine create `Inline` only; the engine moves large values to blobs
+/// before it stores the event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Payload {
+    /// The value itself.
+    Inline(Arc<Json>),
+    /// A blob that contains the value as canonical JSON text.
+    Blob {
+        /// SHA-256 of the text, which names the blob.
+        digest: Digest,
+        /// Length of the text in bytes.
+        bytes: u64,
+    },
+}
+
+impl Payload {
+    /// Creates an inline payload.
+    pub fn inline(value: Json) -> Self {
+        Payload::Inline(Arc::new(value))
+    }
+
+    /// The value, if it is stored inline.
+    pub fn as_inline(&self) -> Option<&Arc<Json>> {
+        match self {
+            Payload::Inline(value) => Some(value),
+            Payload::Blob { .. } => None,
+        }
+    }
+}
+
+impl From<Json> for Payload {
+    fn from(value: Json) -> Self {
+        Payload::inline(value)
+    }
+}
+
+/// One entry of an attempt, in the order of storage. A resumed specialist continues from these
+/// entries; each is stored before the attempt acts on it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "record")]
+pub enum Record {
+    /// A model returned a response.
+    #[serde(rename_all = "camelCase")]
+    ModelCall {
+        /// Turn of the attempt, from 1.
+        turn: u32,
+        /// Name of the model that answered.
+        model: String,
+        /// Tier that selected the model; `None` if the model was named directly.
+        tier: Option<Tier>,
+        /// Digest of the request: messages, tools, schema, options.
+        request: Digest,
+        /// Digests of the parts of the request; `None` in journals older than this field.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        digests: Option<Box<RequestDigests>>,
+        /// Tokens and cost of the call.
+        usage: Usage,
+        /// Text of the response.
+        text: Payload,
+        /// Tool calls that the response requests; `submit_output` submits the output.
+        calls: Vec<RecordedCall>,
+        /// Whether the response ended at the model's length limit.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        cut_short: bool,
+    },
+    /// A tool call is about to start.
+    #[serde(rename_all = "camelCase")]
+    ToolCall {
+        /// Turn of the attempt; 0 for the call of a `tool` step.
+        turn: u32,
+        /// Call id, unique within the attempt.
+        id: String,
+        /// Name of the tool.
+        tool: String,
+        /// Arguments, masked.
+        args: Payload,
+    },
+    /// A tool call ended.
+    #[serde(rename_all = "camelCase")]
+    ToolResult {
+        /// Turn of the matching `ToolCall`.
+        turn: u32,
+        /// Evidence of the call.
+        invocation: Invocation,
+        /// The full result; the model may have received a shorter one.
+        result: Payload,
+    },
+    /// The context was compressed; later turns contain this summary instead of the older messages.
+    #[serde(rename_all = "camelCase")]
+    Compression {
+        /// Last turn before the compression.
+        turn: u32,
+        /// Number of messages that the summary replaces.
+        covers: u32,
+        /// Text of the summary.
+        summary: String,
+        /// Tokens and cost of the summary; none if the runtime wrote it without a model.
+        #[serde(default, skip_serializing_if = "Usage::is_none")]
+        usage: Usage,
+    },
+    /// The observations of a gate, stored with its verdict so that the verdict can be verified.
+    #[serde(rename_all = "camelCase")]
+    Observed {
+        /// The observations in the form that `verify` writes.
+        basis: Payload,
+    },
+    /// A message for the log, such as a repair turn, a fallback model or a warning.
+    #[serde(rename_all = "camelCase")]
+    Note {
+        /// Message text, a lower-case fragment.
+        text: String,
+    },
+}
+
+/// Digests of the parts of a model request, for the comparison of two calls.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestDigests {
+    /// Digest of the system prompt: role, rules, tool descriptions, requested output.
+    pub prompt: Digest,
+    /// Digest of the offered tools: names, descriptions, argument schemas.
+    pub tools: Digest,
+    /// Digest of the response schema, if the request had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Digest>,
+    /// Digest of the model parameters: name, temperature, length limit.
+    pub model: Digest,
+}
+
+/// A tool call as the model requested it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RecordedCall {
+    /// The provider's call id, or a generated one.
+    pub id: String,
+    /// Name of the tool.
+    pub tool: String,
+    /// Parsed arguments.
+    pub args: Json,
+}
+
+/// Why the previous attempt failed, as the next attempt receives it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Feedback {
+    /// Failure that the executor reported.
+    pub failure: Option<Failure>,
+    /// Result of the gate.
+    pub verification: Option<Verification>,
+}
