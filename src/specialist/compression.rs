@@ -1,26 +1,26 @@
-//! Shortening a context: what may go, and what stands for it.
+//! Context compression: which messages are replaced, and the summary that replaces them.
 //!
-//! The summary is written by the runtime from the recorded calls, not by a model (000, ADR-0002 has
-//! a model do it): it costs nothing, is the same on every replay, and cannot claim what was never
-//! done. The task and the last messages stay as they are; a call is never parted from its result.
+//! The runtime writes the summary from the recorded calls. A summary by a model would cost a call,
+//! differ on replay, and could claim work that was never done. The task and the last messages stay
+//! unchanged; a tool call is never separated from its result.
 
 use super::excerpt::first_line;
 use crate::llm::Message;
 use crate::value::{Json, json_text};
 
-/// Messages at the end that are never touched.
+/// Number of messages at the end that are never replaced.
 const KEEP: usize = 4;
 const LINE_CHARS: usize = 160;
 const SUMMARY_CHARS: usize = 4_000;
 
-/// How many messages of the body a summary could stand for.
+/// Number of messages of the body that a summary could replace.
 pub(super) fn foldable(body: &[Message]) -> usize {
     let last = body.len().saturating_sub(KEEP);
     let starts_exchange = |at: &usize| matches!(body.get(*at), Some(Message::Assistant { .. }));
     (1..=last).rev().find(starts_exchange).unwrap_or(0)
 }
 
-/// The earlier summary and these messages as one summary.
+/// One summary of the earlier summary and these messages.
 pub(super) fn summarize(earlier: Option<&str>, covered: &[Message]) -> String {
     let mut lines: Vec<String> =
         earlier.iter().flat_map(|text| text.lines()).map(str::to_owned).collect();
@@ -33,15 +33,15 @@ pub(super) fn summarize(earlier: Option<&str>, covered: &[Message]) -> String {
                     format!("- called `{}` {} -> {result}", call.tool, arguments(&call.args))
                 }));
             }
-            Message::User(text) => lines.push(format!("- told: {}", first_line(text, LINE_CHARS))),
-            // Results stand with their calls.
+            Message::User(text) => lines.push(format!("- user: {}", first_line(text, LINE_CHARS))),
+            // Results are listed with their calls.
             Message::Tool { .. } | Message::System(_) => {}
         }
     }
     bounded(lines)
 }
 
-/// Rough, and the same everywhere: four characters a token.
+/// An estimate that does not depend on the model: four bytes per token.
 pub(super) fn estimated_tokens(messages: &[Message]) -> u32 {
     let chars: usize = messages.iter().map(message_chars).sum();
     u32::try_from(chars / 4).unwrap_or(u32::MAX)
@@ -60,7 +60,7 @@ fn message_chars(message: &Message) -> usize {
 
 fn said(text: &str) -> Option<String> {
     let line = first_line(text, LINE_CHARS);
-    (!line.is_empty()).then(|| format!("- said: {line}"))
+    (!line.is_empty()).then(|| format!("- assistant: {line}"))
 }
 
 fn result_of(id: &str, messages: &[Message]) -> String {
@@ -71,7 +71,7 @@ fn result_of(id: &str, messages: &[Message]) -> String {
     content.map_or_else(|| "no result".to_owned(), |content| first_line(content, LINE_CHARS))
 }
 
-/// Arguments in short: long texts are only counted.
+/// Arguments in one line; texts over 80 characters are replaced by their length.
 pub(super) fn arguments(args: &Json) -> String {
     let Some(map) = args.as_object() else { return first_line(&json_text(args), 80) };
     let parts = map.iter().map(|(key, value)| match value {
@@ -83,7 +83,7 @@ pub(super) fn arguments(args: &Json) -> String {
     parts.collect::<Vec<_>>().join(" ")
 }
 
-/// The newest lines that fit, with a word on the others.
+/// The newest lines that fit, with a note on the number of lines left out.
 fn bounded(lines: Vec<String>) -> String {
     let mut room = SUMMARY_CHARS;
     let fits = lines.iter().rev().take_while(|line| {
@@ -91,8 +91,7 @@ fn bounded(lines: Vec<String>) -> String {
         room = room.saturating_sub(line.len() + 1);
         enough
     });
-    let kept = fits.count();
-    let dropped = lines.len() - kept;
-    let note = (dropped > 0).then(|| format!("- ({dropped} earlier lines are left out)"));
+    let dropped = lines.len() - fits.count();
+    let note = (dropped > 0).then(|| format!("- ({dropped} earlier lines omitted)"));
     note.into_iter().chain(lines.into_iter().skip(dropped)).collect::<Vec<_>>().join("\n")
 }

@@ -1,14 +1,14 @@
-//! A conversation: what the records of an attempt add up to.
+//! A conversation: the state of an attempt as a fold over its records.
 //!
-//! [`Conversation::apply`] is the only way to change one, live and on resume alike, so any prefix of
-//! the records leads to the state that the attempt was in when it had recorded them.
+//! [`Conversation::apply`] is the only way to change one, live and on resume alike. Any prefix of the
+//! records therefore leads to the state that the attempt had when it had stored them.
 
 use super::compression::{estimated_tokens, foldable, summarize};
 use super::excerpt::excerpt;
 use super::messages::{as_text, merged, observation};
-use super::prompt::{GO_ON, REFLECT, not_submitted};
+use super::prompt::{CONTINUE, REFLECT, not_submitted};
 use super::repetition::Repetition;
-use super::submit::{SUBMIT, Submission, TextOutput, complaint};
+use super::submit::{SUBMIT, Submission, TextOutput, rejection};
 use super::text_form;
 use super::transcript::Transcript;
 use super::turn::{LoopState, Mode, Next, Pending, Turn, next};
@@ -18,35 +18,35 @@ use crate::llm::{CallRequest, Message};
 use crate::value::{Json, Usage, json_text};
 use std::collections::VecDeque;
 
-/// What an attempt starts from.
+/// The fixed inputs of an attempt.
 #[derive(Debug, Clone)]
 pub struct Brief {
-    /// From 1; part of the calls' ids.
+    /// The number of the attempt, from 1; part of the ids of tool calls.
     pub attempt: u32,
     /// The system prompt.
     pub system: String,
-    /// The task, its input, and what failed before.
+    /// The first user message: the task, its input, and the evidence of a failed attempt.
     pub task: String,
-    /// Its tools by name, for models that spell them otherwise.
+    /// Names of the tools on the allow-list, to recognise other spellings of them.
     pub tools: Vec<String>,
-    /// What it may take.
+    /// Limits on turns, tool calls and time.
     pub limits: LoopLimits,
-    /// What it is to hand in.
+    /// The required output.
     pub submission: Submission,
 }
 
-/// A call that a model asked for and that has no answer yet.
+/// A tool call that the model requested and that has no result yet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PendingCall {
-    /// Unique within the step's attempts.
+    /// The id, unique among the attempts of the step.
     pub id: String,
-    /// Which tool.
+    /// The name of the tool.
     pub tool: String,
     /// Its arguments.
     pub args: Json,
-    /// Whether it was begun.
+    /// Whether its start was recorded.
     pub started: bool,
-    /// Whether it was written as text, and is answered as text.
+    /// Whether the model wrote it as text; its result is then sent as text too.
     pub as_text: bool,
 }
 
@@ -67,7 +67,7 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Before the first turn.
+    /// The conversation before the first turn.
     pub fn begin(brief: Brief) -> Self {
         let counts = LoopState {
             max_steps: brief.limits.max_steps,
@@ -90,13 +90,13 @@ impl Conversation {
         }
     }
 
-    /// What happens next.
+    /// The next action.
     pub fn next(&self) -> Next {
-        next(&self.standing())
+        next(&self.state())
     }
 
-    /// What it adds up to.
-    pub fn standing(&self) -> LoopState {
+    /// The counters that decide the next action.
+    pub fn state(&self) -> LoopState {
         let pending = match self.pending.front() {
             None => Pending::None,
             Some(call) if call.tool == SUBMIT => Pending::Submit,
@@ -115,15 +115,15 @@ impl Conversation {
         }
     }
 
-    /// Takes a record in, and whatever follows from it without anything being done.
+    /// Applies a record, and every transition that needs no further record.
     pub fn apply(&mut self, record: &Record) {
         match record {
             Record::ModelCall { text, calls, usage, cut_short, .. } => {
                 self.usage += *usage;
-                self.replied(&text_of(text), calls, *cut_short);
+                self.model_responded(&text_of(text), calls, *cut_short);
             }
-            Record::ToolCall { id, .. } => self.begun(id),
-            Record::ToolResult { invocation, result, .. } => self.ended(invocation, result),
+            Record::ToolCall { id, .. } => self.call_started(id),
+            Record::ToolResult { invocation, result, .. } => self.call_ended(invocation, result),
             Record::Compression { covers, summary, usage, .. } => {
                 self.usage += *usage;
                 self.body.drain(..(*covers as usize).min(self.body.len()));
@@ -134,53 +134,55 @@ impl Conversation {
         self.settle();
     }
 
-    /// The call that is next.
+    /// The first call in the queue.
     pub fn pending(&self) -> Option<&PendingCall> {
         self.pending.front()
     }
 
-    /// Model calls so far.
+    /// Number of model calls so far.
     pub fn turns(&self) -> u32 {
         self.counts.turns
     }
 
-    /// The output, once it is there.
+    /// The submitted output, if it was valid.
     pub fn output(&self) -> Option<&Json> {
         self.output.as_ref()
     }
 
-    /// What it took so far.
+    /// Tokens, cost and calls so far.
     pub fn usage(&self) -> Usage {
         self.usage
     }
 
-    /// What it started from.
+    /// The fixed inputs of the attempt.
     pub fn brief(&self) -> &Brief {
         &self.brief
     }
 
-    /// What is left of it for a report.
+    /// The last events, for the failure report.
     pub(super) fn transcript(&self) -> &Transcript {
         &self.transcript
     }
 
-    /// The messages as a model sees them; neighbours from the user are one.
+    /// The messages as the model sees them; consecutive user messages are joined.
     pub fn messages(&self) -> Vec<Message> {
         let head =
             [Message::System(self.brief.system.clone()), Message::User(self.brief.task.clone())];
         let summary = self.summary.as_ref().map(|text| {
-            Message::User(format!("# What you did so far (noted by the runtime)\n\n{text}"))
+            Message::User(format!(
+                "# Summary of your earlier turns (written by the runtime)\n\n{text}"
+            ))
         });
         merged(head.into_iter().chain(summary).chain(self.body.iter().cloned()))
     }
 
-    /// The messages without native calls, for a question without tools: some providers refuse
-    /// conversations that mention tools which they are not offered.
+    /// The messages without native tool calls, for a request without tools: some providers refuse
+    /// conversations with calls of tools that the request does not define.
     pub fn messages_as_text(&self) -> Vec<Message> {
         merged(self.messages().into_iter().map(as_text))
     }
 
-    /// How many messages a summary would cover, and the summary.
+    /// The number of messages that a summary would replace, and the summary.
     pub(super) fn compressed(&self) -> (u32, String) {
         let covers = foldable(&self.body);
         (covers as u32, summarize(self.summary.as_deref(), &self.body[..covers]))
@@ -193,14 +195,14 @@ impl Conversation {
         }
     }
 
-    fn replied(&mut self, text: &str, calls: &[RecordedCall], cut_short: bool) {
+    fn model_responded(&mut self, text: &str, calls: &[RecordedCall], cut_short: bool) {
         let mode = self.mode();
         self.counts.turns += 1;
         self.declined_here = false;
         self.failed_here = false;
-        // Calls of a reply before this one that nobody answered cannot be answered any more.
+        // Calls of an earlier response that are still unanswered can no longer be answered.
         self.pending.clear();
-        self.transcript.said(text);
+        self.transcript.add_text(text);
         if mode == Mode::Reason {
             self.counts.calls_since_reasoning = 0;
             self.body.push(Message::User(REFLECT.to_owned()));
@@ -208,31 +210,31 @@ impl Conversation {
         let written = text_form::parse(text);
         if !calls.is_empty() {
             let calls = calls.iter().map(|call| (call.tool.clone(), call.args.clone()));
-            self.asked(text.to_owned(), calls.collect(), false);
+            self.request_calls(text.to_owned(), calls.collect(), false);
         } else if mode == Mode::Reason {
-            self.spoke(text);
-            self.body.push(Message::User(GO_ON.to_owned()));
+            self.add_response(text);
+            self.body.push(Message::User(CONTINUE.to_owned()));
         } else if !written.actions.is_empty() && mode != Mode::Structured {
-            self.asked(written.text, written.actions, true);
+            self.request_calls(written.text, written.actions, true);
         } else {
-            self.spoke(text);
-            self.handed_in_as_text(text, cut_short);
+            self.add_response(text);
+            self.submitted_as_text(text, cut_short);
         }
     }
 
-    fn spoke(&mut self, text: &str) {
-        let text = if text.trim().is_empty() { "(an empty answer)" } else { text };
+    fn add_response(&mut self, text: &str) {
+        let text = if text.trim().is_empty() { "(empty response)" } else { text };
         self.body.push(Message::Assistant { text: text.to_owned(), calls: Vec::new() });
     }
 
-    fn asked(&mut self, text: String, calls: Vec<(String, Json)>, as_text: bool) {
+    fn request_calls(&mut self, text: String, calls: Vec<(String, Json)>, as_text: bool) {
         let turn = self.counts.turns;
         let pending: Vec<PendingCall> = calls
             .into_iter()
             .enumerate()
             .map(|(i, (tool, args))| PendingCall {
                 id: format!("call_{}_{turn}_{}", self.brief.attempt, i + 1),
-                tool: self.our_name(tool),
+                tool: self.canonical_name(tool),
                 args,
                 started: false,
                 as_text,
@@ -250,8 +252,8 @@ impl Conversation {
         self.pending = pending.into();
     }
 
-    /// Models write `fs_read` or `fs.read` for `fs:read`.
-    fn our_name(&self, name: String) -> String {
+    /// The name of the tool that the model means: many write `fs_read` or `fs.read` for `fs:read`.
+    fn canonical_name(&self, name: String) -> String {
         let plain = |text: &str| text.replace([':', '.', '-', '/'], "_").to_ascii_lowercase();
         let known = self.brief.tools.iter().map(String::as_str).chain([SUBMIT]);
         let exact = known.clone().find(|tool| *tool == name);
@@ -259,28 +261,28 @@ impl Conversation {
         exact.or_else(alike).map(str::to_owned).unwrap_or(name)
     }
 
-    fn handed_in_as_text(&mut self, text: &str, cut_short: bool) {
-        match self.brief.submission.judge_text(text) {
-            TextOutput::Fits(output) => self.output = Some(output),
-            TextOutput::Unfit(violations, candidate) => {
-                let complaint = self.refused(&violations, candidate);
-                self.body.push(Message::User(complaint));
+    fn submitted_as_text(&mut self, text: &str, cut_short: bool) {
+        match self.brief.submission.validate_text(text) {
+            TextOutput::Valid(output) => self.output = Some(output),
+            TextOutput::Invalid(violations, candidate) => {
+                let rejection = self.reject(&violations, candidate);
+                self.body.push(Message::User(rejection));
             }
-            TextOutput::Nothing => {
+            TextOutput::None => {
                 self.counts.silent += 1;
                 self.body.push(Message::User(not_submitted(cut_short)));
             }
         }
     }
 
-    fn refused(&mut self, violations: &[Violation], candidate: Json) -> String {
+    fn reject(&mut self, violations: &[Violation], candidate: Json) -> String {
         self.counts.invalid += 1;
-        let complaint = complaint(violations);
-        self.transcript.handed_in(candidate, violations);
-        format!("{complaint}Hand it in again with all of this mended.")
+        let rejection = rejection(violations);
+        self.transcript.add_submission(candidate, violations);
+        format!("{rejection}Fix every point and submit again.")
     }
 
-    fn begun(&mut self, id: &str) {
+    fn call_started(&mut self, id: &str) {
         self.counts.tool_calls += 1;
         self.counts.calls_since_reasoning += 1;
         self.usage.tool_calls += 1;
@@ -289,7 +291,7 @@ impl Conversation {
         }
     }
 
-    fn ended(&mut self, invocation: &Invocation, result: &Payload) {
+    fn call_ended(&mut self, invocation: &Invocation, result: &Payload) {
         let Some(at) = self.pending.iter().position(|call| call.id == invocation.id) else {
             return;
         };
@@ -300,7 +302,7 @@ impl Conversation {
         self.failed_here |= !ok;
         self.counts.denials = if denied { self.counts.denials + 1 } else { 0 };
         self.repetition.note(&call.tool, &call.args, &result, !invocation.changes.is_empty());
-        self.transcript.called(&call, invocation, &result);
+        self.transcript.add_call(&call, invocation, &result);
         let content = excerpt(&call.tool, &call.id, &result);
         self.answer(call, content);
     }
@@ -312,32 +314,32 @@ impl Conversation {
         });
     }
 
-    /// Does all that needs nobody: outputs are judged, calls over a limit answered.
+    /// Performs the actions without effects: validates outputs, answers calls over a limit.
     fn settle(&mut self) {
         loop {
             match self.next() {
-                Next::Validate => self.judge(),
+                Next::Validate => self.validate(),
                 Next::Decline => self.decline(),
                 _ => return,
             }
         }
     }
 
-    fn judge(&mut self) {
+    fn validate(&mut self) {
         let Some(call) = self.pending.pop_front() else { return };
         if self.failed_here {
-            let content = "not taken: a call before it in the same reply did not succeed; look at \
-                           its result, then hand in again";
+            let content = "rejected: an earlier tool call in the same response failed; read its result, \
+                           then submit again";
             return self.answer(call, content.to_owned());
         }
-        match self.brief.submission.judge(&call.args) {
+        match self.brief.submission.validate(&call.args) {
             Ok(output) => {
                 self.output = Some(output);
                 self.pending.clear();
             }
             Err(violations) => {
-                let complaint = self.refused(&violations, call.args.clone());
-                self.answer(call, complaint);
+                let rejection = self.reject(&violations, call.args.clone());
+                self.answer(call, rejection);
             }
         }
     }
@@ -350,7 +352,7 @@ impl Conversation {
         self.declined_here = true;
         self.failed_here = true;
         let content = format!(
-            "not called: the limit of {} tool calls or {} turns is reached; hand in what you have \
+            "not executed: the limit of {} tool calls or {} turns is reached; submit what you have \
              with `{SUBMIT}`",
             self.counts.max_tool_calls, self.counts.max_steps
         );
@@ -365,6 +367,6 @@ fn text_of(payload: &Payload) -> String {
 fn value_of(payload: &Payload) -> Json {
     match payload {
         Payload::Inline(value) => (**value).clone(),
-        Payload::Blob { bytes, .. } => Json::String(format!("({bytes} bytes, kept elsewhere)")),
+        Payload::Blob { bytes, .. } => Json::String(format!("({bytes} bytes, stored separately)")),
     }
 }

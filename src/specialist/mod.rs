@@ -1,10 +1,10 @@
-//! The agent loop: a model, a whitelist of tools, and an output that fits its schema.
+//! The agent loop: a model, an allow-list of tools, and an output that matches its schema.
 //!
-//! Enter at [`SpecialistRunner::run`]. Every decision is made by [`turn`] from what the recorded
-//! conversation adds up to, and a conversation is nothing but its records folded, so a resumed
-//! attempt goes on exactly where the last one was cut. What a tool or a file says is data here: it
-//! is shown to the model, and never changes what the loop may do. Nothing is retried here but one
-//! try with the fallback model; recovery belongs to the engine.
+//! Start reading at [`SpecialistRunner::run`]. [`turn`] makes every decision from the counters of the
+//! conversation, and a [`Conversation`] is a fold over the recorded events of the attempt, so a
+//! resumed attempt continues exactly where the previous one was interrupted. Tool results and file
+//! contents are data: the model sees them, but they never change what the loop may do. Nothing is
+//! retried here except one call of the fallback model; retries belong to the engine.
 
 mod compression;
 mod conversation;

@@ -1,7 +1,7 @@
-//! Asking the model once: the request, the fallback, and the record of the answer.
+//! One model call: the request, the fallback model, and the record of the response.
 
 use super::messages::merged;
-use super::prompt::coda;
+use super::prompt::turn_message;
 use super::report::StopReason;
 use super::runner::Attempt;
 use super::submit::SUBMIT;
@@ -23,8 +23,9 @@ impl Attempt<'_> {
             Err(StopReason::Model(error @ ModelError::Refused { .. }))
                 if turn.mode == Mode::Structured =>
             {
-                // Not every server knows that mode; the question itself asks for the same.
-                let text = format!("asking again without the structured-output mode: {error}");
+                // Some servers lack that mode; the last message asks for the same JSON object.
+                let text =
+                    format!("repeating the call without the structured-output mode: {error}");
                 self.record(Record::Note { text }).await?;
                 request.response_schema = None;
                 self.chat(&request).await?
@@ -35,21 +36,21 @@ impl Attempt<'_> {
             }
             other => other?,
         };
-        self.record(answered(&request, reply)).await
+        self.record(response_record(&request, reply)).await
     }
 
     async fn note_repair(&mut self, turn: Turn) -> Result<(), StopReason> {
-        let standing = self.conversation.standing();
+        let state = self.conversation.state();
         let (Mode::Repair | Mode::Structured) = turn.mode else { return Ok(()) };
-        let what = match standing.invalid {
-            0 => "nothing was handed in",
-            _ => "the output does not fit its schema",
+        let what = match state.invalid {
+            0 => "no output was submitted",
+            _ => "the output does not match its schema",
         };
-        let number = standing.invalid + standing.silent;
+        let number = state.invalid + state.silent;
         self.record(Record::Note { text: format!("repair {number} of {REPAIRS}: {what}") }).await
     }
 
-    /// The model of this attempt; chosen once.
+    /// The model of this attempt, chosen on the first call.
     async fn model(&mut self) -> Result<ModelRef, StopReason> {
         if let Some(model) = &self.model {
             return Ok(model.clone());
@@ -72,14 +73,14 @@ impl Attempt<'_> {
         worth && !self.fell_back && self.work.specialist.model.fallback.is_some()
     }
 
-    /// The fallback model, for the rest of the attempt; the first error stands if there is none.
+    /// Switches to the fallback model for the rest of the attempt; without one, the error stands.
     async fn fall_back(&mut self, error: ModelError) -> Result<ModelRef, StopReason> {
         self.fell_back = true;
         let choice = &self.work.specialist.model;
         let Ok(model) = self.provider.resolve(choice.tier, choice.fallback.as_deref()) else {
             return Err(StopReason::Model(error));
         };
-        let text = format!("asking the fallback model `{}`: {error}", model.name);
+        let text = format!("calling the fallback model `{}`: {error}", model.name);
         self.record(Record::Note { text }).await?;
         self.model = Some(model.clone());
         Ok(model)
@@ -112,7 +113,7 @@ impl Attempt<'_> {
         ChatRequest {
             model,
             messages: merged(
-                messages.into_iter().chain(coda(turn.mode, submission).map(Message::User)),
+                messages.into_iter().chain(turn_message(turn.mode, submission).map(Message::User)),
             ),
             tools: self.offered(turn.offer),
             response_schema: structured.then(|| submission.schema().clone()),
@@ -139,7 +140,7 @@ impl Attempt<'_> {
     }
 }
 
-fn answered(request: &ChatRequest, reply: ChatReply) -> Record {
+fn response_record(request: &ChatRequest, reply: ChatReply) -> Record {
     let submitted = reply.submitted.map(|output| RecordedCall {
         id: SUBMIT.to_owned(),
         tool: SUBMIT.to_owned(),
@@ -152,7 +153,7 @@ fn answered(request: &ChatRequest, reply: ChatReply) -> Record {
     });
     let mut usage = reply.usage;
     usage.model_calls = usage.model_calls.max(1);
-    // Tool calls are counted where they are recorded.
+    // Tool calls are counted when their start is recorded.
     usage.tool_calls = 0;
     let digests = digests(request);
     Record::ModelCall {
@@ -168,7 +169,7 @@ fn answered(request: &ChatRequest, reply: ChatReply) -> Record {
     }
 }
 
-/// Digests of the parts of what the model was sent.
+/// Digests of the parts of a request.
 fn digests(request: &ChatRequest) -> RequestDigests {
     let system: Vec<&str> = request
         .messages
@@ -193,7 +194,7 @@ fn digests(request: &ChatRequest) -> RequestDigests {
     }
 }
 
-/// Digest of all that the model was sent.
+/// Digest of a whole request.
 fn digest(request: &ChatRequest, parts: &RequestDigests) -> Digest {
     let messages: Vec<Json> = request.messages.iter().map(message).collect();
     let RequestDigests { prompt: _, tools, schema, model } = parts;

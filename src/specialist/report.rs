@@ -1,4 +1,5 @@
-//! How an attempt that did not end well is reported (000 §12.2, `FailureReport`).
+//! The failure report of an attempt that ended without an output: message, help, partial results,
+//! a hypothesis and suggested next steps.
 
 use super::conversation::Conversation;
 use super::turn::{DENIALS, GiveUpReason, REPEATS};
@@ -8,29 +9,29 @@ use crate::llm::ModelError;
 use crate::value::{Failure, Json, OutcomeKind, format_duration};
 use serde_json::json;
 
-/// GiveUpReason an attempt ends without an output.
+/// The reason why an attempt ends without an output.
 #[derive(Debug)]
 pub(super) enum StopReason {
-    /// Its own limits or its own doing.
+    /// A limit of the loop was reached.
     GaveUp(GiveUpReason),
-    /// The specialist's time ran out.
+    /// The timeout of the specialist expired.
     TimedOut,
-    /// The model gave no answer.
+    /// The model call failed.
     Model(ModelError),
-    /// It was told to stop, or the journal takes no more from it.
+    /// The attempt was cancelled, or the lease on the run was lost.
     Cancelled,
 }
 
-/// The outcome, with what was done kept.
-pub(super) fn outcome(end: &StopReason, conversation: &Conversation) -> Outcome {
-    let (kind, failure) = match end {
-        StopReason::GaveUp(why) => gave_up(*why, conversation),
+/// The outcome, with the partial results in its details.
+pub(super) fn outcome(reason: &StopReason, conversation: &Conversation) -> Outcome {
+    let (kind, failure) = match reason {
+        StopReason::GaveUp(limit) => gave_up(*limit, conversation),
         StopReason::TimedOut => timed_out(conversation),
         StopReason::Model(error) => (error.outcome(), error.failure()),
         StopReason::Cancelled => cancelled(),
     };
-    let details = details(kind, &failure, end, conversation);
-    let retry_after = match end {
+    let details = details(kind, &failure, reason, conversation);
+    let retry_after = match reason {
         StopReason::Model(ModelError::Transient { retry_after, .. }) => *retry_after,
         _ => None,
     };
@@ -38,39 +39,39 @@ pub(super) fn outcome(end: &StopReason, conversation: &Conversation) -> Outcome 
     Outcome { retry_after, usage, ..Outcome::failed(kind, failure.details(details)) }
 }
 
-fn gave_up(why: GiveUpReason, conversation: &Conversation) -> (OutcomeKind, Failure) {
+fn gave_up(reason: GiveUpReason, conversation: &Conversation) -> (OutcomeKind, Failure) {
     let limits = conversation.brief().limits;
     let failure = |code: Code, message: String| Failure::new(code.as_str(), message);
-    match why {
+    match reason {
         GiveUpReason::Loop => (
             OutcomeKind::Stuck,
             failure(Code::SPECIALIST_LOOP, format!("the specialist made the same call {REPEATS} times with the same result{}", last_tool(conversation)))
-                .help("give it the tool or the input that it is missing, or a stronger model"),
+                .help("give the specialist the tool or input that it lacks, or a larger model"),
         ),
         GiveUpReason::Denied => (
             OutcomeKind::PolicyDenied,
             failure(Code::SPECIALIST_DENIED, format!("{DENIALS} calls in a row were denied{}", last_tool(conversation)))
-                .help("add the tool to the specialist's `tools`, or allow the path in the settings"),
+                .help("add the tool to `tools` of the specialist, or allow the path in the settings"),
         ),
         GiveUpReason::Steps => (
             OutcomeKind::Stuck,
-            failure(Code::SPECIALIST_STEP_LIMIT, format!("the specialist used all of its {} steps without handing in an output", limits.max_steps))
-                .help("raise `limits.maxSteps` of the specialist, or give it a smaller task"),
+            failure(Code::SPECIALIST_STEP_LIMIT, format!("the specialist reached its limit of {} steps without submitting an output", limits.max_steps))
+                .help("raise `limits.maxSteps` of the specialist, or make the task smaller"),
         ),
         GiveUpReason::ToolCalls => (
             OutcomeKind::Stuck,
-            failure(Code::SPECIALIST_TOOL_CALL_LIMIT, format!("the specialist used all of its {} tool calls without handing in an output", limits.max_tool_calls))
-                .help("raise `limits.maxToolCalls` of the specialist, or give it a smaller task"),
+            failure(Code::SPECIALIST_TOOL_CALL_LIMIT, format!("the specialist reached its limit of {} tool calls without submitting an output", limits.max_tool_calls))
+                .help("raise `limits.maxToolCalls` of the specialist, or make the task smaller"),
         ),
-        GiveUpReason::Unfit => (
+        GiveUpReason::InvalidOutput => (
             OutcomeKind::ValidationFailed,
-            failure(Code::SUBMITTED_OUTPUT_INVALID, format!("the output does not fit its schema{}", first_violation(conversation)))
-                .help("the details list every violation; loosen `output.schema` or say in the task what is wanted"),
+            failure(Code::SUBMITTED_OUTPUT_INVALID, format!("the output does not match its schema{}", first_violation(conversation)))
+                .help("the details list every violation; relax `output.schema` or state the expected output in the task"),
         ),
         GiveUpReason::NeverSubmitted => (
             OutcomeKind::ValidationFailed,
-            failure(Code::OUTPUT_MISSING, "the specialist never handed in an output".to_owned())
-                .help("the model may be too small for tools; choose a higher tier"),
+            failure(Code::OUTPUT_MISSING, "the specialist never submitted an output".to_owned())
+                .help("the model may be too small to call tools; choose a larger tier"),
         ),
     }
 }
@@ -79,20 +80,20 @@ fn timed_out(conversation: &Conversation) -> (OutcomeKind, Failure) {
     let limit = format_duration(conversation.brief().limits.timeout);
     let failure = Failure::new(
         Code::SPECIALIST_TIMEOUT.as_str(),
-        format!("the specialist did not end within {limit}"),
+        format!("the specialist did not finish within {limit}"),
     );
     (OutcomeKind::Timeout, failure.help("raise `limits.timeoutMs` of the specialist"))
 }
 
 fn cancelled() -> (OutcomeKind, Failure) {
-    let failure = Failure::new(Code::SPECIALIST_CANCELLED.as_str(), "the specialist was stopped");
+    let failure = Failure::new(Code::SPECIALIST_CANCELLED.as_str(), "the specialist was cancelled");
     (OutcomeKind::Cancelled, failure)
 }
 
 fn details(
     kind: OutcomeKind,
     failure: &Failure,
-    end: &StopReason,
+    reason: &StopReason,
     conversation: &Conversation,
 ) -> Json {
     let transcript = conversation.transcript();
@@ -100,10 +101,10 @@ fn details(
         "kind": kind.to_string(),
         "message": failure.message,
         "lastToolCalls": transcript.last_calls(),
-        "suggestedNext": suggested(end),
+        "suggestedNext": suggested(reason),
         "partial": transcript.partial(),
     });
-    if let Some(hypothesis) = hypothesis(end) {
+    if let Some(hypothesis) = hypothesis(reason) {
         details["hypothesis"] = json!(hypothesis);
     }
     if !transcript.violations().is_empty() {
@@ -112,43 +113,45 @@ fn details(
     details
 }
 
-fn hypothesis(end: &StopReason) -> Option<&'static str> {
-    match end {
+fn hypothesis(reason: &StopReason) -> Option<&'static str> {
+    match reason {
         StopReason::GaveUp(GiveUpReason::Loop) => {
-            Some("the model does not take the result in, or lacks what it needs to go on")
+            Some("the model ignores the result, or lacks something that it needs to continue")
         }
         StopReason::GaveUp(GiveUpReason::Denied) => {
-            Some("the task needs a tool or a path that this specialist may not use")
+            Some("the task needs a tool or a path that this specialist is not allowed to use")
         }
         StopReason::GaveUp(GiveUpReason::Steps | GiveUpReason::ToolCalls) => {
-            Some("the task is larger than the limits, or the model goes in circles")
+            Some("the task is too large for the limits, or the model makes no progress")
         }
-        StopReason::GaveUp(GiveUpReason::Unfit) => Some("the model cannot keep to this schema"),
+        StopReason::GaveUp(GiveUpReason::InvalidOutput) => {
+            Some("the model cannot produce output for this schema")
+        }
         StopReason::GaveUp(GiveUpReason::NeverSubmitted) => Some("the model does not call tools"),
         StopReason::TimedOut | StopReason::Model(_) | StopReason::Cancelled => None,
     }
 }
 
-/// `RecoveryHint`s of 000 §12.3.
-fn suggested(end: &StopReason) -> Json {
+/// Suggested next steps: recovery actions with a note.
+fn suggested(reason: &StopReason) -> Json {
     let hint = |action: &str, note: &str| json!({"action": action, "note": note});
-    match end {
+    match reason {
         StopReason::GaveUp(GiveUpReason::Denied) => {
             json!([hint("ask_user", "allow the tool or the path")])
         }
         StopReason::GaveUp(GiveUpReason::Loop) => json!([
-            hint("change_strategy", "say in the task what to do instead"),
-            hint("escalate_model", "a stronger model repeats itself less"),
+            hint("change_strategy", "state in the task what to do instead"),
+            hint("escalate_model", "a larger model repeats itself less"),
         ]),
         StopReason::GaveUp(_) => {
-            json!([hint("escalate_model", "a stronger model may keep to the form")])
+            json!([hint("escalate_model", "a larger model may follow the output schema")])
         }
         StopReason::TimedOut => json!([hint("retry", "with more time or a smaller task")]),
         StopReason::Model(ModelError::Transient { .. } | ModelError::Timeout { .. }) => {
-            json!([hint("retry", "the model may answer later")])
+            json!([hint("retry", "the model may respond later")])
         }
         StopReason::Model(_) => {
-            json!([hint("ask_user", "the model cannot be used as it is set up")])
+            json!([hint("ask_user", "the model cannot be used with the current configuration")])
         }
         StopReason::Cancelled => json!([]),
     }

@@ -1,3 +1,5 @@
+//! [`SpecialistRunner`]: drives one attempt until it has an output or a reason to stop.
+
 use super::conversation::{Brief, Conversation};
 use super::prompt;
 use super::report::{self, StopReason};
@@ -13,19 +15,20 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Sleep;
 
-/// Lets specialists work.
+/// Runs attempts of specialists.
 #[derive(Clone)]
 pub struct SpecialistRunner {
-    /// Who answers.
+    /// The provider of model calls.
     pub provider: Arc<dyn ModelProvider>,
-    /// What acts; it holds the policy.
+    /// The tools, with their policy.
     pub toolbox: Arc<dyn ToolSet>,
 }
 
 impl SpecialistRunner {
-    /// One attempt, from its first turn or from the last one in `work.history`. Never panics, and
-    /// always ends: by an output, by a limit, by the specialist's timeout (which starts anew on a
-    /// resume), or by `context.cancel`. The step's own timeout and silence limit are the caller's.
+    /// Runs one attempt, from its first turn or after the last record in `work.history`. It never
+    /// panics and always ends: with an output, at a limit, at the timeout of the specialist (which
+    /// restarts on a resume), or when `context.cancel` is cancelled. The caller enforces the timeout
+    /// and idle timeout of the step.
     pub async fn run(
         &self,
         request: &Request,
@@ -38,7 +41,7 @@ impl SpecialistRunner {
     }
 }
 
-/// One attempt under way.
+/// The state of a running attempt.
 pub(super) struct Attempt<'a> {
     pub(super) provider: &'a dyn ModelProvider,
     pub(super) toolset: Arc<dyn ToolSet>,
@@ -105,7 +108,7 @@ impl<'a> Attempt<'a> {
                 Next::CallModel(turn) => self.call_model(turn).await?,
                 Next::CallTool | Next::Recover => self.call_tool().await?,
                 Next::Compress => self.compress().await?,
-                // A conversation settles these by itself before it answers.
+                // `Conversation::apply` performs these itself.
                 Next::Validate | Next::Decline => {}
             }
         }
@@ -118,7 +121,7 @@ impl<'a> Attempt<'a> {
         self.record(Record::Compression { turn, covers, summary, usage }).await
     }
 
-    /// Stored first, then taken in: nothing follows from a record that is not stored.
+    /// Stores the record, then applies it: a record that is not stored has no consequences.
     pub(super) async fn record(&mut self, record: Record) -> Result<(), StopReason> {
         let stored = self.context.recorder.record(record.clone()).await;
         stored.map_err(|_| StopReason::Cancelled)?;
@@ -137,13 +140,13 @@ impl<'a> Attempt<'a> {
     }
 }
 
-/// What one process of the attempt may take.
+/// The timeout of one process of the attempt.
 fn limit(request: &Request, work: &SpecialistWork) -> Duration {
     let own = work.specialist.limits.timeout;
     request.timeout.map_or(own, |timeout| timeout.min(own))
 }
 
-/// Results of an earlier holder can be read on as well.
+/// Makes results from before a resume available to `output:read`.
 fn keep(toolset: &dyn ToolSet, record: &Record) {
     if let Record::ToolResult { invocation, result, .. } = record
         && let Some(result) = result.as_inline()

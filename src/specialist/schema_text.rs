@@ -1,9 +1,12 @@
+//! A JSON Schema as a list that people and small models can read.
+
 use crate::value::Json;
 
+/// Maximum depth of nested objects.
 const DEPTH: usize = 4;
 
-/// A JSON Schema as a list that people and small models can read.
-pub(super) fn in_words(schema: &Json) -> String {
+/// The keys of a schema, one per line, with type and description; nested keys are indented.
+pub(super) fn to_text(schema: &Json) -> String {
     let mut out = String::new();
     properties(schema, 0, &mut out);
     if out.is_empty() {
@@ -40,8 +43,8 @@ fn kind(schema: &Json) -> String {
     }
     match schema.get("type") {
         Some(Json::String(name)) if name == "array" => match schema.get("items") {
-            Some(items) => format!("list of {}", kind(items)),
-            None => "list".to_owned(),
+            Some(items) => format!("array of {}", kind(items)),
+            None => "array".to_owned(),
         },
         Some(Json::String(name)) => name.clone(),
         Some(Json::Array(names)) => {

@@ -1,16 +1,18 @@
-use super::{schema_text::in_words, text_form::json_candidates};
+//! The `submit_output` tool: the schema of an output and its validation.
+
+use super::{schema_text::to_text, text_form::json_candidates};
 use crate::definition::{Schema, Violation};
 use crate::llm::ToolDescription;
 use crate::value::{Json, kind_of};
 use serde_json::json;
 
-/// The virtual tool by which a specialist hands in its output and ends.
+/// The virtual tool with which a specialist submits its output and ends.
 pub const SUBMIT: &str = "submit_output";
 
-/// Where an output that is no object is put.
+/// The key of an output that is not an object.
 const WRAPPER: &str = "output";
 
-/// What is to be handed in: a schema, always with a `summary`.
+/// The required output: a schema, always with a `summary`.
 #[derive(Debug, Clone)]
 pub struct Submission {
     schema: Option<Schema>,
@@ -21,7 +23,7 @@ pub struct Submission {
 }
 
 impl Submission {
-    /// The step's schema holds over the specialist's; without either, a summary is all.
+    /// The schema of the step, else that of the specialist, else only a summary.
     pub fn new(step: Option<&Schema>, specialist: Option<&Schema>) -> Self {
         let schema = step.or(specialist).cloned();
         let json = schema.as_ref().map_or_else(|| json!({}), |schema| schema.json().clone());
@@ -33,30 +35,30 @@ impl Submission {
         Submission { schema, asked, wrapped, own_summary, summary_is_text }
     }
 
-    /// The JSON Schema that a model is shown.
+    /// The JSON Schema that the model sees.
     pub fn schema(&self) -> &Json {
         &self.asked
     }
 
-    /// The same as a list.
-    pub fn in_words(&self) -> String {
-        in_words(&self.asked)
+    /// The schema as a list of keys.
+    pub fn to_text(&self) -> String {
+        to_text(&self.asked)
     }
 
-    /// The tool that a model is offered.
+    /// The definition of `submit_output`.
     pub fn tool(&self) -> ToolDescription {
         ToolDescription {
             name: SUBMIT.to_owned(),
-            description: "Hands in your output and ends your work. Call it once, at the end."
+            description: "Submit the output and end the task. Call it exactly once, when the task is complete."
                 .to_owned(),
             schema: self.asked.clone(),
         }
     }
 
-    /// The output, where what was handed in fits; else every way in which it does not.
-    pub fn judge(&self, handed: &Json) -> Result<Json, Vec<Violation>> {
-        let Some(value) = object(handed) else {
-            let got = kind_of(handed);
+    /// The output if the arguments match the schema, else every violation.
+    pub fn validate(&self, args: &Json) -> Result<Json, Vec<Violation>> {
+        let Some(value) = object(args) else {
+            let got = kind_of(args);
             return Err(vec![violation("", format!("expected a JSON object, got a {got}"))]);
         };
         let mut violations = self.unfit(&value);
@@ -65,7 +67,7 @@ impl Submission {
         if self.summary_is_text && !known && !has_summary(&value) {
             violations.push(violation(
                 "/summary",
-                "`summary` is required: say in a few sentences what you did and found",
+                "`summary` is required: state in a few sentences what you did and found",
             ));
         }
         match violations.is_empty() {
@@ -74,15 +76,15 @@ impl Submission {
         }
     }
 
-    /// What a text hands in: the first JSON in it that fits.
-    pub(super) fn judge_text(&self, text: &str) -> TextOutput {
+    /// The output in a text: the first JSON value in it that matches the schema.
+    pub(super) fn validate_text(&self, text: &str) -> TextOutput {
         let candidates = json_candidates(text);
-        if let Some(output) = candidates.iter().find_map(|json| self.judge(json).ok()) {
-            return TextOutput::Fits(output);
+        if let Some(output) = candidates.iter().find_map(|json| self.validate(json).ok()) {
+            return TextOutput::Valid(output);
         }
         match candidates.into_iter().find(Json::is_object) {
-            Some(json) => TextOutput::Unfit(self.judge(&json).err().unwrap_or_default(), json),
-            None => TextOutput::Nothing,
+            Some(json) => TextOutput::Invalid(self.validate(&json).err().unwrap_or_default(), json),
+            None => TextOutput::None,
         }
     }
 
@@ -99,7 +101,7 @@ impl Submission {
         if self.own_summary {
             return schema.violations(value);
         }
-        // The author's schema knows nothing of our summary and may refuse unknown keys.
+        // The schema of the author may refuse unknown keys, and `summary` is not one of its own.
         let mut own = value.clone();
         own.as_object_mut().map(|map| map.shift_remove("summary"));
         schema.violations(&own)
@@ -113,30 +115,33 @@ impl Submission {
     }
 }
 
-/// What a text without calls hands in.
+/// The output in a text without tool calls.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum TextOutput {
-    /// An output.
-    Fits(Json),
-    /// An object that does not fit.
-    Unfit(Vec<Violation>, Json),
-    /// No object.
-    Nothing,
+    /// A valid output.
+    Valid(Json),
+    /// An object with violations of the schema.
+    Invalid(Vec<Violation>, Json),
+    /// The text contains no object.
+    None,
 }
 
-/// The violations as a list for the model.
-pub(super) fn complaint(violations: &[Violation]) -> String {
+/// The violations as a message for the model.
+pub(super) fn rejection(violations: &[Violation]) -> String {
     let lines = violations.iter().map(|v| match v.pointer.as_str() {
         "" => format!("- {}\n", v.message),
         pointer => format!("- {pointer}: {}\n", v.message),
     });
-    format!("The output was not taken; it does not fit its schema:\n{}", lines.collect::<String>())
+    format!(
+        "The output was rejected; it does not match the output schema:\n{}",
+        lines.collect::<String>()
+    )
 }
 
-/// Arguments are an object, or the text of one from a model that encodes twice.
-fn object(handed: &Json) -> Option<Json> {
-    match handed {
-        Json::Object(_) => Some(handed.clone()),
+/// The arguments as an object; some models send the object as a JSON string.
+fn object(args: &Json) -> Option<Json> {
+    match args {
+        Json::Object(_) => Some(args.clone()),
         Json::String(text) => serde_json::from_str(text).ok().filter(Json::is_object),
         _ => None,
     }
@@ -150,7 +155,8 @@ fn violation(pointer: &str, message: impl Into<String>) -> Violation {
     Violation { pointer: pointer.to_owned(), message: message.into() }
 }
 
-/// Tools take objects only; definitions stay at the root, where references look for them.
+/// Wraps a schema in an object, because tools accept only objects. `$defs` stay at the root, where
+/// references resolve.
 fn wrap(mut inner: Json) -> Json {
     let definitions = inner.as_object_mut().and_then(|map| map.shift_remove("$defs"));
     let mut outer = json!({ "type": "object", "properties": {}, "required": [WRAPPER] });
@@ -168,7 +174,7 @@ fn with_summary(mut schema: Json) -> Json {
     map.entry("type").or_insert_with(|| json!("object"));
     if let Some(properties) = map.entry("properties").or_insert_with(|| json!({})).as_object_mut() {
         properties.entry("summary").or_insert_with(
-            || json!({ "type": "string", "description": "what was done and found, in a few sentences" }),
+            || json!({ "type": "string", "description": "what you did and found, in a few sentences" }),
         );
     }
     if let Some(required) = map.entry("required").or_insert_with(|| json!([])).as_array_mut()

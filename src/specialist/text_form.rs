@@ -1,23 +1,23 @@
-//! Tool calls and outputs that a model writes into its text (000, ADR-0001).
+//! Tool calls and outputs that a model writes as text.
 //!
-//! Models without native calls write `Action:` and `Action Input:`, often in bold, and many go on
-//! to invent the observation. Nothing after an invented observation counts.
+//! Models without native tool calls write `Action:` and `Action Input:`, often in bold, and many
+//! continue with an invented observation. Everything after an invented observation is ignored.
 
 use crate::value::Json;
 
-/// Braces in prose after which no object is looked for any more.
+/// Maximum number of opening braces in prose that are tried as the start of an object.
 const OBJECT_STARTS: usize = 50;
 
-/// What was found in a text.
+/// The tool calls of a text.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TextForm {
     /// The text up to the first invented observation.
     pub(super) text: String,
-    /// Tools and arguments, in order.
+    /// Tool names and arguments, in order.
     pub(super) actions: Vec<(String, Json)>,
 }
 
-/// Reads the text form.
+/// Parses the tool calls of a text.
 pub(super) fn parse(text: &str) -> TextForm {
     let text = up_to_observation(text);
     let mut actions = Vec::new();
@@ -30,7 +30,7 @@ pub(super) fn parse(text: &str) -> TextForm {
     TextForm { text: text.trim_end().to_owned(), actions }
 }
 
-/// JSON values that a text consists of or holds in fenced blocks; the whole text first.
+/// The JSON values of a text: the whole text, else its fenced blocks, else the first object in it.
 pub(super) fn json_candidates(text: &str) -> Vec<Json> {
     let text = text.rsplit_once("</think>").map_or(text, |(_, answer)| answer).trim();
     let text = text.strip_prefix("Final Answer:").unwrap_or(text).trim();

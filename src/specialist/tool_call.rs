@@ -1,4 +1,4 @@
-//! Making the call at the head of the queue, between its two records.
+//! Execution of the first tool call in the queue, between the records of its start and its result.
 
 use super::compression::arguments;
 use super::conversation::PendingCall;
@@ -13,7 +13,7 @@ use crate::tool::{Call, CallResult, Caller};
 use crate::value::{Digest, Failure, json_text};
 use std::time::Duration;
 
-/// What a stopped tool is given to end by itself, so that its result is known.
+/// How long a cancelled tool may take to end, so that its result is recorded.
 const GRACE: Duration = Duration::from_secs(10);
 
 impl Attempt<'_> {
@@ -21,24 +21,24 @@ impl Attempt<'_> {
         let Some(pending) = self.conversation.pending().cloned() else { return Ok(()) };
         if pending.started && !self.toolset.only_reads(&pending.tool) {
             let (result, invocation) =
-                not_made(&pending, InvocationStatus::Unknown, outcome_unknown());
+                not_executed(&pending, InvocationStatus::Unknown, outcome_unknown());
             return self.record_result(result, invocation).await;
         }
-        // A journal holds no values of secrets, so a call read back from it may have lost one.
+        // The journal contains no values of secrets, so a call that was read back may have lost one.
         if arguments(&pending.args).contains(MASK) {
-            let (result, invocation) = not_made(&pending, InvocationStatus::Denied, masked());
+            let (result, invocation) = not_executed(&pending, InvocationStatus::Denied, masked());
             return self.record_result(result, invocation).await;
         }
         if !pending.started {
-            self.record(self.begun(&pending)).await?;
+            self.record(self.start_record(&pending)).await?;
         }
         let shown = format!("{} {}", pending.tool, arguments(&pending.args));
         self.context.recorder.progress(Progress::Tool(shown.trim_end().to_owned()));
-        let (result, invocation) = self.make(&pending).await?;
+        let (result, invocation) = self.execute(&pending).await?;
         self.record_result(result, invocation).await
     }
 
-    fn begun(&self, pending: &PendingCall) -> Record {
+    fn start_record(&self, pending: &PendingCall) -> Record {
         Record::ToolCall {
             turn: self.conversation.turns(),
             id: pending.id.clone(),
@@ -47,8 +47,8 @@ impl Attempt<'_> {
         }
     }
 
-    /// A tool that is stopped is waited for, because what it did until then is evidence.
-    async fn make(
+    /// Executes the call. A cancelled tool gets time to end: its changes until then are evidence.
+    async fn execute(
         &mut self,
         pending: &PendingCall,
     ) -> Result<(CallResult, Invocation), StopReason> {
@@ -56,13 +56,13 @@ impl Attempt<'_> {
         let call = self.tool_call(pending);
         let toolset = self.toolset.clone();
         let mut result = toolset.call(&call, &cancel);
-        let why = tokio::select! {
+        let reason = tokio::select! {
             result = &mut result => return Ok(result),
             () = self.context.cancel.cancelled() => StopReason::Cancelled,
             () = &mut self.deadline => StopReason::TimedOut,
         };
         cancel.cancel();
-        tokio::time::timeout(GRACE, result).await.map_err(|_| why)
+        tokio::time::timeout(GRACE, result).await.map_err(|_| reason)
     }
 
     fn tool_call(&self, pending: &PendingCall) -> Call {
@@ -95,19 +95,21 @@ impl Attempt<'_> {
 }
 
 fn outcome_unknown() -> Failure {
-    let message = "outcome unknown: the runtime stopped while this call was under way, so it may \
-                   or may not have taken effect";
-    let help = "check the state, for example by reading the file, before you repeat the call";
+    let message = "outcome unknown: the runtime stopped during this call; it may or may not have \
+                   taken effect";
+    let help =
+        "inspect the current state, for example by reading the file, before you repeat the call";
     Failure::new(Code::CALL_OUTCOME_UNKNOWN.as_str(), message).help(help)
 }
 
 fn masked() -> Failure {
-    let message = "not called: its arguments hold the mask of a secret instead of a value";
-    let help = "ask for the call again without the secret; secrets reach processes as environment";
+    let message = "not executed: the arguments contain the mask of a secret instead of its value";
+    let help =
+        "repeat the call without the secret; processes receive secrets as environment variables";
     Failure::new(Code::MASKED_ARGUMENT.as_str(), message).help(help)
 }
 
-fn not_made(
+fn not_executed(
     pending: &PendingCall,
     status: InvocationStatus,
     failure: Failure,

@@ -1,3 +1,5 @@
+//! The tools as the agent loop sees them.
+
 use crate::evidence::Invocation;
 use crate::llm::ToolDescription;
 use crate::tool::{Call, CallResult, Toolbox};
@@ -6,19 +8,19 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// What the loop needs of a toolbox. Whether a call is allowed is for the other side to say: the
-/// loop passes on whatever a model asks for.
+/// The tools of an attempt. The implementation decides whether a call is allowed; the loop passes on
+/// every call that the model requests.
 pub trait ToolSet: Send + Sync {
-    /// The same tools for one attempt, with its own store of whole results; no process of it may
-    /// take longer than `limit`.
+    /// The same tools for one attempt, with their own store of complete results. `limit` is the
+    /// timeout of each process that they start.
     fn for_attempt(&self, limit: Duration) -> Arc<dyn ToolSet>;
-    /// The tools that a specialist with this whitelist may call, as its model sees them.
+    /// The tools on this allow-list, as the model sees them.
     fn describe(&self, whitelist: &[String]) -> Vec<ToolDescription>;
-    /// Whether calling it twice changes nothing.
+    /// Whether the tool only reads, so that a repeated call is safe.
     fn only_reads(&self, tool: &str) -> bool;
-    /// Keeps the whole result of a call that was made by an earlier holder, for reading on.
+    /// Stores the complete result of a call from before a resume, so that `output:read` can read it.
     fn keep(&self, call: &str, text: &str);
-    /// Makes the call; the evidence of it comes from the same side.
+    /// Executes the call and returns its result with the recorded evidence.
     fn call<'a>(
         &'a self,
         call: &'a Call,

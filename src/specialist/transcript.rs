@@ -1,3 +1,5 @@
+//! The last events of a conversation, for the failure report of an attempt.
+
 use super::compression::arguments;
 use super::conversation::PendingCall;
 use super::excerpt::first_line;
@@ -7,10 +9,10 @@ use crate::value::{Json, json_text};
 use serde_json::json;
 use std::collections::BTreeSet;
 
-/// Calls that a report shows.
+/// Number of calls in a report.
 const LAST_CALLS: usize = 5;
 
-/// What an attempt leaves behind where it does not end well (000 §12.1: work is not lost).
+/// The partial results of an attempt. A failed attempt reports them, so that its work is not lost.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Transcript {
     calls: Vec<Json>,
@@ -21,13 +23,13 @@ pub(super) struct Transcript {
 }
 
 impl Transcript {
-    pub(super) fn said(&mut self, text: &str) {
+    pub(super) fn add_text(&mut self, text: &str) {
         if !text.trim().is_empty() {
-            self.text = first_line_or_all(text);
+            self.text = bounded(text);
         }
     }
 
-    pub(super) fn called(&mut self, call: &PendingCall, invocation: &Invocation, result: &Json) {
+    pub(super) fn add_call(&mut self, call: &PendingCall, invocation: &Invocation, result: &Json) {
         self.changed.extend(invocation.changes.iter().map(|change| change.path.clone()));
         if self.calls.len() == LAST_CALLS {
             self.calls.remove(0);
@@ -40,7 +42,7 @@ impl Transcript {
         }));
     }
 
-    pub(super) fn handed_in(&mut self, candidate: Json, violations: &[Violation]) {
+    pub(super) fn add_submission(&mut self, candidate: Json, violations: &[Violation]) {
         self.candidate = Some(candidate);
         let lines = violations.iter().map(|v| json!({"at": v.pointer, "message": v.message}));
         self.violations = lines.collect();
@@ -50,12 +52,12 @@ impl Transcript {
         &self.calls
     }
 
-    /// The ways in which the last output did not fit.
+    /// The schema violations of the last submitted output.
     pub(super) fn violations(&self) -> &[Json] {
         &self.violations
     }
 
-    /// `output`, `text` and `changed`, those that there are.
+    /// `output`, `text` and `changed`, as far as they are present.
     pub(super) fn partial(&self) -> Json {
         let mut partial = json!({});
         if let Some(candidate) = &self.candidate {
@@ -71,7 +73,7 @@ impl Transcript {
     }
 }
 
-fn first_line_or_all(text: &str) -> String {
+fn bounded(text: &str) -> String {
     match text.char_indices().nth(2_000) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

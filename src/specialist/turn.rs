@@ -1,29 +1,31 @@
-//! What happens next in an attempt, decided from numbers alone.
+//! The decision table of the agent loop: what an attempt does next, from counters alone.
+//!
+//! [`next`] is pure: the same [`LoopState`] always gives the same [`Next`].
 
-/// Messages beyond which the context may be shortened (000, Phase 4).
+/// Number of messages above which the context may be compressed.
 pub const SOFT_MESSAGES: u32 = 5;
-/// Five messages are two tool calls, which are not worth a loss of detail and of the provider's
-/// cache: below this many tokens the count of messages alone shortens nothing.
+/// Estimated tokens below which the number of messages alone does not trigger compression. Five
+/// messages are two tool calls: not worth the loss of detail and of the provider's prompt cache.
 pub const SOFT_TOKENS: u32 = 2_000;
-/// Tokens beyond which the context is shortened, however few its messages are (000, Phase 4).
+/// Estimated tokens above which the context is compressed, however few its messages are.
 pub const HARD_TOKENS: u32 = 8_000;
-/// Messages that have to go at once before it is worth it below [`HARD_TOKENS`].
+/// Minimum number of messages that one compression below [`HARD_TOKENS`] must remove.
 pub const WORTHWHILE: u32 = 4;
-/// Turns that may be spent on an output that does not fit or was not handed in.
+/// Maximum number of turns spent on an output that is invalid or missing.
 pub const REPAIRS: u32 = 2;
-/// Denials in a row that end an attempt.
+/// Number of consecutive denied calls that ends an attempt.
 pub const DENIALS: u32 = 3;
-/// The same call with the same result, this many times, ends an attempt.
+/// Number of identical calls with identical results that ends an attempt.
 pub const REPEATS: u32 = 3;
 
-/// What an attempt adds up to at one moment.
+/// The counters of an attempt at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LoopState {
-    /// Model calls that it may make.
+    /// Maximum number of model calls.
     pub max_steps: u32,
-    /// Tool calls that it may make.
+    /// Maximum number of tool calls.
     pub max_tool_calls: u32,
-    /// A turn without tools after this many calls.
+    /// Number of tool calls after which a turn without tools follows.
     pub reasoning_every: Option<u32>,
     /// Model calls so far.
     pub turns: u32,
@@ -31,118 +33,118 @@ pub struct LoopState {
     pub tool_calls: u32,
     /// Tool calls since the last turn without tools.
     pub calls_since_reasoning: u32,
-    /// Outputs handed in that did not fit.
+    /// Submitted outputs that did not match the schema.
     pub invalid: u32,
-    /// Replies in a row without a call and without an output.
+    /// Consecutive responses without a call and without an output.
     pub silent: u32,
-    /// Denied calls in a row.
+    /// Consecutive denied calls.
     pub denials: u32,
-    /// How often the most repeated call gave the same result.
+    /// How often the most recent call has given the same result without a change in between.
     pub repeats: u32,
-    /// Replies whose calls were not made because a limit was reached.
+    /// Responses whose calls were not executed because a limit was reached.
     pub declined: u32,
-    /// The call that is next.
+    /// The first call in the queue.
     pub pending: Pending,
-    /// Whether the reply under way hands an output in.
+    /// Whether the current response contains a `submit_output` call.
     pub reply_submits: bool,
-    /// Whether a fitting output is there.
+    /// Whether a valid output was submitted.
     pub submitted: bool,
-    /// Messages of the conversation.
+    /// Messages in the conversation.
     pub messages: u32,
-    /// Those that a summary could stand for.
+    /// Messages that a summary could replace.
     pub foldable: u32,
     /// Estimated tokens of the conversation.
     pub tokens: u32,
 }
 
-/// The call at the head of the queue.
+/// The first call in the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Pending {
-    /// None: the model is to be asked.
+    /// The queue is empty: the model is called next.
     #[default]
     None,
-    /// A tool call that was not begun.
+    /// A tool call that was not started.
     Fresh,
-    /// A tool call that was begun and whose end nobody saw.
+    /// A tool call that was started and has no recorded result.
     Started,
-    /// The output is handed in.
+    /// A `submit_output` call.
     Submit,
 }
 
-/// What to do.
+/// The next action of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// Turn the model.
+    /// Call the model.
     CallModel(Turn),
-    /// Make the call at the head of the queue.
+    /// Execute the first call in the queue.
     CallTool,
-    /// Find out about the call at the head of the queue, whose end nobody saw.
+    /// Answer the first call in the queue, which was started and has no recorded result.
     Recover,
-    /// Answer the call at the head of the queue without making it: a limit is reached.
+    /// Answer the first call in the queue without executing it: a limit is reached.
     Decline,
-    /// Look at the output that is handed in.
+    /// Check the submitted output against its schema.
     Validate,
-    /// Shorten the context.
+    /// Replace the oldest messages by a summary.
     Compress,
-    /// Done.
+    /// End with the submitted output.
     Done,
-    /// Give up.
+    /// End without an output.
     Fail(GiveUpReason),
 }
 
-/// How the model is asked.
+/// The form of one model call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
-    /// To what end.
+    /// The purpose of the call.
     pub mode: Mode,
-    /// With which tools.
+    /// The tools in the request.
     pub offer: Offer,
 }
 
-/// To what end the model is asked.
+/// The purpose of a model call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// To go on.
+    /// Continue with the task.
     Continue,
-    /// To think, without tools.
+    /// Reason without tools.
     Reason,
-    /// To mend what it handed in, or to hand something in at all.
+    /// Fix an invalid output, or submit one at all.
     Repair,
-    /// The same, in the provider's structured-output mode.
+    /// As `Repair`, in the provider's structured-output mode.
     Structured,
-    /// To hand in what it has: the limits allow no more.
+    /// Submit the results so far: no further turn is allowed.
     Finish,
 }
 
-/// Which tools a model is offered.
+/// The tools in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offer {
-    /// Its whitelist and `submit_output`.
+    /// The specialist's allow-list and `submit_output`.
     All,
-    /// `submit_output` alone.
+    /// Only `submit_output`.
     SubmitOnly,
-    /// None.
+    /// No tools.
     None,
 }
 
-/// GiveUpReason an attempt gives up.
+/// The reason why an attempt ends without an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GiveUpReason {
-    /// The same call gave the same result too often.
+    /// The same call gave the same result [`REPEATS`] times.
     Loop,
-    /// Too many calls were denied in a row.
+    /// [`DENIALS`] calls in a row were denied.
     Denied,
-    /// No more model calls.
+    /// The limit of model calls is reached.
     Steps,
-    /// No more tool calls, and the model asks for more.
+    /// The limit of tool calls is reached and the model requests more.
     ToolCalls,
-    /// What was handed in does not fit, after all repairs.
-    Unfit,
-    /// Nothing was handed in, after all repairs.
+    /// The output is still invalid after [`REPAIRS`] repairs.
+    InvalidOutput,
+    /// No output was submitted after [`REPAIRS`] repairs.
     NeverSubmitted,
 }
 
-/// What happens next.
+/// The next action for these counters.
 pub fn next(s: &LoopState) -> Next {
     if s.submitted {
         return Next::Done;
@@ -171,13 +173,17 @@ fn between_turns(s: &LoopState) -> Next {
     let repairs = s.invalid + s.silent;
     if repairs > REPAIRS {
         return Next::Fail(if s.invalid > 0 {
-            GiveUpReason::Unfit
+            GiveUpReason::InvalidOutput
         } else {
             GiveUpReason::NeverSubmitted
         });
     }
     if s.turns >= s.max_steps {
-        return Next::Fail(if s.invalid > 0 { GiveUpReason::Unfit } else { GiveUpReason::Steps });
+        return Next::Fail(if s.invalid > 0 {
+            GiveUpReason::InvalidOutput
+        } else {
+            GiveUpReason::Steps
+        });
     }
     if s.declined > 1 {
         return Next::Fail(GiveUpReason::ToolCalls);

@@ -1,4 +1,4 @@
-//! Every file that is shipped loads, fits its JSON Schema, and runs.
+//! Every shipped file loads, matches its JSON Schema, and runs.
 
 use crate::scratch::Scratch;
 use serde_json::{Value, json};
@@ -80,16 +80,44 @@ fn the_schemas_promise_no_spelling_that_they_refuse() {
     }
 }
 
+/// The sample of the first design documents, in Russian, must load and plan unchanged.
 #[test]
-fn the_documents_sample_is_shipped_unchanged() {
-    let (_, text) = shipped("playbooks")
-        .into_iter()
-        .find(|(path, _)| path.ends_with("add-feature.yml"))
-        .expect("add-feature is shipped");
-    assert!(text.starts_with("# .kb/playbooks/add-feature.yml\nschema: kb.playbook/1\n"));
-    assert!(text.contains("    condition: \"{{test.output.testResult}} == 'failed'\"\n"));
-    assert!(text.contains("    condition: \"{{debug.output}}\"\n"));
-    assert_eq!(text.matches("  - id: ").count(), 6);
+fn the_sample_of_the_documents_is_kept_byte_for_byte() {
+    let text = include_str!("../definitions/documents/add-feature.yml");
+    assert_eq!(
+        kb::value::Digest::of(text).to_string(),
+        "d7345df88a174322b234ddda263787e2fdb56c4490aba5b0602010d2ca46fe7f"
+    );
+    let scratch = Scratch::bare();
+    scratch.kb(&["init"]).code(0);
+    scratch.write(".kb/playbooks/add-feature.yml", text);
+    scratch.kb(&["playbook", "validate", "add-feature"]).code(0);
+    let args = ["playbook", "plan", "add-feature", "--param", "featureName=login"];
+    scratch.kb(&args).code(0).says(&["Реализуй login по плану"]);
+}
+
+/// Shipped definitions are in English; triggers are also in Russian, for people who type Russian.
+#[test]
+fn shipped_definitions_are_in_english_with_triggers_in_both_languages() {
+    let russian = |text: &str| text.chars().any(|c| ('а'..='я').contains(&c.to_ascii_lowercase()));
+    for folder in ["playbooks", "templates", "templates/init", ".kb/specialists", "assets/demo"] {
+        for (path, text) in shipped(folder) {
+            let triggers = text.lines().skip_while(|line| !line.starts_with("triggers:")).skip(1);
+            let triggers: Vec<&str> =
+                triggers.take_while(|line| line.starts_with("  - ")).collect();
+            let others = text.lines().filter(|line| !triggers.contains(line));
+            let found: Vec<&str> = others.filter(|line| russian(line)).collect();
+            assert!(found.is_empty(), "{}: {found:#?}", path.display());
+            let both = triggers.iter().any(|t| russian(t)) && triggers.iter().any(|t| !russian(t));
+            assert!(triggers.is_empty() || both, "{}: {triggers:#?}", path.display());
+        }
+    }
+    let playbooks = shipped("playbooks");
+    let (_, add_feature) =
+        playbooks.iter().find(|(path, _)| path.ends_with("add-feature.yml")).expect("shipped");
+    assert!(add_feature.contains("добавь фичу") && add_feature.contains("implement feature"));
+    let starter = include_str!("../../templates/init/add-feature.yml");
+    assert_eq!(add_feature, starter, "`kb init` writes the same playbook");
 }
 
 #[test]
@@ -129,7 +157,7 @@ fn every_event_of_a_run_fits_the_schema_of_events() {
     }
 }
 
-/// The YAML blocks of the README, by the kind that they say they are.
+/// The YAML blocks of the README with that `schema`, with their ids.
 fn readme_blocks(kind: &str) -> Vec<(String, String)> {
     let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md"));
     let readme = readme.unwrap();
@@ -177,7 +205,7 @@ fn every_block_of_the_readme_is_what_it_says() {
 fn the_readme_shows_what_the_demo_says() {
     let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md"));
     let said = Scratch::bare().kb(&["demo", "--dir", "demo"]).code(0);
-    // Times and ids differ from run to run.
+    // Times and ids differ between runs.
     let words = |line: &str| {
         let kept = line
             .split_whitespace()

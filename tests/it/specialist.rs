@@ -1,4 +1,4 @@
-//! The agent loop: written replies instead of a model, tools that only remember.
+//! The agent loop with scripted responses instead of a model and tools that only record.
 
 mod bench;
 mod context;

@@ -1,3 +1,5 @@
+//! A bench for one attempt: scripted responses, tools that only record, a journal in memory.
+
 use futures::future::BoxFuture;
 use kb::attempt::{
     Context, Outcome, Progress, Recorder, Request, SpecialistWork, StepWork, Stopped,

@@ -1,3 +1,5 @@
+//! Context compression.
+
 use super::bench::*;
 use kb::definition::Specialist;
 use kb::evidence::Record;
@@ -9,7 +11,7 @@ async fn long_results_are_cut_in_the_context_and_whole_in_the_record() {
     let ran = check([call("t:big", json!({})), done()], DONE).await;
     let sent = ran.sent(2);
     assert_eq!(sent.matches('é').count(), 800);
-    let note = "[cut: 1200 more characters, about 300 tokens; read on with `output:read` \
+    let note = "[truncated: 1200 more characters, about 300 tokens; continue with `output:read` \
                 {\"ref\": \"call_1_1_1\", \"offset\": 800}]";
     assert!(sent.ends_with(note), "{sent}");
     let Record::ToolResult { result, .. } = &ran.records[2] else { panic!("{:?}", ran.records) };

@@ -1,3 +1,5 @@
+//! Limits of an attempt: steps, tool calls, time, forced reasoning.
+
 use super::bench::*;
 use serde_json::json;
 
@@ -33,7 +35,7 @@ async fn tool_calls_are_bounded_and_files_changed_are_reported() {
     assert_eq!(ran.details()["partial"]["changed"], json!(["f1", "f2"]));
     let ran = limited([touch(1), touch(2), touch(3), done(), done()]).run().await;
     assert_eq!(ran.end(), DONE);
-    assert!(ran.sent(4).contains("not called: the limit of 2 tool calls"));
+    assert!(ran.sent(4).contains("not executed: the limit of 2 tool calls"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,3 +1,5 @@
+//! Errors of model calls and the fallback model.
+
 use super::bench::*;
 use kb::definition::Specialist;
 use kb::llm::ModelError;
@@ -22,7 +24,7 @@ async fn the_fallback_model_is_tried_once() {
     let first = Bench { fallback: vec![done()], ..bench([Reply::Error(busy())]).with(spare) };
     let ran = first.run().await;
     assert_eq!(ran.end(), DONE);
-    assert_eq!(ran.notes(), ["asking the fallback model `spare`: busy"]);
+    assert_eq!(ran.notes(), ["calling the fallback model `spare`: busy"]);
     let second =
         Bench { fallback: vec![Reply::Error(busy())], ..bench([Reply::Error(busy())]).with(spare) };
     assert_eq!(second.run().await.end(), "transient KB0702");

@@ -1,4 +1,4 @@
-//! What is handed in, against the schema that the author wrote.
+//! Validation of submitted outputs against the schema of the author.
 
 use super::bench::*;
 use kb::definition::Schema;
@@ -24,7 +24,7 @@ fn closed() -> Schema {
 
 /// What `handed` becomes: the output, or where it does not fit.
 fn judged(schema: &Schema, handed: Json) -> String {
-    match Submission::new(Some(schema), None).judge(&handed) {
+    match Submission::new(Some(schema), None).validate(&handed) {
         Ok(output) => output.to_string(),
         Err(found) => {
             let lines = found.iter().map(|v| format!("{}: {}", v.pointer, v.message));
@@ -65,12 +65,12 @@ fn an_output_that_is_no_object_is_put_into_one() {
 }
 
 #[test]
-fn the_schema_is_told_in_words() {
-    let words = Submission::new(Some(&closed()), None).in_words();
+fn the_schema_is_listed_for_the_model() {
+    let words = Submission::new(Some(&closed()), None).to_text();
     insta::assert_snapshot!(words, @r#"
-    - `files` (list of string, required)
+    - `files` (array of string, required)
     - `result` ("passed" or "failed", optional)
-    - `summary` (string, required): what was done and found, in a few sentences
+    - `summary` (string, required): what you did and found, in a few sentences
     "#);
 }
 

@@ -1,3 +1,5 @@
+//! Repairs of invalid and missing outputs.
+
 use super::bench::*;
 use kb::llm::Message;
 use serde_json::json;
@@ -6,7 +8,7 @@ use serde_json::json;
 async fn an_invalid_output_is_repaired_with_all_violations_listed() {
     let ran = check([submit(json!({"sumary": 1})), done()], DONE).await;
     assert!(ran.sent(2).contains("- /summary: `summary` is required"), "{}", ran.sent(2));
-    assert_eq!(ran.notes(), ["repair 1 of 2: the output does not fit its schema"]);
+    assert_eq!(ran.notes(), ["repair 1 of 2: the output does not match its schema"]);
     assert!(ran.tools_of(2).contains(&"submit_output"));
 }
 
@@ -67,13 +69,16 @@ async fn an_output_in_the_reply_of_a_failed_call_is_not_taken() {
         ("submit_output", json!({"summary": "it worked"})),
     ]);
     let ran = check([both, done()], DONE).await;
-    assert!(ran.sent(2).contains("not taken"), "{}", ran.sent(2));
+    assert!(ran.sent(2).contains("rejected: an earlier tool call"), "{}", ran.sent(2));
 }
 
 #[tokio::test]
 async fn a_server_without_structured_output_is_asked_in_words() {
     let replies = [Reply::Say("hm"), Reply::Say("hm"), Reply::NoSchema("{\"summary\": \"done\"}")];
     let ran = check(replies, DONE).await;
-    assert!(ran.sent(4).contains("Answer with one JSON object and nothing else"));
-    assert_eq!(ran.notes()[2], "asking again without the structured-output mode: no such format");
+    assert!(ran.sent(4).contains("Respond with one JSON object and nothing else"));
+    assert_eq!(
+        ran.notes()[2],
+        "repeating the call without the structured-output mode: no such format"
+    );
 }

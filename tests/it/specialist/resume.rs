@@ -1,3 +1,5 @@
+//! Resumed attempts.
+
 use super::bench::*;
 use kb::definition::Specialist;
 use kb::evidence::{InvocationStatus, Record};

@@ -1,4 +1,4 @@
-# Says goodbye to somebody.
+# Prints a farewell.
 say_farewell() {
   printf 'goodbye, %s\n' "${1:-world}"
 }
