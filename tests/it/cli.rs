@@ -228,7 +228,10 @@ fn a_plan_runs_nothing_and_says_what_is_known() {
     let scratch = Scratch::bare();
     scratch.kb(&["init"]).code(0);
     let args = ["playbook", "plan", "add-feature", "--param", "featureName=login"];
-    scratch.kb(&args).code(0).says(&["Implement login according to the plan", "none for the tier `small`"]);
+    scratch
+        .kb(&args)
+        .code(0)
+        .says(&["Implement login according to the plan", "none for the tier `small`"]);
     let plan = scratch.json(&[&args[..], &["--json"]].concat());
     let steps = plan["steps"].as_array().unwrap();
     let skips: Vec<&str> = steps
