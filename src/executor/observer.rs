@@ -182,7 +182,9 @@ fn with_masked_names(seen: Observation, redactor: &Redactor) -> Observation {
 
 fn look_at_files(workspace: &Workspace, ask: &ObservationQuery) -> Observation {
     match ask {
-        ObservationQuery::Path(path) => Observation::Path(workspace.look(path).map_err(unseen)),
+        ObservationQuery::Path(path) => {
+            Observation::Path(workspace.symlink_stat(path).map_err(unseen))
+        }
         ObservationQuery::Ignored(path) => Observation::Ignored(workspace.ignores(path)),
         ObservationQuery::Files { pattern, count } => {
             Observation::Files(files(workspace, pattern, count.as_deref()))

@@ -1,7 +1,9 @@
+//! Address rules: which addresses, host names and ports requests may reach.
+
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether an address belongs to the public internet: not this machine, not a private network, not
-/// a range with a special meaning. Forms that carry an IPv4 address inside are judged by it.
+/// Whether an address belongs to the public internet: not to this machine, a private network or a
+/// range with a special meaning. An address that embeds an IPv4 address is judged by it.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => is_public_v4(v4),
@@ -35,15 +37,15 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         [0x2002, high, next, ..] => {
             is_public_v4(Ipv4Addr::from(((high as u32) << 16) | next as u32))
         }
-        // Only 2000::/3 is given out; in it Teredo, ORCHID and the like, and documentation are not.
+        // Only 2000::/3 is assigned. Teredo, ORCHID and documentation ranges in it are not public.
         [0x2001, second, ..] if second < 0x200 || second == 0xdb8 => false,
         [0x3fff, second, ..] if second < 0x1000 => false,
         [first, ..] => (0x2000..0x4000).contains(&first),
     }
 }
 
-/// Names that are kept for this machine and for private networks, whatever answers for them:
-/// RFC 6761, 6762, 8375, and `internal`, where clouds keep the credentials of machines.
+/// Host names reserved for this machine and private networks (RFC 6761, 6762, 8375), and
+/// `internal`, where clouds serve the credentials of machines.
 pub(super) fn is_private_name(host: &str) -> bool {
     const KEPT: [&str; 5] = ["localhost", "local", "internal", "home.arpa", "localdomain"];
     let host = host.trim_end_matches('.').to_ascii_lowercase();
@@ -52,8 +54,8 @@ pub(super) fn is_private_name(host: &str) -> bool {
     })
 }
 
-/// Whether a port is another service's, to which a request could be made to mean something: the
-/// list of the Fetch standard.
+/// Whether a port belongs to another protocol that could misinterpret a request: the bad-port list
+/// of the Fetch standard.
 pub(super) fn is_of_another_service(port: u16) -> bool {
     const PORTS: [u16; 78] = [
         1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101,

@@ -1,8 +1,11 @@
+//! The HTTP client: sends requests under the address rules and follows redirects.
+
 use super::address::{is_of_another_service, is_private_name, is_public};
-use super::error::{HttpError, failed, shown_url as shown, unusable};
-use super::redirect::PreparedRequest;
-use super::response::received;
-use super::{HttpRequest, HttpResponse};
+use super::error::{
+    HttpError, NotPublic, failed, not_public, request_failed, shown_url as shown, unusable,
+};
+use super::request::{HttpRequest, PreparedRequest};
+use super::response::{HttpResponse, received};
 use crate::diagnostic::Code;
 use crate::value::Failure;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
@@ -15,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 const MAX_REDIRECTS: usize = 5;
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Sends requests; keeps connections.
+/// Sends requests and pools connections.
 pub struct HttpClient {
     allowed: Vec<String>,
     lookup: Lookup,
@@ -24,7 +27,8 @@ pub struct HttpClient {
 }
 
 impl HttpClient {
-    /// `allowed` are hosts, with or without a port, that may be reached although they are private.
+    /// Creates a client. `allowed` are private hosts, with or without a port, that requests may
+    /// reach.
     pub fn new(allowed: &[String]) -> Self {
         let system = |host: &str| {
             let found = (host, 0u16).to_socket_addrs()?;
@@ -33,7 +37,7 @@ impl HttpClient {
         Self::resolving(allowed, Arc::new(system))
     }
 
-    /// The same, with names looked up elsewhere than in the system.
+    /// The same, with a replacement for the name lookup of the system.
     pub fn resolving(allowed: &[String], lookup: Lookup) -> Self {
         HttpClient {
             allowed: allowed.iter().map(|host| host.trim().to_ascii_lowercase()).collect(),
@@ -55,7 +59,7 @@ impl HttpClient {
             () = cancel.cancelled() => Err(HttpError::Cancelled),
             answer = tokio::time::timeout(limit, self.follow(request)) => {
                 answer.unwrap_or_else(|_| Err(HttpError::TimedOut(failed(format!(
-                    "`{}` did not answer within {}",
+                    "`{}` did not respond within {}",
                     shown(&request.url),
                     crate::value::format_duration(limit)
                 )))))
@@ -67,9 +71,9 @@ impl HttpClient {
         let mut current = PreparedRequest::first(request)?;
         for _ in 0..=MAX_REDIRECTS {
             let response = self.exchange(&current).await?;
-            match redirect(&response) {
+            match redirect_target(&response) {
                 None => return received(response).await,
-                Some(target) => current = current.next(response.status().as_u16(), &target)?,
+                Some(target) => current = current.redirect(response.status().as_u16(), &target)?,
             }
         }
         let message =
@@ -85,10 +89,10 @@ impl HttpClient {
         if let Some(body) = &current.body {
             builder = builder.body(body.clone());
         }
-        builder.send().await.map_err(|error| no_answer(&current.url, &error))
+        builder.send().await.map_err(|error| request_failed(&current.url, &error))
     }
 
-    /// The client that may go to this URL.
+    /// The pool for a URL: with the address rules, or without them for allowed hosts.
     fn client_for(&self, url: &Url) -> Result<&Client, HttpError> {
         let host = url.host_str().unwrap_or_default();
         let guard = !self.is_allowed(url);
@@ -99,16 +103,14 @@ impl HttpClient {
         }
         let port = url.port_or_known_default().unwrap_or(0);
         if guard && is_of_another_service(port) {
-            let message =
-                format!("requests do not go to port {port}: another service speaks there");
-            let help =
-                "list the host with this port under `tools.http.allowPrivate` in the settings";
+            let message = format!("port {port} belongs to another protocol and is not allowed");
+            let help = "add the host with this port to `tools.http.allowPrivate` in the settings";
             let failure = Failure::new(Code::ADDRESS_REFUSED.as_str(), message).help(help);
             return Err(HttpError::Refused(Box::new(failure)));
         }
         let slot = if guard { &self.guarded } else { &self.open };
         slot.get_or_init(|| build(guard, self.lookup.clone())).as_ref().map_err(|error| {
-            HttpError::Invalid(unusable(format!("no HTTP client can be made: {error}")))
+            HttpError::Invalid(unusable(format!("the HTTP client cannot be created: {error}")))
         })
     }
 
@@ -121,36 +123,31 @@ impl HttpClient {
 }
 
 fn build(guard: bool, lookup: Lookup) -> Result<Client, String> {
-    // Another room may have chosen it already; then it is the same one.
+    // A provider that is already installed is the same one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = || {
         let resolver = Resolver { public_only: guard, lookup: lookup.clone() };
         Client::builder()
-            // A proxy of the environment would look names up itself and go anywhere.
+            // A proxy would look up names itself and bypass the address rules.
             .no_proxy()
             .dns_resolver(resolver)
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(Duration::from_secs(10))
             .user_agent(concat!("kb/", env!("CARGO_PKG_VERSION")))
     };
-    // A machine without certificates can still speak plain http.
+    // Without root certificates, plain http still works.
     let without_certificates = |_| builder().tls_certs_only(std::iter::empty()).build();
     builder().build().or_else(without_certificates).map_err(|error| error.to_string())
 }
 
-/// Finds the addresses of a name; may take its time.
+/// Looks up the addresses of a host name; may block.
 pub type Lookup = Arc<dyn Fn(&str) -> std::io::Result<Vec<IpAddr>> + Send + Sync>;
 
-/// Resolves names where the connection takes its address from: what is checked is what is used.
+/// Resolves names for the connection itself, so that the checked address is the one used.
 struct Resolver {
     public_only: bool,
     lookup: Lookup,
 }
-
-/// A name has an address that requests may not go to.
-#[derive(Debug, thiserror::Error)]
-#[error("`{0}` is not on the public internet")]
-struct NotPublic(String);
 
 impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
@@ -159,7 +156,7 @@ impl Resolve for Resolver {
         Box::pin(async move {
             let asked = host.clone();
             let found = tokio::task::spawn_blocking(move || lookup(&asked)).await??;
-            // One private address among public ones is how a name is made to mean two places.
+            // A private address among public ones is a sign of DNS rebinding.
             if public_only && !found.iter().all(|address| is_public(*address)) {
                 return Err(NotPublic(host).into());
             }
@@ -168,33 +165,9 @@ impl Resolve for Resolver {
     }
 }
 
-fn redirect(response: &Response) -> Option<String> {
+fn redirect_target(response: &Response) -> Option<String> {
     if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
         return None;
     }
     response.headers().get("location")?.to_str().ok().map(str::to_owned)
-}
-
-pub(super) fn no_answer(url: &Url, error: &reqwest::Error) -> HttpError {
-    let mut cause: Option<&dyn std::error::Error> = Some(error);
-    let mut why = String::new();
-    while let Some(error) = cause {
-        if let Some(NotPublic(host)) = error.downcast_ref::<NotPublic>() {
-            return not_public(host);
-        }
-        why = error.to_string();
-        cause = error.source();
-    }
-    let message = format!("`{}` gave no answer: {why}", shown(url.as_str()));
-    match error.is_timeout() {
-        true => HttpError::TimedOut(failed(message)),
-        false => HttpError::Transient(failed(message)),
-    }
-}
-
-fn not_public(host: &str) -> HttpError {
-    let message = format!("requests do not go to `{host}`: it is not on the public internet");
-    let help = "list the host under `tools.http.allowPrivate` in the settings, with its port, if it may be reached";
-    let failure = Failure::new(Code::ADDRESS_REFUSED.as_str(), message).help(help);
-    HttpError::Refused(Box::new(failure))
 }

@@ -1,29 +1,31 @@
+//! Errors of requests, and URLs as they are shown.
+
 use crate::diagnostic::Code;
 use crate::value::Failure;
 use reqwest::Url;
 
-/// Why there is no answer.
+/// The reason why a request has no response.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum HttpError {
-    /// A rule forbids it; nothing was sent to that place.
+    /// A rule forbids the request; nothing was sent to the refused address.
     #[error("{0}")]
     Refused(Box<Failure>),
-    /// The request itself is wrong.
+    /// The request itself is invalid.
     #[error("{0}")]
     Invalid(Box<Failure>),
-    /// The network failed; another time it may not.
+    /// The network failed; a retry may succeed.
     #[error("{0}")]
     Transient(Box<Failure>),
-    /// It took too long.
+    /// The timeout elapsed.
     #[error("{0}")]
     TimedOut(Box<Failure>),
-    /// It was stopped.
+    /// The request was cancelled.
     #[error("the request was stopped")]
     Cancelled,
 }
 
 impl HttpError {
-    /// The failure that steps and models see.
+    /// The failure shown to steps and models.
     pub fn failure(&self) -> Failure {
         match self {
             HttpError::Refused(failure)
@@ -49,8 +51,8 @@ pub(super) fn bad(message: String) -> Box<Failure> {
     Box::new(Failure::new(Code::BAD_ARGUMENTS.as_str(), message))
 }
 
-/// A URL without its query, user name and password, which may hold secrets; also of a text that is
-/// none.
+/// A URL without query, fragment, user name and password, which may contain secrets. An invalid URL
+/// is cut in the same way.
 pub fn shown_url(text: &str) -> String {
     match Url::parse(text) {
         Ok(mut url) => {
@@ -67,7 +69,7 @@ pub fn shown_url(text: &str) -> String {
     }
 }
 
-/// A text whose user name and password of a URL are masked; anything else stays as it is.
+/// Masks the user name and password of a URL; any other text is returned as it is.
 pub fn without_credentials(text: &str) -> String {
     let start = match text.find("//").or_else(|| text.find("\\\\")) {
         Some(at) => at + 2,
@@ -79,4 +81,36 @@ pub fn without_credentials(text: &str) -> String {
         Some(at) => format!("{}***{}", &text[..start], &rest[at..]),
         None => text.to_owned(),
     }
+}
+
+/// A host name that resolves to an address outside of the public internet.
+#[derive(Debug, thiserror::Error)]
+#[error("the address of `{0}` is not public")]
+pub(super) struct NotPublic(pub(super) String);
+
+/// Converts an error of the network, or of the resolver above.
+pub(super) fn request_failed(url: &Url, error: &reqwest::Error) -> HttpError {
+    let mut cause: Option<&dyn std::error::Error> = Some(error);
+    let mut why = String::new();
+    while let Some(error) = cause {
+        if let Some(NotPublic(host)) = error.downcast_ref::<NotPublic>() {
+            return not_public(host);
+        }
+        why = error.to_string();
+        cause = error.source();
+    }
+    let message = format!("the request to `{}` failed: {why}", shown_url(url.as_str()));
+    match error.is_timeout() {
+        true => HttpError::TimedOut(failed(message)),
+        false => HttpError::Transient(failed(message)),
+    }
+}
+
+/// The refusal of a host whose address is not public.
+pub(super) fn not_public(host: &str) -> HttpError {
+    let message = format!("the address of `{host}` is not public and not allowed");
+    let help =
+        "add the host, with its port, to `tools.http.allowPrivate` in the settings to permit it";
+    let failure = Failure::new(Code::ADDRESS_REFUSED.as_str(), message).help(help);
+    HttpError::Refused(Box::new(failure))
 }

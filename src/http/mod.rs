@@ -1,16 +1,17 @@
-//! Requests that go where they may: the one HTTP client of tools and `http` steps.
+//! The HTTP client of tools and `http` steps, with its address rules.
 //!
-//! Only http(s), no password in the URL, and only public addresses unless the settings name the
-//! host. The address is checked where the connection takes it from, so that a name cannot answer
-//! differently a second time, and every redirect is a new request under the same rules.
+//! Only http(s), no credentials in the URL, and only public addresses unless the settings allow the
+//! host. The address is checked when the connection resolves it, so that DNS rebinding has no
+//! effect. Every redirect is a new request under the same rules. Start reading at `client.rs`.
 
 mod address;
 mod client;
 mod error;
 mod redirect;
+mod request;
 mod response;
 
 pub use client::{HttpClient, Lookup};
 pub use error::{HttpError, shown_url, without_credentials};
-pub use redirect::HttpRequest;
+pub use request::HttpRequest;
 pub use response::HttpResponse;

@@ -1,32 +1,34 @@
-use super::error::{HttpError, shown_url as shown, unusable};
+//! Responses: reading the body up to a limit and decoding it.
+
+use super::error::{HttpError, request_failed, shown_url as shown, unusable};
 use crate::value::{Digest, Json, JsonMap};
 use reqwest::Response;
 use serde_json::json;
 
-/// The largest answer that is taken in.
+/// The largest body that is read, in bytes.
 const MAX_BODY: usize = 8 << 20;
 
-/// What was answered.
+/// The response of a server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HttpResponse {
-    /// Any status is an answer.
+    /// The status code; any status is a response.
     pub status: u16,
-    /// Names in lower case; repeated ones are joined by a comma.
+    /// Names in lower case; repeated headers are joined by a comma.
     pub headers: JsonMap,
-    /// A value where the content type says JSON, else text; null where neither can be had.
+    /// A JSON value if the content type is JSON, else a string; null if the body is not UTF-8.
     pub body: Json,
-    /// The body in base64, where it is no text.
+    /// The body in Base64, if it is not UTF-8.
     pub base64: Option<String>,
-    /// Where it came from, after redirects.
+    /// The final URL, after redirects, without query and credentials.
     pub url: String,
-    /// Of the body.
+    /// The size of the body in bytes.
     pub bytes: u64,
-    /// Of the body.
+    /// The digest of the body.
     pub sha256: Digest,
 }
 
 impl HttpResponse {
-    /// `{status, headers, body}`, as `http` steps and `http:request` hand it out.
+    /// `{status, headers, body}`, the output of `http` steps and `http:request`.
     pub fn output(&self) -> Json {
         let mut output =
             json!({ "status": self.status, "headers": self.headers, "body": self.body });
@@ -37,12 +39,12 @@ impl HttpResponse {
     }
 }
 
-/// Takes in an answer, up to the limit.
+/// Reads a response, up to the limit.
 pub(super) async fn received(mut response: Response) -> Result<HttpResponse, HttpError> {
     let url = response.url().clone();
     let too_large = || {
         let message = format!(
-            "the answer of `{}` is larger than {} MiB",
+            "the response of `{}` is larger than {} MiB",
             shown(url.as_str()),
             MAX_BODY >> 20
         );
@@ -52,9 +54,7 @@ pub(super) async fn received(mut response: Response) -> Result<HttpResponse, Htt
         return Err(too_large());
     }
     let mut bytes = Vec::new();
-    while let Some(chunk) =
-        response.chunk().await.map_err(|error| super::client::no_answer(&url, &error))?
-    {
+    while let Some(chunk) = response.chunk().await.map_err(|error| request_failed(&url, &error))? {
         if bytes.len() + chunk.len() > MAX_BODY {
             return Err(too_large());
         }
@@ -79,7 +79,7 @@ pub(super) async fn received(mut response: Response) -> Result<HttpResponse, Htt
     })
 }
 
-/// A body by its content type; what says that it is JSON and is not stays text.
+/// Decodes a body by its content type; invalid JSON stays a string.
 fn body(content_type: &str, bytes: &[u8]) -> (Json, Option<String>) {
     use base64::Engine;
     let kind = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();

@@ -35,9 +35,9 @@ pub(super) fn tool() -> impl Tool {
 }
 
 fn delete(args: &Args, files: &FileAccess) -> Result<CallResult, Refusal> {
-    let place = files.place(&args.path, false)?;
-    let before = place.observed()?;
-    place.remove()?;
-    let change = files.change(&place, before, None);
+    let target = files.writable(&args.path, false)?;
+    let before = target.observed()?;
+    target.remove()?;
+    let change = files.change(&target, before, None);
     Ok(CallResult::success(json!({ "deleted": true })).with_changes(vec![change]))
 }

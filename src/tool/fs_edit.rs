@@ -54,29 +54,29 @@ pub(super) fn tool() -> impl Tool {
 }
 
 fn edit(args: &Args, files: &FileAccess) -> Result<CallResult, Refusal> {
-    let place = files.place(&args.path, true)?;
-    let mut state = place.existing.clone();
+    let target = files.writable(&args.path, true)?;
+    let mut state = target.existing.clone();
     let mut bytes = Vec::new();
-    let file = place.open()?;
+    let file = target.open()?;
     let size = file.take(MAX_BYTES + 1).read_to_end(&mut bytes);
     let size = size.map_err(|error| PathError::io(&args.path, error))?;
     if size as u64 > MAX_BYTES {
-        let message = format!("`{}` is larger than {} MiB", place.shown, MAX_BYTES >> 20);
+        let message = format!("`{}` is larger than {} MiB", target.shown, MAX_BYTES >> 20);
         return Err(Refusal::failed(Failure::new(Code::FILE_FAILED.as_str(), message)));
     }
     if let Some(state) = &mut state {
         state.sha256 = Some(Digest::of(&bytes));
     }
     let text = String::from_utf8(bytes).map_err(|_| {
-        let message = format!("`{}` is not a text file; it has {size} bytes", place.shown);
+        let message = format!("`{}` is not a text file; it has {size} bytes", target.shown);
         Refusal::failed(Failure::new(Code::NOT_TEXT.as_str(), message))
     })?;
     let edited = replace(&text, &args.old, &args.new, args.all)
-        .map_err(|mismatch| Refusal::failed(mismatch.failure(&place.shown)))?;
-    let after = place.write(edited.text.as_bytes())?;
+        .map_err(|mismatch| Refusal::failed(mismatch.failure(&target.shown)))?;
+    let after = target.write(edited.text.as_bytes())?;
     let result = json!({ "replaced": edited.replaced, "line": edited.line });
     let before = PriorState { state, text: Some(text) };
-    let change = files.change(&place, before, Some((after, edited.text.as_bytes())));
+    let change = files.change(&target, before, Some((after, edited.text.as_bytes())));
     Ok(CallResult::success(result).with_changes(vec![change]))
 }
 

@@ -41,10 +41,10 @@ pub(super) fn tool() -> impl Tool {
 }
 
 fn write(args: &Args, files: &FileAccess) -> Result<CallResult, Refusal> {
-    let place = files.place(&args.path, true)?;
-    let before = place.observed()?;
-    let after = place.write(args.content.as_bytes())?;
+    let target = files.writable(&args.path, true)?;
+    let before = target.observed()?;
+    let after = target.write(args.content.as_bytes())?;
     let result = json!({ "created": before.state.is_none(), "bytes": args.content.len() });
-    let change = files.change(&place, before, Some((after, args.content.as_bytes())));
+    let change = files.change(&target, before, Some((after, args.content.as_bytes())));
     Ok(CallResult::success(result).with_changes(vec![change]))
 }

@@ -1,23 +1,25 @@
+//! Reads the content of a file once: its digest and, for small files, its bytes.
+
 use crate::value::{Digest, Hasher};
 use rustix::fd::AsFd;
 use std::io::{self, Read};
 
-/// FileAccess up to this many bytes are kept as they are read.
+/// Files of up to this many bytes are kept in memory when they are read.
 pub(super) const SMALL: u64 = 64 << 10;
-/// Larger files are compared by their stat data only: their digest takes longer than anybody waits
-/// for.
+/// Larger files are not hashed: they are compared by their stat data only.
 pub(super) const MAX_HASHED: u64 = 256 << 20;
 
-/// What a file holds, read once.
+/// The content of a file, read once.
 pub(super) struct Content {
-    /// None beyond [`MAX_HASHED`].
+    /// `None` for files larger than [`MAX_HASHED`].
     pub(super) sha256: Option<Digest>,
-    /// All of it, where that is little. The file's size of before says nothing: it may have grown.
+    /// All bytes of a file of at most [`SMALL`] bytes. The size that stat reported is not used,
+    /// because the file may have grown since.
     pub(super) small: Option<Vec<u8>>,
 }
 
 impl Content {
-    /// Reads a file to its end, and keeps no more than [`SMALL`] bytes of it.
+    /// Reads a file to its end and keeps at most [`SMALL`] bytes of it.
     pub(super) fn of(mut file: impl Read) -> io::Result<Content> {
         let mut begin = Vec::new();
         file.by_ref().take(SMALL + 1).read_to_end(&mut begin)?;
@@ -27,7 +29,7 @@ impl Content {
         let mut hasher = Hasher::default();
         hasher.update(&begin);
         let mut size = begin.len() as u64;
-        // What was kept is of no use any more; its room is.
+        // The buffer is reused; the bytes in it are already hashed.
         while size <= MAX_HASHED {
             match file.read(&mut begin) {
                 Ok(0) => return Ok(Content { sha256: Some(hasher.finish()), small: None }),
@@ -43,7 +45,7 @@ impl Content {
     }
 }
 
-/// The digest of where a link leads.
+/// The digest of the target of a link.
 pub(super) fn link_digest(folder: impl AsFd, name: impl rustix::path::Arg) -> Option<Digest> {
     let target = rustix::fs::readlinkat(folder, name, Vec::new()).ok()?;
     Some(Digest::of(target.as_bytes()))
@@ -54,7 +56,7 @@ mod tests {
     use super::{Content, SMALL};
     use crate::value::Digest;
 
-    /// A file that hands out few bytes at a time.
+    /// A reader that returns few bytes at a time.
     struct Slow<'b>(&'b [u8]);
 
     impl std::io::Read for Slow<'_> {
@@ -68,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_counts_and_only_what_is_little_is_kept() {
+    fn every_byte_is_hashed_and_only_small_contents_are_kept() {
         for (len, kept) in [(0, true), (SMALL, true), (SMALL + 1, false), (5 * SMALL + 7, false)] {
             let bytes: Vec<u8> = (0..len).map(|n| (n % 251) as u8).collect();
             let content = Content::of(Slow(&bytes)).unwrap();
@@ -78,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_grows_and_grows_is_left() {
+    fn an_endless_file_is_not_hashed() {
         let content = Content::of(std::io::repeat(0)).unwrap();
         assert!(content.sha256.is_none() && content.small.is_none());
     }

@@ -1,5 +1,5 @@
-//! What small files held when they were last looked at: so a change around a process can be told
-//! with what was there before, and a change that leaves no mark in the stat data is told at all.
+//! Cached contents of small files. With them, a change around a process can be shown as a diff, and
+//! a change that leaves the stat data as they were is detected.
 
 use super::content::{MAX_HASHED, SMALL};
 use super::path_guard::Workspace;
@@ -8,18 +8,18 @@ use crate::value::Timestamp;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// FileAccess that are known at most.
+/// Maximum number of cached files.
 const MAX_FILES: usize = 4_000;
-/// Bytes of text that are kept at most.
+/// Maximum number of bytes of cached text.
 const MAX_TEXT: usize = 8 << 20;
-/// Larger files that were written just now and are hashed at most, beside the small ones.
+/// Maximum number of larger, just written files that are hashed in one scan.
 const MAX_RACY: usize = 256;
-/// How long a file may change again without its times changing: longer than a clock tick.
+/// Time in which a file can change again without a new timestamp: longer than a clock tick.
 const TICK_NS: i64 = 50_000_000;
-/// The same on file systems that keep whole seconds.
+/// The same for file systems that store whole seconds.
 const COARSE_TICK_NS: i64 = 2_000_000_000;
 
-/// The contents that one workspace knows.
+/// The cached contents of one workspace.
 #[derive(Debug, Default)]
 pub(super) struct ContentCache(Mutex<CacheState>);
 
@@ -31,7 +31,7 @@ struct CacheState {
 
 #[derive(Debug)]
 struct Entry {
-    /// With its digest.
+    /// With the digest of the content.
     state: FileState,
     text: Option<Arc<str>>,
 }
@@ -41,14 +41,14 @@ impl ContentCache {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The text that a file held in this state.
+    /// The cached text of a file in this state.
     pub(super) fn text(&self, path: &str, state: &FileState) -> Option<Arc<str>> {
         let kept = self.lock();
         let entry = kept.files.get(path)?;
         entry.state.same_stat(state).then(|| entry.text.clone()).flatten()
     }
 
-    /// Keeps what a small file holds, as far as there is room.
+    /// Caches the content of a small file, as far as the limits permit.
     pub(super) fn keep(&self, path: &str, state: &FileState, bytes: &[u8]) {
         self.lock().keep(path, state, bytes);
     }
@@ -74,11 +74,11 @@ impl CacheState {
 }
 
 impl Workspace {
-    /// Fills in what is known of the contents, and reads small files that are not known yet. Tells
-    /// which files were written so recently that their stat data would not show another write; what
-    /// they hold is read now. Blocks.
-    pub(super) fn learn(&self, manifest: &mut Manifest, now: Timestamp) -> Vec<String> {
-        let mut kept = self.known().lock();
+    /// Adds digests to a manifest, from the cache or by reading small files. Returns the files that
+    /// were written so recently that another write would not change their stat data; their content
+    /// is read now. Blocks.
+    pub(super) fn add_digests(&self, manifest: &mut Manifest, now: Timestamp) -> Vec<String> {
+        let mut kept = self.content_cache().lock();
         let mut racy = Vec::new();
         for (path, state) in &mut manifest.files {
             if state.kind != FileKind::File {
@@ -108,7 +108,7 @@ impl Workspace {
     }
 }
 
-/// Whether a file's times are so new that one more write could leave them as they are.
+/// Whether the timestamps of a file are so recent that another write could leave them unchanged.
 fn is_recent(state: &FileState, now: Timestamp) -> bool {
     const SECOND: i64 = 1_000_000_000;
     let newest = state.ctime_ns.max(state.mtime_ns);

@@ -1,7 +1,7 @@
-//! Opening paths under a folder that is held open, so that nothing outside of it can be reached.
+//! Opens paths beneath an open directory, so that no path leads out of it.
 //!
-//! The kernel does it (`openat2` with `RESOLVE_BENEATH`); where it cannot, links are not followed
-//! at all. No decision here looks at a path's text alone.
+//! On Linux the kernel resolves paths (`openat2` with `RESOLVE_BENEATH`); elsewhere, no link is
+//! followed. No decision depends on the text of a path alone.
 
 use crate::evidence::{FileKind, FileState};
 use rustix::fd::{AsFd, OwnedFd};
@@ -11,29 +11,29 @@ use rustix::path::Arg;
 use std::fs::File;
 use std::path::{Component, Path, PathBuf};
 
-/// A folder that is held open.
+/// A directory that stays open for as long as this value lives.
 #[derive(Debug)]
 pub(super) struct DirHandle {
     fd: OwnedFd,
-    /// Where it really is.
+    /// The real path of the directory.
     pub(super) path: PathBuf,
     links: bool,
 }
 
-/// Something that was opened to look at, not to read.
+/// A path that was opened for its metadata (`O_PATH`), not for reading.
 pub(super) struct OpenedPath {
     pub(super) fd: OwnedFd,
-    /// Where it really is, relative to the folder; empty is the folder itself.
+    /// The real path, relative to the directory; empty is the directory itself.
     pub(super) real: PathBuf,
     pub(super) stat: Stat,
 }
 
-/// Which file or folder something is, whatever it is called.
+/// The identity of a file or directory (device and inode), independent of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileId(u64, u64);
 
 impl FileId {
-    /// That of a place, links followed.
+    /// The identity of a path, with links followed.
     pub(super) fn of(path: &Path) -> Option<FileId> {
         rustix::fs::stat(path).ok().map(|stat| FileId::from(&stat))
     }
@@ -47,12 +47,12 @@ impl From<&Stat> for FileId {
 }
 
 #[cfg(target_os = "linux")]
-const LOOK: OFlags = OFlags::PATH;
+const METADATA: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
-const LOOK: OFlags = OFlags::NONBLOCK;
+const METADATA: OFlags = OFlags::NONBLOCK;
 
 impl DirHandle {
-    /// Opens the folder itself; its own path may hold links.
+    /// Opens the directory itself; its own path may contain links.
     pub(super) fn open(path: &Path) -> std::io::Result<DirHandle> {
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = rustix::fs::open(path, flags, Mode::empty())?;
@@ -62,9 +62,9 @@ impl DirHandle {
         }
     }
 
-    /// Looks at what a path names, through links that stay inside.
+    /// Opens what a path names, through links that stay inside the directory.
     pub(super) fn find(&self, rel: &Path) -> Result<OpenedPath> {
-        let fd = self.open_at(rel, LOOK | OFlags::CLOEXEC)?;
+        let fd = self.open_at(rel, METADATA | OFlags::CLOEXEC)?;
         let stat = rustix::fs::fstat(&fd)?;
         let real = match real_path(&fd) {
             Some(path) if self.links => {
@@ -75,8 +75,8 @@ impl DirHandle {
         Ok(OpenedPath { fd, real, stat })
     }
 
-    /// Opens for reading what was found, and nothing that came in its place since. Never waits for
-    /// a pipe's other end.
+    /// Opens a path that was found earlier for reading. Refuses a file that replaced it meanwhile.
+    /// Never waits for the other end of a pipe.
     pub(super) fn open_read(&self, found: &OpenedPath) -> Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         if self.links {
@@ -93,13 +93,13 @@ impl DirHandle {
         }
     }
 
-    /// Which one a real path below is; a link is itself.
+    /// The identity of a real path beneath the directory; a link is not followed.
     pub(super) fn identity(&self, rel: &Path) -> Option<FileId> {
         let stat = rustix::fs::statat(&self.fd, rel, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         Some(FileId::from(&stat))
     }
 
-    /// Opens a folder below to look into it; empty is the folder itself.
+    /// Opens a directory beneath this one for reading its entries; empty is the directory itself.
     pub(super) fn open_folder(&self, rel: &Path) -> Result<OwnedFd> {
         self.open_at(rel, OFlags::DIRECTORY | OFlags::CLOEXEC)
     }
@@ -117,12 +117,12 @@ impl DirHandle {
     }
 }
 
-/// Asks the kernel to resolve a path beneath a folder.
+/// Lets the kernel resolve a path beneath a directory.
 #[cfg(target_os = "linux")]
 fn kernel_open(fd: &OwnedFd, rel: &Path, flags: OFlags) -> Result<OwnedFd> {
     use rustix::fs::ResolveFlags;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    // The kernel gives up with AGAIN when somebody renames folders on the way.
+    // The kernel returns AGAIN when a directory on the way is renamed meanwhile.
     for _ in 0..32 {
         match rustix::fs::openat2(fd, rel, flags, Mode::empty(), resolve) {
             Err(Errno::AGAIN | Errno::INTR) => {}
@@ -132,7 +132,7 @@ fn kernel_open(fd: &OwnedFd, rel: &Path, flags: OFlags) -> Result<OwnedFd> {
     Err(Errno::AGAIN)
 }
 
-/// Opens part by part and refuses every link and every `..`.
+/// Opens a path component by component and refuses every link and every `..`.
 fn open_without_links(fd: &OwnedFd, rel: &Path, flags: OFlags) -> Result<OwnedFd> {
     let step = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut parts = Vec::new();
@@ -157,9 +157,9 @@ fn open_without_links(fd: &OwnedFd, rel: &Path, flags: OFlags) -> Result<OwnedFd
     }
 }
 
-/// Opens a regular file of an open folder for reading. A link is not followed, and nothing else that
-/// has come in its place is opened; never waits for a pipe's other end.
-pub(super) fn open_here(folder: impl AsFd, name: impl Arg) -> Result<File> {
+/// Opens a regular file in an open directory for reading. Follows no link and opens nothing but a
+/// regular file; never waits for the other end of a pipe.
+pub(super) fn open_file_at(folder: impl AsFd, name: impl Arg) -> Result<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
     let fd = rustix::fs::openat(folder, name, flags | OFlags::CLOEXEC, Mode::empty())?;
     match kind_of(&rustix::fs::fstat(&fd)?) {
@@ -168,7 +168,7 @@ pub(super) fn open_here(folder: impl AsFd, name: impl Arg) -> Result<File> {
     }
 }
 
-/// Where an open file really is, as the kernel says.
+/// The real path of an open file, as reported by the kernel.
 fn real_path(fd: &impl AsFd) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStringExt;
     if !cfg!(target_os = "linux") {
@@ -179,13 +179,13 @@ fn real_path(fd: &impl AsFd) -> Option<PathBuf> {
     path.is_absolute().then_some(path)
 }
 
-/// The path by which Linux names an open file itself, wherever it has gone.
+/// The `/proc` path that names an open file, wherever the file was moved.
 fn own_link(fd: &impl AsFd) -> String {
     use rustix::fd::AsRawFd;
     format!("/proc/self/fd/{}", fd.as_fd().as_raw_fd())
 }
 
-/// What kind of thing stat data speak of.
+/// The file kind in stat data.
 pub(super) fn kind_of(stat: &Stat) -> FileKind {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => FileKind::File,
@@ -195,7 +195,7 @@ pub(super) fn kind_of(stat: &Stat) -> FileKind {
     }
 }
 
-/// Stat data as evidence; without a digest.
+/// Stat data as evidence, without a digest.
 #[allow(clippy::unnecessary_cast, reason = "the fields differ in width between systems")]
 pub(super) fn state_of(stat: &Stat) -> FileState {
     FileState {
@@ -218,18 +218,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_regular_file_of_the_folder_itself_is_opened_here() {
-        let place = tempfile::tempdir().unwrap();
+    fn only_a_regular_file_in_the_directory_itself_is_opened() {
+        let dir = tempfile::tempdir().unwrap();
         let outside = tempfile::tempdir().unwrap();
         std::fs::write(outside.path().join("secret"), "s").unwrap();
-        std::fs::write(place.path().join("file"), "f").unwrap();
-        std::fs::create_dir(place.path().join("folder")).unwrap();
-        std::os::unix::fs::symlink(outside.path().join("secret"), place.path().join("out"))
-            .unwrap();
-        std::os::unix::fs::symlink("file", place.path().join("in")).unwrap();
-        let socket = std::os::unix::net::UnixListener::bind(place.path().join("socket")).unwrap();
-        let folder = DirHandle::open(place.path()).unwrap().open_folder(Path::new("")).unwrap();
-        let refused = |name: &str| open_here(&folder, name).err();
+        std::fs::write(dir.path().join("file"), "f").unwrap();
+        std::fs::create_dir(dir.path().join("folder")).unwrap();
+        std::os::unix::fs::symlink(outside.path().join("secret"), dir.path().join("out")).unwrap();
+        std::os::unix::fs::symlink("file", dir.path().join("in")).unwrap();
+        let socket = std::os::unix::net::UnixListener::bind(dir.path().join("socket")).unwrap();
+        let folder = DirHandle::open(dir.path()).unwrap().open_folder(Path::new("")).unwrap();
+        let refused = |name: &str| open_file_at(&folder, name).err();
         assert_eq!(refused("file"), None);
         assert_eq!(refused("folder"), Some(Errno::AGAIN));
         assert_eq!(refused("out"), Some(Errno::LOOP));
@@ -239,15 +238,15 @@ mod tests {
         drop(socket);
     }
 
-    /// As on a system that resolves nothing beneath a folder by itself.
-    fn alone(place: &tempfile::TempDir) -> DirHandle {
-        DirHandle { links: false, ..DirHandle::open(place.path()).unwrap() }
+    /// A handle as on a system without `openat2`.
+    fn without_openat2(dir: &tempfile::TempDir) -> DirHandle {
+        DirHandle { links: false, ..DirHandle::open(dir.path()).unwrap() }
     }
 
     #[test]
-    fn without_the_kernel_no_link_is_followed_and_no_folder_left() {
-        let (place, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let at = |name: &str| place.path().join(name);
+    fn without_openat2_no_link_is_followed_and_no_path_leads_out() {
+        let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let at = |name: &str| dir.path().join(name);
         std::fs::write(outside.path().join("secret"), "s").unwrap();
         std::fs::create_dir(at("folder")).unwrap();
         std::fs::write(at("folder/file"), "f").unwrap();
@@ -259,9 +258,9 @@ mod tests {
         ] {
             std::os::unix::fs::symlink(target, at(link)).unwrap();
         }
-        let folder = alone(&place);
+        let folder = without_openat2(&dir);
         let refused = |rel: &str| {
-            [LOOK, OFlags::RDONLY].map(|flags| folder.open_at(Path::new(rel), flags).is_err())
+            [METADATA, OFlags::RDONLY].map(|flags| folder.open_at(Path::new(rel), flags).is_err())
         };
         for rel in ["", ".", "folder", "folder/file", "./folder/./file"] {
             assert_eq!(refused(rel), [false; 2], "{rel}");
@@ -285,15 +284,15 @@ mod tests {
     }
 
     #[test]
-    fn what_has_come_in_the_place_of_what_was_found_is_not_read() {
-        let place = tempfile::tempdir().unwrap();
-        let at = |name: &str| place.path().join(name);
+    fn a_file_that_replaced_the_opened_one_is_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
         for (folder, expected) in [
-            (DirHandle::open(place.path()).unwrap(), Ok("found".to_owned())),
-            (alone(&place), Err(Errno::AGAIN)),
+            (DirHandle::open(dir.path()).unwrap(), Ok("found".to_owned())),
+            (without_openat2(&dir), Err(Errno::AGAIN)),
         ] {
             std::fs::write(at("file"), "found").unwrap();
-            std::fs::write(at("other"), "come").unwrap();
+            std::fs::write(at("other"), "new").unwrap();
             let found = folder.find(Path::new("file")).unwrap();
             std::fs::rename(at("other"), at("file")).unwrap();
             let read = folder.open_read(&found);

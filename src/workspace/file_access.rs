@@ -1,3 +1,5 @@
+//! The workspace as one tool may use it: the path guard, narrowed by path rules.
+
 use super::content::SMALL;
 use super::path_error::PathError;
 use super::path_glob::PathGlob;
@@ -13,7 +15,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// The workspace as one tool may touch it: the guard, narrowed by the settings' path rules.
+/// The workspace as one tool may use it: the path guard, narrowed by the path rules of the
+/// settings.
 #[derive(Clone)]
 pub(crate) struct FileAccess {
     pub(crate) workspace: Workspace,
@@ -23,20 +26,20 @@ pub(crate) struct FileAccess {
 }
 
 impl FileAccess {
-    /// Resolves a path to look at or read.
+    /// Resolves a path for reading.
     pub(crate) fn locate(&self, path: &str) -> Result<LocatedPath, PathError> {
         let located = self.workspace.locate(path)?;
         let permitted = self.may_see(located.kind(), &located.shown, &located.full);
         if permitted { Ok(located) } else { Err(self.forbidden(path)) }
     }
 
-    /// Resolves a path to write or remove; a link is followed if `follow`.
-    pub(crate) fn place(&self, path: &str, follow: bool) -> Result<WriteTarget, PathError> {
-        let place = WriteTarget::find(&self.workspace, path, follow)?;
-        if self.permit(&place.shown) { Ok(place) } else { Err(self.forbidden(path)) }
+    /// Resolves a path for writing or removing; a link is followed if `follow` is set.
+    pub(crate) fn writable(&self, path: &str, follow: bool) -> Result<WriteTarget, PathError> {
+        let target = WriteTarget::find(&self.workspace, path, follow)?;
+        if self.permit(&target.shown) { Ok(target) } else { Err(self.forbidden(path)) }
     }
 
-    /// A directory that a process may be started in; empty is the root.
+    /// An existing directory, as the working directory of a process; empty is the root.
     pub(crate) fn cwd(&self, path: &str) -> Result<PathBuf, PathError> {
         let cwd = self.workspace.cwd(path)?;
         let rel = cwd.strip_prefix(self.workspace.root()).unwrap_or(&cwd);
@@ -46,13 +49,13 @@ impl FileAccess {
         }
     }
 
-    /// Whether the rules let a real path pass, as it is shown.
+    /// Whether the rules permit a real path, given as it is shown.
     pub(crate) fn permit(&self, shown: &str) -> bool {
         self.rules.is_empty() || self.rules.permit(shown, &self.workspace.root().join(shown))
     }
 
-    /// Visits what is below a folder, as far as a glob speaks of it and the rules let it be seen,
-    /// until the call is stopped.
+    /// Visits the entries below a directory that match a glob and that the rules permit, until the
+    /// call is cancelled.
     pub(crate) fn walk(
         &self,
         start: &LocatedPath,
@@ -75,7 +78,7 @@ impl FileAccess {
         });
     }
 
-    /// Folders are seen that no denial speaks of: what is allowed may lie below.
+    /// Directories are visible unless a denial matches them, because permitted files may lie below.
     fn may_see(&self, kind: FileKind, shown: &str, full: &Path) -> bool {
         match kind {
             FileKind::Directory => !self.rules.denies(shown, full),
@@ -83,10 +86,10 @@ impl FileAccess {
         }
     }
 
-    /// A change that a tool has made, with what changed in the text, masked.
+    /// The change made by a tool, with a masked diff of small texts.
     pub(crate) fn change(
         &self,
-        place: &WriteTarget,
+        target: &WriteTarget,
         before: PriorState,
         after: Option<(FileState, &[u8])>,
     ) -> Change {
@@ -97,11 +100,11 @@ impl FileAccess {
         };
         let old = before.text.as_deref().and_then(|text| small(text.as_bytes()));
         let new = after.as_ref().and_then(|(_, bytes)| small(bytes));
-        let change = Change::new(place.shown.clone(), before.state, after.map(|(state, _)| state));
+        let change = Change::new(target.shown.clone(), before.state, after.map(|(state, _)| state));
         change.with_texts(old.as_deref(), new.as_deref())
     }
 
-    /// What a tool that only reads has looked at.
+    /// The evidence of a tool that only reads.
     pub(crate) fn seen(located: &LocatedPath, sha256: Option<Digest>) -> EvidenceRef {
         EvidenceRef { kind: "file".to_owned(), reference: located.shown.clone(), sha256 }
     }

@@ -1,3 +1,5 @@
+//! Manifests: the files of the workspace at one moment, and the changes between two of them.
+
 use super::content::{MAX_HASHED, link_digest};
 use super::dir_handle::state_of;
 use super::ignore_rules::IgnoreRules;
@@ -11,20 +13,19 @@ use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// FileAccess that a manifest holds at most; beyond that it says that it is truncated.
+/// Maximum number of files in a manifest; beyond it, the manifest is marked as truncated.
 pub(super) const MAX_FILES: usize = 100_000;
-/// Folders deeper than this are not looked into.
+/// Directories deeper than this are not read.
 pub(super) const MAX_DEPTH: usize = 128;
-/// Bytes that are kept of what changed in the texts of one scan.
+/// Maximum size of all diffs of one scan, in bytes.
 const DIFFS_BYTES: usize = 256 << 10;
 pub(super) const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 impl Workspace {
-    /// The stat data of every file and link that the ignore rules leave: hidden files too, `.git`
-    /// and what `.gitignore` files name not, nor the state of `kb`, which `kb` itself writes all the
-    /// time. Blocks; reads no content.
+    /// The stat data of every file and link that the ignore rules leave. Hidden files are included;
+    /// `.git`, ignored files and the state directory of `kb` are not. Blocks; reads no content.
     pub fn manifest(&self) -> Manifest {
-        let (files, rules, state) = (Vec::new(), IgnoreRules::default(), self.state_inside());
+        let (files, rules, state) = (Vec::new(), IgnoreRules::default(), self.state_paths());
         let mut scan = Scan { files, truncated: false, rules, state };
         match self.writable().open_folder(Path::new("")) {
             Ok(root) => scan.folder(&root, String::new(), 0),
@@ -33,7 +34,7 @@ impl Workspace {
         Manifest { files: scan.files.into_iter().collect(), truncated: scan.truncated }
     }
 
-    /// Whether ignore rules hide a path that is there, so that scans do not see it. Blocks.
+    /// Whether ignore rules hide an existing path from scans. Blocks.
     pub fn ignores(&self, path: &str) -> bool {
         let Ok(mut folder) = rustix::fs::open(self.root(), FOLDER, Mode::empty()) else {
             return false;
@@ -56,14 +57,14 @@ impl Workspace {
         false
     }
 
-    /// What changed between two moments, the later of which is now, with the digests of the files
-    /// that differ. Blocks.
+    /// The changes between two manifests, with the digests of changed files. `after` must be
+    /// recent, because digests are read now. Blocks.
     pub fn changes(&self, before: &Manifest, after: &Manifest) -> Vec<Change> {
         self.changes_with(before, after, &[], &Redactor::default())
     }
 
-    /// The same, with what changed in small texts, masked. FileAccess named by `racy` may have changed
-    /// although their stat data are the same.
+    /// The same, with masked diffs of small texts. The files in `racy` may have changed although
+    /// their stat data are the same.
     pub(super) fn changes_with(
         &self,
         before: &Manifest,
@@ -89,10 +90,11 @@ impl Workspace {
         changes.into_iter().filter_map(confirmed).collect()
     }
 
-    /// A file that ignore rules hide since then is not gone; one that is there gets its digest.
+    /// Adds the digest to a change. A file that was hidden by an ignore rule meanwhile still
+    /// exists.
     fn confirmed(&self, mut change: Change, redactor: &Redactor) -> Option<Change> {
         let known = change.before.as_ref();
-        let known = known.and_then(|before| self.known().text(&change.path, before));
+        let known = known.and_then(|before| self.content_cache().text(&change.path, before));
         let located = self.locate(&change.path).ok();
         if change.after.is_none() {
             let now = located.as_ref().filter(|now| now.kind() == FileKind::File);
@@ -109,12 +111,12 @@ impl Workspace {
         {
             after.sha256 = content.sha256;
             if let Some(bytes) = content.small {
-                self.known().keep(&change.path, after, &bytes);
+                self.content_cache().keep(&change.path, after, &bytes);
                 text = String::from_utf8(bytes).ok();
             }
         }
-        // What was read before may say that only the stat data differ. Where nothing was read it
-        // could not, so gates are told the same in both cases: it was written.
+        // A known earlier digest can show that only the stat data differ. Without one, a write has
+        // to be assumed, and gates must see the same in both cases.
         if let (Some(before), Some(after)) = (&mut change.before, &change.after)
             && before.sha256.is_some()
             && (before.kind, before.sha256) == (after.kind, after.sha256)
@@ -128,7 +130,7 @@ impl Workspace {
     }
 }
 
-/// A file that may be another than it was, though its stat data are the same.
+/// A file that may have changed although its stat data are the same.
 fn silent(path: &str, before: &Manifest, after: &Manifest) -> Option<Change> {
     let (before, after) = (before.files.get(path)?, after.files.get(path)?);
     let change = || Change::new(path.to_owned(), Some(before.clone()), Some(after.clone()));
@@ -143,18 +145,17 @@ fn is_file(state: &Option<FileState>) -> bool {
     state.as_ref().is_some_and(|state| state.kind == FileKind::File)
 }
 
-/// A scan under way. Folders are read through descriptors, so no link can lead it astray, and no
-/// path is walked twice.
+/// A scan in progress. Directories are read through handles, so that no link diverts the scan.
 struct Scan {
     files: Vec<(String, FileState)>,
     truncated: bool,
     rules: IgnoreRules,
-    /// Where the state of `kb` is, relative to the root.
+    /// The state directories of `kb`, relative to the root.
     state: Vec<PathBuf>,
 }
 
 impl Scan {
-    /// Takes in a folder; `prefix` is its path with a `/` behind it, empty for the root.
+    /// Reads a directory; `prefix` is its path with a trailing `/`, empty for the root.
     fn folder(&mut self, folder: &OwnedFd, prefix: String, depth: usize) {
         let Ok(entries) = Dir::read_from(folder) else {
             self.truncated = true;
@@ -179,7 +180,7 @@ impl Scan {
         path.push_str(prefix);
         path.push_str(&OsStr::from_bytes(name.to_bytes()).to_string_lossy());
         let mut stat = None;
-        // Some file systems do not say what an entry is.
+        // Some file systems do not report the type of an entry.
         let kind = match kind {
             FileType::Unknown => {
                 stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok();
@@ -197,7 +198,7 @@ impl Scan {
         }
         let stat =
             stat.map_or_else(|| rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW), Ok);
-        // What is gone between reading its name and its data was never there for us.
+        // An entry that was removed after its name was read is left out.
         if let Ok(stat) = stat {
             let mut state = state_of(&stat);
             if state.kind == FileKind::Symlink {
@@ -222,25 +223,25 @@ mod tests {
     use super::*;
     use crate::value::Digest;
 
-    /// What is told of a file that was written so recently that its stat data may not show another
-    /// write: by what it held when it was looked at before.
+    /// A file that was written so recently that its stat data may hide another write is compared by
+    /// the content that was cached before.
     #[test]
-    fn a_change_without_a_mark_in_the_stat_data_is_told_by_the_content() {
-        let place = tempfile::tempdir().unwrap();
+    fn a_change_that_leaves_the_stat_data_as_they_were_is_detected_by_content() {
+        let dir = tempfile::tempdir().unwrap();
         for name in ["same", "other", "gone"] {
-            std::fs::write(place.path().join(name), "new").unwrap();
+            std::fs::write(dir.path().join(name), "new").unwrap();
         }
-        let workspace = Workspace::open(place.path(), &[], &[]).unwrap();
+        let workspace = Workspace::open(dir.path(), &[], &[]).unwrap();
         let (mut before, after) = (workspace.manifest(), workspace.manifest());
         for (path, state) in &mut before.files {
-            let held = if path == "same" { "new" } else { "old" };
-            state.sha256 = Some(Digest::of(held));
+            let cached = if path == "same" { "new" } else { "old" };
+            state.sha256 = Some(Digest::of(cached));
         }
-        std::fs::remove_file(place.path().join("gone")).unwrap();
+        std::fs::remove_file(dir.path().join("gone")).unwrap();
         let racy = ["same", "other", "gone"].map(str::to_owned);
         let changes = workspace.changes_with(&before, &after, &racy, &Redactor::default());
-        let told: Vec<_> = changes.iter().map(|change| change.path.as_str()).collect();
-        assert_eq!(told, ["other"]);
+        let changed: Vec<_> = changes.iter().map(|change| change.path.as_str()).collect();
+        assert_eq!(changed, ["other"]);
         assert_eq!(changes[0].after.as_ref().unwrap().sha256, Some(Digest::of("new")));
         assert!(workspace.changes_with(&before, &after, &[], &Redactor::default()).is_empty());
     }

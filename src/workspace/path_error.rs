@@ -1,75 +1,77 @@
+//! Errors of the path guard, with their codes and help.
+
 use crate::diagnostic::Code;
 use crate::evidence::FileKind;
 use crate::value::Failure;
 use rustix::io::Errno;
 use std::path::{Component, Path};
 
-/// Why the guard does not hand out a path.
+/// The reason why the path guard refuses a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
-    /// Nothing was given.
+    /// The path is an empty string.
     #[error("the path is empty")]
     Empty,
-    /// It holds a NUL character.
+    /// The path contains a NUL character.
     #[error("the path holds a NUL character")]
     Nul,
-    /// It leads out of the workspace, by itself or through a link.
+    /// The path leads out of the workspace, by itself or through a link.
     #[error("`{0}` leads out of the workspace")]
     Outside(String),
-    /// Tools may not write there.
-    #[error("`{path}` is in `{place}`, which tools may not change")]
+    /// The path is protected against writing.
+    #[error("`{path}` is in `{protected}`, which tools may not change")]
     Protected {
-        /// What was asked for.
+        /// The path as it was given.
         path: String,
-        /// The protected place.
-        place: String,
+        /// The protected path that contains it.
+        protected: String,
     },
-    /// A setting forbids it.
-    #[error("the settings do not let `{tool}` touch `{path}`")]
+    /// The path rules of a setting forbid it.
+    #[error("the settings do not let `{tool}` access `{path}`")]
     Forbidden {
-        /// What was asked for.
+        /// The path as it was given.
         path: String,
-        /// Which tool asked.
+        /// The name of the tool that asked.
         tool: String,
     },
-    /// There is nothing.
+    /// The path does not exist.
     #[error("`{0}` does not exist")]
     Missing(String),
-    /// It is something else than was asked for.
+    /// The path names another kind of file than the one required.
     #[error("`{path}` is {is}, not {wanted}")]
     WrongKind {
-        /// What was asked for.
+        /// The path as it was given.
         path: String,
-        /// What it is, with its article.
+        /// The actual kind, with its article.
         is: &'static str,
-        /// What it was to be, with its article.
+        /// The required kind, with its article.
         wanted: &'static str,
     },
-    /// A glob that cannot be read.
-    #[error("`{glob}` is not a glob: {why}")]
+    /// The glob has a syntax error.
+    #[error("`{glob}` is not a valid glob: {why}")]
     BadGlob {
-        /// As written.
+        /// The glob as it was written.
         glob: String,
-        /// What is wrong with it.
+        /// The reason given by the glob parser.
         why: String,
     },
-    /// The system refuses.
+    /// The operating system reports an error.
     #[error("`{path}`: {error}")]
     Io {
-        /// What was asked for.
+        /// The path as it was given.
         path: String,
-        /// In the system's words.
+        /// The message of the operating system.
         error: String,
     },
 }
 
 impl PathError {
-    /// The system's refusal.
+    /// An error of the operating system.
     pub(crate) fn io(path: &str, error: impl std::fmt::Display) -> Self {
         PathError::Io { path: path.to_owned(), error: error.to_string() }
     }
 
-    /// Whether a rule forbids it, rather than that it does not work.
+    /// Whether a rule forbids the path, as opposed to a missing file or an I/O error.
     pub fn is_denial(&self) -> bool {
         matches!(
             self,
@@ -80,7 +82,7 @@ impl PathError {
         )
     }
 
-    /// The failure that steps and models see.
+    /// The failure shown to steps and models.
     pub fn failure(&self) -> Failure {
         let (code, help) = match self {
             PathError::Empty | PathError::Nul | PathError::BadGlob { .. } => {
@@ -88,18 +90,20 @@ impl PathError {
             }
             PathError::Outside(_) => (
                 Code::PATH_OUTSIDE,
-                "use a path inside the workspace, relative to its root, that no link leads out of",
+                "use a path relative to the workspace root that stays inside it, links included",
             ),
             PathError::Protected { .. } => (
                 Code::PATH_PROTECTED,
-                "definitions, settings and the repository's own data are changed by people only; write somewhere else",
+                "only people change definitions, settings and repository data; write to another path",
             ),
             PathError::Forbidden { .. } => (
                 Code::POLICY_DENIED,
                 "`tools.security` in the settings lists the allowed and denied paths",
             ),
-            PathError::Missing(_) => (Code::PATH_MISSING, "`fs:list` shows what is there"),
-            PathError::WrongKind { .. } => (Code::PATH_WRONG_KIND, "`fs:list` shows what is what"),
+            PathError::Missing(_) => (Code::PATH_MISSING, "`fs:list` shows the existing paths"),
+            PathError::WrongKind { .. } => {
+                (Code::PATH_WRONG_KIND, "`fs:list` shows the kind of each path")
+            }
             PathError::Io { .. } => {
                 return Failure::new(Code::FILE_FAILED.as_str(), self.to_string());
             }
@@ -108,7 +112,7 @@ impl PathError {
     }
 }
 
-/// What the system's refusal means for a path.
+/// Converts an error of the operating system for a path.
 pub(super) fn refused(path: &str, error: Errno) -> PathError {
     match error {
         Errno::XDEV | Errno::LOOP => PathError::Outside(path.to_owned()),
@@ -120,7 +124,7 @@ pub(super) fn refused(path: &str, error: Errno) -> PathError {
     }
 }
 
-/// It is something else than was asked for.
+/// The path names another kind of file than the one required.
 pub(crate) fn wrong_kind(path: &str, is: FileKind, wanted: &'static str) -> PathError {
     let is = match is {
         FileKind::File => "a file",
@@ -133,6 +137,6 @@ pub(crate) fn wrong_kind(path: &str, is: FileKind, wanted: &'static str) -> Path
 
 fn parent_text(path: &str) -> String {
     let parent = Path::new(path).parent().filter(|parent| parent.components().next().is_some());
-    let named = |parent: &Path| parent.components().any(|part| part != Component::CurDir);
-    parent.filter(|p| named(p)).map_or_else(|| path.to_owned(), |p| p.display().to_string())
+    let is_named = |parent: &Path| parent.components().any(|part| part != Component::CurDir);
+    parent.filter(|p| is_named(p)).map_or_else(|| path.to_owned(), |p| p.display().to_string())
 }

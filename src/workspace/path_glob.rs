@@ -1,3 +1,5 @@
+//! Globs over paths, and the files of the workspace that match one.
+
 use super::path_error::PathError;
 use super::path_guard::Workspace;
 use super::path_text::nfc;
@@ -7,16 +9,16 @@ use globset::{GlobBuilder, GlobMatcher};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// A glob over paths as they are shown: `*` and `?` stay within a part, `**` spans parts.
+/// A glob over shown paths: `*` and `?` match within a component, `**` matches across components.
 #[derive(Debug, Clone)]
 pub(crate) struct PathGlob {
     whole: GlobMatcher,
-    /// Without a `/` it may speak of names at any depth.
+    /// Whether the glob also matches names at any depth, because it contains no `/`.
     name: bool,
 }
 
 impl PathGlob {
-    /// Matches whole paths.
+    /// A glob that matches whole paths.
     pub(crate) fn new(glob: &str) -> Result<Self, PathError> {
         let text = nfc(glob.strip_prefix("./").unwrap_or(glob));
         let whole = GlobBuilder::new(&text).literal_separator(true).build().map_err(|error| {
@@ -25,12 +27,12 @@ impl PathGlob {
         Ok(PathGlob { whole: whole.compile_matcher(), name: false })
     }
 
-    /// Matches whole paths, or where it has no `/`, names at any depth, as `.gitignore` does.
+    /// A glob that matches whole paths or, without a `/`, names at any depth, as in `.gitignore`.
     pub(crate) fn anywhere(glob: &str) -> Result<Self, PathError> {
         Ok(PathGlob { name: !glob.contains('/'), ..Self::new(glob)? })
     }
 
-    /// Whether it speaks of this path.
+    /// Whether the glob matches a path.
     pub(crate) fn matches(&self, path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
         self.whole.is_match(path) || (self.name && self.whole.is_match(name))
@@ -38,8 +40,9 @@ impl PathGlob {
 }
 
 impl Workspace {
-    /// The files that a glob names, in path order, relative to the workspace. Hidden files count,
-    /// `.git` does not; ignored ones only where the glob's literal beginning names their folder.
+    /// The files that match a glob, in path order, relative to the workspace. Hidden files are
+    /// included, `.git` is not. Ignored files are included only if the literal prefix of the glob
+    /// names their directory.
     pub fn glob(&self, pattern: &str) -> Result<Vec<String>, PathError> {
         let (root, pattern) = self.relative(pattern)?;
         if root != 0 {
@@ -73,8 +76,8 @@ impl Workspace {
     }
 }
 
-/// The folders at the beginning of a glob that hold no special character, with the last `/`; all
-/// of it where none does.
+/// The leading directories of a glob without special characters, with the last `/`; the whole glob
+/// if it contains no special character.
 fn literal_beginning(glob: &str) -> &str {
     match glob.find(['*', '?', '[', '{', '\\']) {
         None => glob,

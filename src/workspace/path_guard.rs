@@ -1,3 +1,5 @@
+//! The path guard: [`Workspace`] resolves every path that a tool, a check or a process may use.
+
 use super::content::{Content, MAX_HASHED, link_digest};
 use super::content_cache::ContentCache;
 use super::dir_handle::{DirHandle, OpenedPath, kind_of, state_of};
@@ -12,35 +14,35 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The files that tools and checks may reach: one root to read and write, further roots to read.
+/// The files that tools and checks may access: one root to read and write, further roots to read.
 ///
-/// Every path of every tool, check and working directory is resolved here, by the kernel, under
-/// folders that are held open; never by comparing texts. Cheap to clone.
+/// The kernel resolves every path of a tool, check or working directory beneath open directory
+/// handles; texts of paths are never compared. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Workspace(Arc<Roots>);
 
 #[derive(Debug)]
 struct Roots {
     root: DirHandle,
-    /// The root as it was given, which may go through links.
+    /// The root as it was given; its path may contain links.
     alias: PathBuf,
     read: Vec<DirHandle>,
     protected: ProtectedPaths,
     known: ContentCache,
 }
 
-/// A path that was found.
+/// An existing path inside one of the roots.
 pub(crate) struct LocatedPath {
     pub(super) found: OpenedPath,
     /// Relative to the workspace; absolute in another read root.
     pub(crate) shown: String,
-    /// Where it really is.
+    /// The real, absolute path.
     pub(crate) full: PathBuf,
     root: usize,
 }
 
 impl LocatedPath {
-    /// What it is.
+    /// The kind of the file; a link was followed.
     pub(crate) fn kind(&self) -> FileKind {
         kind_of(&self.found.stat)
     }
@@ -50,7 +52,7 @@ impl LocatedPath {
         state_of(&self.found.stat)
     }
 
-    /// What stands before paths relative to its root when they are shown.
+    /// The prefix of shown paths in the same root: empty in the workspace, else the root and `/`.
     pub(crate) fn prefix(&self, workspace: &Workspace) -> String {
         match self.root {
             0 => String::new(),
@@ -60,9 +62,9 @@ impl LocatedPath {
 }
 
 impl Workspace {
-    /// Opens the workspace. `read_roots` are further folders that may be read; `protected` are
-    /// places, absolute or relative to the root, that may not be written, beside the definitions,
-    /// the settings and `.git`.
+    /// Opens the workspace. `read_roots` are further directories that may be read. `protected` are
+    /// paths, absolute or relative to the root, that may not be written, in addition to
+    /// definitions, settings and `.git`.
     pub fn open(
         root: &Path,
         read_roots: &[PathBuf],
@@ -81,12 +83,12 @@ impl Workspace {
         })))
     }
 
-    /// Where the workspace really is.
+    /// The real path of the workspace root.
     pub fn root(&self) -> &Path {
         &self.0.root.path
     }
 
-    /// The whole content of a regular file.
+    /// Reads the whole content of a regular file.
     pub fn read_file(&self, path: &str) -> Result<Vec<u8>, PathError> {
         let mut bytes = Vec::new();
         let mut file = self.open_file(&self.locate(path)?)?;
@@ -94,8 +96,8 @@ impl Workspace {
         Ok(bytes)
     }
 
-    /// What a path is now, with the digest of a regular file; `None` where nothing is. A link that
-    /// stays inside is followed.
+    /// The current state of a path, with the digest of a regular file; `None` if it does not exist.
+    /// A link that stays inside is followed.
     pub fn stat(&self, path: &str) -> Result<Option<FileState>, PathError> {
         match self.locate(path) {
             Ok(located) => self.observed(&located).map(Some),
@@ -104,9 +106,9 @@ impl Workspace {
         }
     }
 
-    /// The same, but a link is what it is: its own state, with the digest of where it leads. One that
-    /// leads out of the workspace is refused all the same.
-    pub fn look(&self, path: &str) -> Result<Option<FileState>, PathError> {
+    /// The same for the path itself: of a link, the state of the link and the digest of its target.
+    /// A link that leads out of the workspace is refused.
+    pub fn symlink_stat(&self, path: &str) -> Result<Option<FileState>, PathError> {
         let seen = self.stat(path)?;
         let (root, rel) = self.relative(path)?;
         let rel = Path::new(&rel);
@@ -121,7 +123,7 @@ impl Workspace {
         Ok(link.or(seen))
     }
 
-    /// An existing directory as a process can be started in it; empty is the root.
+    /// An existing directory, as the working directory of a process; empty is the root.
     pub fn cwd(&self, path: &str) -> Result<PathBuf, PathError> {
         if path.is_empty() {
             return Ok(self.root().to_owned());
@@ -136,13 +138,13 @@ impl Workspace {
         }
     }
 
-    /// Resolves a path for looking and reading.
+    /// Resolves a path for reading.
     pub(super) fn locate(&self, path: &str) -> Result<LocatedPath, PathError> {
         let (root, rel) = self.relative(path)?;
         let folder = self.folder(root);
         let mut last = Errno::NOENT;
-        for spelling in unicode_forms(&rel) {
-            match folder.find(Path::new(&spelling)) {
+        for form in unicode_forms(&rel) {
+            match folder.find(Path::new(&form)) {
                 Ok(found) => return Ok(self.located(root, found)),
                 Err(error) => last = error,
             }
@@ -159,7 +161,7 @@ impl Workspace {
         LocatedPath { found, shown, full, root }
     }
 
-    /// Opens what was located for reading; only regular files can be.
+    /// Opens a located path for reading; only regular files can be opened.
     pub(crate) fn open_file(&self, located: &LocatedPath) -> Result<File, PathError> {
         let wanted = "a file";
         if located.kind() != FileKind::File {
@@ -176,7 +178,7 @@ impl Workspace {
         }
     }
 
-    /// Stat data with the digest of a regular file that is not very large.
+    /// Stat data with the digest of a regular file of at most [`MAX_HASHED`] bytes.
     pub(super) fn observed(&self, located: &LocatedPath) -> Result<FileState, PathError> {
         let mut state = located.state();
         if state.kind == FileKind::File && state.size <= MAX_HASHED {
@@ -185,13 +187,13 @@ impl Workspace {
         Ok(state)
     }
 
-    /// What a regular file holds.
+    /// The content of a located regular file.
     pub(super) fn content(&self, located: &LocatedPath) -> Result<Content, PathError> {
         let content = Content::of(self.open_file(located)?);
         content.map_err(|error| PathError::io(&located.shown, error))
     }
 
-    /// Splits a path into the root that it lies in (0 is the workspace) and the rest.
+    /// Splits a path into the index of its root (0 is the workspace) and the rest.
     pub(super) fn relative(&self, path: &str) -> Result<(usize, String), PathError> {
         if path.is_empty() {
             return Err(PathError::Empty);
@@ -215,36 +217,36 @@ impl Workspace {
             .ok_or_else(|| PathError::Outside(path.to_owned()))
     }
 
-    /// Refuses a real path, relative to the workspace, that may not be written.
+    /// Refuses a real path, relative to the workspace, that is protected.
     pub(crate) fn check_writable(&self, path: &str, real: &Path) -> Result<(), PathError> {
-        match self.0.protected.place(&self.0.root, real) {
-            Some(place) => Err(PathError::Protected { path: path.to_owned(), place }),
+        match self.0.protected.protecting(&self.0.root, real) {
+            Some(protected) => Err(PathError::Protected { path: path.to_owned(), protected }),
             None => Ok(()),
         }
     }
 
-    /// Whether a real path, relative to the workspace, lies in a place that was protected when the
-    /// workspace was opened: the state of `kb`.
-    pub(super) fn holds_state(&self, real: &Path) -> bool {
+    /// Whether a real path, relative to the workspace, lies in a path that was passed as
+    /// `protected` to [`Workspace::open`], such as the state directory of `kb`.
+    pub(super) fn is_state_path(&self, real: &Path) -> bool {
         self.0.protected.is_further(self.root(), real)
     }
 
-    /// The places of that kind that lie in the workspace, relative to it.
-    pub(super) fn state_inside(&self) -> Vec<PathBuf> {
+    /// The `protected` paths of [`Workspace::open`] that lie in the workspace, relative to it.
+    pub(super) fn state_paths(&self) -> Vec<PathBuf> {
         self.0.protected.further_inside(self.root())
     }
 
-    /// The protected places that are there now and can be closed to a whole process.
+    /// The protected paths that exist now and can be made read-only for a whole process.
     pub(crate) fn protected_now(&self) -> Vec<PathBuf> {
         self.0.protected.present(self.root())
     }
 
-    /// The folder of the workspace itself.
+    /// The handle of the workspace root, the only root that may be written.
     pub(super) fn writable(&self) -> &DirHandle {
         &self.0.root
     }
 
-    /// Opens a folder, relative to the root that something was found in.
+    /// Opens a directory, relative to the root of a located path.
     pub(super) fn open_folder(
         &self,
         located: &LocatedPath,
@@ -253,13 +255,13 @@ impl Workspace {
         self.folder(located.root).open_folder(rel)
     }
 
-    /// Where something below the root of what was located really is.
+    /// The absolute path of `rel` in the root of a located path.
     pub(super) fn full(&self, located: &LocatedPath, rel: &Path) -> PathBuf {
         self.folder(located.root).path.join(rel)
     }
 
-    /// What its small files held when they were last looked at.
-    pub(super) fn known(&self) -> &ContentCache {
+    /// The cached contents of small files.
+    pub(super) fn content_cache(&self) -> &ContentCache {
         &self.0.known
     }
 

@@ -1,19 +1,21 @@
+//! Path rules of the settings: which paths a tool may access.
+
 use super::path_error::PathError;
 use super::path_glob::PathGlob;
 use super::path_text::case_folded;
-use super::protected_names::plain;
+use super::protected_names::normalized;
 use std::path::Path;
 
-/// `allowed_paths` and `denied_paths` of the settings, as they hold over one tool.
+/// `allowed_paths` and `denied_paths` of the settings for one tool.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PathRules {
-    /// Each list must let a path pass: two settings over one tool narrow, never widen.
+    /// A path must match every list: two entries for one tool narrow, never widen.
     allowed: Vec<Vec<PathGlob>>,
     denied: Vec<PathGlob>,
 }
 
 impl PathRules {
-    /// Adds what one entry of the settings says. A glob that cannot be read allows nothing.
+    /// Adds the rules of one entry. The caller must deny every path if a glob is invalid.
     pub(crate) fn narrow(
         &mut self,
         allowed: Option<&[String]>,
@@ -29,17 +31,17 @@ impl PathRules {
         Ok(())
     }
 
-    /// Nothing passes.
+    /// Rules that deny every path.
     pub(crate) fn nothing() -> Self {
         PathRules { allowed: vec![Vec::new()], denied: Vec::new() }
     }
 
-    /// Whether no rule was given.
+    /// Whether there are no rules.
     pub(crate) fn is_empty(&self) -> bool {
         self.allowed.is_empty() && self.denied.is_empty()
     }
 
-    /// Whether a path passes. Globs may be written relative to the workspace or absolute.
+    /// Whether a path is permitted. Globs may be relative to the workspace or absolute.
     pub(crate) fn permit(&self, shown: &str, full: &Path) -> bool {
         let full = full.to_string_lossy();
         let hit = |glob: &PathGlob| glob.matches(shown) || glob.matches(&full);
@@ -47,16 +49,17 @@ impl PathRules {
             && !self.denies(shown, Path::new(full.as_ref()))
     }
 
-    /// Whether a denial speaks of a path or of a folder below the root that it lies in. Some file
-    /// systems do not tell `.ENV` or `.env.` from `.env`, so none of them is trusted to.
+    /// Whether a denial matches a path or one of the directories below the root that contain it.
+    /// Some file systems treat `.ENV` or `.env.` as `.env`, so names are normalised first.
     pub(crate) fn denies(&self, shown: &str, full: &Path) -> bool {
         if self.denied.is_empty() {
             return false;
         }
         let full = full.to_string_lossy();
-        let plain = |path: &str| path.split('/').map(plain).collect::<Vec<_>>().join("/");
+        let normalized_path =
+            |path: &str| path.split('/').map(normalized).collect::<Vec<_>>().join("/");
         self.deny_folded(&case_folded(shown), &case_folded(&full))
-            || self.deny_folded(&plain(shown), &plain(&full))
+            || self.deny_folded(&normalized_path(shown), &normalized_path(&full))
     }
 
     fn deny_folded(&self, mut shown: &str, mut full: &str) -> bool {
@@ -64,7 +67,8 @@ impl PathRules {
             if self.denied.iter().any(|glob| glob.matches(shown) || glob.matches(full)) {
                 return true;
             }
-            // What lies above the root is nobody's to deny: the glob `tmp` speaks of folders here.
+            // Directories above the root are not matched: the glob `tmp` means a directory in the
+            // workspace.
             let (Some((above, _)), Some((above_full, _))) =
                 (shown.rsplit_once('/'), full.rsplit_once('/'))
             else {

@@ -1,12 +1,14 @@
+//! Unicode forms of paths: how they are compared, shown and looked up.
+
 use std::path::{Component, Path};
 use unicode_normalization::UnicodeNormalization;
 
-/// Text in the form in which paths are compared and shown.
+/// Text in NFC, the form in which paths are compared and shown.
 pub(crate) fn nfc(text: impl Into<String> + AsRef<str>) -> String {
     if text.as_ref().is_ascii() { text.into() } else { text.as_ref().nfc().collect() }
 }
 
-/// The unicode_forms under which a name may stand on disk: as given, composed, decomposed.
+/// The forms under which a name may be stored on disk: as given, composed, decomposed.
 pub(crate) fn unicode_forms(text: &str) -> Vec<String> {
     let mut all = vec![text.to_owned()];
     if !text.is_ascii() {
@@ -19,7 +21,7 @@ pub(crate) fn unicode_forms(text: &str) -> Vec<String> {
     all
 }
 
-/// A relative path as it is shown: `/` between the parts, NFC, `.` for nothing.
+/// A relative path as it is shown: `/` between the components, NFC, `.` for an empty path.
 pub(crate) fn shown(path: &Path) -> String {
     let parts: Vec<_> = path
         .components()
@@ -32,19 +34,19 @@ pub(crate) fn shown(path: &Path) -> String {
     if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
 }
 
-/// A text without what file systems may not tell apart: case, composed and compatible forms,
-/// characters that are not seen. Two names that differ here are different names everywhere.
+/// A text without the differences that some file systems ignore: case, compatible Unicode forms,
+/// invisible characters. Two names that differ here are different names on every file system.
 pub(crate) fn case_folded(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
     let seen = text.nfkd().filter(|c| !is_ignorable(*c));
-    // What has a capital form of two letters, `ß`, is lost in the upper case and not in the lower.
+    // `ß` has an upper-case form of two letters, so lower case alone does not fold it.
     seen.flat_map(char::to_uppercase).flat_map(char::to_lowercase).nfkd().collect()
 }
 
-/// Characters that leave no trace: joiners, marks of direction, selectors of a variant
-/// (Default_Ignorable_Code_Point of Unicode).
+/// Invisible characters: joiners, direction marks, variation selectors (Unicode
+/// `Default_Ignorable_Code_Point`).
 fn is_ignorable(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'

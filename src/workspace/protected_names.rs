@@ -1,29 +1,30 @@
-//! Which names are protected, by their text alone: what does not exist yet has nothing else.
+//! Protected paths by name alone, for paths that do not exist yet.
 
 use super::path_text::case_folded;
 
-/// At the workspace's root.
+/// Protected directories in the workspace root.
 pub(super) const AT_ROOT: [&str; 3] = ["playbooks", "workflows", "agents"];
-/// Anywhere: a folder with settings is a project of its own for whoever works in it, and whoever
-/// writes a hook or an index runs code at the next `git` command.
+/// Protected names at any depth: a directory with settings is a project of its own, and a file in
+/// `.git` can make the next `git` command run other code.
 pub(super) const ANYWHERE: [&str; 2] = [".kb", GIT];
 pub(super) const GIT: &str = ".git";
-/// What decides inside of a `.git` which code the next `git` command runs. The rest changes with
+/// The names in `.git` that decide which code the next `git` command runs. The rest changes with
 /// every commit.
-pub(super) const DECIDING_IN_GIT: [&str; 6] =
+pub(super) const GIT_CODE_SOURCES: [&str; 6] =
     ["hooks", "config", "config.worktree", "commondir", "gitdir", "info"];
 
-/// The protected place that these names lead to, from the root on, each as [`plain`] has it.
-pub(super) fn named(names: &[String]) -> Option<&'static str> {
+/// The protected name that a path leads to. `names` are the components from the root on, each
+/// normalised with [`normalized`].
+pub(super) fn protected_name(names: &[String]) -> Option<&'static str> {
     let first = names.first()?;
-    let at_root = AT_ROOT.iter().find(|place| first == *place);
-    let anywhere = || ANYWHERE.iter().find(|place| names.iter().any(|name| name == *place));
+    let at_root = AT_ROOT.iter().find(|protected| first == *protected);
+    let anywhere = || ANYWHERE.iter().find(|protected| names.iter().any(|name| name == *protected));
     at_root.or_else(anywhere).copied()
 }
 
-/// A name as the least exact file system sees it: without case, marks, the dots and spaces at the
-/// end, or the name of a stream.
-pub(super) fn plain(name: &str) -> String {
+/// A name as the least exact file system sees it: without case, invisible characters, trailing dots
+/// and spaces, and stream names.
+pub(super) fn normalized(name: &str) -> String {
     let case_folded = case_folded(name);
     let name = case_folded.split(':').next().unwrap_or_default();
     name.trim_end_matches(['.', ' ']).to_owned()

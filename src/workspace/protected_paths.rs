@@ -1,85 +1,92 @@
+//! Protected paths: which paths tools may read and never change.
+
 use super::dir_handle::{DirHandle, FileId};
-use super::protected_names::{ANYWHERE, AT_ROOT, DECIDING_IN_GIT, GIT, named, plain};
+use super::protected_names::{
+    ANYWHERE, AT_ROOT, GIT, GIT_CODE_SOURCES, normalized, protected_name,
+};
 use std::path::{Component, Path, PathBuf};
 
-/// Places that tools may read and never change: definitions and settings, the repository's own
-/// data, the state of `kb` (DESIGN §6). They hold before they exist.
+/// Paths that tools may read and never change: definitions and settings, repository data and the
+/// state directory of `kb`. They are protected before they exist.
 ///
-/// What exists is told by what it is, not by how it is written, so that no spelling which a file
-/// system takes for another leads there; what does not exist yet, by its name without everything
-/// that some file system ignores.
+/// Existing paths are compared by identity, so that no other form of a name leads there. Paths
+/// that do not exist yet are compared by normalised names.
 #[derive(Debug, Clone)]
 pub(super) struct ProtectedPaths {
-    also: Vec<PathBuf>,
+    further: Vec<PathBuf>,
 }
 
 impl ProtectedPaths {
-    /// With further places: absolute, or relative to the root.
-    pub(super) fn new(root: &Path, also: &[PathBuf]) -> Self {
-        ProtectedPaths { also: also.iter().map(|place| real(&root.join(place))).collect() }
+    /// `further` are further paths: absolute, or relative to the root.
+    pub(super) fn new(root: &Path, further: &[PathBuf]) -> Self {
+        ProtectedPaths {
+            further: further.iter().map(|protected| real(&root.join(protected))).collect(),
+        }
     }
 
-    /// The places that are there now and can be closed to a whole process: not the rest of `.git`,
-    /// into which every commit writes, and no links.
+    /// The protected paths that exist now and can be made read-only for a whole process. Links are
+    /// left out, and so is the rest of `.git`, which every commit changes.
     pub(super) fn present(&self, root: &Path) -> Vec<PathBuf> {
         let at_root = AT_ROOT.iter().map(|name| root.join(name)).chain([root.join(".kb")]);
         let git = root.join(GIT);
         let in_git = match git.is_dir() {
-            true => DECIDING_IN_GIT.iter().map(|name| git.join(name)).collect(),
+            true => GIT_CODE_SOURCES.iter().map(|name| git.join(name)).collect(),
             false => vec![git],
         };
-        let inside = self.also.iter().filter(|place| place.starts_with(root)).cloned();
+        let inside = self.further.iter().filter(|protected| protected.starts_with(root)).cloned();
         at_root
             .chain(in_git)
             .chain(inside)
-            .filter(|place| place.symlink_metadata().is_ok_and(|found| !found.is_symlink()))
+            .filter(|protected| protected.symlink_metadata().is_ok_and(|found| !found.is_symlink()))
             .collect()
     }
 
-    /// The further places that lie in the root, relative to it.
+    /// The further paths that lie in the root, relative to it.
     pub(super) fn further_inside(&self, root: &Path) -> Vec<PathBuf> {
-        let inside = self.also.iter().filter_map(|place| place.strip_prefix(root).ok());
+        let inside = self.further.iter().filter_map(|protected| protected.strip_prefix(root).ok());
         inside.map(Path::to_owned).collect()
     }
 
-    /// Whether a real path, relative to the root, lies in one of the further places.
+    /// Whether a real path, relative to the root, lies in one of the further paths.
     pub(super) fn is_further(&self, root: &Path, real: &Path) -> bool {
         let full = root.join(real);
-        self.also.iter().any(|place| full.starts_with(place))
+        self.further.iter().any(|protected| full.starts_with(protected))
     }
 
-    /// The protected place that a real path, relative to the root, lies in.
-    pub(super) fn place(&self, root: &DirHandle, real: &Path) -> Option<String> {
-        let plain_names: Vec<String> =
-            names(real).map(|name| plain(&name.to_string_lossy())).collect();
-        if let Some(place) = named(&plain_names) {
-            return Some(format!("{place}/"));
+    /// The protected path that contains a real path, relative to the root.
+    pub(super) fn protecting(&self, root: &DirHandle, real: &Path) -> Option<String> {
+        let normalized_names: Vec<String> =
+            names(real).map(|name| normalized(&name.to_string_lossy())).collect();
+        if let Some(protected) = protected_name(&normalized_names) {
+            return Some(format!("{protected}/"));
         }
         let full = root.path.join(real);
-        let further = self.also.iter().find(|place| full.starts_with(place));
-        if let Some(place) = further {
-            return Some(place.display().to_string());
+        let further = self.further.iter().find(|protected| full.starts_with(protected));
+        if let Some(protected) = further {
+            return Some(protected.display().to_string());
         }
         self.same(root, real)
     }
 
-    /// The protected place that a folder on the way really is, however it is written.
+    /// The protected path that has the identity of a directory on the way, whatever its name.
     fn same(&self, root: &DirHandle, real: &Path) -> Option<String> {
-        let identities = self.also.iter().map(|place| FileId::of(place));
-        let further: Vec<_> = identities.zip(&self.also).collect();
+        let identities = self.further.iter().map(|protected| FileId::of(protected));
+        let further: Vec<_> = identities.zip(&self.further).collect();
         let mut at = PathBuf::new();
         for name in names(real) {
             let above = at.clone();
             at.push(name);
             let found = root.identity(&at)?;
-            let is = |place: &Path| root.identity(place) == Some(found);
+            let is = |protected: &Path| root.identity(protected) == Some(found);
             let at_root: &[&str] = if above.as_os_str().is_empty() { &AT_ROOT } else { &[] };
             let known = at_root.iter().chain(&ANYWHERE).find(|name| is(&above.join(name)));
             if let Some(name) = known {
                 return Some(format!("{name}/"));
             }
-            if let Some((_, place)) = further.iter().find(|(place, _)| *place == Some(found)) {
-                return Some(place.display().to_string());
+            if let Some((_, protected)) =
+                further.iter().find(|(protected, _)| *protected == Some(found))
+            {
+                return Some(protected.display().to_string());
             }
         }
         None
@@ -93,7 +100,7 @@ fn names(path: &Path) -> impl Iterator<Item = &std::ffi::OsStr> {
     })
 }
 
-/// The real path of a place whose last parts may not exist yet.
+/// The real path of a path whose last components may not exist yet.
 fn real(path: &Path) -> PathBuf {
     let mut missing = Vec::new();
     let mut at = path;

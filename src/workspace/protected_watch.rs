@@ -1,10 +1,12 @@
+//! Detects changes to protected paths around a process that may not change them.
+
 use super::content::{Content, MAX_HASHED, link_digest};
-use super::dir_handle::{open_here, state_of};
+use super::dir_handle::{open_file_at, state_of};
 use super::manifest::{FOLDER, MAX_DEPTH, MAX_FILES};
 use super::path_guard::Workspace;
 use super::path_text::nfc;
-use super::protected_names::{GIT, plain};
-use super::watch_rules::{WatchMode, watched};
+use super::protected_names::{GIT, normalized};
+use super::watch_rules::{WatchMode, watch_mode};
 use crate::evidence::{Change, FileKind, FileState, Manifest};
 use crate::value::Digest;
 use rustix::fd::OwnedFd;
@@ -14,27 +16,27 @@ use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// The protected places before a process that may not change them, by content. Ignore rules and
-/// `.git` are no exception here, and a file that was made to look untouched is told by its digest.
-/// Repositories and settings are looked for in the whole workspace.
+/// The protected paths before a process, by content. Ignored files and `.git` are included, and a
+/// file whose timestamps were reset is detected by its digest. Repositories and settings are
+/// searched in the whole workspace.
 ///
-/// The state of `kb` is left out: `kb` itself writes it all the time.
+/// The state directory of `kb` is left out, because `kb` itself writes it.
 pub(crate) struct ProtectedWatch {
     workspace: Workspace,
     before: Manifest,
 }
 
 impl ProtectedWatch {
-    /// Reads them, away from the threads that drive everything else.
+    /// Reads the protected paths on a blocking thread.
     pub(crate) async fn begin(workspace: &Workspace) -> Self {
         ProtectedWatch { workspace: workspace.clone(), before: survey(workspace).await }
     }
 
-    /// Reads them again: what is another than it was.
+    /// Reads them again and returns the changes.
     pub(crate) async fn end(self) -> Vec<Change> {
         let after = survey(&self.workspace).await;
         let before = self.before;
-        // Where both moments saw a part only, a path that one of them lacks says nothing.
+        // If both surveys are partial, a path that one of them lacks proves nothing.
         let partial = before.truncated && after.truncated;
         let paths: BTreeSet<&String> = before.files.keys().chain(after.files.keys()).collect();
         paths
@@ -48,7 +50,7 @@ impl ProtectedWatch {
     }
 }
 
-/// One content and one mode: a hook that becomes executable is another one.
+/// Compares content and mode: a hook that becomes executable is a change.
 fn is_same(a: &FileState, b: &FileState) -> bool {
     match (a.sha256, b.sha256) {
         (Some(_), Some(_)) => (a.kind, a.mode, a.sha256) == (b.kind, b.mode, b.sha256),
@@ -72,21 +74,21 @@ async fn survey(workspace: &Workspace) -> Manifest {
     tokio::task::spawn_blocking(work).await.unwrap_or(truncated)
 }
 
-/// A walk through the protected places, by descriptors, so that no link can lead it astray.
+/// A walk through the protected paths by directory handles, so that no link diverts it.
 struct Survey<'w> {
     workspace: &'w Workspace,
     manifest: Manifest,
-    /// The names on the way to where it is, each as the least exact file system sees it.
+    /// The names on the way to the current entry, each normalised with [`normalized`].
     names: Vec<String>,
-    /// Entries that were passed on the search for protected places.
+    /// Number of unprotected entries visited so far.
     searched: usize,
 }
 
-/// Entries that are passed at most: a million of them are looked at in a second.
+/// Maximum number of unprotected entries visited; a million take about a second.
 const MAX_SEARCHED: usize = 1_000_000;
 
 impl Survey<'_> {
-    /// Takes in a folder; `prefix` is its path with a `/` behind it, empty for the root.
+    /// Visits a directory; `prefix` is its path with a trailing `/`, empty for the root.
     fn folder(&mut self, folder: &OwnedFd, prefix: &str) {
         let Ok(entries) = Dir::read_from(folder) else {
             self.manifest.truncated = true;
@@ -100,7 +102,7 @@ impl Survey<'_> {
             let name = entry.file_name();
             if !matches!(name.to_bytes(), b"." | b"..") {
                 let text = OsStr::from_bytes(name.to_bytes()).to_string_lossy();
-                self.names.push(plain(&text));
+                self.names.push(normalized(&text));
                 self.entry(folder, &entry, prefix, &text);
                 self.names.pop();
             }
@@ -108,22 +110,22 @@ impl Survey<'_> {
     }
 
     fn entry(&mut self, folder: &OwnedFd, entry: &DirEntry, prefix: &str, text: &str) {
-        let (name, place) = (entry.file_name(), watched(&self.names));
+        let (name, mode) = (entry.file_name(), watch_mode(&self.names));
         // A `.git` that is a file or a link names the repository.
         let is_git = self.names.last().is_some_and(|name| name == GIT);
-        let is_passed = place == WatchMode::Descend && !is_git;
-        if place == WatchMode::Skip {
+        let is_passed = mode == WatchMode::Descend && !is_git;
+        if mode == WatchMode::Skip {
             return;
         }
         if is_passed {
-            // Most entries are none of our business; their data is not even asked for.
+            // Most entries are unprotected files; they are not even stat'ed.
             self.searched += 1;
             if !matches!(entry.file_type(), FileType::Directory | FileType::Unknown) {
                 return;
             }
         }
         let path = nfc(format!("{prefix}{text}"));
-        if self.workspace.holds_state(Path::new(&path)) {
+        if self.workspace.is_state_path(Path::new(&path)) {
             return;
         }
         let Ok(stat) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) else { return };
@@ -145,12 +147,12 @@ impl Survey<'_> {
     }
 }
 
-/// The digest of a file's content or of where a link leads.
+/// The digest of the content of a file or of the target of a link.
 fn digest(folder: &OwnedFd, name: &CStr, kind: FileKind, size: u64) -> Option<Digest> {
     match kind {
         FileKind::Symlink => link_digest(folder, name),
         FileKind::File if size <= MAX_HASHED => {
-            Content::of(open_here(folder, name).ok()?).ok()?.sha256
+            Content::of(open_file_at(folder, name).ok()?).ok()?.sha256
         }
         _ => None,
     }

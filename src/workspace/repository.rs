@@ -1,10 +1,12 @@
+//! Repository data outside of the workspace that `git` commands need to read.
+
 use std::path::{Path, PathBuf};
 
-/// What `git` reads outside of a workspace that is a part of a repository: the `.git` of a folder
-/// above it, or the repository that its work tree belongs to.
+/// The paths that `git` reads outside of a workspace that is a part of a repository: the `.git` of
+/// a directory above it, or the repository of a linked work tree.
 ///
-/// A `.git` file of the workspace is believed only where the repository names the workspace too:
-/// who writes files here must not choose what may be read elsewhere.
+/// A `.git` file in the workspace is followed only if the repository names the workspace as well.
+/// Otherwise a step that writes such a file could choose what may be read elsewhere.
 pub(crate) fn repository_outside(root: &Path) -> Vec<PathBuf> {
     let own = root.join(".git");
     match own.symlink_metadata() {
@@ -17,17 +19,17 @@ pub(crate) fn repository_outside(root: &Path) -> Vec<PathBuf> {
     }
 }
 
-/// The folder of a work tree in its repository, and the repository.
+/// The main repository of a linked work tree.
 fn work_tree(file: &Path) -> Option<Vec<PathBuf>> {
-    let named = |path: &Path| {
+    let read = |path: &Path| {
         let text = std::fs::read_to_string(path).ok()?;
         Some(text.trim_end().to_owned())
     };
-    let text = named(file)?;
+    let text = read(file)?;
     let folder = file.parent()?.join(text.strip_prefix("gitdir: ")?).canonicalize().ok()?;
-    let back = folder.join(named(&folder.join("gitdir"))?).canonicalize().ok()?;
-    let common = folder.join(named(&folder.join("commondir"))?).canonicalize().ok()?;
-    let ours = back == file.canonicalize().ok()?;
+    let back = folder.join(read(&folder.join("gitdir"))?).canonicalize().ok()?;
+    let common = folder.join(read(&folder.join("commondir"))?).canonicalize().ok()?;
+    let is_ours = back == file.canonicalize().ok()?;
     let inside = folder.starts_with(common.join("worktrees"));
-    (ours && inside).then(|| vec![common])
+    (is_ours && inside).then(|| vec![common])
 }

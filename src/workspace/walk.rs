@@ -1,7 +1,7 @@
-//! Going through what is below a folder, by descriptors: whoever swaps a folder for a link
-//! meanwhile leads the walk nowhere.
+//! Walks a directory tree through directory handles, so that replacing a directory by a link does
+//! not divert the walk.
 
-use super::dir_handle::{kind_of, open_here};
+use super::dir_handle::{kind_of, open_file_at};
 use super::ignore_rules::IgnoreRules;
 use super::manifest::{FOLDER, MAX_DEPTH};
 use super::path_guard::{LocatedPath, Workspace};
@@ -15,37 +15,37 @@ use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// One thing below a folder.
+/// One entry of a walk.
 pub(crate) struct Entry<'w> {
-    /// Relative to the root, as it is on disk.
+    /// Relative to the root, as stored on disk.
     pub(crate) rel: PathBuf,
     /// Relative to the root, as it is shown.
     pub(crate) shown: String,
-    /// Relative to the folder where the walk began, as it is shown.
+    /// Relative to the start of the walk, as it is shown.
     pub(crate) below: String,
-    /// What it is; links are not followed.
+    /// The kind of the entry; links are not followed.
     pub(crate) kind: FileKind,
     folder: &'w OwnedFd,
     name: &'w CString,
 }
 
 impl Entry<'_> {
-    /// The size of a regular file, else 0.
+    /// The size of a regular file in bytes, else 0.
     pub(crate) fn size(&self) -> u64 {
         let stat = rustix::fs::statat(self.folder, self.name, AtFlags::SYMLINK_NOFOLLOW);
         let file = stat.ok().filter(|stat| kind_of(stat) == FileKind::File);
         file.map_or(0, |stat| stat.st_size.max(0) as u64)
     }
 
-    /// Opens a regular file for reading; whatever else has come in its place is none.
+    /// Opens a regular file for reading; `None` if it was replaced by something else.
     pub(crate) fn open(&self) -> Option<File> {
-        open_here(self.folder, self.name.as_c_str()).ok()
+        open_file_at(self.folder, self.name.as_c_str()).ok()
     }
 }
 
-/// Visits everything below a folder, in path order, without following links: hidden files too,
-/// `.git` and what `.gitignore` files name not, unless the folder itself is ignored. `depth` 1 is
-/// what is in the folder itself.
+/// Visits everything below a directory, in path order, without following links. Hidden files are
+/// included; `.git` and ignored files are not, unless the start itself is ignored. `depth` 1 visits
+/// the entries of the directory itself.
 pub(crate) fn walk(
     workspace: &Workspace,
     start: &LocatedPath,
@@ -62,7 +62,7 @@ pub(crate) fn walk(
     let _ = walk.folder(&folder, base, below);
 }
 
-/// The ignore rules of the folders above one, none where they hide it.
+/// The ignore rules of the directories above the start; none if they hide the start.
 fn rules_above(workspace: &Workspace, start: &LocatedPath) -> IgnoreRules {
     let mut rules = IgnoreRules::default();
     let parts: Vec<_> = start.found.real.iter().collect();
@@ -79,14 +79,14 @@ fn rules_above(workspace: &Workspace, start: &LocatedPath) -> IgnoreRules {
     rules
 }
 
-/// A path with a `/` behind it; empty for the root.
+/// A path with a trailing `/`; empty for the root.
 fn prefix(path: &Path) -> String {
     let text = path.to_string_lossy();
     if text.is_empty() { String::new() } else { format!("{text}/") }
 }
 
 struct Walk<'v> {
-    /// Parts of the path where the walk began.
+    /// The number of path components of the start.
     base: usize,
     rules: IgnoreRules,
     visit: &'v mut dyn FnMut(&Entry<'_>) -> ControlFlow<()>,
@@ -130,7 +130,7 @@ impl Walk<'_> {
     }
 }
 
-/// What is in a folder, by name; `.git` is left out.
+/// The entries of a directory by name, without `.git`.
 fn entries(folder: &OwnedFd) -> Vec<(CString, FileKind)> {
     let Ok(entries) = Dir::read_from(folder) else { return Vec::new() };
     let mut found: Vec<(CString, FileKind)> = entries
@@ -142,7 +142,7 @@ fn entries(folder: &OwnedFd) -> Vec<(CString, FileKind)> {
                 FileType::RegularFile => FileKind::File,
                 FileType::Directory => FileKind::Directory,
                 FileType::Symlink => FileKind::Symlink,
-                // Some file systems do not say what an entry is.
+                // Some file systems do not report the type of an entry.
                 FileType::Unknown => {
                     let stat = rustix::fs::statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW);
                     stat.map_or(FileKind::Other, |stat| kind_of(&stat))

@@ -1,3 +1,5 @@
+//! Detects what changed in the workspace while a process ran.
+
 use super::path_guard::Workspace;
 use crate::clock;
 use crate::evidence::{Change, Manifest};
@@ -6,33 +8,33 @@ use crate::value::Json;
 use serde_json::json;
 use std::sync::Arc;
 
-/// The workspace before a process, to be held against what it is afterwards. Scans run away from
-/// the threads that drive everything else.
+/// The workspace before a process, for comparison with its state afterwards. Scans run on blocking
+/// threads.
 pub struct WorkspaceWatch {
     workspace: Workspace,
     redactor: Arc<Redactor>,
     before: Manifest,
-    /// FileAccess that may change without their stat data showing it.
+    /// Files that may change without a change of their stat data.
     racy: Vec<String>,
 }
 
-/// What changed in a workspace while it was watched.
+/// The changes in a workspace while it was watched.
 #[derive(Debug, Default)]
 pub struct WorkspaceChanges {
-    /// In path order, with the digests of what is there now.
+    /// In path order, with the digests of the current contents.
     pub changes: Vec<Change>,
-    /// Whether there is more than could be looked at, so that absence proves nothing.
+    /// Whether a scan was incomplete, so that a missing change proves nothing.
     pub truncated: bool,
 }
 
 impl WorkspaceWatch {
-    /// Looks at everything that the ignore rules leave.
+    /// Scans all files that the ignore rules leave.
     pub async fn begin(workspace: &Workspace, redactor: &Arc<Redactor>) -> Self {
         let scanned = workspace.clone();
         let truncated = || (Manifest { truncated: true, ..Manifest::default() }, Vec::new());
         let work = move || {
             let mut before = scanned.manifest();
-            let racy = scanned.learn(&mut before, clock::now());
+            let racy = scanned.add_digests(&mut before, clock::now());
             (before, racy)
         };
         let looked = tokio::task::spawn_blocking(work).await;
@@ -40,7 +42,7 @@ impl WorkspaceWatch {
         WorkspaceWatch { workspace: workspace.clone(), redactor: redactor.clone(), before, racy }
     }
 
-    /// Looks again and tells what changed.
+    /// Scans again and returns the changes.
     pub async fn end(self) -> WorkspaceChanges {
         let WorkspaceWatch { workspace, redactor, before, racy } = self;
         let work = move || {
@@ -54,8 +56,8 @@ impl WorkspaceWatch {
 }
 
 impl WorkspaceChanges {
-    /// Says in what the process leaves behind that it was watched, and where the record may lack
-    /// something: gates read it.
+    /// Records in the evidence of a process that it was watched, and whether the scan was
+    /// incomplete. Gates read both.
     pub fn mark(&self, process: &mut Json) {
         process["watched"] = json!(true);
         if self.truncated {

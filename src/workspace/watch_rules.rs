@@ -1,36 +1,42 @@
-use super::protected_names::{DECIDING_IN_GIT, GIT, named};
+//! Which entries of the workspace a [`ProtectedWatch`](super::ProtectedWatch) reads.
 
-/// What a look around a command that may not change protected places does with an entry.
+use super::protected_names::{GIT, GIT_CODE_SOURCES, protected_name};
+
+/// How a survey of the protected paths treats an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WatchMode {
-    /// It is looked at; where it is a folder, so is all that is in it.
+    /// Protected: read it; of a directory, read everything in it.
     Content,
-    /// It is no protected place itself; where it is a folder, there may be one in it.
+    /// Not protected; a directory may contain protected paths.
     Descend,
-    /// Nothing.
+    /// Not protected, and nothing protected in it.
     Skip,
 }
 
-/// Where repositories and work trees of their own lie inside of a `.git`.
+/// Directories inside `.git` that contain further repositories and work trees.
 const NESTED: [&str; 2] = ["modules", "worktrees"];
-/// Where they hold what changes all the time.
+/// Directories of a repository that change all the time.
 const DATA: [&str; 4] = ["objects", "refs", "logs", "lfs"];
 
-/// What is done with what these names lead to, from the workspace on, each as
-/// [`plain`](super::protected_names::plain) has it.
-pub(super) fn watched(names: &[String]) -> WatchMode {
+/// How the entry with these names is treated. `names` are the components from the workspace root
+/// on, each normalised with [`normalized`](super::protected_names::normalized).
+pub(super) fn watch_mode(names: &[String]) -> WatchMode {
     let Some(git) = names.iter().position(|name| name == GIT) else {
-        return if named(names).is_some() { WatchMode::Content } else { WatchMode::Descend };
+        return if protected_name(names).is_some() {
+            WatchMode::Content
+        } else {
+            WatchMode::Descend
+        };
     };
     let inside: Vec<&str> = names[git + 1..].iter().map(String::as_str).collect();
     match inside.as_slice() {
         [] => WatchMode::Descend,
-        // A list that git itself writes whenever it packs.
+        // A list that git rewrites whenever it packs.
         ["info", "refs"] => WatchMode::Skip,
-        [first, ..] if DECIDING_IN_GIT.contains(first) => WatchMode::Content,
+        [first, ..] if GIT_CODE_SOURCES.contains(first) => WatchMode::Content,
         [first, rest @ ..] if NESTED.contains(first) => match rest {
             _ if rest.iter().any(|part| DATA.contains(part)) => WatchMode::Skip,
-            _ if rest.iter().any(|part| DECIDING_IN_GIT.contains(part)) => WatchMode::Content,
+            _ if rest.iter().any(|part| GIT_CODE_SOURCES.contains(part)) => WatchMode::Content,
             _ => WatchMode::Descend,
         },
         _ => WatchMode::Skip,
@@ -39,11 +45,11 @@ pub(super) fn watched(names: &[String]) -> WatchMode {
 
 #[cfg(test)]
 mod tests {
-    use super::{WatchMode, watched};
-    use crate::workspace::protected_names::plain;
+    use super::{WatchMode, watch_mode};
+    use crate::workspace::protected_names::normalized;
 
     #[test]
-    fn definitions_settings_and_what_decides_in_a_repository_are_watched() {
+    fn definitions_settings_and_git_code_sources_are_watched() {
         use WatchMode::{Content, Descend, Skip};
         for (path, expected) in [
             ("src", Descend),
@@ -68,8 +74,8 @@ mod tests {
             ("vendored/lib/.git/hooks/update", Content),
             ("vendored/lib/.git/index", Skip),
         ] {
-            let names: Vec<String> = path.split('/').map(plain).collect();
-            assert_eq!(watched(&names), expected, "{path}");
+            let names: Vec<String> = path.split('/').map(normalized).collect();
+            assert_eq!(watch_mode(&names), expected, "{path}");
         }
     }
 }

@@ -1,5 +1,7 @@
+//! Writing and removing one file: [`WriteTarget`] is the only code that changes project files.
+
 use super::content::{Content, MAX_HASHED, link_digest};
-use super::dir_handle::{kind_of, open_here, state_of};
+use super::dir_handle::{kind_of, open_file_at, state_of};
 use super::path_error::{PathError, refused, wrong_kind};
 use super::path_guard::Workspace;
 use super::path_text::{nfc, shown, unicode_forms};
@@ -15,34 +17,34 @@ use std::os::fd::AsRawFd;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A place in the workspace that may be written: its folder is held open, its name is not a link.
+/// A path in the workspace that may be written: its directory is open, its name is not a link.
 ///
-/// Nothing was changed by finding it; a folder that is not there yet is made by [`WriteTarget::write`].
+/// Finding it changes nothing; [`WriteTarget::write`] creates missing directories.
 pub(crate) struct WriteTarget {
     folder: OwnedFd,
-    /// Folders to be made, outermost first.
+    /// Missing directories, outermost first.
     missing: Vec<OsString>,
     name: OsString,
     /// Relative to the workspace, with links resolved.
     pub(crate) shown: String,
-    /// What is there now, not followed, without a digest.
+    /// The current state of the path, not followed, without a digest.
     pub(crate) existing: Option<FileState>,
     owner: Option<(u32, u32)>,
 }
 
-/// What was there before something was written.
+/// The state of a path before it was written.
 #[derive(Debug, Default)]
 pub(crate) struct PriorState {
     pub(crate) state: Option<FileState>,
-    /// Its text, where it is small and is one.
+    /// The text of a small text file.
     pub(crate) text: Option<String>,
 }
 
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 impl WriteTarget {
-    /// Finds the place of a path and refuses protected ones. A link to a file inside stands for
-    /// that file if `follow`, else for itself.
+    /// Resolves a path for writing and refuses protected paths. A link to a file inside stands for
+    /// that file if `follow` is set, else for the link itself.
     pub(crate) fn find(
         workspace: &Workspace,
         path: &str,
@@ -53,31 +55,32 @@ impl WriteTarget {
             return Err(PathError::Outside(path.to_owned()));
         }
         let mut found = None;
-        for spelling in unicode_forms(&rel) {
-            let place = Self::find_relative(workspace, path, Path::new(&spelling))?;
-            let exists = place.0.existing.is_some();
-            // A new file is written in the composed form, the second of the unicode_forms.
-            if exists || found.is_none() || nfc(&rel) == spelling {
-                found = Some(place);
+        for form in unicode_forms(&rel) {
+            let target = Self::find_relative(workspace, path, Path::new(&form))?;
+            let exists = target.0.existing.is_some();
+            // A new file gets the composed form, the second one.
+            if exists || found.is_none() || nfc(&rel) == form {
+                found = Some(target);
             }
             if exists {
                 break;
             }
         }
-        let (place, full) = found.ok_or_else(|| PathError::Missing(path.to_owned()))?;
+        let (target, full) = found.ok_or_else(|| PathError::Missing(path.to_owned()))?;
         if path.ends_with('/') || path.ends_with("/.") {
-            place.check_folder(path)?;
+            target.check_folder(path)?;
         }
-        match &place.existing {
+        match &target.existing {
             Some(state) if follow && state.kind == FileKind::Symlink => {
                 let target = workspace.writable().find(&full).map_err(|error| match error {
                     Errno::NOENT => PathError::Outside(path.to_owned()),
                     other => refused(path, other),
                 })?;
-                // Should a link have come there since, it is no file to whoever works with it.
+                // A link that appeared here meanwhile is refused later, because it is not a regular
+                // file.
                 Ok(Self::find_relative(workspace, path, &target.real)?.0)
             }
-            _ => Ok(place),
+            _ => Ok(target),
         }
     }
 
@@ -106,7 +109,7 @@ impl WriteTarget {
             Some(Ok(stat)) => Some(stat),
             Some(Err(error)) => return Err(refused(path, error)),
         };
-        let place = WriteTarget {
+        let target = WriteTarget {
             folder: folder.fd,
             missing,
             name,
@@ -114,10 +117,11 @@ impl WriteTarget {
             existing: stat.as_ref().map(state_of),
             owner: stat.as_ref().map(|stat| (stat.st_uid, stat.st_gid)),
         };
-        Ok((place, real))
+        Ok((target, real))
     }
 
-    /// Holds a path that is written as a folder's to be one's: `link/` is what the link leads to.
+    /// Refuses a path with a trailing `/` that does not name a directory. `link/` names the target
+    /// of the link, so a link is refused as well.
     fn check_folder(&self, path: &str) -> Result<(), PathError> {
         match self.existing.as_ref().map(|state| state.kind) {
             Some(FileKind::Directory) => Ok(()),
@@ -127,19 +131,19 @@ impl WriteTarget {
         }
     }
 
-    /// The regular file that is there, opened for reading.
+    /// Opens the existing regular file for reading.
     pub(crate) fn open(&self) -> Result<File, PathError> {
         match &self.existing {
             None => Err(PathError::Missing(self.shown.clone())),
             Some(state) if state.kind != FileKind::File => {
                 Err(wrong_kind(&self.shown, state.kind, "a file"))
             }
-            Some(_) => open_here(&self.folder, self.name.as_os_str())
+            Some(_) => open_file_at(&self.folder, self.name.as_os_str())
                 .map_err(|error| refused(&self.shown, error)),
         }
     }
 
-    /// What is there now, with the digest of a regular file and, where it is small, its text.
+    /// The current state, with the digest of a regular file and the text of a small one.
     pub(crate) fn observed(&self) -> Result<PriorState, PathError> {
         let Some(mut state) = self.existing.clone() else { return Ok(PriorState::default()) };
         let mut text = None;
@@ -156,8 +160,8 @@ impl WriteTarget {
         Ok(PriorState { state: Some(state), text })
     }
 
-    /// Puts a file with these bytes there: written beside it, then renamed over it, so that nobody
-    /// sees half of it and another name of the same file keeps the old content.
+    /// Writes the whole file. The bytes go to a new file, which is then renamed over the old one:
+    /// no reader sees a partial file, and hard links to the old file keep the old content.
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<FileState, PathError> {
         match &self.existing {
             Some(state) if state.kind != FileKind::File => {
@@ -192,7 +196,7 @@ impl WriteTarget {
         Ok(self.renamed(folder, state))
     }
 
-    /// The same file under its name: giving it that has changed one of its times.
+    /// The final state of a written file; linking and renaming change its ctime.
     fn renamed(&self, folder: &OwnedFd, written: FileState) -> FileState {
         let name = self.name.as_os_str();
         let now = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok();
@@ -204,9 +208,9 @@ impl WriteTarget {
         }
     }
 
-    /// The same with a file that has no name until it is whole, so that a kill leaves no half of one;
-    /// `None` where the file system has no such thing. Only a file that replaces another has a name
-    /// beside it for the moment before it takes its place, and a kill just then leaves it there.
+    /// Writes an unnamed file (`O_TMPFILE`) first, so that a kill leaves no partial file. Returns
+    /// `None` if the file system does not support this. A file that replaces another one has a
+    /// temporary name just before the rename; a kill at that moment leaves the temporary file.
     fn write_nameless(
         &self,
         folder: &OwnedFd,
@@ -246,7 +250,7 @@ impl WriteTarget {
         Ok(state)
     }
 
-    /// Whoever may not give files away writes them as their own.
+    /// Keeps the owner of the replaced file, where the process may change owners.
     fn keep_owner(&self, file: &File) {
         if let Some((user, group)) = self.owner {
             let user = rustix::fs::Uid::from_raw(user);
@@ -255,7 +259,7 @@ impl WriteTarget {
         }
     }
 
-    /// Removes the file, the link itself, or the empty directory that is there.
+    /// Removes the file, the link itself, or the empty directory.
     pub(crate) fn remove(&self) -> Result<(), PathError> {
         let flags = match &self.existing {
             None => return Err(PathError::Missing(self.shown.clone())),
@@ -267,10 +271,10 @@ impl WriteTarget {
     }
 }
 
-/// The mode of a new file, less what the umask takes away.
+/// The mode of a new file, before the umask.
 const NEW: Mode = Mode::from_raw_mode(0o666);
 
-/// The deepest folder on the way that exists, and the names after it.
+/// The deepest existing directory on the way to `parent`, and the missing names below it.
 fn deepest(
     workspace: &Workspace,
     path: &str,
@@ -285,10 +289,10 @@ fn deepest(
                 return Ok((found, missing));
             }
             Ok(found) => return Err(wrong_kind(&shown(&at), kind_of(&found.stat), "a directory")),
-            // Should a link be there that leads to nothing, no folder can be made in its place.
+            // A dangling link ends here as well; creating the directory then fails.
             Err(Errno::NOENT) => match at.components().next_back() {
                 Some(Component::Normal(name)) => missing.push(name.to_owned()),
-                // `missing/..` names nothing, whatever its text says.
+                // `missing/..` does not exist.
                 _ => return Err(PathError::Missing(path.to_owned())),
             },
             Err(error) => return Err(refused(path, error)),
@@ -310,8 +314,8 @@ fn make_folders(folder: &OwnedFd, names: &[OsString]) -> rustix::io::Result<Owne
     Ok(at)
 }
 
-/// Makes something under a name that is free; one may have been left by a killed `kb` that had the
-/// same process id, as it is in a container that starts again.
+/// Creates something under an unused temporary name. A killed `kb` with the same process id, as in
+/// a restarted container, may have left the same name.
 fn name_beside(mut make: impl FnMut(&str) -> rustix::io::Result<()>) -> rustix::io::Result<String> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     loop {
@@ -324,13 +328,13 @@ fn name_beside(mut make: impl FnMut(&str) -> rustix::io::Result<()>) -> rustix::
     }
 }
 
-/// Gives a file without a name one.
+/// Gives an unnamed file a name.
 fn link(file: &File, folder: &OwnedFd, name: &OsStr) -> rustix::io::Result<()> {
     let from = format!("/proc/self/fd/{}", file.as_raw_fd());
     rustix::fs::linkat(rustix::fs::CWD, &*from, folder, name, AtFlags::SYMLINK_FOLLOW)
 }
 
-/// The permission bits that a rewritten file keeps; never set-user-id and the like.
+/// The permission bits that a rewritten file keeps: not set-user-id, set-group-id or sticky.
 #[allow(clippy::unnecessary_cast, reason = "the width of a mode differs between systems")]
 fn permissions(mode: u32) -> Mode {
     Mode::from_raw_mode((mode & 0o777) as rustix::fs::RawMode)

@@ -1,6 +1,6 @@
 //! The guard over requests. Two servers listen on this machine and must never be asked by anything
 //! that is not allowed by name: every form of their address, every name that leads to them, first
-//! hop or redirect, is refused before a connection is made.
+//! redirect, is refused before a connection is made.
 
 use crate::proof;
 use crate::tools::bench::{Setup, call};

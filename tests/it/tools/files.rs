@@ -113,7 +113,7 @@ async fn lists_folders_by_depth_and_glob_and_heeds_ignore_rules() {
     let refused = bench.refused("fs:list", json!({"path": ".env"})).await;
     assert_eq!(refused, "Failed KB0609 `.env` is a file, not a directory");
     let refused = bench.refused("fs:list", json!({"glob": "src/[a"})).await;
-    assert!(refused.starts_with("Failed KB0607 `src/[a` is not a glob"), "{refused}");
+    assert!(refused.starts_with("Failed KB0607 `src/[a` is not a valid glob"), "{refused}");
 }
 
 #[tokio::test]

@@ -130,15 +130,15 @@ async fn urls_of_other_kinds_are_refused() {
     let cases = [
         (
             "file:///etc/passwd",
-            "Denied KB0617 requests do not go to `file:///etc/passwd`: only http and https are spoken",
+            "Denied KB0617 the URL `file:///etc/passwd` is not allowed: the scheme must be http or https",
         ),
         (
             "ftp://example.com/",
-            "Denied KB0617 requests do not go to `ftp://example.com/`: only http and https are spoken",
+            "Denied KB0617 the URL `ftp://example.com/` is not allowed: the scheme must be http or https",
         ),
         (
             "http://me:secret@example.com/?q=1",
-            "Denied KB0617 requests do not go to `http://example.com/`: a URL holds no user name and password; send a header",
+            "Denied KB0617 the URL `http://example.com/` is not allowed: it contains a user name or password; send a header instead",
         ),
         ("example.com", "Failed KB0603 `example.com` is not a URL: relative URL without a base"),
         ("http://", "Failed KB0603 `http://` is not a URL: empty host"),
@@ -244,7 +244,7 @@ async fn says_why_there_is_no_answer() {
     let cancel = CancellationToken::new();
     let error = client.send(&request, &cancel).await.unwrap_err();
     assert!(matches!(error, HttpError::Transient(_)), "{error:?}");
-    let expected = format!("`http://{address}/x` gave no answer: ");
+    let expected = format!("the request to `http://{address}/x` failed: ");
     assert!(error.failure().message.starts_with(&expected), "{error}");
 
     let slow = MockServer::start().await;
