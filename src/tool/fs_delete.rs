@@ -15,11 +15,11 @@ pub(super) fn tool() -> impl Tool {
     let spec = ToolSpec {
         name: "fs:delete",
         level: ToolLevel::Restricted,
-        description: "Deletes a file or an empty directory of the workspace.",
+        description: "Delete a file or an empty directory.",
         input: json!({
             "type": "object",
             "properties": {
-                "path": {"type": "string", "description": "Relative to the workspace."},
+                "path": {"type": "string", "description": "Path relative to the project root."},
             },
             "required": ["path"],
             "additionalProperties": false,

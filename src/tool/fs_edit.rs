@@ -27,14 +27,15 @@ pub(super) fn tool() -> impl Tool {
     let spec = ToolSpec {
         name: "fs:edit",
         level: ToolLevel::Restricted,
-        description: "Replaces old by new in a text file. old must stand in the file exactly \
-                      as given, and exactly once unless all is true.",
+        description: "Replace text in a file. old must match the file exactly, including \
+                      whitespace, and must occur exactly once unless all is true. Read the file \
+                      first.",
         input: json!({
             "type": "object",
             "properties": {
-                "path": {"type": "string", "description": "Relative to the workspace."},
-                "old": {"type": "string", "minLength": 1, "description": "The text as it stands, white space included."},
-                "new": {"type": "string"},
+                "path": {"type": "string", "description": "Path relative to the project root."},
+                "old": {"type": "string", "minLength": 1, "description": "The exact text to replace, including whitespace."},
+                "new": {"type": "string", "description": "The replacement text."},
                 "all": {"type": "boolean", "description": "Replace every occurrence."},
             },
             "required": ["path", "old", "new"],
@@ -43,8 +44,8 @@ pub(super) fn tool() -> impl Tool {
         output: json!({
             "type": "object",
             "properties": {
-                "replaced": {"type": "integer", "description": "How many occurrences."},
-                "line": {"type": "integer", "description": "Where the first one began."},
+                "replaced": {"type": "integer", "description": "Number of replaced occurrences."},
+                "line": {"type": "integer", "description": "Line of the first replaced occurrence."},
             },
             "required": ["replaced", "line"],
         }),

@@ -16,12 +16,11 @@ pub(super) fn tool() -> impl Tool {
     let spec = ToolSpec {
         name: "fs:exists",
         level: ToolLevel::Safe,
-        description: "Tells whether a path of the workspace exists, and whether it is a file \
-                      or a directory.",
+        description: "Check whether a path exists and whether it is a file or a directory.",
         input: json!({
             "type": "object",
             "properties": {
-                "path": {"type": "string", "description": "Relative to the workspace."},
+                "path": {"type": "string", "description": "Path relative to the project root."},
             },
             "required": ["path"],
             "additionalProperties": false,

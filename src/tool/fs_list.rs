@@ -27,14 +27,14 @@ pub(super) fn tool() -> impl Tool {
     let spec = ToolSpec {
         name: "fs:list",
         level: ToolLevel::Moderate,
-        description: "Lists a directory of the workspace: one level, or more with depth, or \
-                      all levels with a glob such as `**/*.rs`. Ignored files are left out \
-                      unless path itself is ignored.",
+        description: "List the entries of a directory. Pass depth to descend more levels, or a \
+                      glob such as `**/*.rs` to search the whole tree. Files ignored by git are \
+                      omitted unless path itself is ignored.",
         input: json!({
             "type": "object",
             "properties": {
-                "path": {"type": "string", "description": "Relative to the workspace; its root unless given."},
-                "glob": {"type": "string", "description": "Only paths that match; without `/` it matches names at any depth."},
+                "path": {"type": "string", "description": "Directory relative to the project root; default: the project root."},
+                "glob": {"type": "string", "description": "Return only matching paths. A pattern without `/` matches names at any depth."},
                 "depth": {"type": "integer", "minimum": 1, "maximum": 64},
             },
             "additionalProperties": false,
@@ -51,7 +51,7 @@ pub(super) fn tool() -> impl Tool {
                     },
                     "required": ["path", "kind", "size"],
                 }},
-                "note": {"type": "string", "description": "What is missing, and how to get it."},
+                "note": {"type": "string", "description": "What was omitted and how to get it."},
             },
             "required": ["entries"],
         }),
@@ -85,7 +85,7 @@ fn list(
     let mut result = json!({ "entries": listed });
     if more {
         result["note"] = json!(format!(
-            "only the first {MAX_ENTRIES} entries; narrow it with `path`, `glob` or `depth`"
+            "showing the first {MAX_ENTRIES} entries; narrow the request with `path`, `glob` or `depth`"
         ));
     }
     let evidence = vec![FileAccess::seen(&located, None)];

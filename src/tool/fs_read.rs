@@ -24,12 +24,12 @@ pub(super) fn tool() -> impl Tool {
     let spec = ToolSpec {
         name: "fs:read",
         level: ToolLevel::Moderate,
-        description: "Reads a text file of the workspace, or the lines from startLine to \
-                      endLine (from 1, both included).",
+        description: "Read a text file. Pass startLine and endLine (1-based, inclusive) to read \
+                      part of a large file.",
         input: json!({
             "type": "object",
             "properties": {
-                "path": {"type": "string", "description": "Relative to the workspace."},
+                "path": {"type": "string", "description": "Path relative to the project root."},
                 "startLine": {"type": "integer", "minimum": 1},
                 "endLine": {"type": "integer", "minimum": 1},
             },
@@ -41,7 +41,7 @@ pub(super) fn tool() -> impl Tool {
             "properties": {
                 "content": {"type": "string"},
                 "totalLines": {"type": "integer"},
-                "note": {"type": "string", "description": "What is missing, and how to get it."},
+                "note": {"type": "string", "description": "What was omitted and how to get it."},
             },
             "required": ["content", "totalLines"],
         }),
@@ -81,7 +81,7 @@ fn read(args: &Args, files: &FileAccess) -> Result<CallResult, Refusal> {
     let mut result = json!({ "content": content, "totalLines": lines.total });
     if let Some(next) = lines.cut_at {
         result["note"] = json!(format!(
-            "cut at {} KiB in line {next} of {}; go on with `startLine: {next}`",
+            "truncated at {} KiB in line {next} of {}; continue with `startLine: {next}`",
             MAX_BYTES >> 10,
             lines.total
         ));

@@ -33,14 +33,15 @@ pub(super) fn tool() -> impl Tool {
     let spec = ToolSpec {
         name: "fs:search",
         level: ToolLevel::Moderate,
-        description: "Searches text files for a regular expression (Rust syntax, line by \
-                      line). Ignored and binary files are left out.",
+        description: "Search the contents of text files with a regular expression (Rust syntax, \
+                      matched line by line). Returns path, line number and text of each match. \
+                      Files ignored by git and binary files are omitted.",
         input: json!({
             "type": "object",
             "properties": {
                 "pattern": {"type": "string", "minLength": 1},
-                "path": {"type": "string", "description": "A directory or file; the workspace unless given."},
-                "glob": {"type": "string", "description": "Only files that match, such as `*.rs` or `src/**/*.ts`."},
+                "path": {"type": "string", "description": "Directory or file to search; default: the project root."},
+                "glob": {"type": "string", "description": "Search only matching files, such as `*.rs` or `src/**/*.ts`."},
                 "maxResults": {"type": "integer", "minimum": 1, "maximum": 1000},
             },
             "required": ["pattern"],
@@ -58,7 +59,7 @@ pub(super) fn tool() -> impl Tool {
                     },
                     "required": ["path", "line", "text"],
                 }},
-                "note": {"type": "string", "description": "What is missing, and how to get it."},
+                "note": {"type": "string", "description": "What was omitted and how to get it."},
             },
             "required": ["matches"],
         }),
@@ -135,7 +136,7 @@ impl Hits<'_> {
         let mut result = json!({ "matches": self.matches });
         if self.more {
             result["note"] = json!(format!(
-                "only the first {} matches; narrow it with `path`, `glob` or a longer `pattern`",
+                "showing the first {} matches; narrow the request with `path`, `glob` or a longer `pattern`",
                 self.limit
             ));
         }

@@ -16,13 +16,13 @@ pub(super) fn tool() -> impl Tool {
     let spec = ToolSpec {
         name: "fs:write",
         level: ToolLevel::Restricted,
-        description: "Writes a file of the workspace: creates it, with its directories, or \
-                      replaces all of its content.",
+        description: "Write a file. Creates the file and its parent directories, or replaces the \
+                      whole content of an existing file. To change part of a file, use fs:edit.",
         input: json!({
             "type": "object",
             "properties": {
-                "path": {"type": "string", "description": "Relative to the workspace."},
-                "content": {"type": "string", "description": "The whole new content."},
+                "path": {"type": "string", "description": "Path relative to the project root."},
+                "content": {"type": "string", "description": "The complete new content of the file."},
             },
             "required": ["path", "content"],
             "additionalProperties": false,
@@ -30,7 +30,7 @@ pub(super) fn tool() -> impl Tool {
         output: json!({
             "type": "object",
             "properties": {
-                "created": {"type": "boolean", "description": "Whether it was not there before."},
+                "created": {"type": "boolean", "description": "Whether the file did not exist before."},
                 "bytes": {"type": "integer"},
             },
             "required": ["created", "bytes"],

@@ -31,8 +31,8 @@ impl HttpRequestTool {
         let spec = ToolSpec {
             name: "http:request",
             level: ToolLevel::Restricted,
-            description: "Sends one HTTP request to a public address and gives the answer, \
-                          whatever its status. A body that is no string is sent as JSON.",
+            description: "Send one HTTP request to a public address and return the response, \
+                          whatever its status. A body that is not a string is sent as JSON.",
             input: json!({
                 "type": "object",
                 "properties": {
@@ -50,8 +50,8 @@ impl HttpRequestTool {
                 "properties": {
                     "status": {"type": "integer"},
                     "headers": {"type": "object"},
-                    "body": {"description": "A value where the content type says JSON, else text."},
-                    "bodyBase64": {"type": "string", "description": "Where the body is no text."},
+                    "body": {"description": "The parsed value of a JSON response, else the text."},
+                    "bodyBase64": {"type": "string", "description": "The body of a binary response, in Base64."},
                 },
                 "required": ["status", "headers", "body"],
             }),

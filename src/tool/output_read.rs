@@ -33,9 +33,9 @@ impl OutputRead {
         let spec = ToolSpec {
             name: Self::NAME,
             level: ToolLevel::Safe,
-            description: "Reads on in an earlier tool result that was cut: ref names it, offset \
-                          is the character to begin with. next is the offset to go on with, null \
-                          at the end.",
+            description: "Continue reading an earlier tool result that was truncated. Pass its ref \
+                          and the offset in characters from the truncation note. The result \
+                          contains next, the offset of the following part, or null at the end.",
             input: json!({
                 "type": "object",
                 "properties": {

@@ -40,15 +40,15 @@ impl ShellExec {
         let spec = ToolSpec {
             name: "shell:exec",
             level: ToolLevel::Critical,
-            description: "Runs a command in the workspace and waits for its end: command is a \
-                          line for bash -euo pipefail, argv a program with its arguments and no \
-                          shell. Give one of them. Nothing keeps running afterwards.",
+            description: "Run a command and wait until it exits. Pass either command (a script for \
+                          bash -euo pipefail) or argv (a program with its arguments, without a \
+                          shell). Background processes are stopped when the command exits.",
             input: json!({
                 "type": "object",
                 "properties": {
                     "command": {"type": "string", "minLength": 1},
                     "argv": {"type": "array", "items": {"type": "string"}, "minItems": 1},
-                    "cwd": {"type": "string", "description": "A directory relative to the workspace; its root unless given."},
+                    "cwd": {"type": "string", "description": "Working directory relative to the project root; default: the working directory of the step."},
                     "env": {"type": "object", "additionalProperties": {"type": "string"}},
                     "timeoutMs": {"type": "integer", "minimum": 1},
                 },
@@ -57,10 +57,10 @@ impl ShellExec {
             output: json!({
                 "type": "object",
                 "properties": {
-                    "exitCode": {"type": ["integer", "null"], "description": "Null where it did not end by itself."},
+                    "exitCode": {"type": ["integer", "null"], "description": "Exit code; null if the process was stopped."},
                     "stdout": {"type": "string"},
                     "stderr": {"type": "string"},
-                    "note": {"type": "string", "description": "What is missing."},
+                    "note": {"type": "string", "description": "What was omitted."},
                     "error": {"type": "object"},
                 },
                 "required": ["exitCode", "stdout", "stderr"],
@@ -232,7 +232,7 @@ fn ended(exited: &ProcessResult, timeout: Option<Duration>) -> CallResult {
     }));
     if exited.stdout_cut + exited.stderr_cut > 0 {
         result.result["note"] = json!(format!(
-            "cut: {} more bytes of stdout, {} of stderr",
+            "truncated: {} more bytes of stdout, {} of stderr",
             exited.stdout_cut, exited.stderr_cut
         ));
     }

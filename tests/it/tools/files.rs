@@ -56,7 +56,10 @@ async fn cuts_a_long_file_between_lines_and_says_where_to_go_on() {
     let first = bench.ok("fs:read", json!({"path": "long.txt"})).await;
     assert_eq!(first["content"].as_str().unwrap().len(), 262_000);
     assert_eq!(first["totalLines"], 300);
-    assert_eq!(first["note"], "cut at 256 KiB in line 263 of 300; go on with `startLine: 263`");
+    assert_eq!(
+        first["note"],
+        "truncated at 256 KiB in line 263 of 300; continue with `startLine: 263`"
+    );
     let rest = bench.ok("fs:read", json!({"path": "long.txt", "startLine": 263})).await;
     assert_eq!(rest["content"].as_str().unwrap().len(), 38_000);
 

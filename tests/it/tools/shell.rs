@@ -157,7 +157,7 @@ async fn counts_what_it_cuts_of_a_long_output() {
     let result =
         bench.ok("shell:exec", json!({"command": "head -c 3000000 /dev/zero | tr '\\0' x"})).await;
     assert_eq!(result["stdout"].as_str().unwrap().len(), 1 << 20);
-    assert_eq!(result["note"], "cut: 1951424 more bytes of stdout, 0 of stderr");
+    assert_eq!(result["note"], "truncated: 1951424 more bytes of stdout, 0 of stderr");
 }
 
 #[tokio::test]
