@@ -1,42 +1,75 @@
-use std::collections::BTreeMap;
+//! The environment variables of processes, and the settings that `kb` reads from its own variables.
 
-/// Variables that every process gets from `kb`'s own environment, besides all `LC_*`.
+use super::sandbox::SandboxCap;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Variables that every process gets from the environment of `kb`, besides all `LC_*`.
 const PASSED: [&str; 6] = ["PATH", "HOME", "USER", "LANG", "TZ", "TERM"];
 
-/// What a process that finds no `PATH` in `kb`'s environment searches.
+/// The `PATH` of processes if `kb` has none.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// The environment that all processes start from; nothing else of `kb`'s own reaches them.
+/// The folder for temporary files if `TMPDIR` is not set.
+const DEFAULT_TEMPORARY_ROOT: &str = "/tmp";
+
+/// The variable that marks every process of a step. Its value is the tokens of the steps that the
+/// process belongs to, outermost first: a step of one `kb` can run another `kb`.
+pub(super) const MARKER: &str = "KB_SPAWN";
+
+/// The environment that all processes start from. No other variable of `kb` reaches them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct BaseEnvironment(BTreeMap<String, String>);
+pub struct BaseEnvironment {
+    variables: BTreeMap<String, String>,
+    temporary_root: Option<PathBuf>,
+    outer_marker: Option<String>,
+    sandbox_cap: SandboxCap,
+}
 
 impl BaseEnvironment {
-    /// Takes the passed variables, and those named by `env.pass`, from this process's environment.
-    pub fn from_process(pass: &[String]) -> Self {
-        let own = std::env::vars_os().filter_map(|(name, value)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        });
-        Self::select(own, pass)
-    }
-
-    /// Takes the passed variables, and those named by `env.pass`, from these.
+    /// Selects the passed variables, and those named by the setting `env.pass`, from the variables
+    /// that `kb` was started with. Also reads `TMPDIR`, `KB_SPAWN` and `KB_SANDBOX_AT_MOST` from
+    /// them, which are not passed on.
     pub fn select(variables: impl IntoIterator<Item = (String, String)>, pass: &[String]) -> Self {
-        let mut chosen: BTreeMap<String, String> = variables
-            .into_iter()
-            .filter(|(name, _)| is_passed(name) || pass.iter().any(|wanted| wanted == name))
-            .collect();
-        chosen.entry("PATH".into()).or_insert_with(|| DEFAULT_PATH.into());
-        BaseEnvironment(chosen)
+        let mut base = BaseEnvironment::default();
+        for (name, value) in variables {
+            match name.as_str() {
+                "TMPDIR" if !value.is_empty() => base.temporary_root = Some(value.clone().into()),
+                MARKER => base.outer_marker = Some(value.clone()),
+                SandboxCap::VARIABLE => base.sandbox_cap = SandboxCap::parse(&value),
+                _ => {}
+            }
+            if is_passed(&name) || pass.contains(&name) {
+                base.variables.insert(name, value);
+            }
+        }
+        base.variables.entry("PATH".into()).or_insert_with(|| DEFAULT_PATH.into());
+        base
     }
 
     /// The value of a variable.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
+        self.variables.get(name).map(String::as_str)
     }
 
-    /// All variables, by name.
+    /// All variables, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+        self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// The limit on the sandbox level from `KB_SANDBOX_AT_MOST`.
+    pub fn sandbox_cap(&self) -> SandboxCap {
+        self.sandbox_cap
+    }
+
+    /// The folder in which `kb` creates its private temporary directory.
+    pub(super) fn temporary_root(&self) -> PathBuf {
+        self.temporary_root.clone().unwrap_or_else(|| DEFAULT_TEMPORARY_ROOT.into())
+    }
+
+    /// The value of [`MARKER`] if `kb` itself runs in a step of another `kb`.
+    pub(super) fn outer_marker(&self) -> Option<&str> {
+        self.outer_marker.as_deref()
     }
 }
 

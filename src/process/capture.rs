@@ -1,8 +1,10 @@
+//! Captures the output streams of a process.
+
 use super::OnLine;
-use super::pipes::{Source, Taken};
+use super::pipes::{ReadEnd, ReadResult};
 use std::mem::MaybeUninit;
 
-/// One of the two streams that a process writes.
+/// An output stream of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stream {
     /// Standard output.
@@ -11,38 +13,38 @@ pub enum Stream {
     Stderr,
 }
 
-/// Bytes that are read at once.
+/// Bytes per read.
 const CHUNK: usize = 32 << 10;
-/// A line that is longer is shown in pieces.
-const LINE: usize = 4 << 10;
+/// The maximum length of a shown line in bytes. The rest of a longer line is not shown.
+const MAX_LINE: usize = 4 << 10;
 
-/// Chunks that are taken in without looking at anything else: a flood must not keep its step from
-/// being stopped.
-const AT_ONCE: usize = 32;
+/// The maximum number of chunks to read before other events are handled, so that a process that
+/// writes without end can still be stopped.
+const MAX_CHUNKS: usize = 32;
 
-/// Keeps the first bytes of a stream, counts the rest, and shows lines on their way.
+/// Captures the first bytes of a stream, counts the rest, and shows lines as they arrive.
 pub(super) struct Capture {
     stream: Stream,
-    source: Source,
+    source: ReadEnd,
     kept: Vec<u8>,
     limit: usize,
     cut: u64,
     lines: Option<Lines>,
 }
 
-/// Where lines are shown, and the one that is not whole yet.
+/// The callback for lines, and the incomplete last line.
 struct Lines {
     show: OnLine,
     partial: Vec<u8>,
-    /// Its beginning was shown or left out; the rest is shown to nobody, since half a secret may lie
-    /// before and half behind.
+    /// The beginning of the line was shown or skipped. The rest is not shown, since a secret may
+    /// extend over the cut.
     is_cut: bool,
 }
 
 impl Capture {
     pub(super) fn new(
         stream: Stream,
-        source: Source,
+        source: ReadEnd,
         limit: usize,
         on_line: Option<OnLine>,
     ) -> Self {
@@ -50,42 +52,41 @@ impl Capture {
         Capture { stream, source, kept: Vec::new(), limit, cut: 0, lines }
     }
 
-    /// Whether more may come.
+    /// Whether the stream is open.
     pub(super) fn is_open(&self) -> bool {
         self.source.is_open()
     }
 
-    /// From here on [`Capture::fill`] is woken by what comes.
+    /// Makes [`Capture::fill`] ready when output arrives.
     pub(super) fn watch(&mut self) {
         self.source.watch();
     }
 
-    /// Takes in what comes next; dropping the future before it is ready loses nothing. Never ready
-    /// before [`Capture::watch`].
+    /// Waits for output and reads it. Never ready before [`Capture::watch`]. Cancel safe.
     pub(super) async fn fill(&mut self) {
         self.source.readable().await;
         self.take();
     }
 
-    /// Takes in what is there.
+    /// Reads the output that is available, without waiting.
     pub(super) fn take(&mut self) {
-        for _ in 0..AT_ONCE {
+        for _ in 0..MAX_CHUNKS {
             let mut space = [MaybeUninit::uninit(); CHUNK];
             match self.source.take(&mut space) {
-                Taken::Some(bytes) => {
+                ReadResult::Data(bytes) => {
                     let count = bytes.len();
                     let keep = count.min(self.limit - self.kept.len());
                     self.kept.extend_from_slice(&bytes[..keep]);
                     self.cut += (count - keep) as u64;
                     self.show(bytes, keep == count);
                 }
-                Taken::NothingYet | Taken::End => return,
+                ReadResult::Pending | ReadResult::Closed => return,
             }
         }
     }
 
-    /// Shows the lines that a chunk completes. Beyond the limit one line a chunk is enough to see
-    /// that something moves: a flood must not cost more than reading it.
+    /// Shows the lines that a chunk completes. Beyond the limit it shows one line per chunk, so that
+    /// a flood of output costs little more than reading it.
     fn show(&mut self, bytes: &[u8], every: bool) {
         let Some(Lines { show, partial, is_cut }) = &mut self.lines else { return };
         let mut rest = bytes;
@@ -108,14 +109,14 @@ impl Capture {
             return;
         }
         partial.extend_from_slice(rest);
-        if partial.len() > LINE {
+        if partial.len() > MAX_LINE {
             show(self.stream, &line_text(partial));
             partial.clear();
             *is_cut = true;
         }
     }
 
-    /// The text that was kept and the number of bytes that were not.
+    /// The captured text and the number of bytes that were not captured.
     pub(super) fn finish(mut self) -> (String, u64) {
         if let Some(Lines { show, partial, .. }) = &self.lines
             && !partial.is_empty()
@@ -135,10 +136,10 @@ impl Capture {
 
 fn line_text(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
     let end = bytes.strip_suffix(b"\r").unwrap_or(bytes);
-    String::from_utf8_lossy(&end[..end.len().min(LINE)])
+    String::from_utf8_lossy(&end[..end.len().min(MAX_LINE)])
 }
 
-/// The length without a character that the limit cut in two.
+/// The length without a character that the limit has cut.
 fn whole_characters(bytes: &[u8]) -> usize {
     let tail = bytes.len().saturating_sub(3);
     match std::str::from_utf8(&bytes[tail_start(bytes, tail)..]) {
@@ -147,7 +148,7 @@ fn whole_characters(bytes: &[u8]) -> usize {
     }
 }
 
-/// The first place from `from` on where a character begins.
+/// The first index from `from` on where a character starts.
 fn tail_start(bytes: &[u8], from: usize) -> usize {
     (from..bytes.len()).find(|at| bytes[*at] & 0xC0 != 0x80).unwrap_or(bytes.len())
 }

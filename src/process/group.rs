@@ -1,8 +1,10 @@
+//! Processes at the level `group`: children of `kb`, each with its own process group.
+
+use super::base_environment::MARKER;
 use super::instance::Instance;
 use super::pipes::ChildEnds;
 use super::sandbox::{Rules, start_restricted};
-use super::watchdog::{self, MARKER};
-use super::{ProcessEnd, Spawn, orphans};
+use super::{ProcessEnd, Spawn, orphans, watchdog};
 use rustix::process::{Pid, Signal};
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -10,11 +12,10 @@ use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use tokio::process::{Child, Command};
 
-/// A step's main process at the level `group`: a child of `kb` itself, with a process group of its
-/// own. Dropping it kills the group.
+/// The main process of a step at the level `group`. Dropping it kills the process group.
 ///
-/// Whatever leaves the group (`setsid`, double forks) comes back to `kb` as an orphan because `kb` is
-/// a subreaper, and a watchdog ends everything should `kb` itself be killed.
+/// A descendant that leaves the group (`setsid`, double fork) becomes an orphan of `kb`, since `kb`
+/// is a subreaper. The watchdog ends everything if `kb` itself is killed.
 pub(super) struct GroupProcess {
     child: Child,
     group: Group,
@@ -23,14 +24,14 @@ pub(super) struct GroupProcess {
 
 impl GroupProcess {
     pub(super) fn start(
+        instance: &Instance,
         spawn: &Spawn,
         program: &Path,
         env: &[(&str, &str)],
-        theirs: ChildEnds,
+        ends: ChildEnds,
         rules: Option<Rules>,
     ) -> io::Result<GroupProcess> {
-        watchdog::watch();
-        let instance = Instance::of_process();
+        watchdog::start_once(instance);
         let token = instance.next_token();
         let mut command = Command::new(program);
         command
@@ -42,9 +43,9 @@ impl GroupProcess {
             .env(MARKER, instance.marker(&token))
             .process_group(0)
             .kill_on_drop(true)
-            .stdin(theirs.stdin.map_or_else(Stdio::null, Stdio::from))
-            .stdout(theirs.stdout)
-            .stderr(theirs.stderr);
+            .stdin(ends.stdin.map_or_else(Stdio::null, Stdio::from))
+            .stdout(ends.stdout)
+            .stderr(ends.stderr);
         let mut start = || command.spawn();
         let child = orphans::spawn_registered(|| match rules {
             None => start(),
@@ -53,14 +54,14 @@ impl GroupProcess {
         Ok(GroupProcess { group: Group(child.id().unwrap_or_default()), child, token })
     }
 
-    /// Waits for its end; dropping the future loses nothing.
+    /// Waits for the process to end. Cancel safe.
     pub(super) async fn ended(&mut self) -> ProcessEnd {
         self.child.wait().await.map_or(ProcessEnd::Signal(Signal::KILL.as_raw()), end_of)
     }
 
     pub(super) fn terminate(&self) {
         self.group.signal(Signal::TERM);
-        // One that stands still could not obey.
+        // A stopped process handles SIGTERM only after SIGCONT.
         self.group.signal(Signal::CONT);
     }
 
@@ -68,7 +69,7 @@ impl GroupProcess {
         self.group.signal(Signal::KILL);
     }
 
-    /// Ends what it has left.
+    /// Kills the descendants that outlived the main process.
     pub(super) async fn clean_up(&mut self) {
         self.group.signal(Signal::KILL);
         orphans::forget(self.group.0);
@@ -84,8 +85,10 @@ fn end_of(status: ExitStatus) -> ProcessEnd {
     }
 }
 
-/// A step's process group, by its main process; killed when it is dropped. Its number cannot have
-/// gone to somebody else meanwhile: that takes as many new processes as the system has numbers,
+/// The process group of a step, by the id of its main process; 0 once it was cleaned up. Dropping it
+/// kills the group.
+///
+/// The id cannot have been reused meanwhile: that takes as many new processes as the system has ids,
 /// within the 250 ms of draining.
 struct Group(u32);
 

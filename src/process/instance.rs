@@ -1,58 +1,66 @@
+//! The identity of this process among other `kb` processes.
+
+use super::BaseEnvironment;
+use super::base_environment::MARKER;
 use super::temporary::Temporary;
-use super::watchdog::{HELPER_MARKER, MARKER};
+use super::watchdog::HELPER_MARKER;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What this process is called among others, and what it keeps for all its steps.
+/// The name, temporary directory and step counter of this process.
+///
+/// There is one for all supervisors, since the kernel adopts orphans per process, and the watchdog
+/// and init process end with the process.
 pub(super) struct Instance {
     name: String,
-    inherited: Option<String>,
+    outer_marker: Option<String>,
     temporary: Option<Temporary>,
     counter: AtomicU64,
 }
 
 impl Instance {
-    /// The one of this process; the first call makes its temporary directory.
-    pub(super) fn of_process() -> &'static Instance {
+    /// The instance of this process. The first call creates the temporary directory.
+    pub(super) fn of_process(base: &BaseEnvironment) -> &'static Instance {
         static INSTANCE: OnceLock<Instance> = OnceLock::new();
         INSTANCE.get_or_init(|| {
             let name = format!("{}-{:x}", std::process::id(), crate::clock::now().0);
-            let temporary = Temporary::make(&std::env::temp_dir(), &name).ok();
-            let inherited = std::env::var(MARKER).ok();
-            Instance { name, inherited, temporary, counter: AtomicU64::new(1) }
+            let temporary = Temporary::create(&base.temporary_root(), &name).ok();
+            let outer_marker = base.outer_marker().map(str::to_owned);
+            Instance { name, outer_marker, temporary, counter: AtomicU64::new(1) }
         })
     }
 
+    /// `PID-TIME`, unique on this machine.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    /// A name for one step's processes, unique on this machine.
+    /// A token for the processes of one step, unique on this machine.
     pub(super) fn next_token(&self) -> String {
         format!("{}-{}", self.name, self.counter.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// The marker's value for a token.
+    /// The value of [`MARKER`] for a token.
     pub(super) fn marker(&self, token: &str) -> String {
-        match &self.inherited {
+        match &self.outer_marker {
             Some(outer) => format!("{outer},{token}"),
             None => token.to_owned(),
         }
     }
 
-    /// What marks everything here as part of the step that this process belongs to itself.
-    pub(super) fn inherited_mark(&self) -> Option<(&'static str, &str)> {
-        Some((MARKER, self.inherited.as_deref()?))
+    /// The variable that marks a process as part of the step that `kb` itself runs in.
+    pub(super) fn outer_variable(&self) -> Option<(&'static str, &str)> {
+        Some((MARKER, self.outer_marker.as_deref()?))
     }
 
-    /// What marks a process of `kb`'s own beside its steps: it belongs to nobody's step here, and to
-    /// the step of another `kb` that this one runs in.
+    /// The variables that mark a helper process. A helper belongs to no step of this `kb`, but to
+    /// the step that this `kb` itself runs in.
     pub(super) fn helper_variables(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        [(HELPER_MARKER, self.name.as_str())].into_iter().chain(self.inherited_mark())
+        [(HELPER_MARKER, self.name.as_str())].into_iter().chain(self.outer_variable())
     }
 
-    /// The private directory for what processes write and forget.
+    /// The private temporary directory.
     pub(super) fn temporary_directory(&self) -> Option<&Path> {
         self.temporary.as_ref().map(Temporary::path)
     }

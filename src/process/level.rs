@@ -1,14 +1,17 @@
-/// How surely nothing of a step outlives it.
+//! The levels of process control.
+
+/// How reliably the processes of a step end with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProcessLevel {
-    /// A process group a step, orphans taken back, a watchdog against the end of `kb`.
+    /// A process group for each step. `kb` adopts orphans, and a watchdog acts after `kb` was
+    /// killed.
     Group,
-    /// A PID namespace for each step at work: the kernel ends everything in it.
+    /// A PID namespace for each running step. The kernel ends every process in it.
     PidNamespace,
 }
 
 impl ProcessLevel {
-    /// The name as events and `kb doctor` show it.
+    /// The name in events and in `kb doctor`.
     pub fn as_str(self) -> &'static str {
         match self {
             ProcessLevel::Group => "group",
@@ -16,14 +19,14 @@ impl ProcessLevel {
         }
     }
 
-    /// What that means, for people.
+    /// A description for people.
     pub fn description(self) -> &'static str {
         match self {
             ProcessLevel::Group => {
-                "each step has a process group; what leaves it is found and ended"
+                "each step runs in a process group; `kb` finds and ends processes that leave it"
             }
             ProcessLevel::PidNamespace => {
-                "each step lives in a PID namespace; the kernel ends what it leaves"
+                "each step runs in a PID namespace; the kernel ends the processes that it leaves"
             }
         }
     }

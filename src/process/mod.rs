@@ -1,12 +1,13 @@
-//! The one place where processes are started: groups, limits, output caps, the base environment.
+//! The only module that starts processes: process groups and namespaces, time limits, captured
+//! output, the base environment and the sandbox.
 //!
-//! [`Supervisor::run`] starts one process and attends to it until nothing of it is left. At the level
-//! [`ProcessLevel::PidNamespace`] it runs in a namespace that a process of `kb`'s own keeps (see
-//! `namespace/`); where the system does not allow that, `kb` starts it itself, in a process group
-//! (`group.rs`, `orphans.rs`, `watchdog.rs`). What runs here has no say in any of that.
+//! [`Supervisor::run`] starts one process and supervises it until no descendant is left. At the level
+//! [`ProcessLevel::PidNamespace`] the process runs in a PID namespace of the init process (see
+//! `namespace/`). Where the system does not allow that, `kb` starts it itself in a process group
+//! (`group.rs`, `orphans.rs`, `watchdog.rs`). The supervised process cannot influence any of this.
 //!
-//! Nothing here forks a large process: copying the page tables of a `kb` that holds a long plan
-//! costs more than the whole rest of a short step.
+//! Nothing here forks a large process: copying the page tables of a `kb` with a large plan costs more
+//! than the rest of a short step.
 
 mod base_environment;
 mod capture;
@@ -36,6 +37,6 @@ pub use level::ProcessLevel;
 pub use namespace::run_init_process;
 pub use orphan_cleanup::wait_for_orphans_of;
 pub use result::{ProcessEnd, ProcessResult};
-pub use sandbox::{Confinement, KernelSandbox, level_cap};
+pub use sandbox::{Confinement, KernelSandbox, SandboxCap};
 pub use spawn::Spawn;
 pub use supervisor::{OnLine, Supervisor};

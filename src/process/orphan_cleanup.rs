@@ -1,28 +1,36 @@
+//! Waiting for the orphan processes of a `kb` that was killed.
+
 use super::orphans::value_of;
 use super::watchdog::HELPER_MARKER;
 use std::time::Duration;
 
-/// How long to wait for what stands still.
-const PATIENCE: Duration = Duration::from_secs(10);
-const PAUSE: Duration = Duration::from_millis(2);
+/// How long to wait for processes that do not end.
+const TIMEOUT: Duration = Duration::from_secs(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// Waits until nothing is left of the steps of a `kb` that was killed: for some milliseconds they may
-/// still write, and whoever goes on with them would be written over. What ends them carries the mark
-/// of that `kb`, and lives as long as any of them.
-pub fn wait_for_orphans_of(pid: u32) {
-    let began = crate::clock::instant();
-    // An id may come again, but its own helpers are no remains.
-    while pid != std::process::id() && has_helpers(pid) {
-        if began.elapsed() > PATIENCE {
-            tracing::warn!(pid, "what was left of the killed process does not end");
+/// Waits until no process of the steps of a killed `kb` is left, up to ten seconds.
+///
+/// Orphans may write files for some milliseconds after the kill, and a resumed run must not write
+/// the same files meanwhile. The helper processes of that `kb` live as long as its orphans.
+pub async fn wait_for_orphans_of(pid: u32) {
+    let started = crate::clock::instant();
+    // The id may be reused by this process, whose own helpers are not orphans.
+    while pid != std::process::id() && has_helpers(pid).await {
+        if started.elapsed() > TIMEOUT {
+            tracing::warn!(pid, "orphan processes of the killed process do not end");
             return;
         }
-        std::thread::sleep(PAUSE);
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
-/// Whether a watchdog, keeper or cell of that process lives.
-fn has_helpers(pid: u32) -> bool {
+/// Whether a watchdog, init process or namespace worker of that process is alive. Reads all of
+/// `/proc`, so it runs outside the async threads.
+async fn has_helpers(pid: u32) -> bool {
+    tokio::task::spawn_blocking(move || any_helper(pid)).await.unwrap_or(false)
+}
+
+fn any_helper(pid: u32) -> bool {
     let name = format!("{pid}-");
     std::fs::read_dir("/proc").into_iter().flatten().flatten().any(|process| {
         let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();

@@ -1,3 +1,5 @@
+//! The pipes between `kb` and a process.
+
 use super::watched::watched;
 use rustix::fd::OwnedFd;
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -6,15 +8,15 @@ use std::mem::MaybeUninit;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// The pipes of a process: our ends, and those that it gets.
+/// The pipes of a process: the ends of `kb` and the ends of the child.
 pub(super) struct Pipes {
     pub(super) stdin: Option<OwnedFd>,
-    pub(super) stdout: Source,
-    pub(super) stderr: Source,
-    pub(super) theirs: ChildEnds,
+    pub(super) stdout: ReadEnd,
+    pub(super) stderr: ReadEnd,
+    pub(super) child: ChildEnds,
 }
 
-/// What the process gets. To be dropped once it has them: its own are to be the last.
+/// The ends that the child gets. Drop them after the start, so that the child has the last ones.
 pub(super) struct ChildEnds {
     pub(super) stdin: Option<OwnedFd>,
     pub(super) stdout: OwnedFd,
@@ -22,7 +24,7 @@ pub(super) struct ChildEnds {
 }
 
 impl Pipes {
-    /// Pipes for both outputs, and for the input where there is any.
+    /// Creates pipes for stdout and stderr, and for stdin if there is input.
     pub(super) fn new(with_input: bool) -> io::Result<Pipes> {
         let (stdout, their_stdout) = pipe_with(PipeFlags::CLOEXEC)?;
         let (stderr, their_stderr) = pipe_with(PipeFlags::CLOEXEC)?;
@@ -33,76 +35,76 @@ impl Pipes {
         }
         Ok(Pipes {
             stdin,
-            stdout: Source::Unwatched(stdout),
-            stderr: Source::Unwatched(stderr),
-            theirs: ChildEnds { stdin: their_stdin, stdout: their_stdout, stderr: their_stderr },
+            stdout: ReadEnd::Unwatched(stdout),
+            stderr: ReadEnd::Unwatched(stderr),
+            child: ChildEnds { stdin: their_stdin, stdout: their_stdout, stderr: their_stderr },
         })
     }
 }
 
-/// The end of a pipe that is read. Most processes have ended before anybody would have to be woken
-/// by what they write, so that watching it begins later, if ever.
-pub(super) enum Source {
+/// The read end of a pipe. Most processes end before `kb` needs to be notified of output, so a pipe
+/// is registered with the runtime late, if ever.
+pub(super) enum ReadEnd {
     Unwatched(OwnedFd),
     Watched(AsyncFd<OwnedFd>),
     Closed,
 }
 
-/// What a look into a pipe finds.
-pub(super) enum Taken<'a> {
-    Some(&'a [u8]),
-    NothingYet,
-    End,
+/// The result of a read without waiting.
+pub(super) enum ReadResult<'a> {
+    Data(&'a [u8]),
+    Pending,
+    Closed,
 }
 
-impl Source {
+impl ReadEnd {
     pub(super) fn is_open(&self) -> bool {
-        !matches!(self, Source::Closed)
+        !matches!(self, ReadEnd::Closed)
     }
 
-    /// Begins to wait for what comes. A pipe that cannot be watched is as good as closed.
+    /// Registers the pipe with the runtime. A pipe that cannot be registered counts as closed.
     pub(super) fn watch(&mut self) {
-        *self = match std::mem::replace(self, Source::Closed) {
-            Source::Unwatched(pipe) => {
-                watched(pipe, Interest::READABLE).map_or(Source::Closed, Source::Watched)
+        *self = match std::mem::replace(self, ReadEnd::Closed) {
+            ReadEnd::Unwatched(pipe) => {
+                watched(pipe, Interest::READABLE).map_or(ReadEnd::Closed, ReadEnd::Watched)
             }
             other => other,
         };
     }
 
-    /// Until there may be something to take.
+    /// Waits until there may be data to read.
     pub(super) async fn readable(&self) {
         match self {
-            Source::Watched(pipe) => {
+            ReadEnd::Watched(pipe) => {
                 let _ = pipe.readable().await;
             }
-            Source::Unwatched(_) => std::future::pending().await,
-            Source::Closed => {}
+            ReadEnd::Unwatched(_) => std::future::pending().await,
+            ReadEnd::Closed => {}
         }
     }
 
-    /// Takes what is there, as much as there is space for.
-    pub(super) fn take<'a>(&mut self, space: &'a mut [MaybeUninit<u8>]) -> Taken<'a> {
+    /// Reads available data into `space`, without waiting.
+    pub(super) fn take<'a>(&mut self, space: &'a mut [MaybeUninit<u8>]) -> ReadResult<'a> {
         let read = |pipe: &OwnedFd| Ok(rustix::io::read(pipe, space)?.0);
         let taken: io::Result<&'a mut [u8]> = match &*self {
-            Source::Unwatched(pipe) => read(pipe),
-            // What is there counts, whether the runtime has heard of it or not: on a busy machine it
-            // may hear only when the time to wait is over.
-            Source::Watched(pipe) => read(pipe.get_ref()).inspect_err(|_| forget_readiness(pipe)),
-            Source::Closed => return Taken::End,
+            ReadEnd::Unwatched(pipe) => read(pipe),
+            // Reads even if the runtime has not reported readiness: on a busy machine the report may
+            // arrive after the time limit.
+            ReadEnd::Watched(pipe) => read(pipe.get_ref()).inspect_err(|_| forget_readiness(pipe)),
+            ReadEnd::Closed => return ReadResult::Closed,
         };
         match taken {
-            Ok(bytes) if !bytes.is_empty() => Taken::Some(bytes),
-            Err(error) if is_passing(&error) => Taken::NothingYet,
+            Ok(bytes) if !bytes.is_empty() => ReadResult::Data(bytes),
+            Err(error) if is_temporary(&error) => ReadResult::Pending,
             Ok(_) | Err(_) => {
-                *self = Source::Closed;
-                Taken::End
+                *self = ReadEnd::Closed;
+                ReadResult::Closed
             }
         }
     }
 }
 
-/// The next wait is for what is still to come. What came since the last look is not forgotten.
+/// Makes the next wait wait for new data. Data that arrived since the last read is not lost.
 fn forget_readiness(pipe: &AsyncFd<OwnedFd>) {
     let _ = pipe.try_io(Interest::READABLE, |pipe| match rustix::io::ioctl_fionread(pipe) {
         Ok(0) => Err(io::Error::from(io::ErrorKind::WouldBlock)),
@@ -110,7 +112,7 @@ fn forget_readiness(pipe: &AsyncFd<OwnedFd>) {
     });
 }
 
-fn is_passing(error: &io::Error) -> bool {
+fn is_temporary(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
@@ -119,18 +121,18 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_is_there_is_taken_before_the_runtime_has_heard_of_it() {
+    async fn data_is_read_before_the_runtime_reports_readiness() {
         let mut pipes = Pipes::new(false).unwrap();
         pipes.stdout.watch();
-        rustix::io::write(&pipes.theirs.stdout, b"words").unwrap();
+        rustix::io::write(&pipes.child.stdout, b"words").unwrap();
         let mut space = [MaybeUninit::uninit(); 64];
-        assert!(matches!(pipes.stdout.take(&mut space), Taken::Some(b"words")));
-        assert!(matches!(pipes.stdout.take(&mut space), Taken::NothingYet));
-        rustix::io::write(&pipes.theirs.stdout, b"more").unwrap();
+        assert!(matches!(pipes.stdout.take(&mut space), ReadResult::Data(b"words")));
+        assert!(matches!(pipes.stdout.take(&mut space), ReadResult::Pending));
+        rustix::io::write(&pipes.child.stdout, b"more").unwrap();
         pipes.stdout.readable().await;
-        assert!(matches!(pipes.stdout.take(&mut space), Taken::Some(b"more")));
-        drop(pipes.theirs);
+        assert!(matches!(pipes.stdout.take(&mut space), ReadResult::Data(b"more")));
+        drop(pipes.child);
         pipes.stdout.readable().await;
-        assert!(matches!(pipes.stdout.take(&mut space), Taken::End));
+        assert!(matches!(pipes.stdout.take(&mut space), ReadResult::Closed));
     }
 }

@@ -1,51 +1,53 @@
+//! The result of a process.
+
 use std::time::Duration;
 
-/// How it ended.
+/// How a process ended and what it wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessResult {
-    /// Its end.
+    /// How it ended.
     pub end: ProcessEnd,
-    /// The first bytes of stdout, lossily as text, up to the limit.
+    /// The first bytes of stdout up to [`super::Spawn::max_stream`]. Invalid UTF-8 is replaced.
     pub stdout: String,
     /// The first bytes of stderr, likewise.
     pub stderr: String,
-    /// Bytes of stdout beyond the limit.
+    /// The number of bytes of stdout beyond the limit.
     pub stdout_cut: u64,
-    /// Bytes of stderr beyond the limit.
+    /// The number of bytes of stderr beyond the limit.
     pub stderr_cut: u64,
-    /// How long it took.
+    /// The time from the start to the end of the main process and its descendants.
     pub duration: Duration,
 }
 
 /// The ways in which a process ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProcessEnd {
-    /// By itself, with this code.
+    /// It exited with this code.
     Code(i32),
-    /// By this signal.
+    /// This signal killed it.
     Signal(i32),
-    /// Its time ran out; it was stopped.
+    /// It exceeded its timeout and was stopped.
     TimedOut,
-    /// It was silent for too long; it was stopped.
+    /// It exceeded its idle timeout and was stopped.
     Idle,
-    /// It was cancelled; it was stopped.
+    /// It was cancelled and stopped.
     Cancelled,
-    /// What kept it was killed from outside, and it with that.
+    /// Its namespace worker was killed from outside, which killed the process.
     Lost,
-    /// It never began: not found, not executable, no such directory.
+    /// It did not start: not found, not executable, no such directory. Holds the reason.
     NotStarted(String),
 }
 
 impl ProcessEnd {
-    /// What [`ProcessEnd::Lost`] means, for people.
-    pub const LOST: &str = "what kept the process was killed from outside, and it with that";
-    /// What to do about it.
+    /// The message for [`ProcessEnd::Lost`].
+    pub const LOST: &str = "the namespace worker of the process was killed from outside";
+    /// The help for [`ProcessEnd::Lost`].
     pub const LOST_HELP: &str =
-        "`dmesg` tells whether memory ran out; run it again with `kb run retry`";
+        "`dmesg` shows whether memory ran out; run the step again with `kb run retry`";
 }
 
 impl ProcessResult {
-    /// One that has written nothing.
+    /// The result of a process that wrote nothing.
     pub(super) fn silent(end: ProcessEnd, duration: Duration) -> Self {
         let (stdout, stderr) = (String::new(), String::new());
         ProcessResult { end, stdout, stderr, stdout_cut: 0, stderr_cut: 0, duration }

@@ -1,6 +1,8 @@
+//! Supervises a running process: limits, input, output, and its end.
+
 use super::capture::Capture;
 use super::main_process::MainProcess;
-use super::pipes::Source;
+use super::pipes::ReadEnd;
 use super::watched::watched;
 use super::{OnLine, ProcessEnd, ProcessResult, Spawn, Stream};
 use crate::clock::timer_instant;
@@ -12,19 +14,19 @@ use tokio::io::unix::AsyncFd;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// Between SIGTERM and SIGKILL.
+/// The time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long pipes are read after the main process has ended.
+/// The maximum time to read pipes after the main process has ended.
 const DRAIN: Duration = Duration::from_millis(250);
-/// How long the end of a killed process is waited for; only one that hangs in the kernel needs it.
+/// The maximum time to wait for the end of a killed process, which may hang in the kernel.
 const GIVE_UP: Duration = Duration::from_secs(10);
 
-/// How long a killed process may take before other means are used.
+/// The time after SIGKILL before the namespace worker is killed.
 const FORCE: Duration = Duration::from_secs(2);
-/// Most steps that write nothing to be shown have ended by then; only the others' pipes are watched.
-const UNWATCHED: Duration = Duration::from_millis(5);
+/// The time before pipes are registered with the runtime. Most short steps have ended by then.
+const WATCH_DELAY: Duration = Duration::from_millis(5);
 
-/// A process from its start until nothing of it is left.
+/// A process from its start until no descendant is left.
 pub(super) struct Running {
     process: MainProcess,
     input: Option<Input>,
@@ -37,24 +39,24 @@ pub(super) struct Running {
     phase: Phase,
 }
 
-/// What is waited for.
+/// The state of supervision: what it waits for.
 enum Phase {
-    /// Its end, or a reason to stop it.
+    /// The end of the process, or a reason to stop it.
     Working,
-    /// Its end after SIGTERM.
+    /// The end of the process after SIGTERM.
     Terminating { why: ProcessEnd, until: Instant },
-    /// Its end after SIGKILL.
+    /// The end of the process after SIGKILL.
     Killing { why: ProcessEnd, until: Instant, forced: bool },
-    /// The ends of its pipes.
+    /// The pipes to close.
     Draining { end: ProcessEnd, until: Instant },
-    /// Nothing.
+    /// Nothing; supervision is over.
     Over { end: ProcessEnd },
 }
 
 impl Running {
     pub(super) fn new(
         process: MainProcess,
-        [stdout, stderr]: [Source; 2],
+        [stdout, stderr]: [ReadEnd; 2],
         stdin: Option<OwnedFd>,
         spawn: Spawn,
         on_line: Option<OnLine>,
@@ -68,16 +70,16 @@ impl Running {
             idle: spawn.idle,
             quiet_since: now,
             deadline: spawn.timeout.map(|timeout| now + timeout),
-            watch_at: Some(now + UNWATCHED),
+            watch_at: Some(now + WATCH_DELAY),
             phase: Phase::Working,
         }
     }
 
-    /// Waits for the end, and makes it where it has to be made.
-    pub(super) async fn attend(
+    /// Waits for the end of the process and stops it when a limit is reached.
+    pub(super) async fn supervise(
         mut self,
         cancel: &CancellationToken,
-        began: std::time::Instant,
+        started: std::time::Instant,
     ) -> ProcessResult {
         let end = loop {
             match &self.phase {
@@ -91,10 +93,10 @@ impl Running {
         self.process.clean_up().await;
         let (stdout, stdout_cut) = self.stdout.finish();
         let (stderr, stderr_cut) = self.stderr.finish();
-        ProcessResult { end, stdout, stderr, stdout_cut, stderr_cut, duration: began.elapsed() }
+        ProcessResult { end, stdout, stderr, stdout_cut, stderr_cut, duration: started.elapsed() }
     }
 
-    /// Takes in the next thing that happens.
+    /// Handles the next event.
     async fn step(&mut self, cancel: &CancellationToken) {
         let alarm = self.alarm();
         let lives = !matches!(self.phase, Phase::Draining { .. });
@@ -146,7 +148,7 @@ impl Running {
                 self.phase = Phase::Killing { why, until: now + more, forced: true };
             }
             Phase::Killing { why: end, .. } | Phase::Draining { end, .. } | Phase::Over { end } => {
-                // The time may be over before anybody was told of what is there.
+                // Data may have arrived that the runtime has not reported yet.
                 self.stdout.take();
                 self.stderr.take();
                 self.phase = Phase::Over { end };
@@ -185,7 +187,7 @@ impl Running {
     }
 }
 
-/// What the process reads.
+/// The stdin of the process.
 struct Input {
     pipe: AsyncFd<OwnedFd>,
     bytes: Vec<u8>,
@@ -199,8 +201,7 @@ impl Input {
     }
 }
 
-/// Writes the next part; true where nothing is left or nobody reads. Dropping the future before it
-/// is ready loses nothing.
+/// Writes the next part of stdin. Returns true if nothing is left or the pipe is closed. Cancel safe.
 async fn write_some(input: &mut Option<Input>) -> bool {
     let Some(Input { pipe, bytes, written }) = input else { return true };
     let Ok(mut ready) = pipe.writable().await else { return true };

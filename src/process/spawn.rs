@@ -1,21 +1,23 @@
+//! The description of a process to start.
+
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What to start.
+/// A process to start.
 #[derive(Debug, Clone)]
 pub struct Spawn {
     /// The program and its arguments; never empty.
     pub argv: Vec<String>,
-    /// An existing directory.
+    /// The working directory, which must exist.
     pub cwd: PathBuf,
-    /// Beyond the base environment.
+    /// Variables in addition to the base environment.
     pub env: Vec<(String, String)>,
-    /// What it reads; nothing where empty.
+    /// The bytes of stdin. If empty, stdin is `/dev/null`.
     pub stdin: Vec<u8>,
-    /// The most it may take.
+    /// The maximum run time.
     pub timeout: Option<Duration>,
-    /// The longest silence on both streams.
+    /// The maximum time without output on either stream.
     pub idle: Option<Duration>,
-    /// Bytes kept of each stream.
+    /// The maximum number of bytes to keep of each stream.
     pub max_stream: usize,
 }

@@ -1,3 +1,5 @@
+//! The entry point of this module: starts a process and waits for its end.
+
 use super::group::GroupProcess;
 use super::instance::Instance;
 use super::main_process::{MainProcess, NamespaceProcess};
@@ -17,54 +19,53 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// Shows a line of a process's output while it runs; called in order for each stream.
+/// A callback for each line of output while a process runs, in order for each stream.
 pub type OnLine = Arc<dyn Fn(Stream, &str) + Send + Sync>;
 
-/// Starts processes and ends them; cheap to clone, one for all steps.
+/// Starts and stops processes. Cheap to clone; one serves all steps of a run.
 #[derive(Debug, Clone)]
 pub struct Supervisor {
     base: Arc<BaseEnvironment>,
-    limits: Option<Arc<Confinement>>,
+    confinement: Option<Arc<Confinement>>,
     pool: Arc<WorkerPool>,
 }
 
 impl Supervisor {
-    /// A supervisor whose processes start from this environment. They live in PID namespaces where
-    /// the system allows that and this program calls [`super::run_init_process`].
+    /// A supervisor for processes with this environment. They run in PID namespaces if the system
+    /// allows it and this program calls [`super::run_init_process`].
     pub fn new(base: BaseEnvironment) -> Supervisor {
-        Supervisor {
-            base: Arc::new(base),
-            limits: None,
-            pool: Arc::new(WorkerPool::of_this_program()),
-        }
+        let base = Arc::new(base);
+        let pool = Arc::new(WorkerPool::of_this_program(base.clone()));
+        Supervisor { base, confinement: None, pool }
     }
 
-    /// The same, with another program that calls [`super::run_init_process`] as the keeper of namespaces.
+    /// Uses another program, which calls [`super::run_init_process`], as the init process.
     #[must_use]
     pub fn with_init_program(self, executable: impl Into<PathBuf>) -> Supervisor {
-        Supervisor { pool: Arc::new(WorkerPool::of(Some(executable.into()))), ..self }
+        let pool = WorkerPool::of(Some(executable.into()), self.base.clone());
+        Supervisor { pool: Arc::new(pool), ..self }
     }
 
-    /// The same, without namespaces, also where they are allowed.
+    /// Runs processes at the level `group`, even if namespaces are available.
     #[must_use]
     pub fn without_namespaces(self) -> Supervisor {
-        Supervisor { pool: Arc::new(WorkerPool::none()), ..self }
+        Supervisor { pool: Arc::new(WorkerPool::none(self.base.clone())), ..self }
     }
 
-    /// The environment that all of them start from.
+    /// The base environment of the processes.
     pub fn base(&self) -> &BaseEnvironment {
         &self.base
     }
 
-    /// The same, for processes that the kernel lets write in few places only. Where it cannot,
-    /// they do not start: [`super::KernelSandbox::detect`] tells before.
+    /// A supervisor whose processes run in the kernel sandbox. They do not start if the kernel cannot
+    /// enforce it; [`super::KernelSandbox::detect`] tells in advance.
     #[must_use]
-    pub fn confined(&self, limits: Confinement) -> Supervisor {
-        Supervisor { limits: Some(Arc::new(limits)), ..self.clone() }
+    pub fn confined(&self, confinement: Confinement) -> Supervisor {
+        Supervisor { confinement: Some(Arc::new(confinement)), ..self.clone() }
     }
 
-    /// How surely nothing of a step outlives it, here. The first call tries it out, which takes
-    /// milliseconds.
+    /// The process control level on this machine. The first call creates a namespace to find out,
+    /// which takes milliseconds.
     pub fn level(&self) -> ProcessLevel {
         match self.pool.available() {
             Ok(()) => ProcessLevel::PidNamespace,
@@ -72,13 +73,13 @@ impl Supervisor {
         }
     }
 
-    /// Why the level is not the highest.
+    /// Why the level is not [`ProcessLevel::PidNamespace`], or `None` if it is.
     pub fn shortfall(&self) -> Option<&str> {
         self.pool.available().err()
     }
 
-    /// Whether processes live in a user namespace as well, which the PID namespace needs unless `kb`
-    /// runs with the rights of an administrator. Programs that gain rights (`sudo`) gain none there.
+    /// Whether processes run in a user namespace too. A PID namespace needs one unless `kb` has
+    /// `CAP_SYS_ADMIN`. Setuid programs such as `sudo` gain no privileges there.
     pub fn is_in_user_namespace(&self) -> bool {
         let own = rustix::thread::capabilities(None);
         let is_administrator =
@@ -86,31 +87,30 @@ impl Supervisor {
         self.level() == ProcessLevel::PidNamespace && !is_administrator
     }
 
-    /// The private directory that processes get as `TMPDIR`; removed when `kb` ends. It is for what
-    /// they write and forget, so write policies allow it.
+    /// The private directory that processes get as `TMPDIR`. Write policies permit it, and it is
+    /// removed when `kb` ends.
     pub fn temporary_directory(&self) -> Option<&'static Path> {
-        Instance::of_process().temporary_directory()
+        Instance::of_process(&self.base).temporary_directory()
     }
 
-    /// Runs a process until it and everything it started is gone: by its own end, its limits or
-    /// `cancel`. Dropping the future kills it.
+    /// Runs a process until it and all its descendants have ended. A timeout, the idle timeout or
+    /// `cancel` stop it. Dropping the future kills it.
     ///
-    /// The process ends when its main process does; what it left in the background keeps the pipes
-    /// for 250 ms at most and is killed. A process that is stopped gets SIGTERM, and SIGKILL 2 s
-    /// later.
+    /// The step ends with its main process: output of background processes is read for at most
+    /// 250 ms, then they are killed. To stop a process, `run` sends SIGTERM, and SIGKILL after 2 s.
     pub async fn run(
         &self,
         spawn: Spawn,
         cancel: &CancellationToken,
         on_line: Option<OnLine>,
     ) -> ProcessResult {
-        let began = clock::instant();
+        let started = clock::instant();
         if cancel.is_cancelled() {
             return ProcessResult::silent(ProcessEnd::Cancelled, Duration::ZERO);
         }
         match self.start(spawn, on_line) {
-            Err(reason) => ProcessResult::silent(ProcessEnd::NotStarted(reason), began.elapsed()),
-            Ok(running) => running.attend(cancel, began).await,
+            Err(reason) => ProcessResult::silent(ProcessEnd::NotStarted(reason), started.elapsed()),
+            Ok(running) => running.supervise(cancel, started).await,
         }
     }
 
@@ -118,10 +118,10 @@ impl Supervisor {
         let program = self.program(&spawn)?;
         let name = spawn.argv[0].clone();
         let pipes = Pipes::new(!spawn.stdin.is_empty())
-            .map_err(|error| format!("no pipes for `{name}`: {error}"))?;
+            .map_err(|error| format!("failed to create pipes for `{name}`: {error}"))?;
         let env = self.environment(&spawn);
         let leader = self
-            .lead(&spawn, &program, &env, pipes.theirs)
+            .start_main(&spawn, &program, &env, pipes.child)
             .map_err(|error| explain(&name, &spawn.cwd, &error))?;
         Ok(Running::new(leader, [pipes.stdout, pipes.stderr], pipes.stdin, spawn, on_line))
     }
@@ -133,45 +133,47 @@ impl Supervisor {
         find_program(name, &spawn.cwd, path.unwrap_or_default()).map_err(|reason| {
             match spawn.cwd.is_dir() {
                 true => reason,
-                false => format!("there is no directory `{}` to run in", spawn.cwd.display()),
+                false => format!("the working directory `{}` does not exist", spawn.cwd.display()),
             }
         })
     }
 
-    /// The variables of a process; of two with one name the later one counts.
+    /// The variables of a process. Of two with the same name the later one wins.
     fn environment<'a>(&'a self, spawn: &'a Spawn) -> Vec<(&'a str, &'a str)> {
-        let instance = Instance::of_process();
+        let instance = Instance::of_process(&self.base);
         let temporary = instance.temporary_directory().and_then(Path::to_str);
         let own = spawn.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let all = temporary.map(|path| ("TMPDIR", path)).into_iter().chain(self.base.iter());
-        let all: BTreeMap<&str, &str> = all.chain(own).chain(instance.inherited_mark()).collect();
+        let all: BTreeMap<&str, &str> = all.chain(own).chain(instance.outer_variable()).collect();
         all.into_iter().collect()
     }
 
-    fn lead(
+    fn start_main(
         &self,
         spawn: &Spawn,
         program: &Path,
         env: &[(&str, &str)],
-        theirs: ChildEnds,
+        ends: ChildEnds,
     ) -> io::Result<MainProcess> {
-        let limits = self.limits.as_deref();
-        let rules = limits.map(|limits| limits.rules(&self.base, self.temporary_directory()));
+        let confinement = self.confinement.as_deref();
+        let rules = confinement.map(|paths| paths.rules(&self.base, self.temporary_directory()));
         let rules = rules.transpose()?;
         if self.pool.available().is_err() {
-            return GroupProcess::start(spawn, program, env, theirs, rules).map(MainProcess::Group);
+            let instance = Instance::of_process(&self.base);
+            return GroupProcess::start(instance, spawn, program, env, ends, rules)
+                .map(MainProcess::Group);
         }
         let rules = rules.map(Rules::into_fd).transpose()?;
-        let read_only = limits.map(Confinement::read_only).unwrap_or_default();
+        let read_only = confinement.map(Confinement::read_only).unwrap_or_default();
         let order = StartOrder {
             program,
             cwd: &spawn.cwd,
             argv: &spawn.argv,
             env,
             read_only,
-            stdin: theirs.stdin.as_ref().map(AsFd::as_fd),
-            stdout: theirs.stdout.as_fd(),
-            stderr: theirs.stderr.as_fd(),
+            stdin: ends.stdin.as_ref().map(AsFd::as_fd),
+            stdout: ends.stdout.as_fd(),
+            stderr: ends.stderr.as_fd(),
             rules: rules.as_ref().map(AsFd::as_fd),
         };
         let worker = self.pool.start(&order)?;

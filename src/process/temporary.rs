@@ -1,3 +1,5 @@
+//! The private temporary directory of this process.
+
 use rustix::fd::OwnedFd;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use std::fs::{DirBuilder, File};
@@ -5,23 +7,23 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// The private directory of one `kb`, locked for as long as that lives. Whoever watches over the
-/// steps removes it; where that was killed too, the next `kb` does.
+/// The private temporary directory of a `kb`, locked while the process lives. The watchdog or init
+/// process removes it. If that was killed too, the next `kb` does.
 pub(super) struct Temporary {
     path: PathBuf,
     _locked: File,
 }
 
 impl Temporary {
-    /// Makes it in a folder where others lie too, and removes those of the dead.
-    pub(super) fn make(folder: &Path, name: &str) -> io::Result<Temporary> {
-        sweep(folder);
+    /// Creates the directory in a shared folder, and removes those of processes that have ended.
+    pub(super) fn create(folder: &Path, name: &str) -> io::Result<Temporary> {
+        remove_abandoned(folder);
         let path = folder.join(format!("kb-{name}"));
         loop {
             DirBuilder::new().mode(0o700).create(&path)?;
             let locked = File::open(&path)?;
             flock(&locked, FlockOperation::LockShared)?;
-            // Somebody may have swept it away before it was locked.
+            // Another `kb` may have removed it before it was locked.
             if path.exists() {
                 return Ok(Temporary { path, _locked: locked });
             }
@@ -33,10 +35,12 @@ impl Temporary {
     }
 }
 
-/// A process id may be unknown here and mean one in another container that shares the folder, so
-/// the lock has to be free too. Others may have put anything at such a name: a pipe would wait for
-/// its other end, a link leads to what is somebody else's.
-fn sweep(folder: &Path) {
+/// Removes the directories of processes that have ended.
+///
+/// A process id may belong to another container that shares the folder, so the lock must be free
+/// too. Another user may have created a pipe or link of that name: opening a pipe would block, and
+/// following a link could remove other files.
+fn remove_abandoned(folder: &Path) {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -61,15 +65,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn those_of_the_dead_are_removed_and_nothing_else_is() {
+    fn only_directories_of_ended_processes_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         let make = |name: &str| std::fs::create_dir(folder.path().join(name)).unwrap();
         // No process has an id like this one.
         ["kb-4194305-1a2b", "kb-4194305-x", "kb-mine", "other"].into_iter().for_each(make);
         make(&format!("kb-{}-1a2b", std::process::id()));
         std::fs::write(folder.path().join("kb-4194305-1a2b/file"), "left").unwrap();
-        let living = Temporary::make(folder.path(), "4194306-2b").unwrap();
-        let second = Temporary::make(folder.path(), "4194307-2b").unwrap();
+        let living = Temporary::create(folder.path(), "4194306-2b").unwrap();
+        let second = Temporary::create(folder.path(), "4194307-2b").unwrap();
         let mut left: Vec<String> = std::fs::read_dir(folder.path())
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -85,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_folder_is_neither_waited_for_nor_followed() {
+    fn pipes_are_not_waited_for_and_links_are_not_followed() {
         use rustix::fs::{CWD, FileType, mknodat};
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
@@ -95,7 +99,7 @@ mod tests {
         mknodat(CWD, at("kb-4194305-2b"), FileType::Fifo, Mode::RWXU, 0).unwrap();
         let (tell, told) = std::sync::mpsc::channel();
         let place = folder.path().to_owned();
-        std::thread::spawn(move || tell.send(Temporary::make(&place, "4194306-3c").is_ok()));
+        std::thread::spawn(move || tell.send(Temporary::create(&place, "4194306-3c").is_ok()));
         let made = told.recv_timeout(std::time::Duration::from_secs(10));
         assert_eq!(made, Ok(true), "it waits for the other end of a pipe");
         assert!(at("mine/file").exists() && at("kb-4194305-1a").is_symlink());

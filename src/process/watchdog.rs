@@ -1,3 +1,5 @@
+//! The watchdog: ends the processes of steps after `kb` was killed, at the level `group`.
+
 use super::instance::Instance;
 use super::orphans;
 use std::io;
@@ -6,20 +8,18 @@ use std::path::Path;
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::OnceLock;
 
-/// The variable that marks every process of a step: the tokens of the steps that it belongs to,
-/// outermost first, where a step of one `kb` runs another.
-pub(super) const MARKER: &str = "KB_SPAWN";
-
-/// Marks a watchdog or keeper, which is not what it guards or keeps.
+/// The variable that marks a watchdog, init process or namespace worker. Its value names the `kb`
+/// that started it.
 pub(super) const HELPER_MARKER: &str = "KB_HELPER";
 
-/// Where the system's own tools are, whatever `kb`'s environment says.
+/// The `PATH` for system tools that helper processes run.
 pub(super) const PATH: &str = "/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin";
 
-/// Waits for `kb` to end, by reading from a pipe that only `kb` holds; then ends every process that
-/// still carries its mark and removes its temporary directory. `kill -9` leaves no time to do so
-/// oneself. One that waits for a busy disk ends when that is over, so it goes on for ten seconds and
-/// more. It is a shell script, so that it works in whatever program this library is part of.
+/// Waits for the end of `kb` by reading from a pipe that only `kb` has open. Then kills every
+/// process that carries the mark of this `kb` and removes the temporary directory.
+///
+/// A process that waits for a busy disk ends only after that, so the script retries for ten seconds.
+/// It is a shell script, so that it works in every program that uses this library.
 const SCRIPT: &str = r#"
 trap '' HUP INT TERM
 read -r _
@@ -37,14 +37,14 @@ done
 [ -z "$2" ] || rm -rf -- "$2"
 "#;
 
-/// Makes sure that this process is watched over, so that its steps' processes end when it is killed,
-/// and that its steps' orphans come back to it.
-pub(super) fn watch() {
-    /// Closed by the kernel when this process ends, however it ends.
+/// Starts the watchdog of this process and makes this process adopt orphans. Only the first call has
+/// an effect.
+pub(super) fn start_once(instance: &Instance) {
+    /// The kernel closes the pipe when this process ends.
     static PIPE: OnceLock<Option<ChildStdin>> = OnceLock::new();
     PIPE.get_or_init(|| {
         orphans::adopt();
-        start(Instance::of_process()).ok()
+        start(instance).ok()
     });
 }
 
@@ -62,5 +62,5 @@ fn start(instance: &Instance) -> io::Result<ChildStdin> {
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     let mut child = orphans::spawn_helper(|| command.spawn())?;
-    child.stdin.take().ok_or_else(|| io::Error::other("no pipe"))
+    child.stdin.take().ok_or_else(|| io::Error::other("the watchdog has no pipe"))
 }

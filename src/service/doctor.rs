@@ -10,6 +10,7 @@ use crate::llm::{
     CallOrigin, ChatRequest, GenaiProvider, Message, ModelProvider, TierReport, Tiers,
     local_servers,
 };
+use crate::process::BaseEnvironment;
 use crate::value::counted;
 use serde::Serialize;
 use std::time::Duration;
@@ -178,7 +179,8 @@ fn processes(project: &Project) -> Finding {
 
 fn sandbox(project: &Project) -> Finding {
     let settings = &project.catalog.settings;
-    let level = crate::tool::sandbox_level();
+    let base = BaseEnvironment::select(project.context.env.clone(), &[]);
+    let level = crate::tool::sandbox_level(base.sandbox_cap());
     let name = level.as_str();
     let needed = settings.critical_unapproved_at.unwrap_or(ApprovalLevel::Kernel);
     if settings.sandbox_require.is_some_and(|required| required > level) {
@@ -194,6 +196,7 @@ fn sandbox(project: &Project) -> Finding {
         );
     }
     let holds = crate::process::KernelSandbox::detect()
+        .filter(|_| level == ApprovalLevel::Kernel)
         .map_or_else(String::new, |kernel| format!("; {}", kernel.description()));
     let message = format!("{name}: a specialist's shell runs unapproved{holds}");
     Finding::new(FindingLevel::Ok, "sandbox", message)

@@ -8,7 +8,7 @@ use crate::definition::{ApprovalLevel, Settings};
 use crate::diagnostic::{Code, nearest};
 use crate::evidence::{Invocation, InvocationStatus, Purpose};
 use crate::http::HttpClient;
-use crate::process::{Confinement, Supervisor};
+use crate::process::{Confinement, KernelSandbox, SandboxCap, Supervisor};
 use crate::redaction::Redactor;
 use crate::value::{Digest, Failure, Json, json_text};
 use crate::workspace::FileAccess;
@@ -292,11 +292,10 @@ pub(super) fn stopped() -> CallResult {
 }
 
 /// How far this machine holds the commands of specialists: the value for [`ToolboxParts::sandbox`].
-pub fn sandbox_level() -> ApprovalLevel {
-    use crate::process::{KernelSandbox, level_cap};
-    match (KernelSandbox::detect(), level_cap()) {
-        (Some(_), _) => ApprovalLevel::Kernel,
-        (None, Some("none")) => ApprovalLevel::None,
-        (None, _) => ApprovalLevel::Process,
+pub fn sandbox_level(cap: SandboxCap) -> ApprovalLevel {
+    match cap {
+        SandboxCap::None => ApprovalLevel::None,
+        SandboxCap::Kernel if KernelSandbox::detect().is_some() => ApprovalLevel::Kernel,
+        SandboxCap::Kernel | SandboxCap::Process => ApprovalLevel::Process,
     }
 }

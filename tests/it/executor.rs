@@ -347,7 +347,7 @@ async fn a_record_that_may_lack_something_proves_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_checks_a_specialists_work_writes_in_the_workspace_only() {
-    if kb::tool::sandbox_level() != kb::definition::ApprovalLevel::Kernel {
+    if kb::tool::sandbox_level(Default::default()) != kb::definition::ApprovalLevel::Kernel {
         return eprintln!("skipped: this kernel has no Landlock of Linux 6.2 or later");
     }
     let outside = tempfile::tempdir().unwrap();

@@ -60,7 +60,7 @@ macro_rules! at_both_levels {
 }
 
 fn supervisor() -> Supervisor {
-    of(BaseEnvironment::from_process(&[]))
+    of(BaseEnvironment::select(std::env::vars(), &[]))
 }
 
 fn of(base: BaseEnvironment) -> Supervisor {
@@ -200,12 +200,12 @@ at_both_levels! {
         make_executable(&odd);
 
         check(spawn(&["no-such-program-x"]), "no program `no-such-program-x` in PATH").await;
-        check(spawn(&["./x"]), "there is no program `./x`").await;
+        check(spawn(&["./no-such-program-x"]), "the program `./no-such-program-x` does not exist").await;
         check(spawn(&["/tmp"]), "`/tmp` is a directory, not a program").await;
         check(spawn(&[]), "the command has no program").await;
         check(
             Spawn { cwd: "/no/such/place".into(), ..shell("true") },
-            "there is no directory `/no/such/place` to run in",
+            "the working directory `/no/such/place` does not exist",
         )
         .await;
         check(
@@ -215,10 +215,10 @@ at_both_levels! {
         .await;
         check(
             Spawn { cwd: directory.path().into(), ..spawn(&["./odd"]) },
-            "the interpreter that `./odd` names is not there",
+            "the interpreter that `./odd` names does not exist",
         )
         .await;
-        check(spawn(&["echo", "a\0b"]), "an argument or a variable of `echo` holds a zero byte").await;
+        check(spawn(&["echo", "a\0b"]), "an argument or variable of `echo` contains a zero byte").await;
         let huge = "x".repeat(3 << 20);
         check(
             spawn(&["echo", &huge]),

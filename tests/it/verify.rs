@@ -43,7 +43,7 @@ fn work(files: &[(&str, &str)]) -> Work {
     }
     let tools = Toolbox::new(ToolboxParts {
         workspace: Workspace::open(dir.path(), &[], &[]).unwrap(),
-        supervisor: Supervisor::new(BaseEnvironment::from_process(&[])),
+        supervisor: Supervisor::new(BaseEnvironment::select(std::env::vars(), &[])),
         settings: Arc::new(Settings::default()),
         approvals: Approvals { yes: true },
         redactor: Arc::new(Redactor::default()),

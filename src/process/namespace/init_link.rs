@@ -20,7 +20,7 @@ struct InitLink {
 
 /// Asks the init process for a worker and returns the socket on which the worker sends its reports.
 /// Starts the init process if there is none, and a new one if it was killed.
-pub(super) fn new_worker(executable: &Path) -> io::Result<OwnedFd> {
+pub(super) fn new_worker(executable: &Path, instance: &Instance) -> io::Result<OwnedFd> {
     let (own, theirs) = socket::pair()?;
     let mut link = LINK.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(init) = &*link
@@ -33,14 +33,13 @@ pub(super) fn new_worker(executable: &Path) -> io::Result<OwnedFd> {
         let _ = gone.child.wait();
         orphans::forget_helper(gone.child.id());
     }
-    let init = link.insert(InitLink::start(executable)?);
+    let init = link.insert(InitLink::start(executable, instance)?);
     init.request_worker(&theirs)?;
     Ok(own)
 }
 
 impl InitLink {
-    fn start(executable: &Path) -> io::Result<InitLink> {
-        let instance = Instance::of_process();
+    fn start(executable: &Path, instance: &Instance) -> io::Result<InitLink> {
         let (control, theirs) = socket::pair()?;
         let mut command = Command::new(executable);
         command

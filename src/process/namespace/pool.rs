@@ -2,6 +2,8 @@
 
 use super::init_process::own_executable;
 use super::{StartOrder, Worker};
+use crate::process::BaseEnvironment;
+use crate::process::instance::Instance;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -14,6 +16,7 @@ const REPLACE_TIMEOUT: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(in crate::process) struct WorkerPool {
     executable: Option<PathBuf>,
+    base: Arc<BaseEnvironment>,
     /// Whether workers are available, or the reason why not.
     available: OnceLock<Result<(), String>>,
     idle: Mutex<Vec<Worker>>,
@@ -21,19 +24,22 @@ pub(in crate::process) struct WorkerPool {
 
 impl WorkerPool {
     /// A pool whose init process is this program, if it calls [`super::run_init_process`].
-    pub(in crate::process) fn of_this_program() -> WorkerPool {
-        WorkerPool::of(own_executable())
+    pub(in crate::process) fn of_this_program(base: Arc<BaseEnvironment>) -> WorkerPool {
+        WorkerPool::of(own_executable(), base)
     }
 
     /// A pool whose init process is that program. Without one the pool has no workers.
-    pub(in crate::process) fn of(executable: Option<PathBuf>) -> WorkerPool {
-        WorkerPool { executable, available: OnceLock::new(), idle: Mutex::default() }
+    pub(in crate::process) fn of(
+        executable: Option<PathBuf>,
+        base: Arc<BaseEnvironment>,
+    ) -> WorkerPool {
+        WorkerPool { executable, base, available: OnceLock::new(), idle: Mutex::default() }
     }
 
     /// A pool without workers, for the setting `group`.
-    pub(in crate::process) fn none() -> WorkerPool {
+    pub(in crate::process) fn none(base: Arc<BaseEnvironment>) -> WorkerPool {
         let available = OnceLock::from(Err("the settings select `group`".to_owned()));
-        WorkerPool { available, ..WorkerPool::of(None) }
+        WorkerPool { available, ..WorkerPool::of(None, base) }
     }
 
     /// Whether workers are available, or the reason why not. The first call creates a worker to find
@@ -42,7 +48,7 @@ impl WorkerPool {
         let available = self.available.get_or_init(|| {
             let executable =
                 self.executable.as_ref().ok_or("this program has no init process".to_owned())?;
-            let worker = Worker::create_and_wait(executable)?;
+            let worker = Worker::create_and_wait(executable, self.instance())?;
             self.idle().push(worker);
             Ok(())
         });
@@ -60,7 +66,7 @@ impl WorkerPool {
             }
         }
         let executable = self.executable.as_ref().ok_or(io::ErrorKind::Unsupported)?;
-        let worker = Worker::create(executable)?;
+        let worker = Worker::create(executable, self.instance())?;
         worker.start(order).map(|()| worker)
     }
 
@@ -82,11 +88,15 @@ impl WorkerPool {
     pub(in crate::process) async fn replace(self: Arc<Self>) {
         let created = tokio::task::spawn_blocking(move || {
             let executable = self.executable.as_ref()?;
-            let created = Worker::create_and_wait(executable)
-                .or_else(|_| Worker::create_and_wait(executable));
+            let create = || Worker::create_and_wait(executable, self.instance());
+            let created = create().or_else(|_| create());
             created.ok().map(|worker| self.give_back(worker))
         });
         let _ = tokio::time::timeout(REPLACE_TIMEOUT, created).await;
+    }
+
+    fn instance(&self) -> &'static Instance {
+        Instance::of_process(&self.base)
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Worker>> {

@@ -3,6 +3,7 @@
 use super::listener::{Listener, Received};
 use super::message::{KILL_ALL, Report, Stage, StartOrder, TERMINATE};
 use super::socket;
+use crate::process::instance::Instance;
 use crate::process::watched::watched;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
@@ -39,17 +40,22 @@ pub(in crate::process) enum StartOutcome {
 
 impl Worker {
     /// Creates a worker that accepts orders before it is ready.
-    pub(super) fn create(executable: &Path) -> io::Result<Worker> {
-        Worker::listen(super::init_link::new_worker(executable)?, None)
+    pub(super) fn create(executable: &Path, instance: &Instance) -> io::Result<Worker> {
+        Worker::listen(super::init_link::new_worker(executable, instance)?, None)
     }
 
     /// Creates a worker and waits until it is ready. Blocks the thread. The error is the reason, for
     /// people.
-    pub(super) fn create_and_wait(executable: &Path) -> Result<Worker, String> {
+    pub(super) fn create_and_wait(
+        executable: &Path,
+        instance: &Instance,
+    ) -> Result<Worker, String> {
         let socket =
-            super::init_link::new_worker(executable).map_err(|error| match error.kind() {
-                io::ErrorKind::BrokenPipe => "the init process ended at once".to_owned(),
-                _ => format!("the init process did not start: {error}"),
+            super::init_link::new_worker(executable, instance).map_err(|error| {
+                match error.kind() {
+                    io::ErrorKind::BrokenPipe => "the init process ended at once".to_owned(),
+                    _ => format!("the init process did not start: {error}"),
+                }
             })?;
         let mut pidfd = None;
         loop {

@@ -1,7 +1,10 @@
+//! The capabilities of sandboxed processes that run as root.
+
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 
-/// What root keeps in the sandbox: what containers give their root, without making devices. The
-/// rest goes around file rules: reading other processes, raw disks and memory, file handles.
+/// The capabilities that root keeps in the sandbox: those of root in a container, without creating
+/// devices. The others bypass file rules: reading other processes, raw disks and memory, file
+/// handles.
 const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
@@ -14,9 +17,8 @@ const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::NET_BIND_SERVICE)
     .union(CapabilitySet::NET_RAW);
 
-/// Gives up, for the calling thread and what it starts, the capabilities that the sandbox does not
-/// hold. Without effect for everybody but root. It lasts because no new privileges are gained on
-/// `exec`, which the sandbox sets as well.
+/// Drops the capabilities that are not in [`KEPT`], for the calling thread and its children. Has an
+/// effect for root only. It is permanent because the sandbox also sets `no_new_privs`.
 pub(in crate::process) fn drop_capabilities() -> std::io::Result<()> {
     let own = capabilities(None)?;
     if KEPT.contains(own.permitted) && KEPT.contains(own.inheritable) {

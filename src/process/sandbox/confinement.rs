@@ -1,11 +1,14 @@
+//! The paths that a sandboxed process may use.
+
 use super::paths;
-use super::rules::{Grant, Rules};
+use super::rules::{Access, Rules};
 use crate::process::BaseEnvironment;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where a process and everything that it starts may read and write; the kernel refuses the rest
-/// (DESIGN §6). Programs, toolchains, package caches and harmless devices are added to it.
+/// The paths that a process and its descendants may read and write. The kernel denies all others.
+/// Programs, toolchains, package caches and harmless devices are always included (see
+/// `docs/security.md`).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Confinement {
     write: Vec<PathBuf>,
@@ -14,59 +17,58 @@ pub struct Confinement {
 }
 
 impl Confinement {
-    /// These folders are read and written, beside the private temporary directory.
+    /// Permits reading and writing below these folders, and in the private temporary directory.
     pub fn to(roots: impl IntoIterator<Item = PathBuf>) -> Self {
         Confinement { write: roots.into_iter().collect(), ..Confinement::default() }
     }
 
-    /// Further places to read; `~/` is the home directory.
+    /// Adds paths to read. `~/` is the home directory.
     #[must_use]
-    pub fn with_read(mut self, places: impl IntoIterator<Item = PathBuf>) -> Self {
-        self.read.extend(places);
+    pub fn with_read(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.read.extend(paths);
         self
     }
 
-    /// Further places to read and write, likewise.
+    /// Adds paths to read and write. `~/` is the home directory.
     #[must_use]
-    pub fn with_write(mut self, places: impl IntoIterator<Item = PathBuf>) -> Self {
-        self.write.extend(places);
+    pub fn with_write(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.write.extend(paths);
         self
     }
 
-    /// Places inside of these folders that it may not write either. Landlock cannot take away what
-    /// it has given, so these are for a mount namespace, where there is one.
+    /// Denies writing to paths inside the permitted folders. Landlock cannot revoke access that a
+    /// parent folder grants, so this needs a mount namespace and has no effect at the level `group`.
     #[must_use]
-    pub fn with_read_only(mut self, places: impl IntoIterator<Item = PathBuf>) -> Self {
-        self.read_only.extend(places);
+    pub fn with_read_only(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.read_only.extend(paths);
         self
     }
 
-    /// What [`Confinement::with_read_only`] was told: existing places to be mounted read-only over
-    /// themselves in a mount namespace of the process's own.
+    /// The paths of [`Confinement::with_read_only`], to be mounted read-only over themselves.
     pub(in crate::process) fn read_only(&self) -> &[PathBuf] {
         &self.read_only
     }
 
-    /// The rules, with places that are not there left out.
+    /// The rules. Paths that do not exist are skipped.
     pub(in crate::process) fn rules(
         &self,
         base: &BaseEnvironment,
         temporary: Option<&Path>,
     ) -> io::Result<Rules> {
         let home = base.get("HOME").map(Path::new);
-        let own = |places: &[PathBuf]| places.iter().map(|at| expanded(at, home)).collect();
-        let (mut written, mut read): (Vec<_>, Vec<_>) = (own(&self.write), own(&self.read));
-        written.extend(temporary.map(Path::to_owned).into_iter().chain(paths::written(base)));
-        read.extend(paths::read(base));
+        let own = |paths: &[PathBuf]| paths.iter().map(|path| expanded(path, home)).collect();
+        let (mut write, mut read): (Vec<_>, Vec<_>) = (own(&self.write), own(&self.read));
+        write.extend(temporary.map(Path::to_owned).into_iter().chain(paths::writable(base)));
+        read.extend(paths::readable(base));
         let rules = Rules::new()?;
-        let rules = written.iter().try_fold(rules, |rules, at| rules.grant(Grant::Write, at))?;
-        read.iter().try_fold(rules, |rules, at| rules.grant(Grant::Read, at))
+        let rules = write.iter().try_fold(rules, |rules, path| rules.allow(Access::Write, path))?;
+        read.iter().try_fold(rules, |rules, path| rules.allow(Access::Read, path))
     }
 }
 
-fn expanded(place: &Path, home: Option<&Path>) -> PathBuf {
-    match (place.strip_prefix("~"), home) {
+fn expanded(path: &Path, home: Option<&Path>) -> PathBuf {
+    match (path.strip_prefix("~"), home) {
         (Ok(rest), Some(home)) => home.join(rest),
-        _ => place.to_owned(),
+        _ => path.to_owned(),
     }
 }

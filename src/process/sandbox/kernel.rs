@@ -1,49 +1,61 @@
+//! What the kernel of this machine can enforce.
+
 use super::rules::Rules;
 use std::sync::OnceLock;
 
-/// What this kernel can hold a process to.
+/// The restrictions that this kernel can enforce on a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelSandbox {
     landlock: u32,
 }
 
-/// The variable that makes `kb` take the sandbox for weaker than it is: `none` or `process`. It
-/// only ever narrows, since less is approved at a lower level.
-const AT_MOST: &str = "KB_SANDBOX_AT_MOST";
+/// An upper limit on the sandbox level, from the variable `KB_SANDBOX_AT_MOST`. A lower level only
+/// narrows what runs without approval.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SandboxCap {
+    /// No limit: the kernel sandbox is used where it is available.
+    #[default]
+    Kernel,
+    /// Treat this machine as one without a kernel sandbox.
+    Process,
+    /// Treat this machine as one that restricts nothing.
+    None,
+}
+
+impl SandboxCap {
+    pub(in crate::process) const VARIABLE: &str = "KB_SANDBOX_AT_MOST";
+
+    /// Parses the value of the variable. An unknown value must not raise the level.
+    pub(in crate::process) fn parse(value: &str) -> SandboxCap {
+        match value {
+            "kernel" => SandboxCap::Kernel,
+            "none" => SandboxCap::None,
+            _ => SandboxCap::Process,
+        }
+    }
+}
 
 impl KernelSandbox {
-    /// What is there and is not to be left unused; `None` where the kernel cannot hold what is
-    /// needed. Tried out once, on a thread that ends.
+    /// What the kernel can enforce, or `None` if it lacks a required feature. The first call tries it
+    /// on a thread that ends.
     pub fn detect() -> Option<KernelSandbox> {
-        static ANSWER: OnceLock<Option<KernelSandbox>> = OnceLock::new();
-        *ANSWER.get_or_init(|| {
-            if level_cap().is_some() {
-                return None;
-            }
-            let tried = std::thread::spawn(|| Rules::new().and_then(Rules::restrict).ok());
-            let landlock = tried.join().ok().flatten()?;
+        static DETECTED: OnceLock<Option<KernelSandbox>> = OnceLock::new();
+        *DETECTED.get_or_init(|| {
+            let attempt = std::thread::spawn(|| Rules::new().and_then(Rules::restrict).ok());
+            let landlock = attempt.join().ok().flatten()?;
             Some(KernelSandbox { landlock })
         })
     }
 
-    /// What commands are held to, for people.
+    /// A description of the restrictions, for people.
     pub fn description(self) -> String {
         let more = match self.landlock {
             ..=4 => "",
-            5 => ", and keeps them from devices",
-            _ => ", and keeps their signals and sockets among themselves",
+            5 => ", and denies ioctl on devices",
+            _ => {
+                ", and denies ioctl on devices, and signals and abstract sockets to other programs"
+            }
         };
-        format!("Landlock {} holds what commands read and write{more}", self.landlock)
-    }
-}
-
-/// The level that `KB_SANDBOX_AT_MOST` names, where it names one below the kernel's.
-pub fn level_cap() -> Option<&'static str> {
-    let named = std::env::var(AT_MOST).ok()?;
-    match named.as_str() {
-        "kernel" => None,
-        "none" => Some("none"),
-        // What cannot be read must not make it stronger.
-        _ => Some("process"),
+        format!("Landlock {} restricts the files that commands read and write{more}", self.landlock)
     }
 }

@@ -1,8 +1,8 @@
-//! How far a process whose code a model may have written is held: by the kernel, with Landlock.
+//! The kernel sandbox for processes that run code of a model: Landlock.
 //!
-//! A [`Confinement`] says where such a process may read and write. It becomes [`Rules`], a ruleset
-//! that a thread or a child takes upon itself and that everything which it starts inherits. What
-//! the kernel cannot hold is never started here: [`KernelSandbox::detect`] tells before.
+//! A [`Confinement`] lists the paths that a process may read and write. It becomes [`Rules`], a
+//! ruleset that a thread or child applies to itself and that its descendants inherit. A process is
+//! not started if the kernel cannot enforce the rules; [`KernelSandbox::detect`] tells in advance.
 
 mod capabilities;
 mod confinement;
@@ -12,5 +12,5 @@ mod rules;
 
 pub(super) use capabilities::drop_capabilities;
 pub use confinement::Confinement;
-pub use kernel::{KernelSandbox, level_cap};
+pub use kernel::{KernelSandbox, SandboxCap};
 pub(super) use rules::{Rules, start_restricted};

@@ -1,13 +1,14 @@
-//! What a confined process needs besides its project: programs, toolchains, caches, devices.
+//! The paths that a sandboxed process may use besides its project: programs, toolchains, caches,
+//! devices.
 //!
-//! Everything else is closed, most of the home directory with it: keys, tokens, histories, mail,
-//! other projects. What is listed here holds programs and packages, never credentials.
+//! All other paths are denied, including most of the home directory: keys, tokens, histories, mail,
+//! other projects. The paths listed here contain programs and packages, never credentials.
 
 use crate::process::BaseEnvironment;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Programs and what they read on every system. `/etc` is looked at more closely.
+/// Programs and the files they read on every system. For `/etc` see [`configuration`].
 const SYSTEM: [&str; 20] = [
     "/usr",
     "/bin",
@@ -30,13 +31,13 @@ const SYSTEM: [&str; 20] = [
     "/var/lib/ca-certificates",
     "/var/cache/fontconfig",
 ];
-/// Devices that hold nothing, and shared memory, which does not outlive the machine.
+/// Devices that store nothing, and shared memory, which a reboot clears.
 const DEVICES: [&str; 6] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/shm"];
-/// Devices that are read only.
+/// Devices that may only be read.
 const READ_DEVICES: [&str; 2] = ["/dev/random", "/dev/urandom"];
-/// Caches of package managers below the home directory. Not all of `~/.cargo`: its `bin` and
-/// `config.toml` decide what later commands of the person run.
+/// Caches of package managers in the home directory. `~/.cargo` is not permitted as a whole: its
+/// `bin` and `config.toml` influence later commands of the user.
 const CACHES: [&str; 12] = [
     ".cache",
     ".cargo/registry",
@@ -51,8 +52,8 @@ const CACHES: [&str; 12] = [
     "go/pkg/mod",
     "Library/Caches",
 ];
-/// Toolchains below the home directory, and the settings without which `git` does not work. Where a
-/// tool keeps its credentials beside its programs, only the programs are named.
+/// Toolchains in the home directory, and the settings that `git` needs. If a tool stores credentials
+/// beside its programs, only the programs are listed.
 const TOOLCHAINS: &str = "
     .cargo/bin .cargo/env .cargo/config.toml .cargo/config .rustup
     .nvm .volta .fnm .nodenv .asdf .bun/bin .bun/install .deno .npm-global .node-gyp .yarn
@@ -67,8 +68,8 @@ const TOOLCHAINS: &str = "
     .gitconfig .config/git/config .config/git/ignore .config/git/attributes .gitignore
     .gitignore_global .config/mise .config/fontconfig .tool-versions .python-version .node-version
     .ruby-version .nvmrc";
-/// Variables that name a toolchain; a process has them where `env.pass` says so.
-const NAMED: [&str; 12] = [
+/// Variables that name a toolchain. A process has them if the setting `env.pass` lists them.
+const TOOLCHAIN_VARIABLES: [&str; 12] = [
     "JAVA_HOME",
     "GOROOT",
     "GOPATH",
@@ -82,23 +83,23 @@ const NAMED: [&str; 12] = [
     "ANDROID_SDK_ROOT",
     "BUN_INSTALL",
 ];
-/// What stands beside a folder of programs and belongs to them.
+/// Names beside a folder of programs that belong to them.
 const BESIDE: [&str; 9] =
     ["lib", "lib64", "libexec", "share", "include", "versions", "jre", "etc/ssl", "pyvenv.cfg"];
 
-/// Where every confined process may write, besides its project.
-pub(super) fn written(base: &BaseEnvironment) -> Vec<PathBuf> {
+/// The paths that every sandboxed process may write, besides its project.
+pub(super) fn writable(base: &BaseEnvironment) -> Vec<PathBuf> {
     let caches = home(base).into_iter().flat_map(|home| CACHES.map(|cache| home.join(cache)));
     caches.chain(DEVICES.map(PathBuf::from)).collect()
 }
 
-/// What every confined process may read, besides what it may write.
-pub(super) fn read(base: &BaseEnvironment) -> Vec<PathBuf> {
+/// The paths that every sandboxed process may read, besides the writable ones.
+pub(super) fn readable(base: &BaseEnvironment) -> Vec<PathBuf> {
     let home = home(base);
     let toolchains =
         home.into_iter().flat_map(|home| TOOLCHAINS.split_whitespace().map(|at| home.join(at)));
-    let named = NAMED.iter().filter_map(|name| base.get(name)).map(PathBuf::from);
-    let named = named.filter(|place| place.is_absolute() && !holds(place, home));
+    let named = TOOLCHAIN_VARIABLES.iter().filter_map(|name| base.get(name)).map(PathBuf::from);
+    let named = named.filter(|path| path.is_absolute() && !contains_home(path, home));
     SYSTEM
         .iter()
         .chain(&READ_DEVICES)
@@ -114,13 +115,12 @@ fn home(base: &BaseEnvironment) -> Option<&Path> {
     base.get("HOME").map(Path::new).filter(|home| home.is_absolute() && *home != Path::new("/"))
 }
 
-/// Whether a place is the home directory or above it.
-fn holds(place: &Path, home: Option<&Path>) -> bool {
-    home.is_some_and(|home| home.starts_with(place)) || place == Path::new("/")
+/// Whether a path is the home directory or a parent of it.
+fn contains_home(path: &Path, home: Option<&Path>) -> bool {
+    home.is_some_and(|home| home.starts_with(path)) || path == Path::new("/")
 }
 
-/// `/etc`; for root, who may read everything, only what anybody may: not `shadow`, not the keys of
-/// servers.
+/// `/etc`. For root, only the world-readable entries, without `shadow` and the keys of servers.
 fn configuration() -> Vec<PathBuf> {
     let etc = Path::new("/etc");
     if !rustix::process::geteuid().is_root() {
@@ -134,19 +134,20 @@ fn configuration() -> Vec<PathBuf> {
         .collect()
 }
 
-/// The folders of `PATH`, and what belongs to their programs.
+/// The folders of `PATH`, and the files that belong to their programs.
 fn programs(base: &BaseEnvironment, home: Option<&Path>) -> Vec<PathBuf> {
     let folders = std::env::split_paths(base.get("PATH").unwrap_or_default());
-    let folders = folders.filter(|folder| folder.is_absolute() && !holds(folder, home));
+    let folders = folders.filter(|folder| folder.is_absolute() && !contains_home(folder, home));
     folders
         .flat_map(|folder| {
-            // `~/.local/share` is everybody's, and `~/.cargo` has credentials.
+            // All programs share `~/.local/share`, and `~/.cargo` contains credentials.
             let shared = |above: &Path| {
                 home.is_some_and(|home| {
                     [".local", ".cargo"].iter().any(|at| above == home.join(at))
                 })
             };
-            let above = folder.parent().filter(|above| !holds(above, home) && !shared(above));
+            let above =
+                folder.parent().filter(|above| !contains_home(above, home) && !shared(above));
             let beside = above.into_iter().flat_map(|above| BESIDE.map(|name| above.join(name)));
             let beside: Vec<PathBuf> = beside.collect();
             beside.into_iter().chain([folder])

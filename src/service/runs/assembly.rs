@@ -40,6 +40,8 @@ pub(super) struct LeasedRun {
     pub(super) before: Vec<StoredEvent>,
     /// Definition files of it that are others by now.
     pub(super) changed: Vec<String>,
+    /// The process id of the previous lease owner, if it was killed.
+    pub(super) killed_owner: Option<u32>,
 }
 
 impl Assembled {
@@ -50,7 +52,7 @@ impl Assembled {
         frozen: Frozen,
         opening: StartMode,
     ) -> Prepared {
-        let LeasedRun { run, epoch, before, changed } = leased;
+        let LeasedRun { run, epoch, before, changed, killed_owner } = leased;
         let params = Arc::new(Json::Object(frozen.params));
         let Assembled { parts, rules, recording, .. } = self;
         let task_files = frozen.task_files;
@@ -66,6 +68,7 @@ impl Assembled {
             task_files,
             recording,
             changed,
+            killed_owner,
         }
     }
 }
@@ -87,7 +90,7 @@ pub(super) fn assemble(
             format!("the project folder `{}` cannot be opened: {error}", context.root.display());
         ServiceError::environment(Failure::new(Code::PATH_UNUSABLE.as_str(), message))
     })?;
-    let sandbox = reached_sandbox(settings)?;
+    let sandbox = reached_sandbox(settings, &supervisor)?;
     let toolbox = Arc::new(Toolbox::new(ToolboxParts {
         workspace,
         supervisor: supervisor.clone(),
@@ -150,8 +153,11 @@ fn supervisor(context: &ProjectContext, settings: &Settings) -> Result<Superviso
 }
 
 /// How far processes are leased here; less than `sandbox.require` asks for refuses the run.
-fn reached_sandbox(settings: &Settings) -> Result<ApprovalLevel, ServiceError> {
-    let reached = sandbox_level();
+fn reached_sandbox(
+    settings: &Settings,
+    supervisor: &Supervisor,
+) -> Result<ApprovalLevel, ServiceError> {
+    let reached = sandbox_level(supervisor.base().sandbox_cap());
     match settings.sandbox_require {
         Some(required) if reached < required => {
             let (required, reached) = (required.as_str(), reached.as_str());

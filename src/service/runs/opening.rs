@@ -11,7 +11,6 @@ use crate::journal::sqlite::SqliteJournal;
 use crate::journal::{Journal, NewRun};
 use crate::llm::Tiers;
 use crate::plan::Plan;
-use crate::process::wait_for_orphans_of;
 use crate::project::Project;
 use crate::redaction::Redactor;
 use crate::run::{InstanceIx, RunStatus};
@@ -128,7 +127,8 @@ pub async fn begin(options: Begin) -> Result<Prepared, ServiceError> {
     };
     let epoch = journal.create(new)?;
     let opening = StartMode::Start { digest, environment: environment(&assembled, &frozen) };
-    let leased = LeasedRun { run, epoch, before: Vec::new(), changed: Vec::new() };
+    let leased =
+        LeasedRun { run, epoch, before: Vec::new(), changed: Vec::new(), killed_owner: None };
     Ok(assembled.prepare(leased, plan, frozen, opening))
 }
 
@@ -304,12 +304,7 @@ fn reopen(
     let settings = Arc::new(catalog.settings.narrowed_by(&present));
     let assembled = assemble(&context, &settings, &frozen, tiers, None)?;
     let epoch = assembled.parts.journal.take(&run)?;
-    assembled
-        .parts
-        .journal
-        .previous_owner(&run)
-        .iter()
-        .for_each(|killed| wait_for_orphans_of(*killed));
+    let killed_owner = assembled.parts.journal.previous_owner(&run);
     // Read once, by who holds the run: the engine and whoever watches fold the same events.
     let before = assembled.parts.journal.events(&run, 0)?;
     let opening = match opening {
@@ -321,7 +316,7 @@ fn reopen(
         other => other,
     };
     let changed = frozen.changed_since(&context.root);
-    let leased = LeasedRun { run, epoch, before, changed };
+    let leased = LeasedRun { run, epoch, before, changed, killed_owner };
     Ok(assembled.prepare(leased, plan, frozen, opening))
 }
 

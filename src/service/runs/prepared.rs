@@ -3,6 +3,7 @@ use crate::engine::{self, EventSender, Parts, RunControl, Setup, StartMode, Summ
 use crate::journal::{Journal, StoredEvent};
 use crate::llm::Recording;
 use crate::plan::Plan;
+use crate::process::wait_for_orphans_of;
 use crate::run::Rules;
 use crate::service::ServiceError;
 use crate::value::{Failure, Json, JsonMap, RunId};
@@ -23,6 +24,8 @@ pub struct Prepared {
     pub(super) task_files: JsonMap,
     pub(super) recording: Option<(Arc<Recording>, PathBuf)>,
     pub(super) changed: Vec<String>,
+    /// The process id of the previous lease owner, if it was killed. Its processes must end first.
+    pub(super) killed_owner: Option<u32>,
 }
 
 impl Prepared {
@@ -57,6 +60,9 @@ impl Prepared {
         updates: Option<EventSender>,
         commands: UnboundedReceiver<RunControl>,
     ) -> Result<Summary, ServiceError> {
+        if let Some(pid) = self.killed_owner {
+            wait_for_orphans_of(pid).await;
+        }
         let setup = Setup {
             run: self.run,
             epoch: self.epoch,

@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// Whether the kernel holds commands here; says that a test is left out where it does not.
 fn is_leased() -> bool {
-    let held = sandbox_level() == ApprovalLevel::Kernel;
+    let held = sandbox_level(Default::default()) == ApprovalLevel::Kernel;
     if !held {
         eprintln!("skipped: this kernel has no Landlock of Linux 6.2 or later");
     }
@@ -30,7 +30,7 @@ fn confined(
 
 /// Both ways in which `kb` starts processes: in groups, and in namespaces where there are any.
 fn supervisors() -> Vec<Supervisor> {
-    let base = BaseEnvironment::from_process(&[]);
+    let base = BaseEnvironment::select(std::env::vars(), &[]);
     let groups = Supervisor::new(base.clone()).without_namespaces();
     let kept = Supervisor::new(base).with_init_program(env!("CARGO_BIN_EXE_kb"));
     match kept.level() {
@@ -453,7 +453,7 @@ const ONE_STEP: (&str, &str) = (
 #[test]
 fn a_run_below_the_required_level_is_refused_and_every_level_is_told() {
     use crate::scratch::Scratch;
-    let kernel = sandbox_level() == ApprovalLevel::Kernel;
+    let kernel = sandbox_level(Default::default()) == ApprovalLevel::Kernel;
     let rows = [
         ("sandbox: {require: kernel}", "process", Some("kernel")),
         ("sandbox: required", "process", Some("kernel")),

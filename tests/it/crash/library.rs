@@ -209,11 +209,11 @@ impl<'a> House<'a> {
     fn executor(&self) -> LocalExecutor {
         let toolbox = Arc::new(Toolbox::new(ToolboxParts {
             workspace: Workspace::open(&self.scratch.root(), &[], &[self.state_dir()]).unwrap(),
-            supervisor: Supervisor::new(BaseEnvironment::from_process(&[])),
+            supervisor: Supervisor::new(BaseEnvironment::select(std::env::vars(), &[])),
             settings: self.catalog.settings.clone(),
             approvals: Approvals { yes: true },
             redactor: Arc::default(),
-            sandbox: sandbox_level(),
+            sandbox: sandbox_level(Default::default()),
         }));
         let provider = self.models.clone();
         let runner = SpecialistRunner { provider, toolbox: toolbox.clone() };

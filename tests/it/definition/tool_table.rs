@@ -13,7 +13,7 @@ async fn the_table_of_tools_agrees_with_the_registry() {
     let dir = tempfile::tempdir().expect("a folder");
     let tools = Toolbox::new(ToolboxParts {
         workspace: Workspace::open(dir.path(), &[], &[]).expect("a workspace"),
-        supervisor: Supervisor::new(BaseEnvironment::from_process(&[])),
+        supervisor: Supervisor::new(BaseEnvironment::select(std::env::vars(), &[])),
         settings: Arc::new(Settings::default()),
         approvals: Approvals { yes: false },
         redactor: Arc::new(Redactor::default()),

@@ -15,7 +15,7 @@ use std::sync::Arc;
 fn toolbox(root: &Path) -> Arc<Toolbox> {
     Arc::new(Toolbox::new(ToolboxParts {
         workspace: Workspace::open(root, &[], &[]).unwrap(),
-        supervisor: Supervisor::new(BaseEnvironment::from_process(&[])),
+        supervisor: Supervisor::new(BaseEnvironment::select(std::env::vars(), &[])),
         settings: Arc::new(Settings::default()),
         approvals: Approvals { yes: false },
         redactor: Arc::new(Redactor::default()),

@@ -35,7 +35,7 @@ impl Setup {
             workspace: Workspace::open(dir.path(), &[], &[]).unwrap(),
             supervisor: self
                 .supervisor
-                .unwrap_or_else(|| Supervisor::new(BaseEnvironment::from_process(&[]))),
+                .unwrap_or_else(|| Supervisor::new(BaseEnvironment::select(std::env::vars(), &[]))),
             settings: Arc::new(self.settings),
             approvals: Approvals { yes: self.yes },
             redactor: Arc::new(Redactor::default()),

@@ -227,7 +227,7 @@ async fn a_workspace_that_was_moved_is_no_place_to_work_in() {
 fn tools(workspace: Workspace) -> Toolbox {
     Toolbox::new(ToolboxParts {
         workspace,
-        supervisor: Supervisor::new(BaseEnvironment::from_process(&[])),
+        supervisor: Supervisor::new(BaseEnvironment::select(std::env::vars(), &[])),
         settings: Default::default(),
         approvals: Approvals { yes: true },
         redactor: Default::default(),

@@ -225,7 +225,7 @@ fn knowing(secrets: &[&str]) -> Bench {
     let dir = tempfile::tempdir().unwrap();
     let tools = Toolbox::new(ToolboxParts {
         workspace: Workspace::open(dir.path(), &[], &[]).unwrap(),
-        supervisor: Supervisor::new(BaseEnvironment::from_process(&[])),
+        supervisor: Supervisor::new(BaseEnvironment::select(std::env::vars(), &[])),
         settings: Default::default(),
         approvals: Default::default(),
         redactor: Arc::new(redactor),

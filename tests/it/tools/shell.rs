@@ -263,7 +263,7 @@ async fn the_step_environment_reaches_the_command() {
 
 #[tokio::test]
 async fn the_kernel_holds_the_writes_of_a_specialist() {
-    if kb::tool::sandbox_level() != ApprovalLevel::Kernel {
+    if kb::tool::sandbox_level(Default::default()) != ApprovalLevel::Kernel {
         return eprintln!("skipped: this kernel has no Landlock of Linux 6.2 or later");
     }
     let outside = tempfile::tempdir().unwrap();
