@@ -77,6 +77,7 @@
 //! | `rusqlite` (bundled) | the journal |
 //! | `genai` (pinned, inside `llm::adapter` alone), `reqwest` + `rustls` with ring | models, requests; one TLS stack, no cmake |
 //! | `ignore`, `globset`, `grep-*`, `regex` | walking and searching as ripgrep does |
+//! | `similar` | unified diffs of changed files, within a time limit |
 //! | `rustix`, `landlock` | `openat2`, locks, the kernel sandbox |
 //! | `libc` (inside `process` alone) | `clone`, `execve`, signal masks and `mallopt`, which have no safe form |
 //! | `clap`, `clap_complete`, `indicatif`, `anstream`, `anstyle` | the command line |

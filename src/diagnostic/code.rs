@@ -1,18 +1,20 @@
+//! Stable codes of diagnostics and failures.
+
 use std::fmt;
 
-/// A stable code such as `KB0101`; it never changes its meaning.
+/// A stable code such as `KB0101`. Its meaning never changes.
 ///
 /// | range | subject |
 /// |---|---|
 /// | `KB01xx` | files and YAML: reading, keys, types |
 /// | `KB02xx` | playbooks, steps, specialists, settings, scripts |
 /// | `KB03xx` | expressions, templates, references |
-/// | `KB04xx` | the plan: cycles, joins, guards, conflicts |
+/// | `KB04xx` | the plan: circular dependencies, unguarded reads, unordered writers |
 /// | `KB05xx` | how steps and attempts end |
 /// | `KB06xx` | tools, policies, processes |
 /// | `KB07xx` | models |
 /// | `KB08xx` | journal, runs, environment |
-/// | `KB09xx` | known to the language, not supported yet |
+/// | `KB09xx` | parts of the language that are not supported yet |
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Code(pub(super) &'static str);
 
@@ -22,22 +24,22 @@ impl Code {
         self.0
     }
 
-    /// The code with that name, if it is one; case does not matter.
+    /// Finds a code by its text; case is ignored.
     pub fn find(text: &str) -> Option<Code> {
         super::pages::all().map(|page| page.code).find(|code| code.0.eq_ignore_ascii_case(text))
     }
 
-    /// A short title of what it means.
+    /// A short title, a lower-case fragment.
     pub fn title(self) -> &'static str {
         super::pages::page(self).title
     }
 
-    /// The page that `kb explain` shows: what it means, an example, the mend.
+    /// The page that `kb explain` shows: the cause, an example and the fix.
     pub fn page(self) -> &'static str {
         super::pages::page(self).text
     }
 
-    /// All codes, in order.
+    /// All codes, grouped by subject.
     pub fn all() -> impl Iterator<Item = Code> {
         super::pages::all().map(|page| page.code)
     }

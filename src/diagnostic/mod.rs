@@ -1,7 +1,8 @@
-//! What is wrong with what people wrote: where, why, and the mend.
+//! Diagnostics: problems in definitions, with position, cause and fix.
 //!
-//! Pure. A [`Diagnostic`] carries a stable [`Code`] with a page of its own (`kb explain KB0101`).
-//! [`render`] draws it with the source line and a caret; it decides no colour by itself.
+//! Pure. A [`Diagnostic`] has a stable [`Code`], and each code has a page in `pages/`
+//! (`kb explain KB0101`). [`render`] draws it with the source line and a caret; the caller decides
+//! about colour.
 
 mod code;
 mod pages;
@@ -14,43 +15,43 @@ pub use source::{Position, Source, SourceId, Sources, Span};
 
 use serde::Serialize;
 
-/// How much a diagnostic matters.
+/// How severe a diagnostic is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Worth knowing.
+    /// For information only.
     Info,
-    /// Runs, but probably not as meant.
+    /// The definition runs, but probably not as intended.
     Warning,
-    /// Does not run.
+    /// The definition cannot run.
     Error,
 }
 
-/// A second place that belongs to a problem, with what it has to do with it.
+/// A secondary position of a diagnostic with its explanation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Label {
-    /// Where.
+    /// The bytes to underline.
     pub span: Span,
-    /// What about it; a fragment such as `first used here`.
+    /// A fragment such as `first used here`.
     pub text: String,
 }
 
-/// One problem of one place.
+/// One problem of a definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Its stable code.
+    /// The stable code.
     pub code: Code,
-    /// How much it matters.
+    /// The severity.
     pub severity: Severity,
-    /// What is wrong: a lower-case fragment, literals in backticks, no full stop.
+    /// The message: a lower-case fragment, literals in backticks, no full stop.
     pub message: String,
-    /// Where; `None` where there is no file to point into.
+    /// The position; `None` if the problem is in no file.
     pub span: Option<Span>,
-    /// What stands at that place, beside the caret; may be empty.
+    /// Text beside the caret; may be empty.
     pub caption: String,
-    /// Further places.
+    /// Secondary positions.
     pub labels: Vec<Label>,
-    /// The mend.
+    /// How to fix it.
     pub help: Option<String>,
 }
 
@@ -60,63 +61,63 @@ impl Diagnostic {
         Diagnostic { code, severity, message, span, caption, labels, help }
     }
 
-    /// A problem that keeps the definition from running.
+    /// A problem with which the definition cannot run.
     pub fn error(code: Code, span: impl Into<Option<Span>>, message: impl Into<String>) -> Self {
         Self::new(Severity::Error, code, span.into(), message.into())
     }
 
-    /// A problem that does not.
+    /// A problem with which the definition still runs.
     pub fn warning(code: Code, span: impl Into<Option<Span>>, message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, code, span.into(), message.into())
     }
 
-    /// Something worth knowing.
+    /// Information that needs no action.
     pub fn info(code: Code, span: impl Into<Option<Span>>, message: impl Into<String>) -> Self {
         Self::new(Severity::Info, code, span.into(), message.into())
     }
 
-    /// Adds the mend.
+    /// Adds a fix.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// Says what stands at the place itself.
+    /// Sets the text beside the caret.
     #[must_use]
     pub fn caption(mut self, caption: impl Into<String>) -> Self {
         self.caption = caption.into();
         self
     }
 
-    /// Adds a second place.
+    /// Adds a secondary position.
     #[must_use]
     pub fn label(mut self, span: Span, text: impl Into<String>) -> Self {
         self.labels.push(Label { span, text: text.into() });
         self
     }
 
-    /// Whether it keeps a definition from running.
+    /// Whether the definition cannot run with this problem.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
 }
 
-/// The nearest of some known names to a misspelt one, for `did you mean …?`; at most a third of the
-/// letters may differ.
-pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    known
+/// The valid name that is most similar to a misspelled one, for `did you mean …?`. At most a third
+/// of the letters, and at most three, may differ.
+pub fn nearest<'a>(name: &str, valid: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    valid
         .into_iter()
-        .map(|name| (edit_distance(word, name), name))
-        .filter(|(distance, name)| {
-            *distance <= name.chars().count().max(word.chars().count()).div_ceil(3).min(3)
+        .map(|other| (edit_distance(name, other), other))
+        .filter(|(distance, other)| {
+            *distance <= other.chars().count().max(name.chars().count()).div_ceil(3).min(3)
         })
         .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
+        .map(|(_, other)| other)
 }
 
-/// The number of single-letter insertions, deletions, replacements and neighbour swaps between two
-/// words (optimal string alignment).
+/// The number of insertions, deletions, replacements and swaps of adjacent letters between two names
+/// (optimal string alignment distance).
 pub fn edit_distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before: Vec<usize> = Vec::new();
@@ -140,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn suggests_the_nearest_name_and_nothing_far() {
+    fn suggests_the_nearest_name_within_the_limit() {
         assert_eq!(nearest("biuld", ["fetch", "build"]), Some("build"));
         assert_eq!(nearest("dependOn", ["dependsOn", "condition"]), Some("dependsOn"));
         assert_eq!(nearest("zzz", ["fetch", "build"]), None);

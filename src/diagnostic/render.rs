@@ -1,9 +1,11 @@
+//! Drawing of diagnostics with source lines and carets.
+
 use super::{Diagnostic, Severity, Source, SourceId, Sources, Span};
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snippet};
 use std::ops::Range;
 
-/// Draws a diagnostic with its source lines and carets, in the look of rustc. Any span is drawn, even
-/// one that points past the end of its text or into the middle of a letter.
+/// Draws a diagnostic with its source lines and carets in the style of rustc. Every span is accepted,
+/// including one past the end of the text or inside a character.
 pub fn render(diagnostic: &Diagnostic, sources: &Sources, colour: bool) -> String {
     let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
     let title = level(diagnostic.severity)
@@ -19,7 +21,7 @@ pub fn render(diagnostic: &Diagnostic, sources: &Sources, colour: bool) -> Strin
     renderer.render(&[group])
 }
 
-/// `2 errors, 1 warning`; `no problems` where there are none.
+/// Counts by severity, such as `2 errors, 1 warning`; `no problems` for an empty list.
 pub fn summary(diagnostics: &[Diagnostic]) -> String {
     let count = |severity, one: &str, many: &str| match diagnostics
         .iter()
@@ -49,13 +51,13 @@ fn level(severity: Severity) -> Level<'static> {
     }
 }
 
-/// What is underlined stays within this many characters.
+/// Maximum number of underlined characters.
 const UNDERLINED: usize = 80;
-/// Places of one file that lie further apart than this are drawn apart, because lines are cut around
-/// what is underlined and one cut has to hold for all lines that are drawn together.
-const APART: usize = 90;
+/// Marks of one file whose columns differ by more than this are drawn in separate excerpts: long lines
+/// are cut around the marks, and one cut applies to all lines of an excerpt.
+const MAX_COLUMN_DISTANCE: usize = 90;
 
-/// A place to underline: part of one line.
+/// The underlined part of one line.
 struct Mark<'a> {
     bytes: Range<usize>,
     column: usize,
@@ -63,7 +65,7 @@ struct Mark<'a> {
     text: &'a str,
 }
 
-/// Places of one file that are drawn together.
+/// Marks of one file that are drawn together.
 struct Excerpt<'a> {
     id: SourceId,
     source: &'a Source,
@@ -86,7 +88,7 @@ fn excerpts<'a>(diagnostic: &'a Diagnostic, sources: &'a Sources) -> Vec<Excerpt
     excerpts
 }
 
-/// The part of a span that is underlined: what lies on its first line, whole characters.
+/// The underlined part of a span: whole characters of its first line.
 fn mark(source: &Source, span: Span) -> Mark<'static> {
     let text: &str = &source.text;
     let start = boundary(text, span.start as usize);
@@ -98,7 +100,7 @@ fn mark(source: &Source, span: Span) -> Mark<'static> {
     Mark { bytes: start..end, column, primary: false, text: "" }
 }
 
-/// The nearest place at or before `offset` at which a character begins.
+/// The nearest character boundary at or before `offset`.
 fn boundary(text: &str, offset: usize) -> usize {
     let mut offset = offset.min(text.len());
     while !text.is_char_boundary(offset) {
@@ -117,11 +119,11 @@ fn line_start(text: &str, offset: usize) -> usize {
 
 impl<'a> Excerpt<'a> {
     fn takes(&self, id: SourceId, mark: &Mark<'_>) -> bool {
-        let near = |own: &Mark<'_>| own.column.abs_diff(mark.column) <= APART;
+        let near = |own: &Mark<'_>| own.column.abs_diff(mark.column) <= MAX_COLUMN_DISTANCE;
         self.id == id && self.marks.iter().all(near)
     }
 
-    /// The lines from the first mark to the last. Those without a mark are left out when drawn.
+    /// The lines from the first mark to the last. Lines without a mark are omitted in the drawing.
     fn snippet(&self) -> Snippet<'a, Annotation<'a>> {
         let text: &'a str = &self.source.text;
         let first = self.marks.iter().map(|mark| mark.bytes.start).min().unwrap_or(0);
@@ -159,7 +161,7 @@ mod tests {
         render(&problem, &sources, false)
     }
 
-    /// The line below the one that holds `text`, so that the caret's place can be checked.
+    /// The columns of `text` and of the caret in the line below it.
     fn caret_below(drawn: &str, text: &str) -> (usize, usize) {
         let lines: Vec<&str> = drawn.lines().collect();
         let at = lines.iter().position(|line| line.contains(text)).expect(drawn);
@@ -201,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_problem_without_a_place_is_its_message_and_help() {
+    fn a_problem_without_a_position_is_its_message_and_help() {
         let problem =
             Diagnostic::warning(Code::CIRCULAR_DEPENDENCY, None, "no models").help("set a key");
         let drawn = render(&problem, &Sources::default(), false);
@@ -209,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn the_caret_stands_under_what_it_means() {
+    fn the_caret_is_below_the_marked_text() {
         for (text, word) in [
             ("a: wörd\n", "wörd"),
             ("\ttab: word\n", "word"),

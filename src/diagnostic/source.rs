@@ -1,31 +1,33 @@
+//! Sources of definitions: texts, spans and positions.
+
 use std::sync::Arc;
 
-/// A file among the [`Sources`] of one load.
+/// Identifies a text in [`Sources`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceId(pub u32);
 
-/// A text with the path that people know it by.
+/// A text with its path for messages.
 #[derive(Debug, Clone)]
 pub struct Source {
-    /// Relative to the project root where it lies inside; `/`-separated.
+    /// Relative to the project root if the file is inside; `/`-separated.
     pub path: Arc<str>,
-    /// The whole text, as read (BOM and CRLF included).
+    /// The whole text as read, including a byte order mark and CRLF.
     pub text: Arc<str>,
 }
 
-/// Bytes `start..end` of a source.
+/// A range of bytes of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
-    /// Which source.
+    /// The source that the offsets refer to.
     pub source: SourceId,
-    /// First byte.
+    /// Offset of the first byte.
     pub start: u32,
-    /// One past the last byte.
+    /// Offset after the last byte.
     pub end: u32,
 }
 
 impl Span {
-    /// Bytes `start..end` of that source.
+    /// The bytes `start..end` of a source; an `end` before `start` counts as `start`.
     pub fn new(source: SourceId, start: usize, end: usize) -> Self {
         Span { source, start: start as u32, end: end.max(start) as u32 }
     }
@@ -36,27 +38,27 @@ impl Span {
     }
 }
 
-/// A line and a column, both from 1; the column counts characters.
+/// A line and a column of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
-    /// Line, from 1.
+    /// Line number, from 1.
     pub line: u32,
     /// Column in characters, from 1.
     pub column: u32,
 }
 
-/// The texts of one load; ids stay valid for its lifetime.
+/// The texts of one load. Ids stay valid as long as this value.
 #[derive(Debug, Clone, Default)]
 pub struct Sources(Vec<Source>);
 
 impl Sources {
-    /// Adds a text and names it.
+    /// Adds a text with its path.
     pub fn add(&mut self, path: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> SourceId {
         self.0.push(Source { path: path.into(), text: text.into() });
         SourceId(self.0.len() as u32 - 1)
     }
 
-    /// The source of an id that came from [`Sources::add`].
+    /// The source of an id that [`Sources::add`] returned; panics for any other id.
     pub fn get(&self, id: SourceId) -> &Source {
         &self.0[id.0 as usize]
     }
@@ -66,7 +68,7 @@ impl Sources {
         self.0.iter().enumerate().map(|(i, source)| (SourceId(i as u32), source))
     }
 
-    /// Where a byte offset of a source is. A byte order mark is no column.
+    /// The position of a byte offset. A byte order mark does not count as a column.
     pub fn position(&self, id: SourceId, offset: u32) -> Position {
         let text = &self.get(id).text;
         let mut offset = (offset as usize).min(text.len());

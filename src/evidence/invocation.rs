@@ -1,3 +1,5 @@
+//! Tool calls as the runtime recorded them.
+
 use super::Change;
 use crate::value::{Digest, Json, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -8,27 +10,27 @@ use serde::{Deserialize, Serialize};
 pub enum Purpose {
     /// To do the step's work.
     Execution,
-    /// To look at work that was done; never verified itself.
+    /// To verify the work of a step; such calls are not verified themselves.
     Verification,
 }
 
-/// How a call ended.
+/// How a tool call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum InvocationStatus {
-    /// It did what it says.
+    /// The tool did what it describes.
     Success,
-    /// It answered that it could not (a missing file, a non-zero exit).
+    /// The tool reported an error, such as a missing file or a non-zero exit.
     Failed,
-    /// Its time ran out.
+    /// The call exceeded its timeout.
     Timeout,
-    /// A policy refused it; nothing was done.
+    /// A policy denied the call; nothing was executed.
     Denied,
-    /// The runtime died while it was under way; what it did is not known.
+    /// `kb` was killed during the call; its effects are unknown.
     Unknown,
 }
 
-/// Something outside the journal that a call points to.
+/// A reference from a call to something outside the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EvidenceRef {
@@ -37,48 +39,48 @@ pub struct EvidenceRef {
     /// Path, URL or id.
     #[serde(rename = "ref")]
     pub reference: String,
-    /// Digest of what it pointed to.
+    /// Digest of the referenced content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<Digest>,
 }
 
-/// One recorded tool call. Written by the runtime, never by a model.
+/// One recorded tool call. The runtime writes it; a model cannot.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Invocation {
-    /// Unique within the step's attempts; the model's own call id is kept apart.
+    /// Unique within the attempts of the step; not the call id of the model.
     pub id: String,
-    /// Tool name, `fs:write`.
+    /// Name of the tool, such as `fs:write`.
     pub tool: String,
-    /// Arguments after masking.
+    /// Masked arguments.
     pub args: Json,
-    /// Digest of these arguments, canonical. Not of the unmasked ones: it would tell a secret that is
-    /// easily guessed.
+    /// Digest of the masked arguments in canonical form. A digest of the unmasked ones would reveal
+    /// secrets that are easy to guess.
     pub args_hash: Digest,
-    /// When it started.
+    /// Start time.
     pub at: Timestamp,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub duration_ms: u64,
-    /// Why it was called.
+    /// The reason of the call.
     pub purpose: Purpose,
-    /// How it ended.
+    /// The result of the call.
     pub status: InvocationStatus,
-    /// What changed on disk while it ran, paths relative to the workspace.
+    /// File changes during the call; paths are relative to the workspace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
-    /// What else it points to.
+    /// References to files, URLs and receipts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<EvidenceRef>,
-    /// Argv, cwd, exit code, signal, bytes cut: what a process leaves behind.
+    /// Of a process: argv, working directory, exit code, signal, truncated bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<Json>,
-    /// Bytes of the whole result before any cut.
+    /// Size of the result in bytes before truncation.
     pub bytes: u64,
 }
 
-/// The calls of one step over all its attempts in one iteration, in order.
+/// The tool calls of one step instance over all attempts of one iteration.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ToolTrace {
-    /// In the order in which they were started.
+    /// Calls in the order of their start.
     pub invocations: Vec<Invocation>,
 }

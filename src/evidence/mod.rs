@@ -1,11 +1,11 @@
-//! What the runtime itself saw: tool calls, changes of files, verdicts (000 §18.4, DESIGN §5).
+//! Evidence: what the runtime recorded about an attempt. Tool calls, file changes and verdicts.
 //!
-//! Pure data and comparisons of it. Nothing here reads a file: `executor` observes, `verify` judges.
+//! Pure data and comparisons of it; nothing here reads a file. `workspace` and `executor` record,
+//! `verify` evaluates. Start reading at [`Invocation`] and [`Verification`].
 
 mod change;
 mod invocation;
 mod record;
-mod text_diff;
 mod verdict;
 
 pub use change::{Change, ChangeKind, FileKind, FileState, Manifest};

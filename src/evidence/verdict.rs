@@ -1,17 +1,19 @@
+//! Results of gates: verdicts, check details and confidence.
+
 use crate::value::{Json, WARNING};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
-/// What a gate says (000 §18.4). Better an honest `inconclusive` than a false `passed`.
+/// The result of a gate. A gate that cannot decide is `inconclusive`, never `passed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Proof was found for everything that was asked.
+    /// Every check and claim is proven.
     Passed,
-    /// Evidence is missing or cannot be had.
+    /// Evidence is missing or cannot be obtained.
     Inconclusive,
-    /// Proof contradicts.
+    /// A check or claim is refuted.
     Failed,
 }
 
@@ -25,54 +27,54 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// How good the proof is: `high` re-checked on disk, `medium` a receipt, `low` somebody's word.
+/// How strong the proof of a verdict is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
-    /// Somebody's word.
+    /// Only statements of the output.
     Low,
-    /// A receipt.
+    /// A mix of statements and observations.
     Medium,
-    /// Seen on disk.
+    /// Observed on disk or by running a command.
     High,
 }
 
-/// One check of a gate.
+/// The result of one check or claim.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckDetail {
-    /// What was checked, such as `file src/**/*.rs` or `claim created src/a.rs`.
+    /// Name of the check, such as `file src/**/*.rs` or `claim created src/a.rs`.
     pub check: String,
-    /// What came out.
+    /// Result of this check.
     pub verdict: Verdict,
-    /// Why; a fragment for people.
+    /// Reason of the verdict, a fragment for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What was observed, for programs.
+    /// Observations, for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Json>,
 }
 
-/// What a gate found.
+/// The result of a gate with its checks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Verification {
-    /// The worst of its checks.
+    /// The worst verdict of the checks.
     pub verdict: Verdict,
-    /// The weakest of the proofs.
+    /// The weakest confidence of the checks.
     pub confidence: Confidence,
-    /// The first reason that is not `passed`; of a pass, the first warning.
+    /// Reason of the first check with this verdict; for `passed`, the first warning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Each check, in order.
+    /// All checks and claims, in order.
     pub checks: Vec<CheckDetail>,
-    /// What it was found from, on its way to the journal, which keeps it as a record of its own.
+    /// The data that the verdict was computed from. The journal stores it as a separate record.
     #[serde(skip)]
     pub basis: Option<Arc<Json>>,
 }
 
 impl CheckDetail {
-    /// Whether it passed with a warning, as a refuted claim does under `claims: warn`.
+    /// Whether the check passed with a warning, like a refuted claim under `claims: warn`.
     pub fn warns(&self) -> bool {
         let warned = self.reason.as_deref().is_some_and(|reason| reason.starts_with(WARNING));
         self.verdict == Verdict::Passed && warned
@@ -80,13 +82,13 @@ impl CheckDetail {
 }
 
 impl Verification {
-    /// The verdict over these checks: `failed` outweighs `inconclusive` outweighs `passed`.
+    /// Combines checks: the worst verdict wins, `failed` before `inconclusive` before `passed`.
     pub fn of(confidence: Confidence, checks: Vec<CheckDetail>) -> Self {
         let verdict = checks.iter().map(|c| c.verdict).max().unwrap_or(Verdict::Passed);
-        let speaks =
+        let decides =
             |c: &&CheckDetail| c.verdict == verdict && (verdict != Verdict::Passed || c.warns());
-        let told = checks.iter().find(speaks);
-        let reason = told.map(|c| c.reason.clone().unwrap_or_else(|| c.check.clone()));
+        let first = checks.iter().find(decides);
+        let reason = first.map(|c| c.reason.clone().unwrap_or_else(|| c.check.clone()));
         Verification { verdict, confidence, reason, checks, basis: None }
     }
 }

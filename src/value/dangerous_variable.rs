@@ -1,5 +1,7 @@
-/// Whether a variable makes programs run or load something of its setter's choice, so that its
-/// value must never come from a parameter, a model or a step (DESIGN §6). Case does not matter.
+//! Environment variables that make programs execute or load code.
+
+/// Whether a variable makes programs execute or load code. Its value must never come from a
+/// parameter, a model or a step. Case is ignored.
 pub fn is_dangerous_variable(name: &str) -> bool {
     const FAMILIES: [&str; 6] = ["LD_", "DYLD_", "GIT_", "BASH_FUNC_", "NPM_CONFIG_", "DOTNET_"];
     const NAMES: [&str; 38] = [

@@ -1,23 +1,25 @@
+//! SHA-256 digests.
+
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::Digest as _;
 use std::fmt;
 
-/// A SHA-256 digest; written as 64 lower-case hex digits.
+/// A SHA-256 digest, printed as 64 lower-case hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// The digest of these bytes.
+    /// Computes the digest of bytes.
     pub fn of(bytes: impl AsRef<[u8]>) -> Self {
         Digest(sha2::Sha256::digest(bytes.as_ref()).into())
     }
 
-    /// The first `n` hex digits, for display and short ids.
+    /// The first `n` hexadecimal digits, for display and short ids.
     pub fn short(&self, n: usize) -> String {
         self.to_string()[..n.min(64)].to_owned()
     }
 
-    /// Reads 64 hex digits.
+    /// Parses 64 hexadecimal digits; `None` for any other text.
     pub fn from_hex(text: &str) -> Option<Self> {
         if text.len() != 64 || !text.is_ascii() {
             return None;
@@ -29,12 +31,12 @@ impl Digest {
         Some(Digest(bytes))
     }
 
-    /// Digest from its raw bytes.
+    /// A digest from its 32 raw bytes.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Digest(bytes)
     }
 
-    /// The raw 32 bytes.
+    /// The 32 raw bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -68,17 +70,17 @@ impl<'de> Deserialize<'de> for Digest {
     }
 }
 
-/// A digest taken piece by piece, for files and streams that do not fit in memory.
+/// Computes a digest incrementally, for files and streams that do not fit in memory.
 #[derive(Default)]
 pub struct Hasher(sha2::Sha256);
 
 impl Hasher {
-    /// Adds the next bytes.
+    /// Appends bytes.
     pub fn update(&mut self, bytes: impl AsRef<[u8]>) {
         self.0.update(bytes.as_ref());
     }
 
-    /// The digest of everything added.
+    /// The digest of all appended bytes.
     pub fn finish(self) -> Digest {
         Digest(self.0.finalize().into())
     }

@@ -1,6 +1,8 @@
+//! Durations as people write and read them.
+
 use std::time::Duration;
 
-/// Why a text is not a duration.
+/// The text is not a duration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not a duration; write a number with a unit, such as `250ms`, `90s`, `5m`, `1h30m` or `2d`"
@@ -10,7 +12,7 @@ pub struct DurationError(pub String);
 const UNITS: [(&str, u64); 5] =
     [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 
-/// Reads `90s`, `5m`, `1h30m`, `250ms`, `2d`, `1.5s`; each unit at most once, largest first.
+/// Parses `90s`, `5m`, `1h30m`, `250ms`, `2d`, `1.5s`: each unit at most once, the largest first.
 pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
     let fail = || DurationError(text.to_owned());
     let mut rest = text.trim();
@@ -39,7 +41,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
     Ok(Duration::from_millis(total.round() as u64))
 }
 
-/// Writes a duration for people: `0.4s`, `12.3s`, `4m05s`, `1h02m`.
+/// Formats a duration for people: `400ms`, `12.3s`, `4m05s`, `1h02m`.
 pub fn format_duration(d: Duration) -> String {
     let ms = d.as_millis() as u64;
     match ms {
@@ -55,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_the_language_promises() {
+    fn parses_every_documented_form() {
         let cases = [
             ("90s", 90_000),
             ("5m", 300_000),

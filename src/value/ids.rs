@@ -1,16 +1,18 @@
+//! Ids of steps, definitions, specialists, tools and runs, checked at construction.
+
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
-/// Why a text is not an id of its kind.
+/// The text is not a valid id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a valid {kind}: expected {expected}")]
 pub struct IdError {
-    /// What was given.
+    /// The rejected text.
     pub text: String,
-    /// What it was to be, such as `step id`.
+    /// The kind of id that was expected, such as `step id`.
     pub kind: &'static str,
-    /// The accepted form, for people.
+    /// The valid form, for people.
     pub expected: &'static str,
 }
 
@@ -22,7 +24,7 @@ macro_rules! id {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Checks the form and makes the id.
+            /// Checks the form of a text and makes an id of it.
             pub fn new(text: impl AsRef<str>) -> Result<Self, IdError> {
                 let text = text.as_ref();
                 let check: fn(&str) -> bool = $check;
@@ -38,7 +40,7 @@ macro_rules! id {
                 &self.0
             }
 
-            /// The id as text that is shared with it.
+            /// The id as shared text, without a copy.
             pub fn shared(&self) -> Arc<str> {
                 self.0.clone()
             }
@@ -89,34 +91,34 @@ macro_rules! id {
     };
 }
 
-fn word(text: &str, first: fn(char) -> bool, rest: fn(char) -> bool, max: usize) -> bool {
+fn matches_form(text: &str, first: fn(char) -> bool, rest: fn(char) -> bool, max: usize) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(first) && chars.all(rest) && text.len() <= max
 }
 
 id!(
-    /// A step's id: `[A-Za-z_][\w-]*`, at most 128 bytes.
+    /// The id of a step: `[A-Za-z_][\w-]*`, at most 128 bytes.
     StepId, "step id", "a letter or `_`, then letters, digits, `_` and `-`",
-    |t| word(t, |c| c.is_ascii_alphabetic() || c == '_', |c| c.is_ascii_alphanumeric() || c == '_' || c == '-', 128)
+    |t| matches_form(t, |c| c.is_ascii_alphabetic() || c == '_', |c| c.is_ascii_alphanumeric() || c == '_' || c == '-', 128)
 );
 id!(
-    /// A playbook's or workflow's id: `[a-z][a-z0-9_-]{0,63}`.
+    /// The id of a playbook or workflow: `[a-z][a-z0-9_-]{0,63}`.
     DefinitionId, "playbook id", "a lower-case letter, then up to 63 lower-case letters, digits, `_` and `-`",
-    |t| word(t, |c| c.is_ascii_lowercase(), |c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-', 64)
+    |t| matches_form(t, |c| c.is_ascii_lowercase(), |c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-', 64)
 );
 id!(
-    /// A specialist's id: as a playbook's, or the path of an agent profile (`agents/writer.md`), or
-    /// a dotted name (003: `agent.writer.001`).
+    /// The id of a specialist: a plain id, the path of an agent profile (`agents/writer.md`) or a
+    /// dotted name (`agent.writer.001`).
     SpecialistId, "specialist id", "letters, digits, `_`, `-`, `.` and `/`, starting with a letter or `.`",
-    |t| word(t, |c| c.is_alphabetic() || c == '.', |c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ' '), 256)
+    |t| matches_form(t, |c| c.is_alphabetic() || c == '.', |c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ' '), 256)
 );
 id!(
-    /// A tool's name: `namespace:verb`, such as `fs:read`.
+    /// The name of a tool: `namespace:verb`, such as `fs:read`.
     ToolName, "tool name", "`namespace:name`, such as `fs:read`",
     |t| t.len() <= 128 && t.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, ':' | '_' | '-' | '.' | '/' | '*')) && !t.is_empty()
 );
 id!(
-    /// A run's id: lower-case letters, digits and `-`; made by the engine, unique in a project.
+    /// The id of a run: lower-case letters, digits and `-`. The engine makes it, unique in a project.
     RunId, "run id", "lower-case letters, digits and `-`",
-    |t| word(t, |c| c.is_ascii_alphanumeric(), |c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-', 64)
+    |t| matches_form(t, |c| c.is_ascii_alphanumeric(), |c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-', 64)
 );

@@ -1,34 +1,37 @@
+//! Keys of step instances.
+
 use super::StepId;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// One level below a step: an item of a `forEach`, or a child run's place.
+/// One level below a step: an item of a `forEach`, or a child run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Segment {
-    /// A `forEach` item, by its unique key.
+    /// A `forEach` item, named by its unique key.
     Item(String),
-    /// A child run.
+    /// A child run, named by its key.
     Child(String),
 }
 
-/// What executes: a step, or one item of it. Printed `review` or `review[src/a.rs]`.
+/// The key of a step instance: the step itself, or one `forEach` item. Printed as `review` or
+/// `review[src/a.rs]`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct InstanceKey {
-    /// The step's id in its definition.
+    /// The id of the step in its definition.
     pub step: StepId,
-    /// Items and children below it, outermost first; empty for the step itself.
+    /// Items and child runs below the step, outermost first; empty for the step itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub path: Vec<Segment>,
 }
 
 impl InstanceKey {
-    /// The step itself.
+    /// The key of the step itself.
     pub fn root(step: StepId) -> Self {
         InstanceKey { step, path: Vec::new() }
     }
 
-    /// One item of a `forEach` step.
+    /// The key of one item of a `forEach` step.
     pub fn item(step: StepId, key: impl Into<String>) -> Self {
         InstanceKey { step, path: vec![Segment::Item(key.into())] }
     }

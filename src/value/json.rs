@@ -1,3 +1,5 @@
+//! JSON values, canonical text and conversion to text.
+
 use super::Digest;
 use serde::de::DeserializeOwned;
 
@@ -6,8 +8,8 @@ pub type Json = serde_json::Value;
 /// A JSON object.
 pub type JsonMap = serde_json::Map<String, Json>;
 
-/// Reads JSON that we have written ourselves. Values from outside are at most 128 levels deep, which
-/// is where the reader of those stops; what we wrap around them must not make them unreadable.
+/// Parses JSON that `kb` has written, without a depth limit. Values from outside have at most 128
+/// levels, the limit of their parser; the levels that `kb` adds must not make them unreadable.
 pub fn read_back<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
     let mut reader = serde_json::Deserializer::from_str(text);
     reader.disable_recursion_limit();
@@ -15,7 +17,7 @@ pub fn read_back<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
     reader.end().map(|()| value)
 }
 
-/// Canonical text for digests: compact, keys sorted at every level.
+/// The canonical text of a value, for digests: compact, with sorted keys at every level.
 pub fn canonical(value: &Json) -> String {
     let mut out = Vec::new();
     write_canonical(value, &mut out);
@@ -23,7 +25,7 @@ pub fn canonical(value: &Json) -> String {
 }
 
 fn write_canonical(value: &Json, out: &mut Vec<u8>) {
-    // Neither a text nor a scalar can fail to be written, nor can memory fail to take it.
+    // Writing strings and scalars to a vector cannot fail.
     match value {
         Json::Array(items) => {
             out.push(b'[');
@@ -56,13 +58,13 @@ fn write_canonical(value: &Json, out: &mut Vec<u8>) {
 }
 
 impl Digest {
-    /// The digest of a JSON value's canonical text; the order of keys does not matter.
+    /// The digest of the canonical text of a value; the order of keys does not matter.
     pub fn of_json(value: &Json) -> Digest {
         Digest::of(canonical(value))
     }
 }
 
-/// How a value becomes text (LANGUAGE §4): strings raw, everything else compact JSON, null `null`.
+/// A value as text: strings unchanged, everything else as compact JSON, null as `null`.
 pub fn json_text(value: &Json) -> String {
     match value {
         Json::String(text) => text.clone(),
@@ -70,7 +72,7 @@ pub fn json_text(value: &Json) -> String {
     }
 }
 
-/// The kind of a value, for messages: `null`, `boolean`, `number`, `string`, `list`, `object`.
+/// The type name of a value, for messages: `null`, `boolean`, `number`, `string`, `list`, `object`.
 pub fn kind_of(value: &Json) -> &'static str {
     match value {
         Json::Null => "null",

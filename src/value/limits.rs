@@ -1,20 +1,20 @@
-//! Size limits of the language and the runtime, in one place.
+//! Size limits of the language and the runtime.
 
-/// A definition file, in bytes (LANGUAGE §1).
+/// Maximum size of a definition file, in bytes.
 pub const DEFINITION_BYTES: usize = 1 << 20;
-/// Nesting of a definition file.
+/// Maximum nesting depth of a definition file.
 pub const DEFINITION_DEPTH: usize = 32;
-/// Nodes of a definition file after its aliases are expanded.
+/// Maximum number of nodes of a definition file after alias expansion.
 pub const DEFINITION_NODES: usize = 10_000;
-/// Instances that one `forEach` may expand to.
+/// Maximum number of items of one `forEach`.
 pub const FOR_EACH_ITEMS: usize = 100_000;
-/// Outputs up to this many bytes of JSON stay in the event; larger ones become blobs (DESIGN §4).
+/// Maximum size of an output that is stored in its event, in bytes of JSON; larger ones become blobs.
 pub const INLINE_OUTPUT_BYTES: usize = 8 << 10;
-/// A stored event; the whole text of a larger one becomes a blob, and its row says which.
+/// Maximum size of an event row, in bytes; the text of a larger event becomes a blob.
 pub const EVENT_BYTES: usize = 32 << 10;
-/// What is kept of each of a process's two streams; the rest is counted and cut.
+/// Bytes that are kept of stdout and of stderr of a process; the rest is only counted.
 pub const STREAM_BYTES: usize = 1 << 20;
-/// What an expression or template may produce, in bytes.
+/// Maximum size of the result of an expression or template, in bytes.
 pub const RENDERED_BYTES: usize = 4 << 20;
-/// Characters of a tool result that reach a model's context (000, Phase 4).
+/// Characters of a tool result that are sent to a model; `output:read` reads the rest.
 pub const TOOL_RESULT_CHARS: usize = 800;

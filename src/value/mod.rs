@@ -1,8 +1,8 @@
-//! Plain values that every room shares: ids, instance keys, durations, timestamps, digests, money,
+//! Plain values that all modules share: ids, instance keys, durations, timestamps, digests, money,
 //! canonical JSON and size limits.
 //!
-//! Pure: no clock, no environment, no files. Everything here is checked at construction, so that a
-//! value of one of these types needs no second look.
+//! Pure: no clock, no environment, no files. Values are checked when they are constructed, so a
+//! value of one of these types is always valid.
 
 mod dangerous_variable;
 mod digest;

@@ -1,22 +1,24 @@
+//! Amounts of money.
+
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};
 
-/// US dollars in billionths, so that one token of the cheapest model is a whole number.
+/// An amount in billionths of a US dollar. One token of the cheapest model is a whole number of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Money(pub i64);
 
 impl Money {
-    /// Nothing.
+    /// Zero dollars.
     pub const ZERO: Money = Money(0);
 
-    /// From dollars; rounded to a billionth.
+    /// Converts from dollars, rounded to a billionth.
     pub fn from_usd(usd: f64) -> Money {
         Money((usd * 1e9).round() as i64)
     }
 
-    /// In dollars.
+    /// Converts to dollars.
     pub fn usd(self) -> f64 {
         self.0 as f64 / 1e9
     }

@@ -1,39 +1,41 @@
+//! Outcomes of attempts, selectors over them, and failures.
+
 use super::Json;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How an attempt ended (LANGUAGE §5). One kind an attempt; recovery decides on it alone.
+/// How an attempt ended. Retry policies and recovery tables decide by this kind alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutcomeKind {
-    /// Done, and its gate (if any) let it pass.
+    /// The attempt succeeded, and its gate passed.
     Ok,
-    /// The world was not ready: 429, 5xx, a cut stream, a refused connection.
+    /// A temporary problem: 429, 5xx, an interrupted stream, a refused connection.
     Transient,
-    /// A process ended with this code (128 + n for signal n).
+    /// A process had this exit code; 128 + n for signal n.
     Exit(i32),
-    /// The time for one attempt ran out.
+    /// The attempt exceeded its timeout.
     Timeout,
     /// A tool, request or evaluation failed.
     ToolError,
-    /// An output did not fit its schema.
+    /// An output violated its schema.
     ValidationFailed,
-    /// The gate refuted the work.
+    /// The gate failed.
     GateFailed,
-    /// The gate could not tell, and the policy does not let that pass.
+    /// The gate was inconclusive, and the policy does not accept that.
     GateInconclusive,
-    /// The specialist repeats itself or ran out of steps.
+    /// The specialist repeated the same call or reached a limit.
     Stuck,
-    /// A policy forbids what was asked for.
+    /// A policy denied the request.
     PolicyDenied,
-    /// The step was told to stop.
+    /// The step was cancelled.
     Cancelled,
-    /// None of the above.
+    /// Any other failure.
     Unknown,
 }
 
 impl OutcomeKind {
-    /// The name as people write it; `exit:N` for processes.
+    /// The name in definitions; `exit:N` for processes.
     pub fn name(self) -> String {
         self.to_string()
     }
@@ -59,20 +61,21 @@ impl fmt::Display for OutcomeKind {
     }
 }
 
-/// What a recovery row or `retry.on` matches: a kind, any exit code (`exit`), or everything (`*`).
+/// Selects outcomes in `retry.on` or a recovery table: one kind, any exit code (`exit`), or any
+/// failure (`*`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutcomeSelector {
-    /// Every failure but a cancellation.
+    /// Every failure except a cancellation.
     Any,
-    /// A process that ended with any code but 0.
+    /// Any non-zero exit code.
     AnyExit,
     /// Exactly this kind.
     Kind(OutcomeKind),
 }
 
 impl OutcomeSelector {
-    /// Reads `*`, `exit`, `exit:7`, `transient`, …
+    /// Parses `*`, `exit`, `exit:7`, `transient`, …
     pub fn parse(text: &str) -> Option<Self> {
         Some(match text {
             "*" => OutcomeSelector::Any,
@@ -109,7 +112,7 @@ impl OutcomeSelector {
         "unknown",
     ];
 
-    /// Whether this row speaks of that kind. `ok` and `cancelled` are never matched.
+    /// Whether the selector matches an outcome. `ok` and `cancelled` never match.
     pub fn matches(self, kind: OutcomeKind) -> bool {
         match self {
             _ if matches!(kind, OutcomeKind::Ok | OutcomeKind::Cancelled) => false,
@@ -120,17 +123,17 @@ impl OutcomeSelector {
     }
 }
 
-/// Why something did not work, for people and programs: a stable code, what, and the mend.
+/// Why something failed: a stable code, a message and a fix.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
     /// A stable code such as `KB0502`; `kb explain` has a page for it.
     pub code: String,
-    /// What is wrong, a lower-case fragment with literals in backticks.
+    /// The message, a lower-case fragment with literals in backticks.
     pub message: String,
-    /// The mend, where one is known.
+    /// How to fix it, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
-    /// More for programs: last tool calls, partial results, violations.
+    /// Details for programs: last tool calls, partial results, violations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Box<Json>>,
 }
@@ -141,7 +144,7 @@ impl Failure {
         Failure { code: code.into(), message: message.into(), help: None, details: None }
     }
 
-    /// Adds the mend.
+    /// Adds a fix.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());

@@ -1,5 +1,7 @@
-/// `1 error`, `2 errors`, for words whose plural is that.
-pub fn counted(n: usize, word: &str) -> String {
+//! Counted nouns for messages.
+
+/// `1 error`, `2 errors`: a number and a noun whose plural ends with `s`.
+pub fn counted(n: usize, noun: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
-    format!("{n} {word}{plural}")
+    format!("{n} {noun}{plural}")
 }

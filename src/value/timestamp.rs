@@ -1,7 +1,9 @@
+//! Points in time.
+
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// A moment, in milliseconds since 1970-01-01 UTC. Only `clock` makes the present one.
+/// A point in time, in milliseconds since 1970-01-01 UTC. Only `clock` reads the current time.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -9,13 +11,13 @@ use std::time::Duration;
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
-    /// This much later.
+    /// The time `d` later.
     #[must_use]
     pub fn after(self, d: Duration) -> Timestamp {
         Timestamp(self.0.saturating_add(d.as_millis() as i64))
     }
 
-    /// How long after `earlier` this is; zero if it is before.
+    /// The time elapsed since `earlier`; zero if `earlier` is later.
     pub fn since(self, earlier: Timestamp) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0).max(0) as u64)
     }

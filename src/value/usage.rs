@@ -1,17 +1,19 @@
+//! Usage of models and tools, and model tiers.
+
 use super::Money;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::AddAssign;
 
-/// A model tier (000 §3.4): cheap, usual, strong.
+/// A model tier. The settings map each tier to a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tier {
-    /// Cheap and fast.
+    /// Cheap and fast models.
     Small,
-    /// The usual one.
+    /// The default.
     Medium,
-    /// The strongest.
+    /// The most capable models.
     Large,
 }
 
@@ -19,12 +21,12 @@ impl Tier {
     /// All tiers, cheapest first.
     pub const ALL: [Tier; 3] = [Tier::Small, Tier::Medium, Tier::Large];
 
-    /// Reads `small`, `medium` or `large`.
+    /// Parses `small`, `medium` or `large`.
     pub fn parse(text: &str) -> Option<Tier> {
         Tier::ALL.into_iter().find(|tier| tier.as_str() == text)
     }
 
-    /// The name as people write it.
+    /// The name in definitions.
     pub fn as_str(self) -> &'static str {
         match self {
             Tier::Small => "small",
@@ -40,26 +42,26 @@ impl fmt::Display for Tier {
     }
 }
 
-/// What model calls took: tokens, and dollars where a price is known.
+/// Tokens, calls and cost.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Usage {
-    /// Tokens read by the model, cached ones included.
+    /// Prompt tokens, including cached ones.
     pub prompt_tokens: u64,
-    /// Tokens written by the model.
+    /// Tokens of the responses.
     pub completion_tokens: u64,
-    /// Of the prompt, those the provider had cached.
+    /// Prompt tokens that the provider served from its cache.
     pub cached_tokens: u64,
-    /// Their cost in dollars; `None` where a model without a price took part.
+    /// Cost in US dollars; `None` if the price of one of the models is unknown.
     pub cost_usd: Option<Money>,
-    /// How many model calls.
+    /// Number of model calls.
     pub model_calls: u32,
-    /// How many tool calls.
+    /// Number of tool calls.
     pub tool_calls: u32,
 }
 
 impl Usage {
-    /// Nothing used, cost known to be zero.
+    /// No usage, at a cost of zero.
     pub const NONE: Usage = Usage {
         prompt_tokens: 0,
         completion_tokens: 0,
@@ -69,12 +71,12 @@ impl Usage {
         tool_calls: 0,
     };
 
-    /// Prompt and completion together.
+    /// Prompt tokens plus completion tokens.
     pub fn total_tokens(&self) -> u64 {
         self.prompt_tokens + self.completion_tokens
     }
 
-    /// Whether nothing was used at all.
+    /// Whether there were no calls and no tokens.
     pub fn is_none(&self) -> bool {
         self.model_calls == 0 && self.tool_calls == 0 && self.total_tokens() == 0
     }

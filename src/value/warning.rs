@@ -1,3 +1,5 @@
-/// What begins a text that only warns, where it is kept beside others: the note of a record, the
-/// reason of a check that passed. Runs of before have it in their journals.
+//! The prefix of warnings in stored texts.
+
+/// The prefix of a stored text that is a warning: the note of a record, or the reason of a passed
+/// check. Journals contain it, so it cannot change.
 pub const WARNING: &str = "warning: ";

@@ -5,6 +5,7 @@ use super::path_error::PathError;
 use super::path_glob::PathGlob;
 use super::path_guard::{LocatedPath, Workspace};
 use super::path_rules::PathRules;
+use super::text_diff::with_diff;
 use super::walk::{Entry, walk};
 use super::write_target::{PriorState, WriteTarget};
 use crate::evidence::{Change, EvidenceRef, FileKind, FileState};
@@ -101,7 +102,7 @@ impl FileAccess {
         let old = before.text.as_deref().and_then(|text| small(text.as_bytes()));
         let new = after.as_ref().and_then(|(_, bytes)| small(bytes));
         let change = Change::new(target.shown.clone(), before.state, after.map(|(state, _)| state));
-        change.with_texts(old.as_deref(), new.as_deref())
+        with_diff(change, old.as_deref(), new.as_deref())
     }
 
     /// The evidence of a tool that only reads.

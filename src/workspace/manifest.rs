@@ -5,6 +5,7 @@ use super::dir_handle::state_of;
 use super::ignore_rules::IgnoreRules;
 use super::path_guard::Workspace;
 use super::path_text::nfc;
+use super::text_diff::with_diff;
 use crate::evidence::{Change, FileKind, FileState, Manifest};
 use crate::redaction::Redactor;
 use rustix::fd::OwnedFd;
@@ -126,7 +127,7 @@ impl Workspace {
         }
         let mask = |text: &str| redactor.mask_text(text).into_owned();
         let (old, new) = (known.as_deref().map(mask), text.as_deref().map(mask));
-        Some(change.with_texts(old.as_deref(), new.as_deref()))
+        Some(with_diff(change, old.as_deref(), new.as_deref()))
     }
 }
 

@@ -19,6 +19,7 @@ mod protected_names;
 mod protected_paths;
 mod protected_watch;
 mod repository;
+mod text_diff;
 mod walk;
 mod watch;
 mod watch_rules;

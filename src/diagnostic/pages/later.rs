@@ -1,8 +1,8 @@
-//! Pages of `KB09xx`: parts of the language that this version does not implement.
+//! Pages of `KB09xx`: parts of the language that this version does not support.
 
 pages! { TABLE;
-    NOT_IMPLEMENTED = "KB0901", "not implemented yet",
-r#"The language has this key or value, but this version of `kb` does not implement it. The definition
+    NOT_IMPLEMENTED = "KB0901", "not supported yet",
+r#"The language has this key or value, but this version of `kb` does not support it. The definition
 loads, so that it can be validated and drawn. If ignoring the key would change what a run does, the run
 is refused.
 

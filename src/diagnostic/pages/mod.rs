@@ -1,8 +1,11 @@
-//! One page a code, grouped by range; `kb explain CODE` shows them.
+//! The pages that `kb explain CODE` shows, one per code, one file per subject.
+//!
+//! A page states the problem and its cause, shows a wrong and a fixed example where there is one, and
+//! ends with the fix. `docs/diagnostics.md` is generated from these pages.
 
 use super::Code;
 
-/// What a code means.
+/// Title and text of one code.
 pub(super) struct Page {
     pub(super) code: Code,
     pub(super) title: &'static str,

@@ -1,0 +1,125 @@
+//! The text of a change: unified-diff hunks as they are recorded in [`Change::diff`].
+
+use crate::clock;
+use crate::evidence::{Change, FileState};
+use similar::TextDiff;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// Unchanged lines around a change.
+const CONTEXT: usize = 3;
+/// Bytes of hunks that are kept for one change.
+const DIFF_BYTES: usize = 16 << 10;
+/// Time limit of the search for the shortest diff; after it the rest is recorded as replaced.
+const SEARCH_TIME: Duration = Duration::from_millis(200);
+
+/// Adds the diff of two texts to a change. `None` means that a text is unknown; for a file that did
+/// not exist it means the empty text. A text with a NUL character is binary and has no diff.
+pub(super) fn with_diff(mut change: Change, before: Option<&str>, after: Option<&str>) -> Change {
+    let before = text_of(&change.before, before);
+    let after = text_of(&change.after, after);
+    let diff = before.zip(after).map(|(before, after)| hunks(before, after, DIFF_BYTES));
+    change.diff = diff.filter(|diff| !diff.is_empty());
+    change
+}
+
+fn text_of<'t>(state: &Option<FileState>, text: Option<&'t str>) -> Option<&'t str> {
+    text.filter(|text| !text.contains('\0')).or_else(|| state.is_none().then_some(""))
+}
+
+/// The hunks of `diff -u` without the file header; empty if the texts are equal. The result has at
+/// most about `limit` bytes and ends with the number of omitted lines.
+fn hunks(before: &str, after: &str, limit: usize) -> String {
+    let (old, new) = (lines(before), lines(after));
+    let mut out = String::new();
+    let mut omitted = 0;
+    let mut config = TextDiff::configure();
+    config.newline_terminated(true).deadline(clock::instant() + SEARCH_TIME);
+    for hunk in config.diff_slices(&old, &new).unified_diff().context_radius(CONTEXT).iter_hunks() {
+        for line in hunk.to_string().split_inclusive('\n') {
+            if omitted > 0 || out.len() + line.len() > limit {
+                omitted += 1;
+            } else {
+                out.push_str(line);
+            }
+        }
+    }
+    if omitted > 0 {
+        let _ = writeln!(out, "\\ {omitted} more lines of this diff were not recorded");
+    }
+    out
+}
+
+/// Lines with their line ends; a lone carriage return ends no line.
+fn lines(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(before: &str, after: &str, expected: &str) {
+        assert_eq!(hunks(before, after, 1 << 20), expected);
+    }
+
+    #[test]
+    fn writes_the_hunks_of_a_unified_diff() {
+        check("a\n", "a\n", "");
+        check("", "a\nb\n", "@@ -0,0 +1,2 @@\n+a\n+b\n");
+        check("a\nb\n", "", "@@ -1,2 +0,0 @@\n-a\n-b\n");
+        check("a\nb\nc\n", "a\nB\nc\n", "@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n");
+        check("a", "a\n", "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n");
+        let long: String = (1..=20).map(|n| format!("{n}\n")).collect();
+        let (one, two) = (long.replace("2\n3\n", "2\nx\n3\n"), long.replace("18\n", ""));
+        check(&long, &one, "@@ -1,5 +1,6 @@\n 1\n 2\n+x\n 3\n 4\n 5\n");
+        check(&long, &two, "@@ -15,6 +15,5 @@\n 15\n 16\n 17\n-18\n 19\n 20\n");
+        let both = hunks(&one, &two, 1 << 20);
+        assert_eq!(both.matches("@@ -").count(), 2, "{both}");
+    }
+
+    /// Applies hunks to a text.
+    fn apply(before: &str, hunks: &str) -> String {
+        let old = lines(before);
+        let (mut out, mut next) = (String::new(), 0);
+        for line in lines(hunks) {
+            if let Some(header) = line.strip_prefix("@@ -") {
+                let range = header.split(' ').next().unwrap();
+                let (start, count) = range.split_once(',').unwrap_or((range, "1"));
+                let start = start.parse::<usize>().unwrap() - usize::from(count != "0");
+                out.extend(old[next..start].iter().copied());
+                next = start;
+                continue;
+            }
+            match line.split_at(1) {
+                ("+", added) => out.push_str(added),
+                (" ", kept) => (out.push_str(kept), next += 1).1,
+                _ => next += 1,
+            }
+        }
+        out.extend(old[next..].iter().copied());
+        out
+    }
+
+    #[test]
+    fn applying_the_hunks_gives_the_second_text() {
+        let mut seed = 7u64;
+        let mut random = |n: u64| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) % n
+        };
+        for _ in 0..500 {
+            let mut text = |n| -> String { (0..n).map(|_| format!("{}\n", random(6))).collect() };
+            let (before, after) = (text(30), text(30));
+            assert_eq!(apply(&before, &hunks(&before, &after, 1 << 20)), after);
+        }
+    }
+
+    #[test]
+    fn a_large_diff_is_cut_and_names_the_number_of_omitted_lines() {
+        let many = |word: &str| -> String { (0..5_000).map(|n| format!("{word}{n}\n")).collect() };
+        let diff = hunks(&many("a"), &many("b"), 1_000);
+        assert!(diff.len() < 1_100, "{}", diff.len());
+        assert!(diff.ends_with("more lines of this diff were not recorded\n"), "{diff}");
+    }
+}
