@@ -3,6 +3,7 @@
 use super::event_channel::EventSender;
 use super::fetching::Fetched;
 use super::payloads::Payloads;
+use super::prompts::PromptLog;
 use super::setup::{Parts, Update};
 use crate::attempt::{Context, Outcome, Progress, Recorder, Request, StepWork, Stopped};
 use crate::definition::Step;
@@ -63,9 +64,14 @@ pub(super) struct AttemptChannel {
     pub(super) redactor: Arc<Redactor>,
     pub(super) tokens: Mutex<StreamMasker>,
     pub(super) heard: Mutex<Instant>,
+    pub(super) prompts: PromptLog,
 }
 
 impl AttemptChannel {
+    fn masked(&self, record: Record) -> Record {
+        masked(self.prompts.keep(record, &self.redactor), &self.redactor)
+    }
+
     /// Notes that the attempt gave a sign of life.
     fn hear(&self) {
         *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
@@ -88,7 +94,7 @@ impl Recorder for AttemptChannel {
     fn record(&self, record: Record) -> BoxFuture<'_, Result<(), Stopped>> {
         self.hear();
         async move {
-            let record = match self.payloads.store_record(masked(record, &self.redactor)) {
+            let record = match self.payloads.store_record(self.masked(record)) {
                 Ok(record) => record,
                 Err(error) => {
                     let _ = self.messages.send(Message::Broken { ended: None, error });

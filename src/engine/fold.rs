@@ -47,7 +47,12 @@ impl Folded {
                 }
                 // What a gate saw is for whoever checks its verdict; no attempt goes on from it.
                 if !matches!(**record, Record::Observed { .. }) {
-                    self.histories.entry(*instance).or_default().push((**record).clone());
+                    let mut record = (**record).clone();
+                    // A resumed attempt does not read prompts.
+                    if let Record::ModelCall { prompt, .. } = &mut record {
+                        *prompt = None;
+                    }
+                    self.histories.entry(*instance).or_default().push(record);
                 }
             }
             Event::Started { instance, .. } | Event::AttemptEnded { instance, .. } => {

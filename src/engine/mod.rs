@@ -18,6 +18,7 @@ mod json_list;
 mod payloads;
 mod performing;
 mod prepare;
+mod prompts;
 mod scope;
 mod setup;
 mod ticking;

@@ -162,7 +162,13 @@ impl Payloads {
     pub fn store_record(&self, record: Record) -> Result<Record, JournalError> {
         let mut record = record;
         match &mut record {
-            Record::ModelCall { text, .. } => *text = self.store(text.clone())?,
+            Record::ModelCall { text, prompt, .. } => {
+                *text = self.store(text.clone())?;
+                let parts = prompt.iter_mut().flat_map(|prompt| prompt.parts_mut());
+                for content in parts.filter_map(|part| part.content.as_mut()) {
+                    *content = self.store(content.clone())?;
+                }
+            }
             Record::ToolCall { args, .. } => *args = self.store(args.clone())?,
             Record::ToolResult { result, .. } => *result = self.store(result.clone())?,
             Record::Observed { basis } => *basis = self.store(basis.clone())?,
@@ -176,6 +182,7 @@ impl Payloads {
         let inline = |payload: &Payload| self.load(payload).map(Payload::Inline);
         let mut record = record;
         match &mut record {
+            // A resumed attempt does not read prompts.
             Record::ModelCall { text, .. } => *text = inline(text)?,
             Record::ToolCall { args, .. } => *args = inline(args)?,
             Record::ToolResult { result, .. } => *result = inline(result)?,

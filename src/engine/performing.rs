@@ -3,6 +3,7 @@
 use super::attempts::{self, AttemptChannel};
 use super::dispatcher::Dispatcher;
 use super::prepare::{self, AttemptInputs};
+use super::prompts::PromptLog;
 use crate::attempt::{Outcome, StepWork};
 use crate::clock;
 use crate::evidence::Feedback;
@@ -149,6 +150,7 @@ impl Dispatcher {
             redactor: self.parts.redactor.clone(),
             tokens: Mutex::new(self.parts.redactor.stream()),
             heard: Mutex::new(tokio::time::Instant::now()),
+            prompts: PromptLog::new(self.parts.prompts),
         };
         (Arc::new(line), cancel)
     }

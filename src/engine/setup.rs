@@ -1,4 +1,5 @@
 use crate::attempt::Progress;
+use crate::definition::PromptRecording;
 use crate::evidence::Payload;
 use crate::executor::Executor;
 use crate::journal::{Journal, StoredEvent};
@@ -23,6 +24,8 @@ pub struct Parts {
     pub secrets: Arc<dyn Secrets>,
     /// Masks what attempts hand out before it is stored.
     pub redactor: Arc<Redactor>,
+    /// What the journal keeps of the prompts of model calls.
+    pub prompts: PromptRecording,
 }
 
 /// One run to be driven.

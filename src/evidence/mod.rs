@@ -10,5 +10,5 @@ mod verdict;
 
 pub use change::{Change, ChangeKind, FileKind, FileState, Manifest};
 pub use invocation::{EvidenceRef, Invocation, InvocationStatus, Purpose, ToolTrace};
-pub use record::{Feedback, Payload, Record, RecordedCall, RequestDigests};
+pub use record::{Feedback, Payload, Prompt, PromptPart, Record, RecordedCall, RequestDigests};
 pub use verdict::{CheckDetail, Confidence, Verdict, Verification};

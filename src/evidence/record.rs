@@ -64,6 +64,9 @@ pub enum Record {
         /// Digests of the parts of the request; `None` in journals older than this field.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         digests: Option<Box<RequestDigests>>,
+        /// The request itself; `None` with `journal.prompts: digest` and in older journals.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        prompt: Option<Box<Prompt>>,
         /// Tokens and cost of the call.
         usage: Usage,
         /// Text of the response.
@@ -135,6 +138,52 @@ pub struct RequestDigests {
     pub schema: Option<Digest>,
     /// Digest of the model parameters: name, temperature, length limit.
     pub model: Digest,
+}
+
+/// The content of a model request. The attempt's first request that contains a part stores its content;
+/// later requests refer to it by digest, so that a conversation is not stored again for every turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Prompt {
+    /// The messages in order. The content of one is `{role, text}`, with `calls` or `tool` and
+    /// `callId` as far as they apply.
+    pub messages: Vec<PromptPart>,
+    /// The offered tools: `[{name, description, schema}]`. `None` if no tools were offered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<PromptPart>,
+    /// The response schema, if the request had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<PromptPart>,
+}
+
+impl Prompt {
+    /// All parts of the prompt.
+    pub fn parts(&self) -> impl Iterator<Item = &PromptPart> {
+        self.messages.iter().chain(&self.tools).chain(&self.schema)
+    }
+
+    /// All parts of the prompt, mutably.
+    pub fn parts_mut(&mut self) -> impl Iterator<Item = &mut PromptPart> {
+        self.messages.iter_mut().chain(&mut self.tools).chain(&mut self.schema)
+    }
+}
+
+/// One part of a [`Prompt`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PromptPart {
+    /// Digest of the masked content.
+    pub digest: Digest,
+    /// The masked content; `None` if an earlier request of the attempt stored it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Payload>,
+}
+
+impl PromptPart {
+    /// A part with its content.
+    pub fn of(content: Json) -> Self {
+        PromptPart { digest: Digest::of_json(&content), content: Some(Payload::inline(content)) }
+    }
 }
 
 /// A tool call as the model requested it.

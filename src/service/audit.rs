@@ -234,7 +234,10 @@ fn payloads(event: &Event) -> Vec<&Payload> {
 
 fn record_payloads(record: &Record) -> Vec<&Payload> {
     match record {
-        Record::ModelCall { text, .. } => vec![text],
+        Record::ModelCall { text, prompt, .. } => {
+            let parts = prompt.iter().flat_map(|prompt| prompt.parts());
+            [text].into_iter().chain(parts.filter_map(|part| part.content.as_ref())).collect()
+        }
         Record::ToolCall { args, .. } => vec![args],
         Record::ToolResult { result, .. } => vec![result],
         Record::Observed { basis } => vec![basis],

@@ -103,7 +103,8 @@ pub enum LogEntry {
         instance: String,
         /// The step's id.
         step: String,
-        /// `stdout`, `stderr` or `model`.
+        /// `stdout`, `stderr` or `model`; for a prompt `prompt`, `tools`, `schema` or the role of a
+        /// message.
         channel: &'static str,
         /// The text itself.
         text: String,
@@ -122,6 +123,7 @@ pub struct Reader {
     translator: Translator,
     payloads: Payloads,
     seq: u64,
+    prompts: bool,
 }
 
 impl Reader {
@@ -140,7 +142,13 @@ impl Reader {
         let rules = Rules { max_parallel: frozen.max_parallel.max(1), inconclusive };
         let translator = Translator::new(row.run.clone(), plan.clone());
         let payloads = Payloads::new(journal.clone());
-        Ok(Reader { journal, row, plan, rules, translator, payloads, seq: 0 })
+        Ok(Reader { journal, row, plan, rules, translator, payloads, seq: 0, prompts: false })
+    }
+
+    /// Makes [`Reader::poll`] return the prompts of model calls too.
+    #[must_use]
+    pub fn with_prompts(self, prompts: bool) -> Reader {
+        Reader { prompts, ..self }
     }
 
     /// The run's id.
@@ -166,6 +174,7 @@ impl Reader {
         for stored in unread {
             let events = self.translate(&stored);
             let texts = self.texts(&stored)?;
+            entries.extend(self.prompt(&stored)?);
             let said_first = matches!(stored.event, run::Event::AttemptEnded { .. });
             let events = events.into_iter().map(|event| LogEntry::Event(Box::new(event)));
             match said_first {
@@ -240,6 +249,18 @@ impl Reader {
         };
         let parts = parts.into_iter().filter(|(_, text): &(_, String)| !text.trim().is_empty());
         Ok(parts.map(entry).collect())
+    }
+
+    fn prompt(&self, stored: &StoredEvent) -> Result<Vec<LogEntry>, ServiceError> {
+        let run::Event::Recorded { instance, record, .. } = &stored.event else {
+            return Ok(Vec::new());
+        };
+        let Some(place) = self.translator.place(*instance).filter(|_| self.prompts) else {
+            return Ok(Vec::new());
+        };
+        super::prompts::texts(record, &place.instance.to_string(), place.step.as_str(), |payload| {
+            self.load(payload)
+        })
     }
 
     fn load(&self, payload: &Payload) -> Result<Arc<Json>, ServiceError> {

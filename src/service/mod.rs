@@ -18,6 +18,7 @@ pub mod params;
 mod plan_view;
 mod playbooks;
 mod project;
+mod prompts;
 pub mod runs;
 mod scaffold;
 mod schemas;

@@ -14,6 +14,7 @@ mod fencing;
 mod messages;
 mod model_call;
 mod prompt;
+mod prompt_record;
 mod repetition;
 mod report;
 mod runner;

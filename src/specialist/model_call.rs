@@ -2,17 +2,17 @@
 
 use super::messages::merged;
 use super::prompt::turn_message;
+use super::prompt_record::{digest, digests, prompt};
 use super::report::StopReason;
 use super::runner::Attempt;
 use super::submit::SUBMIT;
 use super::turn::{Mode, Offer, REPAIRS, Turn};
 use crate::attempt::Progress;
-use crate::evidence::{Payload, Record, RecordedCall, RequestDigests};
+use crate::evidence::{Payload, Record, RecordedCall};
 use crate::llm::{
     CallOrigin, ChatReply, ChatRequest, Message, ModelError, ModelRef, ToolDescription,
 };
-use crate::value::{Digest, Json};
-use serde_json::json;
+use crate::value::Json;
 
 impl Attempt<'_> {
     pub(super) async fn call_model(&mut self, turn: Turn) -> Result<(), StopReason> {
@@ -162,55 +162,10 @@ fn response_record(request: &ChatRequest, reply: ChatReply) -> Record {
         tier: request.model.tier,
         request: digest(request, &digests),
         digests: Some(Box::new(digests)),
+        prompt: Some(Box::new(prompt(request))),
         usage,
         text: Payload::inline(Json::String(reply.text)),
         calls: calls.chain(submitted).collect(),
         cut_short: reply.cut_short,
-    }
-}
-
-/// Digests of the parts of a request.
-fn digests(request: &ChatRequest) -> RequestDigests {
-    let system: Vec<&str> = request
-        .messages
-        .iter()
-        .filter_map(|message| match message {
-            Message::System(text) => Some(text.as_str()),
-            _ => None,
-        })
-        .collect();
-    let model = json!({
-        "model": request.model.name,
-        "temperature": request.temperature,
-        "maxTokens": request.max_tokens,
-    });
-    let tools: Json =
-        request.tools.iter().map(|t| json!([t.name, t.description, t.schema])).collect();
-    RequestDigests {
-        prompt: Digest::of_json(&json!(system)),
-        tools: Digest::of_json(&tools),
-        schema: request.response_schema.as_ref().map(Digest::of_json),
-        model: Digest::of_json(&model),
-    }
-}
-
-/// Digest of a whole request.
-fn digest(request: &ChatRequest, parts: &RequestDigests) -> Digest {
-    let messages: Vec<Json> = request.messages.iter().map(message).collect();
-    let RequestDigests { prompt: _, tools, schema, model } = parts;
-    Digest::of_json(
-        &json!({"messages": messages, "tools": tools, "schema": schema, "model": model}),
-    )
-}
-
-fn message(message: &Message) -> Json {
-    match message {
-        Message::System(text) => json!(["system", text]),
-        Message::User(text) => json!(["user", text]),
-        Message::Assistant { text, calls } => {
-            let calls: Vec<Json> = calls.iter().map(|c| json!([c.id, c.tool, c.args])).collect();
-            json!(["assistant", text, calls])
-        }
-        Message::Tool { call_id, tool, content } => json!(["tool", call_id, tool, content]),
     }
 }

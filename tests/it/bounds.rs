@@ -75,6 +75,7 @@ fn hostile(kind: usize, value: &Json, text: &str, count: usize) -> Event {
                 tier: None,
                 request: Digest::of("r"),
                 digests: None,
+                prompt: None,
                 usage,
                 text: Payload::inline(json!(text)),
                 calls: vec![call; 2],

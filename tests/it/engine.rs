@@ -110,6 +110,7 @@ impl House {
             executor: Arc::new(Written(Arc::new(work))),
             secrets: Arc::new(NoSecrets),
             redactor: self.redactor.clone(),
+            prompts: Default::default(),
         };
         let setup = Setup {
             run: self.run.clone(),
@@ -380,6 +381,7 @@ fn telling(text: &str) -> Vec<Record> {
             tier: None,
             request: Digest::of(""),
             digests: None,
+            prompt: None,
             usage: Usage::NONE,
             text: payload(),
             calls: vec![call],

@@ -24,6 +24,7 @@ mod journal_fixture;
 mod llm;
 mod plan;
 mod process;
+mod prompts;
 mod proof;
 mod real_model;
 mod redaction;

@@ -251,6 +251,7 @@ fn model_call() -> Record {
         tier: Some(Tier::Small),
         request: Digest::of("request"),
         digests: None,
+        prompt: None,
         usage: Usage { completion_tokens: 4, cost_usd: None, ..Usage::NONE },
         text: Payload::inline(json!("hello")),
         calls: vec![RecordedCall {

@@ -16,13 +16,16 @@ pub(in crate::cli) struct Args {
     /// Wait for more while the run goes on
     #[arg(short, long)]
     follow: bool,
+    /// Show the prompts of model calls too: messages, tools and response schemas, with secrets masked
+    #[arg(long)]
+    prompts: bool,
 }
 
 /// How often the journal is looked at for more.
 const PAUSE: Duration = Duration::from_millis(200);
 
 pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let mut reader = Reader::open(&service::here()?, &args.run)?;
+    let mut reader = Reader::open(&service::here()?, &args.run)?.with_prompts(args.prompts);
     if let Some(step) = &args.step {
         reader.has_step(step)?;
     }

@@ -16,8 +16,8 @@ pub use gate::{Check, ClaimPolicy, FailurePolicy, FileCount, InconclusivePolicy,
 pub use playbook::{DefinitionForm, Limits, NotYet, Order, Param, ParamType, Playbook};
 pub use script::{Script, ScriptCall, ScriptError, ScriptTurn};
 pub use settings::{
-    ApprovalLevel, EscalationLimits, ModelPrice, ProcessChoice, SecretSource, Settings, SyncMode,
-    TierSettings, ToolSecurity,
+    ApprovalLevel, EscalationLimits, ModelPrice, ProcessChoice, PromptRecording, SecretSource,
+    Settings, SyncMode, TierSettings, ToolSecurity,
 };
 pub use specialist::{Example, LoopLimits, ModelChoice, Specialist};
 pub use step::{

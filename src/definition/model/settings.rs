@@ -38,6 +38,8 @@ pub struct Settings {
     pub sandbox_write: Vec<String>,
     /// `journal.sync`: when the journal is synced to disk.
     pub sync: SyncMode,
+    /// `journal.prompts`: whether the journal keeps the prompts of model calls.
+    pub prompts: PromptRecording,
     /// `limits.maxParallel`: maximum parallel steps of playbooks without a limit of their own.
     pub max_parallel: Option<u32>,
     /// `testCommands`: command texts that count as a test run.
@@ -67,6 +69,7 @@ impl Settings {
         narrowed.sandbox_write.retain(|path| present.sandbox_write.contains(path));
         narrowed.sandbox_require = self.sandbox_require.max(present.sandbox_require);
         narrowed.processes = self.processes.max(present.processes);
+        narrowed.prompts = self.prompts.max(present.prompts);
         // The default is `kernel`, the strictest level.
         let strictest = |level: Option<ApprovalLevel>| level.unwrap_or(ApprovalLevel::Kernel);
         let (own, other) = (self.critical_unapproved_at, present.critical_unapproved_at);
@@ -187,6 +190,16 @@ pub enum ProcessChoice {
     Auto,
     /// PID namespaces; runs are refused without them.
     PidNamespace,
+}
+
+/// `journal.prompts`: what the journal keeps of the prompts of model calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum PromptRecording {
+    /// Every message, masked, each stored once per attempt.
+    #[default]
+    Full,
+    /// Only digests.
+    Digest,
 }
 
 /// `journal.sync`: when events are synced to disk.

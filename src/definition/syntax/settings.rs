@@ -5,7 +5,8 @@ use super::secrets::secrets;
 use super::tool_security::{security_of_003, tools};
 use super::{Decoder, Fields, Node};
 use crate::definition::model::{
-    ApprovalLevel, InconclusivePolicy, ModelPrice, ProcessChoice, Settings, SyncMode, TierSettings,
+    ApprovalLevel, InconclusivePolicy, ModelPrice, ProcessChoice, PromptRecording, Settings,
+    SyncMode, TierSettings,
 };
 use crate::diagnostic::{Code, Diagnostic};
 use crate::value::Tier;
@@ -69,10 +70,14 @@ fn rest(fields: &Fields<'_>, settings: &mut Settings, decoder: &mut Decoder) {
         settings.test_commands = decoder.texts(node, "testCommands");
     }
     if let Some(node) = fields.get("journal") {
-        let inner = decoder.fields(node, "`journal`", &["sync"]);
-        if let Some(node) = inner.and_then(|inner| inner.get("sync")) {
+        let inner = decoder.fields(node, "`journal`", &["sync", "prompts"]);
+        if let Some(node) = inner.as_ref().and_then(|inner| inner.get("sync")) {
             let choices = [("normal", SyncMode::Normal), ("full", SyncMode::Full)];
             settings.sync = decoder.one_of(node, "sync", &choices).unwrap_or_default();
+        }
+        if let Some(node) = inner.as_ref().and_then(|inner| inner.get("prompts")) {
+            let choices = [("full", PromptRecording::Full), ("digest", PromptRecording::Digest)];
+            settings.prompts = decoder.one_of(node, "prompts", &choices).unwrap_or_default();
         }
     }
     if let Some(node) = fields.get("limits") {

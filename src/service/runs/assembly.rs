@@ -134,7 +134,8 @@ pub(super) fn assemble(
         max_parallel: frozen.max_parallel.max(1),
         inconclusive: settings.inconclusive.unwrap_or(InconclusivePolicy::Warn),
     };
-    let parts = Parts { journal, executor, secrets: Arc::new(secrets), redactor };
+    let prompts = settings.prompts;
+    let parts = Parts { journal, executor, secrets: Arc::new(secrets), redactor, prompts };
     Ok(Assembled { parts, rules, recording, process_level, sandbox })
 }
 

@@ -314,6 +314,7 @@ impl<'a> House<'a> {
             executor: Arc::new(self.worker.before(self.executor())),
             secrets: Arc::new(NoSecrets),
             redactor: Arc::default(),
+            prompts: Default::default(),
         };
         let setup = Setup {
             run: self.run.clone(),

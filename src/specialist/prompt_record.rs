@@ -1,0 +1,86 @@
+//! What the record of a model call says about its request: the digests and the prompt.
+
+use crate::evidence::{Prompt, PromptPart, RequestDigests};
+use crate::llm::{ChatRequest, Message};
+use crate::value::{Digest, Json};
+use serde_json::json;
+
+/// The messages, tools and response schema of a request.
+pub(super) fn prompt(request: &ChatRequest) -> Prompt {
+    let tools: Vec<Json> = request
+        .tools
+        .iter()
+        .map(|t| json!({"name": t.name, "description": t.description, "schema": t.schema}))
+        .collect();
+    Prompt {
+        messages: request.messages.iter().map(|m| PromptPart::of(content(m))).collect(),
+        tools: (!tools.is_empty()).then(|| PromptPart::of(Json::Array(tools))),
+        schema: request.response_schema.clone().map(PromptPart::of),
+    }
+}
+
+fn content(message: &Message) -> Json {
+    match message {
+        Message::System(text) => json!({"role": "system", "text": text}),
+        Message::User(text) => json!({"role": "user", "text": text}),
+        Message::Assistant { text, calls } if calls.is_empty() => {
+            json!({"role": "assistant", "text": text})
+        }
+        Message::Assistant { text, calls } => {
+            let calls: Vec<Json> = calls
+                .iter()
+                .map(|call| json!({"id": call.id, "tool": call.tool, "args": call.args}))
+                .collect();
+            json!({"role": "assistant", "text": text, "calls": calls})
+        }
+        Message::Tool { call_id, tool, content } => {
+            json!({"role": "tool", "callId": call_id, "tool": tool, "text": content})
+        }
+    }
+}
+
+/// Digests of the parts of a request.
+pub(super) fn digests(request: &ChatRequest) -> RequestDigests {
+    let system: Vec<&str> = request
+        .messages
+        .iter()
+        .filter_map(|message| match message {
+            Message::System(text) => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    let model = json!({
+        "model": request.model.name,
+        "temperature": request.temperature,
+        "maxTokens": request.max_tokens,
+    });
+    let tools: Json =
+        request.tools.iter().map(|t| json!([t.name, t.description, t.schema])).collect();
+    RequestDigests {
+        prompt: Digest::of_json(&json!(system)),
+        tools: Digest::of_json(&tools),
+        schema: request.response_schema.as_ref().map(Digest::of_json),
+        model: Digest::of_json(&model),
+    }
+}
+
+/// Digest of a whole request.
+pub(super) fn digest(request: &ChatRequest, parts: &RequestDigests) -> Digest {
+    let messages: Vec<Json> = request.messages.iter().map(message).collect();
+    let RequestDigests { prompt: _, tools, schema, model } = parts;
+    Digest::of_json(
+        &json!({"messages": messages, "tools": tools, "schema": schema, "model": model}),
+    )
+}
+
+fn message(message: &Message) -> Json {
+    match message {
+        Message::System(text) => json!(["system", text]),
+        Message::User(text) => json!(["user", text]),
+        Message::Assistant { text, calls } => {
+            let calls: Vec<Json> = calls.iter().map(|c| json!([c.id, c.tool, c.args])).collect();
+            json!(["assistant", text, calls])
+        }
+        Message::Tool { call_id, tool, content } => json!(["tool", call_id, tool, content]),
+    }
+}
