@@ -1,9 +1,10 @@
-//! `kb` — a declarative engine that turns playbooks into verified work by LLM specialists.
+//! `kb` is a declarative engine that turns playbooks into verified work by LLM specialists.
 //!
-//! A definition becomes a DAG, the DAG becomes a journal of events, and nothing counts as done until a
-//! gate has seen it on disk. Models are a consumable; control is the product.
+//! A definition becomes a DAG, the engine executes the DAG and records every step in a journal, and a
+//! step succeeds only if its gate passes: claims of a model are compared with recorded tool calls and
+//! with the files on disk.
 //!
-//! # One way through the house
+//! # Data flow
 //!
 //! ```text
 //! files ─▶ definition ─▶ plan ─▶ run ──▶ journal ──▶ wire ──▶ terminal · JSONL
@@ -15,75 +16,78 @@
 //! ```
 //!
 //! The loop is always: **decide (pure) → append to the journal → notify → perform effects.** An effect
-//! never precedes its event, so recovery is a fold over the events and one question: what was in flight?
+//! is performed only after its event is stored, so recovery is a fold over the events and one question:
+//! which effects were in flight?
 //!
-//! Where to enter: [`service::runs::begin`] checks, freezes and takes hold of a run;
-//! [`engine::drive`] is the loop; [`run::decide`] decides; [`executor::LocalExecutor`] acts;
-//! [`definition::load`] reads what people write.
+//! Start reading at [`service::runs::begin`], which checks, freezes and leases a run;
+//! [`engine::drive`], the loop; [`run::decide`], the decisions; [`executor::LocalExecutor`], the
+//! effects; and [`definition::load`], which reads definitions. `docs/architecture.md` describes how to
+//! add a tool, a step kind, a check, a command, a provider or a journal back end.
 //!
-//! # The rooms
+//! # Modules
 //!
-//! A module imports only what its row allows; `tests/it/architecture.rs` holds the imports to this
-//! table. Pure rooms have no async, clock, environment, file, network or hash-map iteration.
+//! A module imports only the modules in its row. Pure modules have no async, clock, environment, file,
+//! network or hash-map iteration. `tests/it/architecture.rs` enforces both, generates this table, and
+//! forbids circular imports between the files of a module.
 //!
-//! | room | owns | imports |
+//! <!-- generated: modules -->
+//! | module | owns | imports |
 //! |---|---|---|
-//! | [`diagnostic`] (pure) | sources, spans, diagnostics with stable codes, a page a code | – |
+//! | [`diagnostic`] (pure) | sources, spans, diagnostics with stable codes, one page per code | – |
 //! | [`value`] (pure) | ids, instance keys, durations, digests, money, canonical JSON, size limits | – |
-//! | [`clock`], [`redaction`] | the only callers of the system clock; the one masking sink | value |
-//! | [`task`] | tasks that go on where they are woken | – |
-//! | [`evidence`] (pure) | tool traces, changes of files, verdicts | value |
+//! | [`clock`] | the only reader of the system clock | value |
+//! | [`redaction`] | masking of secrets in all encodings | value |
+//! | [`task`] | tasks that continue on the thread that wakes them | – |
+//! | [`evidence`] (pure) | tool calls, file changes, verdicts, records of a conversation | value |
 //! | [`expression`] (pure) | placeholders and expressions: parsed once, references with strengths | diagnostic, value |
-//! | [`definition`] (pure) | text with positions → checks, one rule a file → the checked model | diagnostic, value, expression |
-//! | [`plan`] (pure) | the sealed DAG, its order and its drawings | … definition |
-//! | [`verify`] (pure) | checks and claims over evidence → verdict | … definition, evidence |
-//! | [`run`] (pure) | the heart: state, events, inputs, effects; one file an input | … plan, verify |
-//! | [`attempt`] | the types of the seam: request, work, outcome, recorder | value, evidence, definition |
-//! | [`journal`] | events with expected versions, holders, inbox, blobs; SQLite and memory | value, clock, definition, run |
-//! | [`process`] | the one place that starts processes: keeper and cells, groups, limits, sandbox | value, clock, task |
-//! | [`workspace`] | the project files: path guard, manifests, watching | value, evidence, redaction, clock |
+//! | [`definition`] (pure) | text with positions → decoded and checked model; one rule per file | diagnostic, value, expression |
+//! | [`plan`] (pure) | the sealed DAG, its order and its drawings | diagnostic, value, expression, definition |
+//! | [`verify`] (pure) | checks and claims over evidence → verdict | value, evidence, definition |
+//! | [`run`] (pure) | the state machine: state, events, inputs, effects; one file per input | diagnostic, value, evidence, expression, definition, plan |
+//! | [`attempt`] | the types between engine and executor: request, work, outcome, recorder | value, evidence, definition |
+//! | [`journal`] | events with expected versions, leases, inbox, blobs; SQLite and memory | value, definition, run |
+//! | [`process`] | the only starter of processes: init process, namespace workers, limits, sandbox | clock, task |
+//! | [`workspace`] | the project files: path guard, manifests, watching, text diffs | diagnostic, value, clock, redaction, evidence |
 //! | [`http`] | the HTTP client, address rules, redirects | diagnostic, value |
-//! | [`tool`] | tools and their policy; one file a tool | value, evidence, definition, process, workspace, http |
-//! | [`llm`] | tiers, providers, prices, scripts and recordings | value, definition, expression, clock |
-//! | [`specialist`] | the agent loop: a conversation is its records, folded | … llm, tool |
-//! | [`executor`] | does one attempt; observes for gates | … specialist, tool, workspace, http, process |
-//! | [`engine`] | tokio: the dispatcher, timers, attempts, recovery at start | … journal, executor |
-//! | [`wire`] | public forms of events, runs, definitions, problems; versioned | value, diagnostic, run, plan |
-//! | [`project`] | finds and reads files | diagnostic, value, definition |
-//! | [`service`] | the use cases | all above |
-//! | [`cli`] | one file a command; displays; exit codes | diagnostic, value, wire, service |
+//! | [`tool`] | tools and their policy; one file per tool | diagnostic, value, clock, redaction, evidence, definition, process, workspace, http |
+//! | [`llm`] | model tiers, providers, prices, scripts and recordings | value, clock, redaction, definition |
+//! | [`specialist`] | the agent loop: a conversation is the fold of its records | diagnostic, value, clock, redaction, evidence, definition, attempt, tool, llm |
+//! | [`executor`] | executes one attempt; observes for gates | diagnostic, value, clock, redaction, evidence, expression, definition, verify, attempt, process, workspace, http, tool, specialist |
+//! | [`engine`] | the dispatcher on tokio: timers, attempts, recovery at start | diagnostic, value, clock, redaction, task, evidence, expression, definition, plan, run, attempt, journal, executor |
+//! | [`wire`] (pure) | versioned public forms of events, runs, definitions and problems | diagnostic, value, evidence, definition, plan, run |
+//! | [`project`] | finds and reads the files of a project | diagnostic, value, definition |
+//! | [`service`] | the use cases | diagnostic, value, clock, redaction, evidence, expression, definition, plan, verify, run, attempt, journal, process, workspace, tool, llm, specialist, executor, engine, wire, project |
+//! | [`cli`] | one file per command; displays; exit codes | diagnostic, value, wire, service |
+//! <!-- end: modules -->
 //!
-//! A new rule is a file in `definition/check/` and a page; a tool a file in `tool/`; a command a file in
-//! `cli/`; a step kind a variant of [`definition::StepKind`], and the exhaustive matches say where next.
+//! # Guarantees
 //!
-//! # Promises
-//!
-//! `docs/guarantees.md` has every promise of the design with the tests that hold it. `scripts/prove` runs
-//! their whole forms, and the README has what those have seen.
+//! `docs/guarantees.md` lists every guarantee with the tests that prove it. `scripts/prove` runs the
+//! long forms of these tests.
 //!
 //! # Dependencies
 //!
-//! Each is the best kept of its field that we found; what was measured and rejected stands in
-//! `docs/decisions/`. Licences and advisories are held by `.ci/dependencies.py` without a network.
+//! `docs/decisions/` records the measurements and the rejected alternatives. `.ci/dependencies.py`
+//! checks licences and advisories without a network.
 //!
 //! | crate | for |
 //! |---|---|
-//! | `granit-parser`, `annotate-snippets` | YAML events with the spans of values and keys; messages in rustc's look |
+//! | `granit-parser`, `annotate-snippets` | YAML events with spans of keys and values; messages in the style of rustc |
 //! | `minijinja` | expressions and templates, compiled once, with fuel |
-//! | `jsonschema` | schemas: every violation at once, offline by construction |
+//! | `jsonschema` | JSON Schema: all violations at once, no network access |
 //! | `petgraph` | the DAG |
-//! | `smol_str` | keys and short texts of definitions, held without memory of their own |
+//! | `smol_str` | keys and short texts of definitions, stored without a heap allocation |
 //! | `tokio`, `tokio-util`, `futures` | the engine and processes |
 //! | `rusqlite` (bundled) | the journal |
 //! | `genai` (pinned, inside `llm::adapter` alone), `reqwest` + `rustls` with ring | models, requests; one TLS stack, no cmake |
-//! | `ignore`, `globset`, `grep-*`, `regex` | walking and searching as ripgrep does |
+//! | `ignore`, `globset`, `grep-*`, `regex` | walking and searching, the crates of ripgrep |
 //! | `similar` | unified diffs of changed files, within a time limit |
 //! | `rustix`, `landlock` | `openat2`, locks, the kernel sandbox |
-//! | `libc` (inside `process` alone) | `clone`, `execve`, signal masks and `mallopt`, which have no safe form |
+//! | `libc` (inside `process` alone) | `clone`, `execve`, signal masks and `mallopt`, which have no safe interface |
 //! | `clap`, `clap_complete`, `indicatif`, `anstream`, `anstyle` | the command line |
-//! | `jiff` | time for people |
-//! | `sha2`, `base64`, `percent-encoding`, `unicode-normalization`, `secrecy` | digests, masks in all encodings, NFC, keys that do not print |
-//! | `schemars`, `tracing`, `tracing-subscriber`, `thiserror`, `serde`, `serde_json` | schemas of our own forms, logs, errors, JSON |
+//! | `jiff` | time zones and formatting of times |
+//! | `sha2`, `base64`, `percent-encoding`, `unicode-normalization`, `secrecy` | digests, encodings of secrets for masking, NFC, keys that are not printed |
+//! | `schemars`, `tracing`, `tracing-subscriber`, `thiserror`, `serde`, `serde_json` | schemas of output formats, logs, errors, JSON |
 
 pub mod attempt;
 pub mod clock;

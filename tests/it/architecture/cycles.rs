@@ -1,0 +1,141 @@
+//! Imports between the files of one module form no cycle.
+//!
+//! A name that a `mod.rs` re-exports counts as the file that defines it, and a `pub use` is not an import
+//! of the `mod.rs` itself. Code in a `mod.rs` that uses a child whose code uses the `mod.rs` is a cycle.
+
+use super::source::{SourceFile, sources};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Modules that still have cycles. Remove the entry when the last cycle of a module is broken; an
+/// entry without a cycle fails the test.
+const EXCEPTIONS: &[&str] = &[
+    "cli",
+    "definition",
+    "diagnostic",
+    "engine",
+    "expression",
+    "journal",
+    "plan",
+    "process",
+    "project",
+    "redaction",
+    "service",
+    "specialist",
+    "task",
+    "tool",
+    "workspace",
+];
+
+#[test]
+fn files_of_a_module_do_not_import_each_other_in_a_cycle() {
+    let mut by_module: BTreeMap<String, Vec<SourceFile>> = BTreeMap::new();
+    for file in sources() {
+        by_module.entry(file.module.clone()).or_default().push(file);
+    }
+    let (mut found, mut stale) = (Vec::new(), Vec::new());
+    for (module, files) in &by_module {
+        let cycles = cycles(&imports(files));
+        match EXCEPTIONS.contains(&module.as_str()) {
+            true if cycles.is_empty() => stale.push(module.as_str()),
+            true => {}
+            false => found.extend(cycles.iter().map(|files| files.join(", "))),
+        }
+    }
+    assert!(found.is_empty(), "{} cycles, each a set of files:\n{}", found.len(), found.join("\n"));
+    assert!(stale.is_empty(), "remove from `EXCEPTIONS`: {}", stale.join(", "));
+}
+
+/// For each file, the files of the same module that it imports.
+fn imports(files: &[SourceFile]) -> BTreeMap<&str, BTreeSet<&str>> {
+    let by_path: BTreeMap<&[String], &SourceFile> =
+        files.iter().map(|file| (file.own.as_slice(), file)).collect();
+    let mut imports = BTreeMap::new();
+    for file in files {
+        let target = |path: &Vec<String>| {
+            let target = defining_file(&by_path, &absolute(file, path)?, 8)?;
+            (target.path != file.path).then_some(target.path.as_str())
+        };
+        let targets: BTreeSet<&str> = file.own_paths.iter().filter_map(target).collect();
+        imports.insert(file.path.as_str(), targets);
+    }
+    imports
+}
+
+/// A path from the crate root. In a `mod.rs`, a path may start with the name of a child.
+fn absolute(file: &SourceFile, path: &[String]) -> Option<Vec<String>> {
+    let in_child = || file.own.iter().chain(path).cloned().collect();
+    file.absolute(path).or_else(|| (file.is_mod && path.len() > 1).then(in_child))
+}
+
+/// The file that defines what a path names, followed through `pub use` at most `depth` times.
+fn defining_file<'f>(
+    by_path: &BTreeMap<&[String], &'f SourceFile>,
+    path: &[String],
+    depth: usize,
+) -> Option<&'f SourceFile> {
+    let length = (1..=path.len()).rev().find(|&n| by_path.contains_key(&path[..n]))?;
+    let file = by_path[&path[..length]];
+    let name = path.get(length).filter(|_| depth > 0);
+    let reexport = name.and_then(|name| {
+        let original = file.reexports.iter().find(|path| path.last() == Some(name))?;
+        absolute(file, original)
+    });
+    match reexport {
+        Some(original) => defining_file(by_path, &original, depth - 1).or(Some(file)),
+        None => Some(file),
+    }
+}
+
+/// The sets of files that import each other, directly or not.
+fn cycles<'f>(imports: &BTreeMap<&'f str, BTreeSet<&'f str>>) -> Vec<Vec<&'f str>> {
+    let reach = |from: &'f str| {
+        let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
+        while let Some(at) = open.pop() {
+            for &next in imports.get(at).into_iter().flatten() {
+                if seen.insert(next) {
+                    open.push(next);
+                }
+            }
+        }
+        seen
+    };
+    let reached: BTreeMap<&str, BTreeSet<&str>> =
+        imports.keys().map(|&file| (file, reach(file))).collect();
+    let mut done: BTreeSet<&str> = BTreeSet::new();
+    let mut cycles = Vec::new();
+    for (&file, from_here) in &reached {
+        if from_here.contains(file) && !done.contains(file) {
+            let both = from_here.iter().copied().filter(|other| reached[other].contains(file));
+            let cycle: Vec<&str> = both.collect();
+            done.extend(&cycle);
+            cycles.push(cycle);
+        }
+    }
+    cycles
+}
+
+#[test]
+fn reexports_count_as_the_defining_file_and_code_of_a_facade_as_its_own() {
+    let list = |paths: &[&[&str]]| -> Vec<Vec<String>> {
+        paths.iter().map(|path| path.iter().map(|part| (*part).to_owned()).collect()).collect()
+    };
+    let file = |path: &str, own: &[&str], used: &[&[&str]], reexports: &[&[&str]]| SourceFile {
+        path: path.to_owned(),
+        module: own[0].to_owned(),
+        own: list(&[own]).remove(0),
+        is_mod: path.ends_with("mod.rs"),
+        paths: Vec::new(),
+        own_paths: list(used),
+        reexports: list(reexports),
+    };
+    let reexports: &[&[&str]] = &[&["scope", "Scope"], &["root", "Root"]];
+    let scope = || file("m/scope.rs", &["m", "scope"], &[&["super", "Root"]], &[]);
+    let root = || file("m/root.rs", &["m", "root"], &[], &[]);
+    let facade = file("m/mod.rs", &["m"], &[], reexports);
+    assert!(cycles(&imports(&[facade, scope(), root()])).is_empty());
+    let back = file("m/root.rs", &["m", "root"], &[&["super", "Scope"]], &[]);
+    let facade = file("m/mod.rs", &["m"], &[], reexports);
+    assert_eq!(cycles(&imports(&[facade, scope(), back])), [["m/root.rs", "m/scope.rs"]]);
+    let facade = file("m/mod.rs", &["m"], &[&["scope", "new"]], &[]);
+    assert_eq!(cycles(&imports(&[facade, scope()])), [["m/mod.rs", "m/scope.rs"]]);
+}
