@@ -4,11 +4,10 @@ use divan::counter::ItemsCount;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use kb::definition::SyncMode;
-use kb::engine::{Opening, Parts, Secrets, Setup, drive};
+use kb::engine::{Parts, Secrets, Setup, StartMode, drive};
 use kb::evidence::{Confidence, Verification};
 use kb::executor::{Context, Executor, GateRequest, Outcome, Request};
 use kb::expression::Scope;
-use kb::journal::sqlite::SqliteJournal;
 use kb::journal::{Journal, NewRun, StoredEvent};
 use kb::plan::Plan;
 use kb::run::{Rules, RunStatus};
@@ -50,7 +49,7 @@ impl Secrets for NothingToDo {
 
 /// One new run in a journal on disk.
 pub(crate) struct House {
-    journal: Arc<SqliteJournal>,
+    journal: Arc<dyn Journal>,
     plan: Arc<Plan>,
     run: RunId,
     epoch: u64,
@@ -60,12 +59,12 @@ pub(crate) struct House {
 impl House {
     pub(crate) fn new(plan: &Arc<Plan>) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let journal = SqliteJournal::open(folder.path(), SyncMode::default()).expect("a journal");
+        let journal = kb::journal::open(folder.path(), SyncMode::default()).expect("a journal");
         let run = RunId::new("r1").expect("a letter and a digit");
         let (definition, at, frozen) = ("shaped".to_owned(), Timestamp(0), Json::Null);
         let new = NewRun { run: run.clone(), definition, at, frozen };
         let epoch = journal.create(new).expect("a new run");
-        House { journal: Arc::new(journal), plan: plan.clone(), run, epoch, _folder: folder }
+        House { journal, plan: plan.clone(), run, epoch, _folder: folder }
     }
 
     pub(crate) async fn drive(self) -> Self {
@@ -82,7 +81,7 @@ impl House {
             plan: self.plan.clone(),
             params: Arc::new(json!({})),
             rules: Rules::default(),
-            opening: Opening::Start { digest: Digest::of("d"), environment: json!({}) },
+            opening: StartMode::Start { digest: Digest::of("d"), environment: json!({}) },
             updates: None,
             commands,
         };

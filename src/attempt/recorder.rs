@@ -24,7 +24,7 @@ pub trait Recorder: Send + Sync {
 
 /// The journal takes no more from this attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the run has another holder or its journal is closed")]
+#[error("another process owns the lease of the run, or the journal is closed")]
 pub struct Stopped;
 
 /// The evidence among records: the calls that have a result.

@@ -46,7 +46,7 @@ async fn to_its_end(mut dispatcher: Dispatcher) -> Result<Summary, JournalError>
         dispatcher.abandoned = true;
         dispatcher.stop_all().await;
     }
-    dispatcher.parts.journal.release(&dispatcher.setup.run, dispatcher.setup.epoch);
+    dispatcher.parts.journal.release(&dispatcher.setup.run, dispatcher.setup.epoch).await;
     ended?;
     Ok(dispatcher.summary())
 }
@@ -155,7 +155,7 @@ impl Dispatcher {
         if let StartMode::Answer { step, approved, by } = self.setup.opening.clone() {
             self.answer(step.as_deref(), approved, &by);
         }
-        self.look_into_inbox()?;
+        self.read_inbox().await?;
         self.leaving &= self.inputs.is_empty();
         loop {
             self.tick().await?;
@@ -163,7 +163,7 @@ impl Dispatcher {
             self.leaving &= self.folded.state.running() == 0;
             if self.leaving && !self.abandoned && !self.folded.state.status().has_ended() {
                 // Somebody may have left something for this holder in the meantime.
-                self.look_into_inbox()?;
+                self.read_inbox().await?;
                 self.leaving = self.inputs.is_empty();
                 if !self.leaving {
                     continue;
@@ -180,7 +180,7 @@ impl Dispatcher {
                 Some(command) = self.setup.commands.recv() => self.obey(command),
                 () = sleep_until(due) => {}
                 () = expiry(self.expires) => self.expire(),
-                _ = inbox.tick() => self.look_into_inbox()?,
+                _ = inbox.tick() => self.read_inbox().await?,
             }
             while let Ok(message) = self.messages.try_recv() {
                 self.take(message)?;

@@ -7,8 +7,8 @@ use crate::run::{Input, InstanceIx, StepStatus};
 use crate::value::Json;
 
 impl Dispatcher {
-    pub(super) fn look_into_inbox(&mut self) -> Result<(), JournalError> {
-        for item in self.parts.journal.inbox(&self.setup.run)? {
+    pub(super) async fn read_inbox(&mut self) -> Result<(), JournalError> {
+        for item in self.parts.journal.pending(&self.setup.run).await? {
             if self.taken.contains(&item.id) || self.inputs.iter().any(|w| w.inbox == Some(item.id))
             {
                 continue;
@@ -29,7 +29,7 @@ impl Dispatcher {
                 Some(waiting) => waiting.inbox = Some(item.id),
                 None => {
                     let Setup { run, epoch, .. } = &self.setup;
-                    self.parts.journal.taken(run, *epoch, &[item.id])?;
+                    self.parts.journal.acknowledge(run, *epoch, &[item.id]).await?;
                 }
             }
         }

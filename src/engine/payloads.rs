@@ -1,6 +1,6 @@
 use super::json_list::JsonList;
 use crate::evidence::{Payload, Record};
-use crate::journal::{Journal, JournalError};
+use crate::journal::{Blobs, JournalError};
 use crate::redaction::Redactor;
 use crate::run::{AttemptReport, CompactPayload};
 use crate::value::{Digest, Json, limits, read_back};
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// reads, others are about to read.
 #[derive(Clone)]
 pub struct Payloads {
-    journal: Arc<dyn Journal>,
+    journal: Arc<dyn Blobs>,
     recent: Arc<Mutex<Recent<Json>>>,
     lists: Arc<Mutex<Recent<JsonList>>>,
     read: Arc<Mutex<Read>>,
@@ -31,7 +31,7 @@ const READ: usize = 64;
 
 impl Payloads {
     /// Over this journal's blobs.
-    pub fn new(journal: Arc<dyn Journal>) -> Self {
+    pub fn new(journal: Arc<dyn Blobs>) -> Self {
         let (recent, lists, read) = Default::default();
         Payloads { journal, recent, lists, read, failed: Arc::default() }
     }

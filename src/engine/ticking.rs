@@ -21,7 +21,7 @@ impl Dispatcher {
                     break;
                 }
             }
-            self.store()?;
+            self.store().await?;
             for effect in std::mem::take(&mut self.effects) {
                 self.perform(effect);
             }
@@ -79,7 +79,7 @@ impl Dispatcher {
     }
 
     /// Appends what was decided, then tells those who wait for it.
-    fn store(&mut self) -> Result<(), JournalError> {
+    async fn store(&mut self) -> Result<(), JournalError> {
         self.payloads.check()?;
         let events = std::mem::take(&mut self.pending);
         tracing::debug!(run = %self.setup.run, after = self.folded.seq, events = events.len(), "storing");
@@ -94,15 +94,16 @@ impl Dispatcher {
             };
             let Setup { run, epoch, .. } = &self.setup;
             let before = self.folded.seq;
-            let taken = self.taken.as_slice();
-            let batch = Batch { status, taken, durability, ..Batch::after(before, at, &events) };
-            let last = self.parts.journal.append(run, *epoch, batch)?;
+            let acknowledged = self.taken.as_slice();
+            let batch =
+                Batch { status, acknowledged, durability, ..Batch::after(before, at, &events) };
+            let last = self.parts.journal.append(run, *epoch, batch).await?;
             self.taken.clear();
             self.folded.seq = last;
             if let Some(updates) = &self.setup.updates {
                 // Watchers want the chain's head where a run ends, which is the last of its batch.
                 let ends = matches!(events.last(), Some(Event::RunEnded { .. }));
-                let head = if ends { self.parts.journal.head(run)? } else { None };
+                let head = if ends { self.parts.journal.chain_head(run).await? } else { None };
                 let count = events.len();
                 let stored = (before + 1..).zip(events).map(|(seq, event)| {
                     let digest = head.filter(|_| seq == last);
@@ -113,7 +114,7 @@ impl Dispatcher {
         }
         let taken = std::mem::take(&mut self.taken);
         if !taken.is_empty() {
-            self.parts.journal.taken(&self.setup.run, self.setup.epoch, &taken)?;
+            self.parts.journal.acknowledge(&self.setup.run, self.setup.epoch, &taken).await?;
         }
         for ack in acks {
             let _ = ack.send(Ok(()));

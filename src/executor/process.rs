@@ -46,9 +46,10 @@ pub(super) async fn run(
     Outcome { process: Some(process), ..outcome(toolbox.redactor(), &argv, exited, parse) }
 }
 
-/// The run has another holder: nothing that is said here matters any more.
+/// Another process owns the lease of the run, so this outcome is not recorded.
 pub(super) fn lease_lost() -> Outcome {
-    let failure = Failure::new(Code::ATTEMPT_FAILED.as_str(), "the run has another holder");
+    let failure =
+        Failure::new(Code::ATTEMPT_FAILED.as_str(), "another process owns the lease of the run");
     Outcome::failed(OutcomeKind::Cancelled, failure)
 }
 

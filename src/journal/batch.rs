@@ -1,29 +1,32 @@
+//! One append: events, the status after them, and the inbox messages that they acknowledge.
+
 use super::Durability;
 use crate::run::{Event, RunStatus};
 use crate::value::Timestamp;
 
-/// What one append stores: all of it or none.
+/// The content of one append. The journal stores all of it or none.
 #[derive(Debug, Clone, Copy)]
 pub struct Batch<'a> {
-    /// The last seq that the caller knows; 0 at first. An append anywhere else is refused.
+    /// Number of the last event that the caller has read; 0 before the first. The append fails if
+    /// the journal has more or fewer events.
     pub expected: u64,
-    /// When it was decided.
+    /// Time of the decision.
     pub at: Timestamp,
-    /// In their order.
+    /// Events in order.
     pub events: &'a [Event],
-    /// The run's status after them.
+    /// Status of the run after the events.
     pub status: RunStatus,
-    /// Items of the inbox that these events came of. They leave it with the same commit, so that an
-    /// answer is acted on once, whatever is killed in between.
-    pub taken: &'a [i64],
-    /// When the append returns.
+    /// Ids of the inbox messages that led to these events. They are removed in the same commit, so
+    /// that a message takes effect once even if the process is killed.
+    pub acknowledged: &'a [i64],
+    /// Whether the append is synced before it returns.
     pub durability: Durability,
 }
 
 impl<'a> Batch<'a> {
-    /// Events of a run that goes on, after what the caller knows.
+    /// An ordered batch of a run that continues, without inbox messages.
     pub fn after(expected: u64, at: Timestamp, events: &'a [Event]) -> Batch<'a> {
         let (status, durability) = (RunStatus::Running, Durability::Ordered);
-        Batch { expected, at, events, status, taken: &[], durability }
+        Batch { expected, at, events, status, acknowledged: &[], durability }
     }
 }

@@ -1,3 +1,5 @@
+//! Content-addressed files for large values.
+
 use super::JournalError;
 use crate::value::Digest;
 use rustix::fs::{FlockOperation, flock};
@@ -9,21 +11,21 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Begins the name of a file that is not all there yet.
+/// Prefix of the names of incomplete files.
 const UNFINISHED: &str = ".new-";
 
-/// Files named by what is in them: `ab/cdef…`. They appear whole or not at all, are synced before
-/// anything refers to them, and are checked when they are read.
+/// Files named by the digest of their content: `ab/cdef…`. A file is renamed into place after it was
+/// written completely, is synced before an event refers to it, and is verified when it is read.
 pub(super) struct BlobStore {
     directory: PathBuf,
     counter: AtomicU64,
-    /// The two-letter folders whose own names are known to be on disk.
-    named: Mutex<BTreeSet<PathBuf>>,
+    /// Two-letter folders whose directory entries are synced.
+    synced: Mutex<BTreeSet<PathBuf>>,
 }
 
 impl BlobStore {
     pub(super) fn new(directory: PathBuf) -> BlobStore {
-        BlobStore { directory, counter: AtomicU64::new(0), named: Mutex::default() }
+        BlobStore { directory, counter: AtomicU64::new(0), synced: Mutex::default() }
     }
 
     fn path(&self, digest: &Digest) -> PathBuf {
@@ -34,17 +36,17 @@ impl BlobStore {
     pub(super) fn put(&self, bytes: &[u8]) -> Result<Digest, JournalError> {
         let digest = Digest::of(bytes);
         let path = self.path(&digest);
-        // What is there and is not this was damaged by somebody else; writing it again mends it.
-        let is_there = fs::read(&path).is_ok_and(|found| found == bytes);
-        let written = if is_there { Ok(()) } else { self.write_synced(&path, bytes) };
-        let named = written.and_then(|()| self.name(&path));
-        named.map(|()| digest).map_err(|error| JournalError::of_file("write", &path, &error))
+        // A file with other content is damaged; writing it again repairs it.
+        let exists = fs::read(&path).is_ok_and(|found| found == bytes);
+        let written = if exists { Ok(()) } else { self.write_synced(&path, bytes) };
+        let synced = written.and_then(|()| self.sync_name(&path));
+        synced.map(|()| digest).map_err(|error| JournalError::of_file("write", &path, &error))
     }
 
     fn write_synced(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        let (mut file, temporary) = self.begin(folder)?;
+        let (mut file, temporary) = self.create_temporary(folder)?;
         let written = file
             .write_all(bytes)
             .and_then(|()| file.sync_data())
@@ -52,16 +54,16 @@ impl BlobStore {
         written.inspect_err(|_| drop(fs::remove_file(&temporary)))
     }
 
-    /// A new file that is locked for as long as somebody writes it. Its name may have been left by a
-    /// killed writer that had the same process id, as it is in a container that starts again.
-    fn begin(&self, folder: &Path) -> io::Result<(File, PathBuf)> {
+    /// Creates a temporary file that stays locked while it is written. A killed writer with the same
+    /// process id, as in a restarted container, may have left a file with the same name.
+    fn create_temporary(&self, folder: &Path) -> io::Result<(File, PathBuf)> {
         loop {
             let count = self.counter.fetch_add(1, Ordering::Relaxed);
             let path = folder.join(format!("{UNFINISHED}{}-{count}", std::process::id()));
             match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
                 Ok(file) => {
                     flock(&file, FlockOperation::LockExclusive)?;
-                    // Somebody may have swept it away before it was locked.
+                    // `sweep` may have removed it before it was locked.
                     if path.exists() {
                         return Ok((file, path));
                     }
@@ -72,7 +74,7 @@ impl BlobStore {
         }
     }
 
-    /// Removes what writers left unfinished that are gone; a living one has its file locked.
+    /// Removes incomplete files whose writers have ended. A live writer holds a lock on its file.
     pub(super) fn sweep(&self) {
         let folders = fs::read_dir(&self.directory).into_iter().flatten().flatten();
         for entry in folders.flat_map(|folder| fs::read_dir(folder.path())).flatten().flatten() {
@@ -84,15 +86,15 @@ impl BlobStore {
         }
     }
 
-    /// Makes sure that a blob, whose content is safe, is found again after a crash. Whoever wrote it
-    /// may have been stopped before this, and its folder may be as new.
-    fn name(&self, path: &Path) -> io::Result<()> {
+    /// Syncs the directory entries of a blob whose content is synced. The process that wrote the blob
+    /// may have been killed before this, and the folder may be new.
+    fn sync_name(&self, path: &Path) -> io::Result<()> {
         let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
         File::open(folder)?.sync_all()?;
-        let named = || self.named.lock().unwrap_or_else(PoisonError::into_inner);
-        if !named().contains(folder) {
+        let synced = || self.synced.lock().unwrap_or_else(PoisonError::into_inner);
+        if !synced().contains(folder) {
             File::open(&self.directory)?.sync_all()?;
-            named().insert(folder.to_owned());
+            synced().insert(folder.to_owned());
         }
         Ok(())
     }

@@ -1,14 +1,16 @@
+//! The hash chain over the events of a run, which makes changes to the journal visible.
+
 use super::NewRun;
 use crate::value::{Digest, Hasher, RunId, Timestamp};
 
-/// Begins every digest of this form, so that none of another kind can be taken for it.
+/// Prefix of the first hashed block, so that no digest of another kind can equal a chain digest.
 const FORM: &[u8] = b"kb hash chain 1\0";
 
-/// The head of a run's hash chain. Each stored event's digest covers the digest before it, the
-/// event's place and its exact text, so that one digest stands for everything up to there.
+/// The head of a run's hash chain. The digest of each stored event covers the previous digest, the
+/// event's position and its exact text, so one digest represents everything up to that event.
 ///
-/// The first link covers what the run was begun with. Whoever can write the journal can compute all
-/// of it anew: the chain proves that nothing was changed only to someone who has kept a head.
+/// The first digest covers the data that the run was created with. A writer of the journal can
+/// compute a new chain, so the chain proves that nothing changed only to a reader who kept a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chain {
     seq: u64,
@@ -16,8 +18,8 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Before the first event: the run's id, its definition, its beginning, the `kb` that began it
-    /// and the text of everything frozen.
+    /// The chain before the first event. It covers the run id, the definition, the start time, the
+    /// version of `kb` and the frozen text.
     pub fn begin(
         run: &RunId,
         definition: &str,
@@ -35,38 +37,38 @@ impl Chain {
         Chain { seq: 0, head: hasher.finish() }
     }
 
-    /// Of a run that is about to begin, whose frozen state has this text.
+    /// The chain of a new run, whose frozen state has this text.
     pub(super) fn of(new: &NewRun, frozen: &str) -> Chain {
         Chain::begin(&new.run, &new.definition, new.at, env!("CARGO_PKG_VERSION"), frozen)
     }
 
-    /// As it was stored.
+    /// A chain with a stored head.
     pub fn at(seq: u64, head: Digest) -> Chain {
         Chain { seq, head }
     }
 
-    /// The number of the last event that it covers.
+    /// Number of the last event that the chain covers.
     pub fn seq(&self) -> u64 {
         self.seq
     }
 
-    /// Its head.
+    /// Digest of the last event.
     pub fn head(&self) -> Digest {
         self.head
     }
 
-    /// Takes the next event in, as the text that is stored; its digest is the new head.
+    /// Adds the next event by its stored text and returns the new head.
     pub fn add(&mut self, at: Timestamp, epoch: u64, body: &[u8]) -> Digest {
         self.seq += 1;
-        // With the digest before it, the place fills one block of the hash.
-        let mut place = [0; 64];
-        place[..32].copy_from_slice(self.head.as_bytes());
-        place[32..40].copy_from_slice(&self.seq.to_be_bytes());
-        place[40..48].copy_from_slice(&at.0.to_be_bytes());
-        place[48..56].copy_from_slice(&epoch.to_be_bytes());
-        place[56..].copy_from_slice(&(body.len() as u64).to_be_bytes());
+        // The previous digest and the position fill one block of the hash.
+        let mut position = [0; 64];
+        position[..32].copy_from_slice(self.head.as_bytes());
+        position[32..40].copy_from_slice(&self.seq.to_be_bytes());
+        position[40..48].copy_from_slice(&at.0.to_be_bytes());
+        position[48..56].copy_from_slice(&epoch.to_be_bytes());
+        position[56..].copy_from_slice(&(body.len() as u64).to_be_bytes());
         let mut hasher = Hasher::default();
-        hasher.update(place);
+        hasher.update(position);
         hasher.update(body);
         self.head = hasher.finish();
         self.head
@@ -77,7 +79,7 @@ impl Chain {
 mod tests {
     use super::*;
 
-    /// Written down once: a chain that an older `kb` has stored must hold for all time.
+    /// A chain that an older `kb` stored must stay valid.
     #[test]
     fn the_form_never_changes() {
         let run = RunId::new("r1").unwrap();

@@ -1,53 +1,129 @@
-use super::{Batch, InboxItem, JournalError, NewRun, RunRow, StoredEvent};
-use crate::value::{Digest, Json, RunId};
+//! The contract of a journal in five parts: [`RunIndex`], [`EventLog`], [`Blobs`], [`Inbox`],
+//! [`Leases`]. [`Journal`] is all five.
+//!
+//! All traits are object-safe. The methods that a dispatcher calls while a run executes
+//! ([`EventLog::append`], [`EventLog::chain_head`], [`Inbox::pending`], [`Inbox::acknowledge`],
+//! [`Leases::release`]) return futures, so a back end may wait for a network. All other methods are
+//! synchronous and may block for as long as one request takes: they are called before a run starts,
+//! by readers, and for blobs. An asynchronous caller runs them with `spawn_blocking`. A back end
+//! without local files keeps a local cache for [`Blobs`]: it may upload what [`Blobs::put_blob`]
+//! stored together with the next append, which is the first write that refers to it.
+//!
+//! `tests/it/journal_contract.rs` checks these rules for every back end.
 
-/// Where runs live. One process holds a run at a time, by its epoch.
-pub trait Journal: Send + Sync {
-    /// Makes the run and takes hold of it; epoch 1.
+use super::{Batch, InboxItem, JournalError, Ledger, NewRun, RunRow, StoredEvent};
+use crate::value::{Digest, Json, RunId};
+use futures::future::BoxFuture;
+
+/// The runs of a journal and what each run froze at its start.
+pub trait RunIndex: Send + Sync {
+    /// Creates a run and acquires its lease. Returns the epoch, which is 1. Fails if the run exists.
     fn create(&self, new: NewRun) -> Result<u64, JournalError>;
-    /// Takes hold of a run whose holder is gone; its new epoch.
-    fn take(&self, run: &RunId) -> Result<u64, JournalError>;
-    /// The process that held the run before this one and did not let go: it was killed.
-    fn previous_owner(&self, _: &RunId) -> Option<u32> {
-        None
-    }
-    /// Lets go; others may take it at once.
-    fn release(&self, run: &RunId, epoch: u64);
-    /// Stores all of a batch or none; the new last seq.
-    fn append(&self, run: &RunId, epoch: u64, batch: Batch<'_>) -> Result<u64, JournalError>;
-    /// Events after a seq, in order.
-    fn events(&self, run: &RunId, after: u64) -> Result<Vec<StoredEvent>, JournalError> {
-        self.read_events(run, after, usize::MAX)
-    }
-    /// The first of them, so many at most.
+
+    /// The row of one run.
+    fn run(&self, run: &RunId) -> Result<RunRow, JournalError>;
+
+    /// The frozen state of a run: definition texts, parameters, tier → model, prices, script. It may
+    /// be as large as the definitions, so [`RunRow`] does not contain it.
+    fn frozen(&self, run: &RunId) -> Result<Json, JournalError>;
+
+    /// All runs, newest first.
+    fn list(&self) -> Result<Vec<RunRow>, JournalError>;
+
+    /// Finds a run by its id, a unique prefix of its id, or `@last`.
+    fn resolve(&self, text: &str) -> Result<RunId, JournalError>;
+}
+
+/// The events of a run: append-only, numbered from 1 without gaps.
+pub trait EventLog: Send + Sync {
+    /// Stores all of a batch or none of it. Returns the number of the last event.
+    ///
+    /// Fails with [`JournalError::LeaseLost`] if `epoch` is not the epoch of the current lease, and
+    /// with [`JournalError::Broken`] if `batch.expected` is not the number of the last event.
+    fn append<'a>(
+        &'a self,
+        run: &'a RunId,
+        epoch: u64,
+        batch: Batch<'a>,
+    ) -> BoxFuture<'a, Result<u64, JournalError>>;
+
+    /// At most `limit` events with numbers greater than `after`, in order.
     fn read_events(
         &self,
         run: &RunId,
         after: u64,
-        most: usize,
+        limit: usize,
     ) -> Result<Vec<StoredEvent>, JournalError>;
-    /// The head of a run's hash chain; `None` where this journal keeps none for it.
-    fn head(&self, run: &RunId) -> Result<Option<Digest>, JournalError>;
-    /// One run.
-    fn run(&self, run: &RunId) -> Result<RunRow, JournalError>;
-    /// Everything that a run has frozen: definition texts, parameters, tier → model, prices, script.
-    /// It may be as large as its definitions, so no list holds it.
-    fn frozen(&self, run: &RunId) -> Result<Json, JournalError>;
-    /// All runs, newest first.
-    fn list(&self) -> Result<Vec<RunRow>, JournalError>;
-    /// The run that a text names: an id, a unique prefix, or `@last`.
-    fn find(&self, text: &str) -> Result<RunId, JournalError>;
-    /// Stores bytes by their digest; storing them again is nothing.
+
+    /// All events with numbers greater than `after`, in order.
+    fn events(&self, run: &RunId, after: u64) -> Result<Vec<StoredEvent>, JournalError> {
+        self.read_events(run, after, usize::MAX)
+    }
+
+    /// The head of the run's hash chain; `None` if the journal keeps no chain for the run.
+    fn chain_head<'a>(
+        &'a self,
+        run: &'a RunId,
+    ) -> BoxFuture<'a, Result<Option<Digest>, JournalError>>;
+
+    /// The run exactly as it is stored, for verification. Succeeds even if the content is damaged.
+    fn ledger(&self, run: &RunId) -> Result<Ledger, JournalError>;
+}
+
+/// Large values, stored by their digest.
+pub trait Blobs: Send + Sync {
+    /// Stores bytes and returns their digest. Storing the same bytes again has no effect.
     fn put_blob(&self, bytes: &[u8]) -> Result<Digest, JournalError>;
-    /// Reads a blob, checked against its digest.
+
+    /// Reads a blob. Fails with [`JournalError::Damaged`] if it is missing or does not match its
+    /// digest.
     fn blob(&self, digest: &Digest) -> Result<Vec<u8>, JournalError>;
-    /// Leaves something for a run's holder; the same `key` again is nothing.
+}
+
+/// Messages that other processes send to the lease owner of a run.
+pub trait Inbox: Send + Sync {
+    /// Sends a message. A message with the same `key` for the same run is stored once, even after
+    /// it was acknowledged. The message is durable when this returns.
     fn post(&self, run: &RunId, key: &str, kind: &str, body: Json) -> Result<(), JournalError>;
-    /// What was left and not taken yet, oldest first.
-    fn inbox(&self, run: &RunId) -> Result<Vec<InboxItem>, JournalError>;
-    /// Marks items as taken of which no event came; the others go with their batch. Refused for a
-    /// stale holder: what was left is for the one who can act on it.
-    fn taken(&self, run: &RunId, epoch: u64, ids: &[i64]) -> Result<(), JournalError>;
-    /// Whether a process holds the run now.
+
+    /// Messages that are not acknowledged, oldest first.
+    fn pending<'a>(&'a self, run: &'a RunId)
+    -> BoxFuture<'a, Result<Vec<InboxItem>, JournalError>>;
+
+    /// Removes messages that led to no event; [`Batch::acknowledged`] removes the others. Fails with
+    /// [`JournalError::LeaseLost`] if `epoch` is not current.
+    fn acknowledge<'a>(
+        &'a self,
+        run: &'a RunId,
+        epoch: u64,
+        ids: &'a [i64],
+    ) -> BoxFuture<'a, Result<(), JournalError>>;
+}
+
+/// Leases: at most one process drives a run at a time. Each acquisition has a new epoch, and writes
+/// with an older epoch are refused.
+pub trait Leases: Send + Sync {
+    /// Acquires the lease of a run that has no owner and returns the new epoch. Fails with
+    /// [`JournalError::Leased`] if a process owns it.
+    fn acquire(&self, run: &RunId) -> Result<u64, JournalError>;
+
+    /// The process id of the previous lease owner, if it was killed before it released the lease
+    /// that this process owns now.
+    fn previous_owner(&self, _run: &RunId) -> Option<u32> {
+        None
+    }
+
+    /// Releases the lease. Has no effect if `epoch` is not current.
+    fn release<'a>(&'a self, run: &'a RunId, epoch: u64) -> BoxFuture<'a, ()>;
+
+    /// Whether a process owns the lease.
     fn is_leased(&self, run: &RunId) -> Result<bool, JournalError>;
+}
+
+/// A complete journal.
+pub trait Journal: RunIndex + EventLog + Blobs + Inbox + Leases {
+    /// Fails if the journal cannot store more data, for example because its disk is full.
+    fn check_space(&self) -> Result<(), JournalError> {
+        Ok(())
+    }
 }

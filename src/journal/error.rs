@@ -1,72 +1,78 @@
+//! Errors of a journal, the same for every back end.
+
 use crate::value::RunId;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why the journal cannot.
+/// Why a journal operation failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JournalError {
-    /// No such run; names the nearest.
+    /// No run has this id or prefix.
     #[error("no run `{0}`")]
     NoRun(String),
-    /// A prefix names several runs.
-    #[error("`{prefix}` names {count} runs")]
+    /// A prefix matches several runs.
+    #[error("`{prefix}` matches {count} runs")]
     Ambiguous {
-        /// What was given.
+        /// The given prefix.
         prefix: String,
-        /// How many it fits.
+        /// Number of runs that match.
         count: usize,
     },
-    /// Another holder has the run.
-    #[error("run `{run}` has another holder")]
+    /// Another process owns the lease of the run.
+    #[error("run `{run}` is leased by another process")]
     Leased {
-        /// Which run.
+        /// Run id.
         run: String,
-        /// The holder's process id.
+        /// Process id of the lease owner; 0 if it is unknown.
         pid: u32,
     },
-    /// This holder's epoch is over.
-    #[error("this process no longer holds run `{0}`")]
+    /// This process no longer owns the lease: another process acquired it with a later epoch.
+    #[error("this process no longer owns the lease of run `{0}`")]
     LeaseLost(String),
-    /// Written by a newer `kb`.
+    /// A newer `kb` wrote the journal.
     #[error("the journal has version {found}; this `kb` reads up to {known}")]
     Newer {
-        /// The file's version.
+        /// Version of the journal.
         found: i64,
-        /// Ours.
+        /// Newest version that this `kb` reads.
         known: i64,
     },
-    /// No room: on the disk, in a quota, or up to the largest size that a file may have.
-    #[error("the disk that holds the journal is full{}", in_folder(.0.as_deref()))]
+    /// No space left: the disk or a quota is full, or a file reached its maximum size.
+    #[error("the disk of the journal is full{}", in_folder(.0.as_deref()))]
     Full(Option<PathBuf>),
-    /// The disk does not do what it should.
+    /// The disk failed.
     #[error("{what}{}", in_folder(folder.as_deref()))]
     Disk {
-        /// What it does not do, and what the system says.
+        /// The failed operation and the error of the system.
         what: String,
-        /// Where, as far as it is known.
+        /// Folder of the journal, if known.
         folder: Option<PathBuf>,
     },
-    /// The system does not let this user read or write it.
+    /// The user has no permission to read or write the journal.
     #[error("{0}")]
     Denied(String),
-    /// What should be in the journal is not there, or not as it was stored.
+    /// Stored data is missing or does not match its digest.
     #[error("{0}")]
     Damaged(String),
-    /// Anything else of the database.
+    /// Any other failure of the back end.
     #[error("{0}")]
     Broken(String),
 }
 
 impl JournalError {
-    /// A write that does not follow the last event: its writer and the journal disagree, and
-    /// neither may guess.
+    /// An append that does not follow the last event: the writer and the journal disagree.
     pub(super) fn out_of_sequence(run: &RunId, expected: u64, last: u64) -> JournalError {
         JournalError::Broken(format!(
-            "run `{run}` has {last} events where its holder counts {expected}"
+            "run `{run}` has {last} events, but the writer expected {expected}"
         ))
     }
 
-    /// What an operation on a file of the journal met.
+    /// A second `create` of the same run.
+    pub(super) fn exists(run: &RunId) -> JournalError {
+        JournalError::Broken(format!("run `{run}` exists already"))
+    }
+
+    /// Classifies the error of a file operation.
     pub(super) fn of_file(what: &str, path: &Path, error: &io::Error) -> JournalError {
         if is_out_of_space(error) {
             return JournalError::Full(path.parent().map(Path::to_owned));
@@ -81,7 +87,7 @@ impl JournalError {
     }
 }
 
-/// Whether room is what is missing: the disk, a quota, or a limit of the size of files (`ulimit -f`).
+/// Whether the error means that space is exhausted: disk, quota or file size limit (`ulimit -f`).
 pub(super) fn is_out_of_space(error: &io::Error) -> bool {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
@@ -96,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_system_does_not_let_happen_is_told_apart_from_damage() {
+    fn denied_access_is_distinguished_from_damage() {
         let of = |kind: io::ErrorKind| JournalError::of_file("make", Path::new("/s"), &kind.into());
         assert_eq!(
             of(io::ErrorKind::PermissionDenied),

@@ -1,3 +1,5 @@
+//! Leases as locked files: the kernel releases a lock when its process ends, however it ends.
+
 use super::JournalError;
 use crate::value::RunId;
 use rustix::fs::{FlockOperation, flock};
@@ -10,71 +12,71 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Who asks whether a run is held has the lock for a moment; a taker tries again over that.
+/// [`LeaseFiles::is_leased`] locks the file for a moment, so an acquisition tries several times.
 const TRIES: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Leases on runs: a locked file each. The kernel lets go when the holder ends, however it ends, so
-/// a run of a dead holder can be taken at once and one of a living holder never.
-pub(super) struct Leases {
+/// The leases of this process, one locked file per run. The lease of a dead owner can be acquired at
+/// once, the lease of a live owner never.
+pub(super) struct LeaseFiles {
     directory: PathBuf,
-    held: Mutex<BTreeMap<RunId, Lease>>,
+    owned: Mutex<BTreeMap<RunId, Lease>>,
 }
 
 struct Lease {
     epoch: u64,
-    locked: Locked,
+    lock: LockFile,
 }
 
-struct Locked {
+struct LockFile {
     file: File,
-    /// Who was named in it.
-    before: Option<u32>,
+    /// Process id that the file contained before.
+    previous: Option<u32>,
 }
 
-impl Leases {
-    pub(super) fn new(directory: PathBuf) -> Leases {
-        Leases { directory, held: Mutex::default() }
+impl LeaseFiles {
+    pub(super) fn new(directory: PathBuf) -> LeaseFiles {
+        LeaseFiles { directory, owned: Mutex::default() }
     }
 
-    fn held(&self) -> MutexGuard<'_, BTreeMap<RunId, Lease>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn owned(&self) -> MutexGuard<'_, BTreeMap<RunId, Lease>> {
+        self.owned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn path(&self, run: &RunId) -> PathBuf {
         self.directory.join(format!("{run}.lock"))
     }
 
-    /// Locks the run, lets `claim` store the new epoch, and keeps the lock under it.
+    /// Locks the file of the run, stores the new epoch with `claim`, and keeps the lock.
     pub(super) fn acquire(
         &self,
         run: &RunId,
         claim: impl FnOnce() -> Result<u64, JournalError>,
     ) -> Result<u64, JournalError> {
         let path = self.path(run);
-        let locked = self.lock(run, &path)?;
+        let lock = self.lock_file(run, &path)?;
         match claim() {
             Ok(epoch) => {
-                self.held().insert(run.clone(), Lease { epoch, locked });
+                self.owned().insert(run.clone(), Lease { epoch, lock });
                 Ok(epoch)
             }
             Err(error) => {
-                remove(&locked.file, &path);
+                remove(&lock.file, &path);
                 Err(error)
             }
         }
     }
 
-    fn lock(&self, run: &RunId, path: &Path) -> Result<Locked, JournalError> {
+    fn lock_file(&self, run: &RunId, path: &Path) -> Result<LockFile, JournalError> {
         let failed = |error: io::Error| JournalError::of_file("lock", path, &error);
         for _ in 0..TRIES {
             let mut file = open(path).map_err(failed)?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) if is_still_at(&file, path) => {
-                    let before = name_holder(&mut file).map_err(failed)?;
-                    return Ok(Locked { file, before });
+                    let previous = write_owner(&mut file).map_err(failed)?;
+                    return Ok(LockFile { file, previous });
                 }
-                Ok(()) => continue, // its last holder removed it between our opening and locking it
+                Ok(()) => continue, // its owner removed it after it was opened here
                 Err(Errno::WOULDBLOCK) => std::thread::sleep(PAUSE),
                 Err(error) => return Err(failed(error.into())),
             }
@@ -83,28 +85,28 @@ impl Leases {
         Err(JournalError::Leased { run: run.to_string(), pid })
     }
 
-    /// Lets go of the run, if it is held under this epoch.
+    /// Releases the lease if its epoch is `epoch`.
     pub(super) fn release(&self, run: &RunId, epoch: u64) {
-        let mut held = self.held();
+        let mut owned = self.owned();
         let path = self.path(run);
-        if let Some(hold) = held.get(run).filter(|hold| hold.epoch == epoch) {
-            remove(&hold.locked.file, &path);
-            held.remove(run);
+        if let Some(lease) = owned.get(run).filter(|lease| lease.epoch == epoch) {
+            remove(&lease.lock.file, &path);
+            owned.remove(run);
         }
     }
 
-    /// The process that was named as the holder when this journal took hold of the run: whoever lets
-    /// go takes the name along.
+    /// The process id that the file contained when this process acquired the lease. An owner that
+    /// releases a lease removes the file.
     pub(super) fn previous_owner(&self, run: &RunId) -> Option<u32> {
-        self.held().get(run)?.locked.before
+        self.owned().get(run)?.lock.previous
     }
 
-    /// Whether this journal holds the run under this epoch.
-    pub(super) fn has(&self, run: &RunId, epoch: u64) -> bool {
-        self.held().get(run).is_some_and(|hold| hold.epoch == epoch)
+    /// Whether this process owns the lease with this epoch.
+    pub(super) fn owns(&self, run: &RunId, epoch: u64) -> bool {
+        self.owned().get(run).is_some_and(|lease| lease.epoch == epoch)
     }
 
-    /// Whether any process holds the run.
+    /// Whether any process owns the lease.
     pub(super) fn is_leased(&self, run: &RunId) -> Result<bool, JournalError> {
         let path = self.path(run);
         loop {
@@ -115,7 +117,7 @@ impl Leases {
             };
             match flock(&file, FlockOperation::NonBlockingLockShared) {
                 Ok(()) if is_still_at(&file, &path) => return Ok(false),
-                Ok(()) => continue, // another file is there by now, or none
+                Ok(()) => continue, // the file was removed or replaced
                 Err(Errno::WOULDBLOCK) => return Ok(true),
                 Err(error) => return Err(JournalError::of_file("lock", &path, &error.into())),
             }
@@ -123,10 +125,10 @@ impl Leases {
     }
 }
 
-impl Drop for Leases {
+impl Drop for LeaseFiles {
     fn drop(&mut self) {
-        for (run, hold) in self.held().iter() {
-            remove(&hold.locked.file, &self.path(run));
+        for (run, lease) in self.owned().iter() {
+            remove(&lease.lock.file, &self.path(run));
         }
     }
 }
@@ -135,8 +137,8 @@ fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 
-/// Removes a lock file while it is locked, so that who has opened it meanwhile sees that it is gone.
-/// Where the lock was lost, another holder's file is there by now, and stays.
+/// Removes a lock file while it is locked, so that a process that opened it meanwhile detects the
+/// removal. If the lock was lost, the path names the file of another owner, which stays.
 fn remove(locked: &File, path: &Path) {
     if is_still_at(locked, path) {
         let _ = std::fs::remove_file(path);
@@ -150,8 +152,8 @@ fn is_still_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Names this process; gives who was named before.
-fn name_holder(file: &mut File) -> io::Result<Option<u32>> {
+/// Writes the id of this process; returns the id that the file contained before.
+fn write_owner(file: &mut File) -> io::Result<Option<u32>> {
     let mut before = String::new();
     file.read_to_string(&mut before)?;
     file.set_len(0)?;

@@ -1,73 +1,77 @@
+//! A run exactly as it is stored, and the verification of its hash chain.
+
 use super::Chain;
 use crate::value::{Digest, RunId, Timestamp};
 use std::fmt;
 
-/// Everything that is stored of a run, read at one moment and exactly as it is stored, so that it
-/// can be held against its hash chain even where it makes no sense any more.
+/// A consistent snapshot of everything stored for a run, not decoded, so that its hash chain can be
+/// verified even if the content is damaged.
 #[derive(Debug, Clone)]
 pub struct Ledger {
-    /// The run's id.
+    /// Run id.
     pub run: RunId,
-    /// The definition's id.
+    /// Id of the definition.
     pub definition: String,
-    /// When it began.
+    /// Start time.
     pub started_at: Timestamp,
-    /// The version of `kb` that began it.
+    /// Version of `kb` that created the run.
     pub kb_version: String,
-    /// The text of what is frozen.
+    /// Frozen state as the stored text.
     pub frozen: String,
-    /// The status that its row tells.
+    /// Status in the run's row.
     pub status: String,
-    /// The number of the last event that its row tells.
+    /// Number of the last event in the run's row.
     pub last_seq: u64,
-    /// The head of the chain that its row tells.
+    /// Head of the hash chain in the run's row; `None` if it has no chain.
     pub head: Option<Digest>,
-    /// Its events, by number.
+    /// Events in order of their numbers.
     pub rows: Vec<LedgerRow>,
 }
 
 /// An event as it is stored.
 #[derive(Debug, Clone)]
 pub struct LedgerRow {
-    /// Its number.
+    /// Number of the event.
     pub seq: u64,
-    /// When it was decided.
+    /// Time of the decision.
     pub at: Timestamp,
-    /// The holder's epoch.
+    /// Epoch of the lease.
     pub epoch: u64,
-    /// What its column says that it is.
+    /// Event type in the row's own column.
     pub kind: String,
-    /// Its text.
+    /// Stored text of the event.
     pub body: Vec<u8>,
-    /// Its link.
+    /// Stored digest of the hash chain up to this event.
     pub digest: Option<Digest>,
+    /// The blob that contains the event, if the event was too large for its row.
+    pub blob: Option<Digest>,
 }
 
-/// A place where a chain does not hold.
+/// A position at which a hash chain does not match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Break {
-    /// The event, or the number of the one that should be there.
+    /// Number of the event, or of the missing event.
     pub seq: u64,
-    /// What does not hold.
+    /// Kind of mismatch.
     pub what: BreakKind,
 }
 
-/// What does not hold at a place.
+/// How a hash chain does not match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BreakKind {
-    /// There is no such event, and there are later ones.
+    /// The event is missing and later events exist.
     Missing,
-    /// There is one more than was recorded.
+    /// The event was added after the last recorded event.
     Added,
-    /// The event, its place, its time or what stood before it is another than was recorded.
+    /// The event, its position, its time or its predecessor was changed.
     Altered,
-    /// Its column says that it is of another type than its text.
+    /// The type column contradicts the text.
     Mislabelled,
-    /// It has no link.
+    /// The event has no digest.
     Unlinked,
-    /// The journal says that there are later events, and there are none.
+    /// Events at the end are missing.
     CutOff,
-    /// The head that the journal keeps for the run is not the last event's.
+    /// The stored head of the run is not the digest of its last event.
     OtherHead,
 }
 
@@ -92,12 +96,12 @@ impl fmt::Display for Break {
 }
 
 impl Ledger {
-    /// Whether there is any link at all: a `kb` from before the chain left none.
+    /// Whether the run has a hash chain. Journals of version 1 have none.
     pub fn has_chain(&self) -> bool {
         self.head.is_some() || self.rows.iter().any(|row| row.digest.is_some())
     }
 
-    /// The number of the event whose link this is; 0 for the link before the first.
+    /// Number of the event with this digest; 0 for the digest before the first event.
     pub fn find_head(&self, head: Digest) -> Option<u64> {
         if self.begin().head() == head {
             return Some(0);
@@ -110,8 +114,8 @@ impl Ledger {
         Chain::begin(run, definition, *started_at, kb_version, frozen)
     }
 
-    /// Every place where the chain does not hold, in order. After one, what follows is held against
-    /// the link that is stored there, so that one alteration is one place.
+    /// All mismatches in order. After a mismatch, the check continues from the stored digest, so that
+    /// one change is reported once.
     pub fn breaks(&self) -> Vec<Break> {
         let mut breaks = Vec::new();
         let mut chain = self.begin();
@@ -120,7 +124,7 @@ impl Ledger {
             let computed = Chain::at(row.seq - 1, chain.head()).add(row.at, row.epoch, &row.body);
             let found = match row.digest {
                 _ if row.seq > self.last_seq => Some((row.seq, BreakKind::Added)),
-                // What comes after a gap cannot fit; the gap is what is told.
+                // The event after a gap cannot match; only the gap is reported.
                 _ if row.seq != next => Some((next, BreakKind::Missing)),
                 None => Some((row.seq, BreakKind::Unlinked)),
                 Some(stored) if stored != computed => Some((row.seq, BreakKind::Altered)),
@@ -143,7 +147,7 @@ impl Ledger {
     }
 }
 
-/// The type of an event's text; its tag is always written first.
+/// The type of an event by its text. The tag is always written first.
 pub(super) fn event_type(body: &[u8]) -> &[u8] {
     let rest = body.strip_prefix(b"{\"type\":\"".as_slice());
     rest.and_then(|rest| rest.split(|byte| *byte == b'"').next()).unwrap_or(b"unknown")

@@ -1,43 +1,49 @@
-//! A journal without a disk, for tests and simulation; clones share it.
+//! A journal in memory, for tests and simulation. Clones share one journal.
 
 use super::selection::select_run;
-use super::{Batch, InboxItem, Journal, JournalError, NewRun, RunRow, StoredEvent};
+use super::{
+    Batch, Blobs, EventLog, Inbox, InboxItem, Journal, JournalError, Leases, Ledger, LedgerRow,
+    NewRun, RunIndex, RunRow, StoredEvent,
+};
 use crate::run::RunStatus;
 use crate::value::{Digest, Json, RunId};
+use futures::FutureExt;
+use futures::future::{BoxFuture, ready};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Keeps the promises of [`Journal`] for as long as it lives.
+/// Keeps the contract of [`Journal`] for as long as the value lives. It keeps no hash chain.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryJournal(Arc<Mutex<Contents>>);
 
 #[derive(Debug, Default)]
 struct Contents {
-    /// In the order of their creation.
-    runs: Vec<Stored>,
+    /// In order of creation.
+    runs: Vec<StoredRun>,
     blobs: BTreeMap<Digest, Vec<u8>>,
-    posted: i64,
+    last_message: i64,
 }
 
 #[derive(Debug)]
-struct Stored {
+struct StoredRun {
     row: RunRow,
     frozen: Json,
-    held: bool,
+    leased: bool,
     events: Vec<StoredEvent>,
     inbox: Vec<InboxItem>,
+    /// Keys of all messages ever posted.
     keys: BTreeSet<String>,
 }
 
 impl MemoryJournal {
-    /// An empty one.
+    /// Creates an empty journal.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What the end of a process does: nothing is held any more.
+    /// Ends all leases, as the end of the owning process does.
     pub fn expire_leases(&self) {
-        self.lock().runs.iter_mut().for_each(|stored| stored.held = false);
+        self.lock().runs.iter_mut().for_each(|stored| stored.leased = false);
     }
 
     fn lock(&self) -> MutexGuard<'_, Contents> {
@@ -46,27 +52,55 @@ impl MemoryJournal {
 }
 
 impl Contents {
-    fn find(&mut self, run: &RunId) -> Result<&mut Stored, JournalError> {
+    fn find(&mut self, run: &RunId) -> Result<&mut StoredRun, JournalError> {
         let found = self.runs.iter_mut().find(|stored| stored.row.run == *run);
         found.ok_or_else(|| JournalError::NoRun(run.to_string()))
     }
+
+    /// The run, if this is the epoch of its current lease.
+    fn find_leased(&mut self, run: &RunId, epoch: u64) -> Result<&mut StoredRun, JournalError> {
+        let stored = self.find(run)?;
+        if stored.leased && stored.row.epoch == epoch {
+            Ok(stored)
+        } else {
+            Err(JournalError::LeaseLost(run.to_string()))
+        }
+    }
+
+    fn append(&mut self, run: &RunId, epoch: u64, batch: Batch<'_>) -> Result<u64, JournalError> {
+        let Batch { expected, at, events, status, acknowledged, durability: _ } = batch;
+        let stored = self.find_leased(run, epoch)?;
+        let last = stored.events.len() as u64;
+        if last != expected {
+            return Err(JournalError::out_of_sequence(run, expected, last));
+        }
+        let numbered = (last + 1..).zip(events).map(|(seq, event)| {
+            let (event, digest) = (event.clone(), None);
+            StoredEvent { seq, at, epoch, event, digest }
+        });
+        stored.events.extend(numbered);
+        stored.inbox.retain(|item| !acknowledged.contains(&item.id));
+        stored.row.status = status;
+        stored.row.ended_at = status.has_ended().then_some(at);
+        Ok(stored.events.len() as u64)
+    }
 }
 
-impl Stored {
+impl StoredRun {
     fn row(&self) -> RunRow {
         let mut row = self.row.clone();
-        if row.status == RunStatus::Running && !self.held {
+        if row.status == RunStatus::Running && !self.leased {
             row.status = RunStatus::Interrupted;
         }
         row
     }
 }
 
-impl Journal for MemoryJournal {
+impl RunIndex for MemoryJournal {
     fn create(&self, new: NewRun) -> Result<u64, JournalError> {
         let mut contents = self.lock();
         if contents.find(&new.run).is_ok() {
-            return Err(JournalError::Broken(format!("run `{}` is there already", new.run)));
+            return Err(JournalError::exists(&new.run));
         }
         let row = RunRow {
             run: new.run,
@@ -79,65 +113,8 @@ impl Journal for MemoryJournal {
         };
         let (events, inbox, keys) = (Vec::new(), Vec::new(), BTreeSet::new());
         let frozen = new.frozen;
-        contents.runs.push(Stored { row, frozen, held: true, events, inbox, keys });
+        contents.runs.push(StoredRun { row, frozen, leased: true, events, inbox, keys });
         Ok(1)
-    }
-
-    fn take(&self, run: &RunId) -> Result<u64, JournalError> {
-        let mut contents = self.lock();
-        let stored = contents.find(run)?;
-        if stored.held {
-            return Err(JournalError::Leased { run: run.to_string(), pid: std::process::id() });
-        }
-        stored.held = true;
-        stored.row.epoch += 1;
-        Ok(stored.row.epoch)
-    }
-
-    fn release(&self, run: &RunId, epoch: u64) {
-        if let Ok(stored) = self.lock().find(run)
-            && stored.row.epoch == epoch
-        {
-            stored.held = false;
-        }
-    }
-
-    fn append(&self, run: &RunId, epoch: u64, batch: Batch<'_>) -> Result<u64, JournalError> {
-        let Batch { expected, at, events, status, taken, durability: _ } = batch;
-        let mut contents = self.lock();
-        let stored = contents.find(run)?;
-        if !stored.held || stored.row.epoch != epoch {
-            return Err(JournalError::LeaseLost(run.to_string()));
-        }
-        let last = stored.events.len() as u64;
-        if last != expected {
-            return Err(JournalError::out_of_sequence(run, expected, last));
-        }
-        let placed = (last + 1..).zip(events);
-        let placed = placed.map(|(seq, event)| {
-            let (event, digest) = (event.clone(), None);
-            StoredEvent { seq, at, epoch, event, digest }
-        });
-        stored.events.extend(placed);
-        stored.inbox.retain(|item| !taken.contains(&item.id));
-        stored.row.status = status;
-        stored.row.ended_at = status.has_ended().then_some(at);
-        Ok(stored.events.len() as u64)
-    }
-
-    fn read_events(
-        &self,
-        run: &RunId,
-        after: u64,
-        most: usize,
-    ) -> Result<Vec<StoredEvent>, JournalError> {
-        let mut contents = self.lock();
-        let events = &contents.find(run)?.events;
-        Ok(events.iter().skip(after as usize).take(most).cloned().collect())
-    }
-
-    fn head(&self, run: &RunId) -> Result<Option<Digest>, JournalError> {
-        self.lock().find(run).map(|_| None)
     }
 
     fn run(&self, run: &RunId) -> Result<RunRow, JournalError> {
@@ -149,15 +126,68 @@ impl Journal for MemoryJournal {
     }
 
     fn list(&self) -> Result<Vec<RunRow>, JournalError> {
-        Ok(self.lock().runs.iter().rev().map(Stored::row).collect())
+        Ok(self.lock().runs.iter().rev().map(StoredRun::row).collect())
     }
 
-    fn find(&self, text: &str) -> Result<RunId, JournalError> {
+    fn resolve(&self, text: &str) -> Result<RunId, JournalError> {
         let newest_first: Vec<RunId> =
             self.lock().runs.iter().rev().map(|stored| stored.row.run.clone()).collect();
         select_run(text, &newest_first)
     }
+}
 
+impl EventLog for MemoryJournal {
+    fn append<'a>(
+        &'a self,
+        run: &'a RunId,
+        epoch: u64,
+        batch: Batch<'a>,
+    ) -> BoxFuture<'a, Result<u64, JournalError>> {
+        async move { self.lock().append(run, epoch, batch) }.boxed()
+    }
+
+    fn read_events(
+        &self,
+        run: &RunId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, JournalError> {
+        let mut contents = self.lock();
+        let events = &contents.find(run)?.events;
+        Ok(events.iter().skip(after as usize).take(limit).cloned().collect())
+    }
+
+    fn chain_head<'a>(
+        &'a self,
+        run: &'a RunId,
+    ) -> BoxFuture<'a, Result<Option<Digest>, JournalError>> {
+        ready(self.lock().find(run).map(|_| None)).boxed()
+    }
+
+    fn ledger(&self, run: &RunId) -> Result<Ledger, JournalError> {
+        let mut contents = self.lock();
+        let StoredRun { row, frozen, events, .. } = contents.find(run)?;
+        let rows = events.iter().map(|stored| {
+            let body = serde_json::to_vec(&stored.event).unwrap_or_default();
+            let kind = String::from_utf8_lossy(super::ledger::event_type(&body)).into_owned();
+            let StoredEvent { seq, at, epoch, .. } = *stored;
+            LedgerRow { seq, at, epoch, kind, body, digest: None, blob: None }
+        });
+        Ok(Ledger {
+            run: run.clone(),
+            definition: row.definition.clone(),
+            started_at: row.started_at,
+            kb_version: row.kb_version.clone(),
+            frozen: frozen.to_string(),
+            status: row.status.to_string(),
+            last_seq: events.len() as u64,
+            head: None,
+            rows: rows.collect(),
+        })
+    }
+}
+
+impl Blobs for MemoryJournal {
     fn put_blob(&self, bytes: &[u8]) -> Result<Digest, JournalError> {
         let digest = Digest::of(bytes);
         self.lock().blobs.entry(digest).or_insert_with(|| bytes.to_vec());
@@ -168,33 +198,62 @@ impl Journal for MemoryJournal {
         let found = self.lock().blobs.get(digest).cloned();
         found.ok_or_else(|| JournalError::Damaged(format!("blob `{digest}` is missing")))
     }
+}
 
+impl Inbox for MemoryJournal {
     fn post(&self, run: &RunId, key: &str, kind: &str, body: Json) -> Result<(), JournalError> {
         let mut contents = self.lock();
-        let id = contents.posted + 1;
+        let id = contents.last_message + 1;
         let stored = contents.find(run)?;
         if stored.keys.insert(key.to_owned()) {
             stored.inbox.push(InboxItem { id, kind: kind.to_owned(), body });
-            contents.posted = id;
+            contents.last_message = id;
         }
         Ok(())
     }
 
-    fn inbox(&self, run: &RunId) -> Result<Vec<InboxItem>, JournalError> {
-        Ok(self.lock().find(run)?.inbox.clone())
+    fn pending<'a>(
+        &'a self,
+        run: &'a RunId,
+    ) -> BoxFuture<'a, Result<Vec<InboxItem>, JournalError>> {
+        ready(self.lock().find(run).map(|stored| stored.inbox.clone())).boxed()
     }
 
-    fn taken(&self, run: &RunId, epoch: u64, ids: &[i64]) -> Result<(), JournalError> {
+    fn acknowledge<'a>(
+        &'a self,
+        run: &'a RunId,
+        epoch: u64,
+        ids: &'a [i64],
+    ) -> BoxFuture<'a, Result<(), JournalError>> {
+        let mut contents = self.lock();
+        let stored = contents.find_leased(run, epoch);
+        let removed = stored.map(|stored| stored.inbox.retain(|item| !ids.contains(&item.id)));
+        ready(removed).boxed()
+    }
+}
+
+impl Leases for MemoryJournal {
+    fn acquire(&self, run: &RunId) -> Result<u64, JournalError> {
         let mut contents = self.lock();
         let stored = contents.find(run)?;
-        if !stored.held || stored.row.epoch != epoch {
-            return Err(JournalError::LeaseLost(run.to_string()));
+        if stored.leased {
+            return Err(JournalError::Leased { run: run.to_string(), pid: std::process::id() });
         }
-        stored.inbox.retain(|item| !ids.contains(&item.id));
-        Ok(())
+        stored.leased = true;
+        stored.row.epoch += 1;
+        Ok(stored.row.epoch)
+    }
+
+    fn release<'a>(&'a self, run: &'a RunId, epoch: u64) -> BoxFuture<'a, ()> {
+        if let Ok(stored) = self.lock().find_leased(run, epoch) {
+            stored.leased = false;
+        }
+        ready(()).boxed()
     }
 
     fn is_leased(&self, run: &RunId) -> Result<bool, JournalError> {
-        Ok(self.lock().find(run)?.held)
+        Ok(self.lock().find(run)?.leased)
     }
 }
+
+impl Journal for MemoryJournal {}

@@ -1,12 +1,13 @@
-//! What happened, stored: events with expected versions, blobs, the inbox, the list of runs.
+//! The journal: the durable, append-only record of runs.
 //!
-//! Two classes of durability (DESIGN §4): ordered writes are in the WAL before their effects and
-//! synced within 50 ms; durable ones are synced first. One process holds a run at a time; its epoch
-//! stands in every event, and a write with an older epoch is refused. This room decides nothing: it
-//! stores what it is given or says clearly why it cannot.
+//! Events with expected sequence numbers, blobs, the inbox, leases and the index of runs. Ordered
+//! writes are in the WAL before their effects and synced within 50 ms; durable writes are synced
+//! first. This module decides nothing: it stores what it receives or reports why it cannot.
 //!
-//! [`sqlite::SqliteJournal`] is the one that is shipped, [`memory::MemoryJournal`] keeps the same
-//! promises without a disk; one conformance test holds both to them.
+//! Start with the traits of the contract ([`Journal`] and its parts) and [`open()`], which opens the
+//! journal of a folder. [`sqlite::SqliteJournal`] is the back end that ships;
+//! [`memory::MemoryJournal`] keeps the same contract without a disk. `tests/it/journal_contract.rs`
+//! checks every back end. See `docs/durability.md`.
 
 mod batch;
 mod blob_store;
@@ -22,7 +23,17 @@ mod stored;
 
 pub use batch::Batch;
 pub use chain::Chain;
-pub use contract::Journal;
+pub use contract::{Blobs, EventLog, Inbox, Journal, Leases, RunIndex};
 pub use error::JournalError;
 pub use ledger::{Break, BreakKind, Ledger, LedgerRow};
 pub use stored::{Durability, InboxItem, NewRun, RunRow, StoredEvent};
+
+use crate::definition::SyncMode;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Opens the journal of a folder and creates both if they are missing. With [`SyncMode::Full`] every
+/// write is durable.
+pub fn open(directory: &Path, sync: SyncMode) -> Result<Arc<dyn Journal>, JournalError> {
+    Ok(Arc::new(sqlite::SqliteJournal::open(directory, sync)?))
+}

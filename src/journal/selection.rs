@@ -1,7 +1,9 @@
+//! Resolves the name of a run that a person typed.
+
 use super::JournalError;
 use crate::value::RunId;
 
-/// The run that a text names among these, newest first: `@last`, an id, or a unique prefix.
+/// Selects a run by `@last`, its id, or a unique prefix. The runs are given newest first.
 pub(super) fn select_run(text: &str, newest_first: &[RunId]) -> Result<RunId, JournalError> {
     let none = || JournalError::NoRun(text.to_owned());
     if text == "@last" {

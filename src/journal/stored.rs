@@ -1,69 +1,71 @@
+//! The rows of a journal as values: runs, events, inbox messages.
+
 use crate::run::{Event, RunStatus};
 use crate::value::{Digest, Json, RunId, Timestamp};
 
-/// Whether an append is synced before it is acknowledged.
+/// Whether an append is synced to disk before it is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Durability {
-    /// In the WAL: survives kill -9.
+    /// Written to the WAL: survives `kill -9`.
     Ordered,
-    /// Synced: survives a power cut.
+    /// Synced to disk: survives a power cut.
     Durable,
 }
 
-/// An event with its place.
+/// An event with its position in the run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredEvent {
-    /// From 1, without gaps.
+    /// Number of the event, from 1 without gaps.
     pub seq: u64,
-    /// When it was decided.
+    /// Time of the decision.
     pub at: Timestamp,
-    /// The holder's epoch.
+    /// Epoch of the lease under which it was written.
     pub epoch: u64,
-    /// What happened.
+    /// The event.
     pub event: Event,
-    /// Head of the run's hash chain with this event as its last; `None` where no chain is kept.
+    /// Head of the run's hash chain up to this event; `None` if the journal keeps no chain.
     pub digest: Option<Digest>,
 }
 
-/// A run as its list shows it.
+/// A run as lists show it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunRow {
-    /// Its id.
+    /// Run id.
     pub run: RunId,
-    /// The definition's id.
+    /// Id of the definition that the run executes.
     pub definition: String,
-    /// As last stored; a `running` row whose holder is gone is reported `interrupted`.
+    /// Last stored status. A `running` run without a lease owner is reported as `interrupted`.
     pub status: RunStatus,
-    /// When it began.
+    /// Start time.
     pub started_at: Timestamp,
-    /// When it ended, if it has.
+    /// End time; `None` until the run has ended.
     pub ended_at: Option<Timestamp>,
-    /// The holder's epoch.
+    /// Epoch of the current or last lease.
     pub epoch: u64,
-    /// The version of `kb` that began it.
+    /// Version of `kb` that created the run.
     pub kb_version: String,
 }
 
-/// Something another process wants of a run.
+/// A message from another process to the lease owner of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InboxItem {
-    /// Unique; taken once.
+    /// Id, unique in the journal.
     pub id: i64,
-    /// `cancel`, `approve`, `answer`.
+    /// Kind of message: `cancel`, `approve` or `answer`.
     pub kind: String,
-    /// What it says.
+    /// Content of the message.
     pub body: Json,
 }
 
-/// What is needed to begin a run.
+/// The data that creates a run.
 #[derive(Debug, Clone)]
 pub struct NewRun {
-    /// Its id.
+    /// Run id.
     pub run: RunId,
-    /// The definition's id.
+    /// Id of the definition that the run executes.
     pub definition: String,
-    /// When.
+    /// Start time.
     pub at: Timestamp,
-    /// Everything that is frozen.
+    /// Frozen state: see [`RunIndex::frozen`](super::RunIndex::frozen).
     pub frozen: Json,
 }

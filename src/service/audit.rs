@@ -6,7 +6,6 @@ use super::runs::Frozen;
 use super::{Project, ServiceError};
 use crate::diagnostic::Code;
 use crate::evidence::{Payload, Record};
-use crate::journal::sqlite::SqliteJournal;
 use crate::journal::{Journal, Ledger};
 use crate::run::{Event, RunStatus};
 use crate::value::{Digest, Json, read_back};
@@ -61,7 +60,7 @@ pub fn audit_run(
     kept: Option<Digest>,
 ) -> Result<Audit, ServiceError> {
     let journal = project.context.journal(Default::default())?;
-    let run = find_run(&journal, name)?;
+    let run = find_run(&*journal, name)?;
     let ledger = journal.ledger(&run)?;
     let mut audit = Audit {
         run: run.to_string(),
@@ -75,9 +74,9 @@ pub fn audit_run(
         faults: Vec::new(),
     };
     audit.chain(&ledger, kept);
-    let events = audit.read(&journal, &ledger);
+    let events = audit.read(&*journal, &ledger);
     audit.row(&ledger, &events);
-    audit.blobs(&journal, &events);
+    audit.blobs(&*journal, &events);
     match frozen_of(&ledger, &events) {
         Ok(frozen) => audit.verdicts(&journal, &frozen, &events),
         Err(message) => audit.fault(Code::RECORD_INCONSISTENT, Some(1), message),
@@ -121,10 +120,10 @@ impl Audit {
     }
 
     /// The events that can be read.
-    fn read(&mut self, journal: &SqliteJournal, ledger: &Ledger) -> Vec<(u64, Event)> {
+    fn read(&mut self, journal: &dyn Journal, ledger: &Ledger) -> Vec<(u64, Event)> {
         let mut events = Vec::with_capacity(ledger.rows.len());
         for row in &ledger.rows {
-            let text = match SqliteJournal::blob_of(row) {
+            let text = match row.blob {
                 Some(digest) => self.blob(journal, row.seq, &digest).map(Cow::Owned),
                 None => Some(Cow::Borrowed(&row.body[..])),
             };
@@ -162,7 +161,7 @@ impl Audit {
         }
     }
 
-    fn blobs(&mut self, journal: &SqliteJournal, events: &[(u64, Event)]) {
+    fn blobs(&mut self, journal: &dyn Journal, events: &[(u64, Event)]) {
         let mut known = BTreeSet::new();
         for (seq, event) in events {
             for payload in payloads(event) {
@@ -176,7 +175,7 @@ impl Audit {
     }
 
     /// A blob, where it is there and whole.
-    fn blob(&mut self, journal: &SqliteJournal, seq: u64, digest: &Digest) -> Option<Vec<u8>> {
+    fn blob(&mut self, journal: &dyn Journal, seq: u64, digest: &Digest) -> Option<Vec<u8>> {
         match journal.blob(digest) {
             Ok(bytes) => {
                 self.blobs += 1;

@@ -5,7 +5,7 @@ use super::project::Project;
 use super::validation::validate_playbooks;
 use crate::definition::{ApprovalLevel, ProcessChoice};
 use crate::diagnostic::Severity;
-use crate::journal::{Journal, JournalError};
+use crate::journal::JournalError;
 use crate::llm::{
     CallOrigin, ChatRequest, GenaiProvider, Message, ModelProvider, TierReport, Tiers,
     local_servers,

@@ -7,7 +7,6 @@ use crate::definition::InconclusivePolicy;
 use crate::diagnostic::Code;
 use crate::engine::Payloads;
 use crate::evidence::{Payload, Record};
-use crate::journal::sqlite::SqliteJournal;
 use crate::journal::{Journal, RunRow, StoredEvent};
 use crate::plan::Plan;
 use crate::run::{self, Rules, RunStatus, State};
@@ -116,7 +115,7 @@ const AT_ONCE: usize = 1024;
 
 /// Reads a run's journal, once or as it grows.
 pub struct Reader {
-    journal: Arc<SqliteJournal>,
+    journal: Arc<dyn Journal>,
     row: RunRow,
     plan: Arc<Plan>,
     rules: Rules,
@@ -130,12 +129,12 @@ impl Reader {
     /// For a run by its id, a unique prefix, or `@last`.
     pub fn open(project: &Project, name: &str) -> Result<Reader, ServiceError> {
         let journal = project.context.journal(Default::default())?;
-        let run = find_run(&journal, name)?;
+        let run = find_run(&*journal, name)?;
         let row = journal.run(&run)?;
         Reader::of(journal, row)
     }
 
-    fn of(journal: Arc<SqliteJournal>, row: RunRow) -> Result<Reader, ServiceError> {
+    fn of(journal: Arc<dyn Journal>, row: RunRow) -> Result<Reader, ServiceError> {
         let frozen = Frozen::of_run(&*journal, &row.run)?;
         let (catalog, plan) = frozen.thaw()?;
         let inconclusive = catalog.settings.inconclusive.unwrap_or(InconclusivePolicy::Warn);
@@ -292,9 +291,9 @@ pub(super) fn known_step(plan: &Plan, step: &str) -> Result<(), ServiceError> {
     Err(ServiceError::unknown(ResourceKind::Step, step, known))
 }
 
-pub(super) fn find_run(journal: &SqliteJournal, name: &str) -> Result<RunId, ServiceError> {
+pub(super) fn find_run(journal: &dyn Journal, name: &str) -> Result<RunId, ServiceError> {
     use crate::journal::JournalError;
-    match journal.find(name) {
+    match journal.resolve(name) {
         Ok(run) => Ok(run),
         Err(JournalError::NoRun(_)) => {
             let known = journal.list()?.into_iter().map(|row| row.run.to_string());

@@ -1,12 +1,12 @@
 //! Every stored event is bounded, whatever a model or a tool says, and nothing of it is lost.
 
+use crate::journal_contract::wait;
 use crate::scratch::Scratch;
 use kb::definition::SyncMode;
 use kb::evidence::{
     Change, CheckDetail, Confidence, FileKind, FileState, Invocation, InvocationStatus, Payload,
     Purpose, Record, RecordedCall, Verdict, Verification,
 };
-use kb::journal::sqlite::SqliteJournal;
 use kb::journal::{Batch, Journal, NewRun, StoredEvent};
 use kb::run::{Event, InstanceIx, StepStatus};
 use kb::value::{Digest, Failure, Json, OutcomeKind, RunId, Timestamp, Usage, limits};
@@ -140,8 +140,8 @@ fn hostile(kind: usize, value: &Json, text: &str, count: usize) -> Event {
     }
 }
 
-fn open(folder: &Path) -> SqliteJournal {
-    SqliteJournal::open(folder, SyncMode::Normal).unwrap()
+fn open(folder: &Path) -> std::sync::Arc<dyn Journal> {
+    kb::journal::open(folder, SyncMode::Normal).unwrap()
 }
 
 fn id() -> RunId {
@@ -162,7 +162,7 @@ fn check(events: &[Event]) -> usize {
     let journal = open(folder.path());
     let new = NewRun { run: id(), definition: "p".into(), at: Timestamp(1), frozen: json!({}) };
     let epoch = journal.create(new).unwrap();
-    journal.append(&id(), epoch, Batch::after(0, Timestamp(2), events)).unwrap();
+    wait(journal.append(&id(), epoch, Batch::after(0, Timestamp(2), events))).unwrap();
     drop(journal);
     let longest = longest_row(folder.path());
     assert!(longest <= limits::EVENT_BYTES, "{longest}");
@@ -223,7 +223,7 @@ fn a_row_at_the_bound_stays_and_one_byte_more_does_not() {
         let empty = serde_json::to_string(&Event::Draining { reason: String::new() }).unwrap();
         let reason = "x".repeat(limits::EVENT_BYTES - empty.len() + more);
         let event = [Event::Draining { reason }];
-        journal.append(&id(), epoch, Batch::after(0, Timestamp(2), &event)).unwrap();
+        wait(journal.append(&id(), epoch, Batch::after(0, Timestamp(2), &event))).unwrap();
         assert_eq!(files(&folder.path().join("blobs")).len(), blobs);
         assert_eq!(journal.events(&id(), 0).unwrap()[0].event, event[0]);
     }
@@ -241,7 +241,7 @@ fn a_blob_of_an_event_that_is_gone_or_damaged_is_said_and_not_taken_for_an_event
     let new = NewRun { run: id(), definition: "p".into(), at: Timestamp(1), frozen: json!({}) };
     let epoch = journal.create(new).unwrap();
     let event = [hostile(6, &json!(null), &"z".repeat(9_000), 50)];
-    journal.append(&id(), epoch, Batch::after(0, Timestamp(2), &event)).unwrap();
+    wait(journal.append(&id(), epoch, Batch::after(0, Timestamp(2), &event))).unwrap();
     let blob = files(&folder.path().join("blobs")).remove(0);
     let text = std::fs::read(&blob).unwrap();
     std::fs::write(&blob, [&text[..9], b"!", &text[10..]].concat()).unwrap();

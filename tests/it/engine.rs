@@ -1,5 +1,6 @@
 //! The engine over a journal in memory, with an executor whose work is written down in the test.
 
+use crate::journal_contract::wait;
 use crate::simulate::{plan, playbook, step};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -17,7 +18,7 @@ use kb::evidence::{
 use kb::executor::{Context, Executor, GateRequest, Outcome, Request};
 use kb::expression::Scope;
 use kb::journal::memory::MemoryJournal;
-use kb::journal::{Journal, NewRun};
+use kb::journal::{Blobs as _, EventLog as _, Inbox as _, Leases as _, NewRun, RunIndex as _};
 use kb::redaction::Redactor;
 use kb::run::{Event, Rules, RunStatus};
 use kb::value::*;
@@ -127,7 +128,7 @@ impl House {
 
     fn take_again(&mut self) {
         self.journal.expire_leases();
-        self.epoch = self.journal.take(&self.run).unwrap();
+        self.epoch = self.journal.acquire(&self.run).unwrap();
     }
 
     fn events(&self) -> Vec<Event> {
@@ -432,7 +433,7 @@ async fn a_cancel_from_another_process_ends_the_run() {
     };
     let summary = house.drive(start(), work, |_| {}).await;
     assert_eq!(summary.status, RunStatus::Cancelled);
-    assert!(house.journal.inbox(&house.run).unwrap().is_empty(), "the message was taken");
+    assert!(wait(house.journal.pending(&house.run)).unwrap().is_empty(), "the message was taken");
 }
 
 #[tokio::test]
@@ -442,6 +443,6 @@ async fn a_holder_whose_epoch_is_over_cannot_write() {
     house.take_again();
     let events = [Event::CancelRequested { by: "x".into() }];
     let batch = kb::journal::Batch::after(0, Timestamp(1), &events);
-    let stale = house.journal.append(&house.run, old, batch);
+    let stale = wait(house.journal.append(&house.run, old, batch));
     assert!(stale.is_err());
 }

@@ -1,7 +1,6 @@
 //! Real steps on real files: shells, tools, gates and scripted specialists, from YAML to journal.
 
 use kb::engine::Folded;
-use kb::journal::Journal;
 use kb::project::Project;
 use kb::run::{Event, Rules, RunStatus};
 use kb::service::runs::{Begin, Overrides, ProjectContext, begin};

@@ -20,6 +20,7 @@ mod footprint;
 mod generated;
 mod guarantees;
 mod journal;
+mod journal_contract;
 mod journal_fixture;
 mod llm;
 mod plan;

@@ -175,7 +175,7 @@ fn another_process_sees_a_run_and_can_cancel_it() {
         (&show["status"], &show["steps"][0]["status"]),
         (&json!("running"), &json!("running"))
     );
-    scratch.kb(&["run", "resume", &run]).says(&["another holder", "kb run cancel"]);
+    scratch.kb(&["run", "resume", &run]).says(&["leased by another process", "kb run cancel"]);
     scratch.kb(&["run", "cancel", &run]).code(0).says(&["was told to stop"]);
     assert_eq!(child.wait().unwrap().code(), Some(1));
     let show = scratch.json(&["run", "show", &run, "--json"]);

@@ -6,8 +6,6 @@
 use crate::proof;
 use crate::scratch::{Said, Scratch};
 use kb::definition::SyncMode;
-use kb::journal::Journal;
-use kb::journal::sqlite::SqliteJournal;
 use kb::run::Event;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -252,7 +250,7 @@ impl Shared<'_> {
                 let shown = self.scratch.json(&["run", "show", &run, "--json"]);
                 (shown["status"] == "succeeded").then_some(())
             });
-            let journal = SqliteJournal::open(&state(self.scratch), SyncMode::Normal).unwrap();
+            let journal = kb::journal::open(&state(self.scratch), SyncMode::Normal).unwrap();
             let stored = journal.events(&kb::value::RunId::new(&run).unwrap(), 0).unwrap();
             let answered: Vec<u32> = stored
                 .iter()
@@ -321,7 +319,7 @@ fn consistent(said: &Said, run: &str) {
 
 /// Every run's stored events are numbered without holes, under epochs that only grow.
 fn no_holes(directory: &Path) -> usize {
-    let journal = SqliteJournal::open(directory, SyncMode::Normal).unwrap();
+    let journal = kb::journal::open(directory, SyncMode::Normal).unwrap();
     let mut count = 0;
     for row in journal.list().unwrap() {
         let stored = journal.events(&row.run, 0).unwrap();

@@ -6,7 +6,7 @@ r#"The journal is the database in which `kb` records runs. It could not be opene
 nothing was started: every step is recorded before it runs.
 
     the journal file is damaged: file is not a database
-    the disk of the journal fails: disk I/O error: `/home/me/.local/state/kb/shop-1a2b3c4d`
+    the disk of the journal failed: disk I/O error: `/home/me/.local/state/kb/shop-1a2b3c4d`
     cannot make `/home/me/.local/state/kb/shop-1a2b3c4d`: Permission denied
 
 After a disk error the run stops at once, because the result of a later sync cannot be trusted. Fix the
@@ -21,7 +21,7 @@ r#"There was no space to record the next event, so the run stopped before the st
 the file size limit (`ulimit -f`) is exhausted. Everything recorded before is intact and can be read with
 `kb run show` and `kb run events`.
 
-    the disk that holds the journal is full: `/home/me/.local/state/kb/shop-1a2b3c4d`
+    the disk of the journal is full: `/home/me/.local/state/kb/shop-1a2b3c4d`
 
 Free space on the disk of the state folder (`kb doctor` names it), then run `kb run resume @last`. The
 largest part is usually `blobs/` of old runs."#;
@@ -37,7 +37,7 @@ with an empty journal."#;
     RUN_LEASED = "KB0804", "run is leased by another process",
 r#"A run is driven by one process at a time, the lease owner. Another live process has the lease.
 
-    run `add-feature-20261121-1` has another lease owner
+    run `add-feature-20261121-1` is leased by another process
 
 Watch the run with `kb run logs RUN --follow`, or stop it with `kb run cancel RUN`. When the lease owner
 ends, for whatever reason, the lease is released at once; no cleanup is needed."#;

@@ -1,17 +1,19 @@
+//! Group commit: concurrent writes of a process share one transaction and one sync.
+
 use super::schema::JournalPaths;
 use super::writer::Writer;
 use crate::journal::{Durability, JournalError};
 use rusqlite::Connection;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A write inside a transaction. A refusal must come before anything is written.
+/// A write inside a transaction. It must be refused before it writes anything.
 pub(super) type WriteJob = Box<dyn FnOnce(&Connection) -> Result<u64, WriteError> + Send>;
 
-/// Why a write did not happen.
+/// Why a write failed.
 pub(super) enum WriteError {
-    /// It may not; the other writes of its transaction go on.
+    /// The write is not allowed; the other writes of the transaction continue.
     Refused(JournalError),
-    /// The database cannot; the whole transaction is undone.
+    /// The database failed; the whole transaction is rolled back.
     Failed(rusqlite::Error),
 }
 
@@ -21,13 +23,13 @@ impl From<rusqlite::Error> for WriteError {
     }
 }
 
-/// The one connection that writes. Whoever gets it commits everything that is queued by then, in
-/// one transaction; those who waited meanwhile find their answer ready. So writes that arrive
-/// during a sync share the next one, and a lone writer pays for no thread switch.
+/// The write connection. The thread that locks it commits all queued writes in one transaction, and
+/// the threads that waited find their results. Writes that arrive during a sync share the next one,
+/// and a single writer needs no thread switch.
 pub(super) struct GroupCommit {
     queue: Mutex<Vec<Queued>>,
-    places: JournalPaths,
-    /// Opened for the first write: whoever only reads needs no room on the disk.
+    paths: JournalPaths,
+    /// Opened by the first write, so that reading needs no disk space.
     writer: Mutex<Option<Writer>>,
     full: bool,
 }
@@ -55,11 +57,11 @@ impl Ticket {
 
 impl GroupCommit {
     /// With `full`, every write is durable.
-    pub(super) fn new(places: JournalPaths, full: bool) -> GroupCommit {
-        GroupCommit { queue: Mutex::default(), places, writer: Mutex::default(), full }
+    pub(super) fn new(paths: JournalPaths, full: bool) -> GroupCommit {
+        GroupCommit { queue: Mutex::default(), paths, writer: Mutex::default(), full }
     }
 
-    /// Does the work in a transaction and returns once it is committed, and synced where durable.
+    /// Runs a write in a transaction. Returns when it is committed and, if durable, synced.
     pub(super) fn write(
         &self,
         durability: Durability,
@@ -85,14 +87,14 @@ impl GroupCommit {
             batch.into_iter().map(|queued| (queued.work, queued.ticket)).unzip();
         let opened = match writer {
             Some(writer) => Ok(writer),
-            None => Writer::open(&self.places).map(|opened| writer.insert(opened)),
+            None => Writer::open(&self.paths).map(|opened| writer.insert(opened)),
         };
         match opened.and_then(|writer| writer.commit(durable, jobs)) {
             Ok(answers) => {
                 tickets.iter().zip(answers).for_each(|(ticket, answer)| ticket.put(answer));
             }
             Err(error) => {
-                let error = error.with_folder(&self.places);
+                let error = error.with_folder(&self.paths);
                 tickets.iter().for_each(|ticket| ticket.put(Err(error.clone())));
             }
         }
@@ -105,11 +107,11 @@ mod tests {
     use crate::journal::sqlite::schema;
 
     #[test]
-    fn a_full_disk_undoes_the_whole_transaction_and_says_so() {
+    fn a_full_disk_rolls_back_the_whole_transaction() {
         let directory = tempfile::tempdir().unwrap();
-        let places = JournalPaths::of(directory.path());
-        schema::prepare(&places).unwrap();
-        let group = GroupCommit::new(places, false);
+        let paths = JournalPaths::of(directory.path());
+        schema::prepare(&paths).unwrap();
+        let group = GroupCommit::new(paths, false);
         let write = |sql: &'static str| {
             group.write(Durability::Ordered, move |c| Ok(c.execute_batch(sql).map(|()| 0)?))
         };

@@ -1,7 +1,7 @@
-//! The journal on disk: one SQLite file in WAL mode, blobs beside it, a lock file a held run.
+//! The SQLite back end: one database in WAL mode, a folder of blobs, one lock file per leased run.
 //!
-//! All writes of a process go through one connection, grouped into transactions; reads have
-//! connections of their own and never wait for a writer, in this process or another.
+//! All writes of a process use one connection and are grouped into transactions. Reads use their own
+//! connections and never wait for a writer. Start at [`SqliteJournal`].
 
 mod group_commit;
 mod journal;
@@ -28,40 +28,41 @@ impl From<rusqlite::Error> for JournalError {
             |what: &str| JournalError::Disk { what: format!("{what}: {error}"), folder: None };
         let text = match error.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => return JournalError::Full(None),
-            Some(ErrorCode::SystemIoFailure) => return disk("the disk of the journal fails"),
+            Some(ErrorCode::SystemIoFailure) => return disk("the disk of the journal failed"),
             Some(ErrorCode::CannotOpen) => return disk("the journal cannot be opened"),
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
                 format!("the journal file is damaged: {error}")
             }
-            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) if is_about_rights(&error) => {
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied)
+                if is_permission_error(&error) =>
+            {
                 return JournalError::Denied(format!("the journal cannot be written: {error}"));
             }
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                "another process keeps the journal locked".to_owned()
+                "another process has locked the journal".to_owned()
             }
-            _ => format!("the journal fails: {error}"),
+            _ => format!("the journal failed: {error}"),
         };
         JournalError::Broken(text)
     }
 }
 
-/// Whether it is the permissions that keep a journal from being written: SQLite also calls one
-/// read-only that was moved, or has to be repaired first.
-fn is_about_rights(error: &rusqlite::Error) -> bool {
+/// Whether permissions are the cause. SQLite also reports a journal as read-only that was moved or
+/// needs recovery.
+fn is_permission_error(error: &rusqlite::Error) -> bool {
     use rusqlite::ffi::{SQLITE_PERM, SQLITE_READONLY, SQLITE_READONLY_DIRECTORY};
     let code = error.sqlite_error().map(|error| error.extended_code);
     matches!(code, Some(SQLITE_PERM | SQLITE_READONLY | SQLITE_READONLY_DIRECTORY))
 }
 
 impl JournalError {
-    /// The same, with the folder that it is about. SQLite knows one cause for want of room, where
-    /// the system has more (quotas, limits of size, shared memory): what it calls a failure of the
-    /// disk is tried out.
-    fn with_folder(self, places: &JournalPaths) -> JournalError {
-        let folder = Some(places.directory.clone());
+    /// Adds the folder of the journal. SQLite reports exhausted quotas, file size limits and missing
+    /// shared memory as disk failures, so a probe write decides between a full and a failed disk.
+    fn with_folder(self, paths: &JournalPaths) -> JournalError {
+        let folder = Some(paths.directory.clone());
         match self {
             JournalError::Full(None) => JournalError::Full(folder),
-            JournalError::Disk { what, folder: None } => match probe_space(places) {
+            JournalError::Disk { what, folder: None } => match probe_space(paths) {
                 Err(error) if is_out_of_space(&error) => JournalError::Full(folder),
                 _ => JournalError::Disk { what, folder },
             },
@@ -70,22 +71,22 @@ impl JournalError {
     }
 }
 
-/// As much as a page of shared memory takes.
-const ROOM: usize = 64 << 10;
+/// Size of a probe write: one page of SQLite's shared memory.
+const PROBE_BYTES: usize = 64 << 10;
 
-/// Writes a little where the journal would go on, and takes it back.
-fn probe_space(places: &JournalPaths) -> io::Result<()> {
+/// Writes a little at the size that the journal has now, and removes it.
+fn probe_space(paths: &JournalPaths) -> io::Result<()> {
     let length = |path| fs::metadata(path).map_or(0, |file| file.len());
-    let end = length(&places.database).max(length(&places.wal));
-    let path = places.directory.join(format!(".room-{}", std::process::id()));
+    let end = length(&paths.database).max(length(&paths.wal));
+    let path = paths.directory.join(format!(".probe-{}", std::process::id()));
     let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path);
-    let tried = file.and_then(|mut file| {
+    let written = file.and_then(|mut file| {
         file.seek(SeekFrom::Start(end))?;
-        file.write_all(&[0; ROOM])?;
+        file.write_all(&[0; PROBE_BYTES])?;
         file.sync_data()
     });
     let _ = fs::remove_file(&path);
-    tried
+    written
 }
 
 #[cfg(test)]
@@ -94,7 +95,7 @@ mod tests {
     use rusqlite::ffi;
 
     #[test]
-    fn a_journal_that_was_moved_is_no_matter_of_rights() {
+    fn a_moved_journal_is_not_a_permission_error() {
         let of =
             |code| JournalError::from(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
         assert!(matches!(of(ffi::SQLITE_READONLY), JournalError::Denied(_)));

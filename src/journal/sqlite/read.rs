@@ -1,4 +1,4 @@
-//! The reads; each on a connection of its own, so that none waits for a writer.
+//! The read statements. Readers have their own connections and never wait for a writer.
 
 use super::large;
 use super::schema::{SEQ_BITS, base_position};
@@ -25,7 +25,7 @@ pub(super) fn frozen(connection: &Connection, run: &RunId) -> Result<Json, Journ
     query.query_row([number], |row| {
         let body = row.get_ref(0)?.as_str().ok();
         let parsed = body.and_then(|body| read_back(body).ok());
-        Ok(parsed.ok_or_else(|| damaged(run.as_str(), "what it froze")))
+        Ok(parsed.ok_or_else(|| damaged(run.as_str(), "its frozen state")))
     })?
 }
 
@@ -52,7 +52,7 @@ fn damaged(run: &str, what: &str) -> JournalError {
     JournalError::Broken(format!("run `{run}` cannot be read: {what} is damaged"))
 }
 
-/// All ids, newest first.
+/// All run ids, newest first.
 pub(super) fn run_ids(connection: &Connection) -> Result<Vec<RunId>, JournalError> {
     let mut query = connection.prepare_cached("SELECT run FROM runs ORDER BY number DESC")?;
     let texts: Vec<String> = query.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
@@ -63,7 +63,7 @@ pub(super) fn events(
     connection: &Connection,
     run: &RunId,
     after: u64,
-    most: usize,
+    limit: usize,
     blobs: &BlobStore,
 ) -> Result<Vec<StoredEvent>, JournalError> {
     let base = base_position(run_number(connection, run)?);
@@ -72,28 +72,28 @@ pub(super) fn events(
         "SELECT position, at, epoch, body, digest FROM events
          WHERE position > ?1 AND position < ?2 ORDER BY position LIMIT ?3",
     )?;
-    let most = i64::try_from(most).unwrap_or(i64::MAX);
-    let rows = query.query_and_then(params![from, base + (1 << SEQ_BITS), most], |row| {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = query.query_and_then(params![from, base + (1 << SEQ_BITS), limit], |row| {
         let position: i64 = row.get(0)?;
         let (at, epoch): (i64, i64) = (row.get(1)?, row.get(2)?);
         let (seq, body) = ((position - base) as u64, row.get_ref(3)?);
         let body = body.as_str().map_err(|_| damaged(run.as_str(), &format!("event {seq}")))?;
         let event = read_back(&large::event_of(body, blobs)?)
-            .map_err(|error| damaged(run.as_str(), &format!("event {seq}")).because(&error))?;
+            .map_err(|error| damaged(run.as_str(), &format!("event {seq}")).with_cause(&error))?;
         let digest = digest(row, 4)?;
         Ok(StoredEvent { seq, at: Timestamp(at), epoch: epoch as u64, event, digest })
     })?;
     rows.collect()
 }
 
-/// A digest as it is stored: 32 bytes, or nothing. Anything else is none that a chain could have.
+/// A stored digest of 32 bytes. A value of another length is treated as missing.
 pub(super) fn digest(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Digest>> {
     let stored: Option<Vec<u8>> = row.get(column)?;
     let bytes = stored.and_then(|bytes| bytes.try_into().ok());
     Ok(bytes.map(Digest::from_bytes))
 }
 
-/// The head of a run's hash chain, where it has one.
+/// The hash chain of a run; `None` if it has none.
 pub(super) fn chain(connection: &Connection, run: &RunId) -> Result<Option<Chain>, JournalError> {
     let found = connection
         .prepare_cached("SELECT last_seq, head FROM runs WHERE run = ?1")?
@@ -103,12 +103,12 @@ pub(super) fn chain(connection: &Connection, run: &RunId) -> Result<Option<Chain
     Ok(head.map(|head| Chain::at(seq as u64, head)))
 }
 
-/// A run as it is stored, at one moment.
+/// A consistent snapshot of a run as it is stored.
 pub(super) fn ledger(connection: &Connection, run: &RunId) -> Result<Ledger, JournalError> {
-    // One read transaction: the row and its events are of one moment.
-    let moment = connection.unchecked_transaction()?;
-    let base = base_position(run_number(&moment, run)?);
-    let rows = moment
+    // One read transaction, so that the row and its events are consistent.
+    let snapshot = connection.unchecked_transaction()?;
+    let base = base_position(run_number(&snapshot, run)?);
+    let rows = snapshot
         .prepare_cached(
             "SELECT position, at, epoch, type, body, digest FROM events
              WHERE position > ?1 AND position < ?2 ORDER BY position",
@@ -121,10 +121,11 @@ pub(super) fn ledger(connection: &Connection, run: &RunId) -> Result<Ledger, Jou
                 kind: String::from_utf8_lossy(row.get_ref(3)?.as_bytes()?).into_owned(),
                 body: row.get_ref(4)?.as_bytes()?.to_vec(),
                 digest: digest(row, 5)?,
+                blob: row.get_ref(4)?.as_str().ok().and_then(large::blob_of),
             })
         })?
         .collect::<Result<Vec<_>, _>>()?;
-    let ledger = moment.query_row(
+    let ledger = snapshot.query_row(
         "SELECT definition, started_at, kb_version, status, last_seq, head, body
          FROM runs JOIN frozen USING (number) WHERE run = ?1",
         [run.as_str()],
@@ -142,11 +143,11 @@ pub(super) fn ledger(connection: &Connection, run: &RunId) -> Result<Ledger, Jou
             })
         },
     );
-    ledger.optional()?.ok_or_else(|| damaged(run.as_str(), "what it froze"))
+    ledger.optional()?.ok_or_else(|| damaged(run.as_str(), "its frozen state"))
 }
 
 impl JournalError {
-    fn because(self, error: &serde_json::Error) -> JournalError {
+    fn with_cause(self, error: &serde_json::Error) -> JournalError {
         JournalError::Broken(format!("{self}: {error}"))
     }
 }

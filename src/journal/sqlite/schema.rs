@@ -1,3 +1,5 @@
+//! The database schema, its versions, and the opening of connections.
+
 use crate::journal::JournalError;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -8,19 +10,18 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The version that this `kb` writes and the newest that it reads; kept in `user_version`.
+/// The schema version that this `kb` writes, and the newest that it reads. Stored in `user_version`.
 pub(super) const VERSION: i64 = 2;
 
-/// How long a write waits for another process's.
+/// How long a write waits for a write of another process.
 const BUSY: Duration = Duration::from_secs(15);
 
-/// What a connection holds of the file, in KiB below zero. Events are appended at one place and read in
-/// their order, so that pages from long ago are of no use; the 2 MiB of old would fill up with them.
+/// Page cache of a connection as SQLite expects it: KiB, negated. Events are appended and read in
+/// order, so older pages are not used again; the default of 2 MiB would fill up with them.
 const CACHE: i64 = -256;
 
-/// `position` is `number << 40 | seq`: one integer key, so that a run's events lie together and are
-/// appended at one place. What is frozen has a table of its own because a row of `runs` is written
-/// anew with every append.
+/// `position` is `number << 40 | seq`: one integer key, so that the events of a run are adjacent. The
+/// frozen state has its own table because every append rewrites the row in `runs`.
 const TABLES: &str = "
 BEGIN;
 CREATE TABLE runs (
@@ -61,9 +62,9 @@ PRAGMA user_version = 2;
 COMMIT;
 ";
 
-/// What version 2 has more than version 1: the hash chain. Runs from before have none; a `kb` that
-/// was at work on one goes on as it did.
-const SECOND: &str = "
+/// Version 2 adds the hash chain. Runs of version 1 have none, and a `kb` of version 1 that drives a
+/// run at that moment continues to work.
+const MIGRATE_TO_2: &str = "
 BEGIN IMMEDIATE;
 ALTER TABLE runs ADD COLUMN head BLOB;
 ALTER TABLE events ADD COLUMN digest BLOB;
@@ -73,15 +74,15 @@ COMMIT;
 
 const WRITES: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 
-/// Bits of a position that count events.
+/// Bits of a position that contain the event number.
 pub(super) const SEQ_BITS: u32 = 40;
 
-/// The first position of a run's events, less one.
+/// The position before the first event of a run.
 pub(super) fn base_position(number: i64) -> i64 {
     number << SEQ_BITS
 }
 
-/// The files of a journal's folder.
+/// Paths of the files in a journal's folder.
 #[derive(Debug, Clone)]
 pub(super) struct JournalPaths {
     pub(super) directory: PathBuf,
@@ -103,28 +104,29 @@ impl JournalPaths {
     }
 }
 
-/// Makes the folder and its database where they are missing; refuses a newer one untouched.
-pub(super) fn prepare(places: &JournalPaths) -> Result<(), JournalError> {
-    for directory in [&places.directory, &places.locks, &places.blobs] {
+/// Creates the folder and the database if they are missing. Refuses a newer database without
+/// changing it.
+pub(super) fn prepare(paths: &JournalPaths) -> Result<(), JournalError> {
+    for directory in [&paths.directory, &paths.locks, &paths.blobs] {
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
             .create(directory)
             .map_err(|error| JournalError::of_file("make", directory, &error))?;
     }
-    if places.database.exists() && check_version(places)? == VERSION {
+    if paths.database.exists() && check_version(paths)? == VERSION {
         return Ok(());
     }
-    let lock_path = places.locks.join(".create");
+    let lock_path = paths.locks.join(".create");
     let lock = open_private(&lock_path)?;
     flock(&lock, FlockOperation::LockExclusive)
         .map_err(|error| JournalError::of_file("lock", &lock_path, &error.into()))?;
-    match places.database.exists().then(|| check_version(places)).transpose()? {
-        Some(VERSION) => Ok(()), // another process was first
-        Some(1) => migrate(places),
-        // An older `kb` made the file first and filled it then.
-        Some(_) => fill(&places.database),
-        None => create(places),
+    match paths.database.exists().then(|| check_version(paths)).transpose()? {
+        Some(VERSION) => Ok(()), // another process created it first
+        Some(1) => migrate(paths),
+        // An older `kb` created the file before its tables and was killed in between.
+        Some(_) => fill(&paths.database),
+        None => create(paths),
     }
 }
 
@@ -134,16 +136,16 @@ fn open_private(path: &Path) -> Result<File, JournalError> {
     options.open(path).map_err(|error| JournalError::of_file("open", path, &error))
 }
 
-/// The file's version; 0 where it has no tables yet. Looks through a connection that cannot write,
-/// because whatever a newer `kb` has left must stay as it is.
-fn check_version(places: &JournalPaths) -> Result<i64, JournalError> {
+/// Schema version of the file; 0 if it has no tables yet. Uses a read-only connection, so that the
+/// database of a newer `kb` is not changed.
+fn check_version(paths: &JournalPaths) -> Result<i64, JournalError> {
     let version = |reader: Connection| -> Result<i64, rusqlite::Error> {
         reader.query_row("PRAGMA user_version", [], |row| row.get(0))
     };
-    let found = match version(open_reader(places)?) {
-        // An older `kb` was killed while it made the file; who reads only may not undo that.
+    let found = match version(open_reader(paths)?) {
+        // An older `kb` was killed while it created the file; only a writer can recover that.
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::ReadOnly) => {
-            version(Connection::open_with_flags(&places.database, WRITES)?)?
+            version(Connection::open_with_flags(&paths.database, WRITES)?)?
         }
         other => other?,
     };
@@ -153,25 +155,24 @@ fn check_version(places: &JournalPaths) -> Result<i64, JournalError> {
     }
 }
 
-/// Brings a journal of version 1 to the present one; all of it or nothing.
-fn migrate(places: &JournalPaths) -> Result<(), JournalError> {
-    let connection = open_writer(places)?;
-    connection.execute_batch(SECOND).map_err(|error| {
+/// Migrates a journal of version 1 in one transaction.
+fn migrate(paths: &JournalPaths) -> Result<(), JournalError> {
+    let connection = open_writer(paths)?;
+    connection.execute_batch(MIGRATE_TO_2).map_err(|error| {
         let _ = connection.execute_batch("ROLLBACK");
         error.into()
     })
 }
 
-/// Makes the database under another name first: whoever is killed on the way leaves no journal
-/// rather than half of one. Who calls this holds the lock.
-fn create(places: &JournalPaths) -> Result<(), JournalError> {
-    sync_names(&places.directory)?;
-    let unfinished = places.directory.join(".new-journal.sqlite3");
-    // Beside what such a one left, a log without its database: it belongs to none that is to come.
-    for (database, ends) in [
-        (&unfinished, &["", "-journal", "-wal", "-shm"][..]),
-        (&places.database, &["-wal", "-shm"]),
-    ] {
+/// Creates the database under a temporary name and renames it, so that a killed process leaves no
+/// incomplete journal. The caller has locked `.create`.
+fn create(paths: &JournalPaths) -> Result<(), JournalError> {
+    sync_names(&paths.directory)?;
+    let unfinished = paths.directory.join(".new-journal.sqlite3");
+    // Also remove a WAL without its database, which would be applied to the new one.
+    for (database, ends) in
+        [(&unfinished, &["", "-journal", "-wal", "-shm"][..]), (&paths.database, &["-wal", "-shm"])]
+    {
         for end in ends {
             let mut path = database.clone().into_os_string();
             path.push(end);
@@ -180,9 +181,9 @@ fn create(places: &JournalPaths) -> Result<(), JournalError> {
     }
     drop(open_private(&unfinished)?);
     fill(&unfinished)?;
-    // SQLite has synced it; whoever writes first makes its name safe.
-    std::fs::rename(&unfinished, &places.database)
-        .map_err(|error| JournalError::of_file("make", &places.database, &error))
+    // SQLite has synced the content; the first writer syncs the directory entry.
+    std::fs::rename(&unfinished, &paths.database)
+        .map_err(|error| JournalError::of_file("make", &paths.database, &error))
 }
 
 fn remove(path: &Path) -> Result<(), JournalError> {
@@ -194,23 +195,22 @@ fn remove(path: &Path) -> Result<(), JournalError> {
     }
 }
 
-/// Gives a database its tables, all in its one file.
+/// Creates the tables and checkpoints them into the database file.
 fn fill(database: &Path) -> Result<(), JournalError> {
     let connection = writer_of(database)?;
     connection.execute_batch(TABLES)?;
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
-    // The last connection takes its log with it.
+    // Closing the last connection removes the WAL.
     connection.close().map_err(|(_, error)| error.into())
 }
 
-/// Makes sure that the folder is found again after a power cut. Any of those above it may be new,
-/// and whoever made it may not have lived to do this.
+/// Syncs the folder and all folders above it, any of which may be new and not synced yet.
 fn sync_names(directory: &Path) -> Result<(), JournalError> {
     for folder in directory.ancestors() {
         let synced = File::open(folder).and_then(|folder| folder.sync_all());
         match synced {
             Ok(()) => {}
-            // Somebody else's folder, whose names are not ours to care for.
+            // A folder of another user; its entries existed before.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
             Err(error) => return Err(JournalError::of_file("sync", folder, &error)),
         }
@@ -218,9 +218,9 @@ fn sync_names(directory: &Path) -> Result<(), JournalError> {
     Ok(())
 }
 
-/// A connection that writes; [`super::writer::Writer`] says which commits SQLite syncs.
-pub(super) fn open_writer(places: &JournalPaths) -> Result<Connection, JournalError> {
-    writer_of(&places.database)
+/// Opens a write connection. [`super::writer::Writer`] decides which commits SQLite syncs.
+pub(super) fn open_writer(paths: &JournalPaths) -> Result<Connection, JournalError> {
+    writer_of(&paths.database)
 }
 
 fn writer_of(database: &Path) -> Result<Connection, JournalError> {
@@ -228,10 +228,9 @@ fn writer_of(database: &Path) -> Result<Connection, JournalError> {
     connection.busy_timeout(BUSY)?;
     let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
     if mode != "wal" {
-        let place = database.parent().unwrap_or(database).display();
+        let folder = database.parent().unwrap_or(database).display();
         return Err(JournalError::Broken(format!(
-            "the file system of `{place}` cannot share memory between processes, which the \
-             journal needs"
+            "the file system of `{folder}` does not support shared memory, which the journal needs"
         )));
     }
     connection.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA trusted_schema = OFF;")?;
@@ -239,19 +238,19 @@ fn writer_of(database: &Path) -> Result<Connection, JournalError> {
     Ok(connection)
 }
 
-/// A connection that only reads.
-pub(super) fn open_reader(places: &JournalPaths) -> Result<Connection, JournalError> {
+/// Opens a read-only connection.
+pub(super) fn open_reader(paths: &JournalPaths) -> Result<Connection, JournalError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(&places.database, flags)?;
+    let connection = Connection::open_with_flags(&paths.database, flags)?;
     connection.busy_timeout(BUSY)?;
     connection.execute_batch("PRAGMA trusted_schema = OFF;")?;
     connection.pragma_update(None, "cache_size", CACHE)?;
     match can_read(&connection) {
         Err(error) if lacks_shared_memory(&error) => {
             drop(connection);
-            open_without_shared_memory(places).or(Err(error.into()))
+            open_without_shared_memory(paths).or(Err(error.into()))
         }
-        // Whatever else there is, whoever reads will hear of it.
+        // The first query reports any other error.
         _ => Ok(connection),
     }
 }
@@ -260,27 +259,27 @@ fn can_read(connection: &Connection) -> rusqlite::Result<()> {
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
 }
 
-/// Whether shared memory is what could not be had.
+/// Whether shared memory could not be allocated.
 fn lacks_shared_memory(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode::{CannotOpen, DiskFull, SystemIoFailure};
     matches!(error.sqlite_error_code(), Some(CannotOpen | DiskFull | SystemIoFailure))
 }
 
-/// A reader where the disk has no room for the memory that connections share. Nobody shares it then:
-/// either this connection is alone and keeps it for itself, or nothing waits in the WAL.
-fn open_without_shared_memory(places: &JournalPaths) -> rusqlite::Result<Connection> {
+/// Opens a read connection when the disk has no space for SQLite's shared memory: either as the only
+/// connection, with the index in private memory, or without the WAL if the WAL is empty.
+fn open_without_shared_memory(paths: &JournalPaths) -> rusqlite::Result<Connection> {
     let alone = || {
-        let connection = Connection::open_with_flags(&places.database, WRITES)?;
+        let connection = Connection::open_with_flags(&paths.database, WRITES)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         connection.execute_batch("PRAGMA locking_mode = EXCLUSIVE; PRAGMA query_only = ON;")?;
         can_read(&connection).map(|()| connection)
     };
     alone().or_else(|error| {
-        if std::fs::metadata(&places.wal).is_ok_and(|wal| wal.len() > 0) {
+        if std::fs::metadata(&paths.wal).is_ok_and(|wal| wal.len() > 0) {
             return Err(error);
         }
         let path = percent_encoding::utf8_percent_encode(
-            &places.database.to_string_lossy(),
+            &paths.database.to_string_lossy(),
             percent_encoding::NON_ALPHANUMERIC,
         )
         .to_string();

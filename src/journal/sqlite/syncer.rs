@@ -1,3 +1,5 @@
+//! The background sync of ordered commits.
+
 use crate::journal::JournalError;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -5,12 +7,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How long a commit may wait for the next background sync; with the sync itself this stays within
-/// the promised 50 ms.
+/// Delay of a background sync. Delay and sync together stay within the guaranteed 50 ms.
 const DELAY: Duration = Duration::from_millis(25);
 
-/// Brings ordered commits from the WAL onto the disk soon, in the background, and remembers that the
-/// disk has failed.
+/// Syncs the WAL in the background after ordered commits, and remembers that the disk failed.
 pub(super) struct Syncer {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -18,8 +18,8 @@ pub(super) struct Syncer {
 
 struct Shared {
     wal: PathBuf,
-    /// Held while a background sync is under way. One open file for all of them: the kernel tells
-    /// each open file once of a write that failed, whoever asked for that write.
+    /// Locked during a background sync. All syncs use one open file, because the kernel reports a
+    /// failed write once per open file.
     file: Mutex<Option<File>>,
     state: Mutex<State>,
     changed: Condvar,
@@ -37,7 +37,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Syncs, and notes a failure before anybody can believe a later sync.
+    /// Syncs, and stores a failure before another sync can succeed.
     fn sync(&self) {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let result = match &*file {
@@ -67,18 +67,18 @@ impl Syncer {
         Ok(Syncer { shared, thread: Some(thread) })
     }
 
-    /// Whether the disk has failed. After that nothing more is promised: what the system could not
-    /// write once it may drop silently, and say that all is well when it is asked again.
+    /// Fails if the disk failed before. The system may drop data that it could not write and report
+    /// success for the next sync.
     pub(super) fn check(&self) -> Result<(), JournalError> {
         self.shared.lock().failed.clone().map_or(Ok(()), Err)
     }
 
-    /// The disk has failed.
+    /// Marks the disk as failed.
     pub(super) fn fail(&self, error: &JournalError) {
         self.shared.lock().failed.get_or_insert(error.clone());
     }
 
-    /// SQLite has synced all that was committed; whether a background sync under way did not fail.
+    /// Called after SQLite synced all commits. Waits for a background sync and fails if it failed.
     pub(super) fn settle(&self) -> Result<(), JournalError> {
         drop(self.shared.file.lock().unwrap_or_else(PoisonError::into_inner));
         let mut state = self.shared.lock();
@@ -86,7 +86,7 @@ impl Syncer {
         state.failed.clone().map_or(Ok(()), Err)
     }
 
-    /// Something was committed; it will be on the disk within 50 ms.
+    /// Schedules a sync of the latest commit within 50 ms.
     pub(super) fn sync_soon(&self) {
         let mut state = self.shared.lock();
         if !state.unsynced {
@@ -131,10 +131,10 @@ impl Drop for Syncer {
 mod tests {
     use super::*;
 
-    /// The system may tell whoever asks first of a write that failed, and nobody after that: a commit
-    /// that SQLite has synced meanwhile counts once that sync is over.
+    /// The system may report a failed write to the first caller only, so a durable commit waits for a
+    /// background sync that started before it.
     #[test]
-    fn what_is_durable_waits_for_a_background_sync_under_way() {
+    fn a_durable_commit_waits_for_a_background_sync() {
         let syncer = Syncer::start("none".as_ref()).unwrap();
         let failed = JournalError::Broken("the disk fails".into());
         let under_way = syncer.shared.file.lock().unwrap();

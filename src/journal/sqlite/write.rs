@@ -1,4 +1,4 @@
-//! The writes, each as work for one transaction.
+//! The write statements, each for use in one transaction of [`super::group_commit`].
 
 use super::group_commit::WriteError;
 use super::large;
@@ -10,28 +10,28 @@ use crate::run::{Event, RunStatus};
 use crate::value::{Digest, RunId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
-/// Events as they are stored, made before the journal is locked.
+/// An append in stored form. It is prepared before the transaction starts.
 pub(super) struct Append {
     pub(super) run: RunId,
     pub(super) epoch: u64,
     pub(super) expected: u64,
     pub(super) at: Timestamp,
     pub(super) bodies: Vec<String>,
-    /// The links of the hash chain, one an event; none where the run has no chain.
+    /// Digests of the hash chain, one per event; empty if the run has no chain.
     pub(super) digests: Vec<Digest>,
     pub(super) status: RunStatus,
-    /// Items of the inbox that they came of.
-    pub(super) taken: Vec<i64>,
+    /// Inbox messages that the events acknowledge.
+    pub(super) acknowledged: Vec<i64>,
 }
 
 impl Append {
-    /// The head of the chain after it.
+    /// The head of the hash chain after the append.
     fn head(&self) -> Option<&[u8]> {
         self.digests.last().map(|digest| digest.as_bytes().as_slice())
     }
 }
 
-/// Events as the texts of their rows, in order; what is too large for one is a blob by then.
+/// The row texts of events, in order. Events that are too large for a row are stored as blobs.
 pub(super) fn bodies(events: &[Event], blobs: &BlobStore) -> Result<Vec<String>, JournalError> {
     let body = |event: &Event| {
         let text = serde_json::to_string(event)
@@ -73,11 +73,11 @@ pub(super) fn append(connection: &Connection, append: &Append) -> Result<u64, Wr
         let digest = append.digests.get(i).map(|digest| digest.as_bytes().as_slice());
         insert.execute(params![position, append.at.0, append.epoch as i64, kind, body, digest])?;
     }
-    mark_taken(connection, number, &append.taken)?;
+    mark_taken(connection, number, &append.acknowledged)?;
     Ok(last)
 }
 
-/// Why an append found no row to follow.
+/// Why an append matched no row: no such run, a wrong sequence number, or a lost lease.
 fn refusal(connection: &Connection, append: &Append) -> Result<WriteError, rusqlite::Error> {
     let found: Option<(i64, i64)> = connection
         .query_row(
@@ -95,7 +95,7 @@ fn refusal(connection: &Connection, append: &Append) -> Result<WriteError, rusql
     }))
 }
 
-/// The frozen state is given as the text that is stored, which the chain's first link covers.
+/// `frozen` is the stored text, which the first digest of the chain covers.
 pub(super) fn create(
     connection: &Connection,
     new: &NewRun,
@@ -115,8 +115,7 @@ pub(super) fn create(
         ],
     )?;
     if made == 0 {
-        let text = format!("run `{}` is there already", new.run);
-        return Err(WriteError::Refused(JournalError::Broken(text)));
+        return Err(WriteError::Refused(JournalError::exists(&new.run)));
     }
     connection.execute(
         "INSERT INTO frozen (number, body) VALUES (?1, ?2)",
@@ -125,7 +124,7 @@ pub(super) fn create(
     Ok(1)
 }
 
-pub(super) fn take(connection: &Connection, run: &RunId) -> Result<u64, WriteError> {
+pub(super) fn next_epoch(connection: &Connection, run: &RunId) -> Result<u64, WriteError> {
     let epoch: Option<i64> = connection
         .query_row(
             "UPDATE runs SET epoch = epoch + 1 WHERE run = ?1 RETURNING epoch",
@@ -153,17 +152,17 @@ pub(super) fn post(
     Ok(0)
 }
 
-pub(super) fn taken(
+pub(super) fn acknowledge(
     connection: &Connection,
     run: &RunId,
     epoch: u64,
     ids: &[i64],
 ) -> Result<u64, WriteError> {
     let number = run_number(connection, run)?;
-    let held: i64 = connection
+    let current: i64 = connection
         .prepare_cached("SELECT epoch FROM runs WHERE number = ?1")?
         .query_row([number], |row| row.get(0))?;
-    if held != epoch as i64 {
+    if current != epoch as i64 {
         return Err(WriteError::Refused(JournalError::LeaseLost(run.to_string())));
     }
     mark_taken(connection, number, ids)?;

@@ -1,3 +1,5 @@
+//! The write connection with its checkpoints and syncs.
+
 use super::group_commit::{Answer, WriteError, WriteJob};
 use super::schema::{self, JournalPaths};
 use super::syncer::Syncer;
@@ -8,46 +10,45 @@ use std::fs::{self, File};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// How many pages the WAL may have before they are brought into the database.
+/// Number of WAL pages that triggers a checkpoint.
 const CHECKPOINT_PAGES: i32 = 1000;
 
-/// The connection that writes, and what is known of its disk.
+/// The write connection and the state of its disk.
 pub(super) struct Writer {
     connection: Connection,
     syncer: Syncer,
-    /// Pages of the WAL after the last commit.
+    /// Number of WAL pages after the last commit.
     pages: Arc<AtomicI32>,
-    /// Whether SQLite now syncs each commit, before anybody can see it.
+    /// Whether SQLite syncs each commit before it becomes visible.
     durable: bool,
 }
 
 impl Writer {
-    /// Opens it, and makes safe what others may have left unsafe: the names of the files, and what
-    /// a process that is no more wrote to the WAL and could not sync. A later sync would not tell.
-    /// SQLite syncs the folder too when it begins a WAL, and does not say where that fails.
-    pub(super) fn open(places: &JournalPaths) -> Result<Writer, JournalError> {
-        let left = fs::metadata(&places.wal).is_ok_and(|wal| wal.len() > 0);
-        let mut connection = schema::open_writer(places)?;
-        let directory = &places.directory;
+    /// Opens the connection and syncs what earlier processes may have left unsynced: the directory
+    /// entries and the WAL. A later sync would not report their failed writes. SQLite syncs the folder
+    /// when it creates a WAL, but does not report a failure.
+    pub(super) fn open(paths: &JournalPaths) -> Result<Writer, JournalError> {
+        let left = fs::metadata(&paths.wal).is_ok_and(|wal| wal.len() > 0);
+        let mut connection = schema::open_writer(paths)?;
+        let directory = &paths.directory;
         let synced = File::open(directory).and_then(|directory| directory.sync_all());
         synced.map_err(|error| JournalError::of_file("sync", directory, &error))?;
         if left {
-            // Once nobody reads in it, the log begins anew: what stood behind something lost would be
-            // lost with it.
+            // Restart the WAL once it has no readers: frames after a lost frame would be lost too.
             checkpoint(&connection, CheckpointMode::RESTART)?;
         }
         let pages = Arc::new(AtomicI32::new(0));
         let seen = pages.clone();
-        // In place of SQLite's own checkpoints, which tell nobody that a sync has failed.
+        // Replaces SQLite's automatic checkpoints, which do not report a failed sync.
         connection.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages| {
             seen.store(pages, Ordering::Relaxed);
             Ok(())
         }))?;
-        let syncer = Syncer::start(&places.wal)?;
+        let syncer = Syncer::start(&paths.wal)?;
         Ok(Writer { connection, syncer, pages, durable: false })
     }
 
-    /// All of this in one transaction. What comes back is committed, and safe where it is durable.
+    /// Runs the writes in one transaction. On return they are committed and, if durable, synced.
     pub(super) fn commit(
         &mut self,
         durable: bool,
@@ -61,7 +62,7 @@ impl Writer {
             false => self.syncer.sync_soon(),
         }
         if self.pages.load(Ordering::Relaxed) >= CHECKPOINT_PAGES {
-            // What was committed stays true whatever happens here; only the next may be refused.
+            // The commit stays valid if the checkpoint fails; only the next write may be refused.
             let _ = checkpoint(&self.connection, CheckpointMode::PASSIVE)
                 .map_err(|error| self.broken(error));
         }
@@ -96,12 +97,12 @@ impl Writer {
     }
 
     fn undo(&self, error: rusqlite::Error) -> JournalError {
-        // A full disk may have ended the transaction already; then this has nothing to do.
+        // A full disk may have ended the transaction already; then this has no effect.
         let _ = self.connection.execute_batch("ROLLBACK");
         self.broken(error)
     }
 
-    /// A disk that failed is not believed again; one that is full may have room later.
+    /// Remembers a failed disk for good. A full disk may have space again later.
     fn broken(&self, error: rusqlite::Error) -> JournalError {
         let error = JournalError::from(error);
         if matches!(error, JournalError::Disk { .. }) {
@@ -111,10 +112,10 @@ impl Writer {
     }
 }
 
-/// Brings what is in the WAL into the database, as far as the mode waits for those who read it.
+/// Copies the WAL into the database. The mode decides whether this waits for readers.
 fn checkpoint(connection: &Connection, mode: CheckpointMode) -> rusqlite::Result<()> {
     match connection.wal_checkpoint_v2(Some(MAIN_DB), mode) {
-        // Somebody else is doing it.
+        // Another process checkpoints.
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(()),
         done => done.map(|_| ()),
     }
@@ -125,11 +126,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_leaves_the_rest_of_its_transaction() {
+    fn a_refused_write_leaves_the_rest_of_its_transaction() {
         let directory = tempfile::tempdir().unwrap();
-        let places = JournalPaths::of(directory.path());
-        schema::prepare(&places).unwrap();
-        let mut writer = Writer::open(&places).unwrap();
+        let paths = JournalPaths::of(directory.path());
+        schema::prepare(&paths).unwrap();
+        let mut writer = Writer::open(&paths).unwrap();
         writer.connection.execute_batch("CREATE TABLE t (x)").unwrap();
         let jobs: Vec<WriteJob> = vec![
             Box::new(|c| Ok(c.execute("INSERT INTO t VALUES (1)", [])? as u64)),
@@ -143,13 +144,13 @@ mod tests {
         assert!(writer.connection.is_autocommit());
     }
 
-    /// The system tells of a write that failed once, and that all is well when it is asked again.
+    /// The system reports a failed write once; the next sync succeeds.
     #[test]
-    fn once_a_background_sync_has_failed_nothing_is_committed() {
+    fn after_a_failed_background_sync_nothing_is_committed() {
         let directory = tempfile::tempdir().unwrap();
-        let places = JournalPaths::of(directory.path());
-        schema::prepare(&places).unwrap();
-        let mut writer = Writer::open(&places).unwrap();
+        let paths = JournalPaths::of(directory.path());
+        schema::prepare(&paths).unwrap();
+        let mut writer = Writer::open(&paths).unwrap();
         // A file that can be opened and not be synced.
         writer.syncer = Syncer::start("/dev/null".as_ref()).unwrap();
         writer.connection.execute_batch("CREATE TABLE t (x)").unwrap();
@@ -171,11 +172,11 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_failed_is_not_believed_again() {
+    fn a_failed_disk_stays_failed() {
         let directory = tempfile::tempdir().unwrap();
-        let places = JournalPaths::of(directory.path());
-        schema::prepare(&places).unwrap();
-        let mut writer = Writer::open(&places).unwrap();
+        let paths = JournalPaths::of(directory.path());
+        schema::prepare(&paths).unwrap();
+        let mut writer = Writer::open(&paths).unwrap();
         let failed = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR_WRITE);
         let failed = rusqlite::Error::SqliteFailure(failed, None);
         let error = writer.commit(false, vec![Box::new(|_| Err(WriteError::Failed(failed)))]);
@@ -184,19 +185,19 @@ mod tests {
     }
 
     #[test]
-    fn a_long_wal_is_brought_into_the_database() {
+    fn a_long_wal_is_checkpointed() {
         let directory = tempfile::tempdir().unwrap();
-        let places = JournalPaths::of(directory.path());
-        schema::prepare(&places).unwrap();
-        let mut writer = Writer::open(&places).unwrap();
+        let paths = JournalPaths::of(directory.path());
+        schema::prepare(&paths).unwrap();
+        let mut writer = Writer::open(&paths).unwrap();
         writer.connection.execute_batch("CREATE TABLE t (x)").unwrap();
-        let before = fs::metadata(&places.database).unwrap().len();
+        let before = fs::metadata(&paths.database).unwrap().len();
         for _ in 0..4 {
             let work: WriteJob =
                 Box::new(|c| Ok(c.execute("INSERT INTO t VALUES (zeroblob(2000000))", [])? as u64));
             writer.commit(false, vec![work]).unwrap();
         }
-        assert!(fs::metadata(&places.database).unwrap().len() > before + 4_000_000);
-        assert!(fs::metadata(&places.wal).unwrap().len() < 8_000_000, "the WAL begins anew");
+        assert!(fs::metadata(&paths.database).unwrap().len() > before + 4_000_000);
+        assert!(fs::metadata(&paths.wal).unwrap().len() < 8_000_000, "the WAL begins anew");
     }
 }

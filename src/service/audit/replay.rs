@@ -4,7 +4,6 @@ use crate::diagnostic::Code;
 use crate::engine::Payloads;
 use crate::evidence::{Invocation, Payload, Record, Verification};
 use crate::journal::Journal;
-use crate::journal::sqlite::SqliteJournal;
 use crate::plan::Plan;
 use crate::run::{Event, InstanceIx};
 use crate::value::Json;
@@ -34,7 +33,7 @@ struct Replay<'a> {
 impl Audit {
     pub(super) fn verdicts(
         &mut self,
-        journal: &Arc<SqliteJournal>,
+        journal: &Arc<dyn Journal>,
         frozen: &Frozen,
         events: &[(u64, Event)],
     ) {

@@ -1,6 +1,5 @@
 use crate::definition::{ProcessChoice, Settings, SyncMode};
-use crate::journal::JournalError;
-use crate::journal::sqlite::SqliteJournal;
+use crate::journal::{Journal, JournalError};
 use crate::process::{BaseEnvironment, Supervisor};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,8 +18,8 @@ pub struct ProjectContext {
 
 impl ProjectContext {
     /// Opens the journal of this context.
-    pub fn journal(&self, sync: SyncMode) -> Result<Arc<SqliteJournal>, JournalError> {
-        SqliteJournal::open(&self.state_dir, sync).map(Arc::new)
+    pub fn journal(&self, sync: SyncMode) -> Result<Arc<dyn Journal>, JournalError> {
+        crate::journal::open(&self.state_dir, sync)
     }
 
     /// What starts processes here, as the settings want them held together.

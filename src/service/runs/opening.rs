@@ -7,7 +7,6 @@ use crate::clock;
 use crate::definition::{Catalog, InputFile, Settings};
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::engine::StartMode;
-use crate::journal::sqlite::SqliteJournal;
 use crate::journal::{Journal, NewRun};
 use crate::llm::Tiers;
 use crate::plan::Plan;
@@ -176,7 +175,7 @@ pub fn resume(
                 .help(help);
         return Err(ServiceError::refused(failure));
     }
-    reopen(context, &journal, run, overrides, |_| Ok(StartMode::Resume))
+    reopen(context, &*journal, run, overrides, |_| Ok(StartMode::Resume))
 }
 
 /// Re-opens a run that failed or was cancelled, from a step or from all that did not succeed.
@@ -200,7 +199,7 @@ pub fn retry(
             .help("`--from STEP` runs that step and everything after it again");
         return Err(ServiceError::refused(failure));
     }
-    reopen(context, &journal, run, overrides, |plan| {
+    reopen(context, &*journal, run, overrides, |plan| {
         let step = |name: &str| {
             let known = plan.steps().iter().map(|s| s.step.id.to_string());
             plan.find(name).ok_or_else(|| ServiceError::unknown(ResourceKind::Step, name, known))
@@ -241,11 +240,11 @@ pub fn answer(
             return Ok(Answered::Delivered(run));
         }
         let prepared =
-            reopen(context, &journal, run, &Overrides::default(), |_| Ok(StartMode::Resume))?;
+            reopen(context, &*journal, run, &Overrides::default(), |_| Ok(StartMode::Resume))?;
         return Ok(Answered::Ready(Box::new(prepared)));
     }
     let opening = StartMode::Answer { step: step.map(str::to_owned), approved, by: by.to_owned() };
-    let prepared = reopen(context, &journal, run, &Overrides::default(), |_| Ok(opening))?;
+    let prepared = reopen(context, &*journal, run, &Overrides::default(), |_| Ok(opening))?;
     Ok(Answered::Ready(Box::new(prepared)))
 }
 
@@ -263,11 +262,11 @@ pub fn cancel(context: ProjectContext, name: &str, by: &str) -> Result<Cancelled
             return Ok(Cancelled::Delivered(run));
         }
         let prepared =
-            reopen(context, &journal, run, &Overrides::default(), |_| Ok(StartMode::Resume))?;
+            reopen(context, &*journal, run, &Overrides::default(), |_| Ok(StartMode::Resume))?;
         return Ok(Cancelled::Ready(Box::new(prepared)));
     }
     let opening = StartMode::Cancel { by: by.to_owned() };
-    let prepared = reopen(context, &journal, run, &Overrides::default(), |_| Ok(opening))?;
+    let prepared = reopen(context, &*journal, run, &Overrides::default(), |_| Ok(opening))?;
     Ok(Cancelled::Ready(Box::new(prepared)))
 }
 
@@ -276,16 +275,16 @@ pub fn cancel(context: ProjectContext, name: &str, by: &str) -> Result<Cancelled
 fn find(
     context: &ProjectContext,
     name: &str,
-) -> Result<(Arc<SqliteJournal>, RunId, RunStatus), ServiceError> {
+) -> Result<(Arc<dyn Journal>, RunId, RunStatus), ServiceError> {
     let journal = context.journal(Default::default())?;
-    let run = find_run(&journal, name)?;
+    let run = find_run(&*journal, name)?;
     let status = journal.run(&run)?.status;
     Ok((journal, run, status))
 }
 
 fn reopen(
     context: ProjectContext,
-    journal: &SqliteJournal,
+    journal: &dyn Journal,
     run: RunId,
     overrides: &Overrides,
     opening: impl FnOnce(&Plan) -> Result<StartMode, ServiceError>,
@@ -303,7 +302,7 @@ fn reopen(
     let present = present_settings(&context)?;
     let settings = Arc::new(catalog.settings.narrowed_by(&present));
     let assembled = assemble(&context, &settings, &frozen, tiers, None)?;
-    let epoch = assembled.parts.journal.take(&run)?;
+    let epoch = assembled.parts.journal.acquire(&run)?;
     let killed_owner = assembled.parts.journal.previous_owner(&run);
     // Read once, by who holds the run: the engine and whoever watches fold the same events.
     let before = assembled.parts.journal.events(&run, 0)?;

@@ -3,8 +3,7 @@ use super::ledger::{self, Line};
 use super::orphans;
 use super::project::{self, LEDGER};
 use crate::scratch::Scratch;
-use kb::journal::sqlite::SqliteJournal;
-use kb::journal::{Journal, RunRow, StoredEvent};
+use kb::journal::{RunRow, StoredEvent};
 use kb::plan::Plan;
 use kb::run::RunStatus;
 use kb::service::runs::Frozen;
@@ -95,7 +94,7 @@ impl Case {
             return Err(format!("integrity_check says {check}"));
         }
         drop(connection);
-        let journal = SqliteJournal::open(&path, Default::default()).map_err(|e| broken(&e))?;
+        let journal = kb::journal::open(&path, Default::default()).map_err(|e| broken(&e))?;
         let rows = journal.list().map_err(|e| broken(&e))?;
         let Some(row) = rows.into_iter().next() else { return Ok(None) };
         let events = journal.events(&row.run, 0).map_err(|e| broken(&e))?;

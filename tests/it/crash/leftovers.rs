@@ -1,16 +1,16 @@
 //! What killed writers leave: small cases of what the kills have brought to light.
 
 use super::orphans;
+use crate::journal_contract::wait;
 use crate::scratch::Scratch;
-use kb::journal::sqlite::SqliteJournal;
 use kb::journal::{Journal, NewRun};
 use kb::value::{Digest, Json, RunId, Timestamp};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
 use std::path::Path;
 
-fn journal(folder: &Path) -> SqliteJournal {
-    SqliteJournal::open(folder, Default::default()).unwrap()
+fn journal(folder: &Path) -> std::sync::Arc<dyn Journal> {
+    kb::journal::open(folder, Default::default()).unwrap()
 }
 
 fn unfinished(folder: &Path) -> Vec<String> {
@@ -40,13 +40,13 @@ fn who_takes_a_run_over_removes_half_blobs_of_the_dead_and_not_of_the_living() {
         NewRun { run: run.clone(), definition: "d".into(), at: Timestamp(0), frozen: Json::Null };
     let first = journal(folder.path());
     let epoch = first.create(new).unwrap();
-    first.release(&run, epoch);
+    wait(first.release(&run, epoch));
     let place = folder.path().join("blobs/ab");
     std::fs::create_dir_all(&place).unwrap();
     std::fs::write(place.join(".new-1-1"), "half").unwrap();
     let living = File::create(place.join(".new-2-2")).unwrap();
     flock(&living, FlockOperation::LockExclusive).unwrap();
-    journal(folder.path()).take(&run).unwrap();
+    journal(folder.path()).acquire(&run).unwrap();
     assert_eq!(unfinished(folder.path()), [".new-2-2"]);
 }
 

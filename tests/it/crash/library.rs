@@ -14,8 +14,7 @@ use crate::scratch::Scratch;
 use kb::definition::{Catalog, load};
 use kb::engine::{Parts, RunControl, Setup, StartMode, Summary, Update, drive};
 use kb::executor::LocalExecutor;
-use kb::journal::sqlite::SqliteJournal;
-use kb::journal::{Journal, JournalError, NewRun};
+use kb::journal::{EventLog as _, JournalError, Leases as _, NewRun, RunIndex as _};
 use kb::plan::Plan;
 use kb::process::{BaseEnvironment, Supervisor};
 use kb::project::Project;
@@ -223,7 +222,7 @@ impl<'a> House<'a> {
     /// One holder, from taking hold to its end or its death, in a runtime that dies with it.
     fn live(&self, fate: Arc<Fate>) -> Left {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let inner = SqliteJournal::open(&self.state_dir(), Default::default()).unwrap();
+        let inner = kb::journal::open(&self.state_dir(), Default::default()).unwrap();
         let journal = Arc::new(Mortal::new(inner, fate.clone()));
         let lived = self.open(&journal).and_then(|(epoch, opening)| {
             runtime.block_on(self.drive(journal.clone(), epoch, opening))
@@ -256,7 +255,7 @@ impl<'a> House<'a> {
             }
             Err(error) => return Err(error),
         };
-        let epoch = journal.take(&self.run)?;
+        let epoch = journal.acquire(&self.run)?;
         let events = journal.events(&self.run, 0)?;
         let waits = matches!(row.status, RunStatus::Waiting);
         let opening = if events.is_empty() {
@@ -292,7 +291,7 @@ impl<'a> House<'a> {
                 match wish(&seen).filter(|_| !asked) {
                     Some(Wanted::Here(command)) => drop(orders.send(command)),
                     Some(Wanted::There(kind)) if !posted.swap(true, Ordering::SeqCst) => {
-                        let other = SqliteJournal::open(&state_dir, Default::default()).unwrap();
+                        let other = kb::journal::open(&state_dir, Default::default()).unwrap();
                         other.post(&run, "once", kind, json!({"by": "another"})).unwrap();
                     }
                     _ => {}
@@ -347,7 +346,7 @@ impl<'a> House<'a> {
 
     fn life(&self, killed: bool) -> Life {
         let lines = self.lines().len();
-        let journal = SqliteJournal::open(&self.state_dir(), Default::default()).unwrap();
+        let journal = kb::journal::open(&self.state_dir(), Default::default()).unwrap();
         let events = journal.events(&self.run, 0).unwrap_or_default();
         Life { events, lines, killed }
     }
@@ -400,7 +399,7 @@ fn play(
             }
             Left::Killed => {
                 // A cancelled or expired run that ended just before its holder died.
-                let journal = SqliteJournal::open(&house.state_dir(), Default::default()).unwrap();
+                let journal = kb::journal::open(&house.state_dir(), Default::default()).unwrap();
                 if journal.run(&house.run).is_ok_and(|row| row.status == story.ends) {
                     break None;
                 }

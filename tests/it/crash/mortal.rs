@@ -1,6 +1,11 @@
 use super::transitions;
-use kb::journal::sqlite::SqliteJournal;
-use kb::journal::{Batch, InboxItem, Journal, JournalError, NewRun, RunRow, StoredEvent};
+use crate::journal_contract::wait;
+use futures::FutureExt;
+use futures::future::{BoxFuture, ready};
+use kb::journal::{
+    Batch, Blobs, EventLog, Inbox, InboxItem, Journal, JournalError, Leases, Ledger, NewRun,
+    RunIndex, RunRow, StoredEvent,
+};
 use kb::run::Event;
 use kb::value::{Digest, Json, RunId};
 use std::sync::Mutex;
@@ -85,46 +90,19 @@ fn dead() -> JournalError {
 /// A journal whose holder dies at one of its writes. From then on nothing that the holder does has
 /// any effect; what it had stored is there for the next.
 pub(super) struct Mortal {
-    inner: SqliteJournal,
+    inner: std::sync::Arc<dyn Journal>,
     fate: std::sync::Arc<Fate>,
 }
 
 impl Mortal {
-    pub(super) fn new(inner: SqliteJournal, fate: std::sync::Arc<Fate>) -> Mortal {
+    pub(super) fn new(inner: std::sync::Arc<dyn Journal>, fate: std::sync::Arc<Fate>) -> Mortal {
         Mortal { inner, fate }
     }
 }
 
-impl Journal for Mortal {
+impl RunIndex for Mortal {
     fn create(&self, new: NewRun) -> Result<u64, JournalError> {
         self.fate.write("create", &[], || self.inner.create(new))
-    }
-
-    fn take(&self, run: &RunId) -> Result<u64, JournalError> {
-        self.fate.write("take", &[], || self.inner.take(run))
-    }
-
-    fn release(&self, run: &RunId, epoch: u64) {
-        if !self.fate.is_dead() {
-            self.inner.release(run, epoch);
-        }
-    }
-
-    fn append(&self, run: &RunId, epoch: u64, batch: Batch<'_>) -> Result<u64, JournalError> {
-        self.fate.write("append", batch.events, || self.inner.append(run, epoch, batch))
-    }
-
-    fn read_events(
-        &self,
-        run: &RunId,
-        after: u64,
-        most: usize,
-    ) -> Result<Vec<StoredEvent>, JournalError> {
-        self.fate.read(|| self.inner.read_events(run, after, most))
-    }
-
-    fn head(&self, run: &RunId) -> Result<Option<Digest>, JournalError> {
-        self.fate.read(|| self.inner.head(run))
     }
 
     fn run(&self, run: &RunId) -> Result<RunRow, JournalError> {
@@ -139,10 +117,44 @@ impl Journal for Mortal {
         self.fate.read(|| self.inner.list())
     }
 
-    fn find(&self, text: &str) -> Result<RunId, JournalError> {
-        self.fate.read(|| self.inner.find(text))
+    fn resolve(&self, text: &str) -> Result<RunId, JournalError> {
+        self.fate.read(|| self.inner.resolve(text))
+    }
+}
+
+impl EventLog for Mortal {
+    fn append<'a>(
+        &'a self,
+        run: &'a RunId,
+        epoch: u64,
+        batch: Batch<'a>,
+    ) -> BoxFuture<'a, Result<u64, JournalError>> {
+        let append = || wait(self.inner.append(run, epoch, batch));
+        ready(self.fate.write("append", batch.events, append)).boxed()
     }
 
+    fn read_events(
+        &self,
+        run: &RunId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, JournalError> {
+        self.fate.read(|| self.inner.read_events(run, after, limit))
+    }
+
+    fn chain_head<'a>(
+        &'a self,
+        run: &'a RunId,
+    ) -> BoxFuture<'a, Result<Option<Digest>, JournalError>> {
+        ready(self.fate.read(|| wait(self.inner.chain_head(run)))).boxed()
+    }
+
+    fn ledger(&self, run: &RunId) -> Result<Ledger, JournalError> {
+        self.fate.read(|| self.inner.ledger(run))
+    }
+}
+
+impl Blobs for Mortal {
     fn put_blob(&self, bytes: &[u8]) -> Result<Digest, JournalError> {
         self.fate.write("blob", &[], || self.inner.put_blob(bytes))
     }
@@ -150,20 +162,46 @@ impl Journal for Mortal {
     fn blob(&self, digest: &Digest) -> Result<Vec<u8>, JournalError> {
         self.fate.read(|| self.inner.blob(digest))
     }
+}
 
+impl Inbox for Mortal {
     fn post(&self, run: &RunId, key: &str, kind: &str, body: Json) -> Result<(), JournalError> {
         self.fate.write("post", &[], || self.inner.post(run, key, kind, body))
     }
 
-    fn inbox(&self, run: &RunId) -> Result<Vec<InboxItem>, JournalError> {
-        self.fate.read(|| self.inner.inbox(run))
+    fn pending<'a>(
+        &'a self,
+        run: &'a RunId,
+    ) -> BoxFuture<'a, Result<Vec<InboxItem>, JournalError>> {
+        ready(self.fate.read(|| wait(self.inner.pending(run)))).boxed()
     }
 
-    fn taken(&self, run: &RunId, epoch: u64, ids: &[i64]) -> Result<(), JournalError> {
-        self.fate.write("taken", &[], || self.inner.taken(run, epoch, ids))
+    fn acknowledge<'a>(
+        &'a self,
+        run: &'a RunId,
+        epoch: u64,
+        ids: &'a [i64],
+    ) -> BoxFuture<'a, Result<(), JournalError>> {
+        let acknowledge = || wait(self.inner.acknowledge(run, epoch, ids));
+        ready(self.fate.write("taken", &[], acknowledge)).boxed()
+    }
+}
+
+impl Leases for Mortal {
+    fn acquire(&self, run: &RunId) -> Result<u64, JournalError> {
+        self.fate.write("take", &[], || self.inner.acquire(run))
+    }
+
+    fn release<'a>(&'a self, run: &'a RunId, epoch: u64) -> BoxFuture<'a, ()> {
+        if !self.fate.is_dead() {
+            wait(self.inner.release(run, epoch));
+        }
+        ready(()).boxed()
     }
 
     fn is_leased(&self, run: &RunId) -> Result<bool, JournalError> {
         self.fate.read(|| self.inner.is_leased(run))
     }
 }
+
+impl Journal for Mortal {}

@@ -76,7 +76,7 @@ fn a_disk_that_fills_up_at_any_write_stops_the_run_and_room_lets_it_go_on() {
                     scenario.kb(&["run", "show", "@last"]).code(0);
                     scenario.kb(&["run", "events", "@last"]).code(0);
                     if said.code != 0 {
-                        scenario.kb(&["doctor"]).says(&["the disk that holds the journal is full"]);
+                        scenario.kb(&["doctor"]).says(&["the disk of the journal is full"]);
                         scenario.kb(&["run", "resume", "@last"]).code(5).says(&["KB0802", "help:"]);
                     }
                 } else {

@@ -7,8 +7,7 @@ use super::{Deed, Fault, Op, Record, read_log};
 use crate::proof;
 use kb::definition::SyncMode;
 use kb::evidence::{Payload, Record as Noted};
-use kb::journal::sqlite::SqliteJournal;
-use kb::journal::{Journal, StoredEvent};
+use kb::journal::StoredEvent;
 use kb::run::Event;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -102,7 +101,7 @@ pub(super) fn opens(
         assert!(promised.is_empty(), "the whole journal is gone, after {promised:?}");
         return 0;
     };
-    let journal = SqliteJournal::open(&folder, SyncMode::Normal).expect("the journal opens");
+    let journal = kb::journal::open(&folder, SyncMode::Normal).expect("the journal opens");
     let runs = journal.list().expect("its runs can be listed");
     let events = match runs.first() {
         Some(row) => journal.events(&row.run, 0).expect("its events can be read"),

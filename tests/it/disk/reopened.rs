@@ -4,9 +4,9 @@
 use super::device::Device;
 use super::scenario::Scenario;
 use super::{Deed, Fault, read_log};
+use crate::journal_contract::wait;
 use kb::definition::SyncMode;
-use kb::journal::sqlite::SqliteJournal;
-use kb::journal::{Batch, Journal, NewRun};
+use kb::journal::{Batch, NewRun};
 use kb::run::{Event, InstanceIx};
 use kb::value::{RunId, Timestamp};
 use serde_json::json;
@@ -25,15 +25,15 @@ fn run() -> RunId {
 #[ignore = "started by other tests"]
 fn writer() {
     let directory = std::env::var(DIRECTORY).unwrap();
-    let journal = SqliteJournal::open(Path::new(&directory), SyncMode::Normal).unwrap();
+    let journal = kb::journal::open(Path::new(&directory), SyncMode::Normal).unwrap();
     let (at, frozen) = (Timestamp(1), json!({}));
     let new = NewRun { run: run(), definition: "demo".into(), at, frozen };
-    let epoch = journal.create(new).or_else(|_| journal.take(&run())).unwrap();
+    let epoch = journal.create(new).or_else(|_| journal.acquire(&run())).unwrap();
     let mut last = journal.events(&run(), 0).unwrap().len() as u64;
     let events = [Event::Started { instance: InstanceIx(0), attempt: 1 }];
     // Some seconds; it is stopped within the first.
     while last < 50_000
-        && let Ok(next) = journal.append(&run(), epoch, Batch::after(last, at, &events))
+        && let Ok(next) = wait(journal.append(&run(), epoch, Batch::after(last, at, &events)))
     {
         last = next;
     }
@@ -68,7 +68,7 @@ fn who_opens_a_journal_after_a_failed_sync_does_not_go_on_behind_what_is_lost() 
     let mut device = Device::new(&disk);
     read_log(&log).iter().for_each(|record| device.apply(record));
     device.cut_to_what_is_safe(&left);
-    let journal = SqliteJournal::open(&left.join("journal"), SyncMode::Normal).unwrap();
+    let journal = kb::journal::open(&left.join("journal"), SyncMode::Normal).unwrap();
     assert_eq!(journal.run(&run()).unwrap().epoch, 2);
     assert!(!journal.events(&run(), 0).unwrap().is_empty());
 }

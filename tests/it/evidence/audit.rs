@@ -2,7 +2,6 @@
 
 use super::sample::{Sample, database, sample, state};
 use kb::definition::SyncMode;
-use kb::journal::sqlite::SqliteJournal;
 use kb::value::RunId;
 use serde_json::{Value, json};
 
@@ -32,7 +31,7 @@ fn check_chain(sample: &Sample, change: &str, text: &str) {
     let file = copy.path().join("journal.sqlite3");
     std::fs::copy(folder.join("journal.sqlite3"), &file).unwrap();
     rusqlite::Connection::open(&file).unwrap().execute_batch(change).unwrap();
-    let journal = SqliteJournal::open(copy.path(), SyncMode::Normal).unwrap();
+    let journal = kb::journal::open(copy.path(), SyncMode::Normal).unwrap();
     let breaks = journal.ledger(&RunId::new(&sample.run).unwrap()).unwrap().breaks();
     let first = breaks.first().map(ToString::to_string).unwrap_or_default();
     assert!(first.contains(text), "{change}\n{text}\n{breaks:?}");

@@ -5,9 +5,12 @@ use super::case::{Case, End, Kind, Turn};
 use super::coverage::Coverage;
 use super::watch::{Fault, Watch, hold};
 use super::words;
+use crate::journal_contract::wait;
 use kb::evidence::{CheckDetail, Confidence, Payload, Record, Verdict, Verification};
 use kb::journal::memory::MemoryJournal;
-use kb::journal::{Batch, Durability, Journal, JournalError, NewRun, StoredEvent};
+use kb::journal::{
+    Batch, Durability, EventLog as _, JournalError, Leases as _, NewRun, RunIndex as _, StoredEvent,
+};
 use kb::plan::Plan;
 use kb::run::*;
 use kb::value::*;
@@ -349,7 +352,7 @@ impl<'a> Simulation<'a> {
         let durability = if durable { Durability::Durable } else { Durability::Ordered };
         let (at, status) = (Timestamp(self.now), self.state.status());
         let batch = Batch { status, durability, ..Batch::after(self.seq, at, &events) };
-        let stored = self.journal.append(&self.run, self.epoch, batch);
+        let stored = wait(self.journal.append(&self.run, self.epoch, batch));
         self.seq = stored.map_err(|error| format!("the journal refuses: {error}"))?;
         if !events.is_empty() {
             self.appends.push(self.seq);
@@ -441,10 +444,10 @@ impl<'a> Simulation<'a> {
         for event in events {
             while epoch < event.epoch {
                 journal.expire_leases();
-                epoch = journal.take(&self.run).unwrap();
+                epoch = journal.acquire(&self.run).unwrap();
             }
             let (before, told) = (event.seq - 1, std::slice::from_ref(&event.event));
-            journal.append(&self.run, epoch, Batch::after(before, event.at, told)).unwrap();
+            wait(journal.append(&self.run, epoch, Batch::after(before, event.at, told))).unwrap();
         }
         self.journal = journal;
         self.now = self.now.max(events.last().map_or(0, |last| last.at.0) + 1);
@@ -466,11 +469,11 @@ impl<'a> Simulation<'a> {
 
     fn take_hold(&mut self) -> Result<(), Fault> {
         self.journal.expire_leases();
-        let epoch = self.journal.take(&self.run).unwrap();
+        let epoch = self.journal.acquire(&self.run).unwrap();
         self.say(|| format!("a new holder, epoch {epoch}"));
         let late = [Event::Draining { reason: "too late".into() }];
         let late = Batch::after(self.seq, Timestamp(self.now), &late);
-        let stale = self.journal.append(&self.run, self.epoch, late);
+        let stale = wait(self.journal.append(&self.run, self.epoch, late));
         hold!(matches!(stale, Err(JournalError::LeaseLost(_))), "a stale holder wrote: {stale:?}");
         self.epoch = epoch;
         self.watch = Watch::new(&self.plan, self.case.rules());
