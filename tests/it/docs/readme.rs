@@ -1,0 +1,51 @@
+//! The README shows what `kb demo` prints, and its example does what its text says.
+
+use super::Page;
+use crate::generated;
+use crate::scratch::Scratch;
+
+#[test]
+fn the_picture_of_a_run_is_what_the_demo_prints() {
+    let output = Scratch::bare().kb(&["demo", "--dir", "demo"]).code(0);
+    let of_step = |line: &&str| line.split("  ").any(|part| part == "implement");
+    let events: Vec<&str> = output.err.lines().filter(of_step).collect();
+    let summary: Vec<&str> = output.out.lines().take(5).collect();
+    assert!(events.len() > 8 && summary.len() == 5, "{}\n{}", output.err, output.out);
+    let picture =
+        format!("```text\n$ kb demo\n   …\n{}\n   …\n{}\n```\n", events.join("\n"), summary.join("\n"));
+    if generated::is_update() {
+        generated::block("README.md", "demo", &picture);
+        return;
+    }
+    let readme = Page::read("README.md");
+    let (_, rest) = readme.text.split_once("<!-- generated: demo -->\n").expect("the marker");
+    let (stored, _) = rest.split_once("<!-- end: demo -->").expect("the marker");
+    assert_eq!(timeless(stored), timeless(&picture), "run the test with KB_UPDATE_DOCS=1");
+}
+
+/// The text without times and run ids, which differ between runs.
+fn timeless(text: &str) -> String {
+    let differs = |word: &&str| {
+        let word = word.trim_end_matches([':', ',']);
+        let has_digit = word.contains(|c: char| c.is_ascii_digit());
+        let is_time = word.starts_with(|c: char| c.is_ascii_digit()) && word.ends_with('s');
+        has_digit && (is_time || word.starts_with('r') && word.len() == 8)
+    };
+    let line = |line: &str| {
+        line.split_whitespace().filter(|word| !differs(word)).collect::<Vec<_>>().join(" ")
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_example_writes_its_report() {
+    let scratch = Scratch::bare();
+    scratch.kb(&["init"]).code(0);
+    let readme = Page::read("README.md");
+    let example = readme.blocks().into_iter().find(|block| block.info == "yaml").unwrap();
+    scratch.write("playbooks/measure.yml", &example.text);
+    scratch.kb(&["playbook", "validate", "--strict"]).code(0);
+    scratch.kb(&["playbook", "run", "measure"]).code(0).says(&["host: Linux"]);
+    let report = scratch.read("lengths.md");
+    assert!(report.contains("\"coffee\":\"6\""), "{report}");
+}

@@ -1,0 +1,1 @@
+//! Standard terms are used, invented ones are not.
