@@ -9,17 +9,17 @@ use std::ops::ControlFlow;
 /// A row, a secret, and how the secret stands somewhere.
 #[rustfmt::skip]
 const CASES: &[(&str, &str, &str)] = &[
-    ("all of it", "tok-9f3a77b\n", "dG9rLTlmM2E3N2IK"),
-    ("without the space around it", " tok-9f3a77b\n", "tok-9f3a77b"),
+    ("the whole value", "tok-9f3a77b\n", "dG9rLTlmM2E3N2IK"),
+    ("without surrounding white space", " tok-9f3a77b\n", "tok-9f3a77b"),
     ("each line", "first-line-1a\nsecond-line-2b", "second-line-2b"),
     ("each line", "first-line-1a\r\nsecond-line-2b", "first-line-1a"),
     ("each line", "first-line-1a\rsecond-line-2b", "second-line-2b"),
-    ("each text in JSON", r#"{"type": "key", "keys": [{"k": "3f9a-55d0-77aa"}]}"#, "3f9a-55d0-77aa"),
-    ("each text in JSON", r#"["first-line-1a\nsecond-line-2b"]"#, "second-line-2b"),
+    ("each string in JSON", r#"{"type": "key", "keys": [{"k": "3f9a-55d0-77aa"}]}"#, "3f9a-55d0-77aa"),
+    ("each string in JSON", r#"["first-line-1a\nsecond-line-2b"]"#, "second-line-2b"),
 
-    ("as it is", "correct-horse", "correct-horse"),
+    ("unchanged", "correct-horse", "correct-horse"),
     ("hex", "correct-horse", "636f72726563742d686f727365"),
-    ("hex in capitals", "correct-horse", "636F72726563742D686F727365"),
+    ("upper-case hex", "correct-horse", "636F72726563742D686F727365"),
     ("base64", "a\"?b>?c>?d>?", "YSI/Yj4/Yz4/ZD4/"),
     ("base64", "a\"?b>?c>?d>?", "YSI%2fYj4%2FYz4/ZD4%2f"),
     ("base64", "a\"?b>?c>?d>?", r"YSI\/Yj4\/Yz4\/ZD4\/"),
@@ -61,10 +61,10 @@ const CASES: &[(&str, &str, &str)] = &[
     ("`&lt;`", "<a>&\"b'", "&lt;a&gt;&amp;&quot;b&apos;"),
     ("`&#39;`", "<a>&\"b'", "&lt;a&gt;&amp;&#34;b&#39;"),
     ("`&#x27;`", "<a>&\"b'é", "&lt;a&gt;&amp;&quot;b&#x27;&#xE9;"),
-    ("folded over lines", "correct-horse-battery", "correct-\nhorse-\r\n    bat\n\ttery"),
-    ("folded over lines in JSON", "correct-horse-battery", r"correct-\nhorse-\r\n    bat\\ntery"),
-    ("lines of its own, indented or with `\\r\\n`", "one-1a\ntwo-2b\n3", "one-1a\r\n  two-2b\n3"),
-    ("lines of its own, indented or with `\\r\\n`, in JSON", "one-1a\ntwo-2b\n3", r"one-1a\r\ntwo-2b\n  3"),
+    ("wrapped over lines", "correct-horse-battery", "correct-\nhorse-\r\n    bat\n\ttery"),
+    ("wrapped over lines in JSON", "correct-horse-battery", r"correct-\nhorse-\r\n    bat\\ntery"),
+    ("separate lines, indented or with `\\r\\n`", "one-1a\ntwo-2b\n3", "one-1a\r\n  two-2b\n3"),
+    ("separate lines, indented or with `\\r\\n`, in JSON", "one-1a\ntwo-2b\n3", r"one-1a\r\ntwo-2b\n  3"),
 ];
 
 /// Whether a text is one secret and nothing else, without the row of that name.

@@ -22,10 +22,10 @@ pub(super) struct Encoding {
 /// What of a value is masked wherever it stands.
 #[rustfmt::skip]
 pub(super) const PARTS: &[Encoding] = &[
-    Encoding { name: "all of it", by: "a file or a pipe that holds it", write: |value| vec![value.to_owned()] },
-    Encoding { name: "without the space around it", by: "`$(cat FILE)`, whoever trims", write: |value| vec![value.trim().to_owned()] },
+    Encoding { name: "the whole value", by: "a file or pipe with the value", write: |value| vec![value.to_owned()] },
+    Encoding { name: "without surrounding white space", by: "`$(cat FILE)`, programs that trim", write: |value| vec![value.trim().to_owned()] },
     Encoding { name: "each line", by: "`grep`, `tail`, logs", write: lines },
-    Encoding { name: "each text in JSON", by: "`jq`, whoever parses it", write: leaves },
+    Encoding { name: "each string in JSON", by: "`jq`, JSON parsers", write: leaves },
 ];
 
 /// How a part is written as a whole. What is found of it in any of the [`ESCAPES`] too is not here.
@@ -33,13 +33,13 @@ pub(super) const PARTS: &[Encoding] = &[
 /// [`ESCAPES`]: super::escapes::ESCAPES
 #[rustfmt::skip]
 pub(super) const ENCODINGS: &[Encoding] = &[
-    Encoding { name: "as it is", by: "everybody", write: |part| vec![part.to_owned()] },
+    Encoding { name: "unchanged", by: "any program", write: |part| vec![part.to_owned()] },
     Encoding { name: "hex", by: "`xxd -p`, Python's `hex()`", write: |part| vec![hex(part)] },
-    Encoding { name: "hex in capitals", by: "`xxd -p -u`, .NET's `ToHexString`", write: |part| vec![hex(part).to_ascii_uppercase()] },
+    Encoding { name: "upper-case hex", by: "`xxd -p -u`, .NET's `ToHexString`", write: |part| vec![hex(part).to_ascii_uppercase()] },
     Encoding { name: "base64", by: "`base64`, `curl -u`, `kubectl`", write: base64 },
     Encoding { name: "base64 for URLs", by: "JSON web tokens, `basenc --base64url`", write: base64_for_urls },
-    Encoding { name: "base64 of base64", by: "settings of registries in Kubernetes", write: base64_of_base64 },
-    Encoding { name: "base64 of JSON", by: "JSON web tokens, secrets of Kubernetes", write: |part| base64_of_json(part, |_| false) },
+    Encoding { name: "base64 of base64", by: "registry credentials in Kubernetes", write: base64_of_base64 },
+    Encoding { name: "base64 of JSON", by: "JSON web tokens, Kubernetes secrets", write: |part| base64_of_json(part, |_| false) },
     Encoding { name: "base64 of JSON in ASCII", by: "Python's `b64encode` of `json.dumps`", write: |part| base64_of_json(part, |letter| !letter.is_ascii()) },
 ];
 

@@ -63,7 +63,7 @@ impl From<char> for Meaning {
 #[rustfmt::skip]
 pub(super) const ESCAPES: &[Escape] = &[
     Escape { name: "`%C3%A9`", by: "`curl --data-urlencode`, `jq @uri`, browsers", opens: b"%", read: percent },
-    Escape { name: "`+` for a space", by: "forms of browsers, Python's `quote_plus`", opens: b"+", read: |_, _| Ok((1, b' '.into())) },
+    Escape { name: "`+` for a space", by: "browser forms, Python's `quote_plus`", opens: b"+", read: |_, _| Ok((1, b' '.into())) },
     Escape { name: "`\\n`", by: "JSON, `printf %q`, Python's `repr`", opens: b"\\", read: control },
     Escape { name: "`\\\"`, `\\/`, `\\ `", by: "JSON, PHP's `json_encode`, `printf %q`", opens: b"\\", read: quoted },
     Escape { name: "`\\\\`", by: "JSON, `printf %q`, Python's `repr`", opens: b"\\", read: |_, run| backslash(run, 2) },
@@ -79,10 +79,10 @@ pub(super) const ESCAPES: &[Escape] = &[
     Escape { name: "`&lt;`", by: "HTML, XML, `jq @html`", opens: b"&", read: named },
     Escape { name: "`&#39;`", by: "HTML of Go and PHP", opens: b"&", read: |text, _| numbered(text, b"&#", 10) },
     Escape { name: "`&#x27;`", by: "HTML of Python and JavaScript", opens: b"&", read: |text, _| numbered(text, b"&#x", 16) },
-    Escape { name: "folded over lines", by: "`base64`, `fold`, YAML", opens: b"\n\r", read: |text, run| fold(text, run, Meaning::NOTHING) },
-    Escape { name: "folded over lines in JSON", by: "a service that answers with base64", opens: b"\\", read: |text, run| fold(text, run, Meaning::NOTHING) },
-    Escape { name: "lines of its own, indented or with `\\r\\n`", by: "YAML, `unix2dos`", opens: b"\n\r", read: |text, run| fold(text, run, b'\n'.into()) },
-    Escape { name: "lines of its own, indented or with `\\r\\n`, in JSON", by: "a service that answers with YAML", opens: b"\\", read: |text, run| fold(text, run, b'\n'.into()) },
+    Escape { name: "wrapped over lines", by: "`base64`, `fold`, YAML", opens: b"\n\r", read: |text, run| fold(text, run, Meaning::NOTHING) },
+    Escape { name: "wrapped over lines in JSON", by: "a service that answers with base64", opens: b"\\", read: |text, run| fold(text, run, Meaning::NOTHING) },
+    Escape { name: "separate lines, indented or with `\\r\\n`", by: "YAML, `unix2dos`", opens: b"\n\r", read: |text, run| fold(text, run, b'\n'.into()) },
+    Escape { name: "separate lines, indented or with `\\r\\n`, in JSON", by: "a service that answers with YAML", opens: b"\\", read: |text, run| fold(text, run, b'\n'.into()) },
 ];
 
 // One bit each, below.

@@ -5,6 +5,7 @@ mod examples;
 mod expressions;
 mod links;
 mod readme;
+mod troubleshooting;
 mod words;
 
 use std::path::{Path, PathBuf};

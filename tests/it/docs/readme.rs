@@ -49,3 +49,25 @@ fn the_example_writes_its_report() {
     let report = scratch.read("lengths.md");
     assert!(report.contains("\"coffee\":\"6\""), "{report}");
 }
+
+#[test]
+fn the_examples_of_the_playbooks_page_do_what_their_text_says() {
+    let scratch = Scratch::bare();
+    scratch.kb(&["init"]).code(0);
+    let page = Page::read("docs/playbooks.md");
+    for block in page.blocks().iter().filter(|block| block.info == "yaml") {
+        let id = block.text.lines().find_map(|line| line.strip_prefix("id: "));
+        let folder = match block.text.lines().next() {
+            Some("schema: kb.playbook/1") => "playbooks/",
+            Some("schema: kb.specialist/1") => ".kb/specialists/",
+            _ => "",
+        };
+        scratch.write(&format!("{folder}{}.yml", id.unwrap_or("script")), &block.text);
+    }
+    scratch.write(".kb/kb.config.yml", "secrets: {API_TOKEN: env:API_TOKEN}\n");
+    scratch.kb(&["playbook", "validate", "--strict"]).code(0);
+    let output = scratch.kb(&["playbook", "run", "release"]).code(0);
+    assert!(output.out.contains("4 succeeded, 1 failed, 1 skipped"), "{}", output.out);
+    let args = ["playbook", "run", "document", "--param", "topic=tea", "--script", "script.yml"];
+    scratch.kb(&args).code(0).says(&["created docs/tea.md"]);
+}
