@@ -14,7 +14,7 @@ const RANGES: [(&str, &str); 9] = [
     ("KB06", "Tools, policies and processes"),
     ("KB07", "Models"),
     ("KB08", "Journal, runs and environment"),
-    ("KB09", "Not built yet"),
+    ("KB09", "Not supported yet"),
 ];
 
 const INTRODUCTION: &str = "# Diagnostics

@@ -38,11 +38,19 @@ const FILTERS: [(&str, &str, &str); 44] = [
     ("attr", "a key of an object", "test.output | attr('count')"),
     ("batch", "lists of at most `n` items", "[1, 2, 3] | batch(2)"),
     ("bool", "truth of a value", "'' | bool"),
-    ("capitalize", "first letter in upper case, the others in lower case", "'hello KB' | capitalize"),
+    (
+        "capitalize",
+        "first letter in upper case, the others in lower case",
+        "'hello KB' | capitalize",
+    ),
     ("chain", "several lists as one, or several objects as one", "[1] | chain([2]) | list"),
     ("count", "the same as `length`", "files | count"),
     ("d", "the same as `default`", "missing | d(0)"),
-    ("default", "another value if undefined; with `true` also if empty or false", "'' | default('none', true)"),
+    (
+        "default",
+        "another value if undefined; with `true` also if empty or false",
+        "'' | default('none', true)",
+    ),
     ("dictsort", "key and value pairs, sorted by key", "{'b': 1, 'a': 2} | dictsort"),
     ("first", "the first item", "files | first"),
     ("float", "a number from a text", "'2.5' | float"),
@@ -57,16 +65,28 @@ const FILTERS: [(&str, &str, &str); 44] = [
     ("lines", "the lines of a text", "'a\\nb' | lines"),
     ("list", "a list of items, keys or characters", "'abc' | list"),
     ("lower", "lower case", "'KB' | lower"),
-    ("map", "an attribute of each item, or a filter applied to each", "items | map(attribute='path') | list"),
+    (
+        "map",
+        "an attribute of each item, or a filter applied to each",
+        "items | map(attribute='path') | list",
+    ),
     ("max", "the largest item", "[1, 3, 2] | max"),
     ("min", "the smallest item", "[1, 3, 2] | min"),
     ("reject", "items that fail a test", "[1, 2, 3] | reject('odd') | list"),
-    ("rejectattr", "items whose attribute fails a test", "items | rejectattr('changed') | map(attribute='path') | list"),
+    (
+        "rejectattr",
+        "items whose attribute fails a test",
+        "items | rejectattr('changed') | map(attribute='path') | list",
+    ),
     ("replace", "replaces a text by another", "name | replace('e', 'a')"),
     ("reverse", "in reverse order", "files | reverse | list"),
     ("round", "rounds to a number of digits", "2.567 | round(1)"),
     ("select", "items that pass a test", "[1, 2, 3] | select('odd') | list"),
-    ("selectattr", "items whose attribute passes a test", "items | selectattr('changed') | map(attribute='path') | list"),
+    (
+        "selectattr",
+        "items whose attribute passes a test",
+        "items | selectattr('changed') | map(attribute='path') | list",
+    ),
     ("slice", "a number of lists of about the same length", "[1, 2, 3] | slice(2)"),
     ("sort", "sorted; `reverse=true`, `attribute='key'`", "[3, 1, 2] | sort(reverse=true)"),
     ("split", "parts of a text", "'a,b' | split(',')"),
@@ -81,7 +101,8 @@ const FILTERS: [(&str, &str, &str); 44] = [
 ];
 
 /// The last filter, apart because it takes several lists.
-const ZIP: (&str, &str, &str) = ("zip", "items of two lists in pairs", "[1, 2] | zip(['a', 'b']) | list");
+const ZIP: (&str, &str, &str) =
+    ("zip", "items of two lists in pairs", "[1, 2] | zip(['a', 'b']) | list");
 
 /// Tests, by name: the meaning and an example.
 const TESTS: [(&str, &str, &str); 30] = [
