@@ -23,26 +23,6 @@ impl Code {
     pub fn as_str(self) -> &'static str {
         self.0
     }
-
-    /// Finds a code by its text; case is ignored.
-    pub fn find(text: &str) -> Option<Code> {
-        super::pages::all().map(|page| page.code).find(|code| code.0.eq_ignore_ascii_case(text))
-    }
-
-    /// A short title, a lower-case fragment.
-    pub fn title(self) -> &'static str {
-        super::pages::page(self).title
-    }
-
-    /// The page that `kb explain` shows: the cause, an example and the fix.
-    pub fn page(self) -> &'static str {
-        super::pages::page(self).text
-    }
-
-    /// All codes, grouped by subject.
-    pub fn all() -> impl Iterator<Item = Code> {
-        super::pages::all().map(|page| page.code)
-    }
 }
 
 impl fmt::Display for Code {

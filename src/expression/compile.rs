@@ -2,14 +2,11 @@
 
 use super::brackets::end_of_quotes;
 use super::lower::{lower, lower_path};
-use super::parse::{Names, Origin};
 use super::path::plain_path;
 use super::program::Program;
-use super::reference::Reference;
-use super::resolve::{Resolved, Segment, Unresolved, resolve};
-use super::scan::ScanProblem;
+use super::source_text::SourceText;
 use super::syntax_error::syntax_problem;
-use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::diagnostic::{Code, Diagnostic};
 use minijinja::machinery::ast::Expr;
 use minijinja::machinery::{parse_expr, tokenize};
 use minijinja::syntax::SyntaxConfig;
@@ -21,50 +18,8 @@ const EXPRESSION_BYTES: usize = 4096;
 /// the engine walks recursively and bounds itself only for brackets.
 const OPERATORS: usize = 500;
 
-/// One expression with the place that it has.
-pub(super) struct Text<'a> {
-    /// What the engine reads: as long as what is written.
-    pub(super) code: &'a str,
-    /// Where it begins in the text of `origin`.
-    pub(super) base: usize,
-    pub(super) origin: Origin,
-    pub(super) names: &'a Names,
-    /// The parts that stand in single braces.
-    pub(super) braces: &'a [Range<usize>],
-}
-
-impl Text<'_> {
-    /// A part of the code as a place in the file.
-    pub(super) fn span(&self, at: Range<usize>) -> Span {
-        let Some(start) = self.origin.verbatim else { return self.origin.span };
-        let start = start as usize + self.base;
-        Span::new(self.origin.span.source, start + at.start, start + at.end)
-    }
-
-    pub(super) fn diagnostic_of(&self, problem: ScanProblem) -> Diagnostic {
-        Diagnostic::error(problem.code, self.span(problem.at), problem.message).help(problem.help)
-    }
-
-    fn unresolved(&self, problem: Unresolved) -> Diagnostic {
-        let diagnostic = Diagnostic::error(problem.code, self.span(problem.at), problem.message);
-        Diagnostic { help: problem.help, ..diagnostic }
-    }
-
-    /// What a path reads that stands at a part of the code.
-    pub(super) fn read(
-        &self,
-        path: &[Segment],
-        at: Range<usize>,
-        guarded: bool,
-    ) -> Result<Reference, Unresolved> {
-        let in_braces = self.braces.iter().any(|braces| braces.contains(&at.start));
-        let Resolved { root, keys } = resolve(self.names, path, in_braces)?;
-        Ok(Reference { root, keys, guarded, span: self.span(at) })
-    }
-}
-
 /// Parses, resolves and compiles.
-pub(super) fn compile(text: &Text<'_>) -> Result<Program, Vec<Diagnostic>> {
+pub(super) fn compile(text: &SourceText<'_>) -> Result<Program, Vec<Diagnostic>> {
     let whole = 0..text.code.len();
     if text.code.len() > EXPRESSION_BYTES || operators(text.code) > OPERATORS {
         let message = format!(
@@ -126,7 +81,7 @@ fn operators(code: &str) -> usize {
 }
 
 /// Step ids with a `-`, where they stand as a bare name and would be subtracted.
-fn dashed_steps(text: &Text<'_>) -> Vec<Diagnostic> {
+fn dashed_steps(text: &SourceText<'_>) -> Vec<Diagnostic> {
     if !text.code.contains('-') {
         return Vec::new();
     }

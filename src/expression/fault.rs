@@ -1,6 +1,6 @@
 //! Why an evaluation has no value, before it is known in which text.
 
-use super::EvalError;
+use super::scope::EvalError;
 use crate::diagnostic::Code;
 use crate::value::{Failure, limits};
 use minijinja::{Error, ErrorKind};

@@ -1,5 +1,18 @@
-use super::resolve::Segment;
 use smol_str::SmolStr;
+use std::ops::Range;
+
+/// A key with where it is written.
+#[derive(Debug, Clone)]
+pub(super) struct PathSegment {
+    pub(super) key: Key,
+    pub(super) at: Range<usize>,
+}
+
+impl PathSegment {
+    pub(super) fn key(&self) -> KeyRef<'_> {
+        self.key.as_ref()
+    }
+}
 
 /// One literal key of a path, where it is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,8 +50,9 @@ impl Key {
 
 impl Keys {
     /// The keys of some segments, after `first`.
-    pub(super) fn of(first: Option<&str>, segments: &[Segment]) -> Keys {
-        let keys = || first.map(KeyRef::Name).into_iter().chain(segments.iter().map(Segment::key));
+    pub(super) fn of(first: Option<&str>, segments: &[PathSegment]) -> Keys {
+        let keys =
+            || first.map(KeyRef::Name).into_iter().chain(segments.iter().map(PathSegment::key));
         let plain = |key: KeyRef<'_>| match key {
             KeyRef::Name(name) => !name.is_empty() && !name.contains('.'),
             KeyRef::Index(_) => false,

@@ -3,14 +3,15 @@
 //!
 //! The tree is the engine's, so that what it accepts and what is checked here cannot differ.
 
-use super::compile::Text;
 use super::convert::from_value;
 use super::engine::{FILTERS, TESTS};
 use super::fault::Fault;
+use super::keys::PathSegment;
 use super::path::{path_of, range_of, start_of};
 use super::program::{Compiled, Program, Slot};
 use super::reference::Reference;
-use super::resolve::{Segment, Unresolved};
+use super::resolve::Unresolved;
+use super::source_text::SourceText;
 use crate::diagnostic::{Code, nearest};
 use minijinja::machinery::ast::{BinOpKind, Call, CallArg, CompareOpKind, Expr, UnaryOpKind};
 use minijinja::value::Value;
@@ -25,7 +26,7 @@ pub(super) struct Lowered {
 }
 
 /// Resolves and rewrites an expression.
-pub(super) fn lower(text: &Text<'_>, tree: &Expr<'_>) -> Lowered {
+pub(super) fn lower(text: &SourceText<'_>, tree: &Expr<'_>) -> Lowered {
     let (slots, reads, problems) = (Vec::new(), Vec::new(), Vec::new());
     let mut writer = Writer { whole: text, out: String::new(), slots, reads, problems };
     writer.expression(tree, false);
@@ -45,7 +46,7 @@ pub(super) fn lower(text: &Text<'_>, tree: &Expr<'_>) -> Lowered {
 }
 
 /// What [`lower`] makes of a path.
-pub(super) fn lower_path(text: &Text<'_>, path: &[Segment], at: Range<usize>) -> Lowered {
+pub(super) fn lower_path(text: &SourceText<'_>, path: &[PathSegment], at: Range<usize>) -> Lowered {
     match text.read(path, at, false) {
         Ok(read) => Lowered { program: Ok(Program::Read(read)), problems: Vec::new() },
         Err(problem) => {
@@ -56,7 +57,7 @@ pub(super) fn lower_path(text: &Text<'_>, path: &[Segment], at: Range<usize>) ->
 }
 
 struct Writer<'a> {
-    whole: &'a Text<'a>,
+    whole: &'a SourceText<'a>,
     out: String,
     slots: Vec<Slot>,
     reads: Vec<Reference>,
@@ -332,7 +333,7 @@ impl Writer<'_> {
         self.problems.push(Unresolved { at, code, message, help });
     }
 
-    fn read(&mut self, segments: &[Segment], at: Range<usize>, guarded: bool) {
+    fn read(&mut self, segments: &[PathSegment], at: Range<usize>, guarded: bool) {
         match self.whole.read(segments, at, guarded) {
             Ok(read) => {
                 self.slot(Slot::Read(self.reads.len()));

@@ -1,15 +1,14 @@
 //! What of a syntax tree is a literal path, and where its parts are written.
 
-use super::keys::Key;
-use super::resolve::Segment;
+use super::keys::{Key, PathSegment};
 use minijinja::machinery::ast::{Expr, UnaryOpKind};
 use std::ops::Range;
 
 /// The literal path that an expression is, if it is one.
-pub(super) fn path_of(tree: &Expr<'_>) -> Option<Vec<Segment>> {
+pub(super) fn path_of(tree: &Expr<'_>) -> Option<Vec<PathSegment>> {
     let (inner, key) = match tree {
         Expr::Var(var) => {
-            return Some(vec![Segment { key: Key::Name(var.id.into()), at: range_of(tree) }]);
+            return Some(vec![PathSegment { key: Key::Name(var.id.into()), at: range_of(tree) }]);
         }
         Expr::GetAttr(attribute) => (&attribute.expr, Key::Name(attribute.name.into())),
         Expr::GetItem(item) => (&item.expr, literal_key(&item.subscript_expr)?),
@@ -25,7 +24,7 @@ pub(super) fn path_of(tree: &Expr<'_>) -> Option<Vec<Segment>> {
         Expr::GetItem(item) => range_of(&item.subscript_expr),
         _ => end.saturating_sub(width)..end,
     };
-    path.push(Segment { key, at });
+    path.push(PathSegment { key, at });
     Some(path)
 }
 
@@ -36,7 +35,7 @@ const RESERVED: [&str; 13] = [
 
 /// The path that a text is, where it is nothing but names with dots between them, and where it is
 /// written. Most placeholders are; the engine would read them a hundred times more slowly.
-pub(super) fn plain_path(code: &str) -> Option<(Vec<Segment>, Range<usize>)> {
+pub(super) fn plain_path(code: &str) -> Option<(Vec<PathSegment>, Range<usize>)> {
     let path = code.trim_ascii();
     let start = code.len() - code.trim_ascii_start().len();
     let mut segments = Vec::with_capacity(4);
@@ -49,7 +48,7 @@ pub(super) fn plain_path(code: &str) -> Option<(Vec<Segment>, Range<usize>)> {
             return None;
         }
         let written = at..at + name.len();
-        segments.push(Segment { key: Key::Name(name.into()), at: written });
+        segments.push(PathSegment { key: Key::Name(name.into()), at: written });
         at += name.len() + 1;
     }
     Some((segments, start..start + path.len()))
@@ -109,7 +108,7 @@ mod tests {
         let Some((segments, at)) = plain else { return };
         let tree = parse_expr(code).expect("a path is an expression");
         let read = path_of(&tree).expect("and nothing else");
-        let text = |path: &[Segment]| format!("{path:?}");
+        let text = |path: &[PathSegment]| format!("{path:?}");
         assert_eq!((text(&segments), at), (text(&read), range_of(&tree)), "{code:?}");
     }
 

@@ -1,7 +1,7 @@
 //! What a dotted name means: which root of the scope, and which path below it.
 
-use super::keys::{Key, KeyRef, Keys};
-use super::parse::Names;
+use super::keys::{Key, Keys, PathSegment};
+use super::names::Names;
 use super::reference::Root;
 use crate::diagnostic::{Code, nearest};
 use crate::value::StepId;
@@ -24,19 +24,6 @@ pub const STEP_FIELDS: &[&str] = &[
 const RUN_FIELDS: &[&str] = &["id", "startedAt", "status", "error"];
 const LOOP_FIELDS: &[&str] = &["iteration", "previous"];
 
-/// A key with where it is written.
-#[derive(Debug, Clone)]
-pub(super) struct Segment {
-    pub(super) key: Key,
-    pub(super) at: Range<usize>,
-}
-
-impl Segment {
-    pub(super) fn key(&self) -> KeyRef<'_> {
-        self.key.as_ref()
-    }
-}
-
 /// What a path was resolved to.
 #[derive(Debug, Clone)]
 pub(super) struct Resolved {
@@ -45,7 +32,7 @@ pub(super) struct Resolved {
 }
 
 impl Resolved {
-    fn new(root: Root, rest: &[Segment]) -> Resolved {
+    fn new(root: Root, rest: &[PathSegment]) -> Resolved {
         Resolved { root, keys: Keys::of(None, rest) }
     }
 }
@@ -101,10 +88,10 @@ pub(super) fn known_words(names: &Names, with_path: bool) -> Vec<String> {
 /// field of the step.
 pub(super) fn resolve(
     names: &Names,
-    segments: &[Segment],
+    segments: &[PathSegment],
     in_braces: bool,
 ) -> Result<Resolved, Unresolved> {
-    let Some(Segment { key: Key::Name(root), at }) = segments.first() else {
+    let Some(PathSegment { key: Key::Name(root), at }) = segments.first() else {
         return Err(unknown_name(names, "", 0..0));
     };
     let rest = &segments[1..];
@@ -163,7 +150,7 @@ fn bare(
     names: &Names,
     root: &str,
     at: &Range<usize>,
-    rest: &[Segment],
+    rest: &[PathSegment],
     in_braces: bool,
 ) -> Result<Resolved, Unresolved> {
     let is_item = names.item.as_deref() == Some(root);
@@ -192,9 +179,9 @@ fn bare(
     }
 }
 
-fn param(names: &Names, at: &Range<usize>, rest: &[Segment]) -> Result<Resolved, Unresolved> {
+fn param(names: &Names, at: &Range<usize>, rest: &[PathSegment]) -> Result<Resolved, Unresolved> {
     match rest.first() {
-        Some(Segment { key: Key::Name(name), at }) => match names.params.contains(&**name) {
+        Some(PathSegment { key: Key::Name(name), at }) => match names.params.contains(&**name) {
             true => Ok(Resolved::new(Root::Param(name.clone()), &rest[1..])),
             false => {
                 let known = names.params.iter().map(String::as_str);
@@ -210,7 +197,7 @@ fn param(names: &Names, at: &Range<usize>, rest: &[Segment]) -> Result<Resolved,
 fn below_step(
     names: &Names,
     id: &StepId,
-    rest: &[Segment],
+    rest: &[PathSegment],
     in_braces: bool,
 ) -> Result<Resolved, Unresolved> {
     let (step, root) = (id.as_str(), Root::Step(id.clone()));
@@ -252,10 +239,10 @@ fn fields(
     root: Root,
     name: &str,
     known: &[&'static str],
-    rest: &[Segment],
+    rest: &[PathSegment],
 ) -> Result<Resolved, Unresolved> {
     match rest.first() {
-        Some(Segment { key: Key::Name(field), at }) if !known.contains(&&**field) => {
+        Some(PathSegment { key: Key::Name(field), at }) if !known.contains(&&**field) => {
             let mut problem =
                 unknown("field", field, at.clone(), known.iter().copied(), "the fields are");
             problem.code = Code::UNKNOWN_FIELD;
@@ -271,10 +258,10 @@ fn named<'s>(
     root: &str,
     what: &str,
     at: &Range<usize>,
-    rest: &'s [Segment],
+    rest: &'s [PathSegment],
 ) -> Result<(&'s str, Range<usize>), Unresolved> {
     match rest.first() {
-        Some(Segment { key: Key::Name(name), at }) => Ok((name, at.clone())),
+        Some(PathSegment { key: Key::Name(name), at }) => Ok((name, at.clone())),
         _ => Err(computed(root, what, at)),
     }
 }

@@ -1,7 +1,7 @@
 //! Where the placeholders of a text are; what is none stays text.
 
 use super::brackets::{close, end_of_quotes};
-use super::parse::{Names, Style};
+use super::names::{Names, Style};
 use super::resolve::{STEP_FIELDS, is_known_word, known_words, step_of};
 use crate::diagnostic::{Code, edit_distance};
 use std::ops::Range;

@@ -1,4 +1,4 @@
-use super::Root;
+use super::reference::Root;
 use crate::value::{Failure, Json};
 use std::sync::Arc;
 

@@ -1,10 +1,14 @@
-use super::compile::{Text, compile};
+//! Templates: texts and values with placeholders.
+
+use super::compile::compile;
 use super::fault::Fault;
 use super::keys::Keys;
-use super::parse::{Names, Origin, Style};
+use super::names::{Names, Origin, Style};
 use super::program::{Program, read};
+use super::reference::{Reference, Root};
 use super::scan::{Form, Mode, Piece, PlaceholderSpan, Scanner};
-use super::{EvalError, Reference, Root, Scope};
+use super::scope::{EvalError, Scope};
+use super::source_text::SourceText;
 use crate::diagnostic::Diagnostic;
 use crate::value::{Json, JsonMap, json_text, limits};
 use smol_str::SmolStr;
@@ -50,7 +54,7 @@ impl Template {
         style: Style,
     ) -> Result<Template, Vec<Diagnostic>> {
         let (pieces, problems) = Scanner::new(text, names, style, Mode::Text).scan();
-        let whole = Text { code: text, base: 0, origin, names, braces: &[] };
+        let whole = SourceText { code: text, base: 0, origin, names, braces: &[] };
         let mut diagnostics: Vec<Diagnostic> =
             problems.into_iter().map(|problem| whole.diagnostic_of(problem)).collect();
         let mut parts = Vec::with_capacity(pieces.len());
@@ -224,14 +228,14 @@ fn usual_form(reference: &Reference) -> Option<String> {
     }
 }
 
-fn program(whole: &Text<'_>, found: &PlaceholderSpan) -> Result<Program, Vec<Diagnostic>> {
+fn program(whole: &SourceText<'_>, found: &PlaceholderSpan) -> Result<Program, Vec<Diagnostic>> {
     let inner = &whole.code[found.inner.clone()];
     let base = found.inner.start;
     match found.form {
-        Form::Double | Form::Angle => compile(&Text { code: inner, base, ..*whole }),
+        Form::Double | Form::Angle => compile(&SourceText { code: inner, base, ..*whole }),
         Form::Single => {
             let (code, all) = (inner.replace('-', "_"), 0..inner.len());
-            compile(&Text { code: &code, base, braces: &[all], ..*whole })
+            compile(&SourceText { code: &code, base, braces: &[all], ..*whole })
         }
     }
 }

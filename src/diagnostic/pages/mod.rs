@@ -3,13 +3,13 @@
 //! A page states the problem and its cause, shows a wrong and a fixed example where there is one, and
 //! ends with the fix. `docs/diagnostics.md` is generated from these pages.
 
-use super::Code;
+use super::code::Code;
 
 /// Title and text of one code.
-pub(super) struct Page {
-    pub(super) code: Code,
-    pub(super) title: &'static str,
-    pub(super) text: &'static str,
+struct Page {
+    code: Code,
+    title: &'static str,
+    text: &'static str,
 }
 
 /// Declares the codes of one range: constants of [`Code`] and their pages.
@@ -22,7 +22,7 @@ macro_rules! pages {
             )*
         }
 
-        pub(in crate::diagnostic) static $table: &[super::Page] = &[
+        pub(super) static $table: &[super::Page] = &[
             $(super::Page {
                 code: $crate::diagnostic::Code($code),
                 title: $title,
@@ -44,7 +44,29 @@ mod plans;
 mod requests;
 mod tools;
 
-pub(super) fn all() -> impl Iterator<Item = &'static Page> {
+impl Code {
+    /// Finds a code by its text; case is ignored.
+    pub fn find(text: &str) -> Option<Code> {
+        all().map(|page| page.code).find(|code| code.0.eq_ignore_ascii_case(text))
+    }
+
+    /// A short title, a lower-case fragment.
+    pub fn title(self) -> &'static str {
+        page(self).title
+    }
+
+    /// The page that `kb explain` shows: the cause, an example and the fix.
+    pub fn page(self) -> &'static str {
+        page(self).text
+    }
+
+    /// All codes, grouped by subject.
+    pub fn all() -> impl Iterator<Item = Code> {
+        all().map(|page| page.code)
+    }
+}
+
+fn all() -> impl Iterator<Item = &'static Page> {
     [
         files::TABLE,
         definitions::TABLE,
@@ -62,7 +84,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Page> {
     .flatten()
 }
 
-pub(super) fn page(code: Code) -> &'static Page {
+fn page(code: Code) -> &'static Page {
     static UNKNOWN: Page = Page { code: Code("KB0000"), title: "unknown code", text: "" };
     all().find(|page| page.code == code).unwrap_or(&UNKNOWN)
 }

@@ -1,4 +1,4 @@
-use super::Subject;
+use super::subject::Subject;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::plan::reads::{Read, ReadContext};
 use crate::plan::{PlanStep, StepIx};

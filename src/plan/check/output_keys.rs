@@ -1,4 +1,4 @@
-use super::Subject;
+use super::subject::Subject;
 use crate::definition::{OutputParse, Property, Schema, StepKind};
 use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::plan::reads::Read;

@@ -1,4 +1,4 @@
-use super::Subject;
+use super::subject::Subject;
 use crate::definition::{OnError, RunIf};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::expression::Strength;

@@ -11,11 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const EXCEPTIONS: &[&str] = &[
     "cli",
     "definition",
-    "diagnostic",
     "engine",
-    "expression",
     "journal",
-    "plan",
     "process",
     "project",
     "redaction",

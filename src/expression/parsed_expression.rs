@@ -1,49 +1,16 @@
-use super::compile::{Text, compile};
+//! Expressions such as conditions: parsed once, evaluated any number of times.
+
+use super::compile::compile;
+use super::names::{Names, Origin, Style};
 use super::program::{Program, is_true};
+use super::reference::Reference;
 use super::scan::{Form, Mode, Piece, Scanner};
-use super::{EvalError, Reference, Scope};
+use super::scope::{EvalError, Scope};
+use super::source_text::SourceText;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::value::{Json, StepId};
+use crate::value::Json;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// The names that a text may refer to; placeholders are resolved against them at load.
-#[derive(Debug, Clone, Default)]
-pub struct Names {
-    /// Step ids of the definition.
-    pub steps: std::collections::BTreeSet<StepId>,
-    /// Parameter names.
-    pub params: std::collections::BTreeSet<String>,
-    /// Declared environment names.
-    pub env: std::collections::BTreeSet<String>,
-    /// Names of `secrets` in the settings.
-    pub secrets: std::collections::BTreeSet<String>,
-    /// What an item of the present `forEach` is called, inside one.
-    pub item: Option<String>,
-    /// For workflows: the declared output keys of each step, so that `{research.findings}` reads
-    /// `research.output.findings`.
-    pub outputs: std::collections::BTreeMap<String, Vec<String>>,
-}
-
-/// Which placeholders are on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Style {
-    /// `{{ e }}` and `<< ref >>`.
-    #[default]
-    Playbook,
-    /// `{name}` and `{step.key}` too.
-    Workflow,
-}
-
-/// Where a text stands, so that problems inside it can be pointed at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Origin {
-    /// The whole scalar, quotes included.
-    pub span: Span,
-    /// The byte at which the decoded text stands verbatim in its file, where it does: plain and
-    /// quoted scalars on one line without escapes. Elsewhere problems point at the whole scalar.
-    pub verbatim: Option<u32>,
-}
 
 /// A condition or other expression, parsed and resolved.
 #[derive(Debug, Clone)]
@@ -67,7 +34,7 @@ impl Expression {
     ) -> Result<Expression, Vec<Diagnostic>> {
         let (pieces, problems) = Scanner::new(source, names, style, Mode::Code).scan();
         let (code, braces) = as_parentheses(source, &pieces);
-        let text = Text { code: &code, base: 0, origin, names, braces: &braces };
+        let text = SourceText { code: &code, base: 0, origin, names, braces: &braces };
         if !problems.is_empty() {
             return Err(problems.into_iter().map(|problem| text.diagnostic_of(problem)).collect());
         }

@@ -1,0 +1,66 @@
+//! A plan with its reads, as the rules over plans need it.
+
+use crate::plan::reads::Read;
+use crate::plan::{Dependency, Plan, StepIx};
+use std::collections::BTreeSet;
+
+/// A plan with every read that its texts make, gathered once for all rules.
+pub(super) struct Subject<'a> {
+    pub(super) plan: &'a Plan,
+    /// By step.
+    pub(super) reads: Vec<Vec<Read<'a>>>,
+    /// Of the playbook's `outputs`.
+    pub(super) outputs: Vec<Read<'a>>,
+    /// Where each step stands in the order.
+    pub(super) position: Vec<usize>,
+}
+
+impl Subject<'_> {
+    /// Leaves out the reads by and of steps on or behind a circle.
+    pub(super) fn retain_ordered(&mut self) {
+        let mut ordered = vec![false; self.plan.steps().len()];
+        self.plan.order().iter().for_each(|ix| ordered[ix.at()] = true);
+        let plan = self.plan;
+        let known = |read: &Read<'_>| {
+            plan.find(read.step.as_str()).is_some_and(|target| ordered[target.at()])
+        };
+        for (reads, _) in self.reads.iter_mut().zip(&ordered).filter(|(_, ordered)| !**ordered) {
+            reads.clear();
+        }
+        self.reads.iter_mut().for_each(|reads| reads.retain(known));
+        self.outputs.retain(known);
+    }
+
+    /// Whether `target` is among the steps that `from` comes after.
+    pub(super) fn is_above(&self, target: StepIx, from: StepIx) -> bool {
+        self.walk_back(target, from, |_, _| true)
+    }
+
+    /// Whether a walk back from `from` along edges of the given sort comes to `target`. It leaves
+    /// alone what stands before the target in the order, so that near targets are found fast.
+    pub(super) fn walk_back(
+        &self,
+        target: StepIx,
+        from: StepIx,
+        takes: impl Fn(StepIx, Dependency) -> bool,
+    ) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut open = vec![from];
+        while let Some(at) = open.pop() {
+            for dependency in self.plan.dependencies(at) {
+                if self.position[dependency.on.at()] < self.position[target.at()]
+                    || !takes(at, dependency)
+                {
+                    continue;
+                }
+                if dependency.on == target {
+                    return true;
+                }
+                if seen.insert(dependency.on) {
+                    open.push(dependency.on);
+                }
+            }
+        }
+        false
+    }
+}
