@@ -1,6 +1,7 @@
 use crate::definition::{OutputParse, Schema, Specialist};
 use crate::evidence::{Feedback, Record};
 use crate::value::{Json, ToolName};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What to do.
@@ -64,6 +65,8 @@ pub struct SpecialistWork {
     pub specialist: Arc<Specialist>,
     /// What to do, rendered.
     pub task: String,
+    /// The byte ranges of `task` that placeholders rendered, in order.
+    pub task_values: Vec<Range<usize>>,
     /// Structured input, rendered.
     pub input: Option<Json>,
     /// The step's own `output.schema`; holds over the specialist's.

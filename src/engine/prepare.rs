@@ -137,12 +137,15 @@ fn specialist(
     let specialist = planned.specialist.clone().ok_or_else(missing)?;
     let input =
         planned.step.details().input.as_ref().map(|input| input.evaluate(scope)).transpose()?;
-    let task = match task {
-        Some(TaskText::Inline(template)) => template.render(scope)?,
+    let (task, task_values) = match task {
+        Some(TaskText::Inline(template)) => template.render_with_ranges(scope)?,
         Some(TaskText::File { path, .. }) => {
-            brought.task_files.get(&**path).map(json_text).unwrap_or_default()
+            (brought.task_files.get(&**path).map(json_text).unwrap_or_default(), Vec::new())
         }
-        None => input.as_ref().and_then(|i| i.get("task")).map(json_text).unwrap_or_default(),
+        None => {
+            let task = input.as_ref().and_then(|i| i.get("task")).map(json_text);
+            (task.unwrap_or_default(), Vec::new())
+        }
     };
     let output_schema = planned.step.details().output_schema.clone();
     let (feedback, history) = (brought.feedback.clone(), brought.history.clone());
@@ -150,6 +153,7 @@ fn specialist(
     Ok(StepWork::Specialist(SpecialistWork {
         specialist,
         task,
+        task_values,
         input,
         output_schema,
         feedback,

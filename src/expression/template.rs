@@ -13,6 +13,7 @@ use crate::diagnostic::Diagnostic;
 use crate::value::{Json, JsonMap, json_text, limits};
 use smol_str::SmolStr;
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A text with placeholders, parsed and resolved.
@@ -119,18 +120,28 @@ impl Template {
 
     /// The value as text: strings raw, everything else compact JSON.
     pub fn render(&self, scope: &dyn Scope) -> Result<String, EvalError> {
-        let mut out = String::new();
+        self.render_with_ranges(scope).map(|(text, _)| text)
+    }
+
+    /// As [`Template::render`], with the byte ranges of the rendered placeholders, in order.
+    pub fn render_with_ranges(
+        &self,
+        scope: &dyn Scope,
+    ) -> Result<(String, Vec<Range<usize>>), EvalError> {
+        let (mut out, mut ranges) = (String::new(), Vec::new());
         for part in self.0.as_slice() {
             match part {
                 Part::Text(text) => out.push_str(text),
                 Part::Placeholder(one) => {
+                    let start = out.len();
                     let done = one.with(scope, |value| append(&mut out, value));
                     done.and_then(|done| done.ok_or_else(Fault::undefined)?)
                         .map_err(|fault| fault.in_text(&one.written()))?;
+                    ranges.push(start..out.len());
                 }
             }
         }
-        Ok(out)
+        Ok((out, ranges))
     }
 
     /// The text as far as its values are known: placeholders without one stay as they are written.

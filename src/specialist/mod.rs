@@ -11,6 +11,7 @@ mod conversation;
 mod excerpt;
 mod feedback;
 mod fencing;
+mod input_budget;
 mod messages;
 mod model_call;
 mod prompt;

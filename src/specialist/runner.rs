@@ -1,6 +1,7 @@
 //! [`SpecialistRunner`]: drives one attempt until it has an output or a reason to stop.
 
 use super::conversation::{Brief, Conversation};
+use super::input_budget::{self, FittedInput};
 use super::prompt;
 use super::report::{self, StopReason};
 use super::submit::Submission;
@@ -9,9 +10,10 @@ use super::turn::Next;
 use crate::attempt::{Context, Outcome, Request, SpecialistWork};
 use crate::evidence::Record;
 use crate::llm::{ModelProvider, ModelRef, ToolDescription};
-use crate::value::{Usage, json_text};
+use crate::value::{StepId, Usage, WARNING, json_text};
+use std::collections::BTreeSet;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::Sleep;
 
@@ -22,6 +24,10 @@ pub struct SpecialistRunner {
     pub provider: Arc<dyn ModelProvider>,
     /// The tools, with their policy.
     pub toolbox: Arc<dyn ToolSet>,
+    /// Maximum tokens of the values in one prompt (`llm.maxInputTokens`).
+    pub max_input_tokens: u32,
+    /// Steps for which a warning about truncated values was recorded.
+    pub warned: Arc<Mutex<BTreeSet<StepId>>>,
 }
 
 impl SpecialistRunner {
@@ -35,9 +41,46 @@ impl SpecialistRunner {
         work: &SpecialistWork,
         context: &Context,
     ) -> Outcome {
-        let mut attempt = Attempt::begin(self, request, work, context);
-        let ended = attempt.drive().await;
+        let fitted = input_budget::fit(work, self.max_input_tokens);
+        let mut attempt = Attempt::begin(self, request, work, context, &fitted);
+        let mut ended = Ok(());
+        if let Some(warning) = self.warning(request, work, &fitted) {
+            ended = attempt.record(Record::Note { text: warning }).await;
+        }
+        if ended.is_ok() {
+            ended = attempt.drive().await;
+        }
         attempt.outcome(ended)
+    }
+
+    /// The warning about truncated values, once for each step.
+    fn warning(
+        &self,
+        request: &Request,
+        work: &SpecialistWork,
+        fitted: &FittedInput,
+    ) -> Option<String> {
+        // A resumed attempt has recorded the warning already.
+        if fitted.previews.is_empty() || !work.history.is_empty() {
+            return None;
+        }
+        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        if !warned.insert(request.instance.step.clone()) {
+            return None;
+        }
+        let values: Vec<String> = fitted
+            .previews
+            .iter()
+            .map(|value| {
+                format!("`{}` ({} characters)", value.reference, value.text.chars().count())
+            })
+            .collect();
+        Some(format!(
+            "{WARNING}the values of the prompt exceed {} tokens (`llm.maxInputTokens`), so the \
+             model gets a preview of {}",
+            self.max_input_tokens,
+            values.join(", ")
+        ))
     }
 }
 
@@ -62,17 +105,24 @@ impl<'a> Attempt<'a> {
         request: &'a Request,
         work: &'a SpecialistWork,
         context: &'a Context,
+        fitted: &FittedInput,
     ) -> Self {
         let specialist = &*work.specialist;
         let toolset = runner.toolbox.for_attempt(limit(request, work));
         let whitelist: Vec<String> = specialist.tools.iter().map(ToString::to_string).collect();
-        let tools = toolset.describe(&whitelist);
+        let mut tools = toolset.describe(&whitelist);
+        if !fitted.previews.is_empty() && tools.is_empty() {
+            tools.extend(toolset.reader());
+        }
+        for value in &fitted.previews {
+            toolset.keep(&value.reference, &value.text);
+        }
         let submission =
             Submission::new(work.output_schema.as_ref(), specialist.output_schema.as_ref());
         let mut conversation = Conversation::begin(Brief {
             attempt: request.attempt,
             system: prompt::system(specialist, &tools, &submission),
-            task: prompt::task(work),
+            task: prompt::task(work, fitted),
             tools: tools.iter().map(|tool| tool.name.clone()).collect(),
             limits: specialist.limits,
             submission,

@@ -16,6 +16,8 @@ pub trait ToolSet: Send + Sync {
     fn for_attempt(&self, limit: Duration) -> Arc<dyn ToolSet>;
     /// The tools on this allow-list, as the model sees them.
     fn describe(&self, whitelist: &[String]) -> Vec<ToolDescription>;
+    /// `output:read`, which reads the rest of truncated values; `None` if the policy forbids it.
+    fn reader(&self) -> Option<ToolDescription>;
     /// Whether the tool only reads, so that a repeated call is safe.
     fn only_reads(&self, tool: &str) -> bool;
     /// Stores the complete result of a call from before a resume, so that `output:read` can read it.
@@ -34,13 +36,11 @@ impl ToolSet for Toolbox {
     }
 
     fn describe(&self, whitelist: &[String]) -> Vec<ToolDescription> {
-        let described = Toolbox::describe(self, whitelist).into_iter();
-        let for_models = described.map(|tool| ToolDescription {
-            name: tool.name,
-            description: tool.description,
-            schema: tool.schema,
-        });
-        for_models.collect()
+        Toolbox::describe(self, whitelist).into_iter().map(for_model).collect()
+    }
+
+    fn reader(&self) -> Option<ToolDescription> {
+        Toolbox::reader(self).map(for_model)
     }
 
     fn only_reads(&self, tool: &str) -> bool {
@@ -58,4 +58,8 @@ impl ToolSet for Toolbox {
     ) -> BoxFuture<'a, (CallResult, Invocation)> {
         Box::pin(Toolbox::call(self, call, cancel))
     }
+}
+
+fn for_model(tool: crate::tool::ToolDescription) -> ToolDescription {
+    ToolDescription { name: tool.name, description: tool.description, schema: tool.schema }
 }

@@ -44,3 +44,13 @@ pub struct ToolDescription {
     /// JSON Schema of its arguments.
     pub schema: Json,
 }
+
+impl ToolDescription {
+    pub(super) fn of(spec: &ToolSpec) -> ToolDescription {
+        ToolDescription {
+            name: spec.name.to_owned(),
+            description: spec.description.to_owned(),
+            schema: spec.input.clone(),
+        }
+    }
+}

@@ -1,4 +1,5 @@
 use super::call::{Call, CallResult, Caller, Refusal};
+use super::output_read::OutputRead;
 use super::output_store::OutputStore;
 use super::policy::{Approvals, Policy};
 use super::registry::{Registered, Registry};
@@ -103,14 +104,14 @@ impl Toolbox {
     pub fn describe(&self, whitelist: &[String]) -> Vec<ToolDescription> {
         let offered = self.specs().into_iter();
         let offered = offered.filter(|spec| self.shared.policy.offers(spec.name, whitelist));
-        let described: Vec<ToolDescription> = offered
-            .map(|spec| ToolDescription {
-                name: spec.name.to_owned(),
-                description: spec.description.to_owned(),
-                schema: spec.input.clone(),
-            })
-            .collect();
+        let described: Vec<ToolDescription> = offered.map(ToolDescription::of).collect();
         if described.len() > 1 { described } else { Vec::new() }
+    }
+
+    /// `output:read` for the model of a specialist without tools; `None` if the policy forbids it.
+    pub fn reader(&self) -> Option<ToolDescription> {
+        let offered = self.shared.policy.offers(OutputRead::NAME, &[]);
+        self.spec(OutputRead::NAME).filter(|_| offered).map(ToolDescription::of)
     }
 
     /// The files that tools and checks may reach.

@@ -4,6 +4,7 @@ mod bench;
 mod context;
 mod decision;
 mod hostile;
+mod input_budget;
 mod limits;
 mod model_errors;
 mod output;

@@ -11,6 +11,8 @@ pub struct Settings {
     pub tiers: BTreeMap<Tier, TierSettings>,
     /// `llm.prices`: prices by model name; they take precedence over the built-in prices.
     pub prices: BTreeMap<String, ModelPrice>,
+    /// `llm.maxInputTokens`: maximum tokens of the values in one prompt. `None`: 4,000.
+    pub max_input_tokens: Option<u32>,
     /// `orchestrator.escalation`: limits of model escalation.
     pub escalation: EscalationLimits,
     /// `verifier.inconclusivePolicy`: default for `onInconclusive`.

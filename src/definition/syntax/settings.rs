@@ -123,7 +123,11 @@ fn level(node: &Node, key: &str, decoder: &mut Decoder) -> Option<ApprovalLevel>
 }
 
 fn llm(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
-    let Some(fields) = decoder.fields(node, "`llm`", &["tiers", "prices"]) else { return };
+    const KEYS: [&str; 3] = ["tiers", "prices", "maxInputTokens"];
+    let Some(fields) = decoder.fields(node, "`llm`", &KEYS) else { return };
+    settings.max_input_tokens = fields
+        .get("maxInputTokens")
+        .and_then(|node| decoder.integer(node, "maxInputTokens", 100, 10_000_000));
     if let Some(node) = fields.get("tiers")
         && let Some(inner) = decoder.fields(node, "`tiers`", &["small", "medium", "large"])
     {

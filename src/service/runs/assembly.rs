@@ -18,7 +18,7 @@ use crate::run::Rules;
 use crate::service::ServiceError;
 use crate::specialist::SpecialistRunner;
 use crate::tool::{Approvals, Toolbox, ToolboxParts, sandbox_level};
-use crate::value::{Failure, Json, RunId, Tier};
+use crate::value::{Failure, Json, RunId, Tier, limits};
 use crate::workspace::Workspace;
 use serde_json::json;
 use std::path::PathBuf;
@@ -126,8 +126,14 @@ pub(super) fn assemble(
         Some((recording, _)) => Some(recording.clone() as Arc<dyn ModelProvider>),
         None => provider,
     };
-    let specialists =
-        provider.map(|provider| Arc::new(SpecialistRunner { provider, toolbox: toolbox.clone() }));
+    let specialists = provider.map(|provider| {
+        Arc::new(SpecialistRunner {
+            provider,
+            toolbox: toolbox.clone(),
+            max_input_tokens: settings.max_input_tokens.unwrap_or(limits::PROMPT_VALUE_TOKENS),
+            warned: Arc::default(),
+        })
+    });
     let process_level = supervisor.level().as_str();
     let executor = Arc::new(LocalExecutor::new(toolbox, specialists));
     let rules = Rules {

@@ -215,7 +215,12 @@ impl<'a> House<'a> {
             sandbox: sandbox_level(Default::default()),
         }));
         let provider = self.models.clone();
-        let runner = SpecialistRunner { provider, toolbox: toolbox.clone() };
+        let runner = SpecialistRunner {
+            provider,
+            toolbox: toolbox.clone(),
+            max_input_tokens: kb::value::limits::PROMPT_VALUE_TOKENS,
+            warned: Arc::default(),
+        };
         LocalExecutor::new(toolbox, Some(Arc::new(runner)))
     }
 

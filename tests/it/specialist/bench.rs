@@ -126,6 +126,10 @@ impl ToolSet for Tools {
         whitelist.iter().map(describe).collect()
     }
 
+    fn reader(&self) -> Option<ToolDescription> {
+        None
+    }
+
     fn only_reads(&self, tool: &str) -> bool {
         tool == "t:look"
     }
@@ -313,6 +317,7 @@ impl Bench {
         let work = SpecialistWork {
             specialist: Arc::new(self.specialist),
             task: "Say what is in `a`.".to_owned(),
+            task_values: vec![],
             input: Some(json!({"files": ["a"]})),
             output_schema: self.output_schema,
             feedback: self.feedback.map(Arc::new),
@@ -321,7 +326,12 @@ impl Bench {
         };
         let toolbox = self.toolbox.unwrap_or_else(|| Arc::new(self.tools.clone()));
         let provider = self.provider.unwrap_or_else(|| model.clone());
-        let runner = SpecialistRunner { provider, toolbox };
+        let runner = SpecialistRunner {
+            provider,
+            toolbox,
+            max_input_tokens: kb::value::limits::PROMPT_VALUE_TOKENS,
+            warned: Arc::default(),
+        };
         let context = Context { cancel: self.cancel, recorder: journal.clone() };
         let outcome = runner.run(&request(&work), &work, &context).await;
         let tools = &self.tools;
