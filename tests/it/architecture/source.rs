@@ -69,7 +69,7 @@ fn read(root: &Path, path: &Path) -> SourceFile {
     let text = std::fs::read_to_string(path).expect("sources are UTF-8");
     let is_mod = below.file_name().is_some_and(|name| name == "mod.rs");
     let names = parts.iter().map(|part| part.trim_end_matches(".rs").to_owned());
-    let tokens = without_tests(tokens(&text));
+    let tokens = without_visibility(without_tests(tokens(&text)));
     let (reexported, own) = split_reexports(&tokens);
     SourceFile {
         path: parts.join("/"),
@@ -87,15 +87,10 @@ fn split_reexports(tokens: &[Token]) -> (Vec<Token>, Vec<Token>) {
     let word = |i: usize, text: &str| tokens.get(i) == Some(&Token::Word(text.to_owned()));
     let (mut reexported, mut own, mut i) = (Vec::new(), Vec::new(), 0);
     while i < tokens.len() {
-        let mut next = i + 1;
-        if word(i, "pub") && tokens.get(next) == Some(&Token::Mark('(')) {
-            let close = (next..tokens.len()).find(|&j| tokens[j] == Token::Mark(')'));
-            next = close.map_or(tokens.len(), |close| close + 1);
-        }
-        if word(i, "pub") && word(next, "use") {
-            let end = (next..tokens.len()).find(|&j| tokens[j] == Token::Mark(';'));
+        if word(i, "pub") && word(i + 1, "use") {
+            let end = (i..tokens.len()).find(|&j| tokens[j] == Token::Mark(';'));
             let end = end.unwrap_or(tokens.len());
-            reexported.extend_from_slice(&tokens[next + 1..end]);
+            reexported.extend_from_slice(&tokens[i + 2..end]);
             reexported.push(Token::Mark(';'));
             i = end;
         } else {
@@ -104,6 +99,24 @@ fn split_reexports(tokens: &[Token]) -> (Vec<Token>, Vec<Token>) {
         }
     }
     (reexported, own)
+}
+
+/// Removes the scope of `pub(super)` and `pub(in path)`, which is no import.
+fn without_visibility(tokens: Vec<Token>) -> Vec<Token> {
+    let word = |i: usize, text: &str| tokens.get(i) == Some(&Token::Word(text.to_owned()));
+    let (mut kept, mut i) = (Vec::new(), 0);
+    while i < tokens.len() {
+        kept.push(tokens[i].clone());
+        let scoped = ["super", "crate", "self", "in"].iter().any(|scope| word(i + 2, scope));
+        let open = tokens.get(i + 1) == Some(&Token::Mark('('));
+        i = match word(i, "pub") && open && scoped {
+            true => (i..tokens.len())
+                .find(|&j| tokens[j] == Token::Mark(')'))
+                .map_or(tokens.len(), |close| close + 1),
+            false => i + 1,
+        };
+    }
+    kept
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
