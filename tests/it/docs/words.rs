@@ -1,1 +1,153 @@
-//! Standard terms are used, invented ones are not.
+//! Standard terms are found in the sources and the documentation, invented ones are not.
+
+use super::{Page, files, pages, root};
+use regex::{Regex, RegexBuilder};
+
+/// Terms that people search for. Each occurs in `src/` and in the documentation.
+const STANDARD: [&str; 40] = [
+    "allow-list",
+    "approval",
+    "attempt",
+    "backoff",
+    "blob",
+    "budget",
+    "circular dependency",
+    "content-addressed",
+    "critical path",
+    "DAG",
+    "dispatcher",
+    "epoch",
+    "event channel",
+    "exit code",
+    "fan-out",
+    "hash chain",
+    "idempotency key",
+    "inbox",
+    "init process",
+    "JSON Schema",
+    "lease owner",
+    "masking",
+    "maximum parallel",
+    "namespace worker",
+    "non-zero exit",
+    "orphan process",
+    "output schema",
+    "path guard",
+    "process group",
+    "projection",
+    "redirect",
+    "requires approval",
+    "retry policy",
+    "sandbox",
+    "state machine",
+    "timeout",
+    "tool call",
+    "transcript",
+    "watchdog",
+    "webhook",
+];
+
+/// Invented or archaic expressions, with the term to use instead.
+const INVENTED: [(&str, &str); 29] = [
+    (r"keepers?", "init process"),
+    (r"(?:the|a|each|its|one) cells?", "namespace worker"),
+    (r"guardians?", "watchdog"),
+    (r"holders?", "lease owner"),
+    (r"hops?", "redirect"),
+    (r"spellings", "encodings, names"),
+    (r"tall(?:y|ies)", "summary"),
+    (r"hands? out|handed out|handing out", "outputs, returns, passes"),
+    (r"hand(?:s|ed|ing)? (?:in|over)", "submits, passes"),
+    (r"mend(?:s|ed|ing)?", "fix"),
+    (r"the (?:card|house|heart)|house rules", "the specification, architecture, state machine"),
+    (r"the rooms?", "module"),
+    (r"the trails?|trails", "transcript"),
+    (r"whoever|whomever", "a process that, people who"),
+    (r"nobody|nobody's", "no process, no person"),
+    (r"somebody", "a person, a process"),
+    (r"goes on|gone on|going on|go on with", "continues"),
+    (r"begun", "started"),
+    (r"anew", "again"),
+    (r"thaw(?:ed|s|ing)?", "restore"),
+    (r"look(?:s|ed|ing)? at", "inspect, read"),
+    (r"(?:be|is|was|are|were) had", "is obtained, is available"),
+    (r"told of|said of|speaks? of", "reported, recorded, applies to"),
+    (r"unless said", "by default"),
+    (r"(?:LANGUAGE|DESIGN) §|\b00[0-4] §", "a page of docs/"),
+    (r"where to enter", "where to start reading"),
+    (r"takes? hold of", "leases"),
+    (r"of (?:ours|theirs)", "of `kb`"),
+    (r"at hand", "available"),
+];
+
+/// Lines that may contain such an expression: a part of the file's path, and a text of the line.
+const PERMITTED: [(&str, &str); 2] = [
+    // The account to which a user namespace maps other users.
+    ("", "`nobody`"),
+    // Names of tests.
+    ("docs/guarantees.md", "::"),
+];
+
+fn invented() -> Vec<(Regex, &'static str)> {
+    let regex = |pattern: &str| {
+        let pattern = format!(r"\b(?:{pattern})\b");
+        let pattern = pattern.replace(r"§)\b", "§)");
+        RegexBuilder::new(&pattern).case_insensitive(true).build().unwrap()
+    };
+    INVENTED.iter().map(|(pattern, instead)| (regex(pattern), *instead)).collect()
+}
+
+/// Every invented expression in a text, as `path:line: expression (use …)`.
+fn found(path: &str, text: &str, words: &[(Regex, &str)]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let permitted = |(part, mark): &(&str, &str)| path.contains(part) && line.contains(mark);
+        if PERMITTED.iter().any(permitted) {
+            continue;
+        }
+        for (word, instead) in words {
+            if let Some(hit) = word.find(line) {
+                found.push(format!("{path}:{}: `{}` (use {instead})", number + 1, hit.as_str()));
+            }
+        }
+    }
+    found
+}
+
+fn sources() -> Vec<Page> {
+    let page = |path: &std::path::PathBuf| {
+        let path = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
+        Page::read(&path)
+    };
+    files(&root().join("src"), "rs").iter().map(page).collect()
+}
+
+fn all_found(pages: &[Page]) -> Vec<String> {
+    let words = invented();
+    pages.iter().flat_map(|page| found(&page.path, &page.text, &words)).collect()
+}
+
+#[test]
+fn every_standard_term_is_found_in_the_sources_and_the_documentation() {
+    let text = |pages: &[Page]| -> String {
+        pages.iter().map(|page| page.text.to_lowercase() + "\n").collect()
+    };
+    let (book, sources) = (text(&pages()), text(&sources()));
+    let missing = |text: &str| -> Vec<&str> {
+        STANDARD.into_iter().filter(|term| !text.contains(&term.to_lowercase())).collect()
+    };
+    assert_eq!(missing(&book), Vec::<&str>::new(), "terms that the documentation does not use");
+    assert_eq!(missing(&sources), Vec::<&str>::new(), "terms that the sources do not use");
+}
+
+#[test]
+fn the_documentation_uses_no_invented_term() {
+    let found = all_found(&pages());
+    assert!(found.is_empty(), "{} lines:\n{}", found.len(), found.join("\n"));
+}
+
+#[test]
+fn the_sources_use_no_invented_term() {
+    let found = all_found(&sources());
+    assert!(found.is_empty(), "{} lines:\n{}", found.len(), found.join("\n"));
+}
