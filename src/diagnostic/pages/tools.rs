@@ -40,7 +40,7 @@ Fixed:
 docs/reference/tools.md lists the arguments of every tool."#;
 
     NEEDS_APPROVAL = "KB0604", "approval required",
-r#"The tool executes commands (level `critical`), or the settings contain `requires_approval`, and nobody
+r#"The tool executes commands (level `critical`), or the settings contain `requires_approval`, and no person
 approved the call. Nothing was executed.
 
 A specialist may execute commands without approval only if the sandbox reaches the level
