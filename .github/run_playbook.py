@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Runs a playbook for `action.yml`: writes the log, annotations, a job summary and the action's outputs.
+
+Reads KB_PLAYBOOK, KB_PARAMS (NAME=VALUE lines), KB_DIRECTORY and KB_STRICT. Exits with the exit code
+of `kb`, or with 1 when a gate was inconclusive and KB_STRICT is `true`.
+"""
+import json
+import os
+import subprocess
+import sys
+
+
+def escape(text, in_property=False):
+    """Escapes text for a workflow command."""
+    pairs = [("%", "%25"), ("\r", "%0D"), ("\n", "%0A")]
+    if in_property:
+        pairs += [(":", "%3A"), (",", "%2C")]
+    for plain, escaped in pairs:
+        text = text.replace(plain, escaped)
+    return text
+
+
+def append(variable, text):
+    path = os.environ.get(variable)
+    if path:
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(text)
+
+
+def main():
+    command = ["kb", "-C", os.environ.get("KB_DIRECTORY", "."), "playbook", "run",
+               os.environ["KB_PLAYBOOK"], "--json"]
+    for line in os.environ.get("KB_PARAMS", "").splitlines():
+        if line.strip():
+            command += ["--param", line.strip()]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, encoding="utf-8")
+    run, status, failed, unproven = "", "", [], []
+    for line in process.stdout:
+        try:
+            event = json.loads(line)
+        except ValueError:
+            print(line, end="")
+            continue
+        run = event.get("run", run)
+        kind = event.get("type", "")
+        step = event.get("instance") or event.get("step") or ""
+        if kind == "verification:complete" and event.get("verdict") == "inconclusive":
+            unproven.append(step)
+            print(f"::warning title=kb {escape(step, True)}::the gate was inconclusive", flush=True)
+        elif kind == "step:end":
+            state = event.get("status", "")
+            print(f"{step}: {escape(state)}", flush=True)
+            if state == "failed":
+                message = (event.get("error") or {}).get("message", "the step failed")
+                failed.append((step, message))
+                print(f"::error title=kb {escape(step, True)}::{escape(message)}", flush=True)
+        elif kind == "run:end":
+            status = event.get("status", "")
+    code = process.wait()
+    append("GITHUB_OUTPUT", f"run={run}\nstatus={status}\n")
+    rows = "".join(f"| `{step}` | {message.splitlines()[0]} |\n" for step, message in failed)
+    table = f"\n| step | error |\n|---|---|\n{rows}" if rows else ""
+    append("GITHUB_STEP_SUMMARY", f"### kb run {run}: {status or 'not started'}\n{table}\n")
+    if code == 0 and unproven and os.environ.get("KB_STRICT") == "true":
+        print("::error title=kb::gates were inconclusive: " + escape(", ".join(unproven)))
+        code = 1
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
