@@ -1,0 +1,101 @@
+//! Step kinds that wait without holding a slot: for a person (`ask`, `approve`) or for a time (`wait`).
+
+use crate::definition::Schema;
+use crate::expression::Template;
+use crate::value::Json;
+use std::time::Duration;
+
+/// `ask:`, a question to a person. The answer is the step's output.
+#[derive(Debug, Clone)]
+pub struct AskStep {
+    /// The question.
+    pub question: Template,
+    /// The accepted answers; empty accepts any.
+    pub options: Vec<String>,
+    /// The JSON Schema of the answer; without it and without options the answer is text.
+    pub schema: Option<Schema>,
+    /// The answer that an empty reply, or the timeout, stands for.
+    pub default: Option<Json>,
+    /// How long the question waits; needs a default.
+    pub timeout: Option<Duration>,
+}
+
+/// `approve:`, a request for approval. Its output is `{approved, by, comment}`.
+#[derive(Debug, Clone)]
+pub struct ApproveStep {
+    /// What is to be approved.
+    pub message: Template,
+    /// How long it waits; without a bound where absent.
+    pub timeout: Option<Duration>,
+    /// What follows when the timeout passes without a decision.
+    pub on_timeout: OnTimeout,
+}
+
+/// `onTimeout` of an `approve` step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnTimeout {
+    /// As if a person had approved.
+    Approve,
+    /// As if a person had rejected.
+    Reject,
+    /// The step fails with a timeout.
+    #[default]
+    Fail,
+}
+
+/// `wait:`, a durable timer.
+#[derive(Debug, Clone)]
+pub enum WaitStep {
+    /// From the moment the step starts.
+    For(Duration),
+    /// A moment in RFC 3339, such as `2026-11-23T09:00:00Z`.
+    Until(Template),
+}
+
+impl AskStep {
+    /// Reads a reply as it was typed: empty is the default; with a schema that is not a plain string,
+    /// JSON is read. An error says what is expected.
+    pub fn read(&self, reply: &str) -> Result<Json, String> {
+        let reply = reply.trim();
+        if let (true, Some(default)) = (reply.is_empty(), &self.default) {
+            return Ok(default.clone());
+        }
+        let text = Json::String(reply.to_owned());
+        let value = match &self.schema {
+            Some(schema) if !schema.violations(&text).is_empty() => {
+                serde_json::from_str(reply).unwrap_or(text)
+            }
+            _ => text,
+        };
+        self.check(&value).map(|()| value)
+    }
+
+    /// Whether a value is an accepted answer. An error says what is expected.
+    pub fn check(&self, value: &Json) -> Result<(), String> {
+        if !self.options.is_empty() {
+            let known = value.as_str().is_some_and(|text| self.options.iter().any(|o| o == text));
+            return match known {
+                true => Ok(()),
+                false => Err(format!("the answer must be one of {}", self.options.join(", "))),
+            };
+        }
+        if let Some(schema) = &self.schema {
+            let violations = schema.violations(value);
+            return match violations.is_empty() {
+                true => Ok(()),
+                false => Err(violations
+                    .iter()
+                    .map(|violation| match violation.pointer.as_str() {
+                        "" => violation.message.clone(),
+                        pointer => format!("{pointer}: {}", violation.message),
+                    })
+                    .collect::<Vec<_>>()
+                    .join("; ")),
+            };
+        }
+        match value.as_str() {
+            Some(text) if !text.is_empty() => Ok(()),
+            _ => Err("the answer must not be empty".to_owned()),
+        }
+    }
+}
