@@ -1,12 +1,15 @@
 //! A run in front of a person: the engine's news go to a renderer, signals go to the engine.
 
 use super::exit::{CliError, Exit};
+use super::prompting;
 use super::render::{Display, Renderer, RunSummary, renderer, summary};
+use super::run::replying::replier;
 use super::terminal::Terminal;
-use crate::service::runs::Prepared;
+use crate::diagnostic::Code;
+use crate::service::runs::{self, Prepared, Replied, ReplyRequest};
 use crate::service::{
-    EventReceiver, LiveUpdate, Progress, RunControl, RunStatus, Summary, Update, Watcher,
-    event_channel,
+    self, EventReceiver, LiveUpdate, Progress, RunControl, RunStatus, ServiceError, Summary,
+    Update, Watcher, event_channel,
 };
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -36,6 +39,11 @@ impl DisplayArgs {
         }
     }
 
+    /// Whether a person watches: neither `--json` nor `--quiet`.
+    fn is_interactive(self) -> bool {
+        !self.json && !self.quiet
+    }
+
     /// Says what came of a command that left the run to its holder: beside the events of `--json`,
     /// of which there are none then.
     pub(super) fn report(self, text: &str, terminal: &mut Terminal) -> std::io::Result<()> {
@@ -49,9 +57,52 @@ const TICK: Duration = Duration::from_millis(120);
 /// every step costs the steps more than the display does.
 const REST: Duration = Duration::from_millis(10);
 
-/// Drives a run that is held to where it stops, and shows it on the way. `program` is how this `kb`
-/// is called in the command that goes on.
+/// Drives a run until it ends or waits, and shows it. On a terminal, questions that it waits for are
+/// asked here, and the run continues with the answers. `program` is the name of this `kb` in the
+/// commands that the summary suggests.
 pub(super) async fn drive(
+    prepared: Prepared,
+    display: DisplayArgs,
+    program: &str,
+    terminal: &mut Terminal,
+) -> Result<Exit, CliError> {
+    let mut prepared = prepared;
+    loop {
+        let run = prepared.run().to_string();
+        let exit = drive_once(prepared, display, program, terminal).await?;
+        let asks = exit == Exit::Waiting && display.is_interactive() && terminal.can_ask();
+        prepared = match asks {
+            true => match ask_in_place(&run, terminal).await? {
+                Some(prepared) => prepared,
+                None => return Ok(exit),
+            },
+            false => return Ok(exit),
+        };
+    }
+}
+
+/// Asks the first open question of a run; `None` where there is none or it is left open.
+async fn ask_in_place(run: &str, terminal: &mut Terminal) -> Result<Option<Prepared>, CliError> {
+    let context = service::context_here()?;
+    let view = service::show_run(&service::here()?, run)?;
+    let mut open = view.steps.iter().filter_map(|step| Some((step, step.question.as_ref()?)));
+    let Some((step, question)) = open.next() else { return Ok(None) };
+    loop {
+        let asked = prompting::ask(&step.instance, question, terminal).await?;
+        let Some((decision, comment)) = asked else { return Ok(None) };
+        let (step, by) = (Some(step.instance.clone()), replier());
+        match runs::reply(context.clone(), run, ReplyRequest { step, decision, comment, by }) {
+            Ok(Replied::Ready(prepared)) => return Ok(Some(*prepared)),
+            Ok(Replied::Delivered(_)) => return Ok(None),
+            Err(ServiceError::Refused(failure)) if failure.code == Code::BAD_ANSWER.as_str() => {
+                terminal.err(&format!("{}\n", failure.message))?;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+async fn drive_once(
     prepared: Prepared,
     display: DisplayArgs,
     program: &str,
@@ -119,7 +170,8 @@ fn conclude(
     match display.json {
         false => terminal.out(&summary::text(program, run, status, summary))?,
         true => {
-            let next_command = summary::next_command(program, run, status);
+            let next_command =
+                summary::next_command(program, run, status, summary.questions.first());
             next_command
                 .map(|command| terminal.err(&format!("go on with: {command}\n")))
                 .transpose()?;

@@ -14,6 +14,7 @@ mod init;
 mod logging;
 mod panics;
 mod playbook;
+mod prompting;
 mod render;
 mod run;
 mod runtime;

@@ -152,8 +152,8 @@ impl Dispatcher {
         inbox.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         // First the taking over, then what was left for the run while it had no holder.
         self.tick().await?;
-        if let StartMode::Answer { step, approved, by } = self.setup.opening.clone() {
-            self.answer(step.as_deref(), approved, &by);
+        if let StartMode::Answer { step, reply } = self.setup.opening.clone() {
+            self.answer(step.as_deref(), &reply);
         }
         self.read_inbox().await?;
         self.leaving &= self.inputs.is_empty();

@@ -32,6 +32,10 @@ impl Dispatcher {
                 Input::Concluded { iteration: *iteration, outputs }
             }
             Effect::Execute { instance, attempt, iteration, .. } => {
+                if let Some(input) = self.open_wait(*instance, *iteration, *attempt) {
+                    self.tell(input);
+                    return true;
+                }
                 match self.set_values(*instance) {
                     Some(report) => {
                         let (instance, iteration, attempt) = (*instance, *iteration, *attempt);
@@ -60,7 +64,7 @@ impl Dispatcher {
         Some(self.payloads.store_report(report.clone()).unwrap_or(report))
     }
 
-    fn store_payload(&self, value: Json) -> Payload {
+    pub(super) fn store_payload(&self, value: Json) -> Payload {
         let payload = Payload::inline(value);
         // Where a blob cannot be written, nothing that was decided is stored.
         self.payloads.store(payload.clone()).unwrap_or(payload)

@@ -22,6 +22,7 @@ mod prompts;
 mod scope;
 mod setup;
 mod ticking;
+mod waiting;
 
 pub use dispatcher::{drive, drive_on};
 pub use event_channel::{EventReceiver, EventSender, event_channel};

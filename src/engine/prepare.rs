@@ -119,7 +119,12 @@ fn work(
             }
         }
         StepKind::Http(http) => request_of(scope, http)?,
-        StepKind::Set(_) | StepKind::Gate(_) | StepKind::NotYet(_) => {
+        StepKind::Set(_)
+        | StepKind::Gate(_)
+        | StepKind::Ask(_)
+        | StepKind::Approve(_)
+        | StepKind::Wait(_)
+        | StepKind::NotYet(_) => {
             let message = format!("a `{}` step has nothing to execute", step.kind.name());
             return Err(Box::new(Failure::new(Code::NOT_IMPLEMENTED.as_str(), message)));
         }

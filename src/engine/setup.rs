@@ -5,7 +5,7 @@ use crate::executor::Executor;
 use crate::journal::{Journal, StoredEvent};
 use crate::plan::Plan;
 use crate::redaction::Redactor;
-use crate::run::{InstanceIx, Rules, RunStatus};
+use crate::run::{InstanceIx, Reply, Rules, RunStatus};
 use crate::value::{Digest, Failure, InstanceKey, Json, RunId, Timestamp, Usage};
 use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -69,10 +69,8 @@ pub enum StartMode {
     Answer {
         /// The step or instance; none means everything that waits.
         step: Option<String>,
-        /// Whether it goes on.
-        approved: bool,
-        /// Who answers.
-        by: String,
+        /// The reply.
+        reply: Reply,
     },
     /// End one that has no holder.
     Cancel {

@@ -1,4 +1,4 @@
-use crate::definition::{Check, Playbook, RunCommand, Step, StepKind, TaskText};
+use crate::definition::{Check, Playbook, RunCommand, Step, StepKind, TaskText, WaitStep};
 use crate::expression::{Expression, Reference, Root, Template, ValueTemplate};
 use crate::value::StepId;
 
@@ -113,6 +113,12 @@ impl<'a> Collector<'a> {
             StepKind::Set(values) => values.iter().for_each(|(_, value)| self.value(value)),
             // The checks of a `gate` step are its work, so unlike those of `verify` they order it.
             StepKind::Gate(checks) => checks.iter().for_each(|check| self.check(check)),
+            StepKind::Ask(ask) => self.template(&ask.question),
+            StepKind::Approve(approve) => self.template(&approve.message),
+            StepKind::Wait(wait) => match &**wait {
+                WaitStep::Until(time) => self.template(time),
+                WaitStep::For(_) => {}
+            },
             StepKind::Run { .. } | StepKind::Tool { .. } | StepKind::NotYet(_) => {}
         }
     }

@@ -53,13 +53,18 @@ impl State {
                 target.take_row(*row, fingerprint);
             }
             Event::Waiting { instance, .. } => {
-                self.leave_slot(plan, *instance);
-                let target = &mut self.instances[instance.at()];
-                target.status = StepStatus::Waiting;
-                target.set_due(None);
+                self.wait(plan, *instance, None);
+            }
+            Event::TimerSet { instance, due } => self.wait(plan, *instance, Some(*due)),
+            Event::Asked { instance, question } => {
+                self.wait(plan, *instance, question.due);
+                self.instances[instance.at()].set_question(Some(question.clone()));
             }
             Event::Answered { instance, approved, .. } => {
-                if *approved {
+                // A question ends its step; other approvals let the attempt start.
+                self.instances[instance.at()].set_question(None);
+                let step = self.instance(*instance).step;
+                if *approved && !plan.step(step).step.kind.needs_person() {
                     self.enqueue(plan, *instance);
                 }
             }
@@ -85,19 +90,35 @@ impl State {
         }
     }
 
+    /// Leaves the slot and waits: for that moment, else for a person.
+    fn wait(&mut self, plan: &Plan, ix: InstanceIx, due: Option<Timestamp>) {
+        self.leave_slot(plan, ix);
+        let target = &mut self.instances[ix.at()];
+        target.status = StepStatus::Waiting;
+        target.set_due(due);
+    }
+
     fn enqueue(&mut self, plan: &Plan, ix: InstanceIx) {
         self.queue += 1;
         let entry = (self.queue, ix);
-        let locked = plan.step(self.instance(ix).step).locks_workspace();
         let instance = &mut self.instances[ix.at()];
         instance.status = StepStatus::Ready;
         instance.set_due(None);
         instance.queued = entry.0;
-        if locked {
-            self.ready_locked.insert(entry)
+        let step = instance.step;
+        self.ready_queue(plan, step).insert(entry);
+    }
+
+    /// The queue of ready instances of a step, by what they need to start.
+    fn ready_queue(&mut self, plan: &Plan, step: StepIx) -> &mut BTreeSet<(u64, InstanceIx)> {
+        let step = plan.step(step);
+        if step.step.kind.is_waiting() {
+            &mut self.ready_slotless
+        } else if step.locks_workspace() {
+            &mut self.ready_locked
         } else {
-            self.ready.insert(entry)
-        };
+            &mut self.ready
+        }
     }
 
     fn dequeue(&mut self, plan: &Plan, ix: InstanceIx) {
@@ -105,12 +126,8 @@ impl State {
         if instance.status != StepStatus::Ready {
             return;
         }
-        let entry = (instance.queued, ix);
-        if plan.step(instance.step).locks_workspace() {
-            self.ready_locked.remove(&entry)
-        } else {
-            self.ready.remove(&entry)
-        };
+        let (entry, step) = ((instance.queued, ix), instance.step);
+        self.ready_queue(plan, step).remove(&entry);
     }
 
     fn start(&mut self, plan: &Plan, ix: InstanceIx, attempt: u32, at: Timestamp) {
@@ -207,6 +224,7 @@ impl State {
         instance.tolerated = tolerated;
         instance.end_at(at);
         instance.set_due(None);
+        instance.set_question(None);
         let step = instance.step;
         if let Some(item) = &instance.item {
             let (parent, index) = (item.parent, item.index());

@@ -1,3 +1,4 @@
+use super::question::Question;
 use crate::evidence::Verification;
 use crate::evidence::{Payload, Record};
 use crate::value::{Digest, Failure, Json, OutcomeKind, Timestamp, Usage};
@@ -250,6 +251,26 @@ pub enum Event {
         approved: bool,
         /// Who, for people.
         by: String,
+        /// The answer to a question; nothing for an approval.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<Payload>,
+        /// A remark of the person.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        comment: Option<String>,
+    },
+    /// A waiting step was opened: it left its slot and waits for a moment.
+    TimerSet {
+        /// The instance.
+        instance: InstanceIx,
+        /// The moment.
+        due: Timestamp,
+    },
+    /// A question to a person was opened: the instance left its slot and waits for a reply.
+    Asked {
+        /// The instance.
+        instance: InstanceIx,
+        /// The question.
+        question: Box<Question>,
     },
     /// An instance ended in this iteration.
     Ended {

@@ -1,4 +1,5 @@
 use super::event::InstanceIx;
+use super::question::Question;
 use crate::evidence::Verification;
 use crate::evidence::{Payload, Record};
 use crate::value::{Digest, Failure, Json, OutcomeKind, Timestamp, Usage};
@@ -89,12 +90,21 @@ pub enum Input {
     },
     /// A person answered.
     Answered {
-        /// Which.
+        /// The instance that waits.
         instance: InstanceIx,
-        /// Whether it goes on.
-        approved: bool,
-        /// Who, for people.
-        by: String,
+        /// The decision or answer.
+        reply: Reply,
+    },
+    /// What a waiting step waits for was evaluated.
+    WaitOpened {
+        /// The instance.
+        instance: InstanceIx,
+        /// Its iteration; a result of another one is dropped.
+        iteration: u32,
+        /// Its attempt; a result of another one is dropped.
+        attempt: u32,
+        /// What it waits for.
+        wait: Wait,
     },
     /// Stop for good.
     CancelRequested {
@@ -125,6 +135,28 @@ pub enum Input {
         /// Them, or why there are none.
         outputs: Result<Payload, Failure>,
     },
+}
+
+/// A person's reply to a question or a request for approval.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reply {
+    /// Whether the step continues.
+    pub approved: bool,
+    /// Who replied, for people.
+    pub by: String,
+    /// The answer to a question, checked against its options and schema.
+    pub answer: Option<Payload>,
+    /// A remark.
+    pub comment: Option<String>,
+}
+
+/// What a step of a waiting kind waits for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Wait {
+    /// A moment.
+    Until(Timestamp),
+    /// A person.
+    Person(Question),
 }
 
 /// What an evaluation found.

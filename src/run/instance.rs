@@ -1,6 +1,7 @@
 use super::compact::CompactPayload;
 use super::event::{InstanceIx, StepStatus};
 use super::join::DependencyEnds;
+use super::question::Question;
 use crate::evidence::Payload;
 use crate::evidence::Verification;
 use crate::plan::StepIx;
@@ -48,6 +49,7 @@ struct Extras {
     items: Option<Items>,
     taken: [u32; 2],
     fingerprint: Option<Digest>,
+    question: Option<Box<Question>>,
 }
 
 impl Default for Extras {
@@ -60,6 +62,7 @@ impl Default for Extras {
             items: None,
             taken: [0; 2],
             fingerprint: None,
+            question: None,
         }
     }
 }
@@ -166,6 +169,11 @@ impl Instance {
         self.rest.as_ref()?.due
     }
 
+    /// The question that it waits for, while it does.
+    pub fn question(&self) -> Option<&Question> {
+        self.rest.as_ref()?.question.as_deref()
+    }
+
     /// Why its last attempt was not good enough, or why it ended so.
     pub fn failure(&self) -> Option<&Failure> {
         self.rest.as_ref()?.failure.as_ref()
@@ -212,6 +220,10 @@ impl Instance {
 
     pub(super) fn set_due(&mut self, due: Option<Timestamp>) {
         self.set(due, |rest| &mut rest.due);
+    }
+
+    pub(super) fn set_question(&mut self, question: Option<Box<Question>>) {
+        self.set(question, |rest| &mut rest.question);
     }
 
     pub(super) fn set_failure(&mut self, failure: Option<Failure>) {

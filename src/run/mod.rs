@@ -13,6 +13,7 @@ mod event;
 mod input;
 mod instance;
 mod join;
+mod question;
 mod recovery;
 mod state;
 
@@ -25,4 +26,5 @@ pub use state::{Rules, State};
 
 pub use effect::Effect;
 pub use event::{Event, InstanceIx, RunStatus, StepStatus};
-pub use input::{AttemptReport, Envelope, Evaluation, Input};
+pub use input::{AttemptReport, Envelope, Evaluation, Input, Reply, Wait};
+pub use question::{Question, QuestionKind};

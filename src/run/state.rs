@@ -1,4 +1,4 @@
-use super::event::{InstanceIx, RunStatus};
+use super::event::{InstanceIx, RunStatus, StepStatus};
 use super::instance::Instance;
 use crate::definition::{InconclusivePolicy, OnError, StepPhase};
 use crate::evidence::Payload;
@@ -29,6 +29,8 @@ pub struct State {
     pub(super) instances: Vec<Instance>,
     pub(super) ready: BTreeSet<(u64, InstanceIx)>,
     pub(super) ready_locked: BTreeSet<(u64, InstanceIx)>,
+    /// Instances of waiting kinds, which start whether a slot is free or not.
+    pub(super) ready_slotless: BTreeSet<(u64, InstanceIx)>,
     pub(super) queue: u64,
     pub(super) slots: u32,
     pub(super) lock: Option<InstanceIx>,
@@ -68,6 +70,7 @@ impl State {
             instances,
             ready: BTreeSet::new(),
             ready_locked: BTreeSet::new(),
+            ready_slotless: BTreeSet::new(),
             queue: 0,
             slots: 0,
             lock: None,
@@ -117,6 +120,13 @@ impl State {
     /// Whether the run's own time is up.
     pub fn has_expired(&self) -> bool {
         self.expired.is_some()
+    }
+
+    /// Whether an instance waits for a person, with or without a timeout.
+    pub fn waits_for_person(&self, plan: &Plan, ix: InstanceIx) -> bool {
+        let instance = self.instance(ix);
+        let asks = plan.step(instance.step).step.kind.needs_person();
+        instance.status == StepStatus::Waiting && (asks || instance.due().is_none())
     }
 
     /// Whether nothing new starts.

@@ -214,6 +214,7 @@ fn payloads(event: &Event) -> Vec<&Payload> {
         Event::Ended { output, instance: _, status: _, tolerated: _, failure: _ } => {
             output.iter().collect()
         }
+        Event::Answered { answer: Some(answer), .. } => vec![answer],
         Event::RunEnded { outputs, status: _, failure: _ } => vec![outputs],
         Event::RunStarted { definition: _, digest: _, params: _, environment: _ }
         | Event::RunResumed { .. }
@@ -223,7 +224,9 @@ fn payloads(event: &Event) -> Vec<&Payload> {
         | Event::Judged { instance: _, attempt: _, verification: _ }
         | Event::Recovered { .. }
         | Event::Waiting { .. }
-        | Event::Answered { .. }
+        | Event::TimerSet { .. }
+        | Event::Asked { .. }
+        | Event::Answered { answer: None, .. }
         | Event::Reset { .. }
         | Event::CancelRequested { .. }
         | Event::TimedOut { .. }

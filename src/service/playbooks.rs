@@ -1,8 +1,10 @@
 //! Playbooks and workflows as people look at them: a list, one of them, its graph.
 
 use super::{Project, ServiceError};
-use crate::definition::{Check, RunCommand, Step, StepKind, StepPhase};
+use crate::definition::{Check, RunCommand, Step, StepKind, StepPhase, WaitStep};
+use crate::expression::Template;
 use crate::plan::{Plan, graph as drawing};
+use crate::value::format_duration;
 use crate::wire::DefinitionView;
 
 /// A definition as people look at it.
@@ -88,6 +90,14 @@ fn line(step: &Step, plan: Option<&Plan>) -> StepLine {
     }
 }
 
+/// A kind with its text, where the text is literal.
+fn named(kind: &str, text: &Template) -> String {
+    match text.as_literal() {
+        Some(text) => format!("{kind} {}", cut(text, 40)),
+        None => kind.to_owned(),
+    }
+}
+
 /// A step's kind with what it does, in a few words.
 pub(super) fn what(kind: &StepKind) -> String {
     match kind {
@@ -111,6 +121,12 @@ pub(super) fn what(kind: &StepKind) -> String {
             let names: Vec<&str> = checks.iter().map(check_name).collect();
             format!("gate {}", names.join(", "))
         }
+        StepKind::Ask(ask) => named("ask", &ask.question),
+        StepKind::Approve(approve) => named("approve", &approve.message),
+        StepKind::Wait(wait) => match &**wait {
+            WaitStep::For(duration) => format!("wait {}", format_duration(*duration)),
+            WaitStep::Until(time) => named("wait until", time),
+        },
         StepKind::NotYet(name) => format!("{name} (not supported yet)"),
     }
 }

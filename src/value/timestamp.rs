@@ -22,6 +22,12 @@ impl Timestamp {
         Duration::from_millis(self.0.saturating_sub(earlier.0).max(0) as u64)
     }
 
+    /// Reads RFC 3339 with a zone: `2026-11-23T09:00:00Z`, `2026-11-23T09:00:00+03:00`.
+    pub fn parse(text: &str) -> Option<Timestamp> {
+        let moment: jiff::Timestamp = text.trim().parse().ok()?;
+        Some(Timestamp(moment.as_millisecond()))
+    }
+
     /// RFC 3339 in UTC with milliseconds, as in events: `2026-11-21T10:00:00.123Z`.
     pub fn rfc3339(self) -> String {
         jiff::Timestamp::from_millisecond(self.0)

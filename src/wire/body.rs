@@ -219,8 +219,22 @@ pub enum Body {
     /// A person is asked.
     #[schemars(rename = "ask:opened")]
     AskOpened {
-        /// What.
+        /// The question or the message.
         question: String,
+        /// `ask` needs an answer, `approve` a decision.
+        kind: &'static str,
+        /// The accepted answers; empty accepts any.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        options: Vec<String>,
+        /// The JSON Schema of the answer.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        schema: Option<Json>,
+        /// The answer that an empty reply stands for.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        default: Option<Json>,
+        /// When it is decided without a person, in RFC 3339.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        until: Option<String>,
     },
     /// A person answered.
     #[schemars(rename = "ask:answered")]
@@ -229,6 +243,12 @@ pub enum Body {
         approved: bool,
         /// Who.
         by: String,
+        /// The answer to a question, unless it is in a blob.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        answer: Option<Arc<Json>>,
+        /// A remark of the person.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        comment: Option<String>,
     },
     /// An instance ended in this iteration.
     #[schemars(rename = "step:end")]

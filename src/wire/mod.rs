@@ -17,6 +17,7 @@ mod schema;
 mod specialist_view;
 mod translator;
 
+pub use crate::run::{Question, QuestionKind};
 pub use body::Body;
 pub use definition_view::{DefinitionView, ParamView, StepOutline};
 pub use event::{Event, InstanceRef, VERSION};

@@ -1,6 +1,6 @@
 use super::parts::{CheckView, ErrorView, UsageView};
 use crate::plan::Plan;
-use crate::run::{Instance, RunStatus, State, StepStatus};
+use crate::run::{Instance, Question, RunStatus, State, StepStatus};
 use crate::value::{RunId, Timestamp};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -81,6 +81,9 @@ pub struct InstanceView {
     pub tolerated: bool,
     /// Why it did not succeed.
     pub error: Option<ErrorView>,
+    /// The question that it waits for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub question: Option<Question>,
 }
 
 impl RunView {
@@ -162,6 +165,7 @@ impl InstanceView {
             checks: checks.map(CheckView::from).collect(),
             tolerated: instance.tolerated,
             error: instance.failure().filter(|_| failed).map(ErrorView::from),
+            question: instance.question().cloned(),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::record_body::{record_body, stdout_cut};
 use crate::definition::StepKind;
 use crate::evidence::{Confidence, Payload, Verification};
 use crate::plan::{Plan, PlanStep};
-use crate::run::{self, InstanceIx, StepStatus};
+use crate::run::{self, InstanceIx, Question, QuestionKind, StepStatus};
 use crate::value::{Digest, Json, RunId, Timestamp, Usage};
 use std::sync::Arc;
 
@@ -118,12 +118,28 @@ impl Translator {
             E::Waiting { instance, reason } => {
                 self.status(*instance, StepStatus::Waiting);
                 let waiting = Body::StepWaiting { reason: reason.clone(), until: None };
-                let asked = Body::AskOpened { question: reason.clone() };
+                let asked = Body::AskOpened {
+                    question: reason.clone(),
+                    kind: QuestionKind::Approve.as_str(),
+                    options: Vec::new(),
+                    schema: None,
+                    default: None,
+                    until: None,
+                };
                 [self.here(*instance, waiting), self.here(*instance, asked)].concat()
             }
-            E::Answered { instance, approved, by } => {
+            E::TimerSet { instance, due } => {
+                self.status(*instance, StepStatus::Waiting);
+                let reason = "the end of the wait".to_owned();
+                let until = Some(due.rfc3339());
+                self.here(*instance, Body::StepWaiting { reason, until })
+            }
+            E::Asked { instance, question } => self.asked(*instance, question),
+            E::Answered { instance, approved, by, answer, comment } => {
                 self.status(*instance, StepStatus::Ready);
-                self.here(*instance, Body::AskAnswered { approved: *approved, by: by.clone() })
+                let (approved, by, comment) = (*approved, by.clone(), comment.clone());
+                let answer = answer.as_ref().and_then(Payload::as_inline).cloned();
+                self.here(*instance, Body::AskAnswered { approved, by, answer, comment })
             }
             E::Ended { instance, status, tolerated, output, failure } => {
                 self.ended(at, *instance, (*status, *tolerated), output, failure)
@@ -249,6 +265,25 @@ impl Translator {
             checks: verification.checks.iter().map(CheckView::from).collect(),
         };
         self.here(ix, body)
+    }
+
+    fn asked(&mut self, ix: InstanceIx, question: &Question) -> Vec<(Option<InstanceRef>, Body)> {
+        self.status(ix, StepStatus::Waiting);
+        let until = question.due.map(Timestamp::rfc3339);
+        let reason = match question.kind {
+            QuestionKind::Ask => "an answer".to_owned(),
+            QuestionKind::Approve => "an approval".to_owned(),
+        };
+        let waiting = Body::StepWaiting { reason, until: until.clone() };
+        let asked = Body::AskOpened {
+            question: question.text.clone(),
+            kind: question.kind.as_str(),
+            options: question.options.clone(),
+            schema: question.schema.clone(),
+            default: question.default.clone(),
+            until,
+        };
+        [self.here(ix, waiting), self.here(ix, asked)].concat()
     }
 
     fn recovered(

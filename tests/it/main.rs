@@ -23,6 +23,7 @@ mod journal;
 mod journal_contract;
 mod journal_fixture;
 mod llm;
+mod people;
 mod plan;
 mod process;
 mod prompts;

@@ -368,7 +368,13 @@ fn a_question_is_told_and_the_run_waits_for_it() {
     let waiting = serde_json::to_value(stream.translator.waiting(Timestamp(0))).unwrap();
     assert_eq!((&waiting["type"], &waiting["status"]), (&json!("run:waiting"), &json!("waiting")));
     assert!(waiting.get("seq").is_none());
-    let answered = Event::Answered { instance: A, approved: true, by: "me".to_owned() };
+    let answered = Event::Answered {
+        instance: A,
+        approved: true,
+        by: "me".to_owned(),
+        answer: None,
+        comment: None,
+    };
     assert_eq!(stream.one(answered)["approved"], true);
     assert_eq!(stream.translator.waiting(Timestamp(0)), None);
     let drained = stream.one(Event::Draining { reason: "SIGINT".to_owned() });
@@ -439,7 +445,13 @@ fn every_event_keeps_the_published_schema() {
             due: Timestamp(i64::MAX / 2),
         },
         Event::Waiting { instance: A, reason: "r".to_owned() },
-        Event::Answered { instance: A, approved: false, by: "me".to_owned() },
+        Event::Answered {
+            instance: A,
+            approved: false,
+            by: "me".to_owned(),
+            answer: None,
+            comment: None,
+        },
         Event::Expanded {
             instance: B,
             first: InstanceIx(2),

@@ -84,9 +84,22 @@ fn describe(event: &Event) -> Option<String> {
         Body::RecoveryApplied { row, taken, max, reason, .. } => {
             format!("{} {taken} of {max}: {}", paint(WARNING, row), plain(reason))
         }
-        Body::AskOpened { question } => format!("asks: {}", plain(question)),
-        Body::AskAnswered { approved, by } => {
-            format!("{} by {}", if *approved { "approved" } else { "refused" }, plain(by))
+        Body::AskOpened { question, kind: "ask", options, .. } => {
+            let options = match options.is_empty() {
+                true => String::new(),
+                false => format!(" ({})", plain(&options.join(", "))),
+            };
+            format!("question: {}{options}", plain(question))
+        }
+        Body::AskOpened { question, .. } => format!("needs approval: {}", plain(question)),
+        Body::AskAnswered { approved, by, answer, comment } => {
+            let what = match (approved, answer) {
+                (true, Some(_)) => "answered",
+                (true, None) => "approved",
+                (false, _) => "rejected",
+            };
+            let comment = comment.as_ref().map(|text| format!(": {}", plain(text)));
+            format!("{what} by {}{}", plain(by), comment.unwrap_or_default())
         }
         Body::StepEnd { status, tolerated, error, duration_ms, stdout_cut, .. } => {
             let mut text = step_end(status, *tolerated, error.as_ref(), *duration_ms);

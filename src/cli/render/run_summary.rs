@@ -1,8 +1,8 @@
 use super::event_line::stdout_truncated;
 use crate::diagnostic::Code;
 use crate::value::{Json, Timestamp, WARNING};
-use crate::wire::{Body, CheckView, ErrorView, Event, UsageView};
-use std::collections::BTreeMap;
+use crate::wire::{Body, CheckView, ErrorView, Event, QuestionKind, UsageView};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What a run's events add up to, for the summary.
@@ -28,8 +28,10 @@ pub(in crate::cli) struct RunSummary {
     pub(in crate::cli) warnings: Vec<(String, String)>,
     /// Steps with a tool call that a person has to approve.
     pub(in crate::cli) unapproved: Vec<Unapproved>,
-    /// Steps that wait for a person, with for what.
+    /// Steps that wait for a person: the question or the reason.
     pub(in crate::cli) waiting: BTreeMap<String, String>,
+    /// Those of them that need an answer rather than an approval.
+    pub(in crate::cli) questions: BTreeSet<String>,
     /// What the run hands out.
     pub(in crate::cli) outputs: Option<Arc<Json>>,
     /// Whether that is too large to be shown.
@@ -89,6 +91,16 @@ impl RunSummary {
             Body::StepWaiting { reason, until: None } => {
                 self.waiting.insert(name, reason.clone());
             }
+            Body::AskOpened { question, kind, .. } => {
+                if *kind == QuestionKind::Ask.as_str() {
+                    self.questions.insert(name.clone());
+                }
+                self.waiting.insert(name, question.clone());
+            }
+            Body::AskAnswered { .. } => {
+                self.waiting.remove(&name);
+                self.questions.remove(&name);
+            }
             Body::StepStart { .. } => {
                 self.waiting.remove(&name);
                 self.failures.retain(|failed| failed.instance != name);
@@ -128,6 +140,8 @@ impl RunSummary {
         else {
             return;
         };
+        self.waiting.remove(&name);
+        self.questions.remove(&name);
         let succeeded = *status == "succeeded";
         let reason = self.reasons.get(&name).map(|why| format!(": {why}")).unwrap_or_default();
         match verdict.as_deref().filter(|_| succeeded) {

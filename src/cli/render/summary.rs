@@ -40,17 +40,28 @@ pub(in crate::cli) fn text(program: &str, run: &str, status: &str, summary: &Run
     }
     out.push(row("run", run));
     out.extend(
-        next_command(program, run, status).map(|command| row("go on", &paint(TITLE, &command))),
+        next_command(program, run, status, summary.questions.first())
+            .map(|command| row("go on", &paint(TITLE, &command))),
     );
     out.join("\n") + "\n"
 }
 
 /// The one command that goes on with a run, where there is something to go on with.
-pub(in crate::cli) fn next_command(program: &str, run: &str, status: &str) -> Option<String> {
+///
+/// `question` is a step of a waiting run that needs an answer.
+pub(in crate::cli) fn next_command(
+    program: &str,
+    run: &str,
+    status: &str,
+    question: Option<&String>,
+) -> Option<String> {
     match status {
         "failed" | "cancelled" => Some(format!("{program} run retry {run}")),
         "interrupted" => Some(format!("{program} run resume {run}")),
-        "waiting" => Some(format!("{program} run approve {run}")),
+        "waiting" => Some(match question {
+            Some(step) => format!("{program} run answer {run} {step} TEXT"),
+            None => format!("{program} run approve {run}"),
+        }),
         _ => None,
     }
 }

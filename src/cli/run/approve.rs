@@ -1,36 +1,32 @@
-use crate::cli::driving::{DisplayArgs, drive};
-use crate::cli::runtime::{self, Workers};
-use crate::cli::terminal::Terminal;
-use crate::cli::{CliResult, Exit};
-use crate::service;
-use crate::service::runs::{self, Answered};
+//! `kb run approve`.
 
-/// Let what waits for a person go on, or refuse it
+use super::replying::deliver;
+use crate::cli::CliResult;
+use crate::cli::driving::DisplayArgs;
+use crate::cli::terminal::Terminal;
+use crate::service::runs::Decision;
+
+/// Approve a step that waits for a person
 ///
-/// A run with a holder is told; one without goes on here.
+/// If a process drives the run, the approval is delivered to it; otherwise the run continues here.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// A run's id, the first letters of one, or @last
+    /// The id of the run, a unique prefix, or @last
     run: String,
-    /// The step or item that waits; all that wait if there is none
+    /// The step or item; everything that waits for an approval, if absent
     step: Option<String>,
-    /// Refuse: the step fails
+    /// Reject instead: the step fails (`kb run reject`)
     #[arg(long)]
     deny: bool,
+    /// A remark, recorded with the approval
+    #[arg(long, value_name = "TEXT")]
+    comment: Option<String>,
     #[command(flatten)]
     display: DisplayArgs,
 }
 
 pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let context = service::context_here()?;
-    let by = "kb run approve";
-    runtime::block_on(Workers::All, async {
-        match runs::answer(context, &args.run, args.step.as_deref(), !args.deny, by)? {
-            Answered::Delivered(run) => {
-                args.display.report(&format!("run {run} was told\n"), terminal)?;
-                Ok(Exit::Done)
-            }
-            Answered::Ready(prepared) => drive(*prepared, args.display, "kb", terminal).await,
-        }
-    })?
+    let Args { run, step, deny, comment, display } = args;
+    let decision = if deny { Decision::Reject } else { Decision::Approve };
+    deliver(&run, step, decision, comment, display, terminal)
 }

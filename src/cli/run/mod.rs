@@ -1,5 +1,6 @@
 //! `kb run …`: look at runs, and go on with them.
 
+mod answer;
 mod approve;
 mod cancel;
 mod diff;
@@ -7,6 +8,8 @@ mod events;
 mod list;
 mod logs;
 mod output;
+mod reject;
+pub(super) mod replying;
 mod resume;
 mod retry;
 mod show;
@@ -28,7 +31,9 @@ pub(super) enum RunCommand {
     Resume(resume::Args),
     Retry(retry::Args),
     Cancel(cancel::Args),
+    Answer(answer::Args),
     Approve(approve::Args),
+    Reject(reject::Args),
 }
 
 pub(super) fn run(command: RunCommand, terminal: &mut Terminal) -> CliResult {
@@ -43,6 +48,8 @@ pub(super) fn run(command: RunCommand, terminal: &mut Terminal) -> CliResult {
         RunCommand::Resume(args) => resume::run(args, terminal),
         RunCommand::Retry(args) => retry::run(args, terminal),
         RunCommand::Cancel(args) => cancel::run(args, terminal),
+        RunCommand::Answer(args) => answer::run(args, terminal),
         RunCommand::Approve(args) => approve::run(args, terminal),
+        RunCommand::Reject(args) => reject::run(args, terminal),
     }
 }

@@ -1,10 +1,10 @@
 use crate::cli::render::table::{Table, plain};
 use crate::cli::render::{check_text, spent, status_style, summary};
-use crate::cli::terminal::{DIM, HINT, TITLE, Terminal, paint};
+use crate::cli::terminal::{DIM, HINT, TITLE, Terminal, WARNING, paint};
 use crate::cli::{CliResult, Exit};
 use crate::service;
 use crate::value::format_duration;
-use crate::wire::{InstanceView, RunView};
+use crate::wire::{InstanceView, QuestionKind, RunView};
 use std::time::Duration;
 
 /// Show where a run stands, step by step
@@ -53,7 +53,18 @@ fn text(view: &RunView) -> String {
             out.push_str(&format!("  {} {}\n", paint(HINT, "help:"), plain(help)));
         }
     }
-    if let Some(command) = summary::next_command("kb", &view.run, view.status) {
+    let open = view.steps.iter().filter_map(|step| Some((step, step.question.as_ref()?)));
+    for (step, question) in open.clone() {
+        out.push_str(&format!(
+            "\n{} {}: {}\n",
+            paint(WARNING, "waits"),
+            plain(&step.instance),
+            plain(&question.text)
+        ));
+    }
+    let mut asks = open.filter(|(_, question)| question.kind == QuestionKind::Ask);
+    let asks = asks.next().map(|(step, _)| &step.instance);
+    if let Some(command) = summary::next_command("kb", &view.run, view.status, asks) {
         out.push_str(&format!("\ngo on with: {}\n", paint(TITLE, &command)));
     }
     out

@@ -9,6 +9,7 @@ mod script;
 mod settings;
 mod specialist;
 mod step;
+mod waiting;
 
 pub use catalog::{Catalog, RefusedDefinitions};
 pub use duration_policy::{Backoff, RetryPolicy, Timeout};
@@ -24,3 +25,4 @@ pub use step::{
     EvidenceMode, ForEach, HttpStep, OnError, OutputParse, RunCommand, RunIf, Step, StepDetails,
     StepKind, StepPhase, TaskText, WorkspaceMode,
 };
+pub use waiting::{ApproveStep, AskStep, OnTimeout, WaitStep};

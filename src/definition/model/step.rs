@@ -1,6 +1,6 @@
 //! The model of a step: its kind, its dependencies and its attempt options.
 
-use super::{Check, NotYet, RetryPolicy, Timeout, Verify};
+use super::{ApproveStep, AskStep, Check, NotYet, RetryPolicy, Timeout, Verify, WaitStep};
 use crate::definition::Schema;
 use crate::diagnostic::Span;
 use crate::expression::{Expression, Template, ValueMap, ValueTemplate};
@@ -149,7 +149,13 @@ pub enum StepKind {
     Set(ValueMap),
     /// Checks without other work.
     Gate(Box<[Check]>),
-    /// A kind that is not supported yet, such as `ask` or `wait`.
+    /// A question to a person.
+    Ask(Box<AskStep>),
+    /// A request for approval.
+    Approve(Box<ApproveStep>),
+    /// A durable timer.
+    Wait(Box<WaitStep>),
+    /// A kind that is not supported yet, such as `playbook`.
     NotYet(&'static str),
 }
 
@@ -163,8 +169,21 @@ impl StepKind {
             StepKind::Http(_) => "http",
             StepKind::Set(_) => "set",
             StepKind::Gate(_) => "gate",
+            StepKind::Ask(_) => "ask",
+            StepKind::Approve(_) => "approve",
+            StepKind::Wait(_) => "wait",
             StepKind::NotYet(name) => name,
         }
+    }
+
+    /// Whether it waits for a person.
+    pub fn needs_person(&self) -> bool {
+        matches!(self, StepKind::Ask(_) | StepKind::Approve(_))
+    }
+
+    /// Whether it waits for a person or a time, and so holds no slot.
+    pub fn is_waiting(&self) -> bool {
+        self.needs_person() || matches!(self, StepKind::Wait(_))
     }
 }
 

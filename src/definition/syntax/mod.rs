@@ -34,6 +34,7 @@ pub(super) mod settings;
 pub(super) mod specialist;
 pub(super) mod step;
 pub(super) mod step_kind;
+pub(super) mod waiting;
 
 pub(super) use decoder::Decoder;
 pub(super) use fields::Fields;

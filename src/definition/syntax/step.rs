@@ -61,7 +61,7 @@ pub(crate) const STEP_KEYS: [&str; 41] = [
 ];
 
 /// Keys that mean something for some kinds only.
-const OWN_KEYS: [(&str, &[&str]); 7] = [
+const OWN_KEYS: [(&str, &[&str]); 13] = [
     ("task", &["specialist", "agent"]),
     ("prompt", &["specialist", "agent"]),
     ("taskFile", &["specialist", "agent"]),
@@ -69,7 +69,17 @@ const OWN_KEYS: [(&str, &[&str]); 7] = [
     ("includeArtifacts", &["specialist", "agent"]),
     ("parse", &["run"]),
     ("with", &["playbook"]),
+    ("verify", NOT_WAITING),
+    ("retry", NOT_WAITING),
+    ("recovery", NOT_WAITING),
+    ("maxAttempts", NOT_WAITING),
+    ("timeout", NOT_WAITING),
+    ("cache", NOT_WAITING),
 ];
+
+/// Kinds that have attempts: all but `ask`, `approve` and `wait`.
+const NOT_WAITING: &[&str] =
+    &["specialist", "agent", "run", "tool", "http", "playbook", "set", "gate"];
 
 /// Reads one step; `defaults` are the playbook's.
 pub(crate) fn step(
@@ -152,8 +162,18 @@ fn misplaced(fields: &Fields<'_>, kind: &str, decoder: &mut Decoder) {
             let kinds = OWN_KEYS.iter().find(|(own, _)| *own == name).map(|(_, kinds)| kinds);
             let message = format!("`{name}` does not belong to a `{kind}` step");
             let help = match kinds {
+                Some(_) if (name, kind) == ("timeout", "approve") => {
+                    "write it in `approve: {message: ..., timeout: ...}`".to_owned()
+                }
+                Some(_) if (name, kind) == ("timeout", "ask") => {
+                    "write it in `ask: {question: ..., timeout: ..., default: ...}`".to_owned()
+                }
+                Some(&NOT_WAITING) => {
+                    format!("remove it; a `{kind}` step has no attempts, it only waits")
+                }
                 Some(kinds) => format!("it belongs to {}", kinds.join(" and ")),
-                None => "remove it; the output of a gate is its verdict and its checks".to_owned(),
+                None if kind == "ask" => "write `ask: {question: ..., schema: ...}`".to_owned(),
+                None => format!("remove it; the output of a `{kind}` step has a fixed form"),
             };
             decoder.push(Diagnostic::error(Code::MISPLACED_KEY, key.span, message).help(help));
         } else if name == "input" && !matches!(kind, "specialist" | "agent" | "tool") {
@@ -173,18 +193,22 @@ fn misplaced(fields: &Fields<'_>, kind: &str, decoder: &mut Decoder) {
 
 fn belongs(key: &str, kind: &str) -> bool {
     let own = OWN_KEYS.iter().find(|(own, _)| *own == key);
-    own.is_none_or(|(_, kinds)| kinds.contains(&kind)) && (key, kind) != ("output", "gate")
+    own.is_none_or(|(_, kinds)| kinds.contains(&kind))
+        && !(key == "output" && matches!(kind, "gate" | "ask" | "approve" | "wait"))
 }
 
 /// Whether a key shapes work, processes or locks in a step that has none, not even in its checks. A
 /// variable may still be read by the step's texts.
 fn is_idle(key: &str, kind: &str, fields: &Fields<'_>) -> bool {
-    if matches!((key, kind), ("retrySafe" | "evidence", "set" | "gate")) {
+    let only_waits = matches!(kind, "ask" | "approve" | "wait");
+    if matches!((key, kind), ("retrySafe" | "evidence", "set" | "gate"))
+        || only_waits && matches!(key, "retrySafe" | "evidence")
+    {
         return true;
     }
     let shell = || fields.get("tool").and_then(Node::as_text) == Some("shell:exec");
     let spawns = match kind {
-        "set" | "http" => false,
+        "set" | "http" | "ask" | "approve" | "wait" => false,
         "tool" => shell(),
         _ => true,
     };
@@ -193,7 +217,7 @@ fn is_idle(key: &str, kind: &str, fields: &Fields<'_>) -> bool {
     }
     match key {
         "cwd" => true,
-        "workspace" => kind == "set",
+        "workspace" => kind == "set" || only_waits,
         // Where the kind comes from `defaults`, so may the text that reads the variable.
         "env" if fields.entry(kind).is_none() => false,
         "env" => !fields.iter().any(|(name, _, node)| name != "env" && mentions_env(node)),

@@ -2,6 +2,7 @@
 
 use super::checks::checks;
 use super::templates::Secrets;
+use super::waiting;
 use super::{Decoder, Fields, Node};
 use crate::definition::check::{argv, shell_text, tool_input, url};
 use crate::definition::model::{HttpStep, NotYet, OutputParse, RunCommand, StepKind, TaskText};
@@ -39,6 +40,9 @@ pub(crate) fn read(
         "tool" => tool(node, fields, decoder),
         "http" => http(node, decoder).map(|http| StepKind::Http(http.into())),
         "set" => Some(StepKind::Set(decoder.value_map(node, "set", Secrets::Refused))),
+        "ask" => waiting::ask(node, decoder),
+        "approve" => waiting::approve(node, decoder),
+        "wait" => waiting::wait(node, decoder),
         "gate" => Some(StepKind::Gate(checks(node, "gate", decoder, not_yet).into())),
         _ => {
             not_built(kind, node, fields, decoder);
@@ -290,33 +294,8 @@ fn method(node: &Node, decoder: &mut Decoder) -> Option<String> {
 
 /// Kinds that are not supported yet: read for their shape, so that mistakes are found today.
 fn not_built(kind: &str, node: &Node, fields: &Fields<'_>, decoder: &mut Decoder) {
-    match kind {
-        "playbook" => {
-            decoder.text(node, kind);
-            if let Some(with) = fields.get("with") {
-                decoder.value_map(with, "with", Secrets::Refused);
-            }
-        }
-        "ask" => {
-            if let Some(fields) = decoder.fields(node, "`ask`", &["question", "options", "schema"])
-                && let Some(node) = decoder.required(&fields, "question", "`ask`")
-            {
-                decoder.template(node, "question", Secrets::Refused);
-            }
-        }
-        "approve" => {
-            let keys = ["message", "timeout", "onTimeout"];
-            if let Some(fields) = decoder.fields(node, "`approve`", &keys) {
-                if let Some(node) = decoder.required(&fields, "message", "`approve`") {
-                    decoder.template(node, "message", Secrets::Refused);
-                }
-                if let Some(node) = fields.get("timeout") {
-                    decoder.duration(node, "timeout");
-                }
-            }
-        }
-        _ => {
-            decoder.duration(node, kind);
-        }
+    decoder.text(node, kind);
+    if let Some(with) = fields.get("with") {
+        decoder.value_map(with, "with", Secrets::Refused);
     }
 }

@@ -67,11 +67,8 @@ pub(crate) fn approve(node: &Node, decoder: &mut Decoder) -> Option<StepKind> {
         .required(&fields, "message", "`approve`")
         .and_then(|node| decoder.template(node, "message", Secrets::Refused));
     let timeout = fields.get("timeout").and_then(|node| decoder.duration(node, "timeout"));
-    let choices = [
-        ("approve", OnTimeout::Approve),
-        ("reject", OnTimeout::Reject),
-        ("fail", OnTimeout::Fail),
-    ];
+    let choices =
+        [("approve", OnTimeout::Approve), ("reject", OnTimeout::Reject), ("fail", OnTimeout::Fail)];
     let on_timeout =
         fields.get("onTimeout").and_then(|node| decoder.one_of(node, "onTimeout", &choices));
     if let (Some((key, _)), None) = (fields.entry("onTimeout"), fields.get("timeout")) {

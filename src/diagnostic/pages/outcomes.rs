@@ -256,4 +256,32 @@ that a command provides."#;
     APPROVAL_REJECTED = "KB0554", "approval was rejected",
 r#"The step waited for approval, and a person rejected it. The run fails unless the step has
 `onError: continue`. `kb run retry RUN` asks again."#;
+
+    NOT_A_TIME = "KB0572", "not a time",
+r#"`wait: {until: ...}` was rendered to a text that is not a time. A time has a date, a time of day and a
+zone, in RFC 3339:
+
+    - {id: night, wait: {until: "2026-11-23T02:00:00Z"}}
+    - {id: release, wait: {until: "{{plan.output.at}}"}}   # 2026-11-23T09:00:00+01:00"#;
+
+    NOT_WAITING = "KB0573", "nothing waits for this reply",
+r#"`kb run answer`, `approve` or `reject` named a step that does not wait for a person, or that waits for
+another kind of reply. An `ask` step needs an answer. An `approve` step needs an approval or a rejection,
+and so does a step with `retrySafe: false` that was running when `kb` was killed.
+
+    kb run show RUN                    # what waits, and for what
+    kb run answer RUN STEP TEXT
+    kb run approve RUN [STEP]
+    kb run reject RUN STEP --comment TEXT"#;
+
+    BAD_ANSWER = "KB0574", "answer does not fit its question",
+r#"The answer is not one of the `options` of the question, or violates its `schema`. Nothing was recorded;
+the question is still open.
+
+    - id: size
+      ask: {question: "How many?", schema: {type: integer, minimum: 1}}
+
+    kb run answer @last size 3
+
+Write an object or a list as JSON."#;
 }

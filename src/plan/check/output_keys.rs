@@ -69,7 +69,13 @@ fn output_of(step: &PlanStep) -> Output<'_> {
         StepKind::Http(_) => Output::Keys(vec!["status", "headers", "body"]),
         StepKind::Set(values) => Output::Keys(values.iter().map(|(key, _)| &**key).collect()),
         StepKind::Gate(_) => Output::Keys(vec!["verdict", "checks"]),
-        StepKind::Run { .. } | StepKind::Tool { .. } | StepKind::NotYet(_) => Output::Open,
+        StepKind::Approve(_) => Output::Keys(vec!["approved", "by", "comment"]),
+        StepKind::Ask(ask) if ask.schema.is_none() => Output::Text,
+        StepKind::Run { .. }
+        | StepKind::Ask(_)
+        | StepKind::Wait(_)
+        | StepKind::Tool { .. }
+        | StepKind::NotYet(_) => Output::Open,
     }
 }
 

@@ -1,6 +1,7 @@
-use crate::definition::{RunCommand, StepKind};
+use crate::definition::{RunCommand, StepKind, WaitStep};
 use crate::expression::{Reference, Root, ValueTemplate};
 use crate::plan::PlanStep;
+use crate::value::format_duration;
 
 /// One line without control characters, runs of blanks made one, cut at `max` characters.
 pub(super) fn one_line(text: &str, max: usize) -> String {
@@ -23,9 +24,18 @@ pub(super) fn worker(step: &PlanStep) -> String {
             let program = words.first().and_then(|word| word.as_literal()).unwrap_or("…");
             one_line(program, 24)
         }
-        StepKind::Run { .. } | StepKind::Set(_) | StepKind::Gate(_) | StepKind::NotYet(_) => {
-            String::new()
-        }
+        StepKind::Wait(wait) => match &**wait {
+            WaitStep::For(duration) => format_duration(*duration),
+            WaitStep::Until(time) => {
+                format!("until {}", one_line(time.as_literal().unwrap_or("…"), 24))
+            }
+        },
+        StepKind::Run { .. }
+        | StepKind::Set(_)
+        | StepKind::Gate(_)
+        | StepKind::Ask(_)
+        | StepKind::Approve(_)
+        | StepKind::NotYet(_) => String::new(),
     }
 }
 

@@ -1,9 +1,7 @@
 use super::Decider;
 use crate::definition::StepPhase;
-use crate::diagnostic::Code;
 use crate::run::effect::Effect;
 use crate::run::event::{Event, InstanceIx, RunStatus, StepStatus};
-use crate::value::Failure;
 
 impl Decider<'_> {
     pub(super) fn cancel_requested(&mut self, by: String) {
@@ -64,21 +62,6 @@ impl Decider<'_> {
         }
     }
 
-    pub(super) fn answered(&mut self, ix: InstanceIx, approved: bool, by: String) {
-        let waits = self.exists(ix)
-            && self.instance(ix).status == StepStatus::Waiting
-            && self.instance(ix).due().is_none();
-        if !waits {
-            return;
-        }
-        self.emit(Event::Answered { instance: ix, approved, by: by.clone() });
-        if !approved {
-            let failure =
-                Failure::new(Code::APPROVAL_REJECTED.as_str(), format!("{by} refused it"));
-            self.end(ix, StepStatus::Failed, Some(failure));
-        }
-    }
-
     /// The holder can leave when nothing runs and nothing but a person could bring the run on.
     pub(super) fn leave_if_idle(&mut self) {
         let state = &self.state;
@@ -98,7 +81,9 @@ impl Decider<'_> {
         if state.is_draining() {
             return self.effect(Effect::Leave);
         }
-        let idle = state.ready.is_empty() && state.ready_locked.is_empty();
+        let idle = state.ready.is_empty()
+            && state.ready_locked.is_empty()
+            && state.ready_slotless.is_empty();
         if !idle || state.status == RunStatus::Waiting {
             return;
         }

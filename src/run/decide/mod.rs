@@ -8,6 +8,7 @@ mod evaluated;
 mod reset;
 mod settle;
 mod start;
+mod waiting;
 
 use super::effect::Effect;
 use super::event::{Event, InstanceIx};
@@ -77,7 +78,10 @@ impl Decider<'_> {
             Input::Gathered { instance, iteration, output } => {
                 self.gathered(instance, iteration, output)
             }
-            Input::Answered { instance, approved, by } => self.answered(instance, approved, by),
+            Input::Answered { instance, reply } => self.answered(instance, reply),
+            Input::WaitOpened { instance, iteration, attempt, wait } => {
+                self.wait_opened(instance, (iteration, attempt), wait)
+            }
             Input::CancelRequested { by } => self.cancel_requested(by),
             Input::Expired { limit_ms } => self.expired(limit_ms),
             Input::Drain { reason } => self.drain(reason),

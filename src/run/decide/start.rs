@@ -15,6 +15,12 @@ impl Decider<'_> {
 
     /// Starts what can be started, in the order of readiness.
     pub(super) fn fill(&mut self) {
+        while let Some((_, ix)) = self.state.ready_slotless.first().filter(|_| !self.state.draining)
+        {
+            let (ix, attempt) = (*ix, self.instance(*ix).attempt + 1);
+            self.emit(Event::Started { instance: ix, attempt });
+            self.execute(ix, false);
+        }
         while !self.state.draining && self.state.slots < self.state.rules.max_parallel {
             let free = self.state.ready.first();
             let locked = self.state.ready_locked.first().filter(|_| self.state.lock.is_none());
@@ -48,8 +54,12 @@ impl Decider<'_> {
         }
         let instance = self.instance(ix);
         let due = instance.due().is_some_and(|due| due <= self.at);
-        if instance.status == StepStatus::Waiting && due {
-            self.ready(ix);
+        if instance.status != StepStatus::Waiting || !due {
+            return;
+        }
+        match self.step(ix).kind.is_waiting() {
+            true => self.wait_is_over(ix),
+            false => self.ready(ix),
         }
     }
 

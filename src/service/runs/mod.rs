@@ -8,12 +8,14 @@ mod context;
 mod frozen;
 mod opening;
 mod prepared;
+mod replying;
 mod secrets;
 mod task_files;
 
 pub use context::ProjectContext;
 pub use frozen::{Frozen, FrozenFile};
-pub use opening::{Answered, Begin, Cancelled, Overrides, answer, begin, cancel, resume, retry};
+pub use opening::{Begin, Cancelled, Overrides, begin, cancel, resume, retry};
 pub use prepared::Prepared;
+pub use replying::{Decision, Replied, ReplyRequest, reply};
 pub use secrets::ConfiguredSecrets;
 pub(super) use task_files::read_task_files;

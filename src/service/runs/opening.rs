@@ -13,7 +13,7 @@ use crate::plan::Plan;
 use crate::project::Project;
 use crate::redaction::Redactor;
 use crate::run::{InstanceIx, RunStatus};
-use crate::service::inspect::{find_run, known_step};
+use crate::service::inspect::find_run;
 use crate::service::{ResourceKind, ServiceError};
 use crate::value::{DefinitionId, Digest, Failure, JsonMap, RunId, json_text};
 use serde_json::json;
@@ -55,14 +55,6 @@ pub struct Overrides {
     pub max_parallel: Option<u32>,
     /// `--yes`.
     pub yes: bool,
-}
-
-/// How an answer went.
-pub enum Answered {
-    /// The run has a holder, and it was told.
-    Delivered(RunId),
-    /// It has none: drive this to go on.
-    Ready(Box<Prepared>),
 }
 
 /// How a cancellation went.
@@ -209,45 +201,6 @@ pub fn retry(
     })
 }
 
-/// Answers for what waits for a person. A holder is told; without one, drive what comes back.
-pub fn answer(
-    context: ProjectContext,
-    name: &str,
-    step: Option<&str>,
-    approved: bool,
-    by: &str,
-) -> Result<Answered, ServiceError> {
-    let (journal, run, status) = find(&context, name)?;
-    if status.has_ended() {
-        let failure = Failure::new(
-            Code::NOT_RESUMABLE.as_str(),
-            format!("run `{run}` has {status}: nothing of it waits"),
-        );
-        return Err(ServiceError::refused(failure));
-    }
-    if let Some(step) = step {
-        // Another name would be answered for in silence.
-        let (_, plan) = Frozen::of_run(&*journal, &run)?.thaw()?;
-        known_step(&plan, step)?;
-    }
-    if journal.is_leased(&run)? {
-        // Two answers of one moment, from two processes, are two answers.
-        let (at, pid) = (clock::now().0, std::process::id());
-        let key = format!("approve-{}-{at}-{pid}", step.unwrap_or("*"));
-        let body = json!({"by": by, "step": step, "approved": approved});
-        journal.post(&run, &key, "approve", body)?;
-        if journal.is_leased(&run)? {
-            return Ok(Answered::Delivered(run));
-        }
-        let prepared =
-            reopen(context, &*journal, run, &Overrides::default(), |_| Ok(StartMode::Resume))?;
-        return Ok(Answered::Ready(Box::new(prepared)));
-    }
-    let opening = StartMode::Answer { step: step.map(str::to_owned), approved, by: by.to_owned() };
-    let prepared = reopen(context, &*journal, run, &Overrides::default(), |_| Ok(opening))?;
-    Ok(Answered::Ready(Box::new(prepared)))
-}
-
 /// Stops a run for good: its holder is told, or it is ended here where it has none.
 pub fn cancel(context: ProjectContext, name: &str, by: &str) -> Result<Cancelled, ServiceError> {
     let (journal, run, status) = find(&context, name)?;
@@ -272,7 +225,7 @@ pub fn cancel(context: ProjectContext, name: &str, by: &str) -> Result<Cancelled
 
 /// A run by its name, with the journal that knows it. It stays open until the run's own is, since
 /// who closes a journal last tidies it up, and the next one would begin anew.
-fn find(
+pub(super) fn find(
     context: &ProjectContext,
     name: &str,
 ) -> Result<(Arc<dyn Journal>, RunId, RunStatus), ServiceError> {
@@ -282,7 +235,7 @@ fn find(
     Ok((journal, run, status))
 }
 
-fn reopen(
+pub(super) fn reopen(
     context: ProjectContext,
     journal: &dyn Journal,
     run: RunId,

@@ -271,7 +271,9 @@ impl<'a> House<'a> {
             }
             StartMode::Retry { from: Vec::new() }
         } else if waits {
-            StartMode::Answer { step: None, approved: true, by: "somebody".into() }
+            let (by, answer, comment) = ("somebody".into(), None, None);
+            let reply = kb::run::Reply { approved: true, by, answer, comment };
+            StartMode::Answer { step: None, reply }
         } else {
             StartMode::Resume
         };

@@ -545,7 +545,7 @@ fn keys_that_would_do_nothing_are_told() {
     warning KB0219 5:83 `workspace` has no effect in this `set` step | remove it
     warning KB0219 6:32 `retrySafe` has no effect in this `gate` step | remove it
     warning KB0219 6:50 `evidence` has no effect in this `gate` step | remove it
-    error KB0211 6:66 `output` does not belong to a `gate` step | remove it; the output of a gate is its verdict and its checks
+    error KB0211 6:66 `output` does not belong to a `gate` step | remove it; the output of a `gate` step has a fixed form
     warning KB0219 7:42 `cwd` has no effect in this `http` step | remove it
     warning KB0219 7:52 `env` has no effect in this `http` step | remove it
     warning KB0219 8:46 `cwd` has no effect in this `tool` step | remove it

@@ -228,9 +228,6 @@ fn what_is_not_built_yet_loads_with_a_warning_and_is_noted() {
     warning KB0901 4:1 `on` is not supported yet | the definition loads and runs without it
     warning KB0901 5:1 `concurrency` is not supported yet | the definition loads, but cannot run with this version
     warning KB0901 7:13 `playbook` is not supported yet | the definition loads, but cannot run with this version
-    warning KB0901 8:13 `ask` is not supported yet | the definition loads, but cannot run with this version
-    warning KB0901 9:13 `approve` is not supported yet | the definition loads, but cannot run with this version
-    warning KB0901 10:13 `wait` is not supported yet | the definition loads, but cannot run with this version
     warning KB0901 11:21 `recovery` is not supported yet | the definition loads, but cannot run with this version
     warning KB0901 11:63 `loop` is not supported yet | the definition loads, but cannot run with this version
     warning KB0901 11:79 `locks` is not supported yet | the definition loads, but cannot run with this version
@@ -252,7 +249,10 @@ fn what_is_not_built_yet_loads_with_a_warning_and_is_noted() {
     assert_eq!(of("a"), ["playbook"]);
     assert_eq!(of("e"), ["recovery", "loop", "locks"]);
     assert_eq!(of("f"), ["mustFailBefore", "tests", "escalateModel", "askUser"]);
-    assert!(matches!(step(found, "d").kind, StepKind::NotYet("wait")));
+    assert!(matches!(step(found, "a").kind, StepKind::NotYet("playbook")));
+    assert!(matches!(step(found, "b").kind, StepKind::Ask(_)));
+    assert!(matches!(step(found, "c").kind, StepKind::Approve(_)));
+    assert!(matches!(step(found, "d").kind, StepKind::Wait(_)));
     assert!(matches!(
         step(found, "f").verify.as_ref().expect("a gate").checks[1],
         Check::NotYet("judge")

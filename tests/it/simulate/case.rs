@@ -4,7 +4,7 @@
 use super::plans::{condition, playbook, specialists, step};
 use kb::definition::*;
 use kb::evidence::Verdict;
-use kb::expression::{Strength, ValueTemplate};
+use kb::expression::{Strength, Template, ValueTemplate};
 use kb::plan::Plan;
 use kb::run::Rules;
 use kb::value::*;
@@ -60,7 +60,25 @@ pub(super) enum Kind {
     /// With a writing tool, so that it holds the workspace.
     Writer,
     Gate,
+    /// A timer.
+    Wait,
+    /// A question; with a timeout, its default is taken.
+    Ask {
+        times_out: bool,
+    },
+    /// A request for approval, with what its timeout means.
+    Approve(Option<OnTimeout>),
 }
+
+impl Kind {
+    /// Whether it waits without a slot.
+    pub(super) fn is_waiting(self) -> bool {
+        matches!(self, Kind::Wait | Kind::Ask { .. } | Kind::Approve(_))
+    }
+}
+
+/// How long the waiting kinds wait.
+pub(super) const WAIT: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct GateSpec {
@@ -179,6 +197,25 @@ impl Spec {
             },
             Kind::Specialist => specialists::kind("reader"),
             Kind::Writer => specialists::kind("writer"),
+            Kind::Wait => StepKind::Wait(WaitStep::For(WAIT).into()),
+            Kind::Ask { times_out } => StepKind::Ask(
+                AskStep {
+                    question: Template::literal("?"),
+                    options: Vec::new(),
+                    schema: None,
+                    default: times_out.then(|| Json::from("default")),
+                    timeout: times_out.then_some(WAIT),
+                }
+                .into(),
+            ),
+            Kind::Approve(on_timeout) => StepKind::Approve(
+                ApproveStep {
+                    message: Template::literal("?"),
+                    timeout: on_timeout.map(|_| WAIT),
+                    on_timeout: on_timeout.unwrap_or_default(),
+                }
+                .into(),
+            ),
             Kind::Gate => StepKind::Gate([Check::Expr(condition("true", ids))].into()),
         };
         let needs = self.edges.iter().filter(|(_, how)| *how == Strength::Needs);

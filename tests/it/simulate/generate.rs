@@ -2,7 +2,7 @@
 
 use super::case::{Case, End, GateSpec, Kind, Loop, Spec, Turn};
 use super::dice::Dice;
-use kb::definition::{FailurePolicy, InconclusivePolicy, RunIf};
+use kb::definition::{FailurePolicy, InconclusivePolicy, OnTimeout, RunIf};
 use kb::evidence::Verdict;
 use kb::expression::Strength;
 use kb::value::{OutcomeKind, OutcomeSelector};
@@ -50,6 +50,7 @@ pub(super) fn case(seed: u64) -> Case {
 
 fn spec(dice: &mut Dice, id: &str, finally: bool, before: &[String]) -> Spec {
     let mut spec = Spec { finally, ..Spec::new(id) };
+    let waiting = waiting(dice);
     spec.kind = dice.one_of(&[
         Kind::Set,
         Kind::Set,
@@ -59,6 +60,7 @@ fn spec(dice: &mut Dice, id: &str, finally: bool, before: &[String]) -> Spec {
         Kind::Specialist,
         Kind::Writer,
         Kind::Gate,
+        waiting,
     ]);
     for on in before {
         let how = match dice.below(8) {
@@ -100,7 +102,27 @@ fn spec(dice: &mut Dice, id: &str, finally: bool, before: &[String]) -> Spec {
     let items = if spec.for_each.is_some() { dice.below(5) } else { 1 };
     spec.ends = (0..items).map(|_| ends(dice)).collect();
     spec.heals = dice.chance(50);
+    if spec.kind.is_waiting() {
+        // They have no attempts to shape; their text may still fail to render.
+        (spec.retry, spec.max_attempts, spec.gate) = (None, None, None);
+        (spec.retry_safe, spec.exclusive) = (true, false);
+        spec.ends
+            .iter_mut()
+            .for_each(|ends| ends.retain(|end| end.outcome == OutcomeKind::ToolError));
+    }
     spec
+}
+
+fn waiting(dice: &mut Dice) -> Kind {
+    dice.one_of(&[
+        Kind::Wait,
+        Kind::Ask { times_out: false },
+        Kind::Ask { times_out: true },
+        Kind::Approve(None),
+        Kind::Approve(Some(OnTimeout::Approve)),
+        Kind::Approve(Some(OnTimeout::Reject)),
+        Kind::Approve(Some(OnTimeout::Fail)),
+    ])
 }
 
 fn gate(dice: &mut Dice) -> GateSpec {

@@ -77,6 +77,7 @@ fn alone(case: &Case, at: usize, known: &Known<'_>) -> StepStatus {
     if !spec.holds() {
         return StepStatus::Skipped;
     }
+    // A question has no attempts: its text is rendered, or not.
     let well = |item: Option<usize>| {
         let iteration = (known.iteration)(at, item);
         !(known.refused)(at, item) && works(case, spec, item.unwrap_or(0), iteration)

@@ -1,7 +1,7 @@
 //! A run under a case: no clock, no disk, no model. Effects wait in a list, and the case's turns say
 //! what comes next.
 
-use super::case::{Case, End, Kind, Turn};
+use super::case::{Case, End, Kind, Turn, WAIT};
 use super::coverage::Coverage;
 use super::watch::{Fault, Watch, hold};
 use super::words;
@@ -183,15 +183,22 @@ impl<'a> Simulation<'a> {
 
     fn everybody_says_yes(&mut self) -> Result<(), Fault> {
         for instance in self.asked() {
-            self.tell(Input::Answered { instance, approved: true, by: "somebody".into() })?;
+            let reply = self.reply(instance, true);
+            self.tell(Input::Answered { instance, reply })?;
         }
         Ok(())
     }
 
     /// The instances that wait for a person.
     fn asked(&self) -> Vec<InstanceIx> {
-        let waits = |i: &Instance| i.status == StepStatus::Waiting && i.due().is_none();
-        self.state.instances().filter(|(_, i)| waits(i)).map(|(ix, _)| ix).collect()
+        let all = self.state.instances().map(|(ix, _)| ix);
+        all.filter(|ix| self.state.waits_for_person(&self.plan, *ix)).collect()
+    }
+
+    fn reply(&self, instance: InstanceIx, approved: bool) -> Reply {
+        let asks = matches!(self.spec(instance).kind, Kind::Ask { .. });
+        let answer = asks.then(|| Payload::inline(Json::from("an answer")));
+        Reply { approved, by: "somebody".into(), answer, comment: None }
     }
 
     fn turn(&mut self, turn: Turn) -> Result<(), Fault> {
@@ -235,7 +242,8 @@ impl<'a> Simulation<'a> {
                 let asked = self.asked();
                 let anybody = InstanceIx(u32::from(n) % self.state.instances().count() as u32);
                 let instance = *asked.get(usize::from(n) % asked.len().max(1)).unwrap_or(&anybody);
-                self.tell(Input::Answered { instance, approved, by: "somebody".into() })
+                let reply = self.reply(instance, approved);
+                self.tell(Input::Answered { instance, reply })
             }
             Turn::Retry(from) => self.retry(from),
         }
@@ -302,7 +310,10 @@ impl<'a> Simulation<'a> {
     fn is_pure(&self, effect: &Effect) -> bool {
         match effect {
             Effect::Evaluate { .. } | Effect::Gather { .. } | Effect::Conclude { .. } => true,
-            Effect::Execute { instance, .. } => self.spec(*instance).kind == Kind::Set,
+            Effect::Execute { instance, .. } => {
+                let kind = self.spec(*instance).kind;
+                kind == Kind::Set || kind.is_waiting()
+            }
             _ => false,
         }
     }
@@ -528,6 +539,13 @@ impl<'a> Simulation<'a> {
                 let found = self.found(instance, iteration);
                 self.tell(Input::Evaluated { instance, iteration, found })
             }
+            Effect::Execute { instance, attempt, iteration, .. }
+                if self.spec(instance).kind.is_waiting()
+                    && self.end(instance).outcome == OutcomeKind::Ok =>
+            {
+                let wait = self.wait(instance);
+                self.tell(Input::WaitOpened { instance, iteration, attempt, wait })
+            }
             Effect::Execute { instance, attempt, iteration, .. } => {
                 let report = if told && !late { stopped() } else { report(self.end(instance)) };
                 self.tell(Input::AttemptEnded { instance, iteration, attempt, report })
@@ -558,6 +576,20 @@ impl<'a> Simulation<'a> {
                 self.tell(Input::Concluded { iteration, outputs })
             }
             Effect::Cancel { .. } | Effect::Leave => Ok(()),
+        }
+    }
+
+    /// What a waiting step waits for, from now on.
+    fn wait(&self, ix: InstanceIx) -> Wait {
+        let due = Timestamp(self.now).after(WAIT);
+        let question = |kind, due| {
+            let (text, options, schema, default) = ("?".to_owned(), Vec::new(), None, None);
+            Wait::Person(Question { kind, text, options, schema, default, due })
+        };
+        match self.spec(ix).kind {
+            Kind::Ask { times_out } => question(QuestionKind::Ask, times_out.then_some(due)),
+            Kind::Approve(timeout) => question(QuestionKind::Approve, timeout.map(|_| due)),
+            _ => Wait::Until(due),
         }
     }
 
@@ -597,6 +629,7 @@ fn is_repeatable(input: &Input) -> bool {
             | Input::TimerDue { .. }
             | Input::Gathered { .. }
             | Input::Answered { .. }
+            | Input::WaitOpened { .. }
             | Input::Concluded { .. }
     )
 }

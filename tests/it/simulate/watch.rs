@@ -3,6 +3,7 @@
 
 use super::case::{Case, Kind, Spec};
 use super::naive::{self, Ended, Known};
+use kb::definition::OnTimeout;
 use kb::evidence::Payload;
 use kb::plan::Plan;
 use kb::run::*;
@@ -184,13 +185,26 @@ impl Watch {
                 );
                 hold!(status(*instance) == StepStatus::Running, "{} waits", name(*instance));
             }
-            Event::Answered { instance, .. } => {
-                let found = self.folded.instance(*instance);
-                let asked = found.status == StepStatus::Waiting && found.due().is_none();
+            Event::TimerSet { instance, due } => {
+                let live = status(*instance) == StepStatus::Running;
+                let waits = self.spec(case, *instance).kind == Kind::Wait;
+                hold!(live && waits && *due > at, "{} sets a timer", name(*instance));
+            }
+            Event::Asked { instance, question } => {
+                let live = status(*instance) == StepStatus::Running;
+                let asks = self.spec(case, *instance).kind.is_waiting();
+                hold!(live && asks, "{} asks a person", name(*instance));
+                hold!(question.due.is_none_or(|due| due > at), "{} is late", name(*instance));
+            }
+            Event::Answered { instance, by, .. } => {
+                let asked = self.folded.waits_for_person(plan, *instance);
                 hold!(asked, "{} was not asked", name(*instance));
+                let due = self.folded.instance(*instance).due();
+                let in_time = by != "timeout" || due.is_some_and(|due| due <= at);
+                hold!(in_time, "{} is answered by the clock too early", name(*instance));
             }
             Event::Ended { instance, status, tolerated, .. } => {
-                self.may_end(case, plan, *instance, *status, *tolerated)?
+                self.may_end(case, plan, at, *instance, *status, *tolerated)?
             }
             Event::Reset { roots, closure, .. } => self.may_reset(case, roots, closure)?,
             Event::CancelRequested { .. } => {
@@ -224,12 +238,18 @@ impl Watch {
             }
             Event::Answered { instance, approved: true, .. } => {
                 *self.approved.entry(self.turned(*instance)).or_default() += 1;
+                // A question ends its step; another approval lets an attempt start.
                 // The attempt that was lost counts, and the tables know nothing of it.
                 self.disturbed |= self.spec(case, *instance).max_attempts.is_some();
             }
             Event::Answered { instance, .. } => drop(self.refused.insert(self.turned(*instance))),
             Event::Ended { instance, status, tolerated, .. } => {
                 self.ended.insert(self.turned(*instance));
+                // Who is not answered in time fails; `may_end` holds it to the time.
+                let waited = self.folded.instance(*instance).status == StepStatus::Waiting;
+                if waited && *status == StepStatus::Failed {
+                    self.refused.insert(self.turned(*instance));
+                }
                 let step = instance.at() < case.steps.len() && !self.spec(case, *instance).finally;
                 self.failed |= step && *status == StepStatus::Failed && !tolerated;
             }
@@ -324,6 +344,7 @@ impl Watch {
         &self,
         case: &Case,
         plan: &Plan,
+        at: Timestamp,
         ix: InstanceIx,
         status: StepStatus,
         tolerated: bool,
@@ -345,8 +366,15 @@ impl Watch {
         let right = tolerated == (status == StepStatus::Failed && tolerates);
         hold!(right, "{name} ended as {status}, tolerated: {tolerated}");
         match status {
-            StepStatus::Succeeded => self.was_good(case, plan, ix),
-            StepStatus::Failed => Ok(()),
+            StepStatus::Succeeded => self.was_good(case, plan, at, ix),
+            StepStatus::Failed => {
+                let unanswered = spec.kind == Kind::Approve(Some(OnTimeout::Fail))
+                    && instance.due().is_some_and(|due| due <= at);
+                let refused = self.refused.contains(&self.turned(ix));
+                let waited = instance.status == StepStatus::Waiting && spec.kind.is_waiting();
+                hold!(!waited || refused || unanswered, "{name} fails while it waits");
+                Ok(())
+            }
             StepStatus::Skipped | StepStatus::Blocked => {
                 let untouched = instance.attempt == 0 && instance.item.is_none();
                 hold!(untouched, "{name} ended as {status} after an attempt");
@@ -374,7 +402,13 @@ impl Watch {
     }
 
     /// Nothing counts as done until its gate has seen it.
-    fn was_good(&self, case: &Case, plan: &Plan, ix: InstanceIx) -> Result<(), Fault> {
+    fn was_good(
+        &self,
+        case: &Case,
+        plan: &Plan,
+        at: Timestamp,
+        ix: InstanceIx,
+    ) -> Result<(), Fault> {
         let (name, instance) = (self.folded.key(plan, ix), self.folded.instance(ix));
         let spec = self.spec(case, ix);
         if let Some(items) = instance.items() {
@@ -387,7 +421,15 @@ impl Watch {
             let passes = verdict.is_some_and(|verdict| case.lets_pass(spec, verdict));
             hold!(passes, "{name} succeeded with the verdict {verdict:?}");
         }
-        if spec.kind != Kind::Gate {
+        if spec.kind == Kind::Wait {
+            let over = instance.due().is_some_and(|due| due <= at);
+            hold!(over, "{name} succeeded before its time");
+        } else if spec.kind.is_waiting() {
+            let approved = self.approved.get(&self.turned(ix)).copied().unwrap_or(0);
+            // A history that was cut between an answer and the end of its step has two answers.
+            let once = approved == 1 || (self.disturbed && approved > 1);
+            hold!(once, "{name} succeeded after {approved} approvals");
+        } else if spec.kind != Kind::Gate {
             let well = instance.outcome == Some(OutcomeKind::Ok);
             hold!(well, "{name} succeeded after {:?}", instance.outcome);
         }
@@ -476,7 +518,9 @@ impl Watch {
         }
         let counted = self.folded.running();
         hold!(holders == counted, "{holders} hold a slot, {counted} are counted");
-        hold!(holders <= case.max_parallel, "{holders} run, {} may", case.max_parallel);
+        let working = |i: &Instance| i.holds_slot() && !plan.step(i.step).step.kind.is_waiting();
+        let working = self.folded.instances().filter(|(_, i)| working(i)).count() as u32;
+        hold!(working <= case.max_parallel, "{working} run, {} may", case.max_parallel);
         hold!(locks <= 1, "{locks} hold the workspace");
         Ok(())
     }

@@ -33,9 +33,14 @@ pub(super) fn input(plan: &Plan, state: &State, input: &Input) -> String {
             let how = if output.is_ok() { "gathered" } else { "not gathered" };
             format!("the outputs of {} are {how}", name(instance))
         }
-        Input::Answered { instance, approved, .. } => {
-            format!("a person says {} to {}", if *approved { "yes" } else { "no" }, name(instance))
+        Input::Answered { instance, reply } => {
+            let said = if reply.approved { "yes" } else { "no" };
+            format!("a person says {said} to {}", name(instance))
         }
+        Input::WaitOpened { instance, attempt, wait, .. } => match wait {
+            Wait::Until(due) => format!("{} #{attempt} waits until {}", name(instance), due.0),
+            Wait::Person(_) => format!("{} #{attempt} asks a person", name(instance)),
+        },
         Input::CancelRequested { .. } => "the run is to stop for good".into(),
         Input::Expired { .. } => "the run's time is up".into(),
         Input::Drain { .. } => "the holder is to leave".into(),
@@ -79,6 +84,8 @@ fn event(plan: &Plan, state: &State, event: &Event) -> String {
             format!("{} {action} {taken} of {max} at {}", name(instance), due.0)
         }
         Event::Waiting { instance, .. } => format!("{} waits for a person", name(instance)),
+        Event::TimerSet { instance, due } => format!("{} waits until {}", name(instance), due.0),
+        Event::Asked { instance, .. } => format!("{} asks a person", name(instance)),
         Event::Answered { instance, approved, .. } => {
             format!("{} answered: {approved}", name(instance))
         }

@@ -1,0 +1,104 @@
+//! Questions of a run, asked on the terminal that drives it.
+
+use super::render::table::plain;
+use super::terminal::{DIM, HINT, TITLE, Terminal, paint};
+use crate::service::runs::Decision;
+use crate::wire::{Question, QuestionKind};
+use std::io::BufRead;
+
+/// Asks for a decision or an answer. `None` where the person leaves it open: an empty reply without
+/// a default, the end of the input, or Ctrl-C.
+pub(super) async fn ask(
+    instance: &str,
+    question: &Question,
+    terminal: &mut Terminal,
+) -> std::io::Result<Option<(Decision, Option<String>)>> {
+    let title = paint(TITLE, &plain(instance));
+    terminal.err(&format!("\n{title}  {}\n", plain(&question.text)))?;
+    let choices = match question.kind {
+        QuestionKind::Approve => {
+            "y to approve, n to reject, n REASON to reject with a reason".into()
+        }
+        QuestionKind::Ask => hints(question),
+    };
+    terminal.err(&format!("{}\n", paint(DIM, &choices)))?;
+    loop {
+        terminal.err(&format!("{} ", paint(HINT, ">")))?;
+        let Some(line) = read_line().await else { return Ok(None) };
+        let line = line.trim();
+        match question.kind {
+            QuestionKind::Approve => match decision(line) {
+                Some(decision) => return Ok(decision),
+                None => terminal.err("write y, n, or n with a reason; empty leaves it open\n")?,
+            },
+            QuestionKind::Ask if line.is_empty() && question.default.is_none() => return Ok(None),
+            QuestionKind::Ask => {
+                let number = line.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
+                let chosen = number.and_then(|n| question.options.get(n)).map(String::as_str);
+                let answer = chosen.unwrap_or(line).to_owned();
+                return Ok(Some((Decision::Answer(answer), None)));
+            }
+        }
+    }
+}
+
+/// The decision that a line stands for: `Some(None)` leaves it open, `None` is not understood.
+fn decision(line: &str) -> Option<Option<(Decision, Option<String>)>> {
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let comment = Some(rest.trim().to_owned()).filter(|text| !text.is_empty());
+    match word.to_ascii_lowercase().as_str() {
+        "" => Some(None),
+        "y" | "yes" | "approve" => Some(Some((Decision::Approve, comment))),
+        "n" | "no" | "reject" => Some(Some((Decision::Reject, comment))),
+        _ => None,
+    }
+}
+
+/// The accepted answers and the default, in one line.
+fn hints(question: &Question) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for (number, option) in question.options.iter().enumerate() {
+        parts.push(format!("{}) {}", number + 1, plain(option)));
+    }
+    if let Some(schema) = &question.schema {
+        parts.push(format!("schema {}", plain(&schema.to_string())));
+    }
+    match &question.default {
+        Some(default) => parts.push(format!("empty takes {}", plain(&default.to_string()))),
+        None => parts.push("empty leaves it open".to_owned()),
+    }
+    parts.join("  ")
+}
+
+/// A line of standard input; `None` at its end and on Ctrl-C. A thread reads it, because a read of a
+/// terminal cannot be cancelled.
+async fn read_line() -> Option<String> {
+    let (sender, line) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        let read = std::io::stdin().lock().read_line(&mut line);
+        let _ = sender.send(read.is_ok_and(|bytes| bytes > 0).then_some(line));
+    });
+    tokio::select! {
+        line = line => line.ok().flatten(),
+        _ = tokio::signal::ctrl_c() => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_decision_with_a_comment() {
+        let comment = |text: &str| Some(text.to_owned());
+        assert_eq!(decision("y"), Some(Some((Decision::Approve, None))));
+        assert_eq!(
+            decision("Yes looks good"),
+            Some(Some((Decision::Approve, comment("looks good"))))
+        );
+        assert_eq!(decision("n too early"), Some(Some((Decision::Reject, comment("too early")))));
+        assert_eq!(decision(""), Some(None));
+        assert_eq!(decision("maybe"), None);
+    }
+}

@@ -1,0 +1,32 @@
+//! `kb run answer`.
+
+use super::replying::deliver;
+use crate::cli::CliResult;
+use crate::cli::driving::DisplayArgs;
+use crate::cli::terminal::Terminal;
+use crate::service::runs::Decision;
+
+/// Answer a question of a run
+///
+/// The answer is checked against the options or the schema of the question. If a process drives the
+/// run, the answer is delivered to it; otherwise the run continues here.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Args {
+    /// The id of the run, a unique prefix, or @last
+    run: String,
+    /// The step or item that asks
+    step: String,
+    /// The answer; JSON where the question has a schema
+    #[arg(allow_hyphen_values = true)]
+    text: String,
+    /// A remark, recorded with the answer
+    #[arg(long, value_name = "TEXT")]
+    comment: Option<String>,
+    #[command(flatten)]
+    display: DisplayArgs,
+}
+
+pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
+    let Args { run, step, text, comment, display } = args;
+    deliver(&run, Some(step), Decision::Answer(text), comment, display, terminal)
+}

@@ -1,0 +1,28 @@
+//! `kb run reject`.
+
+use super::replying::deliver;
+use crate::cli::CliResult;
+use crate::cli::driving::DisplayArgs;
+use crate::cli::terminal::Terminal;
+use crate::service::runs::Decision;
+
+/// Reject a step that waits for an approval or an answer; the step fails
+///
+/// If a process drives the run, the rejection is delivered to it; otherwise the run continues here.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Args {
+    /// The id of the run, a unique prefix, or @last
+    run: String,
+    /// The step or item
+    step: String,
+    /// The reason, recorded and shown as the step's error
+    #[arg(long, value_name = "TEXT")]
+    comment: Option<String>,
+    #[command(flatten)]
+    display: DisplayArgs,
+}
+
+pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
+    let Args { run, step, comment, display } = args;
+    deliver(&run, Some(step), Decision::Reject, comment, display, terminal)
+}

@@ -1,0 +1,124 @@
+//! Steps that wait without a slot: for a time, an answer or an approval.
+
+use super::Decider;
+use crate::definition::{OnTimeout, StepKind};
+use crate::diagnostic::Code;
+use crate::evidence::Payload;
+use crate::run::effect::Effect;
+use crate::run::event::{Event, InstanceIx, StepStatus};
+use crate::run::input::{Reply, Wait};
+use crate::value::{Failure, Json};
+use serde_json::json;
+
+/// Who decides when the time is up, as recorded in `by`.
+const TIMEOUT: &str = "timeout";
+
+impl Decider<'_> {
+    /// The question or the moment of a waiting step was evaluated: it leaves its slot.
+    pub(super) fn wait_opened(&mut self, ix: InstanceIx, attempt: (u32, u32), wait: Wait) {
+        let current = self.is_in(ix, attempt.0)
+            && self.instance(ix).attempt == attempt.1
+            && self.instance(ix).status == StepStatus::Running;
+        if !current {
+            return;
+        }
+        if self.stopping(ix) {
+            return self.end(ix, StepStatus::Cancelled, None);
+        }
+        let due = match wait {
+            Wait::Until(due) => {
+                self.emit(Event::TimerSet { instance: ix, due });
+                Some(due)
+            }
+            Wait::Person(question) => {
+                let due = question.due;
+                self.emit(Event::Asked { instance: ix, question: Box::new(question) });
+                due
+            }
+        };
+        match due {
+            Some(due) if due <= self.at => self.wait_is_over(ix),
+            Some(due) => self.effect(Effect::Timer { instance: ix, due }),
+            None => {}
+        }
+    }
+
+    /// The moment of a waiting step has come, or its question was not answered in time.
+    pub(super) fn wait_is_over(&mut self, ix: InstanceIx) {
+        enum Expiry {
+            Done,
+            Reply(Reply),
+            Failed,
+        }
+        let reply = |approved, answer: Option<Json>| {
+            let answer = answer.map(Payload::inline);
+            Expiry::Reply(Reply { approved, by: TIMEOUT.to_owned(), answer, comment: None })
+        };
+        let expiry = match &self.step(ix).kind {
+            StepKind::Ask(ask) => match &ask.default {
+                Some(default) => reply(true, Some(default.clone())),
+                None => Expiry::Failed,
+            },
+            StepKind::Approve(approve) => match approve.on_timeout {
+                OnTimeout::Approve => reply(true, None),
+                OnTimeout::Reject => reply(false, None),
+                OnTimeout::Fail => Expiry::Failed,
+            },
+            StepKind::Wait(_)
+            | StepKind::Specialist { .. }
+            | StepKind::Run { .. }
+            | StepKind::Tool { .. }
+            | StepKind::Http(_)
+            | StepKind::Set(_)
+            | StepKind::Gate(_)
+            | StepKind::NotYet(_) => Expiry::Done,
+        };
+        match expiry {
+            Expiry::Done => self.finish_wait(ix, Payload::inline(Json::Null)),
+            Expiry::Reply(reply) => self.answered(ix, reply),
+            Expiry::Failed => {
+                let message = "nobody answered before the timeout";
+                let failure = Failure::new(Code::TIMED_OUT.as_str(), message)
+                    .help("raise the timeout of the step, or set `onTimeout`");
+                self.end(ix, StepStatus::Failed, Some(failure));
+            }
+        }
+    }
+
+    /// A person replied to an instance that waits for one; any other reply is dropped.
+    pub(super) fn answered(&mut self, ix: InstanceIx, reply: Reply) {
+        if !self.exists(ix) || !self.state.waits_for_person(self.plan, ix) {
+            return;
+        }
+        let is_question = matches!(self.step(ix).kind, StepKind::Ask(_));
+        if is_question && reply.approved && reply.answer.is_none() {
+            return;
+        }
+        let asked = self.step(ix).kind.needs_person();
+        let Reply { approved, by, answer, comment } = reply;
+        self.emit(Event::Answered {
+            instance: ix,
+            approved,
+            by: by.clone(),
+            answer: answer.clone(),
+            comment: comment.clone(),
+        });
+        if !approved {
+            let why = comment.map(|comment| format!(": {comment}")).unwrap_or_default();
+            let message = format!("rejected by {by}{why}");
+            let failure = Failure::new(Code::APPROVAL_REJECTED.as_str(), message);
+            return self.end(ix, StepStatus::Failed, Some(failure));
+        }
+        if asked {
+            let decision =
+                || Payload::inline(json!({"approved": true, "by": by, "comment": comment}));
+            self.finish_wait(ix, answer.unwrap_or_else(decision));
+        }
+    }
+
+    fn finish_wait(&mut self, ix: InstanceIx, output: Payload) {
+        let (status, output) = (StepStatus::Succeeded, Some(output));
+        self.emit(Event::Ended { instance: ix, status, tolerated: false, output, failure: None });
+        self.after_end(ix);
+    }
+}

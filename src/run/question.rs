@@ -1,0 +1,46 @@
+//! A question to a person, as it is recorded and shown.
+
+use crate::value::{Json, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// What a person is asked, with every text rendered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Question {
+    /// Whether an answer or a decision is needed.
+    pub kind: QuestionKind,
+    /// The question or the message, masked.
+    pub text: String,
+    /// The accepted answers; empty accepts any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+    /// The JSON Schema of the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Json>,
+    /// The answer that an empty reply stands for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<Json>,
+    /// When it is decided without a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due: Option<Timestamp>,
+}
+
+/// What kind of reply a question needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum QuestionKind {
+    /// An answer: `kb run answer`.
+    Ask,
+    /// A decision: `kb run approve` or `kb run reject`.
+    Approve,
+}
+
+impl QuestionKind {
+    /// The step kind of that name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            QuestionKind::Ask => "ask",
+            QuestionKind::Approve => "approve",
+        }
+    }
+}

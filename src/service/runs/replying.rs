@@ -1,0 +1,200 @@
+//! Replies of people: answers to questions, approvals and rejections.
+
+use super::Frozen;
+use super::context::ProjectContext;
+use super::opening::{Overrides, find, reopen};
+use super::prepared::Prepared;
+use crate::definition::StepKind;
+use crate::diagnostic::Code;
+use crate::engine::StartMode;
+use crate::evidence::Payload;
+use crate::journal::Journal;
+use crate::plan::Plan;
+use crate::run::{InstanceIx, Reply, Rules, State};
+use crate::service::ServiceError;
+use crate::service::inspect::known_step;
+use crate::value::{Failure, Json, RunId, json_text};
+use serde_json::json;
+
+/// A person's reply to what a run waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplyRequest {
+    /// The step or item; without one, everything that waits for this kind of reply.
+    pub step: Option<String>,
+    /// The reply.
+    pub decision: Decision,
+    /// A remark, recorded with it.
+    pub comment: Option<String>,
+    /// Who replies, as recorded.
+    pub by: String,
+}
+
+/// What a person decides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// The step continues.
+    Approve,
+    /// The step fails.
+    Reject,
+    /// The answer to a question, as typed.
+    Answer(String),
+}
+
+/// What became of a reply.
+pub enum Replied {
+    /// The process that owns the run was notified.
+    Delivered(RunId),
+    /// No process owns the run: drive this to continue it.
+    Ready(Box<Prepared>),
+}
+
+/// Something of a run that waits for a person.
+struct Waiting<'a> {
+    ix: InstanceIx,
+    name: String,
+    kind: &'a StepKind,
+}
+
+/// Delivers a reply. Where no process owns the run, the result is to be driven.
+pub fn reply(
+    context: ProjectContext,
+    name: &str,
+    request: ReplyRequest,
+) -> Result<Replied, ServiceError> {
+    let (journal, run, status) = find(&context, name)?;
+    if status.has_ended() {
+        let message = format!("run `{run}` has {status}: nothing of it waits");
+        return Err(ServiceError::refused(Failure::new(Code::NOT_RESUMABLE.as_str(), message)));
+    }
+    let (catalog, plan) = Frozen::of_run(&*journal, &run)?.thaw()?;
+    if let Some(step) = &request.step {
+        known_step(&plan, step)?;
+    }
+    let rules = Rules {
+        inconclusive: catalog.settings.inconclusive.unwrap_or(Rules::default().inconclusive),
+        ..Rules::default()
+    };
+    let mut state = State::new(&plan, rules);
+    for stored in journal.events(&run, 0)? {
+        state.apply(&plan, stored.at, &stored.event);
+    }
+    let (targets, answer) = targets(&run, &plan, &state, &request)?;
+    let ReplyRequest { decision, comment, by, .. } = request;
+    let approved = decision != Decision::Reject;
+    // One name for one target; a reply to everything that waits names nothing.
+    let step = match targets.as_slice() {
+        [one] => Some(one.name.clone()),
+        _ => None,
+    };
+    if journal.is_leased(&run)? {
+        for target in &targets {
+            let instance = state.instance(target.ix);
+            // The first reply to a question counts: another one has the same key.
+            let key = format!("reply-{}-{}-{}", target.name, instance.iteration, instance.attempt);
+            let mut body = json!({"by": by, "step": target.name, "approved": approved});
+            body["answer"] = answer.clone().unwrap_or(Json::Null);
+            body["comment"] = comment.clone().map_or(Json::Null, Json::from);
+            if let Some(map) = body.as_object_mut() {
+                map.retain(|_, value| !value.is_null());
+            }
+            journal.post(&run, &key, "approve", body)?;
+        }
+        if journal.is_leased(&run)? {
+            return Ok(Replied::Delivered(run));
+        }
+        let resumed = |_: &Plan| Ok(StartMode::Resume);
+        let prepared = reopen(context, &*journal, run, &Overrides::default(), resumed)?;
+        return Ok(Replied::Ready(Box::new(prepared)));
+    }
+    let reply = Reply { approved, by, answer: answer.map(Payload::inline), comment };
+    let opening = StartMode::Answer { step, reply };
+    let prepared = reopen(context, &*journal, run, &Overrides::default(), |_| Ok(opening))?;
+    Ok(Replied::Ready(Box::new(prepared)))
+}
+
+/// The instances that a reply is for, and the answer as a value. Refused where nothing fits.
+fn targets<'p>(
+    run: &RunId,
+    plan: &'p Plan,
+    state: &State,
+    request: &ReplyRequest,
+) -> Result<(Vec<Waiting<'p>>, Option<Json>), ServiceError> {
+    let waiting: Vec<Waiting<'p>> = state
+        .instances()
+        .map(|(ix, _)| ix)
+        .filter(|ix| state.waits_for_person(plan, *ix))
+        .map(|ix| {
+            let kind = &plan.step(state.instance(ix).step).step.kind;
+            Waiting { ix, name: state.key(plan, ix).to_string(), kind }
+        })
+        .collect();
+    let refused = |message: String, help: String| {
+        let failure = Failure::new(Code::NOT_WAITING.as_str(), message).help(help);
+        Err(ServiceError::refused(failure))
+    };
+    let is_question = |waiting: &Waiting<'_>| matches!(waiting.kind, StepKind::Ask(_));
+    let wants_answer = matches!(request.decision, Decision::Answer(_));
+    let named: Vec<Waiting<'p>> = match &request.step {
+        Some(step) => {
+            let names = names(&waiting);
+            let found: Vec<_> = waiting.into_iter().filter(|w| w.name == *step).collect();
+            if found.is_empty() {
+                let message = format!("`{step}` of run `{run}` does not wait for a person");
+                let help = match names.is_empty() {
+                    true => format!("nothing of the run does; `kb run show {run}` shows its steps"),
+                    false => format!("these do: {names}"),
+                };
+                return refused(message, help);
+            }
+            found
+        }
+        None => {
+            let fits = |w: &Waiting<'_>| match request.decision {
+                Decision::Answer(_) => is_question(w),
+                Decision::Approve => !is_question(w),
+                Decision::Reject => true,
+            };
+            let found: Vec<_> = waiting.into_iter().filter(fits).collect();
+            if found.is_empty() && wants_answer {
+                let message = format!("no question of run `{run}` is open");
+                return refused(message, format!("`kb run show {run}` shows its steps"));
+            }
+            found
+        }
+    };
+    let Some(first) = named.first() else { return Ok((named, None)) };
+    let Decision::Answer(text) = &request.decision else {
+        if let (Decision::Approve, true) = (&request.decision, is_question(first)) {
+            let message =
+                format!("`{}` asks a question: an approval does not answer it", first.name);
+            return refused(message, format!("`kb run answer {run} {} TEXT`", first.name));
+        }
+        return Ok((named, None));
+    };
+    if named.len() > 1 {
+        let message = format!("{} questions of run `{run}` are open", named.len());
+        return refused(message, format!("name one of them: {}", names(&named)));
+    }
+    let StepKind::Ask(ask) = first.kind else {
+        let message = format!("`{}` needs an approval, not an answer", first.name);
+        let help = format!("`kb run approve {run} {0}` or `kb run reject {run} {0}`", first.name);
+        return refused(message, help);
+    };
+    match ask.read(text) {
+        Ok(value) => Ok((named, Some(value))),
+        Err(expected) => {
+            let message = format!("the answer to `{}` does not fit: {expected}", first.name);
+            let schema = ask.schema.as_ref().map(|schema| json_text(schema.json()));
+            let help = match schema {
+                Some(schema) => format!("answer with JSON of this schema: {schema}"),
+                None => "answer again".to_owned(),
+            };
+            let failure = Failure::new(Code::BAD_ANSWER.as_str(), message).help(help);
+            Err(ServiceError::refused(failure))
+        }
+    }
+}
+
+fn names(waiting: &[Waiting<'_>]) -> String {
+    waiting.iter().map(|w| format!("`{}`", w.name)).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,178 @@
+//! Steps that wait for people and times: `ask`, `approve` and `wait`.
+
+use crate::scratch::{Said, Scratch};
+use serde_json::json;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+fn project(steps: &str) -> Scratch {
+    let text = format!("schema: kb.playbook/1\nid: p\nsteps:\n{steps}");
+    Scratch::new(&[(".kb/playbooks/p.yml", &text)])
+}
+
+fn event<'a>(events: &'a [serde_json::Value], kind: &str) -> Option<&'a serde_json::Value> {
+    events.iter().find(|event| event["type"] == kind)
+}
+
+const ASK: &str = "  - id: where
+    ask: {question: \"Deploy to?\", options: [staging, production]}
+  - id: count
+    ask: {question: \"How many?\", schema: {type: integer, minimum: 1}}
+  - id: deploy
+    run: echo \"$N to $WHERE\"
+    env: {WHERE: \"{{where.output}}\", N: \"{{count.output}}\"}
+";
+
+#[test]
+fn questions_are_answered_one_by_one_from_other_processes() {
+    let scratch = project(ASK);
+    let said = scratch.kb(&["playbook", "run", "p", "--json"]).code(3);
+    let opened = event(&said.events(), "ask:opened").cloned().expect("a question");
+    assert_eq!(opened["question"], "Deploy to?");
+    assert_eq!(opened["options"], json!(["staging", "production"]));
+    let shown = scratch.json(&["run", "show", "@last", "--json"]);
+    assert_eq!(shown["steps"][1]["question"]["text"], "How many?");
+    // Answering one leaves the other open.
+    scratch.kb(&["run", "answer", "@last", "where", "production"]).code(3).says(&["How many?"]);
+    let said = scratch.kb(&["run", "answer", "@last", "count", "3"]).code(0);
+    said.says(&["answered"]);
+    assert_eq!(scratch.kb(&["run", "output", "@last", "deploy"]).code(0).out, "3 to production\n");
+}
+
+#[test]
+fn an_answer_that_does_not_fit_is_refused_and_the_question_stays_open() {
+    let scratch = project(ASK);
+    scratch.kb(&["playbook", "run", "p"]).code(3);
+    let refused = |args: &[&str], texts: &[&str]| {
+        scratch.kb(&[&["run"], args].concat()).code(2).says(texts);
+    };
+    refused(&["answer", "@last", "where", "mars"], &["KB0574", "staging, production"]);
+    refused(&["answer", "@last", "count", "0"], &["KB0574", "minimum"]);
+    refused(&["answer", "@last", "deploy", "x"], &["KB0573", "`where`, `count`"]);
+    refused(&["approve", "@last", "where"], &["KB0573", "kb run answer"]);
+    refused(&["answer", "@last", "wher", "x"], &["did you mean `where`"]);
+    let shown = scratch.json(&["run", "show", "@last", "--json"]);
+    assert_eq!(shown["status"], "waiting");
+}
+
+#[test]
+fn an_approval_names_who_decided_and_a_rejection_fails_the_step_with_the_reason() {
+    let steps = "  - {id: ok, approve: \"Deploy?\"}
+  - {id: deploy, dependsOn: [ok], run: \"echo $BY\", env: {BY: \"{{ok.output.by}}\"}}
+";
+    let scratch = project(steps);
+    scratch.kb(&["playbook", "run", "p"]).code(3).says(&["Deploy?", "kb run approve"]);
+    let user = |command: &mut std::process::Command| drop(command.env("USER", "ada"));
+    scratch.kb_with(&["run", "approve", "@last", "--comment", "fine"], user).code(0);
+    assert_eq!(scratch.kb(&["run", "output", "@last", "deploy"]).code(0).out, "ada\n");
+    let events = scratch.kb(&["run", "events", "@last"]).events();
+    let answered = event(&events, "ask:answered").expect("an answer");
+    assert_eq!((&answered["by"], &answered["comment"]), (&json!("ada"), &json!("fine")));
+
+    scratch.kb(&["playbook", "run", "p"]).code(3);
+    let said = scratch.kb(&["run", "reject", "@last", "ok", "--comment", "too early"]).code(1);
+    said.says(&["KB0554", "too early"]);
+    let shown = scratch.json(&["run", "show", "@last", "--json"]);
+    let statuses: Vec<_> = shown["steps"].as_array().unwrap().iter().map(|s| &s["status"]).collect();
+    assert_eq!(statuses, ["failed", "blocked"]);
+}
+
+#[test]
+fn a_timeout_decides_as_the_step_says() {
+    let run = |on: &str| {
+        let steps =
+            format!("  - {{id: ok, approve: {{message: \"Go?\", timeout: 50ms, onTimeout: {on}}}}}\n");
+        let scratch = project(&steps);
+        let said = scratch.kb(&["playbook", "run", "p", "--json"]);
+        (said.code, event(&said.events(), "step:end").cloned().unwrap())
+    };
+    let (code, end) = run("approve");
+    assert_eq!((code, &end["output"]["by"]), (0, &json!("timeout")));
+    let (code, end) = run("reject");
+    assert_eq!((code, &end["error"]["code"]), (1, &json!("KB0554")));
+    let (code, end) = run("fail");
+    assert_eq!((code, &end["error"]["code"]), (1, &json!("KB0556")));
+    let steps = "  - id: size\n    ask: {question: \"How many?\", default: \"7\", timeout: 50ms}\n";
+    let scratch = project(steps);
+    scratch.kb(&["playbook", "run", "p"]).code(0);
+    assert_eq!(scratch.kb(&["run", "output", "@last", "size"]).out, "7\n");
+}
+
+#[test]
+fn a_waiting_step_holds_no_slot_and_every_item_can_ask() {
+    let text = "schema: kb.playbook/1\nid: p\nlimits: {maxParallel: 1}\nsteps:
+  - id: each
+    forEach: {in: \"{{ ['a', 'b', 'c'] }}\", key: \"{{item}}\"}
+    approve: \"Publish {{item}}?\"
+  - {id: work, run: echo done}
+";
+    let scratch = Scratch::new(&[(".kb/playbooks/p.yml", text)]);
+    let said = scratch.kb(&["playbook", "run", "p", "--json"]).code(3);
+    let events = said.events();
+    let opened = events.iter().filter(|event| event["type"] == "ask:opened").count();
+    assert_eq!(opened, 3);
+    let ended = event(&events, "step:end").expect("`work` ends beside the questions");
+    assert_eq!((&ended["step"], &ended["status"]), (&json!("work"), &json!("succeeded")));
+    scratch.kb(&["run", "approve", "@last", "each[b]"]).code(3);
+    scratch.kb(&["run", "approve", "@last"]).code(0);
+}
+
+#[test]
+fn a_wait_goes_on_counting_while_kb_is_killed() {
+    let scratch = project("  - {id: pause, wait: 1500ms}\n  - {id: after, dependsOn: [pause], run: echo x}\n");
+    let began = Instant::now();
+    let mut child = scratch
+        .command()
+        .args(["playbook", "run", "p", "--json"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let waits = || {
+        let shown = scratch.kb(&["run", "show", "@last", "--json"]);
+        shown.code == 0 && shown.out.contains("\"waiting\"")
+    };
+    while !waits() {
+        assert!(began.elapsed() < Duration::from_secs(20), "the step never waits");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let said = scratch.kb(&["run", "resume", "@last", "--json"]).code(0);
+    let end = event(&said.events(), "step:end").cloned().expect("the end of the wait");
+    // From the first start, not from the resume.
+    let took = end["durationMs"].as_u64().unwrap();
+    assert!((1500..20_000).contains(&took), "{took} ms");
+    let events = scratch.kb(&["run", "events", "@last"]).events();
+    let timers = events.iter().filter(|event| event["type"] == "step:waiting").count();
+    assert_eq!(timers, 1, "the timer is set once");
+}
+
+#[test]
+fn a_wait_until_takes_a_time_and_refuses_what_is_none() {
+    let scratch = project("  - {id: a, wait: {until: \"2026-01-01T00:00:00Z\"}}\n");
+    scratch.kb(&["playbook", "run", "p"]).code(0);
+    let scratch = project("  - {id: a, wait: {until: tomorrow}}\n");
+    scratch.kb(&["playbook", "run", "p"]).code(2).says(&["`tomorrow` is not a time"]);
+    let text = "  - {id: at, run: echo soon}\n  - {id: a, wait: {until: \"{{at.output}}\"}}\n";
+    project(text).kb(&["playbook", "run", "p"]).code(1).says(&["KB0572", "`soon` is not a time"]);
+}
+
+#[test]
+fn the_second_reply_to_one_question_changes_nothing() {
+    let scratch = project("  - {id: ok, approve: \"Go?\"}\n");
+    scratch.kb(&["playbook", "run", "p"]).code(3);
+    scratch.kb(&["run", "approve", "@last", "ok"]).code(0);
+    scratch.kb(&["run", "reject", "@last", "ok"]).code(2).says(&["nothing of it waits"]);
+}
+
+#[test]
+fn keys_of_attempts_are_refused_on_waiting_kinds_with_the_place_where_they_belong() {
+    let said = |step: &str| -> Said { project(step).kb(&["playbook", "validate"]).code(2) };
+    said("  - {id: a, approve: \"Go?\", timeout: 5m}\n").says(&["approve: {message"]);
+    said("  - {id: a, wait: 5m, retry: {max: 2}}\n").says(&["it only waits"]);
+    said("  - {id: a, ask: \"x\", output: {schema: {a: string}}}\n").says(&["schema: ..."]);
+    said("  - {id: a, ask: {question: x, timeout: 5m}}\n").says(&["needs a `default`"]);
+    said("  - {id: a, ask: {question: x, options: [a], default: b}}\n").says(&["one of a"]);
+    said("  - {id: a, approve: {message: x, onTimeout: approve}}\n").says(&["needs a `timeout`"]);
+}
