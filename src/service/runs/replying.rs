@@ -8,7 +8,6 @@ use crate::definition::StepKind;
 use crate::diagnostic::Code;
 use crate::engine::StartMode;
 use crate::evidence::Payload;
-use crate::journal::Journal;
 use crate::plan::Plan;
 use crate::run::{InstanceIx, Reply, Rules, State};
 use crate::service::ServiceError;
