@@ -63,7 +63,7 @@ const SYMPTOMS: [Symptom; 13] = [
     },
     Symptom {
         name: "not-built",
-        playbook: "steps:\n  - {id: a, wait: 3s}",
+        playbook: "steps:\n  - {id: a, playbook: other}",
         args: RUN,
         from: "error",
         lines: 6,
