@@ -81,6 +81,7 @@
 //! | `rusqlite` (bundled) | the journal |
 //! | `genai` (pinned, inside `llm::adapter` alone), `reqwest` + `rustls` with ring | models, requests; one TLS stack, no cmake |
 //! | `ignore`, `globset`, `grep-*`, `regex` | walking and searching, the crates of ripgrep |
+//! | `serde-saphyr` | writes recorded scripts as YAML |
 //! | `similar` | unified diffs of changed files, within a time limit |
 //! | `rustix`, `landlock` | `openat2`, locks, the kernel sandbox |
 //! | `libc` (inside `process` alone) | `clone`, `execve`, signal masks and `mallopt`, which have no safe interface |

@@ -193,40 +193,40 @@ async fn a_recording_says_what_was_said() {
         let _ = recording.chat(asks("s", attempt, turn), &|_| {}, &CancellationToken::new()).await;
     }
     insta::assert_snapshot!(recording.script(), @r#"
-    schema: "kb.script/1"
+    schema: kb.script/1
     steps:
       s:
-        - say: |
-            two
-            lines
-          calls:
-            - tool: "fs:write"
-              args:
-                path: "a"
-                content:
-                  text: |
-                    #!/bin/sh
-                    echo {{ x }}
-                  raw: true
-          usage:
-            prompt: 9
-            completion: 2
-        - error:
-            status: 429
-            message: "the model answered with status 429"
-            retryAfter: 2
-        - calls:
-            - tool: "x"
-              args:
-                - 1
-          output:
-            summary: "done"
-        - say: ""
-      "s#2":
-        - error:
-            status: 0
-            message: "this turn was not recorded"
-        - say: "again"
+      - say: |
+          two
+          lines
+        calls:
+        - tool: fs:write
+          args:
+            path: a
+            content:
+              text: |
+                #!/bin/sh
+                echo {{ x }}
+              raw: true
+        usage:
+          prompt: 9
+          completion: 2
+      - error:
+          status: 429
+          message: the model answered with status 429
+          retryAfter: 2
+      - calls:
+        - tool: x
+          args:
+          - 1
+        output:
+          summary: done
+      - say: ""
+      s#2:
+      - error:
+          status: 0
+          message: this turn was not recorded
+      - say: again
     "#);
 }
 

@@ -131,7 +131,7 @@ fn the_file_is_written_whole() {
     let path = folder.path().join("r.yml");
     let recording = recording(Vec::new());
     recording.write_to(&path).unwrap();
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), "schema: \"kb.script/1\"\nsteps: {}\n");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "schema: kb.script/1\nsteps: {}\n");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     assert!(recording.write_to(&folder.path().join("no/such/r.yml")).is_err());
 }
