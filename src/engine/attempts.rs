@@ -1,9 +1,11 @@
-//! What runs beside the dispatcher: attempts and gates, each a task that answers with messages.
+//! The tasks of attempts and gates, which run beside the dispatcher and answer with messages.
 
+use super::context::Attempt;
 use super::event_channel::EventSender;
-use super::fetching::Fetched;
+use super::masking;
 use super::payloads::Payloads;
 use super::prompts::PromptLog;
+use super::secret_fetcher::Fetched;
 use super::setup::{Parts, Update};
 use crate::attempt::{Context, Outcome, Progress, Recorder, Request, StepWork, Stopped};
 use crate::definition::Step;
@@ -11,12 +13,12 @@ use crate::diagnostic::Code;
 use crate::evidence::{CheckDetail, Confidence, Payload, Record, Verdict, Verification};
 use crate::executor::GateRequest;
 use crate::expression::Scope;
+use crate::journal::JournalError;
 use crate::redaction::{Redactor, StreamMasker};
 use crate::run::{AttemptReport, Effect, InstanceIx};
-use crate::value::{Failure, InstanceKey, Json, OutcomeKind};
+use crate::value::{Failure, InstanceKey, OutcomeKind};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use serde_json::json;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -25,208 +27,156 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// What tasks tell the dispatcher.
+/// A message from a task to the dispatcher.
 pub(super) enum Message {
-    /// To be stored before the attempt goes on.
-    Record {
-        instance: InstanceIx,
-        iteration: u32,
-        attempt: u32,
-        record: Box<Record>,
-        stored: oneshot::Sender<Result<(), Stopped>>,
-    },
-    /// The attempt is over.
-    Ended { instance: InstanceIx, iteration: u32, attempt: u32, report: Box<AttemptReport> },
-    /// The gate has spoken, from what was observed.
-    Judged {
-        instance: InstanceIx,
-        iteration: u32,
-        attempt: u32,
-        observed: Option<Box<Record>>,
-        verification: Box<Verification>,
-    },
-    /// The secrets of an effect are at hand, or cannot be had.
-    Fetched { instance: InstanceIx, attempt: u32, effect: Box<Effect>, fetched: Fetched },
-    /// The journal's blobs cannot be written; which attempt has ended with that, if one has.
-    Broken { ended: Option<InstanceIx>, error: crate::journal::JournalError },
+    /// A record that must be stored before the attempt continues.
+    Record { work: Attempt, record: Box<Record>, stored: oneshot::Sender<Result<(), Stopped>> },
+    /// The attempt ended.
+    Ended { work: Attempt, report: Box<AttemptReport> },
+    /// The gate ended, with the observations of its checks.
+    Judged { work: Attempt, observed: Option<Box<Record>>, verification: Box<Verification> },
+    /// The secrets of an effect were fetched, or the fetch failed.
+    Fetched { work: Attempt, effect: Box<Effect>, fetched: Fetched },
+    /// The journal cannot store blobs. `ended` is the attempt that ended because of it.
+    JournalFailed { ended: Option<InstanceIx>, error: JournalError },
 }
 
-/// The way from one attempt to the dispatcher and to whoever watches.
+/// The channel from one attempt to the dispatcher and to displays.
 pub(super) struct AttemptChannel {
-    pub(super) instance: InstanceIx,
-    pub(super) iteration: u32,
-    pub(super) attempt: u32,
+    pub(super) work: Attempt,
     pub(super) key: InstanceKey,
     pub(super) step: Arc<Step>,
     pub(super) messages: UnboundedSender<Message>,
-    pub(super) updates: Option<EventSender>,
+    pub(super) events: Option<EventSender>,
     pub(super) payloads: Payloads,
     pub(super) redactor: Arc<Redactor>,
-    pub(super) tokens: Mutex<StreamMasker>,
-    pub(super) heard: Mutex<Instant>,
     pub(super) prompts: PromptLog,
+    /// Masks the tokens of the current model response.
+    pub(super) tokens: Mutex<StreamMasker>,
+    pub(super) last_activity: Mutex<Instant>,
 }
 
 impl AttemptChannel {
-    fn masked(&self, record: Record) -> Record {
-        masked(self.prompts.keep(record, &self.redactor), &self.redactor)
+    fn note_activity(&self) {
+        *self.last_activity.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// Notes that the attempt gave a sign of life.
-    fn hear(&self) {
-        *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-    }
-
-    /// Ends once nothing was heard for this long; never without a bound.
+    /// Waits until there was no activity for the idle timeout; forever without one.
     async fn silent_for(&self, idle: Option<Duration>) {
         let Some(idle) = idle else { return std::future::pending().await };
         loop {
-            let until = *self.heard.lock().unwrap_or_else(PoisonError::into_inner) + idle;
+            let last = *self.last_activity.lock().unwrap_or_else(PoisonError::into_inner);
+            let until = last + idle;
             if until <= Instant::now() {
                 return;
             }
             tokio::time::sleep_until(until).await;
         }
     }
+
+    /// Stores what was masked, and sends the message for it, or that the journal failed.
+    fn send<T>(
+        &self,
+        ended: Option<InstanceIx>,
+        stored: Result<T, JournalError>,
+        message: impl FnOnce(T) -> Message,
+    ) -> Result<(), Stopped> {
+        let (message, result) = match stored {
+            Ok(value) => (message(value), Ok(())),
+            Err(error) => (Message::JournalFailed { ended, error }, Err(Stopped)),
+        };
+        self.messages.send(message).map_err(|_| Stopped).and(result)
+    }
+
+    fn masked_progress(&self, progress: Progress, events: &EventSender) -> Progress {
+        let tokens = || self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        match progress {
+            // A line that was cut may end in the middle of a secret.
+            Progress::Output(line) => {
+                Progress::Output(self.redactor.mask_cut_text(&line).to_string())
+            }
+            Progress::Tool(call) => Progress::Tool(self.redactor.mask_text(&call).to_string()),
+            // A secret may be split between tokens, so they are masked as one stream.
+            Progress::Token(text) => Progress::Token(tokens().push(&text)),
+            Progress::Model(model) => {
+                // The end of the previous response.
+                let rest = tokens().flush();
+                if !rest.is_empty() {
+                    let (instance, progress) = (self.key.clone(), Progress::Token(rest));
+                    events.progress(Update::Progress { instance, progress });
+                }
+                Progress::Model(model)
+            }
+        }
+    }
 }
 
 impl Recorder for AttemptChannel {
     fn record(&self, record: Record) -> BoxFuture<'_, Result<(), Stopped>> {
-        self.hear();
+        self.note_activity();
         async move {
-            let record = match self.payloads.store_record(self.masked(record)) {
-                Ok(record) => record,
-                Err(error) => {
-                    let _ = self.messages.send(Message::Broken { ended: None, error });
-                    return Err(Stopped);
-                }
-            };
+            let record = masking::record(self.prompts.keep(record, &self.redactor), &self.redactor);
             let (stored, answer) = oneshot::channel();
-            let (instance, iteration, attempt) = (self.instance, self.iteration, self.attempt);
-            self.messages
-                .send(Message::Record {
-                    instance,
-                    iteration,
-                    attempt,
-                    record: Box::new(record),
-                    stored,
-                })
-                .map_err(|_| Stopped)?;
+            let work = self.work;
+            self.send(None, self.payloads.store_record(record), |record| Message::Record {
+                work,
+                record: Box::new(record),
+                stored,
+            })?;
             answer.await.unwrap_or(Err(Stopped))
         }
         .boxed()
     }
 
     fn progress(&self, progress: Progress) {
-        self.hear();
-        if let Some(updates) = &self.updates {
-            let progress = match progress {
-                Progress::Output(line) => {
-                    // A line that is too long to be shown comes without its end.
-                    Progress::Output(self.redactor.mask_cut_text(&line).to_string())
-                }
-                Progress::Tool(call) => Progress::Tool(self.redactor.mask_text(&call).to_string()),
-                // A secret may be split over tokens, so they are masked as one stream.
-                Progress::Token(text) => {
-                    let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
-                    Progress::Token(tokens.push(&text))
-                }
-                Progress::Model(model) => {
-                    // What the model before it ended with.
-                    let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
-                    let rest = tokens.flush();
-                    if !rest.is_empty() {
-                        let (instance, progress) = (self.key.clone(), Progress::Token(rest));
-                        updates.progress(Update::Progress { instance, progress });
-                    }
-                    Progress::Model(model)
-                }
-            };
-            updates.progress(Update::Progress { instance: self.key.clone(), progress });
+        self.note_activity();
+        if let Some(events) = &self.events {
+            let progress = self.masked_progress(progress, events);
+            events.progress(Update::Progress { instance: self.key.clone(), progress });
         }
     }
 }
 
-fn masked(record: Record, redactor: &Redactor) -> Record {
-    let mask = |payload: Payload| match payload {
-        Payload::Inline(value) => Payload::inline(redactor.mask_json(&value)),
-        blob => blob,
-    };
-    let mut record = record;
-    match &mut record {
-        Record::ModelCall { text, calls, model, .. } => {
-            *text = mask(text.clone());
-            *model = redactor.mask_text(model).to_string();
-            for call in calls {
-                call.id = redactor.mask_text(&call.id).to_string();
-                call.args = redactor.mask_json(&call.args);
-                call.tool = redactor.mask_text(&call.tool).to_string();
-            }
-        }
-        Record::ToolCall { args, tool, .. } => {
-            *args = mask(args.clone());
-            *tool = redactor.mask_text(tool).to_string();
-        }
-        Record::ToolResult { result, invocation, .. } => {
-            *result = mask(result.clone());
-            invocation.args = redactor.mask_json(&invocation.args);
-            invocation.process = invocation.process.take().map(|p| redactor.masked(p));
-            // A process of the author's may put a secret into the name of a file.
-            for change in &mut invocation.changes {
-                change.path = redactor.mask_text(&change.path).into_owned();
-                change.diff = change.diff.take().map(|diff| redactor.mask_text(&diff).into_owned());
-            }
-        }
-        Record::Observed { basis } => *basis = mask(basis.clone()),
-        Record::Compression { summary: text, .. } | Record::Note { text } => {
-            *text = redactor.mask_text(text).to_string();
-        }
-    }
-    record
-}
-
-/// Runs one attempt to its end, whatever happens in it.
+/// Executes one attempt to its end. Always sends a message, also after a panic.
 pub(super) async fn run(
     parts: Parts,
-    line: Arc<AttemptChannel>,
+    channel: Arc<AttemptChannel>,
     request: Request,
     cancel: CancellationToken,
 ) {
-    // A process's silence is watched where its pipes are read.
+    // The supervisor applies the idle timeout of processes.
     let is_process = matches!(request.work, StepWork::Run { .. });
     let (timeout, idle) = (request.timeout, request.idle.filter(|_| !is_process));
-    let context = Context { cancel: cancel.clone(), recorder: line.clone() };
+    let context = Context { cancel: cancel.clone(), recorder: channel.clone() };
     let work = AssertUnwindSafe(parts.executor.execute(request, context)).catch_unwind();
     tokio::pin!(work);
     let mut late = None;
     let ended = tokio::select! {
         ended = &mut work => ended,
         () = expired(timeout) => {
-            late = Some("took longer than");
+            late = Some(too_late("took longer than", timeout));
             cancel.cancel();
             work.await
         }
-        () = line.silent_for(idle) => {
-            late = Some("was silent for more than");
+        () = channel.silent_for(idle) => {
+            late = Some(too_late("was silent for more than", idle));
             cancel.cancel();
             work.await
         }
     };
     let mut outcome = ended.unwrap_or_else(|panic| panicked(&*panic));
-    if let Some(how) = late.filter(|_| outcome.kind != OutcomeKind::Ok) {
-        let limit = if how.starts_with("took") { timeout } else { idle };
-        outcome = timed_out(outcome, how, limit);
+    if let Some(mut failure) = late.filter(|_| outcome.kind != OutcomeKind::Ok) {
+        failure.details = outcome.failure.and_then(|f| f.details);
+        outcome = Outcome { kind: OutcomeKind::Timeout, failure: Some(failure), ..outcome };
     }
-    let outcome = super::prepare::fits(&line.step, outcome, &line.redactor);
-    let report = line.payloads.store_report(report(outcome, &line.redactor));
-    let (instance, iteration, attempt) = (line.instance, line.iteration, line.attempt);
-    let message = match report {
-        Ok(report) => Message::Ended { instance, iteration, attempt, report: Box::new(report) },
-        Err(error) => Message::Broken { ended: Some(instance), error },
-    };
-    let _ = line.messages.send(message);
+    let outcome = super::prepare::check_output(&channel.step, outcome, &channel.redactor);
+    let report = channel.payloads.store_report(masking::report(outcome, &channel.redactor));
+    let work = channel.work;
+    let ended = Some(work.instance);
+    let _ = channel.send(ended, report, |report| Message::Ended { work, report: Box::new(report) });
 }
 
+/// Waits for the end of a timeout; forever without one.
 pub(super) async fn expired(timeout: Option<Duration>) {
     match timeout {
         Some(timeout) => tokio::time::sleep(timeout).await,
@@ -234,24 +184,19 @@ pub(super) async fn expired(timeout: Option<Duration>) {
     }
 }
 
-fn timed_out(outcome: Outcome, how: &str, timeout: Option<Duration>) -> Outcome {
-    let mut failure = too_late(how, timeout);
-    failure.details = outcome.failure.and_then(|f| f.details);
-    Outcome { kind: OutcomeKind::Timeout, failure: Some(failure), ..outcome }
-}
-
-pub(super) fn too_late(how: &str, timeout: Option<Duration>) -> Failure {
+/// The failure of an attempt that exceeded a timeout.
+pub(super) fn too_late(what: &str, timeout: Option<Duration>) -> Failure {
     let limit = timeout.map(crate::value::format_duration).unwrap_or_default();
-    Failure::new(Code::TIMED_OUT.as_str(), format!("the attempt {how} {limit}"))
+    Failure::new(Code::TIMED_OUT.as_str(), format!("the attempt {what} {limit}"))
         .help("raise `timeout`, or split the step")
 }
 
-/// The failure of an attempt that was told to stop before it did anything.
+/// The failure of an attempt that was cancelled before it did anything.
 pub(super) fn cancelled() -> Failure {
     Failure::new(Code::ATTEMPT_FAILED.as_str(), "cancelled")
 }
 
-/// A panic is a defect of ours; it fails the step, never the run's holder.
+/// A panic is a defect of `kb`. It fails the step and leaves the run alive.
 fn panicked(panic: &(dyn std::any::Any + Send)) -> Outcome {
     let text = panic
         .downcast_ref::<String>()
@@ -259,106 +204,39 @@ fn panicked(panic: &(dyn std::any::Any + Send)) -> Outcome {
         .or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("no message");
     let failure =
-        Failure::new(Code::INTERNAL_ERROR.as_str(), format!("`kb` has a defect here: {text}"))
-            .help("please report it with the run's events: `kb run events RUN`");
+        Failure::new(Code::INTERNAL_ERROR.as_str(), format!("internal error in `kb`: {text}"))
+            .help("please report it with the events of the run: `kb run events RUN`");
     Outcome::failed(OutcomeKind::Unknown, failure)
 }
 
-/// What the heart is told of an outcome, masked.
-pub(super) fn report(outcome: Outcome, redactor: &Redactor) -> AttemptReport {
-    let process =
-        outcome.exit_code.is_some() || outcome.stdout.is_some() || outcome.stderr.is_some();
-    let streams = process.then(|| {
-        let text = |text: &Option<String>, cut: u64| {
-            text.as_deref().map(|text| cut_or_whole(redactor, text, cut))
-        };
-        let mut streams = json!({
-            "exitCode": outcome.exit_code,
-            "stdout": text(&outcome.stdout, outcome.cut[0]),
-            "stderr": text(&outcome.stderr, outcome.cut[1]),
-        });
-        for (name, bytes) in ["stdoutCut", "stderrCut"].into_iter().zip(outcome.cut) {
-            if bytes > 0 {
-                streams[name] = json!(bytes);
-            }
-        }
-        if let Some(process) = outcome.process {
-            streams["process"] = redactor.masked(process);
-        }
-        Payload::inline(streams)
-    });
-    let failure = outcome.failure.map(|failure| masked_failure(failure, redactor));
-    let output = outcome.output.map(|output: Json| match &output {
-        // What a process wrote to stdout, which may end in the middle of a secret.
-        Json::String(text) => Json::from(cut_or_whole(redactor, text, outcome.cut[0])),
-        _ => redactor.masked(output),
-    });
-    AttemptReport {
-        outcome: outcome.kind,
-        output: output.map(Payload::inline),
-        streams,
-        failure,
-        retry_after_ms: outcome.retry_after.map(|d| d.as_millis() as u64),
-        usage: outcome.usage,
-    }
-}
-
-fn cut_or_whole(redactor: &Redactor, text: &str, cut: u64) -> String {
-    match cut {
-        0 => redactor.mask_text(text).into_owned(),
-        _ => redactor.mask_cut_text(text).into_owned(),
-    }
-}
-
-/// Lets a gate look, and answers even if it breaks.
+/// Executes a gate to its end. Always sends a message, also after a panic.
 pub(super) async fn verify(
     parts: Parts,
-    line: Arc<AttemptChannel>,
+    channel: Arc<AttemptChannel>,
     request: GateRequest,
     scope: Arc<dyn Scope + Send + Sync>,
     cancel: CancellationToken,
 ) {
-    let looked =
+    let ended =
         AssertUnwindSafe(parts.executor.verify(request, scope, cancel)).catch_unwind().await;
     let mut verification =
-        looked.unwrap_or_else(|_| broken_gate("the gate itself broke; please report it"));
+        ended.unwrap_or_else(|_| inconclusive_gate("internal error in the gate; please report it"));
     let observed = verification.basis.take().map(|basis| {
         let observed = Record::Observed { basis: Payload::Inline(basis) };
-        line.payloads.store_record(masked(observed, &line.redactor)).map(Box::new)
+        let observed = masking::record(observed, &channel.redactor);
+        channel.payloads.store_record(observed).map(Box::new)
     });
-    let verification = Box::new(masked_verification(verification, &line.redactor));
-    let (instance, iteration, attempt) = (line.instance, line.iteration, line.attempt);
-    let message = match observed.transpose() {
-        Ok(observed) => Message::Judged { instance, iteration, attempt, observed, verification },
-        Err(error) => Message::Broken { ended: Some(instance), error },
-    };
-    let _ = line.messages.send(message);
-}
-
-/// The same failure without the values of secrets.
-pub(super) fn masked_failure(failure: Failure, redactor: &Redactor) -> Failure {
-    let mask = |text: String| redactor.mask_text(&text).to_string();
-    Failure {
-        code: failure.code,
-        message: mask(failure.message),
-        help: failure.help.map(mask),
-        details: failure.details.map(|details| Box::new(redactor.masked(*details))),
-    }
-}
-
-fn masked_verification(verification: Verification, redactor: &Redactor) -> Verification {
-    let mask = |text: String| redactor.mask_text(&text).to_string();
-    let checks = verification.checks.into_iter().map(|check| CheckDetail {
-        check: mask(check.check),
-        verdict: check.verdict,
-        reason: check.reason.map(mask),
-        evidence: check.evidence.map(|evidence| redactor.mask_json(&evidence)),
+    let verification = Box::new(masking::verification(verification, &channel.redactor));
+    let work = channel.work;
+    let _ = channel.send(Some(work.instance), observed.transpose(), |observed| Message::Judged {
+        work,
+        observed,
+        verification,
     });
-    Verification { reason: verification.reason.map(mask), checks: checks.collect(), ..verification }
 }
 
-/// A gate that could not look proves nothing.
-pub(super) fn broken_gate(reason: &str) -> Verification {
+/// The result of a gate that could not be executed.
+pub(super) fn inconclusive_gate(reason: &str) -> Verification {
     let check = CheckDetail {
         check: "gate".to_owned(),
         verdict: Verdict::Inconclusive,

@@ -1,7 +1,7 @@
 //! What only computes: conditions, `forEach` lists, what their items hand out together, `set`, the
 //! run's outputs.
 
-use super::prepare::unreadable;
+use super::prepare::journal_failure;
 use super::scope::RunScope;
 use crate::definition::ForEach;
 use crate::diagnostic::Code;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub(super) fn evaluate(scope: &RunScope<'_>, ix: InstanceIx) -> Result<Evaluation, EvalError> {
     let step = &scope.plan.step(scope.state.instance(ix).step).step;
     let holds = match &step.condition {
-        Some(condition) => scope.whole(condition.truth(scope))?,
+        Some(condition) => scope.check_reads(condition.truth(scope))?,
         None => true,
     };
     match &step.for_each {
@@ -33,7 +33,7 @@ fn items(
     ix: InstanceIx,
     for_each: &ForEach,
 ) -> Result<Evaluation, EvalError> {
-    let list = scope.whole(for_each.items.evaluate(scope))?;
+    let list = scope.check_reads(for_each.items.evaluate(scope))?;
     let Json::Array(values) = &list else {
         let kind = crate::value::kind_of(&list);
         let message = format!("`forEach` needs a list and got a value of kind `{kind}`");
@@ -69,10 +69,10 @@ fn keys(
             instance: Some(ix),
             item,
             depth: Cell::default(),
-            lost: Cell::default(),
+            read_error: Cell::default(),
             ..*scope
         };
-        let text = scope.whole(key.render(&scope))?;
+        let text = scope.check_reads(key.render(&scope))?;
         if !seen.insert(text.clone()) {
             let message = format!("`forEach` has two items with the key `{text}`");
             return Err(Box::new(Failure::new(Code::NOT_A_LIST.as_str(), message).help(
@@ -103,13 +103,13 @@ pub(super) fn gather(
         let instance = scope.state.instance(ix);
         match &instance.output {
             Some(output) if instance.status == StepStatus::Succeeded => {
-                scope.payloads.write(output, &mut text).map_err(unreadable)?;
+                scope.payloads.write(output, &mut text).map_err(journal_failure)?;
             }
             _ => text.push_str("null"),
         }
     }
     text.push(if items.keyed { '}' } else { ']' });
-    scope.payloads.store_text(text, redactor).map_err(unreadable)
+    scope.payloads.store_text(text, redactor).map_err(journal_failure)
 }
 
 /// Items in order, with their keys where the output is a map. Keys that were masked may be alike:
@@ -138,7 +138,7 @@ pub(super) fn conclude(scope: &RunScope<'_>) -> Result<Json, EvalError> {
     let lenient = state.has_failed() || state.is_cancelled() || state.has_expired();
     let mut outputs = JsonMap::new();
     for (name, template) in &scope.plan.playbook().outputs {
-        match scope.whole(template.evaluate(scope)) {
+        match scope.check_reads(template.evaluate(scope)) {
             Ok(value) => drop(outputs.insert(name.to_string(), value)),
             Err(_) if lenient => {}
             Err(error) => return Err(error),
@@ -152,7 +152,7 @@ pub(super) fn set(
     scope: &RunScope<'_>,
     values: &[(SmolStr, ValueTemplate)],
 ) -> Result<Json, EvalError> {
-    let value = |template: &ValueTemplate| scope.whole(template.evaluate(scope));
+    let value = |template: &ValueTemplate| scope.check_reads(template.evaluate(scope));
     let pairs = values.iter().map(|(name, template)| Ok((name.to_string(), value(template)?)));
     pairs.collect::<Result<JsonMap, EvalError>>().map(Json::Object)
 }

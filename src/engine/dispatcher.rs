@@ -1,24 +1,35 @@
+//! The dispatcher: the task that owns the state of a run and drives it.
+//!
+//! [`drive`] is the entry. The loop waits for messages, timers, controls and the inbox, queues them
+//! as inputs, and runs a tick (`tick`). Each part of the dispatcher has one owner: `context` (what
+//! does not change), `queue`, `tick` (the pending write), `timers`, `active` (running attempts) and
+//! `secret_fetcher`.
+
+use super::active::ActiveAttempts;
 use super::attempts::Message;
+use super::context::{Attempt, RunContext};
 use super::fold::Folded;
+use super::inbox;
 use super::payloads::Payloads;
+use super::queue::InputQueue;
+use super::secret_fetcher::SecretFetcher;
 use super::setup::{Parts, RunControl, Setup, StartMode, Summary};
+use super::tick::PendingWrite;
+use super::timers::Timers;
+use crate::attempt::Stopped;
 use crate::clock;
 use crate::journal::{JournalError, StoredEvent};
-use crate::run::{Effect, Event, Input, InstanceIx, RunStatus};
-use crate::task::Task;
-use crate::value::{JsonMap, Timestamp};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use crate::run::{Input, RunStatus};
+use crate::value::JsonMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::oneshot;
-use tokio_util::sync::CancellationToken;
+use std::time::Duration;
+use tokio::sync::mpsc::UnboundedReceiver;
 
-/// How often the inbox is looked into for what other processes left.
+/// Interval between two reads of the inbox.
 const INBOX_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Drives a run until it ends, waits for people alone, or is left. Task files of specialists are
-/// given with the setup, frozen. Only the journal can stop it; everything before is in there.
+/// Drives a run until it ends, waits for people only, or is stopped. `task_files` are the frozen
+/// texts of `taskFile`s. Fails only if the journal fails; everything before that is stored.
 pub async fn drive(
     parts: Parts,
     setup: Setup,
@@ -28,7 +39,7 @@ pub async fn drive(
     drive_on(parts, setup, task_files, stored).await
 }
 
-/// As [`drive`], for a holder who has read already what the journal says of the run.
+/// Like [`drive`], for a caller that has read the events of the run already.
 pub async fn drive_on(
     parts: Parts,
     setup: Setup,
@@ -36,133 +47,100 @@ pub async fn drive_on(
     stored: Vec<StoredEvent>,
 ) -> Result<Summary, JournalError> {
     let dispatcher = Dispatcher::open(parts, setup, task_files, stored);
-    crate::task::drive(to_its_end(dispatcher)).await
+    crate::task::drive(run_to_end(dispatcher)).await
 }
 
-async fn to_its_end(mut dispatcher: Dispatcher) -> Result<Summary, JournalError> {
+async fn run_to_end(mut dispatcher: Dispatcher) -> Result<Summary, JournalError> {
     let ended = dispatcher.run().await;
     if ended.is_err() {
-        // What cannot be recorded must not go on happening.
+        // Work that cannot be recorded must stop.
         dispatcher.abandoned = true;
-        dispatcher.stop_all().await;
+        dispatcher.attempts.stop_all().await;
     }
-    dispatcher.parts.journal.release(&dispatcher.setup.run, dispatcher.setup.epoch).await;
+    let RunContext { parts, run, epoch, .. } = &dispatcher.context;
+    parts.journal.release(run, *epoch).await;
     ended?;
     Ok(dispatcher.summary())
 }
 
-type Ack = oneshot::Sender<Result<(), crate::attempt::Stopped>>;
-
-/// An input with what is owed for it once its events are stored.
-pub(super) struct QueuedInput {
-    pub(super) input: Input,
-    pub(super) ack: Option<Ack>,
-    pub(super) inbox: Option<i64>,
-}
-
-impl From<Input> for QueuedInput {
-    fn from(input: Input) -> Self {
-        QueuedInput { input, ack: None, inbox: None }
-    }
-}
-
 pub(super) struct Dispatcher {
-    pub(super) parts: Parts,
-    pub(super) setup: Setup,
+    pub(super) context: RunContext,
+    /// The state of the run and the records of live attempts.
     pub(super) folded: Folded,
-    pub(super) payloads: Payloads,
-    pub(super) task_files: Arc<JsonMap>,
-    pub(super) inputs: VecDeque<QueuedInput>,
-    pub(super) now: Timestamp,
-    pub(super) pending: Vec<Event>,
-    pub(super) acks: Vec<Ack>,
-    pub(super) effects: Vec<Effect>,
-    pub(super) taken: Vec<i64>,
-    pub(super) timers: BTreeSet<(Timestamp, InstanceIx)>,
-    pub(super) cancels: BTreeMap<InstanceIx, CancellationToken>,
-    /// Attempts that are processes.
-    pub(super) processes: BTreeMap<InstanceIx, Task>,
-    pub(super) messages: UnboundedReceiver<Message>,
-    pub(super) line: UnboundedSender<Message>,
+    pub(super) inputs: InputQueue,
+    pub(super) write: PendingWrite,
+    pub(super) timers: Timers,
+    pub(super) attempts: ActiveAttempts,
+    pub(super) secrets: SecretFetcher,
+    pub(super) control: UnboundedReceiver<RunControl>,
+    start: StartMode,
+    /// Whether the state machine allows to leave the run.
     pub(super) leaving: bool,
+    /// Whether the run is left at once, without the end of its attempts.
     pub(super) abandoned: bool,
-    pub(super) expires: Option<Instant>,
-    pub(super) began: BTreeMap<InstanceIx, Instant>,
-    /// Secrets that holders before this one may have known, to be known again before anything is
-    /// done that may repeat them.
-    pub(super) earlier: BTreeSet<String>,
 }
 
 impl Dispatcher {
     fn open(parts: Parts, setup: Setup, task_files: JsonMap, stored: Vec<StoredEvent>) -> Self {
+        let Setup { run, epoch, plan, params, rules, opening, updates, commands } = setup;
+        let folded = Folded::of(&plan, rules, &stored);
+        let timers = Timers::new(plan.playbook().limits.timeout);
         let payloads = Payloads::new(parts.journal.clone());
-        let folded = Folded::of(&setup.plan, setup.rules, &stored);
-        let (line, messages) = unbounded_channel();
+        let task_files = Arc::new(task_files);
+        let events = updates;
+        let context = RunContext { parts, run, epoch, plan, params, task_files, payloads, events };
+        let secrets = SecretFetcher::new(&context, &folded.state, &stored);
         let mut dispatcher = Dispatcher {
-            payloads,
+            context,
             folded,
-            task_files: Arc::new(task_files),
-            inputs: VecDeque::new(),
-            now: clock::now(),
-            pending: Vec::new(),
-            acks: Vec::new(),
-            effects: Vec::new(),
-            taken: Vec::new(),
-            timers: BTreeSet::new(),
-            cancels: BTreeMap::new(),
-            processes: BTreeMap::new(),
-            messages,
-            line,
+            inputs: InputQueue::default(),
+            write: PendingWrite::new(),
+            timers,
+            attempts: ActiveAttempts::new(),
+            secrets,
+            control: commands,
+            start: opening,
             leaving: false,
             abandoned: false,
-            expires: setup.plan.playbook().limits.timeout.map(|limit| clock::instant() + limit),
-            began: BTreeMap::new(),
-            earlier: BTreeSet::new(),
-            parts,
-            setup,
         };
-        dispatcher.earlier = dispatcher.missing_of(&stored);
-        dispatcher.begin(stored.is_empty());
+        dispatcher.queue_start(stored.is_empty());
         dispatcher
     }
 
-    pub(super) fn tell(&mut self, input: Input) {
-        self.inputs.push_back(input.into());
-    }
-
-    fn begin(&mut self, fresh: bool) {
-        match self.setup.opening.clone() {
-            StartMode::Start { digest, environment } if fresh => {
-                let params = (*self.setup.params).clone();
-                self.tell(Input::Started { digest, params, environment });
+    fn queue_start(&mut self, is_new: bool) {
+        self.inputs.push(match self.start.clone() {
+            StartMode::Start { digest, environment } if is_new => {
+                let params = (*self.context.params).clone();
+                Input::Started { digest, params, environment }
             }
             StartMode::Start { .. } | StartMode::Resume | StartMode::Answer { .. } => {
-                self.tell(Input::Recovered { cancel: None });
+                Input::Recovered { cancel: None }
             }
             StartMode::Retry { from } => {
-                let reason = "asked for by `kb run retry`".to_owned();
-                self.tell(Input::Reset { roots: from, reason });
+                Input::Reset { roots: from, reason: "requested by `kb run retry`".to_owned() }
             }
-            StartMode::Cancel { by } => self.tell(Input::Recovered { cancel: Some(by) }),
-        }
+            StartMode::Cancel { by } => Input::Recovered { cancel: Some(by) },
+        });
     }
 
     async fn run(&mut self) -> Result<(), JournalError> {
         let mut inbox = tokio::time::interval(INBOX_INTERVAL);
         inbox.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        // First the taking over, then what was left for the run while it had no holder.
+        // First the start, then the messages that arrived while the run had no lease owner.
         self.tick().await?;
-        if let StartMode::Answer { step, reply } = self.setup.opening.clone() {
-            self.answer(step.as_deref(), &reply);
+        if let StartMode::Answer { step, reply } = self.start.clone() {
+            let state = &self.folded.state;
+            let answers = inbox::answers(&self.context, state, step.as_deref(), &reply);
+            answers.into_iter().for_each(|input| self.inputs.push(input));
         }
         self.read_inbox().await?;
         self.leaving &= self.inputs.is_empty();
         loop {
             self.tick().await?;
-            // The taking over may have found nothing to do, and an answer after it brought work.
+            // A start without work may be followed by an answer that brings work.
             self.leaving &= self.folded.state.running() == 0;
             if self.leaving && !self.abandoned && !self.folded.state.status().has_ended() {
-                // Somebody may have left something for this holder in the meantime.
+                // A message may have arrived meanwhile.
                 self.read_inbox().await?;
                 self.leaving = self.inputs.is_empty();
                 if !self.leaving {
@@ -170,108 +148,77 @@ impl Dispatcher {
                 }
             }
             if self.leaving || self.abandoned {
-                self.stop_all().await;
+                self.attempts.stop_all().await;
                 return Ok(());
             }
-            let due = self.timers.first().map(|(due, _)| *due);
+            let (timer, expiry) = (self.timers.next(), self.timers.expiry());
             tokio::select! {
                 biased;
-                Some(message) = self.messages.recv() => self.take(message)?,
-                Some(command) = self.setup.commands.recv() => self.obey(command),
-                () = sleep_until(due) => {}
-                () = expiry(self.expires) => self.expire(),
+                Some(message) = self.attempts.recv() => self.receive(message)?,
+                Some(control) = self.control.recv() => self.apply_control(control),
+                () = timer => {}
+                () = expiry => self.expire(),
                 _ = inbox.tick() => self.read_inbox().await?,
             }
-            while let Ok(message) = self.messages.try_recv() {
-                self.take(message)?;
+            while let Some(message) = self.attempts.try_recv() {
+                self.receive(message)?;
             }
-            self.take_due_timers();
+            for instance in self.timers.take_due() {
+                self.inputs.push(Input::TimerDue { instance });
+            }
         }
     }
 
-    fn take(&mut self, message: Message) -> Result<(), JournalError> {
+    async fn read_inbox(&mut self) -> Result<(), JournalError> {
+        inbox::read(&self.context, &self.folded.state, &self.write, &mut self.inputs).await
+    }
+
+    fn receive(&mut self, message: Message) -> Result<(), JournalError> {
         match message {
-            Message::Record { instance, iteration, attempt, record, stored } => {
-                if self.abandoned {
-                    let _ = stored.send(Err(crate::attempt::Stopped));
-                    return Ok(());
-                }
+            Message::Record { stored, .. } if self.abandoned => {
+                let _ = stored.send(Err(Stopped));
+            }
+            Message::Record { work, record, stored } => {
+                let Attempt { instance, iteration, attempt } = work;
                 let input = Input::Recorded { instance, iteration, attempt, record };
-                self.inputs.push_back(QueuedInput { input, ack: Some(stored), inbox: None });
+                self.inputs.push_record(input, stored);
             }
-            Message::Ended { instance, iteration, attempt, report } => {
-                self.cancels.remove(&instance);
-                self.processes.remove(&instance);
+            Message::Ended { work, report } => {
+                let Attempt { instance, iteration, attempt } = work;
+                self.attempts.remove(instance);
                 let report = *report;
-                self.tell(Input::AttemptEnded { instance, iteration, attempt, report });
+                self.inputs.push(Input::AttemptEnded { instance, iteration, attempt, report });
             }
-            Message::Judged { instance, iteration, attempt, observed, verification } => {
-                self.cancels.remove(&instance);
+            Message::Judged { work, observed, verification } => {
+                let Attempt { instance, iteration, attempt } = work;
+                self.attempts.remove(instance);
                 if let Some(record) = observed {
-                    self.tell(Input::Recorded { instance, iteration, attempt, record });
+                    self.inputs.push(Input::Recorded { instance, iteration, attempt, record });
                 }
                 let verification = *verification;
-                self.tell(Input::Judged { instance, iteration, attempt, verification });
+                self.inputs.push(Input::Judged { instance, iteration, attempt, verification });
             }
-            Message::Fetched { instance, attempt, effect, fetched } => {
-                self.fetched(instance, attempt, *effect, fetched);
-            }
-            Message::Broken { ended, error } => {
-                ended.map(|instance| self.cancels.remove(&instance));
+            Message::Fetched { work, effect, fetched } => self.after_fetch(work, *effect, fetched),
+            Message::JournalFailed { ended, error } => {
+                ended.map(|instance| self.attempts.remove(instance));
                 return Err(error);
             }
         }
         Ok(())
     }
 
-    pub(super) fn obey(&mut self, command: RunControl) {
-        match command {
-            RunControl::Drain(reason) => self.tell(Input::Drain { reason }),
-            RunControl::Cancel(by) => self.tell(Input::CancelRequested { by }),
+    pub(super) fn apply_control(&mut self, control: RunControl) {
+        match control {
+            RunControl::Drain(reason) => self.inputs.push(Input::Drain { reason }),
+            RunControl::Cancel(by) => self.inputs.push(Input::CancelRequested { by }),
             RunControl::Abandon => self.abandoned = true,
         }
     }
 
     fn expire(&mut self) {
-        self.expires = None;
-        if let Some(limit) = self.setup.plan.playbook().limits.timeout {
-            self.tell(Input::Expired { limit_ms: limit.as_millis() as u64 });
-        }
-    }
-
-    fn take_due_timers(&mut self) {
-        let now = clock::now();
-        while let Some(&(due, instance)) = self.timers.first() {
-            if due > now {
-                return;
-            }
-            self.timers.pop_first();
-            self.tell(Input::TimerDue { instance });
-        }
-    }
-
-    /// Tells everything that runs to stop, and waits until it has.
-    async fn stop_all(&mut self) {
-        self.cancels.values().for_each(CancellationToken::cancel);
-        let patience = clock::instant() + Duration::from_secs(5);
-        while !self.cancels.is_empty() {
-            let message = tokio::time::timeout_at(patience.into(), self.messages.recv()).await;
-            match message {
-                Ok(Some(
-                    Message::Ended { instance, .. }
-                    | Message::Judged { instance, .. }
-                    | Message::Fetched { instance, .. },
-                )) => {
-                    self.cancels.remove(&instance);
-                }
-                Ok(Some(Message::Record { stored, .. })) => {
-                    let _ = stored.send(Err(crate::attempt::Stopped));
-                }
-                Ok(Some(Message::Broken { ended, .. })) => {
-                    ended.map(|instance| self.cancels.remove(&instance));
-                }
-                Ok(None) | Err(_) => return,
-            }
+        self.timers.end_deadline();
+        if let Some(limit) = self.context.plan.playbook().limits.timeout {
+            self.inputs.push(Input::Expired { limit_ms: limit.as_millis() as u64 });
         }
     }
 
@@ -280,10 +227,10 @@ impl Dispatcher {
         let status = match state.status() {
             RunStatus::Running if self.abandoned || state.is_draining() => RunStatus::Interrupted,
             RunStatus::Running => RunStatus::Waiting,
-            other => other,
+            stored => stored,
         };
         Summary {
-            run: self.setup.run.clone(),
+            run: self.context.run.clone(),
             status,
             outputs: state.outputs().cloned(),
             failure: state.failure().cloned(),
@@ -291,19 +238,5 @@ impl Dispatcher {
             started_at: state.started_at(),
             ended_at: clock::now(),
         }
-    }
-}
-
-async fn expiry(at: Option<Instant>) {
-    match at {
-        Some(at) => tokio::time::sleep_until(at.into()).await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn sleep_until(due: Option<Timestamp>) {
-    match due {
-        Some(due) => tokio::time::sleep(due.since(clock::now())).await,
-        None => std::future::pending().await,
     }
 }

@@ -1,41 +1,69 @@
-use super::dispatcher::Dispatcher;
-use crate::definition::StepKind;
+//! Which events must be synced to disk before anything follows from them.
+
+use crate::definition::{Step, StepKind};
 use crate::evidence::{Payload, Record};
-use crate::run::Event;
-use crate::value::{Json, Money};
+use crate::plan::Plan;
+use crate::run::{Event, State};
+use crate::value::{Json, Money, Usage};
 
 const REQUEST: &str = "http:request";
 
-impl Dispatcher {
-    /// What must be on disk before anything follows from it (DESIGN §4).
-    pub(super) fn is_durable(&self, event: &Event) -> bool {
-        match event {
-            Event::RunStarted { .. } | Event::RunEnded { .. } | Event::Answered { .. } => true,
-            Event::CancelRequested { .. } | Event::Reset { .. } => true,
-            Event::Started { instance, .. } => {
-                let step = &self.setup.plan.step(self.folded.state.instance(*instance).step).step;
-                let sends = match &step.kind {
-                    StepKind::Http(http) => http.method != "GET",
-                    // Its method may be known only when it is called.
-                    StepKind::Tool { tool, .. } => tool.as_str() == REQUEST,
-                    _ => false,
-                };
-                !step.details().retry_safe || sends
-            }
-            Event::Recorded { record, .. } => match &**record {
-                // Money was spent.
-                Record::ModelCall { usage, .. } | Record::Compression { usage, .. } => {
-                    usage.cost_usd.is_some_and(|cost| cost > Money::ZERO)
-                }
-                Record::ToolCall { tool, args, .. } => tool == REQUEST && !is_get(args),
-                _ => false,
-            },
-            _ => false,
+/// Whether an event must be synced before its effects: decisions of people, the start and end of a
+/// run, money spent, and the start of work that must not be repeated.
+pub(super) fn is_durable(plan: &Plan, state: &State, event: &Event) -> bool {
+    match event {
+        Event::RunStarted { .. }
+        | Event::RunEnded { .. }
+        | Event::Answered { .. }
+        | Event::CancelRequested { .. }
+        | Event::Reset { .. } => true,
+        Event::Started { instance, .. } => {
+            let step = &plan.step(state.instance(*instance).step).step;
+            !step.details().retry_safe || sends_request(step)
         }
+        Event::Recorded { record, .. } => is_durable_record(record),
+        Event::RunResumed { .. }
+        | Event::Evaluated { .. }
+        | Event::Expanded { .. }
+        | Event::Ready { .. }
+        | Event::AttemptEnded { .. }
+        | Event::Judged { .. }
+        | Event::Recovered { .. }
+        | Event::Waiting { .. }
+        | Event::TimerSet { .. }
+        | Event::Asked { .. }
+        | Event::Ended { .. }
+        | Event::TimedOut { .. }
+        | Event::Draining { .. } => false,
     }
 }
 
-/// Whether a request only asks, as far as its arguments tell.
+fn sends_request(step: &Step) -> bool {
+    match &step.kind {
+        StepKind::Http(http) => http.method != "GET",
+        // The method may be known only when the tool is called.
+        StepKind::Tool { tool, .. } => tool.as_str() == REQUEST,
+        StepKind::Specialist { .. }
+        | StepKind::Run { .. }
+        | StepKind::Set(_)
+        | StepKind::Gate(_)
+        | StepKind::Ask(_)
+        | StepKind::Approve(_)
+        | StepKind::Wait(_)
+        | StepKind::NotYet(_) => false,
+    }
+}
+
+fn is_durable_record(record: &Record) -> bool {
+    let costs = |usage: &Usage| usage.cost_usd.is_some_and(|cost| cost > Money::ZERO);
+    match record {
+        Record::ModelCall { usage, .. } | Record::Compression { usage, .. } => costs(usage),
+        Record::ToolCall { tool, args, .. } => tool == REQUEST && !is_get(args),
+        Record::ToolResult { .. } | Record::Observed { .. } | Record::Note { .. } => false,
+    }
+}
+
+/// Whether the arguments of a request name the method `GET`, or none.
 fn is_get(args: &Payload) -> bool {
     let method = |args: &Json| args.get("method").and_then(Json::as_str).map(str::to_owned);
     args.as_inline().is_some_and(|args| method(args).is_none_or(|method| method == "GET"))

@@ -1,86 +1,97 @@
-//! What other processes leave for a run's holder: cancellations and answers.
+//! Messages of other processes to the lease owner: cancellations and answers.
 
-use super::dispatcher::Dispatcher;
-use super::setup::Setup;
+use super::context::RunContext;
+use super::evaluate::store;
+use super::queue::InputQueue;
+use super::tick::PendingWrite;
 use crate::definition::StepKind;
 use crate::evidence::Payload;
 use crate::journal::JournalError;
-use crate::run::{Input, InstanceIx, Reply};
+use crate::run::{Input, InstanceIx, Reply, State};
 use crate::value::Json;
 
-impl Dispatcher {
-    pub(super) async fn read_inbox(&mut self) -> Result<(), JournalError> {
-        for item in self.parts.journal.pending(&self.setup.run).await? {
-            if self.taken.contains(&item.id) || self.inputs.iter().any(|w| w.inbox == Some(item.id))
-            {
-                continue;
-            }
-            let text = |key: &str| item.body.get(key).and_then(Json::as_str).map(str::to_owned);
-            let by = text("by").unwrap_or_else(|| "another process".to_owned());
-            let before = self.inputs.len();
-            match item.kind.as_str() {
-                "cancel" => self.tell(Input::CancelRequested { by }),
-                "approve" => {
-                    let approved = item.body.get("approved").and_then(Json::as_bool);
-                    let reply = Reply {
-                        approved: approved.unwrap_or(true),
-                        by,
-                        answer: item.body.get("answer").cloned().map(Payload::inline),
-                        comment: text("comment"),
-                    };
-                    self.answer(text("step").as_deref(), &reply);
-                }
-                _ => {}
-            }
-            // The item is taken with the last of what came of it; with nothing, now.
-            match self.inputs.iter_mut().skip(before).next_back() {
-                Some(waiting) => waiting.inbox = Some(item.id),
-                None => {
-                    let Setup { run, epoch, .. } = &self.setup;
-                    self.parts.journal.acknowledge(run, *epoch, &[item.id]).await?;
-                }
-            }
+/// Reads the inbox and queues the inputs that its messages lead to.
+pub(super) async fn read(
+    context: &RunContext,
+    state: &State,
+    write: &PendingWrite,
+    inputs: &mut InputQueue,
+) -> Result<(), JournalError> {
+    for item in context.parts.journal.pending(&context.run).await? {
+        if write.acknowledges(item.id) || inputs.has_message(item.id) {
+            continue;
         }
-        Ok(())
-    }
-
-    /// Passes a reply on to the instances of that name that wait for a person, or to all of them.
-    /// A question drops an answer that does not fit it.
-    pub(super) fn answer(&mut self, step: Option<&str>, reply: &Reply) {
-        for instance in self.named(step) {
-            let kind = &self.setup.plan.step(self.folded.state.instance(instance).step).step.kind;
-            let answer = reply.answer.as_ref().and_then(Payload::as_inline);
-            let accepted = match kind {
-                StepKind::Ask(ask) => {
-                    !reply.approved || answer.is_some_and(|answer| ask.check(answer).is_ok())
-                }
-                _ => reply.answer.is_none(),
-            };
-            if accepted {
-                let reply = self.masked_reply(reply);
-                self.tell(Input::Answered { instance, reply });
+        let text = |key: &str| item.body.get(key).and_then(Json::as_str).map(str::to_owned);
+        let by = text("by").unwrap_or_else(|| "another process".to_owned());
+        let led_to = match item.kind.as_str() {
+            "cancel" => vec![Input::CancelRequested { by }],
+            "approve" => {
+                let approved = item.body.get("approved").and_then(Json::as_bool);
+                let reply = Reply {
+                    approved: approved.unwrap_or(true),
+                    by,
+                    answer: item.body.get("answer").cloned().map(Payload::inline),
+                    comment: text("comment"),
+                };
+                answers(context, state, text("step").as_deref(), &reply)
             }
+            // A kind of a newer `kb`; it is acknowledged without effect.
+            _ => Vec::new(),
+        };
+        // The batch of the last input acknowledges the message; without inputs, this does.
+        if !inputs.push_message(item.id, led_to) {
+            let journal = &context.parts.journal;
+            journal.acknowledge(&context.run, context.epoch, &[item.id]).await?;
         }
     }
+    Ok(())
+}
 
-    fn masked_reply(&self, reply: &Reply) -> Reply {
-        let mask = |text: &String| self.parts.redactor.mask_text(text).into_owned();
-        let answer = reply.answer.as_ref().and_then(Payload::as_inline);
-        Reply {
-            approved: reply.approved,
-            by: mask(&reply.by),
-            answer: answer.map(|value| self.store_payload(self.parts.redactor.mask_json(value))),
-            comment: reply.comment.as_ref().map(mask),
+/// The inputs of a person's reply to the instances that wait under this name; without a name, to
+/// all. A question drops an answer that does not satisfy its options or schema.
+pub(super) fn answers(
+    context: &RunContext,
+    state: &State,
+    step: Option<&str>,
+    reply: &Reply,
+) -> Vec<Input> {
+    let is_named =
+        |ix: InstanceIx| step.is_none_or(|name| state.key(&context.plan, ix).to_string() == name);
+    state
+        .instances()
+        .map(|(ix, _)| ix)
+        .filter(|ix| state.waits_for_person(&context.plan, *ix))
+        .filter(|ix| is_named(*ix) && accepts(&context.planned(state, *ix).step.kind, reply))
+        .map(|instance| Input::Answered { instance, reply: masked(context, reply) })
+        .collect()
+}
+
+fn accepts(kind: &StepKind, reply: &Reply) -> bool {
+    let answer = reply.answer.as_ref().and_then(Payload::as_inline);
+    match kind {
+        StepKind::Ask(ask) => {
+            !reply.approved || answer.is_some_and(|answer| ask.check(answer).is_ok())
         }
+        StepKind::Approve(_)
+        | StepKind::Wait(_)
+        | StepKind::Specialist { .. }
+        | StepKind::Run { .. }
+        | StepKind::Tool { .. }
+        | StepKind::Http(_)
+        | StepKind::Set(_)
+        | StepKind::Gate(_)
+        | StepKind::NotYet(_) => reply.answer.is_none(),
     }
+}
 
-    /// The instances that wait for a person under that name; all of them without one.
-    fn named(&self, name: Option<&str>) -> Vec<InstanceIx> {
-        let (state, plan) = (&self.folded.state, &self.setup.plan);
-        let waiting = state.instances().map(|(ix, _)| ix);
-        waiting
-            .filter(|ix| state.waits_for_person(plan, *ix))
-            .filter(|ix| name.is_none_or(|name| state.key(plan, *ix).to_string() == name))
-            .collect()
+fn masked(context: &RunContext, reply: &Reply) -> Reply {
+    let redactor = &context.parts.redactor;
+    let mask = |text: &String| redactor.mask_text(text).into_owned();
+    let answer = reply.answer.as_ref().and_then(Payload::as_inline);
+    Reply {
+        approved: reply.approved,
+        by: mask(&reply.by),
+        answer: answer.map(|value| store(context, redactor.mask_json(value))),
+        comment: reply.comment.as_ref().map(mask),
     }
 }

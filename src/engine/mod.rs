@@ -1,27 +1,32 @@
-//! The first home of the heart: tokio, one dispatcher a run, timers, slots, recovery at start.
+//! The engine: drives one run with tokio, the journal and an executor.
 //!
-//! The dispatcher is the sole owner of the state. Everything else (attempts, gates, people, timers)
-//! talks to it through messages. A tick takes in what has come, decides, appends all events at
-//! once, and only then starts and stops attempts, gates and timers: nothing that others can see
-//! precedes its event. What only computes (conditions, items, outputs) is answered in between.
+//! The dispatcher is the only owner of the state. Attempts, gates, people and timers reach it through
+//! messages. In a tick it decides on everything that arrived, stores all events in one append, and
+//! only then starts and stops attempts, gates and timers: no effect precedes its event. Effects that
+//! only compute (conditions, items, outputs) are answered in between. Start at [`drive`].
 
+mod active;
 mod attempts;
 mod compute;
+mod context;
 mod dispatcher;
 mod durability;
-mod evaluating;
+mod effects;
+mod evaluate;
 mod event_channel;
-mod fetching;
 mod fold;
 mod inbox;
 mod json_list;
+mod masking;
 mod payloads;
-mod performing;
 mod prepare;
 mod prompts;
+mod queue;
 mod scope;
+mod secret_fetcher;
 mod setup;
-mod ticking;
+mod tick;
+mod timers;
 mod waiting;
 
 pub use dispatcher::{drive, drive_on};

@@ -1,5 +1,6 @@
 //! Turns a step template into one concrete request, with every value rendered.
 
+use super::context::Attempt;
 use super::scope::{RunScope, Snapshot};
 use crate::attempt::{Argument, CommandLine, Outcome, Request, SpecialistWork, StepWork};
 use crate::definition::{
@@ -21,15 +22,14 @@ use std::time::Duration;
 
 /// What a fresh or resumed attempt brings along.
 pub(super) struct AttemptInputs {
-    pub(super) attempt: u32,
-    pub(super) iteration: u32,
+    pub(super) work: Attempt,
     pub(super) feedback: Option<Arc<Feedback>>,
     pub(super) history: Vec<Record>,
     pub(super) task_files: Arc<JsonMap>,
 }
 
 /// A value that the journal holds and does not give back.
-pub(super) fn unreadable(error: JournalError) -> EvalError {
+pub(super) fn journal_failure(error: JournalError) -> EvalError {
     Box::new(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), error.to_string()))
 }
 
@@ -58,19 +58,16 @@ pub(super) fn secrets(plan: &Plan, params: &Json, step: &Step) -> BTreeSet<Strin
 }
 
 /// One attempt's request. An error is the attempt's failure.
-pub(super) fn request(
-    scope: &RunScope<'_>,
-    ix: InstanceIx,
-    brought: AttemptInputs,
-) -> Result<Request, EvalError> {
+pub(super) fn request(scope: &RunScope<'_>, inputs: AttemptInputs) -> Result<Request, EvalError> {
+    let ix = inputs.work.instance;
     let planned = scope.plan.step(scope.state.instance(ix).step);
     let step = &planned.step;
     Ok(Request {
         run: scope.run.clone(),
         instance: scope.state.key(scope.plan, ix),
-        iteration: brought.iteration,
-        attempt: brought.attempt,
-        work: work(scope, planned, &brought)?,
+        iteration: inputs.work.iteration,
+        attempt: inputs.work.attempt,
+        work: work(scope, planned, &inputs)?,
         timeout: attempt_timeout(planned),
         idle: step.details().timeout.idle,
         env: env(scope, step)?,
@@ -92,11 +89,11 @@ pub(super) fn attempt_timeout(planned: &PlanStep) -> Option<Duration> {
 fn work(
     scope: &RunScope<'_>,
     planned: &PlanStep,
-    brought: &AttemptInputs,
+    inputs: &AttemptInputs,
 ) -> Result<StepWork, EvalError> {
     let step = &planned.step;
     Ok(match &step.kind {
-        StepKind::Specialist { task, .. } => specialist(scope, planned, task.as_deref(), brought)?,
+        StepKind::Specialist { task, .. } => specialist(scope, planned, task.as_deref(), inputs)?,
         StepKind::Run { command, parse } => {
             let command = match command {
                 RunCommand::Shell(script) => CommandLine::Shell(script.to_string()),
@@ -135,7 +132,7 @@ fn specialist(
     scope: &RunScope<'_>,
     planned: &PlanStep,
     task: Option<&TaskText>,
-    brought: &AttemptInputs,
+    inputs: &AttemptInputs,
 ) -> Result<StepWork, EvalError> {
     let missing =
         || Box::new(Failure::new(Code::ATTEMPT_FAILED.as_str(), "the step has no specialist"));
@@ -145,7 +142,7 @@ fn specialist(
     let (task, task_values) = match task {
         Some(TaskText::Inline(template)) => template.render_with_ranges(scope)?,
         Some(TaskText::File { path, .. }) => {
-            (brought.task_files.get(&**path).map(json_text).unwrap_or_default(), Vec::new())
+            (inputs.task_files.get(&**path).map(json_text).unwrap_or_default(), Vec::new())
         }
         None => {
             let task = input.as_ref().and_then(|i| i.get("task")).map(json_text);
@@ -153,7 +150,7 @@ fn specialist(
         }
     };
     let output_schema = planned.step.details().output_schema.clone();
-    let (feedback, history) = (brought.feedback.clone(), brought.history.clone());
+    let (feedback, history) = (inputs.feedback.clone(), inputs.history.clone());
     let params = scope.params.clone();
     Ok(StepWork::Specialist(SpecialistWork {
         specialist,
@@ -213,7 +210,7 @@ fn takes_evidence(step: &Step) -> bool {
 }
 
 /// Holds what a step hands out to its `output.schema`. Specialists are held to theirs on the way.
-pub(super) fn fits(step: &Step, outcome: Outcome, redactor: &Redactor) -> Outcome {
+pub(super) fn check_output(step: &Step, outcome: Outcome, redactor: &Redactor) -> Outcome {
     let Some(schema) =
         step.details().output_schema.as_ref().filter(|_| outcome.kind == OutcomeKind::Ok)
     else {

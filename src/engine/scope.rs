@@ -1,5 +1,5 @@
 use super::payloads::Payloads;
-use super::prepare::unreadable;
+use super::prepare::journal_failure;
 use crate::definition::{ParamType, StepPhase};
 use crate::diagnostic::Code;
 use crate::expression::{EvalError, Reference, Root, Scope};
@@ -57,18 +57,18 @@ pub struct RunScope<'a> {
     /// How deep declared environment values refer to each other.
     pub depth: Cell<u8>,
     /// What was asked for and the journal did not give back, until `whole` looks.
-    pub lost: Cell<Option<JournalError>>,
+    pub read_error: Cell<Option<JournalError>>,
 }
 
 impl RunScope<'_> {
     /// What was made of these values, if they could all be had: one that is lost is undefined to an
     /// expression, which may have a fallback for that and decide on what never was.
-    pub(super) fn whole<T>(&self, made: Result<T, EvalError>) -> Result<T, EvalError> {
-        self.lost.take().map_or(made, |error| Err(unreadable(error)))
+    pub(super) fn check_reads<T>(&self, made: Result<T, EvalError>) -> Result<T, EvalError> {
+        self.read_error.take().map_or(made, |error| Err(journal_failure(error)))
     }
 
     fn found<T>(&self, read: Result<T, JournalError>) -> Option<T> {
-        read.map_err(|error| self.lost.set(Some(error))).ok()
+        read.map_err(|error| self.read_error.set(Some(error))).ok()
     }
 
     fn param(&self, name: &str) -> Option<Arc<Json>> {

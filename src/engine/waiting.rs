@@ -1,48 +1,43 @@
-//! Opens steps of waiting kinds: renders questions and computes the moments that they wait for.
+//! Starts the steps that wait: renders their questions and computes the times that they wait for.
 
-use super::attempts;
-use super::dispatcher::Dispatcher;
+use super::context::{Attempt, RunContext};
+use super::masking;
 use super::scope::RunScope;
 use crate::attempt::Outcome;
 use crate::clock;
 use crate::definition::{StepKind, WaitStep};
 use crate::diagnostic::Code;
 use crate::expression::EvalError;
-use crate::run::{Input, InstanceIx, Question, QuestionKind, Wait};
+use crate::redaction::Redactor;
+use crate::run::{Input, Question, QuestionKind, State, Wait};
 use crate::value::{Failure, OutcomeKind, Timestamp};
 
-impl Dispatcher {
-    /// The input that opens a waiting step; nothing for a step of another kind.
-    pub(super) fn open_wait(
-        &self,
-        instance: InstanceIx,
-        iteration: u32,
-        attempt: u32,
-    ) -> Option<Input> {
-        let kind = &self.setup.plan.step(self.folded.state.instance(instance).step).step.kind;
-        let scope = self.scope(Some(instance));
-        let wait = scope.whole(wait(&scope, kind, clock::now())?);
-        Some(match wait {
-            Ok(wait) => {
-                let wait = self.masked_wait(wait);
-                Input::WaitOpened { instance, iteration, attempt, wait }
-            }
-            Err(failure) => {
-                let outcome = Outcome::failed(OutcomeKind::ToolError, *failure);
-                let report = attempts::report(outcome, &self.parts.redactor);
-                Input::AttemptEnded { instance, iteration, attempt, report }
-            }
-        })
-    }
-
-    fn masked_wait(&self, wait: Wait) -> Wait {
-        match wait {
-            Wait::Person(question) => Wait::Person(Question {
-                text: self.parts.redactor.mask_text(&question.text).into_owned(),
-                ..question
-            }),
-            Wait::Until(due) => Wait::Until(due),
+/// The input that opens a waiting step; `None` for a step of another kind.
+pub(super) fn open(context: &RunContext, state: &State, work: Attempt) -> Option<Input> {
+    let Attempt { instance, iteration, attempt } = work;
+    let kind = &context.planned(state, instance).step.kind;
+    let scope = context.scope(state, Some(instance));
+    let redactor = &context.parts.redactor;
+    Some(match scope.check_reads(wait(&scope, kind, clock::now())?) {
+        Ok(wait) => {
+            let wait = masked(wait, redactor);
+            Input::WaitOpened { instance, iteration, attempt, wait }
         }
+        Err(failure) => {
+            let outcome = Outcome::failed(OutcomeKind::ToolError, *failure);
+            let report = masking::report(outcome, redactor);
+            Input::AttemptEnded { instance, iteration, attempt, report }
+        }
+    })
+}
+
+fn masked(wait: Wait, redactor: &Redactor) -> Wait {
+    match wait {
+        Wait::Person(question) => Wait::Person(Question {
+            text: redactor.mask_text(&question.text).into_owned(),
+            ..question
+        }),
+        Wait::Until(due) => Wait::Until(due),
     }
 }
 

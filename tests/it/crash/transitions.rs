@@ -6,14 +6,14 @@ use kb::run::{Event, InstanceIx};
 /// The names of all that is stored in events, read from the source: a new variant is in the list
 /// before anybody thinks of this test. Records are named `recorded modelCall`.
 pub(super) fn all() -> Vec<String> {
-    let events = variants("event.rs", "Event");
+    let events = variants("run/event.rs", "Event");
     let records =
-        variants("record.rs", "Record").into_iter().map(|name| format!("recorded {name}"));
+        variants("evidence/record.rs", "Record").into_iter().map(|name| format!("recorded {name}"));
     events.into_iter().chain(records).collect()
 }
 
 fn variants(file: &str, name: &str) -> Vec<String> {
-    let path = format!("{}/src/run/{file}", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/src/{file}", env!("CARGO_MANIFEST_DIR"));
     let source = std::fs::read_to_string(path).unwrap();
     let head = format!("pub enum {name} {{\n");
     let (_, body) = source.split_once(&head).unwrap_or_else(|| panic!("`{name}` is in `{file}`"));

@@ -1,0 +1,150 @@
+//! Effects that follow once their events are stored: attempts, gates, timers, cancellations.
+
+use super::attempts;
+use super::context::Attempt;
+use super::dispatcher::Dispatcher;
+use super::masking;
+use super::prepare::{self, AttemptInputs};
+use super::secret_fetcher::Fetched;
+use crate::attempt::{Outcome, StepWork};
+use crate::evidence::{Feedback, Record};
+use crate::journal::JournalError;
+use crate::run::{Effect, Input, InstanceIx, StepStatus};
+use crate::task;
+use crate::value::{Failure, Json, OutcomeKind};
+use std::sync::Arc;
+
+impl Dispatcher {
+    /// Performs an effect, after the secrets that it needs were fetched.
+    pub(super) fn perform(&mut self, effect: Effect) {
+        let (Effect::Execute { instance, attempt, iteration, .. }
+        | Effect::Verify { instance, attempt, iteration }) = effect
+        else {
+            return self.perform_now(effect);
+        };
+        let state = &self.folded.state;
+        match self.secrets.fetch_for(&self.context, state, instance) {
+            None => self.perform_now(effect),
+            Some(fetch) => {
+                let work = Attempt { instance, iteration, attempt };
+                let (channel, cancel) = self.attempts.open(&self.context, state, work);
+                let secrets = self.context.parts.secrets.clone();
+                tokio::spawn(fetch.run(secrets, effect, channel, cancel));
+            }
+        }
+    }
+
+    fn perform_now(&mut self, effect: Effect) {
+        match effect {
+            Effect::Execute { instance, attempt, iteration, resumed, feedback } => {
+                self.execute(Attempt { instance, iteration, attempt }, resumed, feedback);
+            }
+            Effect::Verify { instance, attempt, iteration } => {
+                self.verify(Attempt { instance, iteration, attempt });
+            }
+            Effect::Timer { instance, due } => self.timers.set(due, instance),
+            Effect::Cancel { instance } => self.attempts.cancel(instance),
+            Effect::Leave => self.leaving = self.inputs.is_empty(),
+            // `evaluate` has answered these.
+            Effect::Evaluate { .. } | Effect::Gather { .. } | Effect::Conclude { .. } => {}
+        }
+    }
+
+    /// Continues an effect after its fetch, unless the attempt is over or the run is abandoned.
+    pub(super) fn after_fetch(&mut self, work: Attempt, effect: Effect, fetched: Fetched) {
+        if fetched.is_ok() {
+            self.secrets.note_fetched();
+        }
+        let cancelled = self.attempts.remove(work.instance);
+        let current = self.folded.state.instance(work.instance);
+        let live = current.attempt == work.attempt
+            && matches!(current.status, StepStatus::Running | StepStatus::Verifying);
+        if !live || self.abandoned {
+            return;
+        }
+        let failed = match fetched {
+            Ok(()) if cancelled => Some((OutcomeKind::Cancelled, Box::new(attempts::cancelled()))),
+            Ok(()) => None,
+            Err(failed) => Some(failed),
+        };
+        match failed {
+            None => self.perform_now(effect),
+            Some((_, failure)) if matches!(effect, Effect::Verify { .. }) => {
+                self.end_gate(work, *failure);
+            }
+            Some((kind, failure)) => self.end_attempt(work, Outcome::failed(kind, *failure)),
+        }
+    }
+
+    fn execute(&mut self, work: Attempt, resumed: bool, feedback: Option<Arc<Feedback>>) {
+        let history = if resumed { self.history(work.instance) } else { Ok(Vec::new()) };
+        let task_files = self.context.task_files.clone();
+        let request = history.and_then(|history| {
+            let inputs = AttemptInputs { work, feedback, history, task_files };
+            let scope = self.context.scope(&self.folded.state, Some(work.instance));
+            scope.check_reads(prepare::request(&scope, inputs))
+        });
+        let request = match request {
+            Ok(request) => request,
+            Err(failure) => {
+                let outcome = Outcome::failed(OutcomeKind::ToolError, *failure);
+                return self.end_attempt(work, outcome);
+            }
+        };
+        let state = &self.folded.state;
+        self.attempts.note_start(state, work.instance);
+        let (channel, cancel) = self.attempts.open(&self.context, state, work);
+        let is_process = matches!(request.work, StepWork::Run { .. });
+        let attempt = attempts::run(self.context.parts.clone(), channel, request, cancel);
+        if is_process {
+            self.attempts.keep_process(work.instance, task::spawn(attempt));
+        } else {
+            tokio::spawn(attempt);
+        }
+    }
+
+    /// The records of the attempt that a resumed attempt continues.
+    fn history(&self, ix: InstanceIx) -> Result<Vec<Record>, Box<Failure>> {
+        let records = self.folded.histories.get(&ix).cloned().unwrap_or_default();
+        let payloads = &self.context.payloads;
+        let loaded = records.into_iter().map(|record| payloads.load_record(record));
+        loaded.collect::<Result<_, JournalError>>().map_err(prepare::journal_failure)
+    }
+
+    fn verify(&mut self, work: Attempt) {
+        let ix = work.instance;
+        let output = self.folded.state.instance(ix).output.as_ref();
+        let payloads = &self.context.payloads;
+        let output = output.map_or(Ok(Arc::new(Json::Null)), |output| payloads.read(output));
+        let trace = self.folded.traces.get(&ix).cloned().unwrap_or_default();
+        let gate = output.map_err(prepare::journal_failure).and_then(|output| {
+            let scope = self.context.scope(&self.folded.state, Some(ix));
+            scope.check_reads(prepare::gate(&scope, ix, output, trace))
+        });
+        match gate {
+            Ok((mut request, snapshot)) => {
+                // An attempt and its gate share one timeout.
+                let spent = self.attempts.take_elapsed(ix);
+                request.timeout = request.timeout.map(|limit| limit.saturating_sub(spent));
+                let (channel, cancel) = self.attempts.open(&self.context, &self.folded.state, work);
+                let (parts, scope) = (self.context.parts.clone(), Arc::new(snapshot));
+                tokio::spawn(attempts::verify(parts, channel, request, scope, cancel));
+            }
+            Err(failure) => self.end_gate(work, *failure),
+        }
+    }
+
+    /// Ends an attempt that could not start.
+    fn end_attempt(&mut self, work: Attempt, outcome: Outcome) {
+        let report = masking::report(outcome, &self.context.parts.redactor);
+        let Attempt { instance, iteration, attempt } = work;
+        self.inputs.push(Input::AttemptEnded { instance, iteration, attempt, report });
+    }
+
+    /// Ends a gate that could not start.
+    fn end_gate(&mut self, work: Attempt, failure: Failure) {
+        let verification = attempts::inconclusive_gate(&self.context.masked(failure).message);
+        let Attempt { instance, iteration, attempt } = work;
+        self.inputs.push(Input::Judged { instance, iteration, attempt, verification });
+    }
+}

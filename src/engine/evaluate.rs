@@ -1,0 +1,79 @@
+//! Effects that only compute. They change nothing outside, so they do not wait for the journal.
+
+use super::context::{Attempt, RunContext};
+use super::{compute, masking, prepare, waiting};
+use crate::attempt::Outcome;
+use crate::definition::StepKind;
+use crate::evidence::Payload;
+use crate::run::{AttemptReport, Effect, Evaluation, Input, InstanceIx, State};
+use crate::value::{Json, OutcomeKind};
+
+/// Evaluates an effect and returns its answer; `None` if the effect changes something outside.
+pub(super) fn evaluate(context: &RunContext, state: &State, effect: &Effect) -> Option<Input> {
+    let redactor = &context.parts.redactor;
+    Some(match effect {
+        Effect::Evaluate { instance, iteration } => {
+            let scope = context.scope(state, Some(*instance));
+            let found = compute::evaluate(&scope, *instance)
+                .map(|found| store_evaluation(context, found))
+                .map_err(|failure| context.masked(*failure));
+            Input::Evaluated { instance: *instance, iteration: *iteration, found }
+        }
+        Effect::Gather { instance, iteration } => {
+            let output = compute::gather(&context.scope(state, None), *instance, redactor)
+                .map_err(|failure| context.masked(*failure));
+            Input::Gathered { instance: *instance, iteration: *iteration, output }
+        }
+        Effect::Conclude { iteration } => {
+            let outputs = compute::conclude(&context.scope(state, None))
+                .map(|outputs| store(context, redactor.masked(outputs)))
+                .map_err(|failure| context.masked(*failure));
+            Input::Concluded { iteration: *iteration, outputs }
+        }
+        Effect::Execute { instance, attempt, iteration, .. } => {
+            let work = Attempt { instance: *instance, iteration: *iteration, attempt: *attempt };
+            if let Some(input) = waiting::open(context, state, work) {
+                return Some(input);
+            }
+            let report = set_values(context, state, *instance)?;
+            let (instance, iteration, attempt) = (*instance, *iteration, *attempt);
+            Input::AttemptEnded { instance, iteration, attempt, report }
+        }
+        Effect::Verify { .. } | Effect::Timer { .. } | Effect::Cancel { .. } | Effect::Leave => {
+            return None;
+        }
+    })
+}
+
+/// The report of a `set` step, which needs no executor.
+fn set_values(context: &RunContext, state: &State, ix: InstanceIx) -> Option<AttemptReport> {
+    let step = &context.planned(state, ix).step;
+    let StepKind::Set(values) = &step.kind else { return None };
+    let redactor = &context.parts.redactor;
+    let outcome = match compute::set(&context.scope(state, Some(ix)), values) {
+        Ok(value) => prepare::check_output(step, Outcome::ok(value), redactor),
+        Err(failure) => Outcome::failed(OutcomeKind::ToolError, *failure),
+    };
+    let report = masking::report(outcome, redactor);
+    // If a blob cannot be written, `Payloads::check` refuses the whole batch.
+    Some(context.payloads.store_report(report.clone()).unwrap_or(report))
+}
+
+pub(super) fn store(context: &RunContext, value: Json) -> Payload {
+    let payload = Payload::inline(value);
+    // If a blob cannot be written, `Payloads::check` refuses the whole batch.
+    context.payloads.store(payload.clone()).unwrap_or(payload)
+}
+
+fn store_evaluation(context: &RunContext, found: Evaluation) -> Evaluation {
+    let redactor = &context.parts.redactor;
+    match found {
+        Evaluation::Items { keys, items: Payload::Inline(list), keyed } => {
+            let keys = keys.into_iter().map(|key| redactor.mask_text(&key).into_owned()).collect();
+            let items = store(context, redactor.mask_json(&list));
+            Evaluation::Items { keys, items, keyed }
+        }
+        stored @ (Evaluation::Condition(_)
+        | Evaluation::Items { items: Payload::Blob { .. }, .. }) => stored,
+    }
+}

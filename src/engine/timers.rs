@@ -1,0 +1,64 @@
+//! The timers of a run: retries that wait for their moment, and the run's own timeout.
+
+use crate::clock;
+use crate::run::InstanceIx;
+use crate::value::Timestamp;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+/// The timers. Their owner is the dispatcher.
+pub(super) struct Timers {
+    due: BTreeSet<(Timestamp, InstanceIx)>,
+    /// End of the run's timeout, until it has fired.
+    deadline: Option<Instant>,
+}
+
+impl Timers {
+    /// Starts the run's timeout, if it has one.
+    pub(super) fn new(timeout: Option<Duration>) -> Timers {
+        Timers { due: BTreeSet::new(), deadline: timeout.map(|limit| clock::instant() + limit) }
+    }
+
+    /// Sets the timer of an instance.
+    pub(super) fn set(&mut self, due: Timestamp, instance: InstanceIx) {
+        self.due.insert((due, instance));
+    }
+
+    /// Removes all timers that are due and returns their instances, oldest first.
+    pub(super) fn take_due(&mut self) -> Vec<InstanceIx> {
+        let now = clock::now();
+        let mut instances = Vec::new();
+        while let Some(&(due, instance)) = self.due.first().filter(|(due, _)| *due <= now) {
+            self.due.remove(&(due, instance));
+            instances.push(instance);
+        }
+        instances
+    }
+
+    /// Stops the run's timeout, which has fired.
+    pub(super) fn end_deadline(&mut self) {
+        self.deadline = None;
+    }
+
+    /// Waits until the next timer is due; forever without timers.
+    pub(super) fn next(&self) -> impl Future<Output = ()> + use<> {
+        let due = self.due.first().map(|(due, _)| *due);
+        async move {
+            match due {
+                Some(due) => tokio::time::sleep(due.since(clock::now())).await,
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    /// Waits for the end of the run's timeout; forever without a timeout.
+    pub(super) fn expiry(&self) -> impl Future<Output = ()> + use<> {
+        let deadline = self.deadline;
+        async move {
+            match deadline {
+                Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
+                None => std::future::pending().await,
+            }
+        }
+    }
+}
