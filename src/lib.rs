@@ -55,8 +55,9 @@
 //! | [`executor`] | executes one attempt; observes for gates | diagnostic, value, clock, redaction, evidence, expression, definition, verify, attempt, process, workspace, http, tool, specialist |
 //! | [`engine`] | the dispatcher on tokio: timers, attempts, recovery at start | diagnostic, value, clock, redaction, task, evidence, expression, definition, plan, run, attempt, journal, executor |
 //! | [`wire`] (pure) | versioned public forms of events, runs, definitions and problems | diagnostic, value, evidence, definition, plan, run |
+//! | [`inspect`] | recorded runs, read back: events, outputs, file changes, the audit | diagnostic, value, clock, evidence, definition, plan, verify, run, attempt, journal, engine, wire |
 //! | [`project`] | finds and reads the files of a project | diagnostic, value, definition |
-//! | [`service`] | the use cases | diagnostic, value, clock, redaction, evidence, expression, definition, plan, verify, run, attempt, journal, process, workspace, tool, llm, specialist, executor, engine, wire, project |
+//! | [`service`] | the use cases | diagnostic, value, clock, redaction, expression, definition, plan, run, attempt, journal, process, workspace, tool, llm, specialist, executor, engine, wire, inspect, project |
 //! | [`cli`] | one file per command; displays; exit codes | diagnostic, value, wire, service |
 //! <!-- end: modules -->
 //!
@@ -99,6 +100,7 @@ pub mod evidence;
 pub mod executor;
 pub mod expression;
 pub mod http;
+pub mod inspect;
 pub mod journal;
 pub mod llm;
 pub mod plan;

@@ -73,6 +73,7 @@ impl House {
             executor: Arc::new(NothingToDo),
             secrets: Arc::new(NothingToDo),
             redactor: Arc::default(),
+            prompts: Default::default(),
         };
         let (_keep, commands) = unbounded_channel();
         let setup = Setup {

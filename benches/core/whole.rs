@@ -5,8 +5,8 @@ use crate::driven::House;
 use crate::heart;
 use crate::shape::{Shape, catalog_of, planned};
 use kb::definition::{FileRole, InputFile, Playbook};
-use kb::service::runs::{Begin, Overrides, ProjectContext, begin};
-use kb::value::DefinitionId;
+use kb::project::ProjectFolder;
+use kb::service::{Environment, Project, StartRequest, start};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -107,23 +107,11 @@ const A_RUN: &str = "schema: kb.playbook/1\nid: small\nsteps:\n  \
 async fn one_run(project: &Path, state: &Path) {
     let path = "playbooks/small.yml".to_owned();
     let file = InputFile { path, bytes: A_RUN.as_bytes().into(), role: FileRole::Playbook };
-    let (catalog, diagnostics) = kb::definition::load(vec![file.clone()]);
-    let prepared = begin(Begin {
-        context: ProjectContext {
-            root: project.canonicalize().expect("a folder that is there"),
-            state_dir: state.to_owned(),
-            env: std::env::vars().collect(),
-        },
-        files: vec![file],
-        catalog,
-        diagnostics,
-        definition: DefinitionId::new("small").expect("letters"),
-        plan: None,
-        params: Default::default(),
-        script: None,
-        record: None,
-        overrides: Overrides::default(),
-    });
+    let state = ("XDG_STATE_HOME".to_owned(), state.display().to_string());
+    let environment = Environment::new(project, std::env::vars().chain([state]).collect());
+    let project = Project::of_files(ProjectFolder::at(project), &environment, vec![file]);
+    let request = StartRequest { definition: "small".to_owned(), ..StartRequest::default() };
+    let prepared = start(project, request, None);
     let prepared = prepared.await.unwrap_or_else(|error| panic!("{error}"));
     let (_keep, commands) = unbounded_channel();
     let ended = prepared.drive(None, commands).await.unwrap_or_else(|error| panic!("{error}"));

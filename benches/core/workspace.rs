@@ -1,6 +1,6 @@
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use kb::tool::Workspace;
+use kb::workspace::Workspace;
 
 const FOLDERS: usize = 40;
 const FILES: usize = 50;

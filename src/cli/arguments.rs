@@ -1,3 +1,5 @@
+//! The arguments of `kb` and its top-level commands.
+
 use super::playbook::PlaybookCommand;
 use super::run::RunCommand;
 use super::schema;
@@ -7,39 +9,39 @@ use super::{CliResult, Exit, completions, demo, doctor, explain, init};
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 
-/// Turn declarative playbooks into verified work by LLM specialists.
+/// Run declarative playbooks of LLM specialists, shell commands and checks.
 ///
-/// A playbook is a YAML file of steps: specialists (models with tools), shell commands, requests,
-/// gates. `kb` runs them in parallel by what they need, writes every event to a journal, and counts
-/// nothing as done until a gate has seen it on disk.
+/// A playbook is a YAML file of steps: specialists (models with tools), shell commands, HTTP
+/// requests and gates. `kb` runs independent steps in parallel, records every event in a journal,
+/// and accepts the work of a step only after its gate has verified it.
 #[derive(Debug, Parser)]
-#[command(name = "kb", version, max_term_width = 100, after_help = FIRST_HELP)]
+#[command(name = "kb", version, max_term_width = 100, after_help = EXIT_CODES)]
 #[command(disable_help_subcommand = false, subcommand_required = false)]
 pub(super) struct Kb {
-    /// Work as if started in this folder
+    /// Change to this directory first
     #[arg(short = 'C', long, global = true, value_name = "DIR")]
     pub(super) directory: Option<PathBuf>,
     #[command(subcommand)]
     pub(super) command: Option<KbCommand>,
 }
 
-const FIRST_HELP: &str = "\
-Exit codes: 0 done · 1 run failed · 2 bad usage or definition · 3 waiting for people or budget · \
-4 not found · 5 journal or environment unusable · 6 journal of a newer version · 130, 143 stopped \
-by a signal";
+const EXIT_CODES: &str = "\
+Exit codes: 0 success · 1 run failed · 2 invalid usage or definition · 3 run is waiting for an \
+answer or budget · 4 not found · 5 journal or environment not usable · 6 journal of a newer \
+version · 130, 143 stopped by a signal";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum KbCommand {
     Demo(demo::Args),
     Init(init::Args),
     Doctor(doctor::Args),
-    /// Look at, check and run playbooks and workflows
+    /// List, check, plan and run playbooks and workflows
     #[command(subcommand, visible_alias = "workflow")]
     Playbook(PlaybookCommand),
-    /// Look at and check specialists: models with a role, tools and limits
+    /// List, check and create specialists
     #[command(subcommand)]
     Specialist(SpecialistCommand),
-    /// Look at runs, and go on with them
+    /// List, inspect and continue runs
     #[command(subcommand, visible_alias = "runs")]
     Run(RunCommand),
     Schema(schema::Args),
@@ -47,17 +49,17 @@ pub(super) enum KbCommand {
     Completions(completions::Args),
 }
 
-/// What `kb` alone says.
+/// The output of `kb` without a command.
 pub(super) fn first_steps(terminal: &mut Terminal) -> CliResult {
     terminal.out(&format!(
-        "kb {} turns playbooks into verified work by LLM specialists
+        "kb {} runs playbooks of LLM specialists, shell commands and checks
 
-Three things to do first:
-  kb demo            see a whole run in a minute, without a model key
-  kb init            make `.kb/` here: settings, two specialists, a playbook
+Get started:
+  kb demo            run an example; no model key is needed
+  kb init            create `.kb/` here: settings, two specialists, a playbook
   kb playbook run add-feature --param featureName=greeting
 
-`kb doctor` looks at models and the place, `kb --help` lists every command
+`kb doctor` checks models and the environment, `kb --help` lists all commands
 ",
         env!("CARGO_PKG_VERSION")
     ))?;

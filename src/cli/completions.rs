@@ -1,3 +1,5 @@
+//! `kb completions`: shell completion scripts.
+
 use super::arguments::Kb;
 use super::terminal::Terminal;
 use super::{CliResult, Exit};
@@ -9,7 +11,7 @@ use clap::CommandFactory;
 /// `kb completions fish > ~/.config/fish/completions/kb.fish`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Which shell
+    /// Name of the shell
     shell: clap_complete::Shell,
 }
 

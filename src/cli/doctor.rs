@@ -1,29 +1,32 @@
+//! `kb doctor`: checks of the project and the environment.
+
 use super::runtime::{self, Workers};
 use super::terminal::{ERROR, GOOD, HINT, Terminal, WARNING, paint};
 use super::{CliResult, Exit};
-use crate::service::{self, FindingLevel};
+use crate::service::{self, Environment, FindingLevel, Project};
 
-/// Look at the project, the state folder, models, sandbox and journal
+/// Check the project, state folder, journal, sandbox and models
 ///
-/// Each line is ok, a warning or an error with the mend. Exits with 5 where one is an error.
+/// Each line is ok, a warning or an error with its fix. Exits with 5 if there is an error.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Ask each model one real question
+    /// Send one request to each model
     #[arg(long)]
     call: bool,
-    /// One JSON list
+    /// Print a JSON list
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let findings = runtime::block_on(Workers::All, service::doctor(service::here(), args.call))?;
-    let bad = findings.iter().any(|finding| finding.level == FindingLevel::Error);
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    let project = Project::find(environment);
+    let findings = runtime::block_on(Workers::All, service::doctor(project, args.call))?;
+    let has_errors = findings.iter().any(|finding| finding.level == FindingLevel::Error);
     if args.json {
         terminal.json(&findings)?;
     } else {
         for finding in &findings {
-            let (style, word) = match finding.level {
+            let (style, level) = match finding.level {
                 FindingLevel::Ok => (GOOD, "ok     "),
                 FindingLevel::Warning => (WARNING, "warning"),
                 FindingLevel::Error => (ERROR, "error  "),
@@ -31,7 +34,7 @@ pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
             let subject = &finding.subject;
             terminal.out(&format!(
                 "{}  {subject:<10}  {}\n",
-                paint(style, word),
+                paint(style, level),
                 finding.message
             ))?;
             if let Some(help) = &finding.help {
@@ -39,5 +42,5 @@ pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
             }
         }
     }
-    Ok(if bad { Exit::Unusable } else { Exit::Done })
+    Ok(if has_errors { Exit::Unusable } else { Exit::Done })
 }

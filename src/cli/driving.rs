@@ -1,4 +1,4 @@
-//! A run in front of a person: the engine's news go to a renderer, signals go to the engine.
+//! Drives a run and displays it: events go to a renderer, signals go to the engine.
 
 use super::exit::{CliError, Exit};
 use super::prompting;
@@ -6,26 +6,26 @@ use super::render::{Display, Renderer, RunSummary, renderer, summary};
 use super::run::replying::replier;
 use super::terminal::Terminal;
 use crate::diagnostic::Code;
-use crate::service::runs::{self, Prepared, Replied, ReplyRequest};
+use crate::service::runs::{self, Prepared, ProjectContext, Replied, ReplyRequest};
 use crate::service::{
-    self, EventReceiver, LiveUpdate, Progress, RunControl, RunStatus, ServiceError, Summary,
-    Update, Watcher, event_channel,
+    self, EventReceiver, LiveReader, LiveUpdate, Progress, RunControl, RunStatus, ServiceError,
+    Summary, Update, event_channel,
 };
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::time::MissedTickBehavior;
 
-/// How a run is shown.
+/// Options of the display of a run.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub(super) struct DisplayArgs {
-    /// One event a line, as JSON on stdout
+    /// Print events as JSON lines to stdout
     #[arg(long)]
     pub(super) json: bool,
-    /// With `--json`, the model's words as they come too
+    /// With `--json`, print model text as it arrives
     #[arg(long, requires = "json")]
     tokens: bool,
-    /// Show nothing but the summary
+    /// Print the summary only
     #[arg(short, long, conflicts_with = "json")]
     quiet: bool,
 }
@@ -39,27 +39,27 @@ impl DisplayArgs {
         }
     }
 
-    /// Whether a person watches: neither `--json` nor `--quiet`.
+    /// Whether questions can be asked: neither `--json` nor `--quiet`.
     fn is_interactive(self) -> bool {
         !self.json && !self.quiet
     }
 
-    /// Says what came of a command that left the run to its holder: beside the events of `--json`,
-    /// of which there are none then.
+    /// Prints the result of a command that was delivered to another process. With `--json`, stdout
+    /// is for events, and there are none.
     pub(super) fn report(self, text: &str, terminal: &mut Terminal) -> std::io::Result<()> {
         if self.json { terminal.err(text) } else { terminal.out(text) }
     }
 }
 
-/// How often a live display is drawn anew.
+/// Interval between redraws of a live display.
 const TICK: Duration = Duration::from_millis(120);
-/// How long a display rests after it has shown something. Nobody reads faster, and to be woken for
-/// every step costs the steps more than the display does.
+/// Minimum interval between two updates of a display. Waking it for every event would slow down the
+/// run.
 const REST: Duration = Duration::from_millis(10);
 
-/// Drives a run until it ends or waits, and shows it. On a terminal, questions that it waits for are
-/// asked here, and the run continues with the answers. `program` is the name of this `kb` in the
-/// commands that the summary suggests.
+/// Drives a run until it ends or waits, and displays it. On a terminal, its questions are asked here
+/// and the run continues with the answers. `program` is the command for this `kb` in the commands
+/// that the summary suggests.
 pub(super) async fn drive(
     prepared: Prepared,
     display: DisplayArgs,
@@ -68,11 +68,11 @@ pub(super) async fn drive(
 ) -> Result<Exit, CliError> {
     let mut prepared = prepared;
     loop {
-        let run = prepared.run().to_string();
+        let (run, context) = (prepared.run().to_string(), prepared.context().clone());
         let exit = drive_once(prepared, display, program, terminal).await?;
         let asks = exit == Exit::Waiting && display.is_interactive() && terminal.can_ask();
         prepared = match asks {
-            true => match ask_in_place(&run, terminal).await? {
+            true => match ask_in_place(context, &run, terminal).await? {
                 Some(prepared) => prepared,
                 None => return Ok(exit),
             },
@@ -81,10 +81,13 @@ pub(super) async fn drive(
     }
 }
 
-/// Asks the first open question of a run; `None` where there is none or it is left open.
-async fn ask_in_place(run: &str, terminal: &mut Terminal) -> Result<Option<Prepared>, CliError> {
-    let context = service::context_here()?;
-    let view = service::show_run(&service::here()?, run)?;
+/// Asks the first open question of a run; `None` if there is none or it is left open.
+async fn ask_in_place(
+    context: ProjectContext,
+    run: &str,
+    terminal: &mut Terminal,
+) -> Result<Option<Prepared>, CliError> {
+    let view = service::show_run(&context, run)?;
     let mut open = view.steps.iter().filter_map(|step| Some((step, step.question.as_ref()?)));
     let Some((step, question)) = open.next() else { return Ok(None) };
     loop {
@@ -110,14 +113,14 @@ async fn drive_once(
 ) -> Result<Exit, CliError> {
     let run = prepared.run().to_string();
     for path in prepared.changed_files() {
-        let definition = &prepared.plan().playbook().id;
+        let name = prepared.definition_name();
         terminal.err(&format!(
-            "note: `{path}` has changed since; run {run} keeps its own text; start a new one with \
-             `{program} playbook run {definition}`\n"
+            "note: `{path}` has changed since run {run} started; the run uses the old text; to use \
+             the new one, start a run with `{program} playbook run {name}`\n"
         ))?;
     }
     let mut summary = RunSummary::default();
-    let watcher = Watcher::of(&prepared, &mut |event| summary.add(event));
+    let watcher = prepared.live_reader(&mut |event| summary.add(event));
     let mut show = Show { watcher, summary, renderer: renderer(display.display(), terminal) };
     let (sender, mut events) = event_channel();
     let (orders, commands) = unbounded_channel();
@@ -152,8 +155,8 @@ async fn drive_once(
     }
     show.renderer.close();
     if ended.is_err() {
-        // The error itself follows; what it interrupted is not lost.
-        terminal.err(&format!("run {run} stopped; go on with: {program} run resume {run}\n"))?;
+        // The error itself is printed after this line.
+        terminal.err(&format!("run {run} stopped; continue with: {program} run resume {run}\n"))?;
     }
     conclude(ended?, &show.summary, &signals, display, program, terminal)
 }
@@ -170,11 +173,9 @@ fn conclude(
     match display.json {
         false => terminal.out(&summary::text(program, run, status, summary))?,
         true => {
-            let next_command =
-                summary::next_command(program, run, status, summary.questions.first());
-            next_command
-                .map(|command| terminal.err(&format!("go on with: {command}\n")))
-                .transpose()?;
+            let question = summary.questions.first();
+            let next_command = summary::next_command(program, run, status, question);
+            next_command.map(|command| terminal.err(&format!("next: {command}\n"))).transpose()?;
         }
     }
     Ok(match left.status {
@@ -186,13 +187,13 @@ fn conclude(
 }
 
 struct Show {
-    watcher: Watcher,
+    watcher: LiveReader,
     summary: RunSummary,
     renderer: Box<dyn Renderer>,
 }
 
 impl Show {
-    /// Shows everything that is there by now; whether there was anything.
+    /// Shows all updates in the channel; returns whether there were any.
     fn catch_up(&mut self, events: &mut EventReceiver) -> bool {
         let mut some = false;
         while let Some(update) = events.try_recv() {
@@ -216,7 +217,7 @@ impl Show {
 fn shown(
     renderer: &mut dyn Renderer,
     summary: &mut RunSummary,
-    watcher: &Watcher,
+    watcher: &LiveReader,
     seen: LiveUpdate<'_>,
 ) {
     match seen {
@@ -233,7 +234,7 @@ fn shown(
     }
 }
 
-/// SIGINT and SIGTERM: the first stops new work, the second kills.
+/// SIGINT and SIGTERM: the first signal starts no new steps, the second kills the running ones.
 struct Signals {
     interrupt: Signal,
     terminate: Signal,
@@ -249,7 +250,7 @@ impl Signals {
         Ok(Signals { interrupt, terminate, orders, first: None, count: 0 })
     }
 
-    /// Waits for the next signal, passes it on, and says what that means.
+    /// Waits for the next signal, forwards it to the engine and returns the message for the user.
     async fn next(&mut self, run: &str) -> String {
         let (exit, name) = tokio::select! {
             _ = self.interrupt.recv() => (Exit::Interrupted, "SIGINT"),
@@ -260,12 +261,11 @@ impl Signals {
         let (order, text) = match self.count {
             1 => (
                 RunControl::Drain(format!("stopped by {name}")),
-                "stopping: nothing new starts, and what runs may end; once more kills it"
-                    .to_owned(),
+                "stopping: waiting for running steps; press again to kill them".to_owned(),
             ),
-            _ => (RunControl::Abandon, format!("killing what runs; run {run} can be resumed")),
+            _ => (RunControl::Abandon, format!("killing running steps; run {run} can be resumed")),
         };
-        // Where nobody listens, the run is over already.
+        // If the receiver is closed, the run has ended.
         let _ = self.orders.send(order);
         text
     }

@@ -1,8 +1,8 @@
-//! How the process ends: the one place that maps errors to messages, hints and exit codes.
+//! Exit codes, and the mapping of errors to messages, help and exit codes.
 
 use super::render::diagnostics;
 use super::terminal::{ERROR, HINT, Terminal, paint};
-use crate::service::{JournalError, ServiceError};
+use crate::service::{InspectError, JournalError, ServiceError};
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
@@ -10,19 +10,19 @@ use std::process::ExitCode;
 /// The exit codes of the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Exit {
-    /// Done; the run succeeded.
+    /// Success.
     Done = 0,
-    /// The run failed, or was cancelled from elsewhere.
+    /// The run failed or was cancelled.
     RunFailed = 1,
-    /// Bad usage or definition.
+    /// Invalid usage or definition.
     BadInput = 2,
-    /// The run waits for people or budget alone.
+    /// The run waits for an answer or budget.
     Waiting = 3,
-    /// What was named is not there.
+    /// The named thing does not exist.
     NotFound = 4,
-    /// Journal or environment unusable.
+    /// The journal or the environment cannot be used.
     Unusable = 5,
-    /// The journal is of a newer version.
+    /// The journal was written by a newer version.
     NewerJournal = 6,
     /// Stopped by SIGINT.
     Interrupted = 130,
@@ -36,29 +36,35 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command could not be carried out.
+/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CliError {
-    /// A use case says so.
+    /// An error of a use case.
     #[error(transparent)]
     Service(#[from] ServiceError),
-    /// A stream of ours is closed or broken.
+    /// stdout or stderr cannot be written.
     #[error(transparent)]
     Stream(#[from] io::Error),
-    /// The arguments do not go together.
+    /// The arguments are invalid.
     #[error("{message}")]
     Usage {
-        /// What is wrong.
+        /// Description of the problem.
         message: String,
-        /// The mend.
+        /// The fix, if one is known.
         help: Option<String>,
     },
 }
 
+impl From<InspectError> for CliError {
+    fn from(error: InspectError) -> Self {
+        CliError::Service(error.into())
+    }
+}
+
 impl CliError {
-    /// `-C` names a folder that cannot be entered.
+    /// The folder of `-C` cannot be used.
     pub(super) fn directory(folder: &Path, error: &io::Error) -> Self {
-        let message = format!("the folder `{}` cannot be entered: {error}", folder.display());
+        let message = format!("cannot change to directory `{}`: {error}", folder.display());
         CliError::Usage { message, help: None }
     }
 
@@ -87,7 +93,7 @@ impl CliError {
     }
 }
 
-/// Says what went wrong, if something did, and gives the exit code. A closed stdout says nothing.
+/// Prints the error, if there is one, and returns the exit code. A closed stdout is not reported.
 pub(super) fn finish(result: Result<Exit, CliError>, terminal: &mut Terminal) -> Exit {
     let error = match result {
         Ok(exit) => return exit,
@@ -95,7 +101,7 @@ pub(super) fn finish(result: Result<Exit, CliError>, terminal: &mut Terminal) ->
     };
     let exit = error.exit();
     if exit != Exit::Done {
-        // Where stderr is closed too, the exit code is all that is left to say.
+        // If stderr is closed too, only the exit code remains.
         let _ = explain(&error, terminal);
     }
     exit

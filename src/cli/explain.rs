@@ -1,15 +1,17 @@
+//! `kb explain`: the pages of diagnostic codes.
+
 use super::terminal::{TITLE, Terminal, paint};
 use super::{CliResult, Exit};
 use crate::service;
 
-/// Tell what a code such as `KB0101` means, with an example and the mend
+/// Explain a diagnostic code such as `KB0101`, with an example and the fix
 ///
-/// Without a code, every code with its title.
+/// Without a code, lists all codes.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The code, as a diagnostic or a failure shows it
+    /// The code, as shown in a diagnostic or failure
     code: Option<String>,
-    /// One JSON object or list
+    /// Print a JSON object, or a list without a code
     #[arg(long)]
     json: bool,
 }

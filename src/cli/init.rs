@@ -1,32 +1,34 @@
+//! `kb init`: a new project.
+
 use super::terminal::{DIM, GOOD, Terminal, paint};
 use super::{CliResult, Exit};
-use crate::service;
+use crate::service::{self, Environment};
 
-/// Make `.kb/` here: settings, two specialists, one playbook
+/// Create `.kb/` with settings, two specialists and a playbook
 ///
-/// Files that are there already stay as they are.
+/// Existing files are not changed.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Where; the present folder unless said
+    /// Folder of the project; by default the working directory
     #[arg(value_name = "DIR", default_value = ".")]
     folder: std::path::PathBuf,
-    /// One JSON object
+    /// Print a JSON object
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let done = service::init(&args.folder)?;
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    let result = service::init(environment, &args.folder)?;
     if args.json {
-        terminal.json(&done)?;
+        terminal.json(&result)?;
         return Ok(Exit::Done);
     }
-    for path in &done.created {
+    for path in &result.created {
         terminal.out(&format!("{} {path}\n", paint(GOOD, "created")))?;
     }
-    for path in &done.kept {
-        terminal.out(&format!("{}    {path} (was there already)\n", paint(DIM, "kept")))?;
+    for path in &result.kept {
+        terminal.out(&format!("{}    {path} (exists already)\n", paint(DIM, "kept")))?;
     }
-    terminal.err("\nnext: `kb doctor` looks for models, `kb playbook plan add-feature --param featureName=x` shows what would happen\n")?;
+    terminal.err("\nnext: `kb doctor` checks the models, `kb playbook plan add-feature --param featureName=x` shows the plan\n")?;
     Ok(Exit::Done)
 }

@@ -1,13 +1,15 @@
-//! What people type and see: one file a command, `render` for how it looks, `exit` for how it ends.
+//! The command line: parses arguments, calls `service` and prints the result.
 //!
-//! Reads arguments, asks `service`, prints. Must never decide what a use case means: no definition is
-//! read, no plan made and no run driven here. Data goes to stdout, everything else to stderr.
+//! Each command has its own file. `render` formats output, `exit` maps errors to messages and exit
+//! codes, `environment` reads the environment of the process. Data goes to stdout, everything else
+//! to stderr. Start at [`main`].
 
 mod arguments;
 mod completions;
 mod demo;
 mod doctor;
 mod driving;
+mod environment;
 mod exit;
 mod explain;
 mod init;
@@ -15,6 +17,7 @@ mod logging;
 mod panics;
 mod playbook;
 mod prompting;
+mod reference;
 mod render;
 mod run;
 mod runtime;
@@ -28,7 +31,9 @@ use exit::{CliError, Exit};
 use std::process::ExitCode;
 use terminal::Terminal;
 
-/// What a command gives back: how the process ends, or why the command could not be carried out.
+pub use reference::command_reference;
+
+/// The result of a command: the exit code, or why the command failed.
 type CliResult = Result<Exit, CliError>;
 
 /// Runs the command that the process was started with.
@@ -40,13 +45,13 @@ pub fn main() -> ExitCode {
             logging::start();
             dispatch(arguments, &mut terminal)
         }
-        Err(error) => unparsed(&error, &mut terminal),
+        Err(error) => usage_error(&error, &mut terminal),
     };
     exit::finish(result, &mut terminal).into()
 }
 
-/// Help and version are no errors; everything else is bad usage.
-fn unparsed(error: &clap::Error, terminal: &mut Terminal) -> CliResult {
+/// Prints help, the version or a usage error.
+fn usage_error(error: &clap::Error, terminal: &mut Terminal) -> CliResult {
     error.print()?;
     if !error.use_stderr() {
         return Ok(Exit::Done);
@@ -58,24 +63,22 @@ fn unparsed(error: &clap::Error, terminal: &mut Terminal) -> CliResult {
         && first == "run"
     {
         terminal.err(&format!(
-            "\n`kb run` is about runs that are there; `kb playbook run {second}` makes one\n"
+            "\n`kb run` is for existing runs; to start one, use `kb playbook run {second}`\n"
         ))?;
     }
     Ok(Exit::BadInput)
 }
 
 fn dispatch(arguments: Kb, terminal: &mut Terminal) -> CliResult {
-    if let Some(folder) = &arguments.directory {
-        std::env::set_current_dir(folder).map_err(|e| CliError::directory(folder, &e))?;
-    }
+    let environment = environment::of_process(arguments.directory.as_deref())?;
     match arguments.command {
         None => arguments::first_steps(terminal),
-        Some(KbCommand::Demo(args)) => demo::run(args, terminal),
-        Some(KbCommand::Init(args)) => init::run(args, terminal),
-        Some(KbCommand::Doctor(args)) => doctor::run(args, terminal),
-        Some(KbCommand::Playbook(command)) => playbook::run(command, terminal),
-        Some(KbCommand::Specialist(command)) => specialist::run(command, terminal),
-        Some(KbCommand::Run(command)) => run::run(command, terminal),
+        Some(KbCommand::Demo(args)) => demo::run(args, &environment, terminal),
+        Some(KbCommand::Init(args)) => init::run(args, &environment, terminal),
+        Some(KbCommand::Doctor(args)) => doctor::run(args, &environment, terminal),
+        Some(KbCommand::Playbook(command)) => playbook::run(command, &environment, terminal),
+        Some(KbCommand::Specialist(command)) => specialist::run(command, &environment, terminal),
+        Some(KbCommand::Run(command)) => run::run(command, &environment, terminal),
         Some(KbCommand::Schema(args)) => schema::run(args, terminal),
         Some(KbCommand::Explain(args)) => explain::run(args, terminal),
         Some(KbCommand::Completions(args)) => completions::run(args, terminal),

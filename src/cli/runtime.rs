@@ -1,19 +1,21 @@
+//! The tokio runtime of commands that run steps or call models.
+
 use super::CliError;
 use rustix::process::Signal;
 use std::future::Future;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// How many threads drive what waits. Everything heavy has threads of its own anyway.
+/// Number of tokio worker threads. Blocking work has threads of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Workers {
-    /// For steps that are processes and values: a second one would be woken for each step and find
-    /// nothing to do.
+    /// One, for runs without model calls. A second worker would be woken for each step and find no
+    /// work.
     One,
-    /// For steps that speak with models: what goes over the wire is worth both processors.
+    /// One for each processor, for runs with model calls.
     All,
 }
 
-/// Runs a future to its end on a runtime of its own. Only commands that need one make it.
+/// Runs a future to its end on a new runtime.
 pub(super) fn block_on<T>(
     workers: Workers,
     future: impl Future<Output = T>,
@@ -24,13 +26,13 @@ pub(super) fn block_on<T>(
     }
     let runtime = builder.enable_all().build()?;
     let value = runtime.block_on(async {
-        // Past the largest size that a file may have (`ulimit -f`), the system would end the process
-        // in the middle of a write. With somebody to hear the signal the write fails, and says why;
-        // what is started from here hears nothing and is ended as ever.
-        let _heard = signal(SignalKind::from_raw(Signal::XFSZ.as_raw()));
+        // Beyond the maximum file size (`ulimit -f`), SIGXFSZ would kill the process in the middle
+        // of a write. With a handler, the write fails with an error instead. Child processes do
+        // not inherit the handler.
+        let _handler = signal(SignalKind::from_raw(Signal::XFSZ.as_raw()));
         future.await
     });
-    // A blocking read that nobody waits for any more must not hold the process.
+    // Do not wait for blocking reads whose results are no longer needed.
     runtime.shutdown_background();
     Ok(value)
 }

@@ -1,7 +1,7 @@
-//! Searches a project for definition files.
+//! The search for the definition files of a project.
 
+use super::folder::{read_bounded, unreadable};
 use super::role::role_of;
-use super::root::{read_bounded, unreadable};
 use crate::definition::{FileRole, InputFile};
 use crate::diagnostic::{Code, Diagnostic};
 use std::collections::BTreeSet;
@@ -9,16 +9,24 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Maximum nesting depth of agent profile folders.
+/// Maximum depth of folders of agent profiles.
 const DEPTH: usize = 8;
+
+/// A problem with a file that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileProblem {
+    /// Path of the file, relative to the project root.
+    pub path: String,
+    /// The problem; it has no span, because the text is not known.
+    pub diagnostic: Diagnostic,
+}
 
 /// One search for the definition files of a project.
 pub(super) struct Discovery<'a> {
     root: &'a Path,
     files: Vec<InputFile>,
-    problems: Vec<Diagnostic>,
-    /// Canonical paths of visited files and folders, so that symbolic links cause neither repetition
-    /// nor loops.
+    problems: Vec<FileProblem>,
+    /// Real paths of the files and folders so far, so that links cause neither duplicates nor loops.
     seen: BTreeSet<PathBuf>,
 }
 
@@ -27,7 +35,7 @@ impl<'a> Discovery<'a> {
         Discovery { root, files: Vec::new(), problems: Vec::new(), seen: BTreeSet::new() }
     }
 
-    pub(super) fn settings(mut self) -> (Vec<InputFile>, Vec<Diagnostic>) {
+    pub(super) fn settings(mut self) -> (Vec<InputFile>, Vec<FileProblem>) {
         self.take_settings();
         (self.files, self.problems)
     }
@@ -41,7 +49,7 @@ impl<'a> Discovery<'a> {
         }
     }
 
-    pub(super) fn run(mut self) -> (Vec<InputFile>, Vec<Diagnostic>) {
+    pub(super) fn run(mut self) -> (Vec<InputFile>, Vec<FileProblem>) {
         self.take_settings();
         for base in [".kb", "."] {
             let base = self.root.join(base);
@@ -54,7 +62,7 @@ impl<'a> Discovery<'a> {
         (self.files, self.problems)
     }
 
-    /// Collects the files of a folder that have this role, and those up to `depth` levels below.
+    /// Reads the files with this role in a folder and its subfolders, `depth` levels deep.
     fn folder(&mut self, folder: &Path, role: FileRole, depth: usize) {
         let entries = match fs::read_dir(folder) {
             Ok(entries) => entries,
@@ -76,7 +84,7 @@ impl<'a> Discovery<'a> {
         }
     }
 
-    /// Whether a file has this role by its name. In `specialists/ID/` only `specialist.yml` does.
+    /// Whether the name of a file fits the role. In `specialists/ID/`, only `specialist.yml` does.
     fn wants(&self, path: &Path, folder: &Path, role: FileRole) -> bool {
         let nested = folder.file_name().is_none_or(|name| name != "specialists");
         let named = path.file_stem().is_some_and(|stem| stem == "specialist");
@@ -105,7 +113,7 @@ impl<'a> Discovery<'a> {
                 let message = format!("`{shown}` is a link to `{real}`, outside the project");
                 let help = "copy it into the project, or pass its path on the command line";
                 let found = Diagnostic::warning(Code::LINK_OUT_OF_PROJECT, None, message);
-                self.problems.push(found.help(help));
+                self.problems.push(FileProblem { path: shown, diagnostic: found.help(help) });
                 false
             }
             Ok(real) => self.seen.insert(real),
@@ -124,11 +132,12 @@ impl<'a> Discovery<'a> {
 
     fn problem(&mut self, path: &Path, error: &io::Error) {
         let shown = self.shown(path);
-        self.problems.push(unreadable(&shown, error));
+        let diagnostic = unreadable(&shown, error);
+        self.problems.push(FileProblem { path: shown, diagnostic });
     }
 }
 
-/// Hidden files are skipped; editors create them next to the file that they write.
+/// Hidden files are temporary files of editors.
 fn is_visible(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(|name| !name.starts_with('.'))
 }

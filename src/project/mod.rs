@@ -1,14 +1,15 @@
-//! Finds and reads the files of a project, and locates its state folder.
+//! The files of a project: finds and reads definition files, and gives the path of the state folder.
 //!
-//! Start at [`Project`]. This module only reads bytes; `definition` interprets them. A file that
-//! cannot be read becomes a diagnostic and does not hide the others. The only files written here are
-//! those of `kb init` and `kb playbook new`; existing files are never overwritten.
+//! The content of the files is interpreted by `definition`. A file that cannot be read becomes a
+//! [`FileProblem`] and does not hide the others. [`write_new_files`] creates the files of `kb init`
+//! and never overwrites one. Start at [`ProjectFolder`].
 
 mod discovery;
-mod placement;
+mod folder;
+mod new_files;
 mod role;
-mod root;
 
-pub use placement::{PlacedFiles, place_files};
+pub use discovery::FileProblem;
+pub use folder::ProjectFolder;
+pub use new_files::{NewFiles, write_new_files};
 pub use role::role_of;
-pub use root::Project;

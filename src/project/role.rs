@@ -1,9 +1,9 @@
-//! Decides what kind of definition a file is, from its path or its content.
+//! The role of a file, from its path or its content.
 
 use crate::definition::FileRole;
 use std::path::Path;
 
-/// The kind of definition that a file contains, by its folder and name; `None` if they do not say.
+/// The role of a file by its folder and name; `None` if they do not determine one.
 pub fn role_of(path: &Path) -> Option<FileRole> {
     let extension = path.extension()?.to_str()?;
     let yaml = matches!(extension, "yml" | "yaml");
@@ -20,18 +20,18 @@ pub fn role_of(path: &Path) -> Option<FileRole> {
     }
 }
 
-/// The kind of definition of a file named on the command line. YAML that declares itself a specialist
-/// is one in any folder; a file with an unknown extension is read as a playbook.
+/// The role of a file that was named on the command line. YAML with a specialist schema is a
+/// specialist in any folder, and a file with an unknown extension is read as a playbook.
 pub(super) fn sniffed_role(path: &Path, bytes: &[u8]) -> FileRole {
     match role_of(path) {
-        None | Some(FileRole::Playbook) if says_specialist(bytes) => FileRole::Specialist,
+        None | Some(FileRole::Playbook) if has_specialist_schema(bytes) => FileRole::Specialist,
         Some(role) => role,
         None if bytes.starts_with(b"---") => FileRole::Workflow,
         None => FileRole::Playbook,
     }
 }
 
-fn says_specialist(bytes: &[u8]) -> bool {
+fn has_specialist_schema(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(64 << 10)]);
     text.lines().any(|line| {
         let schema = line.strip_prefix("schema:").map(|rest| rest.trim().trim_matches(['"', '\'']));

@@ -1,22 +1,22 @@
-//! The whole thing in one minute: a scratch project and a script that stands in for the model.
+//! The project of `kb demo`: an example with a script in place of the model.
 
-use super::scaffold::{INITIAL, place};
-use super::{Project, ServiceError, Start};
+use super::scaffold::{INITIAL, write_files};
+use super::{Environment, Project, ServiceError, StartRequest};
 use crate::clock;
 use crate::diagnostic::Code;
-use crate::project;
+use crate::project::ProjectFolder;
 use crate::value::{Digest, Failure};
 use std::path::{Path, PathBuf};
 
-/// A scratch project, ready to run.
+/// The demo project and its run.
 #[derive(Debug, Clone)]
 pub struct Demo {
-    /// Its folder.
+    /// The folder of the project.
     pub folder: PathBuf,
-    /// It, loaded.
+    /// The loaded project.
     pub project: Project,
-    /// What to run in it.
-    pub start: Start,
+    /// The request that starts its run.
+    pub request: StartRequest,
 }
 
 const FILES: [(&str, &str); 5] = [
@@ -27,32 +27,32 @@ const FILES: [(&str, &str); 5] = [
     ("tests/farewell_test.sh", include_str!("../../assets/demo/files/tests/farewell_test.sh")),
 ];
 
-/// Makes the scratch project: in a new temporary folder, or in this one, which must be empty.
-pub fn create_demo(folder: Option<&Path>) -> Result<Demo, ServiceError> {
+/// Creates the demo project in the given folder, which must be empty, or in a new temporary folder.
+pub fn create_demo(environment: &Environment, folder: Option<&Path>) -> Result<Demo, ServiceError> {
     let folder = match folder {
-        Some(folder) => folder.to_owned(),
+        Some(folder) => environment.absolute(folder),
         None => {
             let seed = format!("{}/{}", clock::now().0, std::process::id());
-            std::env::temp_dir().join(format!("kb-demo-{}", Digest::of(seed).short(8)))
+            environment.temp_dir.join(format!("kb-demo-{}", Digest::of(seed).short(8)))
         }
     };
     let occupied = folder.read_dir().is_ok_and(|mut entries| entries.next().is_some());
     if occupied {
         let message = format!("the folder `{}` is not empty", folder.display());
         let failure = Failure::new(Code::FILE_EXISTS.as_str(), message);
-        return Err(ServiceError::refused(failure.help("name a new one, or leave `--dir` out")));
+        return Err(ServiceError::refused(failure.help("choose another folder, or omit `--dir`")));
     }
     let settings = |(path, _): &&(&str, &str)| path.ends_with("kb.config.yml");
     let shipped = INITIAL.iter().filter(|file| !settings(file));
     let files: Vec<(&str, &str)> = FILES.iter().chain(shipped).copied().collect();
-    place(&folder, &files)?;
-    let home = project::Project::at(&folder);
-    let folder = home.root().to_owned();
-    let start = Start {
+    write_files(&folder, &files)?;
+    let root = ProjectFolder::at(&folder);
+    let folder = root.root().to_owned();
+    let request = StartRequest {
         definition: "add-feature".to_owned(),
         params: vec![("featureName".to_owned(), "greeting".to_owned())],
         script: Some(folder.join("script.yml")),
-        ..Start::default()
+        ..StartRequest::default()
     };
-    Ok(Demo { project: Project::load(home), folder, start })
+    Ok(Demo { project: Project::load(root, environment), folder, request })
 }

@@ -1,4 +1,4 @@
-//! Whether this place can do the work: each finding is ok, a warning or an error with the mend.
+//! `kb doctor`: checks of the project, the state folder, processes, the sandbox and the models.
 
 use super::ServiceError;
 use super::project::Project;
@@ -16,28 +16,28 @@ use serde::Serialize;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// How a finding is.
+/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FindingLevel {
-    /// As it should be.
+    /// No problem.
     Ok,
-    /// Works, with less than there could be.
+    /// It works with restrictions.
     Warning,
-    /// Does not work.
+    /// It does not work.
     Error,
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// How it is.
+    /// Severity of the result.
     pub level: FindingLevel,
-    /// What was looked at, in a word.
+    /// Name of the check.
     pub subject: &'static str,
-    /// What was found.
+    /// Description of the result.
     pub message: String,
-    /// The mend.
+    /// The fix, for a warning or an error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
 }
@@ -53,8 +53,8 @@ impl Finding {
     }
 }
 
-/// Looks at everything; with `call`, asks each model one real question. A missing project is a
-/// finding, not an error.
+/// Runs all checks; with `call`, sends one request to each model. A missing project is a finding,
+/// not an error.
 pub async fn doctor(project: Result<Project, ServiceError>, call: bool) -> Vec<Finding> {
     let version = format!("kb {}", env!("CARGO_PKG_VERSION"));
     let mut findings = vec![Finding::new(FindingLevel::Ok, "version", version)];
@@ -73,7 +73,7 @@ pub async fn doctor(project: Result<Project, ServiceError>, call: bool) -> Vec<F
     findings.push(bash(&project));
     findings.push(processes(&project));
     findings.push(sandbox(&project));
-    findings.extend(open_places(&project));
+    findings.extend(unprotected_folders(&project));
     findings.extend(models(&project, call).await);
     findings
 }
@@ -88,7 +88,7 @@ fn definitions(project: &Project) -> Finding {
             report.diagnostics.iter().filter(|d| d.severity == severity).count()
         }
     };
-    let help = "`kb playbook validate` shows them";
+    let help = "`kb playbook validate` shows the problems";
     match validate_playbooks(project, &[]) {
         Err(error) => Finding::new(FindingLevel::Error, "project", error.to_string()),
         Ok(report) if report.has_errors() => {
@@ -113,7 +113,7 @@ fn state(project: &Project) -> Finding {
         Err(error) => {
             let message = format!("`{}` cannot be written: {error}", folder.display());
             Finding::new(FindingLevel::Error, "state", message)
-                .help("mend its permissions, or name another place by XDG_STATE_HOME")
+                .help("fix its permissions, or set XDG_STATE_HOME to another folder")
         }
     }
 }
@@ -130,7 +130,7 @@ fn journal(project: &Project) -> Finding {
             format!("opens, {}", counted(rows.len(), "run")),
         ),
         Err(error) => {
-            // What else helps would be to call this.
+            // The help of these errors is to run this command.
             let own = matches!(error, JournalError::Damaged(_) | JournalError::Broken(_));
             let error = ServiceError::from(error);
             let help = error.help().filter(|_| !own);
@@ -140,12 +140,13 @@ fn journal(project: &Project) -> Finding {
 }
 
 fn bash(project: &Project) -> Finding {
-    let path = project.context.env.get("PATH").map(String::as_str).unwrap_or_default();
+    let path =
+        project.context.environment.variables.get("PATH").map(String::as_str).unwrap_or_default();
     let found = std::env::split_paths(path).map(|folder| folder.join("bash")).find(|p| p.is_file());
     match found {
         Some(path) => Finding::new(FindingLevel::Ok, "bash", path.display().to_string()),
         None => Finding::new(FindingLevel::Error, "bash", "not found in PATH")
-            .help("`run:` steps that are one text need it; a list of words runs without a shell"),
+            .help("`run:` steps with a text need it; `run:` steps with a list do not"),
     }
 }
 
@@ -156,22 +157,24 @@ fn processes(project: &Project) -> Finding {
     let message = format!("{}: {}", level.as_str(), level.description());
     match supervisor.shortfall() {
         None if supervisor.is_in_user_namespace() => {
-            let more = "`sudo` and the like have no power there; `sandbox: {processes: group}` in \
-                        the settings gives it back";
+            let more = "`sudo` does not work in steps; set `sandbox: {processes: group}` in the \
+                        settings if they need it";
             Finding::new(FindingLevel::Ok, "processes", format!("{message}; {more}"))
         }
         None => Finding::new(FindingLevel::Ok, "processes", message),
-        Some(_) if settings.processes == ProcessChoice::Group => {
-            Finding::new(FindingLevel::Ok, "processes", format!("{message}, as the settings say"))
-        }
+        Some(_) if settings.processes == ProcessChoice::Group => Finding::new(
+            FindingLevel::Ok,
+            "processes",
+            format!("{message}, as set in the settings"),
+        ),
         Some(why) => {
             let short = match settings.processes {
                 ProcessChoice::PidNamespace => FindingLevel::Error,
                 _ => FindingLevel::Warning,
             };
             Finding::new(short, "processes", format!("{message} ({why})")).help(
-                "PID namespaces need Linux, user namespaces that are allowed, and a `/proc` that \
-                 nothing is mounted over; `kb explain KB0563` tells more",
+                "PID namespaces need Linux with unprivileged user namespaces and a `/proc` without \
+                 mounts over it; see `kb explain KB0563`",
             )
         }
     }
@@ -179,50 +182,51 @@ fn processes(project: &Project) -> Finding {
 
 fn sandbox(project: &Project) -> Finding {
     let settings = &project.catalog.settings;
-    let base = BaseEnvironment::select(project.context.env.clone(), &[]);
+    let base = BaseEnvironment::select(project.context.environment.variables.clone(), &[]);
     let level = crate::tool::sandbox_level(base.sandbox_cap());
     let name = level.as_str();
     let needed = settings.critical_unapproved_at.unwrap_or(ApprovalLevel::Kernel);
     if settings.sandbox_require.is_some_and(|required| required > level) {
-        let message = format!("{name}, and more is required");
+        let message = format!("{name}, below the required level");
         return Finding::new(FindingLevel::Error, "sandbox", message)
-            .help("no run starts below `sandbox.require` of the settings");
+            .help("no run starts below the level of `sandbox.require` in the settings");
     }
     if needed > level {
-        let message = format!("{name}: a specialist's shell needs a person's word");
+        let message = format!("{name}: `shell:exec` of specialists requires approval");
         return Finding::new(FindingLevel::Warning, "sandbox", message).help(
-            "`--yes` approves for one run; `sandbox: {criticalUnapprovedAt: process}` in the \
-             settings for all",
+            "`--yes` approves it for one run, `sandbox: {criticalUnapprovedAt: process}` in the \
+             settings for all runs",
         );
     }
     let holds = crate::process::KernelSandbox::detect()
         .filter(|_| level == ApprovalLevel::Kernel)
         .map_or_else(String::new, |kernel| format!("; {}", kernel.description()));
-    let message = format!("{name}: a specialist's shell runs unapproved{holds}");
+    let message = format!("{name}: `shell:exec` of specialists runs without approval{holds}");
     Finding::new(FindingLevel::Ok, "sandbox", message)
 }
 
-/// Places that the sandbox closes elsewhere and cannot close here.
-fn open_places(project: &Project) -> Vec<Finding> {
+/// Folders that the sandbox cannot protect in this project.
+fn unprotected_folders(project: &Project) -> Vec<Finding> {
     let context = &project.context;
     let mut findings = Vec::new();
-    let home = context.env.get("HOME").and_then(|home| std::fs::canonicalize(home).ok());
+    let home =
+        context.environment.variables.get("HOME").and_then(|home| std::fs::canonicalize(home).ok());
     if home.is_some_and(|home| home.starts_with(&context.root)) {
         let message =
-            "the project holds your home directory: its keys and tokens are open to commands";
+            "the project contains your home directory, so commands can read its keys and tokens";
         let finding = Finding::new(FindingLevel::Warning, "sandbox", message);
-        findings.push(finding.help("make a folder for the project and run `kb init` there"));
+        findings.push(finding.help("create a folder for the project and run `kb init` there"));
     }
     if context.state_dir.starts_with(&context.root) {
-        let message = "the state of kb lies in the project, where commands write";
+        let message = "the state folder of kb is inside the project, where commands can write";
         let finding = Finding::new(FindingLevel::Warning, "sandbox", message);
-        findings.push(finding.help("let XDG_STATE_HOME name a place outside of it"));
+        findings.push(finding.help("set XDG_STATE_HOME to a folder outside the project"));
     }
     findings
 }
 
 async fn models(project: &Project, call: bool) -> Vec<Finding> {
-    let mut tiers = Tiers::from(&project.catalog.settings, &project.context.env);
+    let mut tiers = Tiers::from(&project.catalog.settings, &project.context.environment.variables);
     if tiers.is_empty() {
         tiers = tiers.with_local(&local_servers().await);
     }
@@ -241,13 +245,15 @@ async fn models(project: &Project, call: bool) -> Vec<Finding> {
     for report in reports {
         let finding = match &report.target {
             Err(_) => Finding::new(FindingLevel::Error, "models", report.to_string())
-                .help("mend `llm.tiers` in the settings or the environment"),
+                .help("fix `llm.tiers` in the settings, or the environment variables"),
             Ok(target) if call => {
                 let key = format!("{} {}", target.endpoint, target.model);
                 match asked.iter().find(|(known, _)| *known == key) {
-                    Some((_, known)) => {
-                        Finding::new(known.level, "models", format!("{report}: as above"))
-                    }
+                    Some((_, known)) => Finding::new(
+                        known.level,
+                        "models",
+                        format!("{report}: same result as above"),
+                    ),
                     None => {
                         let finding = ask(&provider, &report).await;
                         asked.push((key, finding.clone()));
@@ -262,7 +268,7 @@ async fn models(project: &Project, call: bool) -> Vec<Finding> {
     findings
 }
 
-/// Asks a model one short question.
+/// Sends one short request to a model.
 async fn ask(provider: &GenaiProvider, report: &TierReport) -> Finding {
     let model = match provider.resolve(report.tier, None) {
         Ok(model) => model,
@@ -283,11 +289,11 @@ async fn ask(provider: &GenaiProvider, report: &TierReport) -> Finding {
     let took = crate::value::format_duration(began.elapsed());
     match reply {
         Ok(_) => Finding::new(FindingLevel::Ok, "models", format!("{report}: answered in {took}")),
-        // A cut answer is an answer: the model is there and its key is right.
+        // A truncated response still shows that the model and its key work.
         Err(error) if error.to_string().contains("length limit") => {
             Finding::new(FindingLevel::Ok, "models", format!("{report}: answered in {took}"))
         }
         Err(error) => Finding::new(FindingLevel::Error, "models", format!("{report}: {error}"))
-            .help("check the key, the endpoint and the model's name"),
+            .help("check the key, the endpoint and the model name"),
     }
 }

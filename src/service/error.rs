@@ -1,10 +1,13 @@
+//! The error type of the use cases, with the code and help of each error.
+
 use crate::diagnostic::{Code, Diagnostic, Sources, nearest};
+use crate::inspect::InspectError;
 use crate::journal::JournalError;
 use crate::value::Failure;
 use std::fmt;
 use std::path::PathBuf;
 
-/// What a name was to name.
+/// Kind of a thing that is looked up by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResourceKind {
     /// A playbook or workflow.
@@ -17,7 +20,7 @@ pub enum ResourceKind {
     Step,
     /// A template of `kb playbook new`.
     Template,
-    /// A diagnostic's code.
+    /// A diagnostic code.
     Code,
     /// A file.
     File,
@@ -37,46 +40,46 @@ impl fmt::Display for ResourceKind {
     }
 }
 
-/// Why a use case could not be carried out. A run that failed is no error: it has a summary.
+/// Why a use case failed. A failed run is not an error: it has a summary.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
-    /// No ancestor holds `.kb/`.
+    /// No `.kb/` folder in the working directory or above it.
     #[error("no `.kb/` folder here or above `{}`", from.display())]
     NoProject {
-        /// Where the search began.
+        /// The working directory.
         from: PathBuf,
     },
-    /// A name that names nothing.
+    /// Nothing has this name.
     #[error("there is no {kind} `{name}`")]
     Unknown {
-        /// What was looked for.
+        /// Kind of the thing that was looked up.
         kind: ResourceKind,
-        /// As given.
+        /// The name as given.
         name: String,
-        /// What there is.
+        /// The names that exist.
         known: Vec<String>,
     },
-    /// Definitions that do not run, or parameters that do not fit them.
+    /// Definitions with errors, or parameters that do not match them.
     #[error("{}", crate::diagnostic::summary(diagnostics))]
     Definitions {
-        /// Every problem of what was asked for.
+        /// All problems of the requested definitions.
         diagnostics: Vec<Diagnostic>,
-        /// The texts that they point into.
+        /// The texts that the problems point into.
         sources: Box<Sources>,
     },
-    /// What was asked for cannot be done; the failure says why and the mend.
+    /// The request cannot be carried out; the failure has the reason and the fix.
     #[error("{}", .0.message)]
     Refused(Box<Failure>),
-    /// The place does not allow it: files, permissions, models, sandbox.
+    /// The environment does not allow it: files, permissions, models, sandbox.
     #[error("{}", .0.message)]
     Environment(Box<Failure>),
-    /// The journal does not.
+    /// The journal cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
 }
 
 impl ServiceError {
-    /// A name that names nothing, among these.
+    /// An error for a name that does not exist among the known ones.
     pub fn unknown(
         kind: ResourceKind,
         name: impl Into<String>,
@@ -86,17 +89,17 @@ impl ServiceError {
         ServiceError::Unknown { kind, name: name.into(), known }
     }
 
-    /// What was asked for cannot be done.
+    /// An error for a request that cannot be carried out.
     pub fn refused(failure: Failure) -> Self {
         ServiceError::Refused(Box::new(failure))
     }
 
-    /// The place does not allow it.
+    /// An error for an environment that does not allow the request.
     pub fn environment(failure: Failure) -> Self {
         ServiceError::Environment(Box::new(failure))
     }
 
-    /// What `kb explain` tells more about, where there is such a page.
+    /// The code of the error, if it has one; `kb explain` shows its page.
     pub fn code(&self) -> Option<&str> {
         match self {
             ServiceError::Refused(failure) | ServiceError::Environment(failure) => {
@@ -110,12 +113,12 @@ impl ServiceError {
         }
     }
 
-    /// The mend, where one is known.
+    /// The fix, if one is known.
     pub fn help(&self) -> Option<String> {
         match self {
-            ServiceError::NoProject { .. } => Some(
-                "run `kb init` to make one here, or `kb demo` to see the whole thing".to_owned(),
-            ),
+            ServiceError::NoProject { .. } => {
+                Some("run `kb init` to create one here, or `kb demo` to try an example".to_owned())
+            }
             ServiceError::Unknown { kind, name, known } => Some(suggest(*kind, name, known)),
             ServiceError::Definitions { diagnostics, .. } => Some(explained_by(diagnostics)),
             ServiceError::Refused(failure) | ServiceError::Environment(failure) => {
@@ -126,13 +129,35 @@ impl ServiceError {
     }
 }
 
-/// The command that tells more.
+impl From<InspectError> for ServiceError {
+    fn from(error: InspectError) -> Self {
+        match error {
+            InspectError::UnknownRun { name, known } => {
+                ServiceError::unknown(ResourceKind::Run, name, known)
+            }
+            InspectError::UnknownStep { name, known } => {
+                ServiceError::unknown(ResourceKind::Step, name, known)
+            }
+            InspectError::NoOutput(failure) => ServiceError::Refused(failure),
+            InspectError::UnreadableDefinitions { .. } => {
+                let code = Code::JOURNAL_UNUSABLE.as_str();
+                ServiceError::environment(Failure::new(code, error.to_string()))
+            }
+            InspectError::Definitions { diagnostics, sources } => {
+                ServiceError::Definitions { diagnostics, sources }
+            }
+            InspectError::Journal(error) => ServiceError::Journal(error),
+        }
+    }
+}
+
+/// The command that explains the codes.
 fn explained_by(diagnostics: &[Diagnostic]) -> String {
     match diagnostics {
         [first, rest @ ..] if rest.iter().all(|other| other.code == first.code) => {
-            format!("`kb explain {}` tells more", first.code)
+            format!("`kb explain {}` shows the details", first.code)
         }
-        _ => "`kb explain CODE` tells more about each of them".to_owned(),
+        _ => "`kb explain CODE` shows the details of each".to_owned(),
     }
 }
 
@@ -140,9 +165,9 @@ fn suggest(kind: ResourceKind, name: &str, known: &[String]) -> String {
     const SHOWN: usize = 12;
     match kind {
         ResourceKind::File => {
-            return "check the path; it is read from the present folder on".to_owned();
+            return "check the path; it is relative to the working directory".to_owned();
         }
-        ResourceKind::Code => return "`kb explain` without a code lists all of them".to_owned(),
+        ResourceKind::Code => return "`kb explain` lists all codes".to_owned(),
         _ => {}
     }
     let near = nearest(name, known.iter().map(String::as_str));
@@ -151,11 +176,11 @@ fn suggest(kind: ResourceKind, name: &str, known: &[String]) -> String {
     }
     let mut text = near.map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
     if known.is_empty() {
-        text.push_str(&format!("there is no {kind} at all yet"));
+        text.push_str(&format!("there is no {kind} yet"));
         return text;
     }
     let list: Vec<&str> = known.iter().take(SHOWN).map(String::as_str).collect();
-    text.push_str(&format!("there is: {}", list.join(", ")));
+    text.push_str(&format!("available: {}", list.join(", ")));
     if known.len() > SHOWN {
         text.push_str(&format!(" and {} more", known.len() - SHOWN));
     }
@@ -178,36 +203,35 @@ fn journal_code(error: &JournalError) -> Code {
 
 fn journal_help(error: &JournalError) -> Option<String> {
     Some(match error {
-        JournalError::NoRun(_) => "`kb run list` shows what there is".to_owned(),
-        JournalError::Ambiguous { .. } => "write more letters of the run's id".to_owned(),
+        JournalError::NoRun(_) => "`kb run list` lists the runs".to_owned(),
+        JournalError::Ambiguous { .. } => "use more letters of the run id".to_owned(),
         JournalError::Leased { run, pid } => format!(
-            "process {pid} is at work on it; watch it with `kb run logs {run} --follow` or stop it \
-             with `kb run cancel {run}`"
+            "process {pid} drives it; follow it with `kb run logs {run} --follow` or stop it with \
+             `kb run cancel {run}`"
         ),
         JournalError::LeaseLost(run) => {
-            format!("another process took the run over; `kb run show {run}` says where it stands")
+            format!("another process took over the run; `kb run show {run}` shows its status")
         }
         JournalError::Newer { .. } => {
-            "it was written by a newer `kb` and nothing in it was changed; update `kb` to go on"
+            "update `kb`; the journal was written by a newer version and was not changed"
                 .to_owned()
         }
         JournalError::Full(_) => {
-            "free some room, then go on with `kb run resume @last`; nothing that was recorded is \
-             lost"
+            "free disk space, then run `kb run resume @last`; nothing that was recorded is lost"
                 .to_owned()
         }
         JournalError::Disk { .. } => {
-            "look at the disk (`dmesg`, `df`); once it works, `kb run resume @last` goes on from what \
-             was recorded"
+            "check the disk (`dmesg`, `df`), then run `kb run resume @last`; the run continues from \
+             its last recorded event"
                 .to_owned()
         }
         JournalError::Denied(_) => {
-            "the folder and all that is in it must be yours: mend its permissions, or name another \
-             place by `XDG_STATE_HOME`"
+            "fix the owner and permissions of the folder and its files, or set `XDG_STATE_HOME` to \
+             another folder"
                 .to_owned()
         }
         JournalError::Damaged(_) | JournalError::Broken(_) => {
-            "`kb doctor` looks at the state folder".to_owned()
+            "`kb doctor` checks the state folder".to_owned()
         }
     })
 }

@@ -1,28 +1,30 @@
-use super::scaffold::place;
+//! Importing definition files into a project.
+
+use super::scaffold::write_files;
 use super::{Project, ServiceError};
 use crate::definition::{FileRole, InputFile, load};
 use crate::diagnostic::{Diagnostic, Sources};
-use crate::project;
+use crate::project::ProjectFolder;
 use crate::value::Json;
 use crate::wire;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// What became of files that were to be imported.
+/// The result of [`import`].
 #[derive(Debug, Clone, Default)]
 pub struct Imported {
-    /// From where to where.
+    /// Imported files, as pairs of source and target path.
     pub copied: Vec<(String, String)>,
-    /// Which were not, and why.
+    /// Refused files, as pairs of source path and reason.
     pub refused: Vec<(String, String)>,
-    /// What is wrong with them.
+    /// Problems of the first refused file with errors.
     pub diagnostics: Vec<Diagnostic>,
     /// The texts that the problems point into.
     pub sources: Sources,
 }
 
 impl Imported {
-    /// The public form.
+    /// The JSON form.
     pub fn view(&self) -> Json {
         let problems: Vec<wire::Problem> =
             self.diagnostics.iter().map(|d| wire::Problem::of(d, &self.sources)).collect();
@@ -33,14 +35,14 @@ impl Imported {
     }
 }
 
-/// Copies definitions into `.kb/`, after checking each beside what the project has.
+/// Copies definition files into `.kb/`. Each is checked together with the definitions of the project.
 pub fn import(project: &Project, paths: &[PathBuf]) -> Result<Imported, ServiceError> {
-    let home = project::Project::at(&project.context.root);
+    let folder = ProjectFolder::at(&project.context.root);
     let mut known = project.files.clone();
     let mut done = Imported::default();
     for path in paths {
         let from = path.display().to_string();
-        let file = match home.read_file(path) {
+        let file = match folder.read_file(&project.context.environment.absolute(path)) {
             Ok(file) => file,
             Err(problem) => {
                 done.refused.push((from, problem.message));
@@ -48,7 +50,7 @@ pub fn import(project: &Project, paths: &[PathBuf]) -> Result<Imported, ServiceE
             }
         };
         let Some(to) = destination(path, file.role) else {
-            done.refused.push((from, "it is no playbook, workflow or specialist".to_owned()));
+            done.refused.push((from, "it is not a playbook, workflow or specialist".to_owned()));
             continue;
         };
         let candidate = InputFile { path: to.clone(), ..file };
@@ -59,7 +61,7 @@ pub fn import(project: &Project, paths: &[PathBuf]) -> Result<Imported, ServiceE
             }
             Err((why, sources, problems)) => {
                 done.refused.push((from, why));
-                // Problems of one file are shown; those of the first stand for the others.
+                // Only the problems of the first file are shown: each file has its own sources.
                 if done.diagnostics.is_empty() {
                     (done.sources, done.diagnostics) = (sources, problems);
                 }
@@ -79,7 +81,7 @@ fn admit(
     let to = candidate.path.as_str();
     let refused = |why: String| Ok(Err((why, Sources::default(), Vec::new())));
     if known.iter().any(|file| file.path == to) {
-        return refused(format!("`{to}` is there already"));
+        return refused(format!("`{to}` exists already"));
     }
     let files = known.iter().chain([candidate]).cloned().collect();
     let (catalog, diagnostics) = load(files);
@@ -91,9 +93,9 @@ fn admit(
     let Ok(text) = std::str::from_utf8(&candidate.bytes) else {
         return refused("it is not UTF-8".to_owned());
     };
-    match place(&project.context.root, &[(to, text)])?.kept.is_empty() {
+    match write_files(&project.context.root, &[(to, text)])?.kept.is_empty() {
         true => Ok(Ok(())),
-        false => refused(format!("`{to}` is there already")),
+        false => refused(format!("`{to}` exists already")),
     }
 }
 
@@ -106,7 +108,7 @@ fn destination(path: &Path, role: FileRole) -> Option<String> {
         FileRole::Settings => return None,
     };
     let name = match path.file_name()?.to_str()? {
-        // `ID/specialist.yml` has its id in the folder's name.
+        // The id of `ID/specialist.yml` is the name of its folder.
         "specialist.yml" => format!("{}/specialist.yml", path.parent()?.file_name()?.to_str()?),
         name => name.to_owned(),
     };

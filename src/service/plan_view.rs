@@ -1,8 +1,7 @@
-//! What a run would do, without running anything: prompts as far as they can be rendered, the order,
-//! what may be skipped, models, tools, and what it may cost.
+//! The plan of a run before it starts: order, dependencies, prompts, models, tools and cost.
 
 use super::playbooks::what;
-use super::starting::{Ask, Start, resolve};
+use super::start::{Ask, StartRequest, resolve};
 use super::{Project, ServiceError};
 use crate::definition::{RunIf, Specialist, Step, StepKind, TaskText};
 use crate::expression::{Root, Scope, Strength};
@@ -95,13 +94,13 @@ pub struct CostRange {
 /// What a run of this definition with these parameters would do.
 pub fn plan_view(
     project: &Project,
-    start: &Start,
+    request: &StartRequest,
     ask: Option<&mut Ask<'_>>,
 ) -> Result<PlanView, ServiceError> {
-    let (project, id, params) = resolve(project, start, ask)?;
+    let (project, id, params) = resolve(project, request, ask)?;
     let plan = project.runnable_plan(id.as_str())?;
-    let mut tiers = Tiers::from(&project.catalog.settings, &project.context.env);
-    if let Some(model) = &start.overrides.model {
+    let mut tiers = Tiers::from(&project.catalog.settings, &project.context.environment.variables);
+    if let Some(model) = &request.overrides.model {
         tiers = tiers.with_model(model);
     }
     let scope = ParamScope { params: Arc::new(Json::Object(params.clone())) };

@@ -52,7 +52,7 @@ pub fn list_playbooks(project: &Project) -> Vec<DefinitionView> {
 /// One definition in full.
 pub fn show_playbook(project: &Project, id: &str) -> Result<DefinitionSheet, ServiceError> {
     let playbook = project.playbook(id)?;
-    let (plan, _) = project.built(&playbook);
+    let (plan, _) = project.plan_of(&playbook);
     let steps = playbook.steps.iter().chain(&playbook.finally);
     Ok(DefinitionSheet {
         view: DefinitionView::from(&*playbook),

@@ -1,136 +1,123 @@
+//! A loaded project: its definitions, their problems and their plans.
+
 use super::runs::{ProjectContext, read_task_files};
-use super::{ResourceKind, ServiceError};
+use super::{Environment, ResourceKind, ServiceError};
 use crate::definition::{Catalog, FileRole, InputFile, Playbook, Step, StepKind, load};
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::plan::Plan;
-use crate::project;
+use crate::project::{FileProblem, ProjectFolder};
 use crate::value::DefinitionId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A project with everything that it defines, and every problem of that.
+/// The definitions of a project with all problems found in them.
 #[derive(Debug, Clone)]
 pub struct Project {
-    /// Where its runs take place.
+    /// The folders and environment of its runs.
     pub context: ProjectContext,
-    /// Every definition file, and the ones that were named.
+    /// Every definition file, and the files that were named explicitly.
     pub files: Vec<InputFile>,
-    /// What is clean of them.
+    /// The definitions without errors.
     pub catalog: Catalog,
-    /// What is wrong with the others, and what is worth knowing.
+    /// Problems of the other definitions, and warnings.
     pub diagnostics: Vec<Diagnostic>,
-    home: project::Project,
-    plans: Arc<Mutex<BTreeMap<DefinitionId, Built>>>,
+    folder: ProjectFolder,
+    /// Files that could not be read.
+    unreadable: Vec<FileProblem>,
+    plans: Arc<Mutex<BTreeMap<DefinitionId, PlanResult>>>,
 }
 
-/// A plan, where there is one, with everything that making it has found.
-pub(super) type Built = (Option<Arc<Plan>>, Vec<Diagnostic>);
+/// A plan, unless it has errors, and all problems found while building it.
+pub(super) type PlanResult = (Option<Arc<Plan>>, Vec<Diagnostic>);
 
-/// A file with errors.
+/// A definition file with errors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrokenFile {
-    /// As people know it.
+    /// Path relative to the project root.
     pub path: String,
-    /// How many.
+    /// What the file defines.
+    pub role: Option<FileRole>,
+    /// Number of errors.
     pub errors: usize,
-}
-
-/// The project of the present folder.
-pub fn here() -> Result<Project, ServiceError> {
-    home().map(Project::load)
-}
-
-/// Where the runs of the present folder's project take place. Reads no definition: a run that goes on
-/// has frozen its own.
-pub fn context_here() -> Result<ProjectContext, ServiceError> {
-    home().map(|home| context_of(&home))
-}
-
-fn home() -> Result<project::Project, ServiceError> {
-    let folder = present_folder()?;
-    project::Project::find(&folder).ok_or(ServiceError::NoProject { from: folder })
-}
-
-fn context_of(home: &project::Project) -> ProjectContext {
-    let variables = std::env::vars_os();
-    ProjectContext {
-        root: home.root().to_owned(),
-        state_dir: home.state_dir(),
-        env: variables
-            .filter_map(|(k, v)| k.into_string().ok().zip(v.into_string().ok()))
-            .collect(),
-    }
-}
-
-/// The project of the present folder with the file that is named, if one is; where there is no project,
-/// that file alone.
-pub fn here_or_bare(name: &str) -> Result<Project, ServiceError> {
-    let folder = present_folder()?;
-    match project::Project::find(&folder) {
-        Some(home) => Project::load(home).with_named(&[name]),
-        None if is_file(name) => Project::bare(project::Project::at(&folder)).with_named(&[name]),
-        None => Err(ServiceError::NoProject { from: folder }),
-    }
-}
-
-fn present_folder() -> Result<std::path::PathBuf, ServiceError> {
-    use crate::value::Failure;
-    std::env::current_dir().map_err(|error| {
-        let code = crate::diagnostic::Code::PATH_UNUSABLE.as_str();
-        let message = format!("the present folder cannot be found: {error}");
-        ServiceError::environment(Failure::new(code, message))
-    })
-}
-
-/// Whether a name is meant as a path: it names a file, and has a form that no id has.
-fn is_file(name: &str) -> bool {
-    name.contains(['/', '.']) && Path::new(name).is_file()
+    /// Code and message of the first error.
+    pub first: (&'static str, String),
 }
 
 impl Project {
-    /// Reads and checks everything that a folder with `.kb/` defines.
-    pub fn load(home: project::Project) -> Project {
-        let (files, unreadable) = home.definition_files();
-        Project::from_files(home, files, unreadable)
+    /// The project that contains the working directory.
+    pub fn find(environment: &Environment) -> Result<Project, ServiceError> {
+        let folder = ProjectFolder::find(&environment.cwd)
+            .ok_or_else(|| ServiceError::NoProject { from: environment.cwd.clone() })?;
+        Ok(Project::load(folder, environment))
     }
 
-    /// A folder without `.kb/`; only files that are named belong to it.
-    fn bare(home: project::Project) -> Project {
-        Project::from_files(home, Vec::new(), Vec::new())
+    /// The project that contains the working directory, with the file called `name` if it is one.
+    /// Outside of a project, that file alone.
+    pub fn find_or_file(environment: &Environment, name: &str) -> Result<Project, ServiceError> {
+        if let Some(folder) = ProjectFolder::find(&environment.cwd) {
+            return Project::load(folder, environment).with_named(&[name]);
+        }
+        if !is_file(environment, name) {
+            return Err(ServiceError::NoProject { from: environment.cwd.clone() });
+        }
+        let folder = ProjectFolder::at(&environment.cwd);
+        Project::of_files(folder, environment, Vec::new()).with_named(&[name])
     }
 
-    fn from_files(
-        home: project::Project,
+    /// Reads and checks all definitions of a project folder.
+    pub fn load(folder: ProjectFolder, environment: &Environment) -> Project {
+        let (files, unreadable) = folder.definition_files();
+        let context = ProjectContext::of(&folder, environment);
+        Project::new(context, folder, files, unreadable)
+    }
+
+    /// A project with exactly these files.
+    pub fn of_files(
+        folder: ProjectFolder,
+        environment: &Environment,
         files: Vec<InputFile>,
-        mut diagnostics: Vec<Diagnostic>,
+    ) -> Project {
+        Project::new(ProjectContext::of(&folder, environment), folder, files, Vec::new())
+    }
+
+    fn new(
+        context: ProjectContext,
+        folder: ProjectFolder,
+        files: Vec<InputFile>,
+        unreadable: Vec<FileProblem>,
     ) -> Project {
         let (catalog, problems) = load(files.clone());
+        let mut diagnostics: Vec<Diagnostic> =
+            unreadable.iter().map(|problem| problem.diagnostic.clone()).collect();
         diagnostics.extend(problems);
-        let context = context_of(&home);
-        Project { context, files, catalog, diagnostics, home, plans: Arc::default() }
+        let plans = Arc::default();
+        Project { context, files, catalog, diagnostics, folder, unreadable, plans }
     }
 
-    /// The same, with the files among these names taken in where they are not yet.
+    /// The same project, with the files among these names added.
     pub fn with_named(&self, names: &[&str]) -> Result<Project, ServiceError> {
+        let environment = &self.context.environment;
         let mut files = self.files.clone();
         let mut unreadable = Vec::new();
-        for name in names.iter().filter(|name| is_file(name)) {
-            let path = self.home.relative(Path::new(name));
-            if files.iter().any(|file| file.path == path) {
+        for name in names.iter().filter(|name| is_file(environment, name)) {
+            let path = environment.absolute(Path::new(name));
+            let shown = self.folder.relative(&path);
+            if files.iter().any(|file| file.path == shown) {
                 continue;
             }
-            match self.home.read_file(Path::new(name)) {
+            match self.folder.read_file(&path) {
                 Ok(file) => files.push(file),
-                Err(problem) => unreadable.push(*problem),
+                Err(problem) => {
+                    unreadable.push(FileProblem { path: shown, diagnostic: *problem });
+                }
             }
         }
         if files.len() == self.files.len() && unreadable.is_empty() {
             return Ok(self.clone());
         }
-        let (_, own) = self.home.definition_files();
-        unreadable.extend(own);
-        Ok(Project::from_files(self.home.clone(), files, unreadable))
+        unreadable.extend(self.unreadable.iter().cloned());
+        Ok(Project::new(self.context.clone(), self.folder.clone(), files, unreadable))
     }
 
     /// The texts that diagnostics point into.
@@ -138,12 +125,12 @@ impl Project {
         &self.catalog.sources
     }
 
-    /// The id that a name (an id or a path) has, whether or not its definition is clean.
+    /// The id of the definition with this id or path.
     pub fn definition_id(&self, name: &str) -> Result<DefinitionId, ServiceError> {
         self.playbook(name).map(|playbook| playbook.id.clone())
     }
 
-    /// The clean definition that a name (an id or a path) names.
+    /// The playbook or workflow with this id or path.
     pub fn playbook(&self, name: &str) -> Result<Arc<Playbook>, ServiceError> {
         let all = &self.catalog.playbooks;
         if let Some(playbook) = all.get(name) {
@@ -154,8 +141,8 @@ impl Project {
             return Ok(playbook.clone());
         }
         Err(self.broken(name).unwrap_or_else(|| {
-            let is_there = |path: &String| self.files.iter().any(|file| file.path == *path);
-            let kind = match path.filter(|path| !is_there(path)) {
+            let exists = |path: &String| self.files.iter().any(|file| file.path == *path);
+            let kind = match path.filter(|path| !exists(path)) {
                 Some(_) => ResourceKind::File,
                 None => ResourceKind::Playbook,
             };
@@ -163,16 +150,16 @@ impl Project {
         }))
     }
 
-    /// Whether a definition has steps for specialists; false where there is none.
-    pub fn asks_models(&self, name: &str) -> bool {
-        let is_asking = |step: &Arc<Step>| matches!(step.kind, StepKind::Specialist { .. });
-        self.playbook(name).is_ok_and(|p| p.steps.iter().chain(&p.finally).any(is_asking))
+    /// Whether a definition has specialist steps; false if there is no such definition.
+    pub fn uses_models(&self, name: &str) -> bool {
+        let uses_model = |step: &Arc<Step>| matches!(step.kind, StepKind::Specialist { .. });
+        self.playbook(name).is_ok_and(|p| p.steps.iter().chain(&p.finally).any(uses_model))
     }
 
-    /// The plan of a definition; every problem of it where there is none.
+    /// The plan of a definition, or all its problems.
     pub fn plan(&self, name: &str) -> Result<Arc<Plan>, ServiceError> {
         let playbook = self.playbook(name)?;
-        let (plan, problems) = self.built(&playbook);
+        let (plan, problems) = self.plan_of(&playbook);
         plan.ok_or_else(|| {
             let reached = self.catalog.files_of(&playbook);
             let paths: Vec<&str> = reached.iter().map(String::as_str).collect();
@@ -181,8 +168,8 @@ impl Project {
         })
     }
 
-    /// Makes the plan of one of the project's definitions, once: to warn of it and to run it.
-    pub(super) fn built(&self, playbook: &Arc<Playbook>) -> Built {
+    /// The plan of a definition; it is built once for all uses.
+    pub(super) fn plan_of(&self, playbook: &Arc<Playbook>) -> PlanResult {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         let build = || {
             let (plan, problems) = Plan::build(playbook, &self.catalog);
@@ -191,7 +178,7 @@ impl Project {
         plans.entry(playbook.id.clone()).or_insert_with(build).clone()
     }
 
-    /// The plan of a definition that has everything that it needs to run.
+    /// The plan of a definition whose task files exist too.
     pub fn runnable_plan(&self, name: &str) -> Result<Arc<Plan>, ServiceError> {
         let plan = self.plan(name)?;
         match read_task_files(plan.playbook(), &self.context.root) {
@@ -200,55 +187,56 @@ impl Project {
         }
     }
 
-    /// What is wrong with the file that a name names, where that is why it names no definition.
+    /// The problems of the file that a name means, if they are why no definition has this name.
     pub fn broken(&self, name: &str) -> Option<ServiceError> {
         let path = self.path_of(name);
-        let mut own = self.diagnostics_of(&self.meant_by(name, path.as_deref()));
-        // A file that cannot even be read has no text to point into.
-        if let Some(shown) = path.as_ref().map(|path| format!("`{path}`")) {
-            let placeless = self.diagnostics.iter().filter(|d| d.span.is_none());
-            own.extend(placeless.filter(|d| d.message.contains(&shown)).cloned());
-        }
+        let mut own = self.diagnostics_of(&self.files_named(name, path.as_deref()));
+        let unreadable =
+            self.unreadable.iter().filter(|problem| Some(&problem.path) == path.as_ref());
+        own.extend(unreadable.map(|problem| problem.diagnostic.clone()));
         own.iter().any(Diagnostic::is_error).then(|| self.refused(own))
     }
 
-    /// The files of unusable definitions that a name can mean: an id that they give themselves, a
-    /// path, or the name of a file. Files that share an id belong together.
-    fn meant_by(&self, name: &str, path: Option<&str>) -> Vec<&str> {
+    /// The files of invalid definitions that a name can mean: an id in the file, a path, or a file
+    /// name. Files with the same id belong together.
+    fn files_named(&self, name: &str, path: Option<&str>) -> Vec<&str> {
         let refused = &self.catalog.refused;
         let ids = || refused.playbooks.iter().chain(&refused.specialists);
-        let mut meant: BTreeSet<&str> = ids()
+        let mut named: BTreeSet<&str> = ids()
             .filter(|(id, _)| *id == name)
             .flat_map(|(_, files)| files)
             .map(|f| &**f)
             .collect();
-        if meant.is_empty() {
-            let is_named = |shown: &&str| {
+        if named.is_empty() {
+            let has_name = |shown: &&str| {
                 let stem = Path::new(shown).file_stem().and_then(|stem| stem.to_str());
                 let folder = Path::new(shown).parent().and_then(Path::file_name);
                 path == Some(*shown)
                     || stem == Some(name)
                     || (stem == Some("specialist") && folder.is_some_and(|folder| folder == name))
             };
-            meant = self.files.iter().map(|file| file.path.as_str()).filter(is_named).collect();
-            let own = meant.clone();
+            named = self.files.iter().map(|file| file.path.as_str()).filter(has_name).collect();
+            let own = named.clone();
             let shared = ids().filter(|(_, files)| files.iter().any(|file| own.contains(&**file)));
-            meant.extend(shared.flat_map(|(_, files)| files).map(String::as_str));
+            named.extend(shared.flat_map(|(_, files)| files).map(String::as_str));
         }
-        meant.into_iter().collect()
+        named.into_iter().collect()
     }
 
-    /// Settings with errors refuse everything that would run under them: what they forbid or require
-    /// must not be dropped in silence.
-    pub(super) fn sound_settings(&self) -> Result<(), ServiceError> {
+    /// Fails if the settings have errors. Nothing may run under settings whose restrictions could
+    /// not be read.
+    pub(super) fn require_valid_settings(&self) -> Result<(), ServiceError> {
         let mut own = self.diagnostics_of(&self.settings_paths());
-        let unread = |d: &&Diagnostic| d.span.is_none() && d.message.contains("kb.config.");
-        own.extend(self.diagnostics.iter().filter(unread).cloned());
+        let is_settings = |problem: &&FileProblem| {
+            crate::project::role_of(Path::new(&problem.path)) == Some(FileRole::Settings)
+        };
+        let unreadable = self.unreadable.iter().filter(is_settings);
+        own.extend(unreadable.map(|problem| problem.diagnostic.clone()));
         own.retain(Diagnostic::is_error);
         if own.is_empty() { Ok(()) } else { Err(self.refused(own)) }
     }
 
-    /// The settings files of the project.
+    /// Paths of the settings files.
     pub(super) fn settings_paths(&self) -> Vec<&str> {
         let settings = self.files.iter().filter(|file| file.role == FileRole::Settings);
         settings.map(|file| file.path.as_str()).collect()
@@ -262,18 +250,29 @@ impl Project {
         self.diagnostics.iter().filter(points).cloned().collect()
     }
 
-    /// Files with errors, by path.
+    /// Files with errors and files that cannot be read, by path.
     pub fn broken_files(&self) -> Vec<BrokenFile> {
-        let mut broken: Vec<BrokenFile> = Vec::new();
-        for problem in self.diagnostics.iter().filter(|d| d.is_error()) {
-            let Some(span) = problem.span else { continue };
-            let path = &*self.sources().get(span.source).path;
-            match broken.iter_mut().find(|file| file.path == path) {
-                Some(file) => file.errors += 1,
-                None => broken.push(BrokenFile { path: path.to_owned(), errors: 1 }),
-            }
+        let placed = self.diagnostics.iter().filter_map(|problem| {
+            let span = problem.span?;
+            Some((&*self.sources().get(span.source).path, problem))
+        });
+        let unread = self.unreadable.iter().map(|problem| (&*problem.path, &problem.diagnostic));
+        let mut broken: BTreeMap<&str, BrokenFile> = BTreeMap::new();
+        for (path, problem) in placed.chain(unread).filter(|(_, problem)| problem.is_error()) {
+            let file = broken.entry(path).or_insert_with(|| BrokenFile {
+                path: path.to_owned(),
+                role: self.role_of(path),
+                errors: 0,
+                first: (problem.code.as_str(), problem.message.clone()),
+            });
+            file.errors += 1;
         }
-        broken
+        broken.into_values().collect()
+    }
+
+    fn role_of(&self, path: &str) -> Option<FileRole> {
+        let read = self.files.iter().find(|file| file.path == path).map(|file| file.role);
+        read.or_else(|| crate::project::role_of(Path::new(path)))
     }
 
     fn refused(&self, diagnostics: Vec<Diagnostic>) -> ServiceError {
@@ -281,12 +280,17 @@ impl Project {
         ServiceError::Definitions { diagnostics, sources }
     }
 
-    /// A name as a path of this project, where it is meant as one.
+    /// A name as a path of this project, if it has the form of one.
     fn path_of(&self, name: &str) -> Option<String> {
-        let known = self.files.iter().any(|file| file.path == name);
-        match known {
-            true => Some(name.to_owned()),
-            false => name.contains(['/', '.']).then(|| self.home.relative(Path::new(name))),
+        if self.files.iter().any(|file| file.path == name) {
+            return Some(name.to_owned());
         }
+        let path = self.context.environment.absolute(Path::new(name));
+        name.contains(['/', '.']).then(|| self.folder.relative(&path))
     }
+}
+
+/// Whether a name is a path: it names a file and has a form that no id has.
+fn is_file(environment: &Environment, name: &str) -> bool {
+    name.contains(['/', '.']) && environment.absolute(Path::new(name)).is_file()
 }

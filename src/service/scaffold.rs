@@ -1,13 +1,13 @@
-//! New files from shipped templates; nothing that is there is ever overwritten.
+//! New projects, playbooks and specialists from the shipped templates. Files are never overwritten.
 
-use super::{Project, ResourceKind, ServiceError};
+use super::{Environment, Project, ResourceKind, ServiceError};
 use crate::diagnostic::Code;
-use crate::project::{PlacedFiles, place_files};
+use crate::project::{NewFiles, write_new_files};
 use crate::value::{DefinitionId, Failure, SpecialistId};
 use serde::Serialize;
 use std::path::Path;
 
-/// What `kb playbook new --template` knows.
+/// Names and texts of the templates of `kb playbook new --template`.
 pub const TEMPLATES: [(&str, &str); 4] = [
     ("basic", include_str!("../../templates/basic.yml")),
     ("specialist", include_str!("../../templates/specialist.yml")),
@@ -15,7 +15,7 @@ pub const TEMPLATES: [(&str, &str); 4] = [
     ("pipeline", include_str!("../../templates/pipeline.yml")),
 ];
 
-/// The files of a new project, by their place in it.
+/// Paths and texts of the files of a new project.
 pub(super) const INITIAL: [(&str, &str); 4] = [
     (".kb/kb.config.yml", include_str!("../../templates/init/kb.config.yml")),
     (".kb/specialists/researcher.yml", include_str!("../../.kb/specialists/researcher.yml")),
@@ -23,22 +23,22 @@ pub(super) const INITIAL: [(&str, &str); 4] = [
     (".kb/playbooks/add-feature.yml", include_str!("../../templates/init/add-feature.yml")),
 ];
 
-/// What `kb init` did.
+/// The result of `kb init`.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Initialized {
-    /// New files.
+    /// Paths of the files that were created.
     pub created: Vec<String>,
-    /// Files that were there already and stayed as they were.
+    /// Paths of the files that existed already and were not changed.
     pub kept: Vec<String>,
 }
 
-/// Makes `.kb/` in a folder.
-pub fn init(folder: &Path) -> Result<Initialized, ServiceError> {
-    let PlacedFiles { created, kept } = place(folder, &INITIAL)?;
+/// Creates `.kb/` in a folder.
+pub fn init(environment: &Environment, folder: &Path) -> Result<Initialized, ServiceError> {
+    let NewFiles { created, kept } = write_files(&environment.absolute(folder), &INITIAL)?;
     Ok(Initialized { created, kept })
 }
 
-/// Writes `.kb/playbooks/ID.yml` from a template; its path.
+/// Writes `.kb/playbooks/ID.yml` from a template and returns its path.
 pub fn new_playbook(project: &Project, id: &str, template: &str) -> Result<String, ServiceError> {
     let known = || TEMPLATES.iter().map(|(name, _)| *name);
     let (name, text) = TEMPLATES
@@ -54,31 +54,33 @@ pub fn new_playbook(project: &Project, id: &str, template: &str) -> Result<Strin
     new_file(project, &format!(".kb/playbooks/{id}.yml"), &text)
 }
 
-/// Writes `.kb/specialists/ID.yml`; its path.
+/// Writes `.kb/specialists/ID.yml` and returns its path.
 pub fn new_specialist(project: &Project, id: &str) -> Result<String, ServiceError> {
     let plain = id.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
     let id = SpecialistId::new(id).map_err(|error| bad_id(error.to_string()))?;
     if !plain {
-        return Err(bad_id(format!("`{id}` is a path, and a new specialist takes a plain id")));
+        return Err(bad_id(format!(
+            "`{id}` is not a plain id: use letters, digits, `_`, `-` and `.`"
+        )));
     }
     let text =
         include_str!("../../templates/init/specialist.yml").replace("SPECIALIST_ID", id.as_str());
     new_file(project, &format!(".kb/specialists/{id}.yml"), &text)
 }
 
-/// Makes one new file of the project; its path.
+/// Writes one new file of the project and returns its path.
 fn new_file(project: &Project, path: &str, text: &str) -> Result<String, ServiceError> {
-    let placed = place(&project.context.root, &[(path, text)])?;
-    if placed.kept.is_empty() {
+    let written = write_files(&project.context.root, &[(path, text)])?;
+    if written.kept.is_empty() {
         return Ok(path.to_owned());
     }
-    let failure = Failure::new(Code::FILE_EXISTS.as_str(), format!("`{path}` is there already"));
-    Err(ServiceError::refused(failure.help("take another id, or remove the file first")))
+    let failure = Failure::new(Code::FILE_EXISTS.as_str(), format!("`{path}` exists already"));
+    Err(ServiceError::refused(failure.help("choose another id, or remove the file first")))
 }
 
-/// Makes files below a folder; never overwrites one.
-pub(super) fn place(folder: &Path, files: &[(&str, &str)]) -> Result<PlacedFiles, ServiceError> {
-    place_files(folder, files).map_err(|(path, error)| {
+/// Writes files below a folder; never overwrites one.
+pub(super) fn write_files(folder: &Path, files: &[(&str, &str)]) -> Result<NewFiles, ServiceError> {
+    write_new_files(folder, files).map_err(|(path, error)| {
         let message = format!("`{}` cannot be written: {error}", path.display());
         ServiceError::environment(Failure::new(Code::PATH_UNUSABLE.as_str(), message))
     })

@@ -1,6 +1,6 @@
 //! Specialists as people look at them.
 
-use super::{Project, ResourceKind, ServiceError};
+use super::{BrokenFile, Project, ResourceKind, ServiceError};
 use crate::definition::Specialist;
 use crate::value::format_duration;
 use crate::wire::SpecialistView;
@@ -23,6 +23,13 @@ pub struct SpecialistSheet {
 /// Every clean specialist of the project.
 pub fn list_specialists(project: &Project) -> Vec<SpecialistView> {
     project.catalog.specialists.values().map(|s| SpecialistView::from(&**s)).collect()
+}
+
+/// Files of specialists and agent profiles with errors.
+pub fn broken_specialists(project: &Project) -> Vec<BrokenFile> {
+    use crate::definition::FileRole::{AgentProfile, Specialist};
+    let is_specialist = |file: &BrokenFile| matches!(file.role, Some(Specialist | AgentProfile));
+    project.broken_files().into_iter().filter(is_specialist).collect()
 }
 
 /// One specialist in full, by its id or its file.

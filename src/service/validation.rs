@@ -55,7 +55,7 @@ pub fn validate_playbooks(project: &Project, names: &[String]) -> Result<Report,
             }
             Err(other) => return Err(other),
         };
-        let (plan, problems) = project.built(&playbook);
+        let (plan, problems) = project.plan_of(&playbook);
         let missing = read_task_files(&playbook, &project.context.root).err().unwrap_or_default();
         checked += usize::from(plan.is_some() && missing.is_empty());
         diagnostics.extend(problems.into_iter().chain(missing));
@@ -110,7 +110,7 @@ fn everything(project: &Project) -> Report {
     let mut diagnostics = project.diagnostics.clone();
     let mut checked = project.catalog.specialists.len();
     for playbook in project.catalog.playbooks.values() {
-        let (plan, problems) = project.built(playbook);
+        let (plan, problems) = project.plan_of(playbook);
         let missing = read_task_files(playbook, &project.context.root).err().unwrap_or_default();
         checked += usize::from(plan.is_some() && missing.is_empty());
         diagnostics.extend(problems.into_iter().chain(missing));

@@ -86,11 +86,16 @@ const MODULES: &[Module] = &[
     ]),
     pure("wire", "versioned public forms of events, runs, definitions and problems",
         &["diagnostic", "value", "evidence", "definition", "plan", "run"]),
+    // Large values of events are in blobs, which the engine's payloads load.
+    impure("inspect", "recorded runs, read back: events, outputs, file changes, the audit", &[
+        "diagnostic", "value", "clock", "evidence", "definition", "plan", "verify", "run", "attempt",
+        "journal", "engine", "wire",
+    ]),
     impure("project", "finds and reads the files of a project", &["diagnostic", "value", "definition"]),
     impure("service", "the use cases", &[
-        "diagnostic", "value", "clock", "redaction", "evidence", "expression", "definition", "plan",
-        "verify", "run", "attempt", "journal", "process", "workspace", "tool", "llm", "specialist",
-        "executor", "engine", "wire", "project",
+        "diagnostic", "value", "clock", "redaction", "expression", "definition", "plan",
+        "run", "attempt", "journal", "process", "workspace", "tool", "llm", "specialist",
+        "executor", "engine", "wire", "inspect", "project",
     ]),
     impure("cli", "one file per command; displays; exit codes", &["diagnostic", "value", "wire", "service"]),
 ];

@@ -66,8 +66,11 @@ fn a_misspelt_command_or_option_is_bad_usage_with_the_nearest() {
     scratch.kb(&["playbook", "list", "--jsn"]).code(2).says(&["'--json'"]);
     scratch.kb(&["playbook", "run", "x", "--param", "novalue"]).code(2).says(&["NAME=VALUE"]);
     scratch.kb(&["playbook", "run", "x", "--max-parallel", "0"]).code(2);
-    scratch.kb(&["run", "add-feature"]).code(2).says(&["`kb playbook run add-feature` makes one"]);
-    scratch.kb(&["-C", "/nowhere/at/all", "playbook", "list"]).code(2).says(&["cannot be entered"]);
+    scratch.kb(&["run", "add-feature"]).code(2).says(&["use `kb playbook run add-feature`"]);
+    scratch
+        .kb(&["-C", "/nowhere/at/all", "playbook", "list"])
+        .code(2)
+        .says(&["cannot change to directory"]);
 }
 
 #[test]
@@ -91,7 +94,7 @@ fn init_makes_a_project_that_is_valid_and_keeps_what_is_there() {
     }
     scratch.kb(&["playbook", "validate", "--strict"]).code(0).says(&["valid: 3 definitions"]);
     scratch.write(".kb/specialists/researcher.yml", "mine");
-    scratch.kb(&["init"]).code(0).says(&["kept", "was there already"]);
+    scratch.kb(&["init"]).code(0).says(&["kept", "exists already"]);
     assert_eq!(scratch.read(".kb/specialists/researcher.yml"), "mine");
 }
 
@@ -126,7 +129,7 @@ fn a_graph_has_four_forms() {
 fn names_that_name_nothing_suggest_the_nearest_and_list_what_there_is() {
     let other = "schema: kb.playbook/1\nid: other\nsteps:\n  - {id: a, run: \"true\"}\n";
     let scratch = Scratch::new(&[HELLO, ("playbooks/other.yml", other)]);
-    let near = ["did you mean `hello`? there is: hello, other"];
+    let near = ["did you mean `hello`? available: hello, other"];
     for command in ["show", "graph", "run", "plan", "validate"] {
         scratch.kb(&["playbook", command, "helo"]).code(4).says(&near);
         let alone = hello().kb(&["playbook", command, "helo"]).code(4).err;
@@ -137,12 +140,9 @@ fn names_that_name_nothing_suggest_the_nearest_and_list_what_there_is() {
     scratch.kb(&["specialist", "info", "x"]).code(4).says(&["there is no specialist `x`"]);
     for command in ["show", "logs", "resume", "retry", "cancel"] {
         let said = scratch.kb(&["run", command, "@last"]).code(4).err;
-        assert_eq!(
-            said,
-            "error[KB0806]: there is no run `@last`\n  help: there is no run at all yet\n"
-        );
+        assert_eq!(said, "error[KB0806]: there is no run `@last`\n  help: there is no run yet\n");
     }
-    scratch.kb(&["explain", "KB9999"]).code(4).says(&["there is no code", "lists all of them"]);
+    scratch.kb(&["explain", "KB9999"]).code(4).says(&["there is no code", "lists all codes"]);
     scratch
         .kb(&["playbook", "new", "x", "--template", "basc"])
         .code(4)
@@ -154,7 +154,7 @@ fn a_broken_definition_is_shown_and_hides_no_other() {
     let scratch = Scratch::new(&[HELLO, BROKEN]);
     let said = scratch.kb(&["playbook", "list"]).code(0);
     assert!(
-        said.out.contains("hello") && said.err.contains("playbooks/broken.yml has"),
+        said.out.contains("hello") && said.err.contains("playbooks/broken.yml: 1 error"),
         "{said:?}"
     );
     scratch.kb(&["playbook", "validate", "hello"]).code(0);
@@ -183,7 +183,7 @@ fn parameters_are_checked_before_anything_runs() {
     assert_eq!(
         run(&[]).code(2).err,
         "error[KB0854]: the required parameter `who` has no value (Who?)\n  \
-         help: add `--param who=…`\n\n1 error\n  help: `kb explain KB0854` tells more\n"
+         help: add `--param who=…`\n\n1 error\n  help: `kb explain KB0854` shows the details\n"
     );
     run(&["--param", "who=a", "--param", "tims=2"]).code(2).says(&["did you mean `times`?"]);
     run(&["--param", "who=a", "--param", "times=two"]).code(2).says(&["a whole number"]);
@@ -267,7 +267,7 @@ fn every_template_is_valid_and_taken_once() {
         let id = format!("my-{template}");
         scratch.kb(&["playbook", "new", &id, "--template", template]).code(0);
         scratch.kb(&["playbook", "validate", &id, "--strict"]).code(0);
-        scratch.kb(&["playbook", "new", &id]).code(2).says(&["there already"]);
+        scratch.kb(&["playbook", "new", &id]).code(2).says(&["exists already"]);
     }
     scratch.kb(&["playbook", "new", "My Book"]).code(2).says(&["KB0850"]);
     for id in ["my-basic", "my-for-each", "my-pipeline"] {
@@ -299,7 +299,7 @@ fn specialists_are_listed_and_shown() {
 fn a_phrase_finds_the_playbook_that_it_means() {
     let scratch = hello();
     scratch.kb(&["playbook", "match", "please say hello to all"]).code(0).says(&["hello", "100 %"]);
-    scratch.kb(&["playbook", "match", "bake a cake"]).code(4).says(&["no playbook has a trigger"]);
+    scratch.kb(&["playbook", "match", "bake a cake"]).code(4).says(&["no playbook matches"]);
     let found = scratch.json(&["playbook", "match", "say hello", "--json"]);
     assert_eq!((&found[0]["id"], &found[0]["score"]), (&json!("hello"), &json!(1.0)));
 }
@@ -563,4 +563,9 @@ fn words_that_are_no_text_are_bad_usage() {
         assert_eq!(said.status.code(), Some(2), "{words:?}: {shown}");
         assert!(!shown.contains("defect") && !shown.contains("panicked"), "{shown}");
     }
+}
+
+#[test]
+fn the_command_reference_is_generated_from_the_arguments() {
+    crate::generated::file("docs/reference/generated/commands.md", &kb::cli::command_reference());
 }

@@ -1,10 +1,11 @@
 //! Real steps on real files: shells, tools, gates and scripted specialists, from YAML to journal.
 
 use kb::engine::Folded;
-use kb::project::Project;
+use kb::project::ProjectFolder;
 use kb::run::{Event, Rules, RunStatus};
-use kb::service::runs::{Begin, Overrides, ProjectContext, begin};
-use kb::value::{DefinitionId, Json};
+use kb::service::runs::{Overrides, ProjectContext};
+use kb::service::{Environment, Project, StartRequest, start};
+use kb::value::Json;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -52,34 +53,33 @@ impl Bench {
     }
 
     pub(crate) fn context(&self) -> ProjectContext {
-        ProjectContext {
-            root: self.root().to_owned(),
-            state_dir: self
-                .root()
-                .join("../")
-                .join(format!("{}-state", self.root().file_name().unwrap().to_str().unwrap())),
-            env: std::env::vars().collect(),
-        }
+        let mut variables: BTreeMap<String, String> = std::env::vars().collect();
+        let state = format!("{}-state", self.root().display());
+        variables.insert("XDG_STATE_HOME".to_owned(), state);
+        let environment = Environment::new(self.root(), variables);
+        ProjectContext::of(&ProjectFolder::at(self.root()), &environment)
     }
 
     pub(crate) async fn run(&self, params: Json, script: Option<&str>) -> Ran {
-        let (files, problems) = Project::at(self.root()).definition_files();
-        assert!(problems.is_empty(), "{problems:?}");
-        let (catalog, diagnostics) = kb::definition::load(files.clone());
-        let prepared = begin(Begin {
-            context: self.context(),
-            files,
-            catalog,
-            diagnostics,
-            definition: DefinitionId::new("it").unwrap(),
-            plan: None,
-            params: params.as_object().cloned().unwrap_or_default(),
-            script: script.map(|text| ("script.yml".to_owned(), text.as_bytes().to_vec())),
-            record: None,
+        let context = self.context();
+        let project = Project::load(ProjectFolder::at(self.root()), &context.environment);
+        // Outside of the workspace, so that no step sees these files.
+        std::fs::create_dir_all(context.environment.state_base()).unwrap();
+        let beside = |name: &str, text: &str| {
+            let path = context.environment.state_base().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let request = StartRequest {
+            definition: "it".to_owned(),
+            params_file: Some(beside("params.json", &params.to_string())),
+            script: script.map(|text| beside("script.yml", text)),
             overrides: Overrides { max_parallel: Some(4), ..Overrides::default() },
-        })
-        .await
-        .unwrap_or_else(|error| panic!("{error}: {error:?}"));
+            ..StartRequest::default()
+        };
+        let prepared = start(project, request, None)
+            .await
+            .unwrap_or_else(|error| panic!("{error}: {error:?}"));
         let (plan, run) = (prepared.plan().clone(), prepared.run().clone());
         let (_keep, commands) = unbounded_channel();
         let summary = prepared.drive(None, commands).await.unwrap();
@@ -97,7 +97,7 @@ impl Bench {
         let outputs =
             summary.outputs.and_then(|o| o.as_inline().map(|v| (**v).clone())).unwrap_or_default();
         let events = stored.into_iter().map(|s| s.event).collect();
-        let _ = std::fs::remove_dir_all(self.context().state_dir);
+        let _ = std::fs::remove_dir_all(context.environment.state_base());
         Ran { status: summary.status, steps, outputs, events, failures }
     }
 }

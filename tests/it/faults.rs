@@ -230,7 +230,7 @@ fn a_model_that_never_answers_is_cancelled_from_another_process() {
         "  a:\n    - {delayMs: 600000, output: {summary: late}}\n",
     );
     let mut held = Held::until(&scratch, of_type("step:start"));
-    scratch.kb(&["run", "cancel", "@last"]).code(0).says(&["was told to stop"]);
+    scratch.kb(&["run", "cancel", "@last"]).code(0).says(&["the request was sent to run"]);
     assert_eq!(held.child.wait().unwrap().code(), Some(1));
     let shown = show(&scratch);
     assert_eq!(
@@ -751,7 +751,7 @@ fn a_disk_that_is_full_is_an_error_and_the_run_goes_on_when_there_is_room() {
         "{said}"
     );
     let run = scratch.last_run();
-    assert!(said.contains(&format!("go on with: kb run resume {run}")), "{said}");
+    assert!(said.contains(&format!("continue with: kb run resume {run}")), "{said}");
     scratch.kb(&["run", "resume", "@last"]).code(0);
     let ledger = scratch.read("ledger");
     // The step that was under way may have run again; all others ran once.
@@ -779,7 +779,7 @@ steps:
     let mut child = command.stderr(Stdio::null()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     assert!(lines.by_ref().any(|line| line.contains("\"step:waiting\"")), "it waits");
-    scratch.kb(&["run", "approve", "@last", "pay"]).code(0).says(&["was told"]);
+    scratch.kb(&["run", "approve", "@last", "pay"]).code(0).says(&["the answer was sent"]);
     lines.for_each(drop);
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert_eq!(scratch.read("ledger"), "pay\npay\n");

@@ -5,9 +5,9 @@
 use super::proof;
 use super::scratch::Scratch;
 use kb::definition::{FileRole, InputFile};
+use kb::project::ProjectFolder;
 use kb::run::RunStatus;
-use kb::service::runs::{Begin, Overrides, ProjectContext, begin};
-use kb::value::DefinitionId;
+use kb::service::{Environment, Project, StartRequest, start};
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -218,21 +218,12 @@ fn tell(name: &str) {
 async fn one_run(folder: &Path) {
     let path = "playbooks/small.yml".to_owned();
     let file = InputFile { path, bytes: SMALL.as_bytes().into(), role: FileRole::Playbook };
-    let (catalog, diagnostics) = kb::definition::load(vec![file.clone()]);
-    let state_dir = folder.with_file_name("state");
-    let env = std::env::vars().collect();
-    let prepared = begin(Begin {
-        context: ProjectContext { root: folder.to_owned(), state_dir, env },
-        files: vec![file],
-        catalog,
-        diagnostics,
-        definition: DefinitionId::new("small").unwrap(),
-        plan: None,
-        params: Default::default(),
-        script: None,
-        record: None,
-        overrides: Overrides::default(),
-    });
+    let state = folder.with_file_name("state").display().to_string();
+    let variables = std::env::vars().chain([("XDG_STATE_HOME".to_owned(), state)]).collect();
+    let environment = Environment::new(folder, variables);
+    let project = Project::of_files(ProjectFolder::at(folder), &environment, vec![file]);
+    let request = StartRequest { definition: "small".to_owned(), ..StartRequest::default() };
+    let prepared = start(project, request, None);
     let prepared = prepared.await.unwrap_or_else(|error| panic!("{error}"));
     let (_keep, commands) = unbounded_channel();
     let ended = prepared.drive(None, commands).await.unwrap_or_else(|error| panic!("{error}"));

@@ -113,7 +113,7 @@ struct Shared<'a> {
 }
 
 impl Shared<'_> {
-    fn next_command(&self) -> bool {
+    fn goes_on(&self) -> bool {
         Instant::now() < self.end
     }
 
@@ -121,7 +121,7 @@ impl Shared<'_> {
     fn read(&self, reader: usize, long: &str) {
         let mut seen: BTreeMap<String, String> = BTreeMap::new();
         let mut newest: Option<String> = None;
-        while self.next_command() {
+        while self.goes_on() {
             let runs = runs(self.scratch);
             let known = |run: &String| runs.iter().any(|(listed, _)| listed == run);
             let there = newest.as_ref().is_none_or(known) || runs.len() == LISTED;
@@ -156,7 +156,7 @@ impl Shared<'_> {
 
     /// One short run after another.
     fn run_short_ones(&self) {
-        while self.next_command() {
+        while self.goes_on() {
             let said = sound(self.scratch.kb(&["playbook", "run", "short", "--json"]), &[0]);
             let events = said.events();
             assert_eq!(events.last().unwrap()["status"], "succeeded");
@@ -166,7 +166,7 @@ impl Shared<'_> {
 
     /// Runs that are told to stop from outside, by two processes at once.
     fn cancel(&self) {
-        while self.next_command() {
+        while self.goes_on() {
             let child = begin(self.scratch, &["playbook", "run", "endless", "--json"]);
             let pid = child.id();
             let run = until("the endless run", || self.held_by(pid));
@@ -201,7 +201,7 @@ impl Shared<'_> {
     /// each answer comes from two processes at once.
     fn answer(&self) {
         let mut round = 0;
-        while self.next_command() {
+        while self.goes_on() {
             round += 1;
             let go = format!("go-{round}");
             let param = format!("go={go}");
@@ -267,9 +267,9 @@ impl Shared<'_> {
 
     /// A second holder is refused, and told who the first one is.
     fn come_second(&self, run: &str, holder: u32) {
-        while self.next_command() {
+        while self.goes_on() {
             let said = sound(self.scratch.kb(&["run", "resume", run]), &[5]);
-            let told = format!("process {holder} is at work");
+            let told = format!("process {holder} drives it");
             assert!(said.err.contains("KB0804") && said.err.contains(&told), "{}", said.err);
             self.refused.fetch_add(1, Ordering::Relaxed);
             std::thread::sleep(Duration::from_millis(200));
@@ -281,7 +281,7 @@ impl Shared<'_> {
         let wal = state(self.scratch).join("journal.sqlite3-wal");
         let half = Instant::now() + self.end.saturating_duration_since(Instant::now()) / 2;
         let (mut most, mut memory) = (0, [0, 0]);
-        while self.next_command() {
+        while self.goes_on() {
             most = most.max(std::fs::metadata(&wal).map_or(0, |found| found.len()));
             let which = usize::from(Instant::now() > half);
             memory[which] = memory[which].max(resident_kib(holder));
@@ -423,7 +423,7 @@ impl TakenOver {
         let run = scratch.last_run();
         signal(first.id(), rustix::process::Signal::STOP);
         let refused = scratch.kb(&["run", "resume", &run]).code(5);
-        let refused = refused.says(&["KB0804", &format!("process {} is at work", first.id())]);
+        let refused = refused.says(&["KB0804", &format!("process {} drives it", first.id())]);
         undisturbed(&refused.err);
         std::fs::remove_file(lock(&scratch, &run)).unwrap();
         let second = begin(&scratch, &["run", "resume", &run]);
@@ -479,7 +479,7 @@ fn a_holder_that_was_stopped_and_lost_its_lock_writes_nothing_when_it_goes_on() 
         "nothing is written"
     );
     assert!(lock(scratch, &taken.run).exists(), "the lock of the present holder stays");
-    let told = format!("process {} is at work", taken.second.id());
+    let told = format!("process {} drives it", taken.second.id());
     scratch.kb(&["run", "resume", &taken.run]).code(5).says(&["KB0804", &told]);
     scratch.write("go-2", "");
     assert_eq!(taken.second.wait().unwrap().code(), Some(0));
@@ -507,7 +507,7 @@ fn a_holder_that_was_stopped_and_lost_its_lock_eats_no_answer() {
     until("a person is asked", || (status("pay") == "waiting").then_some(()));
     // The answer lies there while only the sleeper could take it.
     signal(taken.second.id(), rustix::process::Signal::STOP);
-    scratch.kb(&["run", "approve", &run, "pay"]).code(0).says(&["was told"]);
+    scratch.kb(&["run", "approve", &run, "pay"]).code(0).says(&["the answer was sent"]);
     // Nothing ends in the sleeper, so that the answer is all that it can meet. Were it to take that,
     // it would go on; then its step ends.
     signal(taken.first.id(), rustix::process::Signal::CONT);

@@ -1,18 +1,21 @@
+//! `kb playbook graph`
+
 use crate::cli::terminal::Terminal;
 use crate::cli::{CliResult, Exit};
-use crate::service::{self, GraphFormat};
+use crate::service::{self, Environment, GraphFormat, Project};
 
-/// Draw what waits for what
+/// Show the dependency graph of a playbook
 ///
 /// `dot` is for Graphviz (`kb playbook graph ID --format dot | dot -Tsvg`), `mermaid` for markdown.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// Its id, or a path
+    /// Id or path of the playbook
+    #[arg(value_name = "ID|PATH")]
     id: String,
-    /// How
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// The same as `--format json`
+    /// Same as `--format json`
     #[arg(long, conflicts_with = "format")]
     json: bool,
 }
@@ -25,7 +28,7 @@ enum Format {
     Json,
 }
 
-pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let format = match args.format {
         _ if args.json => GraphFormat::Json,
         Format::Text => GraphFormat::Text,
@@ -33,7 +36,7 @@ pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
         Format::Mermaid => GraphFormat::Mermaid,
         Format::Json => GraphFormat::Json,
     };
-    let project = service::here_or_bare(&args.id)?;
+    let project = Project::find_or_file(environment, &args.id)?;
     super::warn(&project, &args.id, terminal)?;
     let text = service::graph(&project, &args.id, format)?;
     terminal.out(&text)?;

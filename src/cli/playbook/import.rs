@@ -1,24 +1,26 @@
+//! `kb playbook import`
+
 use crate::cli::render::diagnostics;
 use crate::cli::terminal::{GOOD, Terminal, paint};
 use crate::cli::{CliResult, Exit};
-use crate::service;
+use crate::service::{self, Environment, Project};
 
-/// Copy definitions from elsewhere into `.kb/`, after checking them
+/// Check definition files and copy them into `.kb/`
 ///
-/// Takes playbooks, workflows and specialists; the file's content says which. A file with errors, or
-/// one whose place is taken, is not copied and the others are.
+/// Accepts playbooks, workflows and specialists; the content of a file determines its kind. A file
+/// with errors, or one that exists already, is not copied; the other files are.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// The files
+    /// Files to import
     #[arg(required = true, value_name = "FILE")]
     files: Vec<std::path::PathBuf>,
-    /// One JSON object
+    /// Print a JSON object
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let report = service::import(&service::here()?, &args.files)?;
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    let report = service::import(&Project::find(environment)?, &args.files)?;
     if args.json {
         terminal.json(&report.view())?;
     } else {
@@ -26,8 +28,8 @@ pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
         for (from, to) in &report.copied {
             terminal.out(&format!("{} {from} → {to}\n", paint(GOOD, "imported")))?;
         }
-        for (from, why) in &report.refused {
-            terminal.err(&format!("not imported: {from}: {why}\n"))?;
+        for (from, reason) in &report.refused {
+            terminal.err(&format!("not imported: {from}: {reason}\n"))?;
         }
     }
     Ok(if report.refused.is_empty() { Exit::Done } else { Exit::BadInput })

@@ -1,19 +1,20 @@
-use crate::cli::render::table;
-use crate::cli::terminal::{DIM, Terminal, paint};
-use crate::cli::{CliResult, Exit};
-use crate::service;
-use crate::value::counted;
+//! `kb playbook list`
 
-/// List the playbooks and workflows of this project
+use crate::cli::render::{broken, table};
+use crate::cli::terminal::Terminal;
+use crate::cli::{CliResult, Exit};
+use crate::service::{self, Environment, Project};
+
+/// List the playbooks and workflows of the project
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// One JSON list
+    /// Print a JSON list
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let project = service::here()?;
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    let project = Project::find(environment)?;
     let rows = service::list_playbooks(&project);
     if args.json {
         terminal.json(&rows)?;
@@ -25,16 +26,10 @@ pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
         table.row([&row.id, &row.steps.len().to_string(), &params.join(", "), &row.name]);
     }
     terminal.out(&table.text())?;
-    if rows.is_empty() {
-        terminal.err("no playbooks yet; `kb playbook new ID` makes one\n")?;
+    let files = project.broken_files();
+    if rows.is_empty() && files.is_empty() {
+        terminal.err("no playbooks yet; `kb playbook new ID` creates one\n")?;
     }
-    let broken = project.broken_files();
-    for file in &broken {
-        let text = format!("{} has {}\n", file.path, counted(file.errors, "error"));
-        terminal.err(&paint(DIM, &text))?;
-    }
-    if !broken.is_empty() {
-        terminal.err("`kb playbook validate` shows what is wrong with them\n")?;
-    }
+    broken::print(&files, "kb playbook validate", terminal)?;
     Ok(Exit::Done)
 }

@@ -1,26 +1,28 @@
+//! `kb playbook match`
+
 use crate::cli::render::table::Table;
 use crate::cli::terminal::Terminal;
 use crate::cli::{CliResult, Exit};
-use crate::service;
+use crate::service::{self, Environment, Project};
 
-/// Find the playbooks whose triggers fit a phrase, the best first
+/// Find playbooks whose triggers match a phrase, best match first
 ///
-/// Exits with 4 where none does.
+/// Exits with 4 if there is no match.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// What somebody wants, in their own words
+    /// A request in natural language
     phrase: String,
-    /// One JSON list
+    /// Print a JSON list
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let matches = service::match_phrase(&service::here()?, &args.phrase);
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    let matches = service::match_phrase(&Project::find(environment)?, &args.phrase);
     if args.json {
         terminal.json(&matches)?;
     } else {
-        let mut table = Table::new(["ID", "FITS", "TRIGGER", "NAME"]);
+        let mut table = Table::new(["ID", "MATCH", "TRIGGER", "NAME"]);
         for found in &matches {
             let percent = format!("{:.0} %", found.score * 100.0);
             table.row([&found.id, &percent, &found.trigger, &found.name]);
@@ -28,8 +30,7 @@ pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
         terminal.out(&table.text())?;
     }
     if matches.is_empty() {
-        terminal
-            .err("no playbook has a trigger like that; `kb playbook list` shows all of them\n")?;
+        terminal.err("no playbook matches; `kb playbook list` lists all playbooks\n")?;
         return Ok(Exit::NotFound);
     }
     Ok(Exit::Done)

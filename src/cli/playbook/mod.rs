@@ -1,4 +1,4 @@
-//! `kb playbook …`: definitions, from looking at them to running them.
+//! `kb playbook …`: commands for playbooks and workflows.
 
 mod graph;
 mod import;
@@ -14,7 +14,7 @@ use super::CliResult;
 use super::exit::CliError;
 use super::render::diagnostics;
 use super::terminal::Terminal;
-use crate::service;
+use crate::service::{self, Environment, Project};
 use clap::Subcommand;
 
 pub(super) use run::OverrideArgs;
@@ -32,22 +32,26 @@ pub(super) enum PlaybookCommand {
     Import(import::Args),
 }
 
-pub(super) fn run(command: PlaybookCommand, terminal: &mut Terminal) -> CliResult {
+pub(super) fn run(
+    command: PlaybookCommand,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> CliResult {
     match command {
-        PlaybookCommand::List(args) => list::run(args, terminal),
-        PlaybookCommand::Show(args) => show::run(args, terminal),
-        PlaybookCommand::Validate(args) => validate::run(args, terminal),
-        PlaybookCommand::Graph(args) => graph::run(args, terminal),
-        PlaybookCommand::Plan(args) => plan::run(args, terminal),
-        PlaybookCommand::Run(args) => run::run(args, terminal),
-        PlaybookCommand::New(args) => new::run(args, terminal),
-        PlaybookCommand::Match(args) => matching::run(args, terminal),
-        PlaybookCommand::Import(args) => import::run(args, terminal),
+        PlaybookCommand::List(args) => list::run(args, environment, terminal),
+        PlaybookCommand::Show(args) => show::run(args, environment, terminal),
+        PlaybookCommand::Validate(args) => validate::run(args, environment, terminal),
+        PlaybookCommand::Graph(args) => graph::run(args, environment, terminal),
+        PlaybookCommand::Plan(args) => plan::run(args, environment, terminal),
+        PlaybookCommand::Run(args) => run::run(args, environment, terminal),
+        PlaybookCommand::New(args) => new::run(args, environment, terminal),
+        PlaybookCommand::Match(args) => matching::run(args, environment, terminal),
+        PlaybookCommand::Import(args) => import::run(args, environment, terminal),
     }
 }
 
-/// Says what of a definition runs, but probably not as meant.
-fn warn(project: &service::Project, id: &str, terminal: &mut Terminal) -> Result<(), CliError> {
+/// Prints the warnings of a definition.
+fn warn(project: &Project, id: &str, terminal: &mut Terminal) -> Result<(), CliError> {
     let report = service::validate_playbooks(project, &[id.to_owned()])?;
     Ok(diagnostics::print_warnings(&report.diagnostics, &report.sources, terminal)?)
 }

@@ -1,23 +1,26 @@
+//! `kb playbook new`
+
 use crate::cli::terminal::{GOOD, Terminal, paint};
 use crate::cli::{CliResult, Exit};
-use crate::service;
+use crate::service::{self, Environment, Project};
 
-/// Write a new playbook to `.kb/playbooks/ID.yml`
+/// Create a playbook in `.kb/playbooks/ID.yml` from a template
 ///
-/// Never overwrites. Templates: `basic` (shell steps), `specialist` (a model with a gate),
-/// `for-each` (one instance an item), `pipeline` (fan out, join, clean up).
+/// An existing file is not overwritten. Templates: `basic` (shell steps), `specialist` (a model with
+/// a gate), `for-each` (one instance for each item), `pipeline` (fan-out, join, cleanup).
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// The new playbook's id
+    /// Id of the new playbook
     id: String,
-    /// What it begins as
+    /// Name of the template
     #[arg(long, default_value = "basic", value_name = "NAME")]
     template: String,
 }
 
-pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let path = service::new_playbook(&service::here()?, &args.id, &args.template)?;
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    let project = Project::find(environment)?;
+    let path = service::new_playbook(&project, &args.id, &args.template)?;
     terminal.out(&format!("{} {path}\n", paint(GOOD, "created")))?;
-    terminal.err(&format!("next: edit it, then `kb playbook run {}`\n", args.id))?;
+    terminal.err(&format!("next: edit it, then run `kb playbook run {}`\n", args.id))?;
     Ok(Exit::Done)
 }

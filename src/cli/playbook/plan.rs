@@ -1,36 +1,38 @@
+//! `kb playbook plan`
+
 use super::run::{OverrideArgs, ParamArgs};
 use crate::cli::terminal::{DIM, TITLE, Terminal, paint};
 use crate::cli::{CliResult, Exit};
-use crate::service::{self, PlanView, PlannedStep};
+use crate::service::{self, Environment, PlanView, PlannedStep, Project};
 use crate::value::json_text;
 
-/// Show what a run would do; nothing runs
+/// Show the plan of a playbook without running it
 ///
-/// Prompts as far as they can be rendered, the order, what may be skipped, models, tools, gates, and
-/// what the models may cost.
+/// The plan has the order of the steps, their dependencies, conditions, models, tools, gates and
+/// prompts as far as they can be rendered, and an estimate of the model cost.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// Its id, or a path
+    /// Id or path of the playbook
     #[arg(value_name = "ID|PATH")]
     id: String,
     #[command(flatten)]
     params: ParamArgs,
     #[command(flatten)]
     overrides: OverrideArgs,
-    /// One JSON object
+    /// Print a JSON object
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let project = service::here_or_bare(&args.id)?;
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    let project = Project::find_or_file(environment, &args.id)?;
     super::warn(&project, &args.id, terminal)?;
-    let mut start = args.params.start(args.id);
-    start.overrides = args.overrides.overrides();
+    let mut request = args.params.request(args.id);
+    request.overrides = args.overrides.overrides();
     let can_ask = terminal.can_ask() && !args.json;
     let mut ask = |question: &str| terminal.ask(question);
     let ask: Option<&mut service::Ask<'_>> = if can_ask { Some(&mut ask) } else { None };
-    let view = service::plan_view(&project, &start, ask)?;
+    let view = service::plan_view(&project, &request, ask)?;
     match args.json {
         true => terminal.json(&view)?,
         false => terminal.out(&text(&view))?,
@@ -46,11 +48,11 @@ fn text(view: &PlanView) -> String {
     for (i, planned) in view.steps.iter().enumerate() {
         out.push_str(&format!("\n{:>3}. {}", i + 1, step(planned)));
     }
-    out.push_str(&format!("\nlongest chain: {}\n", view.critical_path.join(" → ")));
-    let asks = view.steps.iter().any(|step| step.model.is_some());
+    out.push_str(&format!("\ncritical path: {}\n", view.critical_path.join(" → ")));
+    let uses_models = view.steps.iter().any(|step| step.model.is_some());
     match &view.cost {
-        _ if !asks => out.push_str("no model is asked\n"),
-        None => out.push_str("cost: not known, a model or its price is missing\n"),
+        _ if !uses_models => out.push_str("no model calls\n"),
+        None => out.push_str("cost: unknown, a model or its price is missing\n"),
         Some(cost) => {
             out.push_str(&format!("cost: ${:.4} to ${:.2}\n", cost.min_usd, cost.max_usd));
         }
@@ -73,7 +75,7 @@ fn step(planned: &PlannedStep) -> String {
     if let Some(condition) = &planned.condition {
         row("if", condition);
     } else if planned.may_skip {
-        row("if", "what it needs has run");
+        row("if", "its dependencies are not skipped");
     }
     if let Some(model) = &planned.model {
         row("model", model);
@@ -85,7 +87,7 @@ fn step(planned: &PlannedStep) -> String {
         row("gate", &planned.checks.join(", "));
     }
     if let Some(prompt) = &planned.prompt {
-        let mark = if prompt.complete { "" } else { " (in part)" };
+        let mark = if prompt.complete { "" } else { " (partly rendered)" };
         let text = prompt.text.trim_end().replace('\n', "\n             ");
         row("prompt", &format!("{text}{mark}"));
     }

@@ -1,20 +1,23 @@
+//! `kb playbook show`
+
 use crate::cli::render::table::Table;
 use crate::cli::terminal::{DIM, TITLE, Terminal, paint};
 use crate::cli::{CliResult, Exit};
-use crate::service::{self, DefinitionSheet};
+use crate::service::{self, DefinitionSheet, Environment, Project};
 
-/// Show one playbook or workflow: parameters, steps and what they wait for, outputs
+/// Show the parameters, steps and outputs of a playbook
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// Its id, or a path
+    /// Id or path of the playbook
+    #[arg(value_name = "ID|PATH")]
     id: String,
-    /// One JSON object
+    /// Print a JSON object
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let sheet = service::show_playbook(&service::here_or_bare(&args.id)?, &args.id)?;
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    let sheet = service::show_playbook(&Project::find_or_file(environment, &args.id)?, &args.id)?;
     if args.json {
         terminal.json(&sheet.view)?;
     } else {

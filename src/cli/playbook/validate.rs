@@ -1,28 +1,31 @@
+//! `kb playbook validate`
+
 use crate::cli::render::diagnostics;
 use crate::cli::terminal::{GOOD, Terminal, paint};
 use crate::cli::{CliResult, Exit};
-use crate::service;
+use crate::service::{self, Environment, Project};
 use crate::value::counted;
 
-/// Check definitions: all problems of all files at once
+/// Check definitions and report all problems
 ///
-/// Without ids, everything of the project. Exits with 2 where something is an error.
+/// Without ids, checks all definitions of the project. Exits with 2 if there is an error.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// Ids or paths
+    /// Ids or paths of playbooks
+    #[arg(value_name = "ID|PATH")]
     ids: Vec<String>,
-    /// Warnings count as errors
+    /// Treat warnings as errors
     #[arg(long)]
     strict: bool,
-    /// One JSON list of problems
+    /// Print a JSON list of problems
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let project = match args.ids.first() {
-        Some(first) => service::here_or_bare(first)?,
-        None => service::here()?,
+        Some(first) => Project::find_or_file(environment, first)?,
+        None => Project::find(environment)?,
     };
     let report = service::validate_playbooks(&project, &args.ids)?;
     let bad = report.has_errors() || (args.strict && report.has_warnings());

@@ -2,6 +2,7 @@
 //!
 //! Every display of a run is drawn from the same public events, live or from the journal.
 
+pub(super) mod broken;
 pub(super) mod diagnostics;
 mod event_line;
 mod jsonl;

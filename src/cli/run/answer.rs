@@ -1,9 +1,10 @@
-//! `kb run answer`.
+//! `kb run answer`
 
 use super::replying::deliver;
 use crate::cli::CliResult;
 use crate::cli::driving::DisplayArgs;
 use crate::cli::terminal::Terminal;
+use crate::service::Environment;
 use crate::service::runs::Decision;
 
 /// Answer a question of a run
@@ -12,7 +13,7 @@ use crate::service::runs::Decision;
 /// run, the answer is delivered to it; otherwise the run continues here.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// The id of the run, a unique prefix, or @last
+    /// Run id, a unique prefix of it, or @last
     run: String,
     /// The step or item that asks
     step: String,
@@ -26,7 +27,7 @@ pub(in crate::cli) struct Args {
     display: DisplayArgs,
 }
 
-pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let Args { run, step, text, comment, display } = args;
-    deliver(&run, Some(step), Decision::Answer(text), comment, display, terminal)
+    deliver(&run, Some(step), Decision::Answer(text), comment, display, (environment, terminal))
 }

@@ -1,9 +1,10 @@
-//! `kb run approve`.
+//! `kb run approve`
 
 use super::replying::deliver;
 use crate::cli::CliResult;
 use crate::cli::driving::DisplayArgs;
 use crate::cli::terminal::Terminal;
+use crate::service::Environment;
 use crate::service::runs::Decision;
 
 /// Approve a step that waits for a person
@@ -11,7 +12,7 @@ use crate::service::runs::Decision;
 /// If a process drives the run, the approval is delivered to it; otherwise the run continues here.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// The id of the run, a unique prefix, or @last
+    /// Run id, a unique prefix of it, or @last
     run: String,
     /// The step or item; everything that waits for an approval, if absent
     step: Option<String>,
@@ -25,8 +26,8 @@ pub(in crate::cli) struct Args {
     display: DisplayArgs,
 }
 
-pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let Args { run, step, deny, comment, display } = args;
     let decision = if deny { Decision::Reject } else { Decision::Approve };
-    deliver(&run, step, decision, comment, display, terminal)
+    deliver(&run, step, decision, comment, display, (environment, terminal))
 }

@@ -1,33 +1,35 @@
+//! `kb run cancel`
+
 use crate::cli::driving::{DisplayArgs, drive};
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
 use crate::cli::{CliResult, Exit};
-use crate::service;
-use crate::service::runs::{self, Cancelled};
+use crate::service::Environment;
+use crate::service::runs::{self, Cancelled, ProjectContext};
 
-/// Stop a run for good, also from another terminal
+/// Cancel a run
 ///
-/// A run with a holder is told and ends by itself; one without is ended here.
+/// If another process drives the run, it receives the request; otherwise the run is ended here.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// A run's id, the first letters of one, or @last
+    /// Run id, a unique prefix of it, or @last
     run: String,
     #[command(flatten)]
     display: DisplayArgs,
 }
 
-pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let context = service::context_here()?;
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    let context = ProjectContext::find(environment)?;
     runtime::block_on(Workers::All, async {
         match runs::cancel(context, &args.run, "kb run cancel")? {
             Cancelled::Delivered(run) => {
-                args.display.report(&format!("run {run} was told to stop\n"), terminal)?;
+                args.display.report(&format!("the request was sent to run {run}\n"), terminal)?;
             }
             Cancelled::AlreadyEnded(run, status) => {
-                args.display.report(&format!("run {run} has {status} already\n"), terminal)?;
+                args.display.report(&format!("run {run} has already {status}\n"), terminal)?;
             }
             Cancelled::Ready(prepared) => {
-                // That the run ends as cancelled is what was asked for.
+                // A cancelled run is the success of this command.
                 drive(*prepared, args.display, "kb", terminal).await?;
             }
         }

@@ -1,29 +1,34 @@
+//! `kb run diff`
+
 use crate::cli::render::bytes;
 use crate::cli::render::table::{Table, plain};
 use crate::cli::terminal::{DIM, ERROR, GOOD, HINT, TITLE, Terminal, WARNING, paint};
 use crate::cli::{CliResult, Exit};
-use crate::service::{self, FileDiff, FileDiffKind, FileSnapshot, RunDiff, StepDiff};
+use crate::service::runs::ProjectContext;
+use crate::service::{self, Environment, FileDiff, FileDiffKind, FileSnapshot, RunDiff, StepDiff};
 
-/// Show which files each step changed, and how
+/// Show the file changes of each step
 ///
-/// As the runtime recorded it, not from the disk of now: what tools wrote, what the commands of
-/// specialists changed, and those of `run:` steps with `evidence: full` or checks that read changes.
+/// The changes are those that the runtime recorded: writes of tools, and changes by commands of
+/// specialists and of `run:` steps with `evidence: full` or with checks that read changes. The
+/// workspace is not read.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// A run's id, the first letters of one, or @last
+    /// Run id, a unique prefix of it, or @last
     run: String,
-    /// One step, or one item of it (`review[src/a.rs]`)
+    /// Step id, or an item such as `review[src/a.rs]`
     step: Option<String>,
-    /// Which files only, without what changed in their text
+    /// Show file names only, without text differences
     #[arg(long)]
     stat: bool,
-    /// One JSON object
+    /// Print a JSON object
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let diff = service::run_diff(&service::here()?, &args.run, args.step.as_deref())?;
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    let diff =
+        service::run_diff(&ProjectContext::find(environment)?, &args.run, args.step.as_deref())?;
     if args.json {
         terminal.json(&diff)?;
         return Ok(Exit::Done);
@@ -87,7 +92,7 @@ fn patches(file: &FileDiff, out: &mut String) {
                 Some('@') => HINT,
                 _ => anstyle::Style::new(),
             };
-            // Tabs are part of a text; everything else that a terminal would obey is not shown.
+            // Tabs are kept; other control characters are replaced.
             let line = line.split('\t').map(plain_line).collect::<Vec<_>>().join("\t");
             out.push_str(&format!("    {}\n", paint(style, &line)));
         }
@@ -98,29 +103,29 @@ fn plain_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// What the list does not show, and what may be missing in it.
+/// Notes about changes that the list does not show or that may be missing.
 fn notes(diff: &RunDiff, terminal: &mut Terminal) -> std::io::Result<()> {
     let mut notes = String::new();
     let files = || diff.steps.iter().flat_map(|step| &step.files);
     let rewritten = files().filter(|file| file.change == FileDiffKind::Rewritten).count();
     if rewritten > 0 {
         let what = if rewritten == 1 { "1 file was" } else { &format!("{rewritten} files were") };
-        notes.push_str(&format!("{what} written again with the content that was there\n"));
+        notes.push_str(&format!("{what} written again with the same content\n"));
     }
     for step in diff.steps.iter().filter(|step| !step.complete) {
         let name = plain(&name(step));
         notes.push_str(&format!(
-            "{name}: the workspace has more than could be looked at, so changes may be missing\n"
+            "{name}: the workspace was too large to scan, so changes may be missing\n"
         ));
     }
     for step in diff.steps.iter().filter(|step| !step.recorded) {
         let name = plain(&name(step));
         notes.push_str(&format!(
-            "{name}: not recorded what its command changed; `evidence: full` on the step does\n"
+            "{name}: changes by its command were not recorded; set `evidence: full` on the step\n"
         ));
     }
     if files().next().is_none() {
-        notes.push_str("no change of a file is recorded\n");
+        notes.push_str("no file changes were recorded\n");
     }
     terminal.err(&notes)
 }
@@ -132,7 +137,7 @@ fn name(step: &StepDiff) -> String {
     }
 }
 
-/// What it was and what it became, or the one of both that there is.
+/// A property before and after the change, or the only one that exists.
 fn both(file: &FileDiff, of: fn(&FileSnapshot) -> String) -> String {
     let (before, after) = (file.before.as_ref().map(of), file.after.as_ref().map(of));
     match (before, after) {
@@ -141,7 +146,7 @@ fn both(file: &FileDiff, of: fn(&FileSnapshot) -> String) -> String {
     }
 }
 
-/// What it was and what it became, where that differs.
+/// A property before and after the change, if it differs.
 fn both_if(file: &FileDiff, of: fn(&FileSnapshot) -> String) -> String {
     let states = file.before.as_ref().zip(file.after.as_ref());
     let differ = states.is_some_and(|(before, after)| of(before) != of(after));

@@ -1,30 +1,33 @@
+//! `kb run events`
+
 use crate::cli::terminal::Terminal;
 use crate::cli::{CliResult, Exit};
-use crate::service::{self, LogEntry, Reader};
+use crate::service::runs::ProjectContext;
+use crate::service::{self, Environment, LogEntry};
 use std::time::Duration;
 
-/// Print a run's events, one JSON object a line, as `kb playbook run --json` does
+/// Print the events of a run as JSON lines, like `kb playbook run --json`
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// A run's id, the first letters of one, or @last
+    /// Run id, a unique prefix of it, or @last
     run: String,
-    /// Wait for more while the run goes on
+    /// Print new events until the run ends
     #[arg(short, long)]
     follow: bool,
-    /// The form is always JSON
+    /// Accepted for consistency; the output is always JSON
     #[arg(long, hide = true)]
     json: bool,
 }
 
-/// How often the journal is looked at for more.
+/// Interval between reads of the journal.
 const PAUSE: Duration = Duration::from_millis(200);
 
-pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let mut reader = Reader::open(&service::here()?, &args.run)?;
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    let mut reader = service::read_run(&ProjectContext::find(environment)?, &args.run)?;
     loop {
-        // Asked for before reading, so that what is written until the end is read too.
+        // Checked before reading, so that events up to the end of the run are not missed.
         let live = args.follow && reader.is_live()?;
-        while let Some(entries) = reader.poll()? {
+        while let Some(entries) = reader.next_entries()? {
             let mut lines = String::new();
             for entry in entries {
                 if let LogEntry::Event(event) = entry {

@@ -1,39 +1,43 @@
+//! `kb run logs`
+
 use crate::cli::render::line;
 use crate::cli::render::table::plain;
 use crate::cli::terminal::{DIM, Terminal, paint};
 use crate::cli::{CliResult, Exit};
-use crate::service::{self, LogEntry, Reader};
+use crate::service::runs::ProjectContext;
+use crate::service::{self, Environment, LogEntry};
 use crate::value::Timestamp;
 use std::time::Duration;
 
-/// Show what happened in a run, with what processes wrote and models said
+/// Show the log of a run, with the output of processes and models
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// A run's id, the first letters of one, or @last
+    /// Run id, a unique prefix of it, or @last
     run: String,
-    /// One step, or one item of it (`review[src/a.rs]`)
+    /// Only this step id, or an item such as `review[src/a.rs]`
     step: Option<String>,
-    /// Wait for more while the run goes on
+    /// Print new entries until the run ends
     #[arg(short, long)]
     follow: bool,
-    /// Show the prompts of model calls too: messages, tools and response schemas, with secrets masked
+    /// Show the prompts of model calls, with secrets masked
     #[arg(long)]
     prompts: bool,
 }
 
-/// How often the journal is looked at for more.
+/// Interval between reads of the journal.
 const PAUSE: Duration = Duration::from_millis(200);
 
-pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let mut reader = Reader::open(&service::here()?, &args.run)?.with_prompts(args.prompts);
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    let mut reader = service::read_run(&ProjectContext::find(environment)?, &args.run)?
+        .with_prompts(args.prompts);
     if let Some(step) = &args.step {
-        reader.has_step(step)?;
+        reader.require_step(step)?;
     }
     let mut began = None;
     loop {
-        // Asked for before reading, so that what is written until the end is read too.
+        // Checked before reading, so that events up to the end of the run are not missed.
         let live = args.follow && reader.is_live()?;
-        while let Some(entries) = reader.poll()? {
+        while let Some(entries) = reader.next_entries()? {
             for entry in entries {
                 if let Some(text) = entry_text(&entry, args.step.as_deref(), &mut began) {
                     terminal.out(&text)?;

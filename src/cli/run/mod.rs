@@ -1,4 +1,4 @@
-//! `kb run …`: look at runs, and go on with them.
+//! `kb run …`: commands for existing runs.
 
 mod answer;
 mod approve;
@@ -17,6 +17,7 @@ mod verify;
 
 use super::CliResult;
 use super::terminal::Terminal;
+use crate::service::Environment;
 use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
@@ -36,20 +37,24 @@ pub(super) enum RunCommand {
     Reject(reject::Args),
 }
 
-pub(super) fn run(command: RunCommand, terminal: &mut Terminal) -> CliResult {
+pub(super) fn run(
+    command: RunCommand,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> CliResult {
     match command {
-        RunCommand::List(args) => list::run(args, terminal),
-        RunCommand::Show(args) => show::run(args, terminal),
-        RunCommand::Logs(args) => logs::run(args, terminal),
-        RunCommand::Events(args) => events::run(args, terminal),
-        RunCommand::Output(args) => output::run(args, terminal),
-        RunCommand::Diff(args) => diff::run(args, terminal),
-        RunCommand::Verify(args) => verify::run(args, terminal),
-        RunCommand::Resume(args) => resume::run(args, terminal),
-        RunCommand::Retry(args) => retry::run(args, terminal),
-        RunCommand::Cancel(args) => cancel::run(args, terminal),
-        RunCommand::Answer(args) => answer::run(args, terminal),
-        RunCommand::Approve(args) => approve::run(args, terminal),
-        RunCommand::Reject(args) => reject::run(args, terminal),
+        RunCommand::List(args) => list::run(args, environment, terminal),
+        RunCommand::Show(args) => show::run(args, environment, terminal),
+        RunCommand::Logs(args) => logs::run(args, environment, terminal),
+        RunCommand::Events(args) => events::run(args, environment, terminal),
+        RunCommand::Output(args) => output::run(args, environment, terminal),
+        RunCommand::Diff(args) => diff::run(args, environment, terminal),
+        RunCommand::Verify(args) => verify::run(args, environment, terminal),
+        RunCommand::Resume(args) => resume::run(args, environment, terminal),
+        RunCommand::Retry(args) => retry::run(args, environment, terminal),
+        RunCommand::Cancel(args) => cancel::run(args, environment, terminal),
+        RunCommand::Answer(args) => answer::run(args, environment, terminal),
+        RunCommand::Approve(args) => approve::run(args, environment, terminal),
+        RunCommand::Reject(args) => reject::run(args, environment, terminal),
     }
 }

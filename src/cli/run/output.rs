@@ -1,28 +1,32 @@
+//! `kb run output`
+
 use crate::cli::terminal::Terminal;
 use crate::cli::{CliResult, Exit};
-use crate::service::{self, RunStatus};
+use crate::service::runs::ProjectContext;
+use crate::service::{self, Environment, RunStatus};
 use crate::value::{Json, JsonMap};
 
-/// Print what a run hands out, or what one of its steps does
+/// Print the outputs of a run, or the output of one step
 ///
-/// Text is printed as it is, everything else as JSON.
+/// Text is printed as it is, other values as JSON.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// A run's id, the first letters of one, or @last
+    /// Run id, a unique prefix of it, or @last
     run: String,
-    /// One step, or one item of it (`review[src/a.rs]`)
+    /// Step id, or an item such as `review[src/a.rs]`
     step: Option<String>,
-    /// JSON, also where it is text
+    /// Print JSON for text values too
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let step = args.step.as_deref();
-    let (value, status) = service::run_output(&service::here()?, &args.run, step)?;
+    let (value, status) =
+        service::run_output(&ProjectContext::find(environment)?, &args.run, step)?;
     if step.is_none() && matches!(status, RunStatus::Failed | RunStatus::Cancelled) {
-        let note = format!("note: the run has {status}; `kb run output {} STEP` prints", args.run);
-        terminal.err(&format!("{note} what one step handed out\n"))?;
+        let note = format!("note: the run has {status}; `kb run output {} STEP`", args.run);
+        terminal.err(&format!("{note} prints the output of one step\n"))?;
         if value.as_object().is_none_or(JsonMap::is_empty) {
             return Ok(Exit::RunFailed);
         }

@@ -1,9 +1,10 @@
-//! `kb run reject`.
+//! `kb run reject`
 
 use super::replying::deliver;
 use crate::cli::CliResult;
 use crate::cli::driving::DisplayArgs;
 use crate::cli::terminal::Terminal;
+use crate::service::Environment;
 use crate::service::runs::Decision;
 
 /// Reject a step that waits for an approval or an answer; the step fails
@@ -11,7 +12,7 @@ use crate::service::runs::Decision;
 /// If a process drives the run, the rejection is delivered to it; otherwise the run continues here.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// The id of the run, a unique prefix, or @last
+    /// Run id, a unique prefix of it, or @last
     run: String,
     /// The step or item
     step: String,
@@ -22,7 +23,7 @@ pub(in crate::cli) struct Args {
     display: DisplayArgs,
 }
 
-pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let Args { run, step, comment, display } = args;
-    deliver(&run, Some(step), Decision::Reject, comment, display, terminal)
+    deliver(&run, Some(step), Decision::Reject, comment, display, (environment, terminal))
 }

@@ -1,13 +1,13 @@
-//! What `answer`, `approve` and `reject` share: delivering a reply, or continuing the run with it.
+//! The shared part of `answer`, `approve` and `reject`: delivers a reply or continues the run with it.
 
 use crate::cli::driving::{DisplayArgs, drive};
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
 use crate::cli::{CliResult, Exit};
-use crate::service;
-use crate::service::runs::{self, Decision, Replied, ReplyRequest};
+use crate::service::Environment;
+use crate::service::runs::{self, Decision, ProjectContext, Replied, ReplyRequest};
 
-/// Who replies, as the journal records it.
+/// The name that the journal records for a reply.
 pub(in crate::cli) fn replier() -> String {
     match std::env::var("USER") {
         Ok(user) if !user.is_empty() => user,
@@ -21,9 +21,9 @@ pub(super) fn deliver(
     decision: Decision,
     comment: Option<String>,
     display: DisplayArgs,
-    terminal: &mut Terminal,
+    (environment, terminal): (&Environment, &mut Terminal),
 ) -> CliResult {
-    let context = service::context_here()?;
+    let context = ProjectContext::find(environment)?;
     let request = ReplyRequest { step, decision, comment, by: replier() };
     runtime::block_on(Workers::All, async {
         match runs::reply(context, run, request)? {

@@ -1,16 +1,20 @@
+//! `kb run resume`
+
 use crate::cli::CliResult;
 use crate::cli::driving::{DisplayArgs, drive};
 use crate::cli::playbook::OverrideArgs;
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
-use crate::service;
+use crate::service::Environment;
+use crate::service::runs::{self, ProjectContext};
 
-/// Go on with a run that is interrupted or waiting
+/// Resume a run that is interrupted or waiting
 ///
-/// What has ended stays; what was in flight goes on from its last recorded turn or runs again.
+/// Steps that have ended are kept. Steps that were running continue from their last recorded turn
+/// or run again.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// A run's id, the first letters of one, or @last
+    /// Run id, a unique prefix of it, or @last
     run: String,
     #[command(flatten)]
     overrides: OverrideArgs,
@@ -18,10 +22,10 @@ pub(in crate::cli) struct Args {
     display: DisplayArgs,
 }
 
-pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let context = service::context_here()?;
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    let context = ProjectContext::find(environment)?;
     runtime::block_on(Workers::All, async {
-        let prepared = service::runs::resume(context, &args.run, &args.overrides.overrides())?;
+        let prepared = runs::resume(context, &args.run, &args.overrides.overrides())?;
         drive(prepared, args.display, "kb", terminal).await
     })?
 }

@@ -1,18 +1,21 @@
+//! `kb run retry`
+
 use crate::cli::CliResult;
 use crate::cli::driving::{DisplayArgs, drive};
 use crate::cli::playbook::OverrideArgs;
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
-use crate::service;
+use crate::service::Environment;
+use crate::service::runs::{self, ProjectContext};
 
-/// Re-open a run that failed or was cancelled, in its next iteration
+/// Reopen a run that has ended and run its failed steps again
 ///
-/// Without `--from`, everything that did not succeed runs again; what did stays.
+/// Without `--from`, all steps that did not succeed run again; the others are kept.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// A run's id, the first letters of one, or @last
+    /// Run id, a unique prefix of it, or @last
     run: String,
-    /// Run this step and everything after it again
+    /// Run this step and all steps after it again
     #[arg(long, value_name = "STEP")]
     from: Option<String>,
     #[command(flatten)]
@@ -21,11 +24,11 @@ pub(in crate::cli) struct Args {
     display: DisplayArgs,
 }
 
-pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let context = service::context_here()?;
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    let context = ProjectContext::find(environment)?;
     runtime::block_on(Workers::All, async {
         let (from, overrides) = (args.from.as_deref(), args.overrides.overrides());
-        let prepared = service::runs::retry(context, &args.run, from, &overrides)?;
+        let prepared = runs::retry(context, &args.run, from, &overrides)?;
         drive(prepared, args.display, "kb", terminal).await
     })?
 }

@@ -1,24 +1,27 @@
+//! `kb run show`
+
 use crate::cli::render::table::{Table, plain};
 use crate::cli::render::{check_text, spent, status_style, summary};
 use crate::cli::terminal::{DIM, HINT, TITLE, Terminal, WARNING, paint};
 use crate::cli::{CliResult, Exit};
-use crate::service;
+use crate::service::runs::ProjectContext;
+use crate::service::{self, Environment};
 use crate::value::format_duration;
 use crate::wire::{InstanceView, QuestionKind, RunView};
 use std::time::Duration;
 
-/// Show where a run stands, step by step
+/// Show the status of a run and its steps
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// A run's id, the first letters of one, or @last
+    /// Run id, a unique prefix of it, or @last
     run: String,
-    /// One JSON object
+    /// Print a JSON object
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let view = service::show_run(&service::here()?, &args.run)?;
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    let view = service::show_run(&ProjectContext::find(environment)?, &args.run)?;
     match args.json {
         true => terminal.json(&view)?,
         false => terminal.out(&text(&view))?,
@@ -38,7 +41,7 @@ fn text(view: &RunView) -> String {
     }
     out.push_str(&format!("\n{}", steps(&view.steps)));
     if view.steps.iter().any(|step| step.tolerated) {
-        out.push_str("* its failure is tolerated\n");
+        out.push_str("* failure tolerated\n");
     }
     for step in &view.steps {
         let open: Vec<_> = step.checks.iter().filter(|c| c.verdict != "passed").collect();
@@ -65,13 +68,13 @@ fn text(view: &RunView) -> String {
     let mut asks = open.filter(|(_, question)| question.kind == QuestionKind::Ask);
     let asks = asks.next().map(|(step, _)| &step.instance);
     if let Some(command) = summary::next_command("kb", &view.run, view.status, asks) {
-        out.push_str(&format!("\ngo on with: {}\n", paint(TITLE, &command)));
+        out.push_str(&format!("\nnext: {}\n", paint(TITLE, &command)));
     }
     out
 }
 
 fn steps(steps: &[InstanceView]) -> String {
-    let mut table = Table::new(["STEP", "STATUS", "TRIES", "TIME", "TOKENS", "GATE", "WHY"]);
+    let mut table = Table::new(["STEP", "STATUS", "ATTEMPTS", "TIME", "TOKENS", "GATE", "REASON"]);
     for step in steps {
         let mark = if step.tolerated { "*" } else { "" };
         let tokens = step.usage.prompt_tokens + step.usage.completion_tokens;

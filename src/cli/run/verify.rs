@@ -1,8 +1,11 @@
+//! `kb run verify`
+
 use crate::cli::render::bytes;
 use crate::cli::render::table::Table;
 use crate::cli::terminal::{ERROR, GOOD, HINT, TITLE, Terminal, paint};
 use crate::cli::{CliError, CliResult, Exit};
-use crate::service::{self, Audit};
+use crate::service::runs::ProjectContext;
+use crate::service::{self, Audit, Environment};
 use crate::value::Digest;
 
 /// Check that what is recorded of a run still holds
@@ -12,19 +15,19 @@ use crate::value::Digest;
 /// overrides.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// A run's id, the first letters of one, or @last
+    /// Run id, a unique prefix of it, or @last
     run: String,
-    /// A head that was kept elsewhere: `traceHead` of the run's `run:end`
+    /// Head of the hash chain that was stored elsewhere: `traceHead` of `run:end`
     #[arg(long, value_name = "DIGEST")]
     head: Option<String>,
-    /// One JSON object
+    /// Print a JSON object
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let head = args.head.as_deref().map(digest).transpose()?;
-    let audit = service::audit_run(&service::here()?, &args.run, head)?;
+    let audit = service::audit_run(&ProjectContext::find(environment)?, &args.run, head)?;
     match args.json {
         true => terminal.json(&audit)?,
         false => show(&audit, head, terminal)?,
@@ -34,8 +37,8 @@ pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
 
 fn digest(text: &str) -> Result<Digest, CliError> {
     Digest::from_hex(text).ok_or_else(|| CliError::Usage {
-        message: format!("`{text}` is no digest; one has 64 hex digits"),
-        help: Some("it stands as `traceHead` in the event `run:end`".to_owned()),
+        message: format!("`{text}` is not a digest; a digest has 64 hexadecimal digits"),
+        help: Some("it is the field `traceHead` of the event `run:end`".to_owned()),
     })
 }
 
@@ -45,7 +48,7 @@ fn show(audit: &Audit, kept: Option<Digest>, terminal: &mut Terminal) -> std::io
     let blobs = format!("{} ({})", audit.blobs, bytes(audit.blob_bytes));
     let without = match audit.without_basis {
         0 => String::new(),
-        n => format!(" ({n} more without anything observed)"),
+        n => format!(" ({n} more without recorded observations)"),
     };
     table.row(["events", &audit.events.to_string()]);
     table.row(["head", &head]);
@@ -58,10 +61,10 @@ fn show(audit: &Audit, kept: Option<Digest>, terminal: &mut Terminal) -> std::io
     }
     let run = paint(TITLE, &audit.run);
     if audit.holds {
-        let kept = if kept.is_some() { ", and the kept head is one of its own" } else { "" };
-        return terminal.out(&format!("{run}: {}{kept}\n", paint(GOOD, "everything holds")));
+        let kept = if kept.is_some() { ", and the given head is part of the chain" } else { "" };
+        return terminal.out(&format!("{run}: {}{kept}\n", paint(GOOD, "verified")));
     }
     let codes: std::collections::BTreeSet<&str> = audit.faults.iter().map(|f| f.code).collect();
     let codes: Vec<String> = codes.iter().map(|code| format!("`kb explain {code}`")).collect();
-    terminal.err(&format!("  {} {} tells more\n", paint(HINT, "help:"), codes.join(" or ")))
+    terminal.err(&format!("  {} {} shows the details\n", paint(HINT, "help:"), codes.join(" or ")))
 }

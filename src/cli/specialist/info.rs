@@ -1,19 +1,21 @@
+//! `kb specialist info`
+
 use crate::cli::terminal::{DIM, TITLE, Terminal, paint};
 use crate::cli::{CliResult, Exit};
-use crate::service::{self, SpecialistSheet};
+use crate::service::{self, Environment, Project, SpecialistSheet};
 
-/// Show one specialist: role, model, tools, limits, input and output
+/// Show the role, model, tools, limits, input and output of a specialist
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// Its id
+    /// Id of the specialist
     id: String,
-    /// One JSON object
+    /// Print a JSON object
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let sheet = service::show_specialist(&service::here()?, &args.id)?;
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    let sheet = service::show_specialist(&Project::find(environment)?, &args.id)?;
     if args.json {
         terminal.json(&sheet.view)?;
     } else {
@@ -38,7 +40,7 @@ fn text(sheet: &SpecialistSheet) -> String {
     row("model", sheet.model.clone());
     row("limits", sheet.limits.clone());
     row("tools", view.tools.join("\n"));
-    row("tools that this version does not have", view.unknown_tools.join("\n"));
+    row("tools that this version does not support", view.unknown_tools.join("\n"));
     row("capabilities", view.capabilities.join("\n"));
     row("constraints", sheet.constraints.join("\n"));
     row("input", keys(view.input_schema.as_ref()));
@@ -47,7 +49,7 @@ fn text(sheet: &SpecialistSheet) -> String {
     out
 }
 
-/// The keys of an object schema with their types, one a line; `?` marks those that may be absent.
+/// The keys of an object schema with their types, one on each line; `?` marks optional keys.
 fn keys(schema: Option<&crate::value::Json>) -> String {
     let Some(properties) = schema.and_then(|s| s["properties"].as_object()) else {
         return String::new();

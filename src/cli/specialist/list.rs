@@ -1,18 +1,22 @@
+//! `kb specialist list`
+
+use crate::cli::render::broken;
 use crate::cli::render::table::Table;
 use crate::cli::terminal::Terminal;
 use crate::cli::{CliResult, Exit};
-use crate::service;
+use crate::service::{self, Environment, Project};
 
-/// List the specialists and agent profiles of this project
+/// List the specialists and agent profiles of the project
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// One JSON list
+    /// Print a JSON list
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let rows = service::list_specialists(&service::here()?);
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    let project = Project::find(environment)?;
+    let rows = service::list_specialists(&project);
     if args.json {
         terminal.json(&rows)?;
         return Ok(Exit::Done);
@@ -22,8 +26,10 @@ pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
         table.row([&row.id, row.tier, &row.tools.join(", "), &row.name]);
     }
     terminal.out(&table.text())?;
-    if rows.is_empty() {
-        terminal.err("no specialists yet; `kb specialist new ID` makes one\n")?;
+    let files = service::broken_specialists(&project);
+    if rows.is_empty() && files.is_empty() {
+        terminal.err("no specialists yet; `kb specialist new ID` creates one\n")?;
     }
+    broken::print(&files, "kb specialist validate", terminal)?;
     Ok(Exit::Done)
 }

@@ -1,4 +1,4 @@
-//! `kb specialist …`: models with a role, tools and limits.
+//! `kb specialist …`: commands for specialists.
 
 mod info;
 mod list;
@@ -7,6 +7,7 @@ mod validate;
 
 use super::CliResult;
 use super::terminal::Terminal;
+use crate::service::Environment;
 use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
@@ -18,11 +19,15 @@ pub(super) enum SpecialistCommand {
     New(new::Args),
 }
 
-pub(super) fn run(command: SpecialistCommand, terminal: &mut Terminal) -> CliResult {
+pub(super) fn run(
+    command: SpecialistCommand,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> CliResult {
     match command {
-        SpecialistCommand::List(args) => list::run(args, terminal),
-        SpecialistCommand::Info(args) => info::run(args, terminal),
-        SpecialistCommand::Validate(args) => validate::run(args, terminal),
-        SpecialistCommand::New(args) => new::run(args, terminal),
+        SpecialistCommand::List(args) => list::run(args, environment, terminal),
+        SpecialistCommand::Info(args) => info::run(args, environment, terminal),
+        SpecialistCommand::Validate(args) => validate::run(args, environment, terminal),
+        SpecialistCommand::New(args) => new::run(args, environment, terminal),
     }
 }

@@ -1,19 +1,21 @@
+//! `kb specialist new`
+
 use crate::cli::terminal::{GOOD, Terminal, paint};
 use crate::cli::{CliResult, Exit};
-use crate::service;
+use crate::service::{self, Environment, Project};
 
-/// Write a new specialist to `.kb/specialists/ID.yml`
+/// Create a specialist in `.kb/specialists/ID.yml`
 ///
-/// Never overwrites.
+/// An existing file is not overwritten.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// The new specialist's id
+    /// Id of the new specialist
     id: String,
 }
 
-pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
-    let path = service::new_specialist(&service::here()?, &args.id)?;
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    let path = service::new_specialist(&Project::find(environment)?, &args.id)?;
     terminal.out(&format!("{} {path}\n", paint(GOOD, "created")))?;
-    terminal.err("next: write its role, and name its tools: nothing else may be called\n")?;
+    terminal.err("next: write its role and list its tools; it can call no other tools\n")?;
     Ok(Exit::Done)
 }

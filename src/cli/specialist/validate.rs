@@ -1,25 +1,28 @@
+//! `kb specialist validate`
+
 use crate::cli::render::diagnostics;
 use crate::cli::terminal::{GOOD, Terminal, paint};
 use crate::cli::{CliResult, Exit};
-use crate::service;
+use crate::service::{self, Environment, Project};
 use crate::value::counted;
 
-/// Check specialists and agent profiles: all problems of all files at once
+/// Check specialists and agent profiles and report all problems
 ///
-/// Without paths, everything of the project. Exits with 2 where something is an error.
+/// Without ids, checks all specialists of the project. Exits with 2 if there is an error.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// Ids or paths
+    /// Ids or paths of specialists
+    #[arg(value_name = "ID|PATH")]
     paths: Vec<String>,
-    /// One JSON list of problems
+    /// Print a JSON list of problems
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let project = match args.paths.first() {
-        Some(first) => service::here_or_bare(first)?,
-        None => service::here()?,
+        Some(first) => Project::find_or_file(environment, first)?,
+        None => Project::find(environment)?,
     };
     let report = service::validate_specialists(&project, &args.paths)?;
     if args.json {

@@ -1,16 +1,15 @@
-//! Puts the house together around one run: journal, tools, models, executor.
+//! Builds the parts of one run: journal, tools, models, executor.
 
-use super::context::ProjectContext;
-use super::frozen::Frozen;
-use super::opening::Overrides;
+use super::ProjectContext;
 use super::prepared::Prepared;
 use super::secrets::ConfiguredSecrets;
 use crate::definition::{ApprovalLevel, InconclusivePolicy, ProcessChoice, Settings};
 use crate::diagnostic::Code;
-use crate::engine::{Parts, StartMode};
+use crate::engine::{Parts, Setup, StartMode};
 use crate::executor::LocalExecutor;
+use crate::inspect::Frozen;
 use crate::journal::StoredEvent;
-use crate::llm::{GenaiProvider, ModelError, ModelProvider, Recording, ScriptPlayer, Tiers};
+use crate::llm::{GenaiProvider, ModelProvider, Recording, ScriptPlayer, Tiers};
 use crate::plan::Plan;
 use crate::process::Supervisor;
 use crate::redaction::{Redactor, stand_guard};
@@ -18,33 +17,36 @@ use crate::run::Rules;
 use crate::service::ServiceError;
 use crate::specialist::SpecialistRunner;
 use crate::tool::{Approvals, Toolbox, ToolboxParts, sandbox_level};
-use crate::value::{Failure, Json, RunId, Tier, limits};
+use crate::value::{Failure, Json, RunId, limits};
 use crate::workspace::Workspace;
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
+use tokio::sync::mpsc::unbounded_channel;
 
-pub(super) struct Assembled {
+/// The parts of a run and the facts about this machine that its first event records.
+pub(super) struct Assembly {
+    context: ProjectContext,
     pub(super) parts: Parts,
-    pub(super) rules: Rules,
-    pub(super) recording: Option<(Arc<Recording>, PathBuf)>,
-    pub(super) process_level: &'static str,
-    pub(super) sandbox: ApprovalLevel,
+    rules: Rules,
+    recording: Option<(Arc<Recording>, PathBuf)>,
+    process_level: &'static str,
+    sandbox: ApprovalLevel,
 }
 
-/// A run that is taken hold of.
+/// A run that this process has the lease of.
 pub(super) struct LeasedRun {
     pub(super) run: RunId,
     pub(super) epoch: u64,
-    /// What its journal says already.
+    /// The events that are stored already.
     pub(super) before: Vec<StoredEvent>,
-    /// Definition files of it that are others by now.
+    /// Definition files that changed on disk since the run started.
     pub(super) changed: Vec<String>,
     /// The process id of the previous lease owner, if it was killed.
     pub(super) killed_owner: Option<u32>,
 }
 
-impl Assembled {
+impl Assembly {
     pub(super) fn prepare(
         self,
         leased: LeasedRun,
@@ -54,33 +56,35 @@ impl Assembled {
     ) -> Prepared {
         let LeasedRun { run, epoch, before, changed, killed_owner } = leased;
         let params = Arc::new(Json::Object(frozen.params));
-        let Assembled { parts, rules, recording, .. } = self;
+        let rules = self.rules;
+        // Displays and commands attach when the run is driven.
+        let (updates, (_, commands)) = (None, unbounded_channel());
+        let setup = Setup { run, epoch, plan, params, rules, opening, updates, commands };
+        let Assembly { context, parts, recording, .. } = self;
         let task_files = frozen.task_files;
-        Prepared {
-            parts,
-            run,
-            epoch,
-            plan,
-            params,
-            rules,
-            opening,
-            before,
-            task_files,
-            recording,
-            changed,
-            killed_owner,
-        }
+        Prepared { context, parts, setup, before, task_files, recording, changed, killed_owner }
+    }
+
+    /// Facts about this machine and the limits of the run, for `run:start`.
+    pub(super) fn environment(&self, frozen: &Frozen) -> Json {
+        json!({
+            "kb": env!("CARGO_PKG_VERSION"),
+            "process": self.process_level,
+            "sandbox": self.sandbox.as_str(),
+            "maxParallel": frozen.max_parallel,
+            "scripted": frozen.script.is_some(),
+        })
     }
 }
 
-/// Puts the house together around one run.
+/// Builds the parts of one run.
 pub(super) fn assemble(
     context: &ProjectContext,
     settings: &Arc<Settings>,
     frozen: &Frozen,
     tiers: Option<Tiers>,
     record: Option<PathBuf>,
-) -> Result<Assembled, ServiceError> {
+) -> Result<Assembly, ServiceError> {
     let journal = context.journal(settings.sync)?;
     let redactor = Arc::new(Redactor::default());
     let supervisor = supervisor(context, settings)?;
@@ -90,7 +94,7 @@ pub(super) fn assemble(
             format!("the project folder `{}` cannot be opened: {error}", context.root.display());
         ServiceError::environment(Failure::new(Code::PATH_UNUSABLE.as_str(), message))
     })?;
-    let sandbox = reached_sandbox(settings, &supervisor)?;
+    let sandbox = available_sandbox(settings, &supervisor)?;
     let toolbox = Arc::new(Toolbox::new(ToolboxParts {
         workspace,
         supervisor: supervisor.clone(),
@@ -101,7 +105,7 @@ pub(super) fn assemble(
     }));
     let secrets = ConfiguredSecrets::new(
         settings.clone(),
-        context.env.clone(),
+        context.environment.variables.clone(),
         context.root.clone(),
         supervisor.clone(),
         redactor.clone(),
@@ -109,11 +113,11 @@ pub(super) fn assemble(
     stand_guard(&redactor);
     secrets.reveal_all_to_redactor();
     let keys = tiers.iter().flat_map(Tiers::keys);
-    // A step may print the key of a model that `env.pass` hands it.
+    // With `env.pass`, a step receives the key of a model and may print it.
     for (name, key) in keys {
         redactor.add(&name, &key);
     }
-    let provider: Option<Arc<dyn ModelProvider>> = match (frozen.thaw_script()?, tiers) {
+    let provider: Option<Arc<dyn ModelProvider>> = match (frozen.load_script()?, tiers) {
         (Some(script), _) => Some(Arc::new(ScriptPlayer::new(script))),
         (None, Some(tiers)) => Some(Arc::new(GenaiProvider::new(tiers))),
         (None, None) => None,
@@ -142,25 +146,27 @@ pub(super) fn assemble(
     };
     let prompts = settings.prompts;
     let parts = Parts { journal, executor, secrets: Arc::new(secrets), redactor, prompts };
-    Ok(Assembled { parts, rules, recording, process_level, sandbox })
+    let context = context.clone();
+    Ok(Assembly { context, parts, rules, recording, process_level, sandbox })
 }
 
-/// What starts processes; less than the settings insist on refuses the run.
+/// The supervisor; refuses the run if it does not reach the required process control level.
 fn supervisor(context: &ProjectContext, settings: &Settings) -> Result<Supervisor, ServiceError> {
     let supervisor = context.supervisor(settings);
     if settings.processes == ProcessChoice::PidNamespace
         && let Some(why) = supervisor.shortfall()
     {
-        let message = format!("`sandbox.processes: pidNamespace` is not reached here: {why}");
+        let message =
+            format!("`sandbox.processes: pidNamespace` is not available on this machine: {why}");
         let failure = Failure::new(Code::SANDBOX_UNAVAILABLE.as_str(), message)
-            .help("`sandbox: {processes: auto}` in the settings runs them in process groups");
+            .help("`sandbox: {processes: auto}` in the settings uses process groups instead");
         return Err(ServiceError::environment(failure));
     }
     Ok(supervisor)
 }
 
-/// How far processes are leased here; less than `sandbox.require` asks for refuses the run.
-fn reached_sandbox(
+/// The sandbox level of this machine; refuses the run if it is below `sandbox.require`.
+fn available_sandbox(
     settings: &Settings,
     supervisor: &Supervisor,
 ) -> Result<ApprovalLevel, ServiceError> {
@@ -169,7 +175,7 @@ fn reached_sandbox(
         Some(required) if reached < required => {
             let (required, reached) = (required.as_str(), reached.as_str());
             let message = format!(
-                "`sandbox.require: {required}` is not reached here; the level is `{reached}`"
+                "`sandbox.require: {required}` is not available on this machine; the level is `{reached}`"
             );
             let failure = Failure::new(Code::SANDBOX_UNAVAILABLE.as_str(), message).help(
                 "run on a Linux kernel with Landlock, or lower `sandbox.require` in the settings",
@@ -178,67 +184,4 @@ fn reached_sandbox(
         }
         _ => Ok(reached),
     }
-}
-
-pub(super) fn environment(assembled: &Assembled, frozen: &Frozen) -> Json {
-    let sandbox = assembled.sandbox.as_str();
-    json!({
-        "kb": env!("CARGO_PKG_VERSION"),
-        "process": assembled.process_level,
-        "sandbox": sandbox,
-        "maxParallel": frozen.max_parallel,
-        "scripted": frozen.script.is_some(),
-    })
-}
-
-pub(super) fn needs_model(plan: &Plan) -> bool {
-    plan.steps().iter().any(|step| step.specialist.is_some())
-}
-
-/// The models of a run, where it needs any. A specialist whose model cannot be had is told now, not
-/// in the middle of the run.
-pub(super) async fn tiers(
-    plan: &Plan,
-    scripted: bool,
-    settings: &Settings,
-    context: &ProjectContext,
-    model: Option<&str>,
-) -> Result<Option<Tiers>, ServiceError> {
-    if scripted || !needs_model(plan) {
-        return Ok(None);
-    }
-    let mut tiers = Tiers::from(settings, &context.env);
-    if let Some(name) = model {
-        tiers = tiers.with_model(name);
-    }
-    if tiers.is_empty() {
-        tiers = tiers.with_local(&crate::llm::local_servers().await);
-    }
-    for specialist in plan.steps().iter().filter_map(|step| step.specialist.as_ref()) {
-        let choice = &specialist.model;
-        let name = if model.is_some() { None } else { choice.model.as_deref() };
-        resolvable(&tiers, choice.tier, name).map_err(|error| {
-            let text = error.to_string();
-            // What would give a model is the mend, not the problem.
-            let (problem, mend) = text.split_once("; ").unwrap_or((&text, ""));
-            let message = format!("specialist `{}` has no model: {problem}", specialist.id);
-            let failure = Failure::new(Code::NO_MODEL.as_str(), message);
-            ServiceError::environment(if mend.is_empty() { failure } else { failure.help(mend) })
-        })?;
-    }
-    Ok(Some(tiers))
-}
-
-fn resolvable(tiers: &Tiers, tier: Tier, name: Option<&str>) -> Result<(), ModelError> {
-    tiers.resolve(tier, name).map(drop)
-}
-
-pub(super) fn max_parallel(plan: &Plan, settings: &Settings, overrides: &Overrides) -> u32 {
-    let processors = std::thread::available_parallelism().map_or(2, |n| n.get() as u32);
-    overrides
-        .max_parallel
-        .or(plan.playbook().limits.max_parallel)
-        .or(settings.max_parallel)
-        .unwrap_or(processors.max(2))
-        .max(1)
 }

@@ -1,30 +1,51 @@
+//! Where the runs of a project execute.
+
 use crate::definition::{ProcessChoice, Settings, SyncMode};
 use crate::journal::{Journal, JournalError};
 use crate::process::{BaseEnvironment, Supervisor};
-use std::collections::BTreeMap;
+use crate::project::ProjectFolder;
+use crate::service::{Environment, ServiceError};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Where a run takes context.
+/// The folders and the environment that the runs of a project use.
 #[derive(Debug, Clone)]
 pub struct ProjectContext {
-    /// The project root: the workspace of every step.
+    /// The project root, which is the workspace of every step.
     pub root: PathBuf,
-    /// Where the journal lives, outside what steps may write.
+    /// The folder of the journal, outside the workspace.
     pub state_dir: PathBuf,
-    /// The environment that `kb` was started with.
-    pub env: BTreeMap<String, String>,
+    /// Working directory and variables of the caller.
+    pub environment: Environment,
 }
 
 impl ProjectContext {
-    /// Opens the journal of this context.
+    /// The context of the project that contains the working directory. No definition is read,
+    /// because a resumed run has stored its own.
+    pub fn find(environment: &Environment) -> Result<ProjectContext, ServiceError> {
+        let folder = ProjectFolder::find(&environment.cwd)
+            .ok_or_else(|| ServiceError::NoProject { from: environment.cwd.clone() })?;
+        Ok(ProjectContext::of(&folder, environment))
+    }
+
+    /// The context of the project in a folder.
+    pub fn of(folder: &ProjectFolder, environment: &Environment) -> ProjectContext {
+        ProjectContext {
+            root: folder.root().to_owned(),
+            state_dir: folder.state_dir_in(&environment.state_base()),
+            environment: environment.clone(),
+        }
+    }
+
+    /// Opens the journal of the project.
     pub fn journal(&self, sync: SyncMode) -> Result<Arc<dyn Journal>, JournalError> {
         crate::journal::open(&self.state_dir, sync)
     }
 
-    /// What starts processes here, as the settings want them held together.
+    /// The supervisor for the processes of runs, with the process control level of the settings.
     pub fn supervisor(&self, settings: &Settings) -> Supervisor {
-        let base = BaseEnvironment::select(self.env.clone(), &settings.env_pass);
+        let variables = self.environment.variables.clone();
+        let base = BaseEnvironment::select(variables, &settings.env_pass);
         match settings.processes {
             ProcessChoice::Group => Supervisor::new(base).without_namespaces(),
             ProcessChoice::Auto | ProcessChoice::PidNamespace => Supervisor::new(base),

@@ -1,21 +1,34 @@
-//! Runs as use cases: begin one, go on, go back, stop it.
+//! Runs as use cases: start, resume, retry, approve, cancel.
 //!
-//! Two steps, so that whoever watches can get ready in between: [`begin`], [`resume`], [`retry`] and
-//! [`cancel`] check everything and take hold of the run; [`Prepared::drive`] does the work.
+//! Each use case has two steps, so that a display can attach in between. `start`, [`resume`],
+//! [`retry`], [`reply`] and [`cancel`] check everything and take the lease of the run; then
+//! [`Prepared::drive`] executes it.
 
 mod assembly;
+mod begin;
 mod context;
-mod frozen;
-mod opening;
+mod models;
 mod prepared;
+mod reopen;
 mod replying;
 mod secrets;
 mod task_files;
 
+pub(super) use begin::begin;
 pub use context::ProjectContext;
-pub use frozen::{Frozen, FrozenFile};
-pub use opening::{Begin, Cancelled, Overrides, begin, cancel, resume, retry};
 pub use prepared::Prepared;
+pub use reopen::{Cancelled, cancel, resume, retry};
 pub use replying::{Decision, Replied, ReplyRequest, reply};
 pub use secrets::ConfiguredSecrets;
 pub(super) use task_files::read_task_files;
+
+/// Values of the command line that take precedence over definition and settings.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// The model for all specialists (`--model`).
+    pub model: Option<String>,
+    /// Maximum number of step instances that run at the same time (`--max-parallel`).
+    pub max_parallel: Option<u32>,
+    /// Whether all tools that require approval are approved for this run (`--yes`).
+    pub yes: bool,
+}

@@ -1,25 +1,25 @@
+//! A run that this process has the lease of and has not started to drive.
+
+use super::context::ProjectContext;
 use crate::diagnostic::Code;
-use crate::engine::{self, EventSender, Parts, RunControl, Setup, StartMode, Summary};
-use crate::journal::{Journal, StoredEvent};
+use crate::engine::{self, EventSender, Parts, RunControl, Setup, Summary};
+use crate::inspect::LiveReader;
+use crate::journal::StoredEvent;
 use crate::llm::Recording;
 use crate::plan::Plan;
 use crate::process::wait_for_orphans_of;
-use crate::run::Rules;
 use crate::service::ServiceError;
-use crate::value::{Failure, Json, JsonMap, RunId};
-use std::path::PathBuf;
+use crate::value::{Failure, JsonMap, RunId};
+use crate::wire::Event;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// A run that is held and ready to go.
+/// A run that is ready to be driven. Between preparing and driving it, a display can attach.
 pub struct Prepared {
+    pub(super) context: ProjectContext,
     pub(super) parts: Parts,
-    pub(super) run: RunId,
-    pub(super) epoch: u64,
-    pub(super) plan: Arc<Plan>,
-    pub(super) params: Arc<Json>,
-    pub(super) rules: Rules,
-    pub(super) opening: StartMode,
+    pub(super) setup: Setup,
     pub(super) before: Vec<StoredEvent>,
     pub(super) task_files: JsonMap,
     pub(super) recording: Option<(Arc<Recording>, PathBuf)>,
@@ -29,32 +29,44 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Which run.
+    /// The project of the run.
+    pub fn context(&self) -> &ProjectContext {
+        &self.context
+    }
+
+    /// The id of the run.
     pub fn run(&self) -> &RunId {
-        &self.run
+        &self.setup.run
     }
 
-    /// Its sealed plan.
+    /// The plan of the run.
     pub fn plan(&self) -> &Arc<Plan> {
-        &self.plan
+        &self.setup.plan
     }
 
-    /// Definition files that have changed since the run began; it keeps their texts of then.
+    /// The name with which `kb playbook run` finds the definition of this run: its id, or its path
+    /// if the file is not in a folder that projects load definitions from.
+    pub fn definition_name(&self) -> &str {
+        let playbook = self.setup.plan.playbook();
+        let loaded = ["playbooks", "workflows", ".kb/playbooks", ".kb/workflows"].map(Path::new);
+        match Path::new(&playbook.path).parent().is_some_and(|folder| loaded.contains(&folder)) {
+            true => playbook.id.as_str(),
+            false => &playbook.path,
+        }
+    }
+
+    /// Definition files that changed on disk since the run started; the run keeps the old texts.
     pub fn changed_files(&self) -> &[String] {
         &self.changed
     }
 
-    /// What the journal says of it already; nothing where it begins.
-    pub fn before(&self) -> &[StoredEvent] {
-        &self.before
+    /// A reader for the events of this run. `replayed` receives the events that exist already.
+    pub fn live_reader(&self, replayed: &mut dyn FnMut(&Event)) -> LiveReader {
+        let (run, plan) = (self.setup.run.clone(), self.setup.plan.clone());
+        LiveReader::new(run, plan, self.parts.journal.clone(), &self.before, replayed)
     }
 
-    /// The journal that it is held in.
-    pub fn journal(&self) -> &Arc<dyn Journal> {
-        &self.parts.journal
-    }
-
-    /// Drives it until it ends, waits for people alone, or is left.
+    /// Drives the run until it ends, waits for people only, or is stopped by a command.
     pub async fn drive(
         self,
         updates: Option<EventSender>,
@@ -63,17 +75,8 @@ impl Prepared {
         if let Some(pid) = self.killed_owner {
             wait_for_orphans_of(pid).await;
         }
-        let setup = Setup {
-            run: self.run,
-            epoch: self.epoch,
-            plan: self.plan,
-            params: self.params,
-            rules: self.rules,
-            opening: self.opening,
-            updates,
-            commands,
-        };
-        let run = setup.run.clone();
+        let run = self.setup.run.clone();
+        let setup = Setup { updates, commands, ..self.setup };
         let summary = engine::drive_on(self.parts, setup, self.task_files, self.before).await?;
         if let Some((recording, path)) = self.recording {
             recording.write_to(&path).map_err(|error| {

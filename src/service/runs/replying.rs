@@ -1,17 +1,17 @@
 //! Replies of people: answers to questions, approvals and rejections.
 
-use super::Frozen;
+use super::Overrides;
 use super::context::ProjectContext;
-use super::opening::{Overrides, find, reopen};
 use super::prepared::Prepared;
+use super::reopen::{find, reopen};
 use crate::definition::StepKind;
 use crate::diagnostic::Code;
 use crate::engine::StartMode;
 use crate::evidence::Payload;
+use crate::inspect::{Frozen, require_step};
 use crate::plan::Plan;
 use crate::run::{InstanceIx, Reply, Rules, State};
 use crate::service::ServiceError;
-use crate::service::inspect::known_step;
 use crate::value::{Failure, Json, RunId, json_text};
 use serde_json::json;
 
@@ -65,9 +65,9 @@ pub fn reply(
         let message = format!("run `{run}` has {status}: nothing of it waits");
         return Err(ServiceError::refused(Failure::new(Code::NOT_RESUMABLE.as_str(), message)));
     }
-    let (catalog, plan) = Frozen::of_run(&*journal, &run)?.thaw()?;
+    let (catalog, plan) = Frozen::of_run(&*journal, &run)?.load()?;
     if let Some(step) = &request.step {
-        known_step(&plan, step)?;
+        require_step(&plan, step)?;
     }
     let rules = Rules {
         inconclusive: catalog.settings.inconclusive.unwrap_or(Rules::default().inconclusive),

@@ -16,7 +16,6 @@ const EXCEPTIONS: &[&str] = &[
     "process",
     "project",
     "redaction",
-    "service",
     "specialist",
     "task",
     "tool",

@@ -3,10 +3,10 @@ use super::ledger::{self, Line};
 use super::orphans;
 use super::project::{self, LEDGER};
 use crate::scratch::Scratch;
+use kb::inspect::Frozen;
 use kb::journal::{RunRow, StoredEvent};
 use kb::plan::Plan;
 use kb::run::RunStatus;
-use kb::service::runs::Frozen;
 use kb::value::{Json, RunId};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -117,7 +117,7 @@ impl Case {
         };
         if self.run.is_none() {
             let frozen: Frozen = serde_json::from_value(frozen).unwrap();
-            let (_, plan) = frozen.thaw().map_err(|error| error.to_string())?;
+            let (_, plan) = frozen.load().map_err(|error| error.to_string())?;
             self.run = Some((row.run.clone(), plan));
         }
         said_only_what_is_stored(said, &events)?;

@@ -17,7 +17,7 @@ use kb::executor::LocalExecutor;
 use kb::journal::{EventLog as _, JournalError, Leases as _, NewRun, RunIndex as _};
 use kb::plan::Plan;
 use kb::process::{BaseEnvironment, Supervisor};
-use kb::project::Project;
+use kb::project::ProjectFolder;
 use kb::run::{Event, Rules, RunStatus};
 use kb::specialist::SpecialistRunner;
 use kb::tool::{Approvals, Toolbox, ToolboxParts, sandbox_level};
@@ -185,7 +185,7 @@ impl<'a> House<'a> {
         if let Some(body) = story.playbook {
             scratch.write("playbooks/p.yml", &format!("schema: kb.playbook/1\nid: p\n{body}"));
         }
-        let (files, problems) = Project::at(&scratch.root()).definition_files();
+        let (files, problems) = ProjectFolder::at(&scratch.root()).definition_files();
         assert!(problems.is_empty(), "{problems:?}");
         let (catalog, diagnostics) = load(files);
         assert!(diagnostics.iter().all(|d| !d.is_error()), "{diagnostics:?}");

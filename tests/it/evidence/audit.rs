@@ -64,10 +64,14 @@ fn a_run_that_nobody_touched_holds_without_its_workspace() {
         std::fs::remove_file(sample.scratch.root().join(file)).unwrap();
     }
     let said = sample.scratch.kb(&["run", "verify", &sample.run, "--head", &sample.head()]);
-    said.code(0).says(&["everything holds", &sample.head(), "the kept head is one of its own"]);
+    said.code(0).says(&["verified", &sample.head(), "the given head is part of the chain"]);
     let other = "ab".repeat(32);
     let said = sample.scratch.kb(&["run", "verify", "@last", "--head", &other]).code(1);
-    said.says(&["KB0861", "no event of the run has the head", "`kb explain KB0861` tells more"]);
+    said.says(&[
+        "KB0861",
+        "no event of the run has the stored head",
+        "`kb explain KB0861` shows the details",
+    ]);
     for code in ["KB0861", "KB0862", "KB0863", "KB0864", "KB0865"] {
         sample.scratch.kb(&["explain", code]).code(0).says(&[code]);
     }
@@ -215,10 +219,15 @@ fn a_verdict_that_does_not_follow_from_its_observations_is_noticed() {
     };
     let fails = "replace(body, '\"verdict\":\"passed\"', '\"verdict\":\"failed\"')";
     let change = format!("UPDATE events SET body = {fails} WHERE {judged}");
-    check(&sample, anew(change), differs, "the verdict on `last` is recorded as failed, and what");
+    check(&sample, anew(change), differs, "the verdict on `last` is recorded as failed, but the");
     let seen = r#"{"path":"made-one.txt","occurrences":null},"#;
     let change = format!("UPDATE events SET body = replace(body, '{seen}', '') WHERE {observed}");
-    check(&sample, anew(change), differs, "what was observed gives failed: `made-*.txt` matches 1");
+    check(
+        &sample,
+        anew(change),
+        differs,
+        "the recorded observations give failed: `made-*.txt` matches 1",
+    );
     let output = format!(
         "UPDATE events SET body = replace(body, '[\"one\",\"two\"]', '[\"one\"]') WHERE {}",
         "position = (SELECT min(position) FROM events WHERE type = 'attemptEnded')"
@@ -269,5 +278,5 @@ fn a_run_from_before_the_chain_goes_on_and_says_that_it_has_none() {
     std::fs::remove_file(sample.scratch.root().join("notes.md")).unwrap();
     std::fs::remove_dir_all(sample.scratch.root().join("many")).unwrap();
     sample.scratch.kb(&["playbook", "run", "p", "--script", "script.yml"]).code(0);
-    sample.scratch.kb(&["run", "verify", "@last"]).code(0).says(&["everything holds"]);
+    sample.scratch.kb(&["run", "verify", "@last"]).code(0).says(&["verified"]);
 }

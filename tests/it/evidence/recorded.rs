@@ -303,7 +303,8 @@ fn what_was_not_watched_is_said() {
         diff["steps"].as_array().unwrap().iter().map(|s| &s["recorded"]).collect();
     assert_eq!(recorded, [&json!(false), &json!(false)], "{diff:#}");
     let said = scratch.kb(&["run", "diff", "@last"]).code(0);
-    for text in ["plain: not recorded", "a: not recorded", "no change of a file is recorded"] {
+    for text in ["plain: changes by its command were not recorded", "a: changes", "no file changes"]
+    {
         assert!(said.err.contains(text), "{}", said.err);
     }
     scratch
@@ -313,7 +314,7 @@ fn what_was_not_watched_is_said() {
     scratch
         .kb(&["run", "diff", "@last", "a[x]"])
         .code(4)
-        .says(&["there is no step `a[x]`", "there is: a, plain"]);
+        .says(&["there is no step `a[x]`", "available: a, plain"]);
     scratch.kb(&["run", "diff", "nope"]).code(4).says(&["there is no run `nope`"]);
 }
 

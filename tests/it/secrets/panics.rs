@@ -12,7 +12,7 @@ fn the_words_of_a_panic_are_masked() {
         let output = command.env("RUST_BACKTRACE", backtrace).output().unwrap();
         assert!(!output.status.success());
         let (out, said) = (output.stdout, String::from_utf8(output.stderr).unwrap());
-        let words = said.split_once("kb has a defect: ").map_or("", |(_, words)| words);
+        let words = said.split_once("internal error in kb: ").map_or("", |(_, words)| words);
         assert!(words.contains("tests/it/secrets/panics.rs:"), "where it was: {said}");
         assert!(words.contains("\ncannot read [\"«secret:T»\"]\n"), "{said}");
         let all = said + &String::from_utf8(out).unwrap();

@@ -1,9 +1,7 @@
-//! Whether what is recorded of a run still holds: the hash chain, the blobs, the verdicts. From the
-//! journal alone; the workspace is not looked at.
+//! The audit of a recorded run: its hash chain, its blobs and its gate verdicts are checked from the
+//! journal alone. The workspace is not read. Start at [`audit`].
 
-use super::inspect::find_run;
-use super::runs::Frozen;
-use super::{Project, ServiceError};
+use super::{Frozen, InspectError, find_run};
 use crate::diagnostic::Code;
 use crate::evidence::{Payload, Record};
 use crate::journal::{Journal, Ledger};
@@ -12,55 +10,56 @@ use crate::value::{Digest, Json, read_back};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 mod replay;
 
-/// What was found.
+/// The result of an audit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Audit {
     /// The run's id.
     pub run: String,
-    /// Whether everything holds.
+    /// Whether the audit found no fault.
     pub holds: bool,
-    /// Stored events.
+    /// Number of stored events.
     pub events: u64,
     /// Head of the hash chain; null where the run has none.
     pub head: Option<Digest>,
-    /// Blobs that are there and whole.
+    /// Number of blobs that exist and match their digest.
     pub blobs: u64,
-    /// Their bytes.
+    /// Total size of these blobs, in bytes.
     pub blob_bytes: u64,
-    /// Verdicts that were found again from what was recorded.
+    /// Number of verdicts that the recorded observations reproduce.
     pub verdicts: u64,
-    /// Verdicts whose gate could not look, or that a `kb` from before did not keep the basis of.
+    /// Number of verdicts without recorded observations: the gate could not observe anything, or an
+    /// older `kb` did not record them.
     pub without_basis: u64,
-    /// What does not hold, in the order in which it was found.
+    /// Every fault, in the order of the checks.
     pub faults: Vec<Fault>,
 }
 
-/// Something that does not hold.
+/// A problem in a recorded run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fault {
-    /// A stable code.
+    /// A stable code; `kb explain CODE` shows its page.
     pub code: &'static str,
-    /// The event that it is about, where it is about one.
+    /// Number of the event with the problem; absent if the problem is not in one event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
-    /// What.
+    /// Description of the problem.
     pub message: String,
 }
 
-/// Checks a run. `kept` is a head of its chain that somebody kept elsewhere, such as `traceHead`
-/// of its `run:end`: with it, a chain that was computed anew is told too.
-pub fn audit_run(
-    project: &Project,
+/// Audits a run. `kept` is a head of its hash chain that was stored elsewhere, such as `traceHead`
+/// of its `run:end`; with it, a chain that was recomputed as a whole is detected too.
+pub fn audit(
+    journal: &Arc<dyn Journal>,
     name: &str,
     kept: Option<Digest>,
-) -> Result<Audit, ServiceError> {
-    let journal = project.context.journal(Default::default())?;
-    let run = find_run(&*journal, name)?;
+) -> Result<Audit, InspectError> {
+    let run = find_run(&**journal, name)?;
     let ledger = journal.ledger(&run)?;
     let mut audit = Audit {
         run: run.to_string(),
@@ -74,27 +73,27 @@ pub fn audit_run(
         faults: Vec::new(),
     };
     audit.chain(&ledger, kept);
-    let events = audit.read(&*journal, &ledger);
+    let events = audit.read(&**journal, &ledger);
     audit.row(&ledger, &events);
-    audit.blobs(&*journal, &events);
+    audit.blobs(&**journal, &events);
     match frozen_of(&ledger, &events) {
-        Ok(frozen) => audit.verdicts(&journal, &frozen, &events),
+        Ok(frozen) => audit.verdicts(journal, &frozen, &events),
         Err(message) => audit.fault(Code::RECORD_INCONSISTENT, Some(1), message),
     }
     audit.holds = audit.faults.is_empty();
     Ok(audit)
 }
 
-/// What is frozen, where it is what the run began with.
+/// The stored definitions, if their digest is the one that the run started with.
 fn frozen_of(ledger: &Ledger, events: &[(u64, Event)]) -> Result<Frozen, String> {
-    let unreadable = |error| format!("what the run froze cannot be read: {error}");
+    let unreadable = |error| format!("the stored definitions cannot be read: {error}");
     let json: Json = read_back(&ledger.frozen).map_err(unreadable)?;
     let began = events.iter().find_map(|(_, event)| match event {
         Event::RunStarted { digest, .. } => Some(*digest),
         _ => None,
     });
     if began.is_some_and(|digest| digest != Digest::of_json(&json)) {
-        return Err("what the run froze is not what it began with".to_owned());
+        return Err("the stored definitions are not the ones that the run started with".to_owned());
     }
     serde_json::from_value(json).map_err(unreadable)
 }
@@ -106,20 +105,20 @@ impl Audit {
 
     fn chain(&mut self, ledger: &Ledger, kept: Option<Digest>) {
         if !ledger.has_chain() {
-            let message = "the run has no hash chain: a `kb` from before it recorded the run, or \
-                           the chain was taken out";
+            let message =
+                "the run has no hash chain: an older `kb` recorded it, or the chain was removed";
             return self.fault(Code::NO_CHAIN, None, message);
         }
         for broken in ledger.breaks() {
             self.fault(Code::CHAIN_BROKEN, Some(broken.seq), broken.to_string());
         }
         if let Some(kept) = kept.filter(|kept| ledger.find_head(*kept).is_none()) {
-            let message = format!("no event of the run has the head `{kept}` that was kept");
+            let message = format!("no event of the run has the stored head `{kept}`");
             self.fault(Code::CHAIN_BROKEN, None, message);
         }
     }
 
-    /// The events that can be read.
+    /// Reads all events; one that cannot be read is a fault.
     fn read(&mut self, journal: &dyn Journal, ledger: &Ledger) -> Vec<(u64, Event)> {
         let mut events = Vec::with_capacity(ledger.rows.len());
         for row in &ledger.rows {
@@ -127,7 +126,7 @@ impl Audit {
                 Some(digest) => self.blob(journal, row.seq, &digest).map(Cow::Owned),
                 None => Some(Cow::Borrowed(&row.body[..])),
             };
-            // What is said of a lost blob says it of the event.
+            // `blob` has reported the missing blob, and with it the event.
             let Some(text) = text else { continue };
             match event_in(&text) {
                 Ok(event) => events.push((row.seq, event)),
@@ -140,7 +139,7 @@ impl Audit {
         events
     }
 
-    /// The row of the run, which no chain covers, says where its events say that it stands.
+    /// Compares the status in the list of runs, which no chain covers, with the events.
     fn row(&mut self, ledger: &Ledger, events: &[(u64, Event)]) {
         let last = events.iter().rev().find_map(|(seq, event)| match event {
             Event::RunEnded { status, .. } => Some((*seq, Some(status.as_str()))),
@@ -148,15 +147,15 @@ impl Audit {
             _ => None,
         });
         let ended = last.and_then(|(_, status)| status);
-        let told = RunStatus::parse(&ledger.status).is_some_and(RunStatus::has_ended);
+        let listed_as_ended = RunStatus::parse(&ledger.status).is_some_and(RunStatus::has_ended);
         let fits = match ended {
             Some(status) => status == ledger.status,
-            None => !told,
+            None => !listed_as_ended,
         };
         if !fits {
             let ended = ended.unwrap_or("not ended");
             let message =
-                format!("the run is listed as {}, and by its events it is {ended}", ledger.status);
+                format!("the run is listed as {}, but its events say {ended}", ledger.status);
             self.fault(Code::RECORD_INCONSISTENT, last.map(|(seq, _)| seq), message);
         }
     }
@@ -174,7 +173,7 @@ impl Audit {
         }
     }
 
-    /// A blob, where it is there and whole.
+    /// Reads and counts a blob; one that is missing or damaged is a fault.
     fn blob(&mut self, journal: &dyn Journal, seq: u64, digest: &Digest) -> Option<Vec<u8>> {
         match journal.blob(digest) {
             Ok(bytes) => {
@@ -196,8 +195,8 @@ fn event_in(text: &[u8]) -> Result<Event, String> {
     read_back(text).map_err(|error| error.to_string())
 }
 
-/// Everything of an event that may lie in a blob. Every field is named, so that a new one asks to be
-/// looked at here.
+/// The values of an event that can be stored in a blob. All fields are listed, so that a new field
+/// does not compile until it is considered here.
 fn payloads(event: &Event) -> Vec<&Payload> {
     match event {
         Event::Recorded { record, instance: _, attempt: _ } => record_payloads(record),

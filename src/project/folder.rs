@@ -1,6 +1,6 @@
-//! [`Project`]: the project root, its definition files, and the location of its state.
+//! The folder of a project.
 
-use super::discovery::Discovery;
+use super::discovery::{Discovery, FileProblem};
 use super::role::sniffed_role;
 use crate::definition::{FileBytes, InputFile};
 use crate::diagnostic::{Code, Diagnostic};
@@ -9,44 +9,43 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// A project, identified by its root folder.
+/// The root folder of a project, which usually contains `.kb/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Project {
+pub struct ProjectFolder {
     root: PathBuf,
 }
 
-impl Project {
-    /// Finds the project of a folder: the folder itself or its nearest ancestor that contains `.kb/`.
-    pub fn find(start: &Path) -> Option<Project> {
+impl ProjectFolder {
+    /// The project that contains a folder: the folder itself or its nearest ancestor with `.kb/`.
+    pub fn find(start: &Path) -> Option<ProjectFolder> {
         let start = start.canonicalize().ok()?;
         let root = start.ancestors().find(|folder| folder.join(".kb").is_dir())?;
-        Some(Project { root: root.to_owned() })
+        Some(ProjectFolder { root: root.to_owned() })
     }
 
-    /// The project with this root, whether or not it contains `.kb/`.
-    pub fn at(root: &Path) -> Project {
+    /// The project with this root, with or without `.kb/`.
+    pub fn at(root: &Path) -> ProjectFolder {
         let absolute = || std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
-        Project { root: root.canonicalize().unwrap_or_else(|_| absolute()) }
+        ProjectFolder { root: root.canonicalize().unwrap_or_else(|_| absolute()) }
     }
 
-    /// The root folder, absolute and without symbolic links.
+    /// The root folder, absolute and without links.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// All definition and settings files, sorted by path, and a diagnostic for each file that cannot be
-    /// read.
-    pub fn definition_files(&self) -> (Vec<InputFile>, Vec<Diagnostic>) {
+    /// All definition and settings files, sorted by path, and a problem for each file that cannot
+    /// be read.
+    pub fn definition_files(&self) -> (Vec<InputFile>, Vec<FileProblem>) {
         Discovery::new(&self.root).run()
     }
 
-    /// The settings files alone.
-    pub fn settings_files(&self) -> (Vec<InputFile>, Vec<Diagnostic>) {
+    /// The settings files only.
+    pub fn settings_files(&self) -> (Vec<InputFile>, Vec<FileProblem>) {
         Discovery::new(&self.root).settings()
     }
 
-    /// Reads a file that was named on the command line. Its role follows from its path, else from its
-    /// content.
+    /// Reads one file that a command names. Its folder determines its role, otherwise its content.
     pub fn read_file(&self, path: &Path) -> Result<InputFile, Box<Diagnostic>> {
         let shown = self.relative(path);
         let bytes = read_bounded(path).map_err(|error| unreadable(&shown, &error))?;
@@ -54,24 +53,17 @@ impl Project {
         Ok(InputFile { path: shown, bytes, role })
     }
 
-    /// A path as diagnostics and ids show it: relative to the root for files inside the project.
+    /// A path for diagnostics and ids: relative to the root if it is inside the project.
     pub fn relative(&self, path: &Path) -> String {
-        let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let absolute = || std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let whole = path.canonicalize().unwrap_or_else(|_| absolute());
         let inside = whole.strip_prefix(&self.root).unwrap_or(&whole);
         inside.to_string_lossy().into_owned()
     }
 
-    /// The folder of the journal and blobs: `$XDG_STATE_HOME/kb/PROJECT`, by default
-    /// `~/.local/state/kb/PROJECT`. It is outside the project, so that no step can write to it.
-    pub fn state_dir(&self) -> PathBuf {
-        let given = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
-        let home = || std::env::home_dir().map(|home| home.join(".local/state"));
-        let base = given.filter(|path| path.is_absolute()).or_else(home);
-        self.state_dir_in(&base.unwrap_or_else(|| PathBuf::from("/var/tmp")))
-    }
-
-    /// The state folder below `base`. The digest in its name distinguishes projects with the same
-    /// folder name.
+    /// The folder of journal and blobs below the folder with the state of all projects. It is
+    /// outside the project, so that no step can write to it. The name is for people; the digest
+    /// tells projects of the same name apart.
     pub fn state_dir_in(&self, base: &Path) -> PathBuf {
         let digest = Digest::of(self.root.as_os_str().as_encoded_bytes());
         let name = self.root.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -85,7 +77,7 @@ impl Project {
     }
 }
 
-/// Reads a regular file, up to one byte more than the size limit of definitions.
+/// The content of a regular file. Of a file over the size limit, one byte more than the limit.
 pub(super) fn read_bounded(path: &Path) -> io::Result<FileBytes> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
@@ -106,23 +98,23 @@ pub(super) fn unreadable(path: &str, error: &io::Error) -> Diagnostic {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{place_files, role_of};
+    use super::super::{role_of, write_new_files};
     use super::*;
     use crate::definition::FileRole;
     use std::os::unix::fs::symlink;
 
-    fn project(files: &[&str]) -> (tempfile::TempDir, Project) {
+    fn project(files: &[&str]) -> (tempfile::TempDir, ProjectFolder) {
         let folder = tempfile::tempdir().unwrap();
         let files: Vec<(&str, &str)> = files.iter().map(|file| (*file, "x")).collect();
-        place_files(folder.path(), &files).unwrap();
-        let project = Project::at(folder.path());
+        write_new_files(folder.path(), &files).unwrap();
+        let project = ProjectFolder::at(folder.path());
         (folder, project)
     }
 
-    fn found(project: &Project) -> (Vec<(String, FileRole)>, Vec<String>) {
+    fn found(project: &ProjectFolder) -> (Vec<(String, FileRole)>, Vec<String>) {
         let (files, problems) = project.definition_files();
         let files = files.into_iter().map(|file| (file.path, file.role)).collect();
-        (files, problems.into_iter().map(|problem| problem.message).collect())
+        (files, problems.into_iter().map(|problem| problem.diagnostic.message).collect())
     }
 
     #[test]
@@ -190,7 +182,7 @@ mod tests {
         let sizes: Vec<usize> = files.iter().map(|file| file.bytes.len()).collect();
         assert_eq!(sizes, [1, limits::DEFINITION_BYTES + 1]);
         assert_eq!(
-            problems[0].message,
+            problems[0].diagnostic.message,
             "cannot read `.kb/playbooks/socket.yml`: not a regular file"
         );
     }
@@ -198,17 +190,17 @@ mod tests {
     #[test]
     fn the_root_is_the_nearest_that_holds_kb() {
         let (folder, project) = project(&[".kb/x", "sub/.kb/x", "sub/deep/x", "other/x"]);
-        let root = |path: &str| Project::find(&folder.path().join(path)).unwrap().root;
+        let root = |path: &str| ProjectFolder::find(&folder.path().join(path)).unwrap().root;
         assert_eq!(root("other"), project.root);
         assert_eq!(root("sub/deep"), project.root.join("sub"));
         assert_eq!(root("sub/.kb"), project.root.join("sub"));
-        assert_eq!(Project::find(&folder.path().join("missing")), None);
+        assert_eq!(ProjectFolder::find(&folder.path().join("missing")), None);
     }
 
     #[test]
     fn state_lies_apart_for_each_project() {
         let base = Path::new("/state");
-        let name = |root: &str| Project::at(Path::new(root)).state_dir_in(base);
+        let name = |root: &str| ProjectFolder::at(Path::new(root)).state_dir_in(base);
         let shop = name("/nowhere/my shop");
         assert!(shop.starts_with("/state/kb"), "{shop:?}");
         assert!(shop.file_name().unwrap().to_str().unwrap().starts_with("my_shop-"), "{shop:?}");
@@ -245,12 +237,12 @@ mod tests {
     fn files_are_placed_once() {
         let (folder, _) = project(&[".kb/kept.yml"]);
         let files = [(".kb/kept.yml", "new"), (".kb/deep/made.yml", "new")];
-        let placed = place_files(folder.path(), &files).unwrap();
+        let placed = write_new_files(folder.path(), &files).unwrap();
         assert_eq!(placed.created, [".kb/deep/made.yml"]);
         assert_eq!(placed.kept, [".kb/kept.yml"]);
         let text = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
         assert_eq!((text(".kb/kept.yml"), text(".kb/deep/made.yml")), ("x".into(), "new".into()));
-        let (path, _) = place_files(folder.path(), &[(".kb/kept.yml/below", "")]).unwrap_err();
+        let (path, _) = write_new_files(folder.path(), &[(".kb/kept.yml/below", "")]).unwrap_err();
         assert!(path.ends_with("below"));
     }
 }

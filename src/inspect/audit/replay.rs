@@ -1,3 +1,5 @@
+//! Recomputes the verdicts of a run from its recorded observations.
+
 use super::{Audit, Frozen};
 use crate::definition::{Check, Step, StepKind};
 use crate::diagnostic::Code;
@@ -11,10 +13,10 @@ use crate::verify::{Basis, evaluate};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What is known of an instance while a run's events are gone through. An own and simpler fold than
-/// the one that drives runs, so that a mistake there is not repeated here.
+/// State of a step instance during the replay. It does not share code with the state machine that
+/// drives runs, so that a mistake there is not repeated here.
 #[derive(Default, Clone)]
-struct Standing {
+struct InstanceState {
     step: usize,
     name: String,
     output: Option<Payload>,
@@ -22,11 +24,11 @@ struct Standing {
     observed: Option<Payload>,
 }
 
-/// Goes through the events of a run and finds each verdict again.
+/// Replays the events of a run and recomputes each verdict.
 struct Replay<'a> {
     plan: Arc<Plan>,
     payloads: Payloads,
-    standing: BTreeMap<InstanceIx, Standing>,
+    states: BTreeMap<InstanceIx, InstanceState>,
     audit: &'a mut Audit,
 }
 
@@ -37,42 +39,40 @@ impl Audit {
         frozen: &Frozen,
         events: &[(u64, Event)],
     ) {
-        let plan = match frozen.thaw() {
+        let plan = match frozen.load() {
             Ok((_, plan)) => plan,
             Err(error) => {
-                let message = format!("what the run froze cannot be loaded: {error}");
+                let message = format!("the stored definitions cannot be loaded: {error}");
                 return self.fault(Code::RECORD_INCONSISTENT, None, message);
             }
         };
         let steps = plan.steps().iter().enumerate().map(|(step, planned)| {
             let name = planned.step.id.to_string();
-            (InstanceIx(step as u32), Standing { step, name, ..Standing::default() })
+            (InstanceIx(step as u32), InstanceState { step, name, ..InstanceState::default() })
         });
-        let standing = steps.collect();
+        let states = steps.collect();
         let journal: Arc<dyn Journal> = journal.clone();
-        let mut replay = Replay { plan, payloads: Payloads::new(journal), standing, audit: self };
-        events.iter().for_each(|(seq, event)| replay.take(*seq, event));
+        let mut replay = Replay { plan, payloads: Payloads::new(journal), states, audit: self };
+        events.iter().for_each(|(seq, event)| replay.apply(*seq, event));
     }
 }
 
 impl Replay<'_> {
-    fn take(&mut self, seq: u64, event: &Event) {
+    fn apply(&mut self, seq: u64, event: &Event) {
         match event {
             Event::Expanded { instance, first, keys, .. } => self.expand(*instance, *first, keys),
             Event::Recorded { instance, record, .. } => {
-                let Some(standing) = self.standing.get_mut(instance) else { return };
+                let Some(state) = self.states.get_mut(instance) else { return };
                 match &**record {
-                    Record::ToolResult { invocation, .. } => {
-                        standing.calls.push(invocation.clone())
-                    }
-                    Record::Observed { basis } => standing.observed = Some(basis.clone()),
+                    Record::ToolResult { invocation, .. } => state.calls.push(invocation.clone()),
+                    Record::Observed { basis } => state.observed = Some(basis.clone()),
                     _ => {}
                 }
             }
             Event::AttemptEnded { instance, output, .. } => {
-                if let Some(standing) = self.standing.get_mut(instance) {
-                    standing.output.clone_from(output);
-                    standing.observed = None;
+                if let Some(state) = self.states.get_mut(instance) {
+                    state.output.clone_from(output);
+                    state.observed = None;
                 }
             }
             Event::Judged { instance, verification, .. } => {
@@ -85,61 +85,63 @@ impl Replay<'_> {
     }
 
     fn expand(&mut self, parent: InstanceIx, first: InstanceIx, keys: &[String]) {
-        let Some(Standing { step, name, .. }) = self.standing.get(&parent).cloned() else { return };
+        let Some(InstanceState { step, name, .. }) = self.states.get(&parent).cloned() else {
+            return;
+        };
         for (ix, key) in (first.0..).map(InstanceIx).zip(keys) {
             let name = format!("{name}[{key}]");
-            self.standing.insert(ix, Standing { step, name, ..Standing::default() });
+            self.states.insert(ix, InstanceState { step, name, ..InstanceState::default() });
         }
     }
 
     fn forget(&mut self, ix: InstanceIx) {
-        if let Some(standing) = self.standing.get_mut(&ix) {
-            standing.calls.clear();
-            (standing.output, standing.observed) = (None, None);
+        if let Some(state) = self.states.get_mut(&ix) {
+            state.calls.clear();
+            (state.output, state.observed) = (None, None);
         }
     }
 
-    fn judged(&mut self, seq: u64, ix: InstanceIx, told: &Verification) {
-        let Some(standing) = self.standing.get_mut(&ix) else { return };
-        let Some(observed) = standing.observed.take() else {
+    fn judged(&mut self, seq: u64, ix: InstanceIx, recorded: &Verification) {
+        let Some(state) = self.states.get_mut(&ix) else { return };
+        let Some(observed) = state.observed.take() else {
             self.audit.without_basis += 1;
             return;
         };
-        let standing = standing.clone();
-        let name = &standing.name;
-        match self.again(&standing, &observed) {
-            Ok(again) if is_same(&again, told) => self.audit.verdicts += 1,
+        let state = state.clone();
+        let name = &state.name;
+        match self.recompute(&state, &observed) {
+            Ok(again) if is_same(&again, recorded) => self.audit.verdicts += 1,
             Ok(again) => {
                 let message = format!(
-                    "the verdict on `{name}` is recorded as {}, and what was observed gives {}{}",
-                    told.verdict,
+                    "the verdict on `{name}` is recorded as {}, but the recorded observations give {}{}",
+                    recorded.verdict,
                     again.verdict,
                     again.reason.map(|reason| format!(": {reason}")).unwrap_or_default(),
                 );
                 self.audit.fault(Code::VERDICT_DIFFERS, Some(seq), message);
             }
             Err(reason) => {
-                let message = format!("the verdict on `{name}` cannot be found again: {reason}");
+                let message = format!("the verdict on `{name}` cannot be recomputed: {reason}");
                 self.audit.fault(Code::VERDICT_DIFFERS, Some(seq), message);
             }
         }
     }
 
-    /// The verdict over what was recorded.
-    fn again(&self, standing: &Standing, observed: &Payload) -> Result<Verification, String> {
+    /// The verdict that the recorded observations give.
+    fn recompute(&self, state: &InstanceState, observed: &Payload) -> Result<Verification, String> {
         let load = |payload: &Payload| self.payloads.load(payload).map_err(|e| e.to_string());
         let basis: Basis = serde_json::from_value((*load(observed)?).clone())
-            .map_err(|error| format!("what was observed cannot be read: {error}"))?;
-        let output = match &standing.output {
+            .map_err(|error| format!("the recorded observations cannot be read: {error}"))?;
+        let output = match &state.output {
             Some(output) => load(output)?,
             None => Arc::new(Json::Null),
         };
-        let step = &self.plan.steps()[standing.step].step;
-        let calls = standing.calls.clone();
-        let (gate, seen) = basis
+        let step = &self.plan.steps()[state.step].step;
+        let calls = state.calls.clone();
+        let (gate, observations) = basis
             .restore(output, step.details().output_schema.clone(), checks(step), calls)
             .map_err(|incomplete| incomplete.to_string())?;
-        Ok(evaluate(&gate, &seen))
+        Ok(evaluate(&gate, &observations))
     }
 }
 
@@ -151,7 +153,8 @@ fn checks(step: &Step) -> &[Check] {
     }
 }
 
-/// The same verdict, as a whole and check by check. Words may differ: a later `kb` may say it better.
+/// Whether two verifications have the same verdicts, in total and for each check. Messages are not
+/// compared, because a later `kb` may phrase them differently.
 fn is_same(a: &Verification, b: &Verification) -> bool {
     let verdicts =
         |v: &Verification| v.checks.iter().map(|check| check.verdict).collect::<Vec<_>>();

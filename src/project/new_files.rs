@@ -1,39 +1,39 @@
-//! Creates the files of `kb init` and `kb playbook new`. Existing files are never overwritten.
+//! Creates files without overwriting any.
 
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// The result of [`place_files`].
+/// The result of [`write_new_files`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PlacedFiles {
-    /// Paths of created files.
+pub struct NewFiles {
+    /// Paths of the files that were created.
     pub created: Vec<String>,
-    /// Paths of files that existed before and were not changed.
+    /// Paths of the files that existed already and were not changed.
     pub kept: Vec<String>,
 }
 
-/// Creates files below a folder from paths and contents. Existing files are not changed. The error
-/// contains the path that could not be created; files created before it stay.
-pub fn place_files(
+/// Creates files below a folder from pairs of path and content; never overwrites one. The error
+/// names the file that could not be created; files before it in the list remain.
+pub fn write_new_files(
     root: &Path,
     files: &[(&str, &str)],
-) -> Result<PlacedFiles, (PathBuf, io::Error)> {
-    let mut placed = PlacedFiles::default();
+) -> Result<NewFiles, (PathBuf, io::Error)> {
+    let mut written = NewFiles::default();
     for (name, content) in files {
         let path = root.join(name);
         match create(&path, content) {
-            Ok(true) => placed.created.push((*name).to_owned()),
-            Ok(false) => placed.kept.push((*name).to_owned()),
+            Ok(true) => written.created.push((*name).to_owned()),
+            Ok(false) => written.kept.push((*name).to_owned()),
             Err(error) => return Err((path, error)),
         }
     }
-    Ok(placed)
+    Ok(written)
 }
 
-/// Creates one file; returns whether it is new. The file is written under a temporary name first,
-/// because a half-written file would count as an existing one the next time.
+/// Creates a file; false if it exists. The content is written to a temporary name first, because a
+/// file that was written in part would be kept as an existing one the next time.
 fn create(path: &Path, content: &str) -> io::Result<bool> {
     let folder = path.parent().unwrap_or(Path::new(""));
     fs::create_dir_all(folder)?;
@@ -42,16 +42,16 @@ fn create(path: &Path, content: &str) -> io::Result<bool> {
     name.push(".part");
     let part = folder.join(name);
     let is_there = fs::symlink_metadata(path).is_ok();
-    let made = if is_there { Ok(false) } else { named(&part, path, content) };
+    let made = if is_there { Ok(false) } else { write_and_link(&part, path, content) };
     match fs::remove_file(&part) {
         Err(error) if error.kind() != ErrorKind::NotFound => made.and(Err(error)),
         _ => made,
     }
 }
 
-/// Moves the file to its name. A hard link is used, because a rename would replace a file that was
-/// created meanwhile.
-fn named(part: &Path, path: &Path, content: &str) -> io::Result<bool> {
+/// Writes `part` and gives it its final name. Unlike a rename, a hard link never replaces a file
+/// that was created in the meantime.
+fn write_and_link(part: &Path, path: &Path, content: &str) -> io::Result<bool> {
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(part)?;
     file.write_all(content.as_bytes())?;
     file.sync_data()?;

@@ -1,12 +1,15 @@
+//! Process output of an attempt, which may be stored in a blob.
+
 use crate::engine::Payloads;
 use crate::evidence::Payload;
 use crate::run::Event;
 use crate::value::Json;
 use std::borrow::Cow;
 
-/// The same event, with what its process left within reach of who translates it: long streams lie in a
-/// blob, which a translator cannot open. Where that cannot be read, it is missing from what is shown.
-pub(super) fn with_cuts<'a>(payloads: &Payloads, event: &'a Event) -> Cow<'a, Event> {
+/// Makes the facts about an attempt's process available to the translator, which cannot open blobs:
+/// if the streams are stored in a blob, the returned event has their sizes and the process record
+/// inline. If the blob cannot be read, the event is returned unchanged.
+pub(super) fn with_process_facts<'a>(payloads: &Payloads, event: &'a Event) -> Cow<'a, Event> {
     let Event::AttemptEnded { streams: Some(payload @ Payload::Blob { .. }), .. } = event else {
         return Cow::Borrowed(event);
     };

@@ -1,7 +1,7 @@
 //! The prompts of model calls as entries of a run's log. Start at [`texts`].
 
-use super::ServiceError;
-use super::inspect::LogEntry;
+use super::InspectError;
+use super::log_entry::LogEntry;
 use crate::evidence::{Payload, Prompt, PromptPart, Record};
 use crate::value::{Json, json_text};
 use std::sync::Arc;
@@ -12,8 +12,8 @@ pub(super) fn texts(
     record: &Record,
     instance: &str,
     step: &str,
-    load: impl Fn(&Payload) -> Result<Arc<Json>, ServiceError>,
-) -> Result<Vec<LogEntry>, ServiceError> {
+    load: impl Fn(&Payload) -> Result<Arc<Json>, InspectError>,
+) -> Result<Vec<LogEntry>, InspectError> {
     let Record::ModelCall { turn, model, prompt, request, .. } = record else {
         return Ok(Vec::new());
     };

@@ -1,7 +1,7 @@
-//! What a run changed on disk, from what the runtime itself has recorded; nothing is looked at anew.
+//! The file changes of a run, as the runtime recorded them. The workspace is not read. Start at
+//! [`run_diff`].
 
-use super::inspect::Reader;
-use super::{Project, ResourceKind, ServiceError};
+use super::{InspectError, Reader};
 use crate::evidence::{Change, FileKind, FileState, Invocation, Record};
 use crate::run::Event;
 use crate::value::{Digest, Json};
@@ -9,76 +9,75 @@ use crate::wire::InstanceRef;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a run changed.
+/// The file changes of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunDiff {
     /// The run's id.
     pub run: String,
-    /// Steps, and items of steps, in the order in which they first did something that could change
-    /// files.
+    /// Steps and items, in the order of their first recorded call.
     pub steps: Vec<StepDiff>,
 }
 
-/// What a step, or one item of it, changed in one iteration.
+/// The file changes of a step or item in one iteration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StepDiff {
     /// The step's id.
     pub step: String,
-    /// The step, or one item of it.
+    /// Name of the step instance: the step id, or `step[item]`.
     pub instance: String,
-    /// Of its iterations, from 1.
+    /// Number of the iteration, from 1.
     pub iteration: u32,
-    /// Whether everything that it did was watched; else it may have changed more.
+    /// Whether all commands of the step were observed; if not, changes may be missing.
     pub recorded: bool,
-    /// Whether the workspace was small enough to be looked at as a whole.
+    /// Whether the manifest of the workspace was complete; if not, changes may be missing.
     pub complete: bool,
-    /// By path. What it made and undid again is no change.
+    /// Changed files, by path. A change that the step undid again is left out.
     pub files: Vec<FileDiff>,
 }
 
-/// A file that was left in another state than it was found in.
+/// A file whose state differs before and after the step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileDiff {
-    /// Relative to the workspace.
+    /// Path relative to the workspace.
     pub path: String,
-    /// What happened to it.
+    /// Kind of the change.
     pub change: FileDiffKind,
-    /// What it was called before it was renamed.
+    /// Path before a rename.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// What it was; null where it was not there.
+    /// State before the step; null if the file did not exist.
     pub before: Option<FileSnapshot>,
-    /// What it became; null where it is gone.
+    /// State after the step; null if the file was deleted.
     pub after: Option<FileSnapshot>,
-    /// What changed in its text, one for each call that wrote it; empty where it is not known.
+    /// Text differences, one for each call that wrote the file; empty if none was recorded.
     pub patches: Vec<Patch>,
 }
 
-/// What happened to a file.
+/// Kind of a file change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileDiffKind {
-    /// It was not there before.
+    /// The file is new.
     Created,
-    /// Its content is another.
+    /// The content changed.
     Modified,
-    /// Only its permissions are others.
+    /// Only the permissions changed.
     Mode,
-    /// It is of another kind: a link where a file was.
+    /// The file type changed, for example from a file to a link.
     Replaced,
-    /// It was written again with the content that it had.
+    /// The file was written again with the same content.
     Rewritten,
-    /// It has another name, and may have another content.
+    /// The path changed, and possibly the content.
     Renamed,
-    /// It is there no more.
+    /// The file no longer exists.
     Deleted,
 }
 
 impl FileDiffKind {
-    /// The word for people and programs.
+    /// The name in JSON and in the terminal.
     pub fn as_str(self) -> &'static str {
         match self {
             FileDiffKind::Created => "created",
@@ -92,81 +91,77 @@ impl FileDiffKind {
     }
 }
 
-/// What one call changed in a text.
+/// The text difference that one call made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Patch {
-    /// The call's id.
+    /// Id of the tool call.
     pub call: String,
-    /// Its tool; `run` for the command of a step.
+    /// Name of the tool; `run` for the command of a step.
     pub tool: String,
-    /// Hunks as `diff -u` writes them.
+    /// Hunks in the format of `diff -u`.
     pub text: String,
 }
 
-/// A file as it was seen.
+/// The state of a file at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FileSnapshot {
-    /// `file`, `symlink` or `other`.
+    /// File type: `file`, `symlink` or `other`.
     pub kind: FileKind,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Its permissions, in octal.
+    /// Permissions in octal.
     pub mode: String,
-    /// Digest of its content, or of where a link leads, where it was taken.
+    /// Digest of the content, or of the target of a link; null if it was not computed.
     pub sha256: Option<Digest>,
 }
 
-/// Every recorded change of a run, or of one step or item of it.
-pub fn run_diff(
-    project: &Project,
-    name: &str,
-    only: Option<&str>,
-) -> Result<RunDiff, ServiceError> {
-    let mut reader = Reader::open(project, name)?;
+/// The recorded file changes of a run, or of one step or item.
+pub fn run_diff(mut reader: Reader, only: Option<&str>) -> Result<RunDiff, InspectError> {
     if let Some(step) = only {
-        reader.has_step(step)?;
+        reader.require_step(step)?;
     }
     let mut found: Vec<InstanceChanges> = Vec::new();
     let mut instances = BTreeSet::new();
-    while let Some(placed) = reader.placed()? {
+    while let Some(placed) = reader.next_stored()? {
         for (event, place) in placed {
             instances.insert(place.instance.to_string());
             let wanted = |only: &str| place.step.as_str() == only || *place.instance == *only;
             if only.is_none_or(wanted) {
-                take(&mut found, &event, &place);
+                apply(&mut found, &event, &place);
             }
         }
     }
     if let Some(item) = only.filter(|only| only.contains('[') && !instances.contains(*only)) {
-        return Err(ServiceError::unknown(ResourceKind::Step, item, instances));
+        let known = instances.into_iter().collect();
+        return Err(InspectError::UnknownStep { name: item.to_owned(), known });
     }
     let steps = found.into_iter().map(InstanceChanges::diff).collect();
     Ok(RunDiff { run: reader.run().to_string(), steps })
 }
 
-fn take(found: &mut Vec<InstanceChanges>, event: &Event, place: &InstanceRef) {
+fn apply(found: &mut Vec<InstanceChanges>, event: &Event, place: &InstanceRef) {
     match event {
         Event::Recorded { record, .. } => {
             let Record::ToolResult { invocation, .. } = &**record else { return };
-            let own = own(found, place);
-            own.add(invocation);
+            let changes = changes_of(found, place);
+            changes.add(invocation);
         }
-        // A process that left no other record was not watched.
+        // A process without a recorded call was not observed.
         Event::AttemptEnded { streams: Some(_), .. } => {
-            let own = own(found, place);
-            own.unwatched |= !own.ran;
-            own.ran = false;
+            let changes = changes_of(found, place);
+            changes.unwatched |= !changes.ran;
+            changes.ran = false;
         }
         _ => {}
     }
 }
 
-/// What one instance changed in one iteration.
+/// The changes of one step instance in one iteration.
 struct InstanceChanges {
     step: String,
     instance: String,
     iteration: u32,
-    /// Whether the command of the attempt was recorded.
+    /// Whether the command of the current attempt was recorded.
     ran: bool,
     unwatched: bool,
     truncated: bool,
@@ -178,9 +173,13 @@ struct FileHistory {
     patches: Vec<Patch>,
 }
 
-fn own<'f>(found: &'f mut Vec<InstanceChanges>, place: &InstanceRef) -> &'f mut InstanceChanges {
-    let is_it =
-        |own: &InstanceChanges| own.instance == *place.instance && own.iteration == place.iteration;
+fn changes_of<'f>(
+    found: &'f mut Vec<InstanceChanges>,
+    place: &InstanceRef,
+) -> &'f mut InstanceChanges {
+    let is_it = |known: &InstanceChanges| {
+        known.instance == *place.instance && known.iteration == place.iteration
+    };
     let at = found.iter().position(is_it).unwrap_or_else(|| {
         found.push(InstanceChanges {
             step: place.step.to_string(),
@@ -198,27 +197,27 @@ fn own<'f>(found: &'f mut Vec<InstanceChanges>, place: &InstanceRef) -> &'f mut 
 
 impl InstanceChanges {
     fn add(&mut self, invocation: &Invocation) {
-        let says = |key: &str| {
+        let has_flag = |key: &str| {
             let process = invocation.process.as_ref();
             process.and_then(|process| process.get(key)) == Some(&Json::Bool(true))
         };
         self.ran = invocation.process.is_some();
-        self.unwatched |= self.ran && !says("watched") && invocation.changes.is_empty();
-        self.truncated |= says("manifestTruncated");
+        self.unwatched |= self.ran && !has_flag("watched") && invocation.changes.is_empty();
+        self.truncated |= has_flag("manifestTruncated");
         for change in &invocation.changes {
             self.change(invocation, change);
         }
     }
 
-    /// The first state before and the last state after are what is left of several changes.
+    /// Merges several changes of one file: the first state before and the last state after count.
     fn change(&mut self, invocation: &Invocation, change: &Change) {
-        let known = self.files.entry(change.path.clone()).or_insert_with(|| FileHistory {
+        let history = self.files.entry(change.path.clone()).or_insert_with(|| FileHistory {
             change: Change { same_content: true, diff: None, ..change.clone() },
             patches: Vec::new(),
         });
-        known.change.after.clone_from(&change.after);
-        known.change.same_content &= change.same_content;
-        known.patches.extend(change.diff.clone().map(|text| Patch {
+        history.change.after.clone_from(&change.after);
+        history.change.same_content &= change.same_content;
+        history.patches.extend(change.diff.clone().map(|text| Patch {
             call: invocation.id.clone(),
             tool: invocation.tool.clone(),
             text,
@@ -238,7 +237,7 @@ impl InstanceChanges {
     }
 }
 
-/// A file's difference with its states, by which a renamed file is known again.
+/// A file change with the recorded states, which identify a renamed file.
 type ChangedFile = (FileDiff, Change);
 
 impl FileHistory {
@@ -250,7 +249,7 @@ impl FileHistory {
         }
         let diff = FileDiff {
             path: path.clone(),
-            change: happened(&self.change)?,
+            change: kind_of_change(&self.change)?,
             from: None,
             before: before.as_ref().map(FileSnapshot::of),
             after: after.as_ref().map(FileSnapshot::of),
@@ -260,7 +259,7 @@ impl FileHistory {
     }
 }
 
-fn happened(change: &Change) -> Option<FileDiffKind> {
+fn kind_of_change(change: &Change) -> Option<FileDiffKind> {
     let (before, after) = match (&change.before, &change.after) {
         (Some(before), Some(after)) => (before, after),
         (None, Some(_)) => return Some(FileDiffKind::Created),
@@ -269,7 +268,7 @@ fn happened(change: &Change) -> Option<FileDiffKind> {
     };
     let digests = before.sha256.zip(after.sha256);
     let same = change.same_content || digests.is_some_and(|(before, after)| before == after);
-    // Nobody has read it, but its own times say that only its permissions were changed.
+    // Without digests, equal size, time and inode mean that only the permissions changed.
     let untouched = |s: &FileState| (s.size, s.mtime_ns, s.inode);
     let same = same || (digests.is_none() && untouched(before) == untouched(after));
     Some(match same {
@@ -280,7 +279,7 @@ fn happened(change: &Change) -> Option<FileDiffKind> {
     })
 }
 
-/// What went away under one name and came under another, being the same file, was renamed.
+/// Joins a deleted and a created path into a rename if they are the same file.
 fn join_renamed(mut files: Vec<ChangedFile>) -> Vec<FileDiff> {
     let is_same = |gone: &FileState, came: &FileState| {
         let content = gone.sha256.zip(came.sha256);

@@ -1,51 +1,54 @@
-use crate::definition::{Catalog, FileRole, InputFile, Playbook, Script, load, load_script};
+//! What a run was started with: definitions, parameters, models and limits, as the journal stores
+//! them. A resumed run loads its definitions from here and not from disk.
+
+use super::InspectError;
+use crate::definition::{Catalog, FileRole, InputFile, Script, load, load_script};
 use crate::diagnostic::{Code, Diagnostic, Sources};
 use crate::journal::Journal;
 use crate::plan::Plan;
-use crate::service::ServiceError;
-use crate::value::{DefinitionId, Failure, Json, JsonMap, RunId};
+use crate::value::{DefinitionId, Json, JsonMap, RunId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Everything that a run keeps from its start on (LANGUAGE §9), as the journal stores it.
+/// Everything that stays the same for the whole run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Frozen {
-    /// The form of this record.
+    /// Version of this record's form; see [`Frozen::VERSION`].
     pub version: u32,
-    /// The definition that runs.
+    /// Id of the playbook or workflow that runs.
     pub definition: DefinitionId,
-    /// The texts that it reaches.
+    /// The definition files that the plan uses: its own, its specialists' and the settings.
     pub files: Vec<FrozenFile>,
     /// Texts of `taskFile`s, by path.
     #[serde(default)]
     pub task_files: JsonMap,
-    /// Parameters, secrets as references.
+    /// Parameter values; secrets are stored as references.
     pub params: JsonMap,
-    /// The script that plays the model, where one does.
+    /// The script that replaces the model, if the run has one.
     #[serde(default)]
     pub script: Option<FrozenFile>,
-    /// Tier → model, without keys.
+    /// Model of each tier, without keys.
     #[serde(default)]
     pub tiers: Json,
-    /// `--model`.
+    /// Value of `--model`.
     #[serde(default)]
     pub model: Option<String>,
-    /// `--yes`.
+    /// Whether `--yes` was given.
     #[serde(default)]
     pub yes: bool,
-    /// Instances at the same time.
+    /// Maximum number of step instances that run at the same time.
     pub max_parallel: u32,
 }
 
-/// One text.
+/// One stored text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrozenFile {
-    /// As people know it.
+    /// Path relative to the project root.
     pub path: String,
-    /// `playbook`, `workflow`, `specialist`, `agentProfile`, `settings`, `script`.
+    /// `playbook`, `workflow`, `specialist`, `agentProfile`, `settings` or `script`.
     pub role: String,
     /// The whole text.
     pub text: String,
@@ -77,26 +80,26 @@ impl Frozen {
     /// The form that this version writes.
     pub const VERSION: u32 = 1;
 
-    /// What a run has kept from its start on.
-    pub fn of_run(journal: &dyn Journal, run: &RunId) -> Result<Frozen, ServiceError> {
+    /// Reads the record of a run.
+    pub fn of_run(journal: &dyn Journal, run: &RunId) -> Result<Frozen, InspectError> {
         serde_json::from_value(journal.frozen(run)?).map_err(|error| {
-            let message = format!("what run `{run}` has frozen cannot be read: {error}");
-            ServiceError::environment(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), message))
+            InspectError::UnreadableDefinitions { run: run.clone(), reason: error.to_string() }
         })
     }
 
-    /// The files of a project that a plan reaches: its own, its specialists' and the settings.
-    pub fn reached(plan: &Plan, files: &[InputFile]) -> Vec<FrozenFile> {
+    /// The files of a project that a plan uses: its own, its specialists' and the settings.
+    pub fn files_of(plan: &Plan, files: &[InputFile]) -> Vec<FrozenFile> {
         let mut paths: BTreeSet<&str> = BTreeSet::from([plan.playbook().path.as_str()]);
         let specialists = plan.steps().iter().filter_map(|step| step.specialist.as_ref());
         paths.extend(specialists.map(|specialist| specialist.path.as_str()));
-        let reached = |file: &&InputFile| {
+        let is_used = |file: &&InputFile| {
             file.role == FileRole::Settings || paths.contains(file.path.as_str())
         };
-        files.iter().filter(reached).map(FrozenFile::of).collect()
+        files.iter().filter(is_used).map(FrozenFile::of).collect()
     }
 
-    /// Files of it whose text on disk is another by now, by path. One that cannot be read says nothing.
+    /// Paths of the stored files whose text on disk is different now. Files that cannot be read are
+    /// left out.
     pub fn changed_since(&self, root: &Path) -> Vec<String> {
         let differs = |file: &&FrozenFile| {
             let now = std::fs::read(root.join(&file.path));
@@ -105,77 +108,55 @@ impl Frozen {
         self.files.iter().filter(differs).map(|file| file.path.clone()).collect()
     }
 
-    /// As the journal stores it.
+    /// The form that the journal stores.
     pub fn json(&self) -> Json {
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// Loads the frozen texts again, and seals the plan from them.
-    pub fn thaw(&self) -> Result<(Catalog, Arc<Plan>), ServiceError> {
+    /// Loads the stored definitions and builds the plan from them.
+    pub fn load(&self) -> Result<(Catalog, Arc<Plan>), InspectError> {
         let inputs = self.files.iter().filter_map(FrozenFile::input).collect();
         let (catalog, mut diagnostics) = load(inputs);
         let found = catalog.playbooks.get(self.definition.as_str()).cloned();
-        let Some(playbook) = found else { return Err(broken(diagnostics, &catalog)) };
+        let Some(playbook) = found else { return Err(errors_of(diagnostics, &catalog)) };
         let (plan, problems) = Plan::build(&playbook, &catalog);
         diagnostics.extend(problems);
         match plan {
             Some(plan) => Ok((catalog, Arc::new(plan))),
-            None => Err(broken(diagnostics, &catalog)),
+            None => Err(errors_of(diagnostics, &catalog)),
         }
     }
 
-    /// The script that plays the model.
-    pub fn thaw_script(&self) -> Result<Option<Arc<Script>>, ServiceError> {
+    /// Loads the stored script, if the run has one.
+    pub fn load_script(&self) -> Result<Option<Arc<Script>>, InspectError> {
         let Some(file) = &self.script else { return Ok(None) };
-        read_script(&file.path, file.text.as_bytes()).map(Some)
+        load_model_script(&file.path, file.text.as_bytes()).map(Some)
     }
 }
 
-/// Reads a script; every problem of it is an error of definition.
-pub(super) fn read_script(path: &str, bytes: &[u8]) -> Result<Arc<Script>, ServiceError> {
+/// Loads a script of model responses.
+pub fn load_model_script(path: &str, bytes: &[u8]) -> Result<Arc<Script>, InspectError> {
     let (script, sources, mut diagnostics) = load_script(path, bytes);
     diagnostics.iter_mut().for_each(|problem| explain_bare_name(problem, &sources));
     script
         .map(Arc::new)
-        .ok_or_else(|| ServiceError::Definitions { diagnostics, sources: Box::new(sources) })
+        .ok_or_else(|| InspectError::Definitions { diagnostics, sources: Box::new(sources) })
 }
 
-/// A playbook may name a parameter alone; a script, which is read without the playbook, may not.
+/// A playbook may refer to a parameter by its name alone. A script may not, because it is loaded
+/// without the playbook; the help says how to write the reference.
 fn explain_bare_name(problem: &mut Diagnostic, sources: &Sources) {
     let Some(span) = problem.span.filter(|_| problem.code == Code::UNKNOWN_NAME) else { return };
     let text = &sources.get(span.source).text;
-    let word = text.get(span.start as usize..span.end as usize).unwrap_or_default();
+    let name = text.get(span.start as usize..span.end as usize).unwrap_or_default();
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    if !word.is_empty() && word.chars().all(is_name) {
-        let help = format!("a script names a parameter in full: `{{{{params.{word}}}}}`");
+    if !name.is_empty() && name.chars().all(is_name) {
+        let help = format!("in a script, write the full reference: `{{{{params.{name}}}}}`");
         problem.help = Some(help);
     }
 }
 
-fn broken(diagnostics: Vec<Diagnostic>, catalog: &Catalog) -> ServiceError {
+fn errors_of(diagnostics: Vec<Diagnostic>, catalog: &Catalog) -> InspectError {
     let diagnostics = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
-    ServiceError::Definitions { diagnostics, sources: Box::new(catalog.sources.clone()) }
-}
-
-/// The problems that keep a definition from running: its own, and everything that is not supported yet.
-pub(super) fn refusals(playbook: &Playbook, catalog: &Catalog) -> Result<(), ServiceError> {
-    let own = playbook.not_yet.iter();
-    let steps =
-        playbook.steps.iter().chain(&playbook.finally).flat_map(|step| &step.details().not_yet);
-    let refused: Vec<Diagnostic> = own
-        .chain(steps)
-        .chain(&catalog.settings.not_yet)
-        .map(|not_yet| {
-            let what = &not_yet.what;
-            Diagnostic::error(Code::NOT_IMPLEMENTED, not_yet.span, format!("`{what}` is not supported yet, and a run without it would not be what was asked for"))
-                .help(format!("take `{what}` out to run the rest"))
-        })
-        .collect();
-    if refused.is_empty() {
-        return Ok(());
-    }
-    Err(ServiceError::Definitions {
-        diagnostics: refused,
-        sources: Box::new(catalog.sources.clone()),
-    })
+    InspectError::Definitions { diagnostics, sources: Box::new(catalog.sources.clone()) }
 }

@@ -1,0 +1,22 @@
+//! The entries of a run's log.
+
+use crate::wire::Event;
+
+/// One entry of a run's log.
+#[derive(Debug, Clone)]
+pub enum LogEntry {
+    /// A public event.
+    Event(Box<Event>),
+    /// Text of a process or model.
+    Text {
+        /// The step instance that it belongs to.
+        instance: String,
+        /// The id of the step.
+        step: String,
+        /// `stdout`, `stderr` or `model`; for a prompt `prompt`, `tools`, `schema` or the role of a
+        /// message.
+        channel: &'static str,
+        /// The text, possibly of several lines.
+        text: String,
+    },
+}

@@ -1,0 +1,27 @@
+//! Recorded runs, read back: events, logs, outputs, file changes and the audit of a run.
+//!
+//! Everything here comes from the journal; the files in the workspace are not read. Events are
+//! translated into the public form of [`crate::wire`], so that a replayed run looks like a live one.
+//! Start at [`Reader`], which reads the events of one run; [`LiveReader`] does the same while the
+//! run executes, [`audit`] checks the integrity of a run, [`run_diff`] lists its file changes, and
+//! [`Frozen`] holds the definitions that a run was started with.
+
+mod audit;
+mod diff;
+mod error;
+mod frozen;
+mod live;
+mod log_entry;
+mod output;
+mod prompts;
+mod reader;
+mod streams;
+
+pub use audit::{Audit, Fault, audit};
+pub use diff::{FileDiff, FileDiffKind, FileSnapshot, Patch, RunDiff, StepDiff, run_diff};
+pub use error::InspectError;
+pub use frozen::{Frozen, FrozenFile, load_model_script};
+pub use live::{LiveReader, LiveUpdate};
+pub use log_entry::LogEntry;
+pub use output::run_output;
+pub use reader::{Reader, find_run, list_runs, require_step};

@@ -1,0 +1,252 @@
+//! Reads the events of one run from the journal, once or repeatedly while the run grows.
+
+use super::log_entry::LogEntry;
+use super::streams::with_process_facts;
+use super::{Frozen, InspectError};
+use crate::definition::InconclusivePolicy;
+use crate::engine::Payloads;
+use crate::evidence::{Payload, Record};
+use crate::journal::{Journal, JournalError, RunRow, StoredEvent};
+use crate::plan::Plan;
+use crate::run::{self, Rules, RunStatus, State};
+use crate::value::{Json, RunId};
+use crate::wire::{BlobRef, Event, InstanceRef, RunHead, RunView, Translator};
+use std::sync::Arc;
+
+/// Runs in the journal, newest first, `limit` at most.
+pub fn list_runs(journal: &Arc<dyn Journal>, limit: usize) -> Result<Vec<RunView>, InspectError> {
+    let view = |row: &RunRow| match Reader::of(journal.clone(), row.clone()) {
+        Ok(mut reader) => reader.view(),
+        // A run whose definitions cannot be loaded is still listed.
+        Err(_) => Ok(RunView::head(&head(row))),
+    };
+    journal.list()?.iter().take(limit).map(view).collect()
+}
+
+/// The id of a run by its id, a unique prefix of it, or `@last`.
+pub fn find_run(journal: &dyn Journal, name: &str) -> Result<RunId, InspectError> {
+    match journal.resolve(name) {
+        Ok(run) => Ok(run),
+        Err(JournalError::NoRun(_)) => {
+            let known = journal.list()?.into_iter().map(|row| row.run.to_string()).collect();
+            Err(InspectError::UnknownRun { name: name.to_owned(), known })
+        }
+        Err(other) => Err(other.into()),
+    }
+}
+
+/// Fails if a name is neither a step of the plan nor an item of one.
+pub fn require_step(plan: &Plan, name: &str) -> Result<(), InspectError> {
+    if plan.find(name.split('[').next().unwrap_or(name)).is_some() {
+        return Ok(());
+    }
+    let known = plan.steps().iter().map(|s| s.step.id.to_string()).collect();
+    Err(InspectError::UnknownStep { name: name.to_owned(), known })
+}
+
+/// Maximum number of events that one read loads into memory.
+const PAGE: usize = 1024;
+
+/// Reads the events of a run in order. Each call continues where the last one stopped.
+pub struct Reader {
+    journal: Arc<dyn Journal>,
+    row: RunRow,
+    plan: Arc<Plan>,
+    rules: Rules,
+    translator: Translator,
+    payloads: Payloads,
+    seq: u64,
+    prompts: bool,
+}
+
+impl Reader {
+    /// Opens a run by its id, a unique prefix of it, or `@last`.
+    pub fn open(journal: Arc<dyn Journal>, name: &str) -> Result<Reader, InspectError> {
+        let run = find_run(&*journal, name)?;
+        let row = journal.run(&run)?;
+        Reader::of(journal, row)
+    }
+
+    fn of(journal: Arc<dyn Journal>, row: RunRow) -> Result<Reader, InspectError> {
+        let frozen = Frozen::of_run(&*journal, &row.run)?;
+        let (catalog, plan) = frozen.load()?;
+        let inconclusive = catalog.settings.inconclusive.unwrap_or(InconclusivePolicy::Warn);
+        let rules = Rules { max_parallel: frozen.max_parallel.max(1), inconclusive };
+        let translator = Translator::new(row.run.clone(), plan.clone());
+        let payloads = Payloads::new(journal.clone());
+        Ok(Reader { journal, row, plan, rules, translator, payloads, seq: 0, prompts: false })
+    }
+
+    /// Makes [`Reader::next_entries`] return the prompts of model calls too.
+    #[must_use]
+    pub fn with_prompts(self, prompts: bool) -> Reader {
+        Reader { prompts, ..self }
+    }
+
+    /// The id of the run.
+    pub fn run(&self) -> &RunId {
+        &self.row.run
+    }
+
+    /// The status of the run when the reader was opened.
+    pub fn status(&self) -> RunStatus {
+        self.row.status
+    }
+
+    /// The plan that the run executes.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Fails if the run has no such step or item.
+    pub fn require_step(&self, step: &str) -> Result<(), InspectError> {
+        require_step(&self.plan, step)
+    }
+
+    /// Whether a process drives the run now, so that more events may follow.
+    pub fn is_live(&self) -> Result<bool, InspectError> {
+        Ok(self.journal.is_leased(&self.row.run)?)
+    }
+
+    /// The next log entries; `None` at the end of what is stored now.
+    pub fn next_entries(&mut self) -> Result<Option<Vec<LogEntry>>, InspectError> {
+        let Some(page) = self.next_page()? else { return Ok(None) };
+        let mut entries = Vec::new();
+        for stored in page {
+            let events = self.translate(&stored);
+            entries.extend(self.prompt(&stored)?);
+            let texts = self.texts(&stored)?;
+            let is_end = matches!(stored.event, run::Event::AttemptEnded { .. });
+            let events = events.into_iter().map(|event| LogEntry::Event(Box::new(event)));
+            // The output of a process comes before the event that its attempt ended.
+            match is_end {
+                true => entries.extend(texts.into_iter().chain(events)),
+                false => entries.extend(events.chain(texts)),
+            }
+        }
+        Ok(Some(entries))
+    }
+
+    /// The next public events; `None` at the end of what is stored now.
+    pub fn next_events(&mut self) -> Result<Option<Vec<Event>>, InspectError> {
+        let Some(page) = self.next_page()? else { return Ok(None) };
+        Ok(Some(page.iter().flat_map(|stored| self.translate(stored)).collect()))
+    }
+
+    /// The next stored events that belong to a step instance, each with that instance; `None` at
+    /// the end of what is stored now.
+    pub(super) fn next_stored(
+        &mut self,
+    ) -> Result<Option<Vec<(run::Event, InstanceRef)>>, InspectError> {
+        let Some(page) = self.next_page()? else { return Ok(None) };
+        let mut placed = Vec::new();
+        for stored in page {
+            let StoredEvent { seq, at, event, digest, .. } = &stored;
+            let public = self.translator.translate(*seq, *at, event, *digest);
+            let place = public.into_iter().find_map(|event| event.place);
+            placed.extend(place.map(|place| (stored.event, place)));
+        }
+        Ok(Some(placed))
+    }
+
+    /// The state of the run with all its steps.
+    pub fn view(&mut self) -> Result<RunView, InspectError> {
+        let mut state = State::new(&self.plan, self.rules);
+        while let Some(page) = self.next_page()? {
+            for stored in page {
+                state.apply(&self.plan, stored.at, &stored.event);
+            }
+        }
+        Ok(RunView::of(&head(&self.row), &self.plan, &state))
+    }
+
+    fn next_page(&mut self) -> Result<Option<Vec<StoredEvent>>, InspectError> {
+        let stored = self.journal.read_events(&self.row.run, self.seq, PAGE)?;
+        self.seq = stored.last().map_or(self.seq, |last| last.seq);
+        Ok(Some(stored).filter(|stored| !stored.is_empty()))
+    }
+
+    fn translate(&mut self, stored: &StoredEvent) -> Vec<Event> {
+        let event = with_process_facts(&self.payloads, &stored.event);
+        self.translator.translate(stored.seq, stored.at, &event, stored.digest)
+    }
+
+    fn prompt(&self, stored: &StoredEvent) -> Result<Vec<LogEntry>, InspectError> {
+        let run::Event::Recorded { instance, record, .. } = &stored.event else {
+            return Ok(Vec::new());
+        };
+        let Some(place) = self.translator.place(*instance).filter(|_| self.prompts) else {
+            return Ok(Vec::new());
+        };
+        super::prompts::texts(record, &place.instance.to_string(), place.step.as_str(), |payload| {
+            self.load(payload)
+        })
+    }
+
+    fn texts(&self, stored: &StoredEvent) -> Result<Vec<LogEntry>, InspectError> {
+        let (ix, parts) = match &stored.event {
+            run::Event::AttemptEnded { instance, streams: Some(streams), .. } => {
+                let streams = self.load(streams)?;
+                (*instance, vec![stream(&streams, "stdout"), stream(&streams, "stderr")])
+            }
+            run::Event::Recorded { instance, record, .. } => {
+                let Record::ModelCall { text, .. } = &**record else { return Ok(Vec::new()) };
+                let text = self.load(text)?;
+                (*instance, vec![("model", text.as_str().unwrap_or_default().to_owned())])
+            }
+            _ => return Ok(Vec::new()),
+        };
+        let Some(place) = self.translator.place(ix) else { return Ok(Vec::new()) };
+        let (instance, step) = (place.instance.to_string(), place.step.to_string());
+        let entry = |(channel, text)| LogEntry::Text {
+            instance: instance.clone(),
+            step: step.clone(),
+            channel,
+            text,
+        };
+        let parts = parts.into_iter().filter(|(_, text): &(_, String)| !text.trim().is_empty());
+        Ok(parts.map(entry).collect())
+    }
+
+    fn load(&self, payload: &Payload) -> Result<Arc<Json>, InspectError> {
+        Ok(self.payloads.load(payload)?)
+    }
+
+    /// The value of an event's field, loaded from its blob where it is not inline.
+    pub(super) fn value(
+        &self,
+        inline: Option<Arc<Json>>,
+        blob: Option<BlobRef>,
+    ) -> Result<Option<Arc<Json>>, InspectError> {
+        match (inline, blob) {
+            (Some(value), _) => Ok(Some(value)),
+            (None, Some(blob)) => {
+                let payload = Payload::Blob { digest: blob.sha256, bytes: blob.bytes };
+                self.load(&payload).map(Some)
+            }
+            (None, None) => Ok(None),
+        }
+    }
+}
+
+fn head(row: &RunRow) -> RunHead {
+    RunHead {
+        run: row.run.clone(),
+        status: row.status,
+        definition: row.definition.clone(),
+        started_at: row.started_at,
+        ended_at: row.ended_at,
+    }
+}
+
+/// The stored output of a process on one of its streams, with a line that says how much was cut.
+fn stream(streams: &Json, channel: &'static str) -> (&'static str, String) {
+    let mut text = streams[channel].as_str().unwrap_or_default().to_owned();
+    if let Some(bytes) = streams[format!("{channel}Cut")].as_u64() {
+        let newline = if text.ends_with('\n') { "" } else { "\n" };
+        text.push_str(&format!(
+            "{newline}[{bytes} more bytes were cut; write large output to a file]\n"
+        ));
+    }
+    (channel, text)
+}

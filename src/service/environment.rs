@@ -1,0 +1,45 @@
+//! What a process was started with: working directory, variables, temporary folder.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The surroundings of a use case, passed in as values. The library never reads the working
+/// directory or the environment of its own process, so several projects with different environments
+/// can be used in one process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Environment {
+    /// Absolute folder that relative paths start from.
+    pub cwd: PathBuf,
+    /// Environment variables that are valid UTF-8.
+    pub variables: BTreeMap<String, String>,
+    /// Home directory of the user.
+    pub home: Option<PathBuf>,
+    /// Folder for temporary files.
+    pub temp_dir: PathBuf,
+    /// Number of processors, the default of `maxParallel`.
+    pub processors: u32,
+}
+
+impl Environment {
+    /// An environment from a working directory and variables: `HOME` and `TMPDIR` give the home and
+    /// temporary folders.
+    pub fn new(cwd: impl Into<PathBuf>, variables: BTreeMap<String, String>) -> Self {
+        let folder = |name: &str| variables.get(name).map(PathBuf::from);
+        let home = folder("HOME").filter(|home| home.is_absolute());
+        let temp_dir = folder("TMPDIR").unwrap_or_else(|| PathBuf::from("/tmp"));
+        Environment { cwd: cwd.into(), home, temp_dir, processors: 2, variables }
+    }
+
+    /// A path as given by the user, made absolute.
+    pub fn absolute(&self, path: &Path) -> PathBuf {
+        self.cwd.join(path)
+    }
+
+    /// The folder with the state of all projects: `$XDG_STATE_HOME`, by default `~/.local/state`.
+    pub fn state_base(&self) -> PathBuf {
+        let given = self.variables.get("XDG_STATE_HOME").map(PathBuf::from);
+        let home = || self.home.as_ref().map(|home| home.join(".local/state"));
+        let base = given.filter(|path| path.is_absolute()).or_else(home);
+        base.unwrap_or_else(|| PathBuf::from("/var/tmp"))
+    }
+}

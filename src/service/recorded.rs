@@ -1,0 +1,51 @@
+//! Recorded runs as use cases: list, show, log, output, file changes, audit.
+
+use super::ServiceError;
+use super::runs::ProjectContext;
+use crate::inspect::{self, Audit, Reader, RunDiff};
+use crate::run::RunStatus;
+use crate::value::{Digest, Json};
+use crate::wire::RunView;
+use std::sync::Arc;
+
+/// The runs of a project, newest first, `limit` at most.
+pub fn list_runs(context: &ProjectContext, limit: usize) -> Result<Vec<RunView>, ServiceError> {
+    Ok(inspect::list_runs(&context.journal(Default::default())?, limit)?)
+}
+
+/// One run with its steps.
+pub fn show_run(context: &ProjectContext, run: &str) -> Result<RunView, ServiceError> {
+    Ok(read_run(context, run)?.view()?)
+}
+
+/// A reader for the events and the log of a run.
+pub fn read_run(context: &ProjectContext, run: &str) -> Result<Reader, ServiceError> {
+    Ok(Reader::open(context.journal(Default::default())?, run)?)
+}
+
+/// The outputs of a run, or the output of one step or item, and the status of the run.
+pub fn run_output(
+    context: &ProjectContext,
+    run: &str,
+    step: Option<&str>,
+) -> Result<(Arc<Json>, RunStatus), ServiceError> {
+    Ok(inspect::run_output(read_run(context, run)?, step)?)
+}
+
+/// The recorded file changes of a run, or of one step or item.
+pub fn run_diff(
+    context: &ProjectContext,
+    run: &str,
+    step: Option<&str>,
+) -> Result<RunDiff, ServiceError> {
+    Ok(inspect::run_diff(read_run(context, run)?, step)?)
+}
+
+/// Audits a run; `kept` is a head of its hash chain that was stored elsewhere.
+pub fn audit_run(
+    context: &ProjectContext,
+    run: &str,
+    kept: Option<Digest>,
+) -> Result<Audit, ServiceError> {
+    Ok(inspect::audit(&context.journal(Default::default())?, run, kept)?)
+}

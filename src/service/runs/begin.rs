@@ -1,0 +1,146 @@
+//! Creates a new run.
+
+use super::assembly::{Assembly, LeasedRun, assemble};
+use super::models::{max_parallel, tiers};
+use super::prepared::Prepared;
+use super::task_files::read_task_files;
+use crate::clock;
+use crate::definition::{Catalog, Playbook};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::engine::StartMode;
+use crate::inspect::{Frozen, FrozenFile, load_model_script};
+use crate::journal::NewRun;
+use crate::llm::Tiers;
+use crate::redaction::Redactor;
+use crate::service::start::read_file;
+use crate::service::{Project, ServiceError, StartRequest};
+use crate::value::{DefinitionId, Digest, Failure, JsonMap, RunId, json_text};
+use std::path::Path;
+
+/// Checks everything that can be checked, stores it, and creates the run with a lease for this
+/// process.
+pub(in crate::service) async fn begin(
+    project: Project,
+    definition: DefinitionId,
+    params: JsonMap,
+    request: StartRequest,
+) -> Result<Prepared, ServiceError> {
+    let StartRequest { script, record, overrides, .. } = request;
+    let plan = project.plan(definition.as_str()).map_err(errors_only)?;
+    require_built(plan.playbook(), &project.catalog)?;
+    let context = project.context.clone();
+    let settings = project.catalog.settings.clone();
+    let tiers =
+        tiers(&plan, script.is_some(), &settings, &context, overrides.model.as_deref()).await?;
+    let missing = |diagnostics| {
+        let sources = Box::new(project.catalog.sources.clone());
+        ServiceError::Definitions { diagnostics, sources }
+    };
+    let mut frozen = Frozen {
+        version: Frozen::VERSION,
+        definition: definition.clone(),
+        files: Frozen::files_of(&plan, &project.files),
+        task_files: read_task_files(plan.playbook(), &context.root).map_err(missing)?,
+        params,
+        script: script.map(|path| frozen_script(&project, &path)).transpose()?,
+        tiers: tiers.as_ref().map(Tiers::frozen).unwrap_or_default(),
+        model: overrides.model.clone(),
+        yes: overrides.yes,
+        max_parallel: max_parallel(&plan, &settings, &overrides, context.environment.processors),
+    };
+    // The texts of the definitions are in `frozen` now.
+    drop(project);
+    let record = record.map(|path| context.environment.absolute(&path));
+    let assembly = assemble(&context, &settings, &frozen, tiers, record)?;
+    require_no_secret(&frozen, &assembly.parts.redactor)?;
+    let run = new_run_id();
+    let stored = frozen.json();
+    // The stored texts are not needed here; the journal is about to write them.
+    frozen.files.clear();
+    let digest = Digest::of_json(&stored);
+    let new = NewRun {
+        run: run.clone(),
+        definition: definition.to_string(),
+        at: clock::now(),
+        frozen: stored,
+    };
+    let epoch = assembly.parts.journal.create(new)?;
+    let opening = StartMode::Start { digest, environment: assembly.environment(&frozen) };
+    let leased =
+        LeasedRun { run, epoch, before: Vec::new(), changed: Vec::new(), killed_owner: None };
+    Ok(Assembly::prepare(assembly, leased, plan, frozen, opening))
+}
+
+fn frozen_script(project: &Project, path: &Path) -> Result<FrozenFile, ServiceError> {
+    let (path, bytes) = read_file(&project.context.environment, path)?;
+    load_model_script(&path, &bytes)?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    Ok(FrozenFile { path, role: "script".to_owned(), text })
+}
+
+/// The same error without warnings.
+fn errors_only(error: ServiceError) -> ServiceError {
+    match error {
+        ServiceError::Definitions { mut diagnostics, sources } => {
+            diagnostics.retain(Diagnostic::is_error);
+            ServiceError::Definitions { diagnostics, sources }
+        }
+        other => other,
+    }
+}
+
+/// Refuses a definition that uses a feature that is not built yet.
+fn require_built(playbook: &Playbook, catalog: &Catalog) -> Result<(), ServiceError> {
+    let steps =
+        playbook.steps.iter().chain(&playbook.finally).flat_map(|step| &step.details().not_yet);
+    let features = playbook.not_yet.iter().chain(steps).chain(&catalog.settings.not_yet);
+    let diagnostics: Vec<Diagnostic> = features
+        .map(|feature| {
+            let what = &feature.what;
+            let message = format!("`{what}` is not built yet; the run would ignore it");
+            Diagnostic::error(Code::NOT_IMPLEMENTED, feature.span, message)
+                .help(format!("remove `{what}` to run the rest"))
+        })
+        .collect();
+    if diagnostics.is_empty() {
+        return Ok(());
+    }
+    Err(ServiceError::Definitions { diagnostics, sources: Box::new(catalog.sources.clone()) })
+}
+
+/// Refuses a run whose stored form would contain the value of a secret.
+fn require_no_secret(frozen: &Frozen, redactor: &Redactor) -> Result<(), ServiceError> {
+    let refused = |location: String, name: String, help: &str| {
+        let message = format!("{location} contains the value of the secret `{name}`");
+        let failure = Failure::new(Code::SECRET_LITERAL.as_str(), message).help(help);
+        Err(ServiceError::refused(failure))
+    };
+    for (param, value) in &frozen.params {
+        if let Some(name) = redactor.written_in(&json_text(value)) {
+            let help = "declare it with `type: secret`, and pass `env:NAME` or `file:PATH`";
+            return refused(format!("the parameter `{param}`"), name, help);
+        }
+    }
+    let files = frozen.files.iter().chain(&frozen.script).map(|file| (&file.path, &*file.text));
+    let tasks = frozen.task_files.iter().map(|(path, text)| (path, text.as_str().unwrap_or("")));
+    for (path, text) in files.chain(tasks) {
+        if let Some(name) = redactor.written_in(text) {
+            let help = "refer to it as `{{secrets.NAME}}`, and change the secret if others may have \
+                        seen the file";
+            return refused(format!("`{path}`"), name, help);
+        }
+    }
+    Ok(())
+}
+
+/// A random id of eight letters and digits. It starts with a letter and a digit, so that it cannot
+/// be mistaken for a number or a word.
+fn new_run_id() -> RunId {
+    use std::hash::{BuildHasher, Hasher};
+    const LETTERS: &[u8] = b"0123456789abcdefghjkmnpqrstvwxyz";
+    let random = std::hash::RandomState::new().build_hasher().finish();
+    let digest = Digest::of(format!("{}/{}/{random}", clock::now().0, std::process::id()));
+    let bytes = digest.as_bytes();
+    let text: String = bytes[1..7].iter().map(|b| LETTERS[usize::from(b % 32)] as char).collect();
+    RunId::new(format!("r{}{text}", bytes[0] % 10)).expect("letters and digits are a run id")
+}

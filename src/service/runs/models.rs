@@ -1,0 +1,63 @@
+//! The models and the parallelism of a run.
+
+use super::{Overrides, ProjectContext};
+use crate::definition::Settings;
+use crate::diagnostic::Code;
+use crate::llm::Tiers;
+use crate::plan::Plan;
+use crate::service::ServiceError;
+use crate::value::Failure;
+
+/// Whether a plan has specialist steps.
+pub(super) fn needs_model(plan: &Plan) -> bool {
+    plan.steps().iter().any(|step| step.specialist.is_some())
+}
+
+/// The models of a run, if it needs any. A specialist without a model is an error before the run
+/// starts.
+pub(super) async fn tiers(
+    plan: &Plan,
+    scripted: bool,
+    settings: &Settings,
+    context: &ProjectContext,
+    model: Option<&str>,
+) -> Result<Option<Tiers>, ServiceError> {
+    if scripted || !needs_model(plan) {
+        return Ok(None);
+    }
+    let mut tiers = Tiers::from(settings, &context.environment.variables);
+    if let Some(name) = model {
+        tiers = tiers.with_model(name);
+    }
+    if tiers.is_empty() {
+        tiers = tiers.with_local(&crate::llm::local_servers().await);
+    }
+    for specialist in plan.steps().iter().filter_map(|step| step.specialist.as_ref()) {
+        let choice = &specialist.model;
+        let name = if model.is_some() { None } else { choice.model.as_deref() };
+        tiers.resolve(choice.tier, name).map_err(|error| {
+            let text = error.to_string();
+            let (problem, help) = text.split_once("; ").unwrap_or((&text, ""));
+            let message = format!("specialist `{}` has no model: {problem}", specialist.id);
+            let failure = Failure::new(Code::NO_MODEL.as_str(), message);
+            ServiceError::environment(if help.is_empty() { failure } else { failure.help(help) })
+        })?;
+    }
+    Ok(Some(tiers))
+}
+
+/// Maximum number of step instances that run at the same time: from the command line, the
+/// definition, the settings, or the number of processors.
+pub(super) fn max_parallel(
+    plan: &Plan,
+    settings: &Settings,
+    overrides: &Overrides,
+    processors: u32,
+) -> u32 {
+    overrides
+        .max_parallel
+        .or(plan.playbook().limits.max_parallel)
+        .or(settings.max_parallel)
+        .unwrap_or(processors.max(2))
+        .max(1)
+}

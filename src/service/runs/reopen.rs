@@ -1,0 +1,167 @@
+//! Continues recorded runs: resume, retry, approve, cancel.
+
+use super::assembly::{LeasedRun, assemble};
+use super::models::needs_model;
+use super::prepared::Prepared;
+use super::{Overrides, ProjectContext};
+use crate::clock;
+use crate::definition::Settings;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::engine::StartMode;
+use crate::inspect::{Frozen, find_run};
+use crate::journal::Journal;
+use crate::llm::Tiers;
+use crate::plan::Plan;
+use crate::project::ProjectFolder;
+use crate::run::{InstanceIx, RunStatus};
+use crate::service::{ResourceKind, ServiceError};
+use crate::value::{Digest, Failure, RunId};
+use serde_json::json;
+use std::sync::Arc;
+
+/// The result of [`cancel`].
+pub enum Cancelled {
+    /// Another process has the lease; it received the message.
+    Delivered(RunId),
+    /// No process has the lease: drive this run to end it.
+    Ready(Box<Prepared>),
+    /// The run had ended before, with this status.
+    AlreadyEnded(RunId, RunStatus),
+}
+
+/// Resumes a run that was interrupted or is waiting.
+pub fn resume(
+    context: ProjectContext,
+    name: &str,
+    overrides: &Overrides,
+) -> Result<Prepared, ServiceError> {
+    let (journal, run, status) = find(&context, name)?;
+    if status.has_ended() {
+        let help = match status {
+            RunStatus::Succeeded => "start a new run with `kb playbook run`".to_owned(),
+            _ => format!("`kb run retry {run}` reopens it"),
+        };
+        let failure =
+            Failure::new(Code::NOT_RESUMABLE.as_str(), format!("run `{run}` has {status}"))
+                .help(help);
+        return Err(ServiceError::refused(failure));
+    }
+    reopen(context, &*journal, run, overrides, |_| Ok(StartMode::Resume))
+}
+
+/// Reopens a run that has ended: from a step, or from all steps that did not succeed.
+pub fn retry(
+    context: ProjectContext,
+    name: &str,
+    from: Option<&str>,
+    overrides: &Overrides,
+) -> Result<Prepared, ServiceError> {
+    let (journal, run, status) = find(&context, name)?;
+    if !status.has_ended() {
+        let failure = Failure::new(
+            Code::NOT_RESUMABLE.as_str(),
+            format!("run `{run}` is {status} and has not ended"),
+        )
+        .help(format!("`kb run resume {run}` continues it"));
+        return Err(ServiceError::refused(failure));
+    }
+    if status == RunStatus::Succeeded && from.is_none() {
+        let failure = Failure::new(Code::NOT_RESUMABLE.as_str(), format!("run `{run}` succeeded"))
+            .help("`--from STEP` runs that step and all steps after it again");
+        return Err(ServiceError::refused(failure));
+    }
+    reopen(context, &*journal, run, overrides, |plan| {
+        let step = |name: &str| {
+            let known = plan.steps().iter().map(|s| s.step.id.to_string());
+            plan.find(name).ok_or_else(|| ServiceError::unknown(ResourceKind::Step, name, known))
+        };
+        let from = from.map(step).transpose()?.map(|ix| InstanceIx(ix.0));
+        Ok(StartMode::Retry { from: from.into_iter().collect() })
+    })
+}
+
+/// Cancels a run: the lease owner receives the request; without a lease owner, the returned run is
+/// to be driven here to end it.
+pub fn cancel(context: ProjectContext, name: &str, by: &str) -> Result<Cancelled, ServiceError> {
+    let (journal, run, status) = find(&context, name)?;
+    if status.has_ended() {
+        return Ok(Cancelled::AlreadyEnded(run, status));
+    }
+    if journal.is_leased(&run)? {
+        let key = format!("cancel-{}-{}", clock::now().0, std::process::id());
+        journal.post(&run, &key, "cancel", json!({"by": by}))?;
+        // If the lease was released meanwhile, the message waits for the next lease owner.
+        if journal.is_leased(&run)? {
+            return Ok(Cancelled::Delivered(run));
+        }
+        let prepared =
+            reopen(context, &*journal, run, &Overrides::default(), |_| Ok(StartMode::Resume))?;
+        return Ok(Cancelled::Ready(Box::new(prepared)));
+    }
+    let opening = StartMode::Cancel { by: by.to_owned() };
+    let prepared = reopen(context, &*journal, run, &Overrides::default(), |_| Ok(opening))?;
+    Ok(Cancelled::Ready(Box::new(prepared)))
+}
+
+/// A run by its name, with the open journal. The journal stays open until the run opens it again,
+/// because closing the last connection checkpoints the database.
+pub(super) fn find(
+    context: &ProjectContext,
+    name: &str,
+) -> Result<(Arc<dyn Journal>, RunId, RunStatus), ServiceError> {
+    let journal = context.journal(Default::default())?;
+    let run = find_run(&*journal, name)?;
+    let status = journal.run(&run)?.status;
+    Ok((journal, run, status))
+}
+
+pub(super) fn reopen(
+    context: ProjectContext,
+    journal: &dyn Journal,
+    run: RunId,
+    overrides: &Overrides,
+    opening: impl FnOnce(&Plan) -> Result<StartMode, ServiceError>,
+) -> Result<Prepared, ServiceError> {
+    let frozen = Frozen::of_run(journal, &run)?;
+    let frozen = Frozen {
+        yes: frozen.yes || overrides.yes,
+        max_parallel: overrides.max_parallel.unwrap_or(frozen.max_parallel),
+        ..frozen
+    };
+    let (catalog, plan) = frozen.load()?;
+    let opening = opening(&plan)?;
+    let needs_model = needs_model(&plan) && frozen.script.is_none();
+    let tiers = needs_model
+        .then(|| Tiers::thawed(&frozen.tiers, &catalog.settings, &context.environment.variables));
+    let present = present_settings(&context)?;
+    let settings = Arc::new(catalog.settings.narrowed_by(&present));
+    let assembly = assemble(&context, &settings, &frozen, tiers, None)?;
+    let epoch = assembly.parts.journal.acquire(&run)?;
+    let killed_owner = assembly.parts.journal.previous_owner(&run);
+    // The events are read once for the engine and the display.
+    let before = assembly.parts.journal.events(&run, 0)?;
+    let opening = match opening {
+        // A lease owner that died before its first event left a run that has not started.
+        StartMode::Resume | StartMode::Answer { .. } if before.is_empty() => {
+            let environment = assembly.environment(&frozen);
+            StartMode::Start { digest: Digest::of_json(&frozen.json()), environment }
+        }
+        other => other,
+    };
+    let changed = frozen.changed_since(&context.root);
+    let leased = LeasedRun { run, epoch, before, changed, killed_owner };
+    Ok(assembly.prepare(leased, plan, frozen, opening))
+}
+
+/// The settings on disk; a resumed run may do no more than they allow.
+fn present_settings(context: &ProjectContext) -> Result<Arc<Settings>, ServiceError> {
+    let (files, unreadable) = ProjectFolder::at(&context.root).settings_files();
+    let (catalog, diagnostics) = crate::definition::load(files);
+    let unreadable = unreadable.into_iter().map(|problem| problem.diagnostic);
+    let errors = unreadable.chain(diagnostics).filter(Diagnostic::is_error);
+    let errors: Vec<Diagnostic> = errors.collect();
+    if errors.is_empty() {
+        return Ok(catalog.settings);
+    }
+    Err(ServiceError::Definitions { diagnostics: errors, sources: Box::new(catalog.sources) })
+}

@@ -1,0 +1,125 @@
+//! Starting a run: from a request to a run that is ready to be driven.
+
+use super::runs::{self, Overrides, Prepared};
+use super::{Environment, Project, ServiceError, params};
+use crate::definition::{LoadedValue, Param, ParamType, load_value};
+use crate::diagnostic::{Code, Diagnostic, Sources};
+use crate::value::{DefinitionId, Failure, JsonMap};
+use std::path::{Path, PathBuf};
+
+/// Asks a person for the value of a required parameter; `None` if there is no answer.
+pub type Ask<'a> = dyn FnMut(&str) -> Option<String> + 'a;
+
+/// A request to start a run. Relative paths start from the working directory of the project's
+/// [`Environment`].
+#[derive(Debug, Clone, Default)]
+pub struct StartRequest {
+    /// Id or path of the playbook or workflow.
+    pub definition: String,
+    /// Parameter values as text (`--param NAME=VALUE`), in order; each is read by its declared type.
+    pub params: Vec<(String, String)>,
+    /// A YAML or JSON file with parameter values (`--params FILE`); `params` take precedence.
+    pub params_file: Option<PathBuf>,
+    /// A script that replaces the model (`--script FILE`).
+    pub script: Option<PathBuf>,
+    /// The file to write a script of the model responses to (`--record FILE`).
+    pub record: Option<PathBuf>,
+    /// Values that take precedence over definition and settings.
+    pub overrides: Overrides,
+}
+
+/// Resolves the parameters, checks everything that can be checked, and creates a new run with a
+/// lease for this process. The project is consumed, so that the texts of its definitions are freed
+/// before the run executes.
+pub async fn start(
+    mut project: Project,
+    request: StartRequest,
+    ask: Option<&mut Ask<'_>>,
+) -> Result<Prepared, ServiceError> {
+    let (definition, params);
+    (project, definition, params) = resolve(&project, &request, ask)?;
+    runs::begin(project, definition, params, request).await
+}
+
+/// The project with the requested definition, its id, and the values of its parameters.
+pub(super) fn resolve(
+    project: &Project,
+    request: &StartRequest,
+    ask: Option<&mut Ask<'_>>,
+) -> Result<(Project, DefinitionId, JsonMap), ServiceError> {
+    let project = project.with_named(&[&request.definition])?;
+    project.require_valid_settings()?;
+    let playbook = project.playbook(&request.definition)?;
+    let (file, sources) = match &request.params_file {
+        Some(path) => read_params(&project.context.environment, path, &playbook.params)?,
+        None => Default::default(),
+    };
+    let values = match ask {
+        None => params::resolve(&playbook.params, &request.params, file.as_ref(), None),
+        Some(ask) => {
+            let mut ask = |param: &Param| ask(&question(param));
+            params::resolve(&playbook.params, &request.params, file.as_ref(), Some(&mut ask))
+        }
+    };
+    let values = values.map_err(|problems| refused_values(problems, sources, &playbook.params))?;
+    Ok((project, playbook.id.clone(), values))
+}
+
+fn question(param: &Param) -> String {
+    let text = param.prompt.as_ref().or(param.description.as_ref());
+    text.cloned().unwrap_or_else(|| format!("{}:", param.name))
+}
+
+fn read_params(
+    environment: &Environment,
+    path: &Path,
+    params: &[Param],
+) -> Result<(Option<LoadedValue>, Sources), ServiceError> {
+    let (name, bytes) = read_file(environment, path)?;
+    let (file, sources, diagnostics) = load_value(&name, &bytes);
+    match diagnostics.iter().any(Diagnostic::is_error) {
+        true => Err(refused_values(diagnostics, sources, params)),
+        false => Ok((file, sources)),
+    }
+}
+
+/// The error for invalid parameter values. If a parameter is a secret, or the file is not a
+/// parameter file, any line may contain a secret: the position is reported, the line is not shown.
+fn refused_values(
+    mut diagnostics: Vec<Diagnostic>,
+    sources: Sources,
+    params: &[Param],
+) -> ServiceError {
+    let has_secrets = params.iter().any(|param| param.kind == ParamType::Secret);
+    for diagnostic in &mut diagnostics {
+        if (has_secrets || diagnostic.code == Code::PARAMETER_FILE)
+            && let Some(span) = diagnostic.span.take()
+        {
+            let (file, at) = (sources.get(span.source), sources.position(span.source, span.start));
+            diagnostic.labels.clear();
+            diagnostic.message =
+                format!("{}:{}:{}: {}", file.path, at.line, at.column, diagnostic.message);
+        }
+    }
+    ServiceError::Definitions { diagnostics, sources: Box::new(sources) }
+}
+
+/// Reads a file; returns its path as given and its content.
+pub(super) fn read_file(
+    environment: &Environment,
+    path: &Path,
+) -> Result<(String, Vec<u8>), ServiceError> {
+    let shown = path.display().to_string();
+    match std::fs::read(environment.absolute(path)) {
+        Ok(bytes) => Ok((shown, bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let none: [String; 0] = [];
+            Err(ServiceError::unknown(super::ResourceKind::File, shown, none))
+        }
+        Err(error) => {
+            let message = format!("`{shown}` cannot be read: {error}");
+            let failure = Failure::new(Code::FILE_UNREADABLE.as_str(), message);
+            Err(ServiceError::refused(failure))
+        }
+    }
+}
