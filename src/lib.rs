@@ -42,7 +42,7 @@
 //! | [`expression`] (pure) | placeholders and expressions: parsed once, references with strengths | diagnostic, value |
 //! | [`definition`] (pure) | text with positions → decoded and checked model; one rule per file | diagnostic, value, expression |
 //! | [`plan`] (pure) | the sealed DAG, its order and its drawings | diagnostic, value, expression, definition |
-//! | [`verify`] (pure) | checks and claims over evidence → verdict | value, evidence, definition |
+//! | [`verify`] (pure) | checks and claims over evidence → verdict | value, evidence, expression, definition |
 //! | [`run`] (pure) | the state machine: state, events, inputs, effects; one file per input | diagnostic, value, evidence, expression, definition, plan |
 //! | [`attempt`] | the types between engine and executor: request, work, outcome, recorder | value, evidence, definition |
 //! | [`journal`] | events with expected versions, leases, inbox, blobs; SQLite and memory | value, definition, run |

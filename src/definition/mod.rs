@@ -15,7 +15,7 @@ mod schema;
 mod syntax;
 mod tool_table;
 
-pub use check::takes_code;
+pub use check::refuse_computed_code;
 pub use file_bytes::FileBytes;
 pub use load::{FileRole, InputFile, load};
 pub use load_script::load_script;

@@ -197,10 +197,7 @@ fn cwd(scope: &RunScope<'_>, step: &Step) -> Result<String, EvalError> {
 fn takes_evidence(step: &Step) -> bool {
     let reads_changes = || {
         step.verify.as_ref().is_some_and(|verify| {
-            verify.claims != ClaimPolicy::None
-                || verify.checks.iter().any(|check| {
-                    matches!(check, Check::File { changed: Some(_), .. } | Check::Command { .. })
-                })
+            verify.claims != ClaimPolicy::None || verify.checks.iter().any(Check::reads_changes)
         })
     };
     match step.details().evidence {
@@ -272,12 +269,5 @@ fn claims_count(verify: &Verify) -> bool {
 }
 
 fn references(check: &Check) -> Vec<Reference> {
-    match check {
-        Check::Schema(_) | Check::NotYet(_) => Vec::new(),
-        Check::File { path, .. } => path.references().cloned().collect(),
-        Check::Command { argv, .. } => {
-            argv.iter().flat_map(|word| word.references().cloned()).collect()
-        }
-        Check::Expr(expression) => expression.references().to_vec(),
-    }
+    check.references().into_iter().flatten().cloned().collect()
 }

@@ -1,14 +1,12 @@
 //! One gate from its definition to its verdict: values in, a look at the world, the pure verdict.
 
+use super::GateRequest;
 use super::observer::Observer;
-use super::{Argument, GateRequest};
 use crate::clock;
-use crate::definition::Check;
 use crate::evidence::{CheckDetail, Confidence, Verdict, Verification};
-use crate::expression::{EvalError, Scope, Template};
+use crate::expression::Scope;
 use crate::tool::Toolbox;
-use crate::value::Failure;
-use crate::verify::{Basis, Criterion, FileCriterion, Gate, Observations, evaluate, queries};
+use crate::verify::{Basis, Criterion, Gate, Observations, evaluate, queries};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -25,7 +23,7 @@ pub async fn run_gate(
 ) -> Verification {
     let deadline = request.timeout.map(|timeout| clock::instant() + timeout);
     let gate = Gate {
-        criteria: request.checks.iter().map(|check| criterion(check, scope)).collect(),
+        criteria: request.checks.iter().map(|check| Criterion::resolve(check, scope)).collect(),
         claims: request.claims,
         expect_changes: request.expect_changes,
         output: request.output,
@@ -66,50 +64,4 @@ fn stopped() -> Verification {
         evidence: None,
     };
     Verification::of(Confidence::Low, vec![detail])
-}
-
-/// A check with its values in place. Values never reach the program that is started, nor a pattern's
-/// meaning as code: they are words of an argv and paths for the guard.
-fn criterion(check: &Check, scope: &(dyn Scope + Sync)) -> Criterion {
-    match check {
-        Check::Schema(schema) => Criterion::Schema(schema.clone()),
-        Check::File { path, min_count, count, changed, absent } => match path.render(scope) {
-            Ok(pattern) => Criterion::Files(FileCriterion {
-                pattern,
-                min_count: *min_count,
-                count: count.clone(),
-                changed: *changed,
-                absent: *absent,
-            }),
-            Err(failure) => unresolved("file", *failure),
-        },
-        Check::Command { argv, inputs, must_fail_before, timeout } => match words(argv, scope) {
-            Ok(argv) => Criterion::Command {
-                argv,
-                inputs: inputs.clone(),
-                must_fail_before: *must_fail_before,
-                timeout: *timeout,
-            },
-            Err(failure) => unresolved("command", *failure),
-        },
-        Check::Expr(expression) => Criterion::Expression {
-            source: expression.source().to_owned(),
-            truth: expression.truth(scope).map_err(|failure| *failure),
-        },
-        Check::NotYet(name) => Criterion::NotYet(name),
-    }
-}
-
-/// The words of a command, none of which is code that a value made.
-fn words(argv: &[Template], scope: &(dyn Scope + Sync)) -> Result<Vec<String>, EvalError> {
-    let word = |word: &Template| {
-        Ok(Argument { text: word.render(scope)?, computed: word.as_literal().is_none() })
-    };
-    let words: Vec<Argument> = argv.iter().map(word).collect::<Result<_, EvalError>>()?;
-    super::argv::check(&words)?;
-    Ok(words.into_iter().map(|word| word.text).collect())
-}
-
-fn unresolved(check: &str, failure: Failure) -> Criterion {
-    Criterion::Unresolved { check: check.to_owned(), failure }
 }

@@ -4,7 +4,6 @@
 //! [`Recorder::record`], which returns once it is; live tokens go through [`Recorder::progress`]
 //! and are never stored. The types of the seam live in [`crate::attempt`].
 
-mod argv;
 mod gate;
 mod http;
 mod input;

@@ -3,6 +3,7 @@
 use crate::attempt::{CommandLine, Context, Outcome, Progress, Request};
 use crate::clock;
 use crate::definition::OutputParse;
+use crate::definition::refuse_computed_code;
 use crate::diagnostic::Code;
 use crate::evidence::{Invocation, InvocationStatus, Payload, Purpose, Record};
 use crate::process::{ProcessEnd, ProcessResult, Spawn};
@@ -63,7 +64,7 @@ fn spawn(
             ["bash", "-euo", "pipefail", "-c", script].map(str::to_owned).to_vec()
         }
         CommandLine::Argv(words) => {
-            super::argv::check(words)?;
+            refuse_computed_code(words.iter().map(|word| (word.text.as_str(), word.computed)))?;
             words.iter().map(|word| word.text.clone()).collect()
         }
     };

@@ -124,11 +124,6 @@ impl<'a> Collector<'a> {
     }
 
     fn check(&mut self, check: &'a Check) {
-        match check {
-            Check::File { path, .. } => self.template(path),
-            Check::Command { argv, .. } => argv.iter().for_each(|word| self.template(word)),
-            Check::Expr(expression) => self.expression(expression),
-            Check::Schema(_) | Check::NotYet(_) => {}
-        }
+        check.references().into_iter().for_each(|references| self.add(references));
     }
 }

@@ -3,7 +3,7 @@
 use super::playbooks::what;
 use super::start::{Ask, StartRequest, resolve};
 use super::{Project, ServiceError};
-use crate::definition::{RunIf, Specialist, Step, StepKind, TaskText};
+use crate::definition::{Check, RunIf, Specialist, Step, StepKind, TaskText};
 use crate::expression::{Root, Scope, Strength};
 use crate::llm::Tiers;
 use crate::plan::{Plan, StepIx};
@@ -141,7 +141,7 @@ fn step(plan: &Plan, ix: StepIx, may_skip: bool, tiers: &Tiers, scope: &ParamSco
         prompt: prompt(step, scope),
         model: specialist.map(|s| model(s, tiers)),
         tools: specialist.map(tools).unwrap_or_default(),
-        checks: checks.iter().map(super::playbooks::check_name).collect(),
+        checks: checks.iter().map(Check::name).collect(),
     }
 }
 

@@ -118,7 +118,7 @@ pub(super) fn what(kind: &StepKind) -> String {
             format!("set {}", names.join(", "))
         }
         StepKind::Gate(checks) => {
-            let names: Vec<&str> = checks.iter().map(check_name).collect();
+            let names: Vec<&str> = checks.iter().map(Check::name).collect();
             format!("gate {}", names.join(", "))
         }
         StepKind::Ask(ask) => named("ask", &ask.question),
@@ -128,17 +128,6 @@ pub(super) fn what(kind: &StepKind) -> String {
             WaitStep::Until(time) => named("wait until", time),
         },
         StepKind::NotYet(name) => format!("{name} (not supported yet)"),
-    }
-}
-
-/// A check's key as people write it.
-pub(super) fn check_name(check: &Check) -> &'static str {
-    match check {
-        Check::Schema(_) => "schema",
-        Check::File { .. } => "file",
-        Check::Command { .. } => "command",
-        Check::Expr(_) => "expr",
-        Check::NotYet(name) => name,
     }
 }
 

@@ -1,15 +1,16 @@
-use super::gate::{Criterion, FileCriterion, Gate};
+//! The recorded input of a verdict, from which `kb run verify` computes it again.
+
+use super::check::{Criterion, RecordedCriterion, digest};
+use super::gate::Gate;
 use super::observation::{Observation, ObservationQuery, Observations};
-use crate::definition::{Check, ClaimPolicy, FileCount, Schema};
+use crate::definition::{Check, ClaimPolicy, Schema};
 use crate::evidence::Invocation;
-use crate::value::{Digest, Failure, Json};
+use crate::value::{Digest, Json};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use std::time::Duration;
 
-/// What a verdict was found from, as it is recorded: everything that a gate looked at and every
-/// value that its checks read. Recorded calls, the output and schemas are named by number and
-/// digest, because the journal holds them anyway.
+/// The recorded input of a verdict: all observations, and all values of its checks. Tool calls, the
+/// output and schemas are recorded as a number or digest, because the journal has them elsewhere.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Basis {
@@ -19,28 +20,28 @@ pub struct Basis {
     output: Digest,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     output_schema: Option<Digest>,
-    /// How many calls had been recorded.
+    /// Number of recorded calls at the time of the verdict.
     calls: usize,
     root: String,
     seen: Vec<(ObservationQuery, Observation)>,
 }
 
-/// Why a gate cannot be put together again.
+/// Why a gate cannot be restored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IncompleteBasis {
-    /// The output is not the one that was judged.
-    #[error("the recorded output is not the one that was judged")]
+    /// The output has another digest.
+    #[error("the recorded output is not the one that the verdict was computed from")]
     Output,
-    /// Calls are missing or more than there were.
-    #[error("{found} tool calls are recorded, and {wanted} were judged")]
+    /// The number of recorded calls differs.
+    #[error("{found} tool calls are recorded, but the verdict was computed from {wanted}")]
     Calls {
-        /// How many were judged.
+        /// Number of calls at the time of the verdict.
         wanted: usize,
-        /// How many there are.
+        /// Number of recorded calls.
         found: usize,
     },
     /// The frozen definition has other checks.
-    #[error("the frozen definition has other checks than were judged")]
+    #[error("the frozen definition has other checks than the verdict was computed from")]
     Checks,
 }
 
@@ -52,42 +53,8 @@ enum Claims {
     None,
 }
 
-/// One check with its values, as [`Criterion`] has it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
-enum RecordedCriterion {
-    Schema(Digest),
-    Files {
-        pattern: String,
-        min_count: u32,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        count: Option<(String, u32, Option<u32>)>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        changed: Option<bool>,
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        absent: bool,
-    },
-    Command {
-        argv: Vec<String>,
-        inputs: Vec<String>,
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        must_fail_before: bool,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        timeout: Option<Duration>,
-    },
-    Truth {
-        source: String,
-        truth: Result<bool, Failure>,
-    },
-    Unresolved {
-        check: String,
-        failure: Failure,
-    },
-    NotYet(String),
-}
-
 impl Basis {
-    /// What a verdict over this gate and these observations is found from.
+    /// Records a gate and its observations.
     pub fn of(gate: &Gate, seen: &Observations) -> Basis {
         Basis {
             criteria: gate.criteria.iter().map(RecordedCriterion::of).collect(),
@@ -105,8 +72,8 @@ impl Basis {
         }
     }
 
-    /// The gate and the observations again, from what the journal holds beside them: the output,
-    /// its schema, the step's checks and the calls that were recorded before the verdict.
+    /// Restores the gate and the observations with the data that the journal has elsewhere: the output,
+    /// its schema, the checks of the step and the calls recorded before the verdict.
     pub fn restore(
         self,
         output: Arc<Json>,
@@ -142,62 +109,5 @@ impl Basis {
             root: self.root,
         };
         Ok((gate, self.seen.into_iter().collect()))
-    }
-}
-
-fn digest(schema: &Schema) -> Digest {
-    Digest::of_json(schema.json())
-}
-
-impl RecordedCriterion {
-    fn of(criterion: &Criterion) -> RecordedCriterion {
-        match criterion.clone() {
-            Criterion::Schema(schema) => RecordedCriterion::Schema(digest(&schema)),
-            Criterion::Files(FileCriterion { pattern, min_count, count, changed, absent }) => {
-                let count = count.map(|FileCount { pattern, min, max }| (pattern, min, max));
-                RecordedCriterion::Files { pattern, min_count, count, changed, absent }
-            }
-            Criterion::Command { argv, inputs, must_fail_before, timeout } => {
-                RecordedCriterion::Command { argv, inputs, must_fail_before, timeout }
-            }
-            Criterion::Expression { source, truth } => RecordedCriterion::Truth { source, truth },
-            Criterion::Unresolved { check, failure } => {
-                RecordedCriterion::Unresolved { check, failure }
-            }
-            Criterion::NotYet(name) => RecordedCriterion::NotYet(name.to_owned()),
-        }
-    }
-
-    /// The criterion again; `None` where the definition's check is of another kind.
-    fn restore(self, check: &Check) -> Option<Criterion> {
-        Some(match (self, check) {
-            (RecordedCriterion::Schema(wanted), Check::Schema(schema))
-                if digest(schema) == wanted =>
-            {
-                Criterion::Schema(schema.clone())
-            }
-            (
-                RecordedCriterion::Files { pattern, min_count, count, changed, absent },
-                Check::File { .. },
-            ) => {
-                let count = count.map(|(pattern, min, max)| FileCount { pattern, min, max });
-                Criterion::Files(FileCriterion { pattern, min_count, count, changed, absent })
-            }
-            (
-                RecordedCriterion::Command { argv, inputs, must_fail_before, timeout },
-                Check::Command { .. },
-            ) => Criterion::Command { argv, inputs, must_fail_before, timeout },
-            (RecordedCriterion::Truth { source, truth }, Check::Expr(_)) => {
-                Criterion::Expression { source, truth }
-            }
-            (
-                RecordedCriterion::Unresolved { check, failure },
-                Check::File { .. } | Check::Command { .. },
-            ) => Criterion::Unresolved { check, failure },
-            (RecordedCriterion::NotYet(wanted), Check::NotYet(name)) if wanted == *name => {
-                Criterion::NotYet(name)
-            }
-            _ => return None,
-        })
     }
 }

@@ -1,16 +1,18 @@
-use super::normalize::normalized;
+//! Claims: statements of an output about files.
+
+use super::normalized_path::normalized;
 use crate::value::Json;
 use std::fmt;
 
-/// What an output says about one path.
+/// A statement of an output about one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Claim {
     pub(super) kind: ClaimKind,
-    /// As evidence would spell it.
+    /// Normalized like the paths of file changes.
     pub(super) path: String,
 }
 
-/// What is said to have happened.
+/// What an output states about a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ClaimKind {
     Created,
@@ -21,13 +23,13 @@ pub(super) enum ClaimKind {
 impl ClaimKind {
     const ALL: [ClaimKind; 3] = [ClaimKind::Created, ClaimKind::Modified, ClaimKind::Deleted];
 
-    /// The keys under which an output may list such paths: the plain word, and the documents'
-    /// `filesCreated` (002) in either order and spelling.
-    fn speaks(self, key: &str) -> bool {
-        let word = self.to_string();
+    /// Whether a key of an output lists such paths: `created`, `filesCreated`, `createdFiles`, in
+    /// camelCase, snake_case or kebab-case.
+    fn has_key(self, key: &str) -> bool {
+        let name = self.to_string();
         let key: String = key.chars().filter(|c| *c != '_' && *c != '-').collect();
         let key = key.to_ascii_lowercase();
-        key == word || key == format!("files{word}") || key == format!("{word}files")
+        key == name || key == format!("files{name}") || key == format!("{name}files")
     }
 }
 
@@ -41,13 +43,13 @@ impl fmt::Display for ClaimKind {
     }
 }
 
-/// The claims of an output, in its own order: lists of paths at the top, and below `artifacts`
-/// (002), where an entry may be an object with a `file` or `path`.
+/// The claims of an output, in order: lists of paths at the top level and below `artifacts`. An entry
+/// can be an object with `file` or `path`.
 pub(super) fn claims_of(output: &Json, root: &str) -> Vec<Claim> {
     let mut claims: Vec<Claim> = Vec::new();
-    for place in [Some(output), output.get("artifacts")].into_iter().flatten() {
-        for (key, value) in place.as_object().into_iter().flatten() {
-            let kind = ClaimKind::ALL.into_iter().find(|kind| kind.speaks(key));
+    for object in [Some(output), output.get("artifacts")].into_iter().flatten() {
+        for (key, value) in object.as_object().into_iter().flatten() {
+            let kind = ClaimKind::ALL.into_iter().find(|kind| kind.has_key(key));
             let Some(kind) = kind else { continue };
             for path in paths_in(value) {
                 let claim = Claim { kind, path: normalized(path, root) };

@@ -1,53 +1,63 @@
-use super::check::{check, fits, is_seen, query_of};
+//! The queries and the verdict of a whole gate.
+
+use super::check::{Facts, evaluate_schema};
 use super::claim::{Claim, ClaimKind, claims_of};
+use super::claim_check::check_claim;
+use super::finding::Finding;
 use super::gate::Gate;
 use super::observation::{ObservationQuery, Observations};
-use super::reconcile::{Finding, reconcile};
-use super::recorded::Recorded;
+use super::recorded_changes::RecordedChanges;
 use crate::definition::ClaimPolicy;
 use crate::evidence::{CheckDetail, Confidence, Verification};
 use serde_json::json;
 use std::collections::BTreeSet;
 
-/// What has to be looked at, in order: the claimed paths first, because a command of a check may
+/// Maximum number of files in the evidence.
+const LISTED: usize = 20;
+
+/// What must be observed, in order. Claimed paths come first, because the command of a check can
 /// change files.
 pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
-    let recorded = Recorded::of(&gate.trace);
+    let changes = RecordedChanges::of(&gate.trace);
     let claims = claims(gate);
     let claimed = claims.iter().map(|claim| ObservationQuery::Path(claim.path.clone()));
-    let unseen = claims.iter().filter(|claim| is_unseen(claim, &recorded));
-    let ignored = unseen.map(|claim| ObservationQuery::Ignored(claim.path.clone()));
+    let unrecorded = claims.iter().filter(|claim| is_unrecorded(claim, &changes));
+    let ignored = unrecorded.map(|claim| ObservationQuery::Ignored(claim.path.clone()));
+    let checks = gate.criteria.iter().filter_map(|criterion| criterion.query());
     let mut known = BTreeSet::new();
-    let all = claimed.chain(ignored).chain(gate.criteria.iter().filter_map(query_of));
-    all.filter(|ask| known.insert(ask.clone())).collect()
+    let all = claimed.chain(ignored).chain(checks);
+    all.filter(|query| known.insert(query.clone())).collect()
 }
 
-/// Whether something is said to be there that no call has written; a scan may have had no eyes for it.
-fn is_unseen(claim: &Claim, recorded: &Recorded<'_>) -> bool {
-    claim.kind != ClaimKind::Deleted && recorded.history(&claim.path).is_empty()
+/// Whether a path is claimed to exist that no recorded call changed.
+fn is_unrecorded(claim: &Claim, changes: &RecordedChanges<'_>) -> bool {
+    claim.kind != ClaimKind::Deleted && changes.history(&claim.path).is_empty()
 }
 
-/// The verdict over what was seen. What was asked and not seen is `inconclusive`.
-pub fn evaluate(gate: &Gate, seen: &Observations) -> Verification {
-    let recorded = Recorded::of(&gate.trace);
+/// The verdict over the observations. A query without an observation is `inconclusive`.
+pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
+    let changes = RecordedChanges::of(&gate.trace);
     let claims = claims(gate);
+    let facts = Facts { output: &gate.output, changes: &changes, observations };
     let mut details: Vec<CheckDetail> = Vec::new();
-    details.extend(gate.output_schema.as_ref().and_then(|schema| {
-        let (Finding { verdict, reason }, evidence) = fits(schema, &gate.output);
-        reason.is_some().then(|| CheckDetail {
-            check: "output schema".to_owned(),
-            verdict,
-            reason,
-            evidence,
-        })
-    }));
-    details.extend(claims.iter().map(|claim| reconcile(claim, &recorded, seen, gate.claims)));
-    details.extend(expected_changes(gate, &claims, &recorded));
-    details.extend(gate.criteria.iter().map(|criterion| check(criterion, gate, &recorded, seen)));
-    // What passes although it was refuted rests on somebody's word.
+    details.extend(output_schema(gate));
+    let claimed =
+        claims.iter().map(|claim| check_claim(claim, &changes, observations, gate.claims));
+    details.extend(claimed);
+    details.extend(expected_changes(gate, &claims, &changes));
+    details.extend(gate.criteria.iter().map(|criterion| criterion.evaluate(&facts)));
+    // A refuted claim that passes rests only on the statement of the output.
     let warned = details.iter().any(CheckDetail::warns);
     let confidence = if warned { Confidence::Low } else { confidence(gate, &claims) };
     Verification::of(confidence, details)
+}
+
+/// The output schema of the step, listed only if the output violates it.
+fn output_schema(gate: &Gate) -> Option<CheckDetail> {
+    let schema = gate.output_schema.as_ref()?;
+    let (Finding { verdict, reason }, evidence) = evaluate_schema(schema, &gate.output);
+    let check = "output schema".to_owned();
+    reason.is_some().then_some(CheckDetail { check, verdict, reason, evidence })
 }
 
 fn claims(gate: &Gate) -> Vec<Claim> {
@@ -57,32 +67,35 @@ fn claims(gate: &Gate) -> Vec<Claim> {
     }
 }
 
-/// Work that was to change something and says and shows nothing.
-fn expected_changes(gate: &Gate, claims: &[Claim], recorded: &Recorded<'_>) -> Option<CheckDetail> {
+/// With `expectChanges`, a step without claims and without recorded changes is inconclusive.
+fn expected_changes(
+    gate: &Gate,
+    claims: &[Claim],
+    changes: &RecordedChanges<'_>,
+) -> Option<CheckDetail> {
     if !gate.expect_changes || !claims.is_empty() {
         return None;
     }
-    let changed: Vec<&str> = recorded.differing().collect();
+    let changed: Vec<&str> = changes.differing().collect();
     let Finding { verdict, reason } = match changed.is_empty() {
         true => Finding::inconclusive(
             "the step was expected to change files, but it claims nothing and no change was recorded",
         ),
         false => Finding::passed(),
     };
-    let shown: Vec<&str> = changed.iter().take(20).copied().collect();
-    let evidence = Some(json!({"changed": changed.len(), "files": shown}));
+    let listed: Vec<&str> = changed.iter().take(LISTED).copied().collect();
+    let evidence = Some(json!({"changed": changed.len(), "files": listed}));
     Some(CheckDetail { check: "changes".to_owned(), verdict, reason, evidence })
 }
 
-/// The weakest of the proofs: what was looked at now counts most, what only the output says least.
+/// The weakest confidence: observed checks are strong, checks of the output alone are weak.
 fn confidence(gate: &Gate, claims: &[Claim]) -> Confidence {
-    let only_seen = gate.criteria.iter().all(is_seen);
+    let all_observed = gate.criteria.iter().all(|criterion| criterion.is_observed());
+    let any_observed = gate.criteria.iter().any(|criterion| criterion.is_observed());
     let has_some = !claims.is_empty() || !gate.criteria.is_empty();
-    match (has_some, only_seen) {
+    match (has_some, all_observed) {
         (true, true) => Confidence::High,
-        (true, false) if !claims.is_empty() || gate.criteria.iter().any(is_seen) => {
-            Confidence::Medium
-        }
-        _ => Confidence::Low,
+        (true, false) if !claims.is_empty() || any_observed => Confidence::Medium,
+        (true, false) | (false, _) => Confidence::Low,
     }
 }

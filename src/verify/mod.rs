@@ -1,25 +1,28 @@
-//! Gates: what a step claims, what the runtime recorded, and what is there now, brought together
-//! into one verdict (LANGUAGE §6).
+//! Gates: checks and claims, compared with recorded tool calls and with the files on disk, give a
+//! verdict.
 //!
-//! Pure. A [`Gate`] says by [`asks`] what has to be looked at; `executor` looks; [`judge`] gives the
-//! verdict over what was seen. Nothing here reads a file, starts a process or evaluates an
-//! expression, so that a verdict can be recomputed from the journal. Presence is not proof, a word of
-//! a model is none either, and what cannot be told is `inconclusive`.
+//! Pure. [`Criterion::resolve`] evaluates the placeholders of a check. [`queries`] lists what a
+//! [`Gate`] must observe, `executor` observes it, and [`evaluate`] computes the verdict from the
+//! observations alone. A [`Basis`] records the observations, so `kb run verify` can compute the verdict
+//! again. Statements of a model are never proof, and a check that cannot decide is `inconclusive`.
+//!
+//! `check/` has one file per kind of check.
 
 mod basis;
 mod check;
 mod claim;
+mod claim_check;
 mod evaluate;
-mod file_check;
+mod finding;
 mod gate;
-mod normalize;
+mod normalized_path;
 mod observation;
-mod reconcile;
-mod recorded;
+mod recorded_changes;
 
 pub use basis::{Basis, IncompleteBasis};
+pub use check::{CommandCriterion, Criterion, ExpressionCriterion, FileCriterion};
 pub use evaluate::{evaluate, queries};
-pub use gate::{Criterion, FileCriterion, Gate};
+pub use gate::Gate;
 pub use observation::{
     CommandEnd, CommandRun, MatchedFile, Observation, ObservationError, ObservationQuery,
     Observations,

@@ -1,99 +1,104 @@
+//! What a gate must observe, and what was observed.
+//!
+//! Journals contain these types, so their serialised names cannot change.
+
 use crate::evidence::FileState;
 use crate::value::Json;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Something that has to be looked at before a gate can speak.
+/// A question about the workspace that a gate needs answered.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ObservationQuery {
-    /// What one path is now, with its digest.
+    /// The current state of a path, with its digest.
     Path(String),
-    /// Whether ignore rules hide a path, so that no scan sees changes to it.
+    /// Whether ignore rules exclude a path, so that scans do not record changes to it.
     Ignored(String),
-    /// The files that a path or glob names.
+    /// The files that a path or glob matches.
     Files {
         /// Relative to the workspace.
         pattern: String,
-        /// A regular expression to count in each of them.
+        /// A regular expression to count in each file.
         count: Option<String>,
     },
-    /// How a command ends.
+    /// The result of a command.
     Command {
         /// The program and its arguments.
         argv: Vec<String>,
-        /// The most it may take; the gate's own bound holds over it.
+        /// Time limit; the timeout of the gate applies as well.
         timeout: Option<Duration>,
     },
 }
 
-/// What was seen, by what was asked.
+/// Observations by their queries.
 pub type Observations = BTreeMap<ObservationQuery, Observation>;
 
-/// What was seen.
+/// The answer to an [`ObservationQuery`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Observation {
-    /// The state of a path; `None` where nothing is.
+    /// The state of a path; `None` if it does not exist.
     Path(Result<Option<FileState>, ObservationError>),
-    /// Whether ignore rules hide a path.
+    /// Whether ignore rules exclude a path.
     Ignored(bool),
-    /// Files in path order.
+    /// The matching files, in path order.
     Files(Result<Vec<MatchedFile>, ObservationError>),
-    /// The end of a command.
+    /// The result of a command.
     Command(CommandRun),
-    /// The gate was stopped before it could look.
+    /// The gate was stopped before the observation.
     Stopped,
 }
 
-/// Why something could not be looked at.
+/// Why an observation failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ObservationError {
-    /// Whether a rule forbids it (it leads out of the workspace), rather than that it did not work.
+    /// Whether the path guard refused the path. `false`: the file operation failed.
     pub denied: bool,
     /// A fragment for people.
     pub reason: String,
 }
 
-/// A file that a pattern names.
+/// A file that matches a pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MatchedFile {
     /// Relative to the workspace, `/`-separated, NFC.
     pub path: String,
-    /// How often the regular expression occurs in it, where that was asked.
+    /// Number of matches of the regular expression, if the query has one.
     pub occurrences: Option<u64>,
 }
 
-/// How a command went.
+/// The result of a command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandRun {
-    /// Its end.
+    /// How the process ended.
     pub ended: CommandEnd,
-    /// The last line that it wrote, to stderr if any.
+    /// The last line of stderr, or of stdout if stderr is empty.
     pub last_words: String,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub duration_ms: u64,
-    /// Argv, cwd, digest of its environment, end, bytes cut; no verdict reads it.
+    /// Argv, working directory, digest of the environment, result, truncated bytes. No verdict
+    /// reads it.
     #[serde(default, skip_serializing_if = "Json::is_null")]
     pub process: Json,
 }
 
-/// The ways in which a checking command ends.
+/// How the process of a `command` check ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CommandEnd {
-    /// By itself, with this code.
+    /// With this exit code.
     Code(i32),
-    /// By this signal.
+    /// Killed by this signal.
     Signal(i32),
-    /// Its time ran out.
+    /// Stopped at its timeout.
     TimedOut,
-    /// The gate was stopped.
+    /// Stopped together with the gate.
     Stopped,
-    /// It never began, and why.
+    /// Not started, with the reason.
     NotStarted(String),
 }

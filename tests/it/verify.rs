@@ -226,7 +226,7 @@ async fn a_claim_without_evidence_fails_whatever_is_on_disk() {
         ),
         (
             json!({"created": ["there.rs"]}),
-            "failed: `there.rs` is claimed as created, but no recorded call wrote it; the file that is there is not this step's work",
+            "failed: `there.rs` is claimed as created, but no recorded call wrote it; the existing file is not the work of this step",
         ),
         (
             json!({"modified": ["there.rs"]}),
@@ -234,11 +234,11 @@ async fn a_claim_without_evidence_fails_whatever_is_on_disk() {
         ),
         (
             json!({"deleted": ["there.rs"]}),
-            "failed: `there.rs` is claimed as deleted, but no recorded call deleted it and it is still there",
+            "failed: `there.rs` is claimed as deleted, but no recorded call deleted it and it still exists",
         ),
         (
             json!({"deleted": ["never.rs"]}),
-            "failed: `never.rs` is claimed as deleted, but no recorded call deleted it; it was not there before either",
+            "failed: `never.rs` is claimed as deleted, but no recorded call deleted it; it did not exist before",
         ),
         (
             json!({"created": ["src"]}),
@@ -273,15 +273,15 @@ async fn a_claim_must_agree_in_order_with_what_was_before() {
     for (output, expected) in [
         (
             json!({"created": ["old.rs"]}),
-            "failed: `old.rs` is claimed as created, but it was there before the step began",
+            "failed: `old.rs` is claimed as created, but it existed before the step started",
         ),
         (
             json!({"modified": ["born.rs"]}),
-            "failed: `born.rs` is claimed as modified, but it was not there before: the step created it",
+            "failed: `born.rs` is claimed as modified, but it did not exist before: the step created it",
         ),
         (
             json!({"modified": ["same.rs"]}),
-            "failed: `same.rs` is claimed as modified, but its content is what it was before the step",
+            "failed: `same.rs` is claimed as modified, but its content is the same as before the step",
         ),
         (
             json!({"created": ["brief.rs"]}),
@@ -289,11 +289,11 @@ async fn a_claim_must_agree_in_order_with_what_was_before() {
         ),
         (
             json!({"deleted": ["brief.rs"]}),
-            "failed: `brief.rs` is claimed as deleted, but it was not there before the step began",
+            "failed: `brief.rs` is claimed as deleted, but it did not exist before the step started",
         ),
         (
             json!({"deleted": ["old.rs"]}),
-            "failed: `old.rs` is claimed as deleted, but it is still there",
+            "failed: `old.rs` is claimed as deleted, but it still exists",
         ),
     ] {
         assert_eq!(work.claims(output).await, expected);
@@ -317,15 +317,15 @@ async fn what_is_on_disk_must_be_what_was_recorded() {
     for (output, expected) in [
         (
             json!({"created": ["new.rs"]}),
-            "failed: `new.rs` is claimed as created, but its content is not what the last recorded call left (`fs:write`, call `c1`): 3 bytes now, 3 then, with another digest",
+            "failed: `new.rs` is claimed as created, but its content differs from what the last recorded call wrote (`fs:write`, call `c1`): 3 bytes now, 3 then, with another digest",
         ),
         (
             json!({"created": ["lost.rs"]}),
-            "failed: `lost.rs` is claimed as created and a recorded call wrote it (`fs:write`, call `c2`), but it is not on disk any more",
+            "failed: `lost.rs` is claimed as created and a recorded call wrote it (`fs:write`, call `c2`), but it is no longer on disk",
         ),
         (
             json!({"deleted": ["gone.rs"]}),
-            "failed: `gone.rs` is claimed as deleted and a recorded call deleted it, but it is there again",
+            "failed: `gone.rs` is claimed as deleted and a recorded call deleted it, but it exists again",
         ),
         (json!({"modified": ["old.rs"]}), "passed"),
     ] {
@@ -339,7 +339,7 @@ async fn where_the_record_has_gaps_absence_in_it_proves_nothing_and_on_disk_it_d
     work.call("fs:exists", json!({"path": "a"})).await.status = InvocationStatus::Unknown;
     assert_eq!(
         work.claims(json!({"created": ["there.rs"]})).await,
-        "inconclusive: `there.rs` is claimed as created, but no recorded call wrote it; the file that is there is not this step's work; what the call `c1` of `fs:exists` did is not known"
+        "inconclusive: `there.rs` is claimed as created, but no recorded call wrote it; the existing file is not the work of this step; the outcome of the call `c1` of `fs:exists` is unknown"
     );
     assert_eq!(
         work.claims(json!({"created": ["a.rs"]})).await,
@@ -406,7 +406,7 @@ async fn file_checks_count_what_is_there() {
         (file("../x"), "failed: `../x` leads out of the workspace"),
         (file("/etc/passwd"), "failed: `/etc/passwd` leads out of the workspace"),
         (absent("src/c.rs"), "passed"),
-        (absent("src/a.rs"), "failed: `src/a.rs` is there, and must not be"),
+        (absent("src/a.rs"), "failed: `src/a.rs` exists, but must not"),
         (absent("src/**/*.rs"), "failed: `src/**/*.rs` must match nothing, but matches 2 files"),
         (containing("src/**/*.rs", "pub fn", 3, Some(3)), "passed"),
         (
@@ -450,7 +450,7 @@ async fn file_checks_know_what_the_step_changed() {
             "failed: no recorded call of this step changed a file that matches `c.rs`",
         ),
         (changed("b.rs", false), "passed"),
-        (changed("*.rs", false), "failed: this step changed `a.rs`, and must not"),
+        (changed("*.rs", false), "failed: this step changed `a.rs`, but must not"),
     ] {
         assert_eq!(work.checks(vec![check.clone()]).await, expected, "{check:?}");
     }
@@ -466,12 +466,12 @@ async fn command_checks_go_by_the_exit_code() {
             command(&["sh", "-c", "echo fine; echo broken >&2; exit 3"]),
             "failed: exit code 3: broken",
         ),
-        (command(&["sh", "-c", "kill -9 $$"]), "failed: it was ended by signal 9"),
+        (command(&["sh", "-c", "kill -9 $$"]), "failed: killed by signal 9"),
     ] {
         assert_eq!(work.checks(vec![check.clone()]).await, expected, "{check:?}");
     }
     let missing = work.checks(vec![command(&["no-such-program"])]).await;
-    assert!(missing.starts_with("inconclusive: it did not start: "), "{missing}");
+    assert!(missing.starts_with("inconclusive: the command could not be started: "), "{missing}");
 }
 
 #[tokio::test]
@@ -490,7 +490,7 @@ async fn a_command_runs_with_the_steps_environment_and_directory_and_bounds() {
         ..work.request(json!({}))
     };
     let verdict = told(&work.judge(slow).await);
-    assert!(verdict.starts_with("inconclusive: it was stopped after "), "{verdict}");
+    assert!(verdict.starts_with("inconclusive: timeout after "), "{verdict}");
 }
 
 #[tokio::test]
@@ -502,7 +502,7 @@ async fn a_command_whose_inputs_the_step_changed_proves_nothing() {
     let tests = |inputs: &[&str]| vec![deciding(&["true"], inputs)];
     assert_eq!(work.checks(tests(&["tests/**"])).await, "passed");
     work.write("tests/a.rs", "").await;
-    let expected = "inconclusive: exit code 0, but the step itself changed what decides this check: `tests/a.rs`";
+    let expected = "inconclusive: exit code 0, but the step changed files that decide this check: `tests/a.rs`";
     assert_eq!(work.checks(tests(&["tests/**"])).await, expected);
     assert_eq!(work.checks(tests(&["tests"])).await, expected);
     assert_eq!(work.checks(tests(&["./tests/a.rs"])).await, expected);
@@ -572,7 +572,10 @@ async fn schema_checks_name_what_does_not_fit() {
     };
     assert_eq!(work.checks(vec![Check::Schema(count("integer"))]).await, "passed");
     let verdict = work.checks(vec![Check::Schema(count("string"))]).await;
-    assert!(verdict.starts_with("failed: `/count` of the output does not fit: "), "{verdict}");
+    assert!(
+        verdict.starts_with("failed: `/count` of the output violates the schema: "),
+        "{verdict}"
+    );
     let request = GateRequest {
         output_schema: Some(count("string")),
         ..work.request(json!({"summary": "no count"}))
@@ -599,7 +602,7 @@ async fn the_worst_check_decides_and_all_are_listed() {
     );
     assert_eq!(
         work.checks(vec![file("a.rs"), Check::NotYet("diff")]).await,
-        "inconclusive: `diff` checks are known, but this version cannot carry them out"
+        "inconclusive: `diff` checks are not supported yet"
     );
 }
 

@@ -3,6 +3,7 @@
 use crate::definition::syntax::{Decoder, Node};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::expression::Template;
+use crate::value::Failure;
 
 /// Checks that the program is literal, and that no value becomes the code after `-c` or `-e`.
 pub(crate) fn check(words: &[Template], nodes: &[Node], decoder: &mut Decoder) {
@@ -71,9 +72,25 @@ fn is_glued_code(start: &str, program: &str) -> bool {
     long || takes_code(start) || short && INTERPRETERS.contains(&name)
 }
 
+/// Refuses a computed value as the code of an interpreter, given words and whether each is computed.
+///
+/// [`check`] refuses a value after a literal `-c`. If the option is computed as well, that is known only
+/// when the words are rendered.
+pub fn refuse_computed_code<'w>(
+    words: impl Iterator<Item = (&'w str, bool)>,
+) -> Result<(), Box<Failure>> {
+    let words: Vec<(&str, bool)> = words.collect();
+    let is_code = |pair: &&[(&str, bool)]| pair[0].1 && pair[1].1 && takes_code(pair[0].0);
+    let Some(pair) = words.windows(2).find(is_code) else { return Ok(()) };
+    let message = format!("a value cannot be the code that `{}` takes", pair[0].0);
+    let help =
+        "write the option and the code literally, and pass values as later arguments or in `env:`";
+    Err(Box::new(Failure::new(Code::VALUE_AS_CODE.as_str(), message).help(help)))
+}
+
 /// Whether an option takes code: `-c`, `-e`, and groups that end with one, such as `bash -lc` or
 /// `perl -ne`.
-pub fn takes_code(option: &str) -> bool {
+fn takes_code(option: &str) -> bool {
     match option.strip_prefix('-') {
         Some(letters) if !letters.starts_with('-') => {
             letters.len() <= 4

@@ -12,4 +12,4 @@ pub(super) mod shell_text;
 pub(super) mod tool_input;
 pub(super) mod url;
 
-pub use argv::takes_code;
+pub use argv::refuse_computed_code;

@@ -1,7 +1,7 @@
 //! `verify:` and the checks of a gate.
 
 use crate::definition::Schema;
-use crate::expression::{Expression, Template};
+use crate::expression::{Expression, Reference, Template};
 
 /// `verify:`: the gate that decides whether a step counts as done.
 #[derive(Debug, Clone)]
@@ -92,6 +92,40 @@ pub enum Check {
     Expr(Expression),
     /// `diff` or `judge`, which are not supported yet. A gate with such a check is inconclusive.
     NotYet(&'static str),
+}
+
+impl Check {
+    /// The key that names the kind of the check, such as `file`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Check::Schema(_) => "schema",
+            Check::File { .. } => "file",
+            Check::Command { .. } => "command",
+            Check::Expr(_) => "expr",
+            Check::NotYet(name) => name,
+        }
+    }
+
+    /// The texts of the check, each with the references that it reads.
+    pub fn references(&self) -> Vec<Vec<&Reference>> {
+        match self {
+            Check::Schema(_) | Check::NotYet(_) => Vec::new(),
+            Check::File { path, .. } => vec![path.references().collect()],
+            Check::Command { argv, .. } => {
+                argv.iter().map(|word| word.references().collect()).collect()
+            }
+            Check::Expr(expression) => vec![expression.references().iter().collect()],
+        }
+    }
+
+    /// Whether the verdict depends on the recorded file changes of the step.
+    pub fn reads_changes(&self) -> bool {
+        match self {
+            Check::File { changed, .. } => changed.is_some(),
+            Check::Command { .. } => true,
+            Check::Schema(_) | Check::Expr(_) | Check::NotYet(_) => false,
+        }
+    }
 }
 
 /// `count:` of a `file` check: how often a pattern must occur in all matching files together.

@@ -232,11 +232,21 @@ fn a_verdict_that_does_not_follow_from_its_observations_is_noticed() {
         "UPDATE events SET body = replace(body, '[\"one\",\"two\"]', '[\"one\"]') WHERE {}",
         "position = (SELECT min(position) FROM events WHERE type = 'attemptEnded')"
     );
-    check(&sample, anew(output), differs, "the recorded output is not the one that was judged");
+    check(
+        &sample,
+        anew(output),
+        differs,
+        "the recorded output is not the one that the verdict was computed from",
+    );
     let call =
         "UPDATE events SET type = 'draining', body = '{\"type\":\"draining\",\"reason\":\"\"}'
                 WHERE body LIKE '%toolResult%fs:edit%'";
-    check(&sample, anew(call.to_owned()), differs, "1 tool calls are recorded, and 2 were judged");
+    check(
+        &sample,
+        anew(call.to_owned()),
+        differs,
+        "1 tool calls are recorded, but the verdict was computed from 2",
+    );
     let frozen = "UPDATE frozen SET body = replace(body, 'minCount: 2', 'minCount: 1')";
     check(&sample, anew(frozen.to_owned()), "KB0865", "froze is not what it began with");
     // A gate that could not look leaves no basis, and that of the attempt before is not its own.

@@ -326,7 +326,7 @@ fn a_claim_about_an_ignored_file_is_inconclusive_and_one_that_is_not_there_is_re
     let step =
         "  - {id: a, specialist: agent, task: Work., verify: {claims: strict, onFailed: fail}}\n";
     for (claimed, code, verdict, reason) in [
-        ("out/made", 0, "inconclusive", "ignore rules hide it"),
+        ("out/made", 0, "inconclusive", "ignore rules exclude it"),
         ("out/never", 1, "failed", "it is not on disk"),
     ] {
         let end = format!("    - output: {{summary: done, created: [{claimed}]}}\n");

@@ -1,56 +1,58 @@
+//! The file changes that the runtime recorded for one step, by path.
+
 use crate::evidence::{Change, FileState, Invocation, InvocationStatus, Purpose};
 use crate::value::Json;
 use std::collections::BTreeMap;
 
-/// A recorded change with the call that made it.
-type Step<'a> = (&'a Invocation, &'a Change);
+/// A file change with the tool call that made it.
+type RecordedChange<'a> = (&'a Invocation, &'a Change);
 
-/// What the runtime recorded of a step's own work, by path.
-pub(super) struct Recorded<'a> {
-    by_path: BTreeMap<&'a str, Vec<Step<'a>>>,
-    /// Each path once, in the order of their first change.
+/// The recorded file changes of a step, by path. Calls for verification are left out.
+pub(super) struct RecordedChanges<'a> {
+    by_path: BTreeMap<&'a str, Vec<RecordedChange<'a>>>,
+    /// Each path once, in the order of the first changes.
     order: Vec<&'a str>,
     gap: Option<String>,
 }
 
-/// What was recorded of one path.
-pub(super) struct History<'a>(&'a [Step<'a>]);
+/// The recorded changes of one path.
+pub(super) struct History<'a>(&'a [RecordedChange<'a>]);
 
-impl<'a> Recorded<'a> {
+impl<'a> RecordedChanges<'a> {
     pub(super) fn of(trace: &'a [Invocation]) -> Self {
-        let mut by_path: BTreeMap<&str, Vec<Step<'a>>> = BTreeMap::new();
+        let mut by_path: BTreeMap<&str, Vec<RecordedChange<'a>>> = BTreeMap::new();
         let mut order = Vec::new();
         for call in trace.iter().filter(|call| call.purpose == Purpose::Execution) {
             for change in &call.changes {
-                let steps = by_path.entry(&change.path).or_default();
-                if steps.is_empty() {
+                let changes = by_path.entry(&change.path).or_default();
+                if changes.is_empty() {
                     order.push(change.path.as_str());
                 }
-                steps.push((call, change));
+                changes.push((call, change));
             }
         }
-        Recorded { by_path, order, gap: gap(trace) }
+        RecordedChanges { by_path, order, gap: gap(trace) }
     }
 
-    /// Everything that happened to a path, in order.
+    /// The changes of a path, in order.
     pub(super) fn history(&self, path: &str) -> History<'_> {
         History(self.by_path.get(path).map_or(&[], Vec::as_slice))
     }
 
-    /// Paths that were left another than they were before the first attempt, in the order of their
-    /// first change.
+    /// The paths whose content differs from the state before the first attempt, in the order of
+    /// their first change.
     pub(super) fn differing(&self) -> impl Iterator<Item = &'a str> {
         self.order.iter().copied().filter(|path| self.differs(path))
     }
 
-    /// Whether something below a folder was left another than it was.
+    /// Whether the content of a path below a folder differs from the state before the first attempt.
     pub(super) fn differs_below(&self, folder: &str) -> bool {
         let below = format!("{folder}/");
         let later = self.by_path.range(below.as_str()..).map(|(path, _)| *path);
         later.take_while(|path| path.starts_with(&below)).any(|path| self.differs(path))
     }
 
-    /// Whether a path was left another than it was before the first attempt.
+    /// Whether the content of a path differs from the state before the first attempt.
     pub(super) fn differs(&self, path: &str) -> bool {
         let history = self.history(path);
         match (history.before(), history.after()) {
@@ -60,7 +62,7 @@ impl<'a> Recorded<'a> {
         }
     }
 
-    /// Why the record may lack something, if it may: then absence of evidence proves nothing.
+    /// Why the record may be incomplete, if it may. Then an absent change proves nothing.
     pub(super) fn gap(&self) -> Option<&str> {
         self.gap.as_deref()
     }
@@ -72,7 +74,10 @@ fn gap(trace: &[Invocation]) -> Option<String> {
         cut == Some(&Json::Bool(true))
     };
     if let Some(call) = trace.iter().find(|call| call.status == InvocationStatus::Unknown) {
-        return Some(format!("what the call `{}` of `{}` did is not known", call.id, call.tool));
+        return Some(format!(
+            "the outcome of the call `{}` of `{}` is unknown",
+            call.id, call.tool
+        ));
     }
     let call = trace.iter().find(truncated)?;
     Some(format!("the workspace has more files than could be watched around `{}`", call.tool))
@@ -83,34 +88,34 @@ impl<'a> History<'a> {
         self.0.is_empty()
     }
 
-    /// What the path was before the first attempt.
+    /// The state before the first attempt.
     pub(super) fn before(&self) -> Option<&'a FileState> {
         self.0.first().and_then(|(_, change)| change.before.as_ref())
     }
 
-    /// What the last recorded call left of it.
+    /// The state after the last recorded call.
     pub(super) fn after(&self) -> Option<&'a FileState> {
         self.0.last().and_then(|(_, change)| change.after.as_ref())
     }
 
-    /// Whether one call met the path and left it changed.
+    /// Whether a call changed the path while it existed.
     pub(super) fn was_modified(&self) -> bool {
         self.0.iter().any(|(_, change)| change.before.is_some() && change.after.is_some())
     }
 
-    /// The last call that touched it.
+    /// The last call that changed the path.
     pub(super) fn last_call(&self) -> Option<&'a Invocation> {
         self.0.last().map(|(call, _)| *call)
     }
 
-    /// The ids of the calls that touched it, in order.
+    /// The ids of the calls that changed the path, in order.
     pub(super) fn calls(&self) -> Vec<&'a str> {
         self.0.iter().map(|(call, _)| call.id.as_str()).collect()
     }
 }
 
-/// Whether two states have one content, by digest; `None` where a digest is missing and the stat
-/// data differ.
+/// Whether two states have the same content, by digest. `None` if a digest is missing and the
+/// metadata differ.
 pub(super) fn is_same_content(a: &FileState, b: &FileState) -> Option<bool> {
     if a.kind != b.kind {
         return Some(false);

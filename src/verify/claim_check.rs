@@ -1,37 +1,18 @@
-//! Claims against evidence and disk: by path, content and order.
+//! Claims compared with the recorded changes and with the files on disk.
 
 use super::claim::{Claim, ClaimKind};
+use super::finding::Finding;
 use super::observation::{Observation, ObservationError, ObservationQuery, Observations};
-use super::recorded::{History, Recorded, is_same_content};
+use super::recorded_changes::{History, RecordedChanges, is_same_content};
 use crate::definition::ClaimPolicy;
 use crate::evidence::{CheckDetail, FileKind, FileState, Verdict};
 use crate::value::WARNING;
 use serde_json::json;
 
-/// What was found about one thing.
-pub(super) struct Finding {
-    pub(super) verdict: Verdict,
-    pub(super) reason: Option<String>,
-}
-
-impl Finding {
-    pub(super) fn passed() -> Finding {
-        Finding { verdict: Verdict::Passed, reason: None }
-    }
-
-    pub(super) fn failed(reason: impl Into<String>) -> Finding {
-        Finding { verdict: Verdict::Failed, reason: Some(reason.into()) }
-    }
-
-    pub(super) fn inconclusive(reason: impl Into<String>) -> Finding {
-        Finding { verdict: Verdict::Inconclusive, reason: Some(reason.into()) }
-    }
-}
-
-/// The verdict over one claim; under `warn` a refuted one is listed and lets the gate pass.
-pub(super) fn reconcile(
+/// The verdict over one claim. Under `claims: warn` a refuted claim passes with a warning.
+pub(super) fn check_claim(
     claim: &Claim,
-    recorded: &Recorded<'_>,
+    recorded: &RecordedChanges<'_>,
     seen: &Observations,
     policy: ClaimPolicy,
 ) -> CheckDetail {
@@ -50,7 +31,7 @@ pub(super) fn reconcile(
             Finding::failed(format!("`{}` is claimed as {}, but {reason}", claim.path, claim.kind))
         }
         Err(ObservationError { reason, .. }) => Finding::inconclusive(format!(
-            "`{}` is claimed as {}, and could not be looked at: {reason}",
+            "`{}` is claimed as {}, but could not be inspected: {reason}",
             claim.path, claim.kind
         )),
     };
@@ -80,7 +61,7 @@ fn brief(state: &FileState) -> serde_json::Value {
 fn find(
     claim: &Claim,
     history: &History<'_>,
-    recorded: &Recorded<'_>,
+    recorded: &RecordedChanges<'_>,
     now: Option<&FileState>,
     ignored: bool,
 ) -> Finding {
@@ -97,24 +78,29 @@ fn find(
     }
 }
 
-/// No recorded call touched the path.
-fn unrecorded(claim: &Claim, recorded: &Recorded<'_>, exists: bool, ignored: bool) -> Finding {
+/// The verdict if no recorded call changed the path.
+fn unrecorded(
+    claim: &Claim,
+    recorded: &RecordedChanges<'_>,
+    exists: bool,
+    ignored: bool,
+) -> Finding {
     let path = &claim.path;
     let (did, there) = match (claim.kind, exists) {
         (ClaimKind::Created, false) => ("wrote it", " and it is not on disk"),
         (ClaimKind::Created, true) => {
-            ("wrote it; the file that is there is not this step's work", "")
+            ("wrote it; the existing file is not the work of this step", "")
         }
         (ClaimKind::Modified, false) => ("changed it", " and it is not on disk"),
         (ClaimKind::Modified, true) => ("changed it", ""),
-        (ClaimKind::Deleted, false) => ("deleted it; it was not there before either", ""),
-        (ClaimKind::Deleted, true) => ("deleted it", " and it is still there"),
+        (ClaimKind::Deleted, false) => ("deleted it; it did not exist before", ""),
+        (ClaimKind::Deleted, true) => ("deleted it", " and it still exists"),
     };
     let reason =
         format!("`{path}` is claimed as {}, but no recorded call {did}{there}", claim.kind);
-    // A gap in the record can hide a call, never the disk: what is claimed must be there now.
+    // An incomplete record can hide a call, but the disk still refutes the claim.
     let refuted = exists == (claim.kind == ClaimKind::Deleted);
-    let hidden = "ignore rules hide it, so changes to it by commands are not watched";
+    let hidden = "ignore rules exclude it, so changes by commands are not recorded";
     let gap = recorded.gap().or(ignored.then_some(hidden));
     match gap.filter(|_| !refuted) {
         Some(gap) => Finding::inconclusive(format!("{reason}; {gap}")),
@@ -122,11 +108,11 @@ fn unrecorded(claim: &Claim, recorded: &Recorded<'_>, exists: bool, ignored: boo
     }
 }
 
-/// A folder is created or modified where something below it was.
-fn folder(claim: &Claim, recorded: &Recorded<'_>) -> Finding {
+/// A folder counts as created or modified if a file below it was.
+fn folder(claim: &Claim, recorded: &RecordedChanges<'_>) -> Finding {
     let path = &claim.path;
     if claim.kind == ClaimKind::Deleted {
-        return Finding::failed(format!("`{path}` is claimed as deleted, but it is still there"));
+        return Finding::failed(format!("`{path}` is claimed as deleted, but it still exists"));
     }
     match recorded.differs_below(path) {
         true => Finding::passed(),
@@ -141,7 +127,7 @@ fn created(claim: &Claim, history: &History<'_>, now: Option<&FileState>) -> Fin
     if history.before().is_some() {
         let path = &claim.path;
         return Finding::failed(format!(
-            "`{path}` is claimed as created, but it was there before the step began"
+            "`{path}` is claimed as created, but it existed before the step started"
         ));
     }
     still_as_recorded(claim, history, now)
@@ -151,7 +137,7 @@ fn modified(claim: &Claim, history: &History<'_>, now: Option<&FileState>) -> Fi
     let path = &claim.path;
     if history.before().is_none() && !history.was_modified() {
         return Finding::failed(format!(
-            "`{path}` is claimed as modified, but it was not there before: the step created it"
+            "`{path}` is claimed as modified, but it did not exist before: the step created it"
         ));
     }
     let same = match (history.before(), history.after()) {
@@ -160,7 +146,7 @@ fn modified(claim: &Claim, history: &History<'_>, now: Option<&FileState>) -> Fi
     };
     if same {
         return Finding::failed(format!(
-            "`{path}` is claimed as modified, but its content is what it was before the step"
+            "`{path}` is claimed as modified, but its content is the same as before the step"
         ));
     }
     still_as_recorded(claim, history, now)
@@ -170,7 +156,7 @@ fn deleted(claim: &Claim, history: &History<'_>, now: Option<&FileState>) -> Fin
     let path = &claim.path;
     match (history.after(), now) {
         (None, None) if history.before().is_none() => Finding::failed(format!(
-            "`{path}` is claimed as deleted, but it was not there before the step began"
+            "`{path}` is claimed as deleted, but it did not exist before the step started"
         )),
         (None, None) => Finding::passed(),
         (Some(_), None) => Finding::failed(format!(
@@ -178,15 +164,15 @@ fn deleted(claim: &Claim, history: &History<'_>, now: Option<&FileState>) -> Fin
             by(history)
         )),
         (None, Some(_)) => Finding::failed(format!(
-            "`{path}` is claimed as deleted and a recorded call deleted it, but it is there again"
+            "`{path}` is claimed as deleted and a recorded call deleted it, but it exists again"
         )),
         (Some(_), Some(_)) => {
-            Finding::failed(format!("`{path}` is claimed as deleted, but it is still there"))
+            Finding::failed(format!("`{path}` is claimed as deleted, but it still exists"))
         }
     }
 }
 
-/// What the last recorded call left must be what is on disk.
+/// The file on disk must have the content that the last recorded call wrote.
 fn still_as_recorded(claim: &Claim, history: &History<'_>, now: Option<&FileState>) -> Finding {
     let (path, kind) = (&claim.path, claim.kind);
     let Some(left) = history.after() else {
@@ -197,22 +183,22 @@ fn still_as_recorded(claim: &Claim, history: &History<'_>, now: Option<&FileStat
     };
     let Some(now) = now else {
         return Finding::failed(format!(
-            "`{path}` is claimed as {kind} and a recorded call wrote it{}, but it is not on disk \
-             any more",
+            "`{path}` is claimed as {kind} and a recorded call wrote it{}, but it is no longer on \
+             disk",
             by(history)
         ));
     };
     match is_same_content(left, now) {
         Some(true) => Finding::passed(),
         Some(false) => Finding::failed(format!(
-            "`{path}` is claimed as {kind}, but its content is not what the last recorded call \
-             left{}: {} bytes now, {} then, with another digest",
+            "`{path}` is claimed as {kind}, but its content differs from what the last recorded \
+             call wrote{}: {} bytes now, {} then, with another digest",
             by(history),
             now.size,
             left.size
         )),
         None => Finding::inconclusive(format!(
-            "`{path}` is claimed as {kind}, but no digest of what was written was recorded"
+            "`{path}` is claimed as {kind}, but no digest of the written content was recorded"
         )),
     }
 }

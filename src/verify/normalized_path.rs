@@ -1,7 +1,9 @@
+//! Normalization of paths in claims.
+
 use unicode_normalization::UnicodeNormalization;
 
-/// A path as evidence spells it: relative to the workspace, `/`-separated, NFC, without `.` parts.
-/// What leads out keeps its `..`, so that the guard refuses it.
+/// A path in the form of file changes: relative to the workspace, `/`-separated, NFC, without `.`
+/// parts. A path outside keeps its `..`, so the path guard refuses it.
 pub(super) fn normalized(path: &str, root: &str) -> String {
     let path: String = path.trim().nfc().collect();
     let below = path.strip_prefix(root.trim_end_matches('/')).filter(|_| !root.is_empty());
@@ -30,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_spelt_as_evidence_does() {
+    fn paths_have_the_form_of_file_changes() {
         for (path, expected) in [
             ("src/a.rs", "src/a.rs"),
             ("./src//a.rs", "src/a.rs"),

@@ -1,0 +1,156 @@
+//! `file` checks: files exist or not, contain a pattern, and were changed by the step or not.
+
+use super::super::finding::Finding;
+use super::super::observation::{MatchedFile, Observation, ObservationError, ObservationQuery};
+use super::super::recorded_changes::RecordedChanges;
+use super::facts::{Evaluation, Facts, not_observed};
+use crate::definition::FileCount;
+use crate::value::counted;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// Maximum number of files in the evidence.
+const LISTED: usize = 20;
+
+/// A `file` check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileCriterion {
+    /// A path or glob.
+    pub pattern: String,
+    /// Minimum number of matching files.
+    pub min_count: u32,
+    /// A regular expression that the matching files must contain.
+    #[serde(default, with = "count_form", skip_serializing_if = "Option::is_none")]
+    pub count: Option<FileCount>,
+    /// `true`: the step must have changed a matching file; `false`: it must have changed none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed: Option<bool>,
+    /// Whether no file may match.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub absent: bool,
+}
+
+/// The recorded form of a count: pattern, minimum, maximum.
+mod count_form {
+    use crate::definition::FileCount;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    type Form = Option<(String, u32, Option<u32>)>;
+
+    pub(super) fn serialize<S: Serializer>(
+        count: &Option<FileCount>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let form = count.as_ref().map(|count| (&count.pattern, count.min, count.max));
+        form.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<FileCount>, D::Error> {
+        let form = Form::deserialize(deserializer)?;
+        Ok(form.map(|(pattern, min, max)| FileCount { pattern, min, max }))
+    }
+}
+
+impl FileCriterion {
+    pub(super) fn query(&self) -> ObservationQuery {
+        ObservationQuery::Files {
+            pattern: self.pattern.clone(),
+            count: self.count.as_ref().map(|count| count.pattern.clone()),
+        }
+    }
+
+    pub(super) fn evaluate(&self, facts: &Facts<'_>) -> Evaluation {
+        let files = match facts.observation(&self.query()) {
+            Observation::Files(Ok(files)) => files,
+            Observation::Files(Err(ObservationError { denied: true, reason })) => {
+                return (Finding::failed(reason.clone()), None);
+            }
+            Observation::Files(Err(ObservationError { denied: false, reason })) => {
+                let reason = format!("`{}` could not be inspected: {reason}", self.pattern);
+                return (Finding::inconclusive(reason), None);
+            }
+            other => return (not_observed(other), None),
+        };
+        let listed: Vec<&str> = files.iter().take(LISTED).map(|file| file.path.as_str()).collect();
+        let evidence = json!({"matched": files.len(), "files": listed});
+        let rules = [presence, occurrences, changes];
+        let finding = rules.into_iter().find_map(|rule| rule(self, files, facts.changes));
+        (finding.unwrap_or_else(Finding::passed), Some(evidence))
+    }
+}
+
+fn presence(
+    criterion: &FileCriterion,
+    files: &[MatchedFile],
+    _recorded: &RecordedChanges<'_>,
+) -> Option<Finding> {
+    let (pattern, found) = (&criterion.pattern, files.len());
+    if criterion.absent {
+        let first = files.first()?;
+        return Some(Finding::failed(match found {
+            1 => format!("`{}` exists, but must not", first.path),
+            _ => format!("`{pattern}` must match nothing, but matches {found} files"),
+        }));
+    }
+    if found >= criterion.min_count as usize {
+        return None;
+    }
+    Some(Finding::failed(match (found, criterion.min_count) {
+        (0, 1) => format!("`{pattern}` matches no file"),
+        (_, least) => {
+            format!("`{pattern}` matches {}, and {least} are needed", counted(found, "file"))
+        }
+    }))
+}
+
+fn occurrences(
+    criterion: &FileCriterion,
+    files: &[MatchedFile],
+    _recorded: &RecordedChanges<'_>,
+) -> Option<Finding> {
+    let count = criterion.count.as_ref().filter(|_| !criterion.absent)?;
+    let pattern = &count.pattern;
+    if let Some(file) = files.iter().find(|file| file.occurrences.is_none()) {
+        let path = &file.path;
+        return Some(Finding::inconclusive(format!(
+            "`{pattern}` could not be counted in `{path}`"
+        )));
+    }
+    let total: u64 = files.iter().filter_map(|file| file.occurrences).sum();
+    let found = format!("`{pattern}` occurs {total} times in {}", counted(files.len(), "file"));
+    match count.max {
+        _ if total < u64::from(count.min) => {
+            Some(Finding::failed(format!("{found}, and {} are needed", count.min)))
+        }
+        Some(most) if total > u64::from(most) => {
+            Some(Finding::failed(format!("{found}, and {most} are allowed")))
+        }
+        _ => None,
+    }
+}
+
+fn changes(
+    criterion: &FileCriterion,
+    files: &[MatchedFile],
+    recorded: &RecordedChanges<'_>,
+) -> Option<Finding> {
+    let wanted = criterion.changed?;
+    let changed = files.iter().find(|file| recorded.differs(&file.path));
+    match (wanted, changed, recorded.gap()) {
+        (true, Some(_), _) | (false, None, None) => None,
+        (true, None, None) => Some(Finding::failed(format!(
+            "no recorded call of this step changed a file that matches `{}`",
+            criterion.pattern
+        ))),
+        (false, Some(file), _) => {
+            Some(Finding::failed(format!("this step changed `{}`, but must not", file.path)))
+        }
+        (_, None, Some(gap)) => Some(Finding::inconclusive(format!(
+            "no change to `{}` was recorded, but {gap}",
+            criterion.pattern
+        ))),
+    }
+}
