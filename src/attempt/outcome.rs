@@ -1,3 +1,4 @@
+use crate::redaction::{Mask, Redactor};
 use crate::value::{Failure, Json, OutcomeKind, Usage};
 use std::time::Duration;
 
@@ -46,5 +47,27 @@ impl Outcome {
     /// Not done, and why.
     pub fn failed(kind: OutcomeKind, failure: Failure) -> Self {
         Outcome { kind, output: None, failure: Some(failure), ..Outcome::ok(Json::Null) }
+    }
+}
+
+impl Mask for Outcome {
+    fn masked_by(self, redactor: &Redactor) -> Outcome {
+        let text = |text: String, cut: u64| match cut {
+            0 => text.masked_by(redactor),
+            _ => redactor.mask_truncated(&text).into_inner(),
+        };
+        let [stdout_cut, stderr_cut] = self.cut;
+        Outcome {
+            output: self.output.map(|output| match output {
+                // The stdout of a process, which may end in the middle of a secret.
+                Json::String(output) => Json::String(text(output, stdout_cut)),
+                other => other.masked_by(redactor),
+            }),
+            stdout: self.stdout.map(|stdout| text(stdout, stdout_cut)),
+            stderr: self.stderr.map(|stderr| text(stderr, stderr_cut)),
+            process: self.process.masked_by(redactor),
+            failure: self.failure.masked_by(redactor),
+            ..self
+        }
     }
 }

@@ -25,6 +25,7 @@ mod schema;
 mod specialist;
 mod terminal;
 
+use crate::service::{Environment, Redactors};
 use arguments::{Kb, KbCommand};
 use clap::Parser;
 use exit::{CliError, Exit};
@@ -38,12 +39,17 @@ type CliResult = Result<Exit, CliError>;
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
-    panics::start();
+    run_with(Redactors::default())
+}
+
+/// [`main`], with the list in which runs register their redactors.
+pub fn run_with(redactors: Redactors) -> ExitCode {
+    panics::start(redactors.clone());
     let mut terminal = Terminal::new();
     let result = match Kb::try_parse() {
         Ok(arguments) => {
-            logging::start();
-            dispatch(arguments, &mut terminal)
+            logging::start(redactors.clone());
+            dispatch(arguments, redactors, &mut terminal)
         }
         Err(error) => usage_error(&error, &mut terminal),
     };
@@ -69,8 +75,9 @@ fn usage_error(error: &clap::Error, terminal: &mut Terminal) -> CliResult {
     Ok(Exit::BadInput)
 }
 
-fn dispatch(arguments: Kb, terminal: &mut Terminal) -> CliResult {
+fn dispatch(arguments: Kb, redactors: Redactors, terminal: &mut Terminal) -> CliResult {
     let environment = environment::of_process(arguments.directory.as_deref())?;
+    let environment = Environment { redactors, ..environment };
     match arguments.command {
         None => arguments::first_steps(terminal),
         Some(KbCommand::Demo(args)) => demo::run(args, &environment, terminal),

@@ -2,9 +2,9 @@
 
 use super::context::Attempt;
 use super::event_channel::EventSender;
-use super::masking;
 use super::payloads::Payloads;
 use super::prompts::PromptLog;
+use super::report;
 use super::secret_fetcher::Fetched;
 use super::setup::{Parts, Update};
 use crate::attempt::{Context, Outcome, Progress, Recorder, Request, StepWork, Stopped};
@@ -14,7 +14,7 @@ use crate::evidence::{CheckDetail, Confidence, Payload, Record, Verdict, Verific
 use crate::executor::GateRequest;
 use crate::expression::Scope;
 use crate::journal::JournalError;
-use crate::redaction::{Redactor, StreamMasker};
+use crate::redaction::{Masked, Redactor, StreamMasker};
 use crate::run::{AttemptReport, Effect, InstanceIx};
 use crate::value::{Failure, InstanceKey, OutcomeKind};
 use futures::FutureExt;
@@ -30,11 +30,19 @@ use tokio_util::sync::CancellationToken;
 /// A message from a task to the dispatcher.
 pub(super) enum Message {
     /// A record that must be stored before the attempt continues.
-    Record { work: Attempt, record: Box<Record>, stored: oneshot::Sender<Result<(), Stopped>> },
+    Record {
+        work: Attempt,
+        record: Masked<Box<Record>>,
+        stored: oneshot::Sender<Result<(), Stopped>>,
+    },
     /// The attempt ended.
-    Ended { work: Attempt, report: Box<AttemptReport> },
+    Ended { work: Attempt, report: Masked<Box<AttemptReport>> },
     /// The gate ended, with the observations of its checks.
-    Judged { work: Attempt, observed: Option<Box<Record>>, verification: Box<Verification> },
+    Judged {
+        work: Attempt,
+        observed: Option<Masked<Box<Record>>>,
+        verification: Masked<Box<Verification>>,
+    },
     /// The secrets of an effect were fetched, or the fetch failed.
     Fetched { work: Attempt, effect: Box<Effect>, fetched: Fetched },
     /// The journal cannot store blobs. `ended` is the attempt that ended because of it.
@@ -88,24 +96,22 @@ impl AttemptChannel {
         self.messages.send(message).map_err(|_| Stopped).and(result)
     }
 
-    fn masked_progress(&self, progress: Progress, events: &EventSender) -> Progress {
+    fn masked_progress(&self, progress: Progress, events: &EventSender) -> Masked<Progress> {
         let tokens = || self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
         match progress {
             // A line that was cut may end in the middle of a secret.
-            Progress::Output(line) => {
-                Progress::Output(self.redactor.mask_cut_text(&line).to_string())
-            }
-            Progress::Tool(call) => Progress::Tool(self.redactor.mask_text(&call).to_string()),
+            Progress::Output(line) => self.redactor.mask_truncated(&line).map(Progress::Output),
+            Progress::Tool(call) => self.redactor.mask(call).map(Progress::Tool),
             // A secret may be split between tokens, so they are masked as one stream.
-            Progress::Token(text) => Progress::Token(tokens().push(&text)),
+            Progress::Token(text) => tokens().push(&text).map(Progress::Token),
             Progress::Model(model) => {
                 // The end of the previous response.
                 let rest = tokens().flush();
                 if !rest.is_empty() {
-                    let (instance, progress) = (self.key.clone(), Progress::Token(rest));
+                    let (instance, progress) = (self.key.clone(), rest.map(Progress::Token));
                     events.progress(Update::Progress { instance, progress });
                 }
-                Progress::Model(model)
+                self.redactor.mask(model).map(Progress::Model)
             }
         }
     }
@@ -115,12 +121,13 @@ impl Recorder for AttemptChannel {
     fn record(&self, record: Record) -> BoxFuture<'_, Result<(), Stopped>> {
         self.note_activity();
         async move {
-            let record = masking::record(self.prompts.keep(record, &self.redactor), &self.redactor);
+            let record = self.redactor.mask(self.prompts.select(record));
+            let record = self.prompts.reduce(record);
             let (stored, answer) = oneshot::channel();
             let work = self.work;
             self.send(None, self.payloads.store_record(record), |record| Message::Record {
                 work,
-                record: Box::new(record),
+                record: record.map(Box::new),
                 stored,
             })?;
             answer.await.unwrap_or(Err(Stopped))
@@ -170,10 +177,11 @@ pub(super) async fn run(
         outcome = Outcome { kind: OutcomeKind::Timeout, failure: Some(failure), ..outcome };
     }
     let outcome = super::prepare::check_output(&channel.step, outcome, &channel.redactor);
-    let report = channel.payloads.store_report(masking::report(outcome, &channel.redactor));
+    let report = channel.payloads.store_report(report::report(outcome, &channel.redactor));
     let work = channel.work;
     let ended = Some(work.instance);
-    let _ = channel.send(ended, report, |report| Message::Ended { work, report: Box::new(report) });
+    let _ =
+        channel.send(ended, report, |report| Message::Ended { work, report: report.map(Box::new) });
 }
 
 /// Waits for the end of a timeout; forever without one.
@@ -223,10 +231,10 @@ pub(super) async fn verify(
         ended.unwrap_or_else(|_| inconclusive_gate("internal error in the gate; please report it"));
     let observed = verification.basis.take().map(|basis| {
         let observed = Record::Observed { basis: Payload::Inline(basis) };
-        let observed = masking::record(observed, &channel.redactor);
-        channel.payloads.store_record(observed).map(Box::new)
+        let observed = channel.payloads.store_record(channel.redactor.mask(observed));
+        observed.map(|observed| observed.map(Box::new))
     });
-    let verification = Box::new(masking::verification(verification, &channel.redactor));
+    let verification = channel.redactor.mask(verification).map(Box::new);
     let work = channel.work;
     let _ = channel.send(Some(work.instance), observed.transpose(), |observed| Message::Judged {
         work,

@@ -7,7 +7,7 @@ use crate::definition::ForEach;
 use crate::diagnostic::Code;
 use crate::evidence::Payload;
 use crate::expression::{EvalError, Template, ValueTemplate};
-use crate::redaction::Redactor;
+use crate::redaction::{Masked, Redactor};
 use crate::run::{Evaluation, InstanceIx, Items, StepStatus};
 use crate::value::{Failure, Json, JsonMap, limits};
 use smol_str::SmolStr;
@@ -90,8 +90,10 @@ pub(super) fn gather(
     scope: &RunScope<'_>,
     ix: InstanceIx,
     redactor: &Redactor,
-) -> Result<Payload, EvalError> {
-    let Some(items) = scope.state.instance(ix).items() else { return Ok(Json::Null.into()) };
+) -> Result<Masked<Payload>, EvalError> {
+    let Some(items) = scope.state.instance(ix).items() else {
+        return Ok(redactor.mask(Payload::inline(Json::Null)));
+    };
     let mut text = String::from(if items.keyed { "{" } else { "[" });
     for (key, ix) in keyed(scope, items) {
         if text.len() > 1 {

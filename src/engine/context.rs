@@ -7,6 +7,7 @@ use super::prompts::PromptLog;
 use super::scope::RunScope;
 use super::setup::Parts;
 use crate::plan::{Plan, PlanStep};
+use crate::redaction::Masked;
 use crate::run::{InstanceIx, State};
 use crate::value::{Failure, Json, JsonMap, RunId};
 use std::cell::Cell;
@@ -54,8 +55,8 @@ impl RunContext {
     }
 
     /// The failure without the values of secrets.
-    pub(super) fn masked(&self, failure: Failure) -> Failure {
-        super::masking::failure(failure, &self.parts.redactor)
+    pub(super) fn masked(&self, failure: Failure) -> Masked<Failure> {
+        self.parts.redactor.mask(failure)
     }
 
     /// The channel of one attempt or gate.

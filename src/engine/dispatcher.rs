@@ -186,7 +186,7 @@ impl Dispatcher {
             Message::Ended { work, report } => {
                 let Attempt { instance, iteration, attempt } = work;
                 self.attempts.remove(instance);
-                let report = *report;
+                let report = report.map(|report| *report);
                 self.inputs.push(Input::AttemptEnded { instance, iteration, attempt, report });
             }
             Message::Judged { work, observed, verification } => {
@@ -195,7 +195,7 @@ impl Dispatcher {
                 if let Some(record) = observed {
                     self.inputs.push(Input::Recorded { instance, iteration, attempt, record });
                 }
-                let verification = *verification;
+                let verification = verification.map(|verification| *verification);
                 self.inputs.push(Input::Judged { instance, iteration, attempt, verification });
             }
             Message::Fetched { work, effect, fetched } => self.after_fetch(work, *effect, fetched),
@@ -210,7 +210,10 @@ impl Dispatcher {
     pub(super) fn apply_control(&mut self, control: RunControl) {
         match control {
             RunControl::Drain(reason) => self.inputs.push(Input::Drain { reason }),
-            RunControl::Cancel(by) => self.inputs.push(Input::CancelRequested { by }),
+            RunControl::Cancel(by) => {
+                let by = self.context.parts.redactor.mask(by);
+                self.inputs.push(Input::CancelRequested { by });
+            }
             RunControl::Abandon => self.abandoned = true,
         }
     }

@@ -3,8 +3,8 @@
 use super::attempts;
 use super::context::Attempt;
 use super::dispatcher::Dispatcher;
-use super::masking;
 use super::prepare::{self, AttemptInputs};
+use super::report;
 use super::secret_fetcher::Fetched;
 use crate::attempt::{Outcome, StepWork};
 use crate::evidence::{Feedback, Record};
@@ -136,14 +136,15 @@ impl Dispatcher {
 
     /// Ends an attempt that could not start.
     fn end_attempt(&mut self, work: Attempt, outcome: Outcome) {
-        let report = masking::report(outcome, &self.context.parts.redactor);
+        let report = report::report(outcome, &self.context.parts.redactor);
         let Attempt { instance, iteration, attempt } = work;
         self.inputs.push(Input::AttemptEnded { instance, iteration, attempt, report });
     }
 
     /// Ends a gate that could not start.
     fn end_gate(&mut self, work: Attempt, failure: Failure) {
-        let verification = attempts::inconclusive_gate(&self.context.masked(failure).message);
+        let verification = attempts::inconclusive_gate(&failure.message);
+        let verification = self.context.parts.redactor.mask(verification);
         let Attempt { instance, iteration, attempt } = work;
         self.inputs.push(Input::Judged { instance, iteration, attempt, verification });
     }

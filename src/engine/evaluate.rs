@@ -1,12 +1,13 @@
 //! Effects that only compute. They change nothing outside, so they do not wait for the journal.
 
 use super::context::{Attempt, RunContext};
-use super::{compute, masking, prepare, waiting};
+use super::{compute, prepare, report, waiting};
 use crate::attempt::Outcome;
 use crate::definition::StepKind;
 use crate::evidence::Payload;
+use crate::redaction::Masked;
 use crate::run::{AttemptReport, Effect, Evaluation, Input, InstanceIx, State};
-use crate::value::{Json, OutcomeKind};
+use crate::value::OutcomeKind;
 
 /// Evaluates an effect and returns its answer; `None` if the effect changes something outside.
 pub(super) fn evaluate(context: &RunContext, state: &State, effect: &Effect) -> Option<Input> {
@@ -26,7 +27,7 @@ pub(super) fn evaluate(context: &RunContext, state: &State, effect: &Effect) -> 
         }
         Effect::Conclude { iteration } => {
             let outputs = compute::conclude(&context.scope(state, None))
-                .map(|outputs| store(context, redactor.masked(outputs)))
+                .map(|outputs| store(context, redactor.mask(Payload::inline(outputs))))
                 .map_err(|failure| context.masked(*failure));
             Input::Concluded { iteration: *iteration, outputs }
         }
@@ -46,7 +47,11 @@ pub(super) fn evaluate(context: &RunContext, state: &State, effect: &Effect) -> 
 }
 
 /// The report of a `set` step, which needs no executor.
-fn set_values(context: &RunContext, state: &State, ix: InstanceIx) -> Option<AttemptReport> {
+fn set_values(
+    context: &RunContext,
+    state: &State,
+    ix: InstanceIx,
+) -> Option<Masked<AttemptReport>> {
     let step = &context.planned(state, ix).step;
     let StepKind::Set(values) = &step.kind else { return None };
     let redactor = &context.parts.redactor;
@@ -54,26 +59,18 @@ fn set_values(context: &RunContext, state: &State, ix: InstanceIx) -> Option<Att
         Ok(value) => prepare::check_output(step, Outcome::ok(value), redactor),
         Err(failure) => Outcome::failed(OutcomeKind::ToolError, *failure),
     };
-    let report = masking::report(outcome, redactor);
+    let report = report::report(outcome, redactor);
     // If a blob cannot be written, `Payloads::check` refuses the whole batch.
     Some(context.payloads.store_report(report.clone()).unwrap_or(report))
 }
 
-pub(super) fn store(context: &RunContext, value: Json) -> Payload {
-    let payload = Payload::inline(value);
-    // If a blob cannot be written, `Payloads::check` refuses the whole batch.
+// If a blob cannot be written, `Payloads::check` refuses the whole batch.
+fn store(context: &RunContext, payload: Masked<Payload>) -> Masked<Payload> {
     context.payloads.store(payload.clone()).unwrap_or(payload)
 }
 
-fn store_evaluation(context: &RunContext, found: Evaluation) -> Evaluation {
-    let redactor = &context.parts.redactor;
-    match found {
-        Evaluation::Items { keys, items: Payload::Inline(list), keyed } => {
-            let keys = keys.into_iter().map(|key| redactor.mask_text(&key).into_owned()).collect();
-            let items = store(context, redactor.mask_json(&list));
-            Evaluation::Items { keys, items, keyed }
-        }
-        stored @ (Evaluation::Condition(_)
-        | Evaluation::Items { items: Payload::Blob { .. }, .. }) => stored,
-    }
+fn store_evaluation(context: &RunContext, found: Evaluation) -> Masked<Evaluation> {
+    let masked = context.parts.redactor.mask(found);
+    let stored = masked.clone().rearrange(|found| context.payloads.store_items(found));
+    stored.unwrap_or(masked)
 }

@@ -1,12 +1,12 @@
 //! Messages of other processes to the lease owner: cancellations and answers.
 
 use super::context::RunContext;
-use super::evaluate::store;
 use super::queue::InputQueue;
 use super::tick::PendingWrite;
 use crate::definition::StepKind;
 use crate::evidence::Payload;
 use crate::journal::JournalError;
+use crate::redaction::Masked;
 use crate::run::{Input, InstanceIx, Reply, State};
 use crate::value::Json;
 
@@ -24,7 +24,9 @@ pub(super) async fn read(
         let text = |key: &str| item.body.get(key).and_then(Json::as_str).map(str::to_owned);
         let by = text("by").unwrap_or_else(|| "another process".to_owned());
         let led_to = match item.kind.as_str() {
-            "cancel" => vec![Input::CancelRequested { by }],
+            "cancel" => {
+                vec![Input::CancelRequested { by: context.parts.redactor.mask(by) }]
+            }
             "approve" => {
                 let approved = item.body.get("approved").and_then(Json::as_bool);
                 let reply = Reply {
@@ -84,14 +86,10 @@ fn accepts(kind: &StepKind, reply: &Reply) -> bool {
     }
 }
 
-fn masked(context: &RunContext, reply: &Reply) -> Reply {
-    let redactor = &context.parts.redactor;
-    let mask = |text: &String| redactor.mask_text(text).into_owned();
-    let answer = reply.answer.as_ref().and_then(Payload::as_inline);
-    Reply {
-        approved: reply.approved,
-        by: mask(&reply.by),
-        answer: answer.map(|value| store(context, redactor.mask_json(value))),
-        comment: reply.comment.as_ref().map(mask),
-    }
+/// The masked reply, with its answer as a blob if it is large. If a blob cannot be written,
+/// `Payloads::check` refuses the whole batch.
+fn masked(context: &RunContext, reply: &Reply) -> Masked<Reply> {
+    let masked = context.parts.redactor.mask(reply.clone());
+    let stored = masked.clone().rearrange(|reply| context.payloads.store_reply(reply));
+    stored.unwrap_or(masked)
 }

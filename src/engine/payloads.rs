@@ -1,10 +1,9 @@
 use super::json_list::JsonList;
 use crate::evidence::{Payload, Record};
 use crate::journal::{Blobs, JournalError};
-use crate::redaction::Redactor;
-use crate::run::{AttemptReport, CompactPayload};
+use crate::redaction::{Masked, Redactor};
+use crate::run::{AttemptReport, CompactPayload, Evaluation, Reply};
 use crate::value::{Digest, Json, limits, read_back};
-use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -97,15 +96,18 @@ impl Payloads {
         &self,
         text: String,
         redactor: &Redactor,
-    ) -> Result<Payload, JournalError> {
-        let is_large = text.len() > limits::INLINE_OUTPUT_BYTES;
-        if is_large && matches!(redactor.mask_text(&text), Cow::Borrowed(_)) {
-            return self.store_blob(&text);
-        }
+    ) -> Result<Masked<Payload>, JournalError> {
+        let text = match text.len() > limits::INLINE_OUTPUT_BYTES {
+            true => match redactor.check(text) {
+                Ok(text) => return text.rearrange(|text| self.store_blob(&text)),
+                Err(text) => text,
+            },
+            false => text,
+        };
         let value: Json = read_back(&text).map_err(|why| {
             JournalError::Damaged(format!("what was gathered is not JSON: {why}"))
         })?;
-        self.store(Payload::inline(redactor.masked(value)))
+        self.store(redactor.mask(value).map(Payload::inline))
     }
 
     fn store_blob(&self, text: &str) -> Result<Payload, JournalError> {
@@ -144,8 +146,28 @@ impl Payloads {
         String::from_utf8(bytes).map_err(|why| not_json(digest, &why))
     }
 
+    /// The same evaluation, with its items as a blob if they are large.
+    pub(super) fn store_items(&self, found: Evaluation) -> Result<Evaluation, JournalError> {
+        match found {
+            Evaluation::Items { keys, items, keyed } => {
+                Ok(Evaluation::Items { keys, items: self.stored(items)?, keyed })
+            }
+            condition @ Evaluation::Condition(_) => Ok(condition),
+        }
+    }
+
+    /// The same reply, with its answer as a blob if it is large.
+    pub(super) fn store_reply(&self, reply: Reply) -> Result<Reply, JournalError> {
+        let answer = reply.answer.map(|answer| self.stored(answer)).transpose()?;
+        Ok(Reply { answer, ..reply })
+    }
+
     /// The same payload, as a blob if it is large.
-    pub fn store(&self, payload: Payload) -> Result<Payload, JournalError> {
+    pub fn store(&self, payload: Masked<Payload>) -> Result<Masked<Payload>, JournalError> {
+        payload.rearrange(|payload| self.stored(payload))
+    }
+
+    fn stored(&self, payload: Payload) -> Result<Payload, JournalError> {
         let Payload::Inline(value) = &payload else { return Ok(payload) };
         // Most values are small, and need not be written out to know that.
         if longest(value) <= limits::INLINE_OUTPUT_BYTES {
@@ -159,19 +181,22 @@ impl Payloads {
     }
 
     /// The same record, its large values as blobs.
-    pub fn store_record(&self, record: Record) -> Result<Record, JournalError> {
-        let mut record = record;
+    pub fn store_record(&self, record: Masked<Record>) -> Result<Masked<Record>, JournalError> {
+        record.rearrange(|record| self.stored_record(record))
+    }
+
+    fn stored_record(&self, mut record: Record) -> Result<Record, JournalError> {
         match &mut record {
             Record::ModelCall { text, prompt, .. } => {
-                *text = self.store(text.clone())?;
+                *text = self.stored(text.clone())?;
                 let parts = prompt.iter_mut().flat_map(|prompt| prompt.parts_mut());
                 for content in parts.filter_map(|part| part.content.as_mut()) {
-                    *content = self.store(content.clone())?;
+                    *content = self.stored(content.clone())?;
                 }
             }
-            Record::ToolCall { args, .. } => *args = self.store(args.clone())?,
-            Record::ToolResult { result, .. } => *result = self.store(result.clone())?,
-            Record::Observed { basis } => *basis = self.store(basis.clone())?,
+            Record::ToolCall { args, .. } => *args = self.stored(args.clone())?,
+            Record::ToolResult { result, .. } => *result = self.stored(result.clone())?,
+            Record::Observed { basis } => *basis = self.stored(basis.clone())?,
             Record::Compression { .. } | Record::Note { .. } => {}
         }
         Ok(record)
@@ -193,12 +218,14 @@ impl Payloads {
     }
 
     /// The same report, its large values as blobs.
-    pub fn store_report(&self, report: AttemptReport) -> Result<AttemptReport, JournalError> {
-        let store = |payload: Option<Payload>| payload.map(|p| self.store(p)).transpose();
-        Ok(AttemptReport {
-            output: store(report.output)?,
-            streams: store(report.streams)?,
-            ..report
+    pub fn store_report(
+        &self,
+        report: Masked<AttemptReport>,
+    ) -> Result<Masked<AttemptReport>, JournalError> {
+        let store = |payload: Option<Payload>| payload.map(|p| self.stored(p)).transpose();
+        report.rearrange(|report| {
+            let (output, streams) = (store(report.output)?, store(report.streams)?);
+            Ok(AttemptReport { output, streams, ..report })
         })
     }
 }

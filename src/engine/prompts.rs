@@ -1,10 +1,11 @@
 //! How prompts are recorded: masked, each part once per attempt, or not at all.
 
 use crate::definition::PromptRecording;
-use crate::evidence::{Payload, Prompt, PromptPart, Record};
-use crate::redaction::Redactor;
+use crate::evidence::{Prompt, Record};
+use crate::redaction::Masked;
 use crate::value::Digest;
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::sync::{Mutex, PoisonError};
 
 /// The parts of prompts that one attempt has stored.
@@ -20,26 +21,35 @@ impl PromptLog {
         PromptLog { mode, stored: Mutex::default() }
     }
 
-    /// The record with its prompt masked and without the parts that are stored already.
-    pub(super) fn keep(&self, mut record: Record, redactor: &Redactor) -> Record {
-        if let Record::ModelCall { prompt, .. } = &mut record {
-            *prompt = match self.mode {
-                PromptRecording::Digest => None,
-                PromptRecording::Full => prompt.take().map(|prompt| self.reduced(prompt, redactor)),
-            };
+    /// The record, without its prompt if prompts are not stored.
+    pub(super) fn select(&self, mut record: Record) -> Record {
+        if let (Record::ModelCall { prompt, .. }, PromptRecording::Digest) =
+            (&mut record, self.mode)
+        {
+            *prompt = None;
         }
         record
     }
 
-    fn reduced(&self, mut prompt: Box<Prompt>, redactor: &Redactor) -> Box<Prompt> {
+    /// The record without the parts of its prompt that are stored already.
+    pub(super) fn reduce(&self, record: Masked<Record>) -> Masked<Record> {
+        let reduced = record.rearrange(|mut record| {
+            if let Record::ModelCall { prompt: Some(prompt), .. } = &mut record {
+                self.remove_stored(prompt);
+            }
+            Ok::<_, Infallible>(record)
+        });
+        match reduced {
+            Ok(record) => record,
+        }
+    }
+
+    fn remove_stored(&self, prompt: &mut Prompt) {
         let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
-        for part in prompt.parts_mut() {
-            let Some(Payload::Inline(content)) = &part.content else { continue };
-            *part = PromptPart::of(redactor.mask_json(content));
+        for part in prompt.parts_mut().filter(|part| part.content.is_some()) {
             if !stored.insert(part.digest) {
                 part.content = None;
             }
         }
-        prompt
     }
 }

@@ -4,7 +4,7 @@ use crate::evidence::Payload;
 use crate::executor::Executor;
 use crate::journal::{Journal, StoredEvent};
 use crate::plan::Plan;
-use crate::redaction::Redactor;
+use crate::redaction::{Masked, Redactor};
 use crate::run::{InstanceIx, Reply, Rules, RunStatus};
 use crate::value::{Digest, Failure, InstanceKey, Json, RunId, Timestamp, Usage};
 use std::sync::Arc;
@@ -100,7 +100,7 @@ pub enum Update {
         /// Whose.
         instance: InstanceKey,
         /// What.
-        progress: Progress,
+        progress: Masked<Progress>,
     },
 }
 

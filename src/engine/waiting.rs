@@ -1,14 +1,13 @@
 //! Starts the steps that wait: renders their questions and computes the times that they wait for.
 
 use super::context::{Attempt, RunContext};
-use super::masking;
+use super::report;
 use super::scope::RunScope;
 use crate::attempt::Outcome;
 use crate::clock;
 use crate::definition::{StepKind, WaitStep};
 use crate::diagnostic::Code;
 use crate::expression::EvalError;
-use crate::redaction::Redactor;
 use crate::run::{Input, Question, QuestionKind, State, Wait};
 use crate::value::{Failure, OutcomeKind, Timestamp};
 
@@ -20,25 +19,15 @@ pub(super) fn open(context: &RunContext, state: &State, work: Attempt) -> Option
     let redactor = &context.parts.redactor;
     Some(match scope.check_reads(wait(&scope, kind, clock::now())?) {
         Ok(wait) => {
-            let wait = masked(wait, redactor);
+            let wait = redactor.mask(wait);
             Input::WaitOpened { instance, iteration, attempt, wait }
         }
         Err(failure) => {
             let outcome = Outcome::failed(OutcomeKind::ToolError, *failure);
-            let report = masking::report(outcome, redactor);
+            let report = report::report(outcome, redactor);
             Input::AttemptEnded { instance, iteration, attempt, report }
         }
     })
-}
-
-fn masked(wait: Wait, redactor: &Redactor) -> Wait {
-    match wait {
-        Wait::Person(question) => Wait::Person(Question {
-            text: redactor.mask_text(&question.text).into_owned(),
-            ..question
-        }),
-        Wait::Until(due) => Wait::Until(due),
-    }
 }
 
 fn wait(scope: &RunScope<'_>, kind: &StepKind, now: Timestamp) -> Option<Result<Wait, EvalError>> {

@@ -1,11 +1,13 @@
 use super::known::{self, KnownProvider, Protocol};
 use super::prices::{FREE, Prices};
 use crate::definition::{ModelPrice, TierSettings};
+use crate::redaction::Redactor;
 use crate::value::Json;
 use secrecy::SecretString;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// Variables as `kb` found them when it started, keys among them.
 #[derive(Clone, Default)]
@@ -49,6 +51,8 @@ pub struct Target {
     pub price: Option<ModelPrice>,
     pub(super) protocol: Protocol,
     pub(super) key: Option<SecretString>,
+    /// Masks the secrets of the run in error messages of the provider.
+    pub(super) redactor: Arc<Redactor>,
 }
 
 impl Target {
@@ -115,6 +119,7 @@ impl Target {
             key_env,
             price,
             key,
+            redactor: Arc::default(),
         })
     }
 

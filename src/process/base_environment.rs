@@ -17,6 +17,10 @@ const DEFAULT_TEMPORARY_ROOT: &str = "/tmp";
 /// process belongs to, outermost first: a step of one `kb` can run another `kb`.
 pub(super) const MARKER: &str = "KB_SPAWN";
 
+/// The variable that marks a watchdog, init process or namespace worker. Its value names the `kb`
+/// that started it.
+pub(super) const HELPER_MARKER: &str = "KB_HELPER";
+
 /// The environment that all processes start from. No other variable of `kb` reaches them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BaseEnvironment {

@@ -1,9 +1,8 @@
 //! The identity of this process among other `kb` processes.
 
 use super::BaseEnvironment;
-use super::base_environment::MARKER;
+use super::base_environment::{HELPER_MARKER, MARKER};
 use super::temporary::Temporary;
-use super::watchdog::HELPER_MARKER;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};

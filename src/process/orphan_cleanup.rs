@@ -1,7 +1,7 @@
 //! Waiting for the orphan processes of a `kb` that was killed.
 
+use super::base_environment::HELPER_MARKER;
 use super::orphans::value_of;
-use super::watchdog::HELPER_MARKER;
 use std::time::Duration;
 
 /// How long to wait for processes that do not end.

@@ -6,8 +6,7 @@
 //! whether there are any, in 2 µs. While processes end, that file may omit others, so a scan that
 //! found something is repeated (see [`end_step`]).
 
-use super::base_environment::MARKER;
-use super::watchdog::HELPER_MARKER;
+use super::base_environment::{HELPER_MARKER, MARKER};
 use rustix::process::{Pid, Signal, WaitOptions};
 use std::collections::BTreeSet;
 use std::io;

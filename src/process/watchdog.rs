@@ -8,10 +8,6 @@ use std::path::Path;
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::OnceLock;
 
-/// The variable that marks a watchdog, init process or namespace worker. Its value names the `kb`
-/// that started it.
-pub(super) const HELPER_MARKER: &str = "KB_HELPER";
-
 /// The `PATH` for system tools that helper processes run.
 pub(super) const PATH: &str = "/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin";
 

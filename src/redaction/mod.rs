@@ -1,20 +1,23 @@
-//! The one masking sink: values of secrets never reach a state, an event or a display.
+//! Masking: secrets never enter the journal, an event, a log or a display.
 //!
-//! A [`Redactor`] knows the values that were resolved so far and replaces them, in the encodings in
-//! which programs pass them on, by `«secret:NAME»`. Everything that is stored or shown goes through
-//! it; nothing here can bring a value back.
+//! A [`Redactor`] knows the secrets of one run and replaces them by `«secret:NAME»`, in the encodings
+//! in which programs write them. What it returns is [`Masked`], the only type that the state machine
+//! and displays accept texts in. Nothing here restores a masked value. Start at [`Redactor::mask`].
 
 #[cfg(test)]
 mod cases;
 mod encodings;
 mod escapes;
-mod guard;
 mod index;
+mod masked;
 mod masks;
+mod records;
 mod redactor;
+mod registry;
 mod stream;
 
-pub use guard::{mask_for_process, stand_guard};
+pub use masked::{Mask, Masked};
 pub use masks::MASK;
 pub use redactor::{Redactor, SHORTEST};
+pub use registry::Redactors;
 pub use stream::StreamMasker;

@@ -1,35 +1,35 @@
+//! Masks the secrets of one run.
+
 use super::masks::{Masks, Match, masked};
-use super::stream::StreamMasker;
 use crate::value::{Json, JsonMap};
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Values shorter than this many characters are not masked. There are too few of them: masking
-/// every `1` or `no` would spoil all texts, and the places of the masks would tell the value.
+/// The minimum length of a secret in characters. Shorter values are not masked: masking every `1` or
+/// `no` would make texts unreadable, and the positions of the masks would reveal the value.
 pub const SHORTEST: usize = 4;
 
-/// Words that stand in every JSON, as values that are no texts.
-const WORDS: [&str; 3] = ["true", "false", "null"];
+/// The literals of JSON, which are not masked.
+const LITERALS: [&str; 3] = ["true", "false", "null"];
 
-/// Masks the values of secrets; shared by all who store or show something. A new one knows none.
+/// Masks the secrets of one run. A new redactor knows none.
 #[derive(Default)]
 pub struct Redactor {
     masks: RwLock<Arc<Masks>>,
-    /// Whether there is anything to mask; most runs have no secrets and pay for one load.
-    armed: AtomicBool,
+    /// Whether there are secrets. Most runs have none, and masking then costs one atomic load.
+    has_secrets: AtomicBool,
 }
 
 impl Redactor {
-    /// Whether a value can be masked: it is neither too short nor a word of JSON.
+    /// Whether a value can be masked: it is neither too short nor a literal of JSON.
     pub fn can_mask(value: &str) -> bool {
         let value = value.trim();
-        value.chars().count() >= SHORTEST && !WORDS.contains(&value)
+        value.chars().count() >= SHORTEST && !LITERALS.contains(&value)
     }
 
-    /// Learns a value, before anybody can use it. Returns false for one that cannot be masked.
-    /// Learning it again is nothing.
+    /// Adds a secret. Call it before the value is used. Returns false if the value cannot be masked.
     pub fn add(&self, name: &str, value: &str) -> bool {
         if !Redactor::can_mask(value) {
             return false;
@@ -39,11 +39,16 @@ impl Redactor {
         }
         let mut masks = self.masks.write().unwrap_or_else(PoisonError::into_inner);
         Arc::make_mut(&mut masks).learn(name, value);
-        self.armed.store(true, Ordering::Release);
+        self.has_secrets.store(true, Ordering::Release);
         true
     }
 
-    /// Masks a text.
+    /// Whether there are secrets.
+    pub(super) fn has_secrets(&self) -> bool {
+        self.has_secrets.load(Ordering::Acquire)
+    }
+
+    /// Masks a text that is processed further, such as compared or truncated.
     pub fn mask_text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self.masks() {
             Some(masks) => masks.mask(text),
@@ -51,14 +56,14 @@ impl Redactor {
         }
     }
 
-    /// The secret whose value stands in a text as it is. Values of fewer than twelve characters may
-    /// be ordinary words and are not looked for.
+    /// The name of a secret whose value a text contains literally. Values of fewer than twelve
+    /// characters may be ordinary words and are not searched for.
     pub fn written_in(&self, text: &str) -> Option<String> {
         const SHORTEST_WRITTEN: usize = 12;
         self.masks()?.written_in(text, SHORTEST_WRITTEN).map(str::to_owned)
     }
 
-    /// Masks a text that was cut off somewhere, also the beginning of a secret at its end.
+    /// [`Redactor::mask_truncated`] for a text that is processed further.
     pub fn mask_cut_text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self.masks() {
             Some(masks) => masks.mask_cut(text),
@@ -66,7 +71,8 @@ impl Redactor {
         }
     }
 
-    /// Masks every text of a value, the keys of its objects too, and numbers that are a secret.
+    /// Masks every text of a value that is processed further: strings, keys of objects, and numbers
+    /// that are a secret.
     pub fn mask_json(&self, value: &Json) -> Json {
         match self.masks() {
             Some(masks) => mask_value(&masks, value),
@@ -74,22 +80,9 @@ impl Redactor {
         }
     }
 
-    /// The same for a value that is not needed unmasked; where nothing is secret, the value itself.
-    pub fn masked(&self, value: Json) -> Json {
-        match self.masks() {
-            Some(masks) => mask_value(&masks, &value),
-            None => value,
-        }
-    }
-
-    /// Masks a text that comes in pieces, such as a model's answer.
-    pub fn stream(self: &Arc<Self>) -> StreamMasker {
-        StreamMasker::new(self.clone())
-    }
-
     pub(super) fn masks(&self) -> Option<Arc<Masks>> {
-        let armed = self.armed.load(Ordering::Acquire);
-        armed.then(|| self.masks.read().unwrap_or_else(PoisonError::into_inner).clone())
+        self.has_secrets()
+            .then(|| self.masks.read().unwrap_or_else(PoisonError::into_inner).clone())
     }
 }
 
@@ -110,7 +103,7 @@ fn mask_value(masks: &Masks, value: &Json) -> Json {
             for (key, value) in map {
                 let mut key = masks.mask(key).into_owned();
                 while masked.contains_key(&key) {
-                    key.push('′'); // two keys that differed only in what is masked
+                    key.push('′'); // two keys that differ only in a masked part
                 }
                 masked.insert(key, mask_value(masks, value));
             }
@@ -119,13 +112,13 @@ fn mask_value(masks: &Masks, value: &Json) -> Json {
     }
 }
 
-/// The texts of a list of two and more.
+/// The texts of a list with at least two items, all of them texts.
 fn lines(items: &[Json]) -> Option<Vec<&str>> {
     let texts: Option<Vec<&str>> = items.iter().map(Json::as_str).collect();
     texts.filter(|texts| texts.len() > 1)
 }
 
-/// Masks the lines of a text, over which a secret may be folded.
+/// Masks the lines of a text. A secret may extend over several lines.
 fn mask_lines(masks: &Masks, lines: &[&str]) -> Vec<String> {
     let found = masks.found_in(&lines.join("\n"));
     let mut from = 0;
@@ -146,6 +139,6 @@ fn mask_lines(masks: &Masks, lines: &[&str]) -> Vec<String> {
 impl fmt::Debug for Redactor {
     /// Never the values.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Redactor").field("armed", &self.armed).finish_non_exhaustive()
+        f.debug_struct("Redactor").field("has_secrets", &self.has_secrets).finish_non_exhaustive()
     }
 }

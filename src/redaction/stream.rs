@@ -1,36 +1,41 @@
-use super::Redactor;
+//! Masks a text that arrives in pieces.
+
 use super::masks::masked;
+use super::{Masked, Redactor};
 use std::sync::Arc;
 
-/// Masks a text that comes in pieces: a secret may be split over any number of them. What could be
-/// the beginning of one is held back until the next piece decides.
+/// Masks a text that arrives in pieces. A secret may be split over any number of them, so a possible
+/// beginning of a secret is held back until the next piece.
 #[derive(Debug)]
 pub struct StreamMasker {
     redactor: Arc<Redactor>,
     held: String,
 }
 
-impl StreamMasker {
-    pub(super) fn new(redactor: Arc<Redactor>) -> Self {
-        StreamMasker { redactor, held: String::new() }
+impl Redactor {
+    /// A masker for a text that arrives in pieces, such as the response of a model.
+    pub fn stream(self: &Arc<Self>) -> StreamMasker {
+        StreamMasker { redactor: self.clone(), held: String::new() }
     }
+}
 
-    /// Takes the next piece; what can be shown by now.
-    pub fn push(&mut self, piece: &str) -> String {
+impl StreamMasker {
+    /// Adds a piece. Returns the masked text that can be shown by now.
+    pub fn push(&mut self, piece: &str) -> Masked<String> {
         let Some(masks) = self.redactor.masks() else {
-            return std::mem::take(&mut self.held) + piece;
+            return Masked::new(std::mem::take(&mut self.held) + piece);
         };
         self.held.push_str(piece);
-        // A encoding that begins where another may still go on is not the last word: wait.
+        // Where a match may still become longer, wait for the next piece.
         let (found, open) = masks.found_before_open(&self.held);
         let shown = masked(&self.held[..open], &found).into_owned();
         self.held.drain(..open);
-        shown
+        Masked::new(shown)
     }
 
-    /// The end of the text, or of this part of it: what was held back, masked.
-    pub fn flush(&mut self) -> String {
+    /// Ends the text, or this part of it. Returns the text that was held back, masked.
+    pub fn flush(&mut self) -> Masked<String> {
         let held = std::mem::take(&mut self.held);
-        self.redactor.mask_text(&held).into_owned()
+        self.redactor.mask(held)
     }
 }

@@ -2,6 +2,7 @@ use super::event::InstanceIx;
 use super::question::Question;
 use crate::evidence::Verification;
 use crate::evidence::{Payload, Record};
+use crate::redaction::{Mask, Masked, Redactor};
 use crate::value::{Digest, Failure, Json, OutcomeKind, Timestamp, Usage};
 
 /// One input with its place in the run's history. `at` is the only time that the heart knows.
@@ -39,7 +40,7 @@ pub enum Input {
         /// Its iteration; an answer from another one is dropped.
         iteration: u32,
         /// What was found.
-        found: Result<Evaluation, Failure>,
+        found: Result<Masked<Evaluation>, Masked<Failure>>,
     },
     /// An attempt recorded something.
     Recorded {
@@ -50,7 +51,7 @@ pub enum Input {
         /// Its attempt.
         attempt: u32,
         /// What.
-        record: Box<Record>,
+        record: Masked<Box<Record>>,
     },
     /// An attempt ended.
     AttemptEnded {
@@ -61,7 +62,7 @@ pub enum Input {
         /// Which attempt; others than the present one are dropped.
         attempt: u32,
         /// How.
-        report: AttemptReport,
+        report: Masked<AttemptReport>,
     },
     /// A gate spoke.
     Judged {
@@ -72,7 +73,7 @@ pub enum Input {
         /// Which attempt.
         attempt: u32,
         /// What it found.
-        verification: Verification,
+        verification: Masked<Verification>,
     },
     /// A moment that was asked for has come.
     TimerDue {
@@ -86,14 +87,14 @@ pub enum Input {
         /// Its iteration; an answer from another one is dropped.
         iteration: u32,
         /// Its output, or why it cannot be had.
-        output: Result<Payload, Failure>,
+        output: Result<Masked<Payload>, Masked<Failure>>,
     },
     /// A person answered.
     Answered {
         /// The instance that waits.
         instance: InstanceIx,
         /// The decision or answer.
-        reply: Reply,
+        reply: Masked<Reply>,
     },
     /// What a waiting step waits for was evaluated.
     WaitOpened {
@@ -104,12 +105,12 @@ pub enum Input {
         /// Its attempt; a result of another one is dropped.
         attempt: u32,
         /// What it waits for.
-        wait: Wait,
+        wait: Masked<Wait>,
     },
     /// Stop for good.
     CancelRequested {
         /// Who or what, for people.
-        by: String,
+        by: Masked<String>,
     },
     /// The run's own time is up.
     Expired {
@@ -133,7 +134,7 @@ pub enum Input {
         /// As asked for; an answer to an earlier question is dropped.
         iteration: u32,
         /// Them, or why there are none.
-        outputs: Result<Payload, Failure>,
+        outputs: Result<Masked<Payload>, Masked<Failure>>,
     },
 }
 
@@ -175,6 +176,19 @@ pub enum Evaluation {
     },
 }
 
+impl Mask for Evaluation {
+    fn masked_by(self, redactor: &Redactor) -> Evaluation {
+        match self {
+            Evaluation::Condition(holds) => Evaluation::Condition(holds),
+            Evaluation::Items { keys, items, keyed } => Evaluation::Items {
+                keys: keys.masked_by(redactor),
+                items: items.masked_by(redactor),
+                keyed,
+            },
+        }
+    }
+}
+
 /// How an attempt ended, as the executor saw it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AttemptReport {
@@ -190,4 +204,38 @@ pub struct AttemptReport {
     pub retry_after_ms: Option<u64>,
     /// What it took.
     pub usage: Usage,
+}
+
+impl Mask for AttemptReport {
+    fn masked_by(self, redactor: &Redactor) -> AttemptReport {
+        AttemptReport {
+            output: self.output.masked_by(redactor),
+            streams: self.streams.masked_by(redactor),
+            failure: self.failure.masked_by(redactor),
+            ..self
+        }
+    }
+}
+
+impl Mask for Reply {
+    fn masked_by(self, redactor: &Redactor) -> Reply {
+        Reply {
+            approved: self.approved,
+            by: self.by.masked_by(redactor),
+            answer: self.answer.masked_by(redactor),
+            comment: self.comment.masked_by(redactor),
+        }
+    }
+}
+
+impl Mask for Wait {
+    /// The options and the schema of a question are literals of the definition.
+    fn masked_by(self, redactor: &Redactor) -> Wait {
+        match self {
+            Wait::Person(question) => {
+                Wait::Person(Question { text: question.text.masked_by(redactor), ..question })
+            }
+            Wait::Until(due) => Wait::Until(due),
+        }
+    }
 }

@@ -1,12 +1,13 @@
 //! What a process was started with: working directory, variables, temporary folder.
 
+use crate::redaction::Redactors;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The surroundings of a use case, passed in as values. The library never reads the working
 /// directory or the environment of its own process, so several projects with different environments
 /// can be used in one process.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Environment {
     /// Absolute folder that relative paths start from.
     pub cwd: PathBuf,
@@ -18,6 +19,8 @@ pub struct Environment {
     pub temp_dir: PathBuf,
     /// Number of processors, the default of `maxParallel`.
     pub processors: u32,
+    /// The redactors of all runs of this process, for its log and panic messages.
+    pub redactors: Redactors,
 }
 
 impl Environment {
@@ -27,7 +30,14 @@ impl Environment {
         let folder = |name: &str| variables.get(name).map(PathBuf::from);
         let home = folder("HOME").filter(|home| home.is_absolute());
         let temp_dir = folder("TMPDIR").unwrap_or_else(|| PathBuf::from("/tmp"));
-        Environment { cwd: cwd.into(), home, temp_dir, processors: 2, variables }
+        Environment {
+            cwd: cwd.into(),
+            home,
+            temp_dir,
+            processors: 2,
+            variables,
+            redactors: Redactors::default(),
+        }
     }
 
     /// A path as given by the user, made absolute.

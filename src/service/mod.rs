@@ -32,8 +32,7 @@ pub use crate::inspect::{
     LogEntry, Patch, Reader, RunDiff, StepDiff,
 };
 pub use crate::journal::JournalError;
-/// Masks a text that belongs to no particular run, such as a log line or a panic message.
-pub use crate::redaction::mask_for_process;
+pub use crate::redaction::Redactors;
 pub use crate::run::RunStatus;
 pub use demo::{Demo, create_demo};
 pub use doctor::{Finding, FindingLevel, doctor};

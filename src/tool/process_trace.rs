@@ -22,7 +22,7 @@ impl ProcessTrace {
             "envHash": environment(spawn, toolbox),
         });
         let bytes: usize = spawn.argv.iter().map(String::len).sum();
-        let argv = toolbox.redactor().masked(json!(spawn.argv));
+        let argv = toolbox.redactor().mask_json(&json!(spawn.argv));
         match bytes <= SHOWN_ARGV {
             true => trace["argv"] = argv,
             false => trace["argvHash"] = json!(Digest::of_json(&argv)),

@@ -40,10 +40,11 @@ const MODULES: &[Module] = &[
     pure("diagnostic", "sources, spans, diagnostics with stable codes, one page per code", &[]),
     pure("value", "ids, instance keys, durations, digests, money, canonical JSON, size limits", &[]),
     impure("clock", "the only reader of the system clock", &["value"]),
-    impure("redaction", "masking of secrets in all encodings", &["value"]),
     // The end of a process and the reaction of the engine run on one thread.
     impure("task", "tasks that continue on the thread that wakes them", &[]),
     pure("evidence", "tool calls, file changes, verdicts, records of a conversation", &["value"]),
+    // Masked texts are the inputs of the state machine.
+    pure("redaction", "masking of secrets, and the type of masked values", &["value", "evidence"]),
     pure("expression", "placeholders and expressions: parsed once, references with strengths",
         &["diagnostic", "value"]),
     pure("definition", "text with positions → decoded and checked model; one rule per file",
@@ -53,10 +54,10 @@ const MODULES: &[Module] = &[
     pure("verify", "checks and claims over evidence → verdict",
         &["value", "evidence", "expression", "definition"]),
     pure("run", "the state machine: state, events, inputs, effects; one file per input",
-        &["diagnostic", "value", "evidence", "expression", "definition", "plan"]),
+        &["diagnostic", "value", "evidence", "redaction", "expression", "definition", "plan"]),
     // Below the specialist, which is one of the modules that fill these types.
     impure("attempt", "the types between engine and executor: request, work, outcome, recorder",
-        &["value", "evidence", "definition"]),
+        &["value", "evidence", "redaction", "definition"]),
     // The sync mode is a setting.
     impure("journal", "events with expected versions, leases, inbox, blobs; SQLite and memory",
         &["value", "definition", "run"]),

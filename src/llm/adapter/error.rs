@@ -2,7 +2,6 @@ use crate::clock;
 use crate::llm::ModelError;
 use crate::llm::status::error_of_status;
 use crate::llm::target::Target;
-use crate::redaction::mask_for_process;
 use crate::value::Json;
 use genai::Error;
 use genai::webc::StreamTimeout;
@@ -194,8 +193,8 @@ fn words(text: &str, target: &Target) -> String {
     let masked = keys
         .filter(|key| key.len() >= 4)
         .fold(text.to_owned(), |text, key| text.replace(key, "***"));
-    // Before it is cut, since half a secret is masked by nobody.
-    tidy(&mask_for_process(&masked))
+    // Masked before it is truncated, since a truncated secret is not found.
+    tidy(&target.redactor.mask(masked))
 }
 
 fn tidy(text: &str) -> String {

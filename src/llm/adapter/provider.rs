@@ -8,6 +8,7 @@ use super::web::{Connection, web_client};
 use crate::llm::target::{Target, is_local};
 use crate::llm::tiers::Tiers;
 use crate::llm::{ChatReply, ChatRequest, ModelError, ModelProvider, ModelRef};
+use crate::redaction::Redactor;
 use crate::value::Tier;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -24,6 +25,7 @@ pub struct GenaiProvider {
     plain: MadeOnce,
     local: MadeOnce,
     remote: MadeOnce,
+    redactor: Arc<Redactor>,
 }
 
 /// A client, made when the first question needs it, or why there can be none.
@@ -33,7 +35,13 @@ impl GenaiProvider {
     /// A provider for those tiers; nothing is asked yet.
     pub fn new(tiers: Tiers) -> Self {
         let [plain, local, remote] = [const { OnceLock::new() }; 3];
-        GenaiProvider { tiers, plain, local, remote }
+        GenaiProvider { tiers, plain, local, remote, redactor: Arc::default() }
+    }
+
+    /// Masks the secrets of a run in error messages.
+    #[must_use]
+    pub fn with_redactor(self, redactor: Arc<Redactor>) -> Self {
+        GenaiProvider { redactor, ..self }
     }
 
     /// The tiers it asks.
@@ -83,6 +91,7 @@ impl GenaiProvider {
     ) -> Result<ChatReply, ModelError> {
         let ModelRef { name, tier } = &request.model;
         let target = self.tiers.target(tier.unwrap_or(Tier::Medium), Some(name))?;
+        let target = Target { redactor: self.redactor.clone(), ..target };
         // The library reads what strangers send; where it breaks on it, the answer is broken.
         let asked = AssertUnwindSafe(response_status::bounded(
             &target,

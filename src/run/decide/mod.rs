@@ -17,6 +17,7 @@ use super::instance::Instance;
 use super::state::State;
 use crate::definition::Step;
 use crate::plan::Plan;
+use crate::redaction::Masked;
 use crate::value::{Digest, Timestamp};
 
 /// What follows from one input: events to store, then effects to perform.
@@ -63,30 +64,35 @@ impl Decider<'_> {
             }
             Input::Recovered { cancel } => self.recovered(cancel),
             Input::Evaluated { instance, iteration, found } => {
+                let found = found.map(Masked::into_inner).map_err(Masked::into_inner);
                 self.evaluated(instance, iteration, found)
             }
             Input::Recorded { instance, iteration, attempt, record } => {
-                self.recorded(instance, (iteration, attempt), record)
+                self.recorded(instance, (iteration, attempt), record.into_inner())
             }
             Input::AttemptEnded { instance, iteration, attempt, report } => {
-                self.attempt_ended(instance, (iteration, attempt), report)
+                self.attempt_ended(instance, (iteration, attempt), report.into_inner())
             }
             Input::Judged { instance, iteration, attempt, verification } => {
-                self.judged(instance, (iteration, attempt), verification)
+                self.judged(instance, (iteration, attempt), verification.into_inner())
             }
             Input::TimerDue { instance } => self.timer_due(instance),
             Input::Gathered { instance, iteration, output } => {
+                let output = output.map(Masked::into_inner).map_err(Masked::into_inner);
                 self.gathered(instance, iteration, output)
             }
-            Input::Answered { instance, reply } => self.answered(instance, reply),
+            Input::Answered { instance, reply } => self.answered(instance, reply.into_inner()),
             Input::WaitOpened { instance, iteration, attempt, wait } => {
-                self.wait_opened(instance, (iteration, attempt), wait)
+                self.wait_opened(instance, (iteration, attempt), wait.into_inner())
             }
-            Input::CancelRequested { by } => self.cancel_requested(by),
+            Input::CancelRequested { by } => self.cancel_requested(by.into_inner()),
             Input::Expired { limit_ms } => self.expired(limit_ms),
             Input::Drain { reason } => self.drain(reason),
             Input::Reset { roots, reason } => self.reset(roots, reason),
-            Input::Concluded { iteration, outputs } => self.concluded(iteration, outputs),
+            Input::Concluded { iteration, outputs } => {
+                let outputs = outputs.map(Masked::into_inner).map_err(Masked::into_inner);
+                self.concluded(iteration, outputs)
+            }
         }
     }
 

@@ -12,7 +12,7 @@ use crate::journal::StoredEvent;
 use crate::llm::{GenaiProvider, ModelProvider, Recording, ScriptPlayer, Tiers};
 use crate::plan::Plan;
 use crate::process::Supervisor;
-use crate::redaction::{Redactor, stand_guard};
+use crate::redaction::Redactor;
 use crate::run::Rules;
 use crate::service::ServiceError;
 use crate::specialist::SpecialistRunner;
@@ -110,7 +110,7 @@ pub(super) fn assemble(
         supervisor.clone(),
         redactor.clone(),
     );
-    stand_guard(&redactor);
+    context.environment.redactors.register(&redactor);
     secrets.reveal_all_to_redactor();
     let keys = tiers.iter().flat_map(Tiers::keys);
     // With `env.pass`, a step receives the key of a model and may print it.
@@ -119,7 +119,9 @@ pub(super) fn assemble(
     }
     let provider: Option<Arc<dyn ModelProvider>> = match (frozen.load_script()?, tiers) {
         (Some(script), _) => Some(Arc::new(ScriptPlayer::new(script))),
-        (None, Some(tiers)) => Some(Arc::new(GenaiProvider::new(tiers))),
+        (None, Some(tiers)) => {
+            Some(Arc::new(GenaiProvider::new(tiers).with_redactor(redactor.clone())))
+        }
         (None, None) => None,
     };
     let recording = provider

@@ -15,7 +15,6 @@ const EXCEPTIONS: &[&str] = &[
     "journal",
     "process",
     "project",
-    "redaction",
     "specialist",
     "task",
     "tool",

@@ -12,6 +12,7 @@ use kb::journal::{
     Batch, Durability, EventLog as _, JournalError, Leases as _, NewRun, RunIndex as _, StoredEvent,
 };
 use kb::plan::Plan;
+use kb::redaction::{Mask, Masked, Redactor};
 use kb::run::*;
 use kb::value::*;
 use std::collections::BTreeSet;
@@ -184,7 +185,7 @@ impl<'a> Simulation<'a> {
     fn everybody_says_yes(&mut self) -> Result<(), Fault> {
         for instance in self.asked() {
             let reply = self.reply(instance, true);
-            self.tell(Input::Answered { instance, reply })?;
+            self.tell(Input::Answered { instance, reply: masked(reply) })?;
         }
         Ok(())
     }
@@ -235,7 +236,7 @@ impl<'a> Simulation<'a> {
             Turn::Crash => self.crash(None),
             Turn::PowerCut(n) => self.crash(Some(n)),
             Turn::Cancel if held && self.has_left()? => self.take_over(Some("a test".into())),
-            Turn::Cancel => self.tell(Input::CancelRequested { by: "a test".into() }),
+            Turn::Cancel => self.tell(Input::CancelRequested { by: masked("a test".to_owned()) }),
             Turn::Expire => self.tell(Input::Expired { limit_ms: 5 }),
             Turn::Drain => self.tell(Input::Drain { reason: "a test".into() }),
             Turn::Person(n, approved) => {
@@ -243,7 +244,7 @@ impl<'a> Simulation<'a> {
                 let anybody = InstanceIx(u32::from(n) % self.state.instances().count() as u32);
                 let instance = *asked.get(usize::from(n) % asked.len().max(1)).unwrap_or(&anybody);
                 let reply = self.reply(instance, approved);
-                self.tell(Input::Answered { instance, reply })
+                self.tell(Input::Answered { instance, reply: masked(reply) })
             }
             Turn::Retry(from) => self.retry(from),
         }
@@ -529,7 +530,7 @@ impl<'a> Simulation<'a> {
             return Ok(());
         };
         let record = Box::new(Record::Note { text: "on the way".into() });
-        self.tell(Input::Recorded { instance, iteration, attempt, record })
+        self.tell(Input::Recorded { instance, iteration, attempt, record: masked(record) })
     }
 
     fn answer(&mut self, at: usize, late: bool) -> Result<(), Fault> {
@@ -537,18 +538,27 @@ impl<'a> Simulation<'a> {
         match effect {
             Effect::Evaluate { instance, iteration } => {
                 let found = self.found(instance, iteration);
-                self.tell(Input::Evaluated { instance, iteration, found })
+                self.tell(Input::Evaluated {
+                    instance,
+                    iteration,
+                    found: found.map(masked).map_err(masked),
+                })
             }
             Effect::Execute { instance, attempt, iteration, .. }
                 if self.spec(instance).kind.is_waiting()
                     && self.end(instance).outcome == OutcomeKind::Ok =>
             {
                 let wait = self.wait(instance);
-                self.tell(Input::WaitOpened { instance, iteration, attempt, wait })
+                self.tell(Input::WaitOpened { instance, iteration, attempt, wait: masked(wait) })
             }
             Effect::Execute { instance, attempt, iteration, .. } => {
                 let report = if told && !late { stopped() } else { report(self.end(instance)) };
-                self.tell(Input::AttemptEnded { instance, iteration, attempt, report })
+                self.tell(Input::AttemptEnded {
+                    instance,
+                    iteration,
+                    attempt,
+                    report: masked(report),
+                })
             }
             Effect::Verify { instance, attempt, iteration } => {
                 let mut end = self.end(instance);
@@ -556,7 +566,12 @@ impl<'a> Simulation<'a> {
                     end.verdict = Verdict::Inconclusive;
                 }
                 let verification = verification(end);
-                self.tell(Input::Judged { instance, iteration, attempt, verification })
+                self.tell(Input::Judged {
+                    instance,
+                    iteration,
+                    attempt,
+                    verification: masked(verification),
+                })
             }
             Effect::Timer { instance, due } => {
                 self.store()?;
@@ -567,13 +582,20 @@ impl<'a> Simulation<'a> {
                 let fails = || Failure::new("KB0000", "cannot be gathered");
                 let gathers = self.spec(instance).gathers;
                 let output = if gathers { Ok(Payload::inline(Json::Null)) } else { Err(fails()) };
-                self.tell(Input::Gathered { instance, iteration, output })
+                self.tell(Input::Gathered {
+                    instance,
+                    iteration,
+                    output: output.map(masked).map_err(masked),
+                })
             }
             Effect::Conclude { iteration } => {
                 let fails = || Failure::new("KB0000", "cannot be evaluated");
                 let told = Payload::inline(Json::from(self.watch.resets));
                 let outputs = if self.case.concludes { Ok(told) } else { Err(fails()) };
-                self.tell(Input::Concluded { iteration, outputs })
+                self.tell(Input::Concluded {
+                    iteration,
+                    outputs: outputs.map(masked).map_err(masked),
+                })
             }
             Effect::Cancel { .. } | Effect::Leave => Ok(()),
         }
@@ -667,4 +689,9 @@ fn verification(end: End) -> Verification {
         evidence: None,
     };
     Verification::of(Confidence::Low, vec![check])
+}
+
+/// Inputs hold masked values only; a simulation has no secrets.
+fn masked<T: Mask>(value: T) -> Masked<T> {
+    Redactor::default().mask(value)
 }

@@ -10,7 +10,7 @@ pub(super) fn input(plan: &Plan, state: &State, input: &Input) -> String {
         Input::Recovered { cancel: None } => "the new holder goes on".into(),
         Input::Recovered { cancel: Some(_) } => "the new holder comes to cancel".into(),
         Input::Evaluated { instance, iteration, found } => {
-            let found = match found {
+            let found = match found.as_deref() {
                 Ok(Evaluation::Condition(truth)) => truth.to_string(),
                 Ok(Evaluation::Items { keys, .. }) => format!("{} items", keys.len()),
                 Err(_) => "a failure".into(),
@@ -37,7 +37,7 @@ pub(super) fn input(plan: &Plan, state: &State, input: &Input) -> String {
             let said = if reply.approved { "yes" } else { "no" };
             format!("a person says {said} to {}", name(instance))
         }
-        Input::WaitOpened { instance, attempt, wait, .. } => match wait {
+        Input::WaitOpened { instance, attempt, wait, .. } => match &**wait {
             Wait::Until(due) => format!("{} #{attempt} waits until {}", name(instance), due.0),
             Wait::Person(_) => format!("{} #{attempt} asks a person", name(instance)),
         },

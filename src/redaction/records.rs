@@ -1,0 +1,132 @@
+//! Masks the records and verdicts of an attempt.
+
+use super::{Mask, Redactor};
+use crate::evidence::{
+    Change, CheckDetail, EvidenceRef, Invocation, Payload, Prompt, PromptPart, Record,
+    RecordedCall, Verification,
+};
+
+impl Mask for Payload {
+    /// The text of a blob was masked before it was stored.
+    fn masked_by(self, redactor: &Redactor) -> Payload {
+        match self {
+            Payload::Inline(value) => Payload::inline(redactor.mask_json(&value)),
+            blob @ Payload::Blob { .. } => blob,
+        }
+    }
+}
+
+impl Mask for Record {
+    /// Every field is named, so that a new field must be considered here.
+    fn masked_by(self, redactor: &Redactor) -> Record {
+        match self {
+            Record::ModelCall {
+                turn,
+                model,
+                tier,
+                request,
+                digests,
+                prompt,
+                usage,
+                text,
+                calls,
+                cut_short,
+            } => Record::ModelCall {
+                turn,
+                model: model.masked_by(redactor),
+                tier,
+                request,
+                digests,
+                prompt: prompt.masked_by(redactor),
+                usage,
+                text: text.masked_by(redactor),
+                calls: calls.masked_by(redactor),
+                cut_short,
+            },
+            Record::ToolCall { turn, id, tool, args } => Record::ToolCall {
+                turn,
+                id,
+                tool: tool.masked_by(redactor),
+                args: args.masked_by(redactor),
+            },
+            Record::ToolResult { turn, invocation, result } => Record::ToolResult {
+                turn,
+                invocation: invocation.masked_by(redactor),
+                result: result.masked_by(redactor),
+            },
+            Record::Compression { turn, covers, summary, usage } => {
+                Record::Compression { turn, covers, summary: summary.masked_by(redactor), usage }
+            }
+            Record::Observed { basis } => Record::Observed { basis: basis.masked_by(redactor) },
+            Record::Note { text } => Record::Note { text: text.masked_by(redactor) },
+        }
+    }
+}
+
+impl Mask for RecordedCall {
+    fn masked_by(self, redactor: &Redactor) -> RecordedCall {
+        RecordedCall {
+            id: self.id.masked_by(redactor),
+            tool: self.tool.masked_by(redactor),
+            args: self.args.masked_by(redactor),
+        }
+    }
+}
+
+impl Mask for Prompt {
+    fn masked_by(mut self, redactor: &Redactor) -> Prompt {
+        for part in self.parts_mut() {
+            if let Some(Payload::Inline(content)) = &part.content {
+                *part = PromptPart::of(redactor.mask_json(content));
+            }
+        }
+        self
+    }
+}
+
+impl Mask for Invocation {
+    fn masked_by(self, redactor: &Redactor) -> Invocation {
+        Invocation {
+            tool: self.tool.masked_by(redactor),
+            args: self.args.masked_by(redactor),
+            changes: self.changes.masked_by(redactor),
+            evidence: self.evidence.masked_by(redactor),
+            process: self.process.masked_by(redactor),
+            ..self
+        }
+    }
+}
+
+impl Mask for Change {
+    /// A process of the author may put a secret into the name of a file.
+    fn masked_by(self, redactor: &Redactor) -> Change {
+        Change { path: self.path.masked_by(redactor), diff: self.diff.masked_by(redactor), ..self }
+    }
+}
+
+impl Mask for EvidenceRef {
+    fn masked_by(self, redactor: &Redactor) -> EvidenceRef {
+        EvidenceRef { reference: self.reference.masked_by(redactor), ..self }
+    }
+}
+
+impl Mask for Verification {
+    fn masked_by(self, redactor: &Redactor) -> Verification {
+        Verification {
+            reason: self.reason.masked_by(redactor),
+            checks: self.checks.masked_by(redactor),
+            ..self
+        }
+    }
+}
+
+impl Mask for CheckDetail {
+    fn masked_by(self, redactor: &Redactor) -> CheckDetail {
+        CheckDetail {
+            check: self.check.masked_by(redactor),
+            verdict: self.verdict,
+            reason: self.reason.masked_by(redactor),
+            evidence: self.evidence.masked_by(redactor),
+        }
+    }
+}
