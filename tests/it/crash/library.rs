@@ -67,7 +67,7 @@ fn began(events: &[Event]) -> bool {
     has(events, |e| matches!(e, Event::Started { .. }))
 }
 
-const STORIES: [Story; 8] = [
+const STORIES: [Story; 9] = [
     Story { name: "usual", playbook: None, wish: nothing, omen: None, ends: RunStatus::Succeeded },
     Story {
         name: "cancelled",
@@ -135,6 +135,20 @@ finally: [{id: tidy, run: [bash, step.sh, keep, out/tidy, '{{run.status}}']}]
         ),
         wish: nothing,
         omen: Some(|event| matches!(event, Event::Started { .. })),
+        ends: RunStatus::Succeeded,
+    },
+    Story {
+        name: "waited and asked",
+        playbook: Some(
+            "steps:
+  - {id: pause, wait: 20ms}
+  - {id: ok, dependsOn: [pause], approve: 'Go?'}
+  - {id: late, dependsOn: [pause], ask: {question: 'How many?', default: '7', timeout: 20ms}}
+  - {id: after, dependsOn: [ok], run: [bash, step.sh, keep, out/after, '{{late.output}}']}
+",
+        ),
+        wish: nothing,
+        omen: None,
         ends: RunStatus::Succeeded,
     },
     Story {
