@@ -13,4 +13,4 @@ pub use context::Context;
 pub use outcome::Outcome;
 pub use recorder::{Progress, Recorder, Stopped, invocations};
 pub use request::Request;
-pub use work::{Argument, CommandLine, SpecialistWork, StepWork};
+pub use work::{Argument, CommandLine, HttpWork, SpecialistWork, StepWork};

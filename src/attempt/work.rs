@@ -4,10 +4,10 @@ use crate::value::{Json, ToolName};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What to do.
+/// The work of one attempt, with all values rendered.
 #[derive(Debug, Clone)]
 pub enum StepWork {
-    /// Let a specialist work.
+    /// Run the agent loop of a specialist.
     Specialist(SpecialistWork),
     /// Run a process.
     Run {
@@ -16,65 +16,69 @@ pub enum StepWork {
         /// How stdout becomes the output.
         parse: OutputParse,
     },
-    /// Call one tool, with the author's word as approval.
+    /// Call one tool, approved by the author of the playbook.
     Tool {
-        /// Which.
+        /// Name of the tool.
         tool: ToolName,
-        /// Its arguments.
+        /// Arguments of the call.
         args: Json,
     },
-    /// Make one request.
-    Http {
-        /// Upper case.
-        method: String,
-        /// Statuses that count as done; 200–299 where empty.
-        expect: Vec<u16>,
-        /// Rendered.
-        url: String,
-        /// Rendered, in order.
-        headers: Vec<(String, String)>,
-        /// Rendered, in order.
-        query: Vec<(String, String)>,
-        /// Rendered.
-        body: Option<Json>,
-    },
+    /// Send one HTTP request.
+    Http(HttpWork),
 }
 
-/// A process.
+/// An HTTP request.
+#[derive(Debug, Clone)]
+pub struct HttpWork {
+    /// The method, in upper case.
+    pub method: String,
+    /// Expected statuses; empty: 200–299.
+    pub expect: Vec<u16>,
+    /// The rendered URL.
+    pub url: String,
+    /// Rendered headers, in order.
+    pub headers: Vec<(String, String)>,
+    /// Rendered query parameters, in order.
+    pub query: Vec<(String, String)>,
+    /// The rendered body.
+    pub body: Option<Json>,
+}
+
+/// The command of a process.
 #[derive(Debug, Clone)]
 pub enum CommandLine {
     /// `bash -euo pipefail -c SCRIPT`.
     Shell(String),
-    /// Without a shell.
+    /// A program with its arguments, run without a shell.
     Argv(Vec<Argument>),
 }
 
-/// A word of a command.
+/// One argument of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Argument {
-    /// Rendered.
+    /// The rendered argument.
     pub text: String,
-    /// Whether a placeholder made it, so that nobody saw it when the definition was loaded.
+    /// Whether it contains a placeholder, so that the loader could not check its text.
     pub computed: bool,
 }
 
-/// A specialist's work.
+/// The work of a specialist.
 #[derive(Debug, Clone)]
 pub struct SpecialistWork {
-    /// Who.
+    /// The definition of the specialist.
     pub specialist: Arc<Specialist>,
-    /// What to do, rendered.
+    /// The rendered task.
     pub task: String,
     /// The byte ranges of `task` that placeholders rendered, in order.
     pub task_values: Vec<Range<usize>>,
-    /// Structured input, rendered.
+    /// The rendered input.
     pub input: Option<Json>,
-    /// The step's own `output.schema`; holds over the specialist's.
+    /// `output.schema` of the step; takes precedence over the schema of the specialist.
     pub output_schema: Option<Schema>,
-    /// What failed before.
+    /// Why the previous attempt failed.
     pub feedback: Option<Arc<Feedback>>,
-    /// What this attempt had recorded before its holder died, in order; empty at first.
+    /// Records of this attempt from before a resume, in order; empty for a new attempt.
     pub history: Vec<Record>,
-    /// The key of a script's turns: instance text and step id are derived from the request.
+    /// Parameters of the run, for placeholders in scripts.
     pub params: Arc<Json>,
 }

@@ -2,7 +2,7 @@
 
 use super::context::Attempt;
 use super::scope::{RunScope, Snapshot};
-use crate::attempt::{Argument, CommandLine, Outcome, Request, SpecialistWork, StepWork};
+use crate::attempt::{Argument, CommandLine, HttpWork, Outcome, Request, SpecialistWork, StepWork};
 use crate::definition::{
     Check, ClaimPolicy, EvidenceMode, HttpStep, ParamType, RunCommand, Step, StepKind, TaskText,
     Verify,
@@ -175,7 +175,7 @@ fn request_of(scope: &RunScope<'_>, http: &HttpStep) -> Result<StepWork, EvalErr
     let body = http.body.as_ref().map(|body| body.evaluate(scope)).transpose()?;
     let url = http.url.render(scope)?;
     let (method, expect) = (http.method.clone(), http.expect.clone());
-    Ok(StepWork::Http { method, expect, url, headers, query, body })
+    Ok(StepWork::Http(HttpWork { method, expect, url, headers, query, body }))
 }
 
 /// The playbook's environment, then the step's; a later name replaces an earlier one.

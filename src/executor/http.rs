@@ -1,7 +1,7 @@
-//! `http:` steps: one request through the same tool, guard and trace as a specialist's.
+//! `http` steps: one request through the tool `http:request`, with its policy and trace.
 
 use super::tool;
-use crate::attempt::{Context, Outcome, Request, StepWork};
+use crate::attempt::{Context, HttpWork, Outcome, Request};
 use crate::diagnostic::Code;
 use crate::http::shown_url;
 use crate::tool::Toolbox;
@@ -9,12 +9,14 @@ use crate::value::{Failure, Json, OutcomeKind};
 use serde_json::json;
 use std::time::Duration;
 
-/// Sends it; a status that was not expected is a failure, one that asks to come back transient.
-pub(super) async fn send(toolbox: &Toolbox, request: &Request, context: &Context) -> Outcome {
-    let StepWork::Http { method, expect, url, headers, query, body } = &request.work else {
-        let failure = Failure::new(Code::INTERNAL_ERROR.as_str(), "no `http` step");
-        return Outcome::failed(OutcomeKind::Unknown, failure);
-    };
+/// Sends the request. An unexpected status is a failure; 429 and 5xx are transient.
+pub(super) async fn send(
+    toolbox: &Toolbox,
+    request: &Request,
+    work: &HttpWork,
+    context: &Context,
+) -> Outcome {
+    let HttpWork { method, expect, url, headers, query, body } = work;
     let mut args =
         json!({"url": url, "method": method, "headers": object(headers), "query": object(query)});
     if let (Some(body), Some(map)) = (body, args.as_object_mut()) {
@@ -44,14 +46,14 @@ fn unexpected(outcome: Outcome, status: u16, url: &str) -> Outcome {
     let start: String = body.chars().take(200).collect();
     let message = format!("`{}` answered {status}: {start}", shown_url(url));
     let failure = Failure::new(Code::UNEXPECTED_STATUS.as_str(), message)
-        .help("list the statuses that count as done in `http.expect`")
+        .help("list the expected statuses in `http.expect`")
         .details(json!({"status": status}));
     let transient = status == 429 || status >= 500;
     let kind = if transient { OutcomeKind::Transient } else { OutcomeKind::ToolError };
     Outcome { retry_after: retry_after(&response), ..Outcome::failed(kind, failure) }
 }
 
-/// `retry-after` in seconds, at most an hour; dates are ignored.
+/// The header `retry-after` in seconds, at most one hour; dates are ignored.
 fn retry_after(response: &Json) -> Option<Duration> {
     let text = response.get("headers")?.get("retry-after")?.as_str()?;
     let seconds: u64 = text.trim().parse().ok()?;

@@ -1,17 +1,17 @@
-use super::{Executor, GateRequest, gate, http, input, process, tool};
-use crate::attempt::{Context, Outcome, Request, SpecialistWork, StepWork};
-use crate::diagnostic::Code;
-use crate::evidence::{Record, Verification};
+//! [`LocalExecutor`]: executes attempts on this machine, one module per step kind.
+
+use super::{Executor, GateRequest, gate, http, run, specialist, tool};
+use crate::attempt::{Context, Outcome, Request, StepWork};
+use crate::evidence::Verification;
 use crate::expression::Scope;
 use crate::specialist::SpecialistRunner;
 use crate::tool::Toolbox;
-use crate::value::{Failure, OutcomeKind, WARNING};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// Does the work on this machine.
+/// Executes attempts with the tools and models of this machine.
 #[derive(Clone)]
 pub struct LocalExecutor {
     toolbox: Arc<Toolbox>,
@@ -19,46 +19,26 @@ pub struct LocalExecutor {
 }
 
 impl LocalExecutor {
-    /// With these tools; without a runner, specialist steps fail with the mend.
+    /// An executor with these tools. Without a runner, specialist steps fail with `KB0701`.
     pub fn new(toolbox: Arc<Toolbox>, specialists: Option<Arc<SpecialistRunner>>) -> Self {
         LocalExecutor { toolbox, specialists }
     }
 
     async fn attempt(self, request: Request, context: Context) -> Outcome {
+        let toolbox = &*self.toolbox;
         match &request.work {
             StepWork::Run { command, parse } => {
-                process::run(&self.toolbox, &request, command, *parse, &context).await
+                run::run(toolbox, &request, command, *parse, &context).await
             }
             StepWork::Tool { tool, args } => {
-                tool::call(&self.toolbox, &request, tool.as_str(), args, &context).await
+                tool::call(toolbox, &request, tool.as_str(), args, &context).await
             }
-            StepWork::Http { .. } => http::send(&self.toolbox, &request, &context).await,
-            StepWork::Specialist(work) => self.specialist(&request, work.clone(), &context).await,
-        }
-    }
-
-    async fn specialist(
-        &self,
-        request: &Request,
-        mut work: SpecialistWork,
-        context: &Context,
-    ) -> Outcome {
-        let Some(runner) = &self.specialists else {
-            let failure = Failure::new(Code::NO_MODEL.as_str(), "there is no model for this run");
-            return Outcome::failed(OutcomeKind::Unknown, failure);
-        };
-        let warnings = match input::fit(&mut work) {
-            Ok(warnings) => warnings,
-            Err(failure) => return Outcome::failed(OutcomeKind::ValidationFailed, *failure),
-        };
-        // A resumed attempt has said so before.
-        if !warnings.is_empty() && work.history.is_empty() {
-            let text = format!("{WARNING}{}", warnings.join("; "));
-            if context.recorder.record(Record::Note { text }).await.is_err() {
-                return process::lease_lost();
+            StepWork::Http(work) => http::send(toolbox, &request, work, &context).await,
+            StepWork::Specialist(work) => {
+                let runner = self.specialists.as_deref();
+                specialist::run(runner, &request, work.clone(), &context).await
             }
         }
-        runner.run(request, &work, context).await
     }
 }
 

@@ -1,15 +1,20 @@
-//! The seam between deciding and doing: one request in, one [`Outcome`] out.
+//! Executes attempts and observes the workspace for gates: one request in, one [`Outcome`] out.
 //!
-//! An executor never touches the journal. What must be stored on the way goes through
-//! [`Recorder::record`], which returns once it is; live tokens go through [`Recorder::progress`]
-//! and are never stored. The types of the seam live in [`crate::attempt`].
+//! An executor does not access the journal. It passes records to [`Recorder::record`], which returns
+//! once they are stored, and live output to [`Recorder::progress`], which is never stored. The types of
+//! requests and outcomes are in [`crate::attempt`].
+//!
+//! Start at [`LocalExecutor`]. Each step kind has one module: `run`, `tool`, `http`, `specialist`;
+//! `gate` evaluates the checks of a gate.
 
 mod gate;
 mod http;
-mod input;
+mod last_line;
+mod lease;
 mod local;
-mod observer;
-mod process;
+mod run;
+mod specialist;
+mod specialist_input;
 mod tool;
 
 pub use gate::run_gate;
@@ -28,12 +33,13 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// Does one attempt, and looks at what it left.
+/// Executes attempts and evaluates gates.
 pub trait Executor: Send + Sync {
-    /// Never panics and always ends: by its work, its timeout or `context.cancel`.
+    /// Executes one attempt. Never panics; ends when the work is done, at its timeout, or when
+    /// `context.cancel` is cancelled.
     fn execute(&self, request: Request, context: Context) -> BoxFuture<'static, Outcome>;
 
-    /// Looks at the world and says whether the gate holds. Always ends.
+    /// Evaluates a gate. Always ends.
     fn verify(
         &self,
         request: GateRequest,
@@ -42,28 +48,28 @@ pub trait Executor: Send + Sync {
     ) -> BoxFuture<'static, Verification>;
 }
 
-/// Everything that one gate needs.
+/// The inputs of one gate.
 #[derive(Debug, Clone)]
 pub struct GateRequest {
-    /// In order.
+    /// The checks, in order.
     pub checks: Vec<Check>,
-    /// How strictly the output's claims are held against the evidence.
+    /// How strictly claims in the output are compared with the evidence.
     pub claims: ClaimPolicy,
-    /// Whether no change at all is suspicious.
+    /// Whether an attempt without any file change is a warning.
     pub expect_changes: bool,
-    /// What the step handed out.
+    /// The output of the step.
     pub output: Arc<Json>,
-    /// What it had to look like.
+    /// The output schema of the step.
     pub output_schema: Option<Schema>,
-    /// What the runtime recorded over all attempts of this iteration.
+    /// The recorded tool calls of all attempts of this iteration.
     pub trace: Vec<Invocation>,
-    /// Environment of its command checks, rendered.
+    /// Environment of the command checks, rendered.
     pub env: Vec<(String, String)>,
-    /// Working directory relative to the workspace root.
+    /// Working directory of the command checks, relative to the workspace root.
     pub cwd: String,
-    /// Whether its command checks are held by the sandbox: they run code that a specialist may have
-    /// written.
+    /// Whether command checks run in the sandbox, because a specialist may have written the code that
+    /// they execute.
     pub sandboxed: bool,
-    /// The most that it may take.
+    /// Timeout of the whole gate.
     pub timeout: Option<Duration>,
 }

@@ -1,13 +1,13 @@
-//! `tool:` steps: one call, with the author's word as its approval.
+//! `tool` steps: one tool call, approved by the author of the playbook.
 
-use super::process::lease_lost;
+use super::lease::lease_lost;
 use crate::attempt::{Context, Outcome, Progress, Request};
 use crate::diagnostic::Code;
 use crate::evidence::{InvocationStatus, Payload, Record};
 use crate::tool::{Call, Caller, Toolbox};
 use crate::value::{Failure, Json, OutcomeKind};
 
-/// Calls it; the call is recorded before it is made, its result before the outcome counts.
+/// Calls the tool. The call is recorded before it starts, the result before the outcome is used.
 pub(super) async fn call(
     toolbox: &Toolbox,
     request: &Request,
@@ -16,13 +16,13 @@ pub(super) async fn call(
     context: &Context,
 ) -> Outcome {
     let id = format!("{}-{}", request.attempt, tool.replace(':', "-"));
-    let begun = Record::ToolCall {
+    let started = Record::ToolCall {
         turn: 0,
         id: id.clone(),
         tool: tool.to_owned(),
         args: Payload::inline(args.clone()),
     };
-    if context.recorder.record(begun).await.is_err() {
+    if context.recorder.record(started).await.is_err() {
         return lease_lost();
     }
     context.recorder.progress(Progress::Tool(tool.to_owned()));
@@ -48,22 +48,24 @@ pub(super) async fn call(
     if status == InvocationStatus::Success {
         return Outcome::ok(result.result);
     }
-    let failure = result.failure.unwrap_or_else(|| {
-        Failure::new(Code::ATTEMPT_FAILED.as_str(), format!("`{tool}` did not succeed"))
-    });
+    let failure = result
+        .failure
+        .unwrap_or_else(|| Failure::new(Code::ATTEMPT_FAILED.as_str(), format!("`{tool}` failed")));
     let kind = match status {
         InvocationStatus::Denied => OutcomeKind::PolicyDenied,
         InvocationStatus::Timeout => OutcomeKind::Timeout,
-        _ if context.cancel.is_cancelled() => OutcomeKind::Cancelled,
-        _ if [Code::HTTP_FAILED, Code::WORKER_KILLED]
-            .iter()
-            .any(|c| failure.code == c.as_str()) =>
-        {
-            OutcomeKind::Transient
+        InvocationStatus::Success | InvocationStatus::Failed | InvocationStatus::Unknown => {
+            let transient = [Code::HTTP_FAILED, Code::WORKER_KILLED];
+            if context.cancel.is_cancelled() {
+                OutcomeKind::Cancelled
+            } else if transient.iter().any(|code| failure.code == code.as_str()) {
+                OutcomeKind::Transient
+            } else {
+                OutcomeKind::ToolError
+            }
         }
-        _ => OutcomeKind::ToolError,
     };
-    // A `shell:exec` that ended with a code keeps what it printed.
+    // The outcome of a `shell:exec` that exited includes its output.
     let exit_code = result.result.get("exitCode").and_then(Json::as_i64).map(|code| code as i32);
     let text = |key: &str| result.result.get(key).and_then(Json::as_str).map(str::to_owned);
     let (stdout, stderr) = (text("stdout"), text("stderr"));

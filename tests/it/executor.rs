@@ -325,7 +325,7 @@ async fn a_value_is_never_the_code_of_an_interpreter() {
         assert_eq!(ran.status, status, "{option}: {:?}", ran.failures);
         assert_eq!(bench.read("pwned"), None, "{option}");
         if status == RunStatus::Failed {
-            let expected = format!("a value cannot be the code that `{option}` takes [KB0216]");
+            let expected = format!("a computed value cannot be the code of `{option}` [KB0216]");
             assert_eq!(ran.failures["say"], expected);
         }
     }

@@ -538,7 +538,7 @@ async fn a_value_is_never_the_code_of_a_check() {
     let work = work(&[]);
     let check = command(&["sh", "{{own.output.option}}", "{{own.output.code}}"]);
     let verdict = work.checks(vec![check]).await;
-    let expected = "failed: a value cannot be the code that `-c` takes";
+    let expected = "failed: a computed value cannot be the code of `-c`";
     assert!(verdict.starts_with(expected), "{verdict}");
 }
 

@@ -82,7 +82,7 @@ pub fn refuse_computed_code<'w>(
     let words: Vec<(&str, bool)> = words.collect();
     let is_code = |pair: &&[(&str, bool)]| pair[0].1 && pair[1].1 && takes_code(pair[0].0);
     let Some(pair) = words.windows(2).find(is_code) else { return Ok(()) };
-    let message = format!("a value cannot be the code that `{}` takes", pair[0].0);
+    let message = format!("a computed value cannot be the code of `{}`", pair[0].0);
     let help =
         "write the option and the code literally, and pass values as later arguments or in `env:`";
     Err(Box::new(Failure::new(Code::VALUE_AS_CODE.as_str(), message).help(help)))

@@ -275,8 +275,17 @@ fn inconclusive(node: &Node, decoder: &mut Decoder) -> Option<InconclusivePolicy
         ("escalate", None),
     ];
     let policy = decoder.one_of(node, "action", &choices)?;
-    if matches!(policy, None | Some(InconclusivePolicy::AskUser)) {
-        decoder.not_yet(node.as_text().unwrap_or_default(), node.span, None);
+    match policy {
+        None => decoder.not_yet(node.as_text().unwrap_or_default(), node.span, None),
+        Some(InconclusivePolicy::AskUser) => decoder.push(
+            Diagnostic::warning(
+                Code::NOT_IMPLEMENTED,
+                node.span,
+                "`askUser` is not supported yet: an inconclusive verdict fails the step".to_owned(),
+            )
+            .help("use `warn` or `fail`"),
+        ),
+        Some(InconclusivePolicy::Warn | InconclusivePolicy::Fail) => {}
     }
     policy
 }

@@ -1,20 +1,24 @@
-//! One gate from its definition to its verdict: values in, a look at the world, the pure verdict.
+//! Evaluates one gate: renders its checks, observes the workspace, and computes the verdict.
+//!
+//! `observer` makes the observations; [`crate::verify`] computes the verdict from them without effects.
+
+mod observer;
 
 use super::GateRequest;
-use super::observer::Observer;
 use crate::clock;
 use crate::evidence::{CheckDetail, Confidence, Verdict, Verification};
 use crate::expression::Scope;
 use crate::tool::Toolbox;
 use crate::verify::{Basis, Criterion, Gate, Observations, evaluate, queries};
+use observer::Observer;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// From so many recorded changes on, the verdict is found away from the threads that wait for events.
+/// Number of recorded changes from which the verdict is computed on a blocking thread.
 const LARGE: usize = 1_000;
 
-/// Looks at the world and says whether the gate holds. Always ends: by what it sees, by the
-/// request's timeout, or by being cancelled, after which what was not seen is `inconclusive`.
+/// Observes the workspace and returns the verdict. Always ends: when all checks are observed, at the
+/// timeout of the request, or when it is cancelled. Checks without an observation are `inconclusive`.
 pub async fn run_gate(
     request: GateRequest,
     scope: &(dyn Scope + Sync),
@@ -49,7 +53,7 @@ pub async fn run_gate(
     evaluated.unwrap_or_else(|_| stopped())
 }
 
-/// The verdict with what it was found from.
+/// The verdict with the observations that it is based on.
 fn evaluated(gate: &Gate, seen: &Observations) -> Verification {
     let basis = serde_json::to_value(Basis::of(gate, seen)).ok().map(Arc::new);
     Verification { basis, ..evaluate(gate, seen) }

@@ -1,4 +1,4 @@
-//! A specialist's input, held to its `input.schema` (LANGUAGE §4, values).
+//! The input of a specialist, checked against its `input.schema`.
 
 use crate::attempt::SpecialistWork;
 use crate::definition::Schema;
@@ -6,8 +6,9 @@ use crate::diagnostic::Code;
 use crate::value::{Failure, Json, JsonMap, json_text};
 use serde_json::json;
 
-/// Fills `task`, renders lists and objects where text is asked for, and says what still does not
-/// fit: as warnings, or as a failure where the specialist is strict.
+/// Adds `task` if the schema declares it, converts lists and objects to text where the schema requires
+/// a string, and returns the remaining violations: as warnings, or as a failure with
+/// `inputPolicy: strict`.
 pub(super) fn fit(work: &mut SpecialistWork) -> Result<Vec<String>, Box<Failure>> {
     let Some(schema) = work.specialist.input_schema.clone() else { return Ok(Vec::new()) };
     let mut input = match work.input.take() {
@@ -18,12 +19,12 @@ pub(super) fn fit(work: &mut SpecialistWork) -> Result<Vec<String>, Box<Failure>
             return Ok(Vec::new());
         }
     };
-    if asks_for(&schema, "task").is_some() && !input.contains_key("task") {
+    if type_of(&schema, "task").is_some() && !input.contains_key("task") {
         input.insert("task".to_owned(), json!(work.task));
     }
     for (key, value) in &mut input {
-        let wants_text = asks_for(&schema, key).is_some_and(|kind| kind == "string");
-        if wants_text && (value.is_array() || value.is_object()) {
+        let is_text = type_of(&schema, key).is_some_and(|kind| kind == "string");
+        if is_text && (value.is_array() || value.is_object()) {
             *value = Json::String(json_text(value));
         }
     }
@@ -36,19 +37,19 @@ pub(super) fn fit(work: &mut SpecialistWork) -> Result<Vec<String>, Box<Failure>
     work.input = Some(input);
     if work.specialist.strict_input && !problems.is_empty() {
         let message = format!(
-            "the input does not fit specialist `{}`: {}",
+            "the input does not match the schema of specialist `{}`: {}",
             work.specialist.id,
             problems.join("; ")
         );
         let failure = Failure::new(Code::BAD_INPUT.as_str(), message);
-        let help = "give the missing keys in `input:`, or set `inputPolicy: warn`";
+        let help = "add the missing keys to `input`, or set `inputPolicy: warn`";
         return Err(Box::new(failure.help(help)));
     }
     Ok(problems)
 }
 
-/// The `type` that a schema gives a top-level key.
-fn asks_for<'s>(schema: &'s Schema, key: &str) -> Option<&'s str> {
+/// The `type` of a top-level key; empty if it has none.
+fn type_of<'s>(schema: &'s Schema, key: &str) -> Option<&'s str> {
     let property = schema.json().get("properties")?.get(key)?;
     Some(property.get("type").and_then(Json::as_str).unwrap_or(""))
 }

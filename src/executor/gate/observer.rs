@@ -1,4 +1,5 @@
-//! Looks at what a gate asks for: through the path guard and the supervisor, and never otherwise.
+//! Observes what the checks of a gate query: files through the path guard, commands through the
+//! supervisor.
 
 use crate::clock;
 use crate::process::{ProcessEnd, ProcessResult, Spawn};
@@ -17,28 +18,28 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// Files larger than this are not searched.
+/// Maximum size of a file that is searched for a regular expression, in bytes.
 const SEARCHED_BYTES: u64 = 64 << 20;
-/// How many files are looked at side by side.
+/// Number of files that are observed in parallel.
 const AT_ONCE: usize = 4;
 
-/// The eyes of one gate.
+/// Observes the workspace for one gate.
 pub(super) struct Observer<'a> {
     pub(super) toolbox: &'a Toolbox,
-    /// Environment of checking commands.
+    /// Environment of command checks.
     pub(super) env: &'a [(String, String)],
-    /// Their working directory, relative to the workspace.
+    /// Working directory of command checks, relative to the workspace root.
     pub(super) cwd: &'a str,
-    /// Whether they may write in the workspace only.
+    /// Whether command checks run in the sandbox.
     pub(super) sandboxed: bool,
-    /// When the gate's time is up.
+    /// When the timeout of the gate expires.
     pub(super) deadline: Option<Instant>,
     pub(super) cancel: &'a CancellationToken,
 }
 
 impl Observer<'_> {
-    /// Looks at everything, in order. Files that nothing runs between are looked at side by side,
-    /// since reading and hashing them is most of what a gate takes.
+    /// Answers the queries in order. Files between two commands are observed in parallel, because
+    /// reading and hashing them takes most of the time of a gate.
     pub(super) async fn observe(&self, asks: Vec<ObservationQuery>) -> Observations {
         let mut seen = Observations::new();
         for group in asks.chunk_by(|a, b| !is_command(a) && !is_command(b)) {
@@ -113,7 +114,7 @@ fn is_command(ask: &ObservationQuery) -> bool {
 
 fn ran(redactor: &Redactor, exited: ProcessResult, process: Json) -> CommandRun {
     CommandRun {
-        last_words: super::process::last_words(redactor, &exited).unwrap_or_default(),
+        last_words: super::super::last_line::last_line(redactor, &exited).unwrap_or_default(),
         duration_ms: exited.duration.as_millis() as u64,
         process,
         ended: match exited.end {
@@ -127,8 +128,8 @@ fn ran(redactor: &Redactor, exited: ProcessResult, process: Json) -> CommandRun 
     }
 }
 
-/// Evidence, claims and outputs know files by masked names only, so what they name is looked for as
-/// the one that has this name once it is masked.
+/// Replaces masked file names in a query by real ones. Evidence, claims and outputs contain only masked
+/// names, so a name is resolved to the file whose masked name is equal.
 fn with_real_names(
     ask: &ObservationQuery,
     workspace: &Workspace,
@@ -157,7 +158,7 @@ fn real_name(root: &Path, path: &str, redactor: &Redactor) -> Option<String> {
             let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
             let mut alike = names.filter(|name| redactor.mask_text(name) == part);
             found = alike.next()?;
-            // Two files that differ only in what is masked: which one is meant is not known.
+            // Two files have the same masked name, so the name is ambiguous.
             if alike.next().is_some() {
                 return None;
             }
@@ -210,7 +211,7 @@ fn files(
     Ok(paths.into_iter().map(file).collect())
 }
 
-/// How often a regular expression occurs; `None` where the file cannot be read or is too large.
+/// Number of matches of a regular expression; `None` if the file cannot be read or is too large.
 fn occurrences(workspace: &Workspace, path: &str, regex: &Regex) -> Option<u64> {
     let state = workspace.stat(path).ok()??;
     if state.size > SEARCHED_BYTES {

@@ -1,20 +1,21 @@
-//! `run:` steps: a process of the author's, its output, and what it changed.
+//! `run` steps: one process, its output, and the files that it changed.
 
+use super::last_line::last_line;
+use super::lease::lease_lost;
 use crate::attempt::{CommandLine, Context, Outcome, Progress, Request};
 use crate::clock;
-use crate::definition::OutputParse;
-use crate::definition::refuse_computed_code;
+use crate::definition::{OutputParse, refuse_computed_code};
 use crate::diagnostic::Code;
 use crate::evidence::{Invocation, InvocationStatus, Payload, Purpose, Record};
 use crate::process::{ProcessEnd, ProcessResult, Spawn};
 use crate::redaction::Redactor;
 use crate::tool::{ProcessTrace, Toolbox};
-use crate::value::{Digest, Failure, Json, OutcomeKind, Timestamp, limits};
+use crate::value::{Digest, Failure, Json, OutcomeKind, Timestamp, format_duration, limits};
 use crate::workspace::{WorkspaceChanges, WorkspaceWatch};
 use serde_json::json;
 use std::sync::Arc;
 
-/// Runs it and makes its stdout the step's output.
+/// Runs the process. Its stdout becomes the output of the step.
 pub(super) async fn run(
     toolbox: &Toolbox,
     request: &Request,
@@ -32,26 +33,19 @@ pub(super) async fn run(
         true => Some(WorkspaceWatch::begin(toolbox.workspace(), toolbox.redactor()).await),
         false => None,
     };
-    let began = clock::now();
+    let started = clock::now();
     let recorder = context.recorder.clone();
     let on_line =
         Arc::new(move |_, line: &str| recorder.progress(Progress::Output(line.to_owned())));
     let exited = toolbox.supervisor().run(spawn, &context.cancel, Some(on_line)).await;
     let process = trace.end(&exited);
     if let Some(watch) = watch {
-        let record = evidence(&argv, &exited, &process, watch.end().await, began);
+        let record = evidence(&argv, &exited, &process, watch.end().await, started);
         if context.recorder.record(record).await.is_err() {
             return lease_lost();
         }
     }
     Outcome { process: Some(process), ..outcome(toolbox.redactor(), &argv, exited, parse) }
-}
-
-/// Another process owns the lease of the run, so this outcome is not recorded.
-pub(super) fn lease_lost() -> Outcome {
-    let failure =
-        Failure::new(Code::ATTEMPT_FAILED.as_str(), "another process owns the lease of the run");
-    Outcome::failed(OutcomeKind::Cancelled, failure)
 }
 
 fn spawn(
@@ -94,61 +88,56 @@ fn outcome(
         cut: [exited.stdout_cut, exited.stderr_cut],
         ..Outcome::ok(Json::Null)
     };
-    match &exited.end {
-        ProcessEnd::Code(0) => match parsed(redactor, &exited, parse) {
+    if matches!(exited.end, ProcessEnd::Code(0)) {
+        return match parsed(redactor, &exited, parse) {
             Ok(output) => Outcome { output: Some(output), ..base },
             Err(failure) => failed(base, OutcomeKind::ValidationFailed, *failure),
-        },
-        ProcessEnd::Code(code) => {
-            let failure = Failure::new(
-                Code::NON_ZERO_EXIT.as_str(),
-                format!("exit code {code}{}", and_last_words(redactor, &exited)),
-            );
-            failed(base, OutcomeKind::Exit(*code), failure)
-        }
-        ProcessEnd::Signal(signal) => {
-            let failure = Failure::new(
-                Code::NON_ZERO_EXIT.as_str(),
-                format!("killed by signal {signal}{}", and_last_words(redactor, &exited)),
-            );
-            failed(base, OutcomeKind::Exit(128 + signal), failure)
-        }
+        };
+    }
+    let (kind, failure) = failure(redactor, argv, &exited);
+    failed(base, kind, failure)
+}
+
+/// The outcome of a process that did not exit with 0.
+fn failure(redactor: &Redactor, argv: &[String], exited: &ProcessResult) -> (OutcomeKind, Failure) {
+    let failure = |code: Code, message: String| Failure::new(code.as_str(), message);
+    let last_line = || match last_line(redactor, exited) {
+        Some(line) => format!(": {line}"),
+        None => String::new(),
+    };
+    match &exited.end {
+        ProcessEnd::Code(code) => (
+            OutcomeKind::Exit(*code),
+            failure(Code::NON_ZERO_EXIT, format!("exit code {code}{}", last_line())),
+        ),
+        ProcessEnd::Signal(signal) => (
+            OutcomeKind::Exit(128 + signal),
+            failure(Code::NON_ZERO_EXIT, format!("killed by signal {signal}{}", last_line())),
+        ),
         ProcessEnd::TimedOut => {
-            let took = crate::value::format_duration(exited.duration);
-            let failure = Failure::new(
-                Code::TIMED_OUT.as_str(),
-                format!("stopped after {took}: its time was up"),
-            )
-            .help("raise `timeout`, or split the step");
-            failed(base, OutcomeKind::Timeout, failure)
+            let limit = format_duration(exited.duration);
+            let message = format!("timed out after {limit}");
+            let failure = failure(Code::TIMED_OUT, message);
+            (OutcomeKind::Timeout, failure.help("raise `timeout`, or split the step"))
         }
         ProcessEnd::Idle => {
-            let failure =
-                Failure::new(Code::TIMED_OUT.as_str(), "stopped: it was silent for too long")
-                    .help("raise `timeout: {idle: …}`");
-            failed(base, OutcomeKind::Timeout, failure)
+            let message = "timed out: no output within the idle timeout".to_owned();
+            let failure = failure(Code::TIMED_OUT, message);
+            (OutcomeKind::Timeout, failure.help("raise `timeout: {idle: …}`"))
         }
-        ProcessEnd::Cancelled => failed(
-            base,
-            OutcomeKind::Cancelled,
-            Failure::new(Code::ATTEMPT_FAILED.as_str(), "cancelled"),
-        ),
-        ProcessEnd::Lost => failed(
-            base,
-            OutcomeKind::Transient,
-            Failure::new(Code::WORKER_KILLED.as_str(), ProcessEnd::LOST)
-                .help(ProcessEnd::LOST_HELP),
-        ),
+        ProcessEnd::Cancelled => {
+            (OutcomeKind::Cancelled, failure(Code::ATTEMPT_FAILED, "cancelled".to_owned()))
+        }
+        ProcessEnd::Lost => {
+            let failure = failure(Code::WORKER_KILLED, ProcessEnd::LOST.to_owned());
+            (OutcomeKind::Transient, failure.help(ProcessEnd::LOST_HELP))
+        }
         ProcessEnd::NotStarted(reason) => {
             let program = argv.first().map_or("", String::as_str);
-            let failure = Failure::new(
-                Code::NOT_STARTED.as_str(),
-                format!("`{program}` did not start: {reason}"),
-            )
-            .help(
-                "check the name and that it is on PATH; `run:` with a list takes no shell syntax",
-            );
-            failed(base, OutcomeKind::ToolError, failure)
+            let message = format!("`{program}` did not start: {reason}");
+            let help = "check the name and that it is on PATH; `run` with a list takes no shell \
+                        syntax";
+            (OutcomeKind::ToolError, failure(Code::NOT_STARTED, message).help(help))
         }
     }
 }
@@ -161,23 +150,12 @@ fn exit_code(end: &ProcessEnd) -> Option<i32> {
     match end {
         ProcessEnd::Code(code) => Some(*code),
         ProcessEnd::Signal(signal) => Some(128 + signal),
-        _ => None,
+        ProcessEnd::TimedOut
+        | ProcessEnd::Idle
+        | ProcessEnd::Cancelled
+        | ProcessEnd::Lost
+        | ProcessEnd::NotStarted(_) => None,
     }
-}
-
-/// Where it wrote any, behind a colon.
-fn and_last_words(redactor: &Redactor, exited: &ProcessResult) -> String {
-    last_words(redactor, exited).map_or(String::new(), |words| format!(": {words}"))
-}
-
-/// The last line that it wrote to stderr, else to stdout: most programs say there what went wrong.
-pub(super) fn last_words(redactor: &Redactor, exited: &ProcessResult) -> Option<String> {
-    let last = |text: &str| {
-        let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
-        // Masked before it is cut, and it may have been cut before.
-        Some(redactor.mask_cut_text(line).chars().take(200).collect())
-    };
-    last(&exited.stderr).or_else(|| last(&exited.stdout))
 }
 
 fn parsed(
@@ -189,8 +167,7 @@ fn parsed(
     let text = text.strip_suffix('\r').unwrap_or(text);
     if parse != OutputParse::Text && exited.stdout_cut > 0 {
         let kept = limits::STREAM_BYTES;
-        let message =
-            format!("stdout is longer than the {kept} bytes that are kept, so it cannot be parsed");
+        let message = format!("stdout exceeds the limit of {kept} bytes, so it cannot be parsed");
         let failure = Failure::new(Code::BAD_OUTPUT.as_str(), message);
         return Err(Box::new(failure.help("write large results to a file")));
     }
@@ -201,9 +178,9 @@ fn parsed(
         OutputParse::Json => serde_json::from_str(text).map_err(|error| {
             let start: String = redactor.mask_text(text).chars().take(80).collect();
             let message =
-                format!("stdout is not one JSON value: {error}; it begins with `{start}`");
+                format!("stdout is not one JSON value: {error}; it starts with `{start}`");
             let failure = Failure::new(Code::BAD_OUTPUT.as_str(), message);
-            Box::new(failure.help("print JSON alone to stdout and everything else to stderr"))
+            Box::new(failure.help("print only JSON to stdout and everything else to stderr"))
         }),
     }
 }
@@ -213,13 +190,17 @@ fn evidence(
     exited: &ProcessResult,
     process: &Json,
     watched: WorkspaceChanges,
-    began: Timestamp,
+    started: Timestamp,
 ) -> Record {
     let args = json!({"argv": argv});
     let status = match exited.end {
         ProcessEnd::Code(0) => InvocationStatus::Success,
         ProcessEnd::TimedOut | ProcessEnd::Idle => InvocationStatus::Timeout,
-        _ => InvocationStatus::Failed,
+        ProcessEnd::Code(_)
+        | ProcessEnd::Signal(_)
+        | ProcessEnd::Cancelled
+        | ProcessEnd::Lost
+        | ProcessEnd::NotStarted(_) => InvocationStatus::Failed,
     };
     let mut process = process.clone();
     watched.mark(&mut process);
@@ -228,7 +209,7 @@ fn evidence(
         tool: "run".to_owned(),
         args_hash: Digest::of_json(&args),
         args,
-        at: began,
+        at: started,
         duration_ms: exited.duration.as_millis() as u64,
         purpose: Purpose::Execution,
         status,

@@ -1,0 +1,34 @@
+//! `specialist` steps: the input is checked, then the agent loop runs.
+
+use super::lease::lease_lost;
+use super::specialist_input;
+use crate::attempt::{Context, Outcome, Request, SpecialistWork};
+use crate::diagnostic::Code;
+use crate::evidence::Record;
+use crate::specialist::SpecialistRunner;
+use crate::value::{Failure, OutcomeKind, WARNING};
+
+/// Runs the specialist. Without a runner there is no model for the run, and the step fails.
+pub(super) async fn run(
+    runner: Option<&SpecialistRunner>,
+    request: &Request,
+    mut work: SpecialistWork,
+    context: &Context,
+) -> Outcome {
+    let Some(runner) = runner else {
+        let failure = Failure::new(Code::NO_MODEL.as_str(), "there is no model for this run");
+        return Outcome::failed(OutcomeKind::Unknown, failure);
+    };
+    let warnings = match specialist_input::fit(&mut work) {
+        Ok(warnings) => warnings,
+        Err(failure) => return Outcome::failed(OutcomeKind::ValidationFailed, *failure),
+    };
+    // A resumed attempt has recorded the warnings already.
+    if !warnings.is_empty() && work.history.is_empty() {
+        let text = format!("{WARNING}{}", warnings.join("; "));
+        if context.recorder.record(Record::Note { text }).await.is_err() {
+            return lease_lost();
+        }
+    }
+    runner.run(request, &work, context).await
+}
