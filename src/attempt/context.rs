@@ -1,12 +1,14 @@
+//! The surroundings of an attempt.
+
 use super::Recorder;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// What an attempt has around it.
+/// Cancellation and recording for one attempt.
 #[derive(Clone)]
 pub struct Context {
-    /// Cancelled when the attempt is to stop.
+    /// Cancelled when the attempt must stop.
     pub cancel: CancellationToken,
-    /// Where records go.
+    /// Stores the records of the attempt.
     pub recorder: Arc<dyn Recorder>,
 }

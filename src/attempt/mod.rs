@@ -1,7 +1,7 @@
-//! What one attempt is given and what it gives back: requests, work, outcomes, and where records go.
+//! One attempt: its request, its work, its outcome, and the recorder of its events.
 //!
-//! Types alone, shared by those who do the work (`executor`, `specialist`) and by whoever asks for
-//! it (`engine`). Nothing here does anything; `executor` has the trait and re-exports all of this.
+//! Types only, shared by the modules that execute attempts (`executor`, `specialist`) and the module
+//! that starts them (`engine`). Start at [`Request`] and [`Outcome`].
 
 mod context;
 mod outcome;

@@ -1,3 +1,5 @@
+//! The result of an attempt.
+
 use crate::redaction::{Mask, Redactor};
 use crate::value::{Failure, Json, OutcomeKind, Usage};
 use std::time::Duration;
@@ -5,30 +7,30 @@ use std::time::Duration;
 /// How an attempt ended.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// In one word.
+    /// Kind of the outcome.
     pub kind: OutcomeKind,
-    /// What it handed out.
+    /// Output; `None` if the attempt failed.
     pub output: Option<Json>,
-    /// Of a process.
+    /// Exit code of a process.
     pub exit_code: Option<i32>,
-    /// Of a process; cut at the limit.
+    /// Stdout of a process, cut at the limit.
     pub stdout: Option<String>,
-    /// Of a process; cut at the limit.
+    /// Stderr of a process, cut at the limit.
     pub stderr: Option<String>,
-    /// Of a process: bytes of stdout and of stderr that were more than is kept.
+    /// Number of bytes that were cut from stdout and from stderr.
     pub cut: [u64; 2],
-    /// Of a process: argv, cwd, digest of its environment, its end.
+    /// Evidence of a process: argv, cwd, digest of its environment, how it ended.
     pub process: Option<Json>,
-    /// Why it did not work; with `details.partial` where something was done (000 §12.1).
+    /// Cause of the failure. `details.partial` has the results of an incomplete attempt.
     pub failure: Option<Failure>,
-    /// How long the provider wants us to wait at least.
+    /// Minimum delay before a retry, as the server or provider requested it.
     pub retry_after: Option<Duration>,
-    /// What it took.
+    /// Tokens and cost of the attempt.
     pub usage: Usage,
 }
 
 impl Outcome {
-    /// Done, with this output.
+    /// A successful outcome with an output.
     pub fn ok(output: Json) -> Self {
         Outcome {
             kind: OutcomeKind::Ok,
@@ -44,7 +46,7 @@ impl Outcome {
         }
     }
 
-    /// Not done, and why.
+    /// A failed outcome.
     pub fn failed(kind: OutcomeKind, failure: Failure) -> Self {
         Outcome { kind, output: None, failure: Some(failure), ..Outcome::ok(Json::Null) }
     }

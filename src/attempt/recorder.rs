@@ -1,33 +1,36 @@
+//! The recorder: how an attempt stores records and shows progress.
+
 use crate::evidence::{Invocation, Record};
 use futures::future::BoxFuture;
 
-/// What an attempt may show while it is under way; never stored.
+/// Progress of an attempt, which is shown and never stored.
 #[derive(Debug, Clone)]
 pub enum Progress {
-    /// The model wrote this.
+    /// Text that the model generated.
     Token(String),
-    /// A tool is running.
+    /// A tool call started.
     Tool(String),
-    /// The model that is asked.
+    /// A call of this model started.
     Model(String),
-    /// A line of a process's output.
+    /// A line that a process wrote.
     Output(String),
 }
 
-/// Where an attempt leaves its records.
+/// Stores the records of an attempt.
 pub trait Recorder: Send + Sync {
-    /// Stores a record before it returns. `Err` means that the run is no longer ours: stop at once.
+    /// Stores a record. The record is stored when the future ends. After an error the attempt must
+    /// stop at once.
     fn record(&self, record: Record) -> BoxFuture<'_, Result<(), Stopped>>;
-    /// Shows something; may drop it.
+    /// Shows progress; it may be dropped.
     fn progress(&self, progress: Progress);
 }
 
-/// The journal takes no more from this attempt.
+/// The journal accepts no more records of this attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("another process owns the lease of the run, or the journal is closed")]
 pub struct Stopped;
 
-/// The evidence among records: the calls that have a result.
+/// The tool calls among records that have a result.
 pub fn invocations(records: &[Record]) -> impl Iterator<Item = &Invocation> {
     records.iter().filter_map(|record| match record {
         Record::ToolResult { invocation, .. } => Some(invocation),

@@ -1,39 +1,41 @@
+//! The request of one attempt.
+
 use super::StepWork;
 use crate::value::{InstanceKey, RunId};
 use std::time::Duration;
 
-/// Everything that one attempt needs, rendered.
+/// Everything that one attempt needs, with all templates rendered.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// The run.
+    /// Run id.
     pub run: RunId,
-    /// Which step or item.
+    /// Key of the step or item.
     pub instance: InstanceKey,
-    /// From 1.
+    /// Iteration of the instance, from 1.
     pub iteration: u32,
-    /// From 1 in each iteration.
+    /// Number of the attempt, from 1 in each iteration.
     pub attempt: u32,
-    /// What to do.
+    /// Work of the attempt.
     pub work: StepWork,
-    /// Bound of the attempt; on expiry the outcome is `timeout`.
+    /// Timeout of the attempt.
     pub timeout: Option<Duration>,
-    /// Bound of silence: no output, token or tool call for this long is a `timeout` too.
+    /// Idle timeout: the time limit without output, token or tool call.
     pub idle: Option<Duration>,
-    /// Environment of its processes, rendered, secrets in the clear.
+    /// Environment of its processes, with the values of secrets.
     pub env: Vec<(String, String)>,
-    /// Working directory relative to the workspace root; empty is the root.
+    /// Working directory relative to the workspace root; empty for the root.
     pub cwd: String,
-    /// Whether manifests are taken around its processes.
+    /// Whether manifests are taken before and after its processes.
     pub evidence: bool,
 }
 
 impl Request {
-    /// The same for every try of this work in this iteration (DESIGN §4 c): run/instance/iteration.
+    /// The idempotency key, `RUN/INSTANCE/ITERATION`: the same for all attempts of an iteration.
     pub fn idempotency_key(&self) -> String {
         format!("{}/{}/{}", self.run, self.instance, self.iteration)
     }
 
-    /// What every process of the attempt is told about itself, a specialist's shells too.
+    /// Environment variables that identify the attempt for each of its processes.
     pub fn identity(&self) -> [(String, String); 4] {
         [
             ("KB_RUN".to_owned(), self.run.to_string()),

@@ -1,3 +1,5 @@
+//! The work of an attempt, one variant per step kind that is executed.
+
 use crate::definition::{OutputParse, Schema, Specialist};
 use crate::evidence::{Feedback, Record};
 use crate::value::{Json, ToolName};
@@ -11,9 +13,9 @@ pub enum StepWork {
     Specialist(SpecialistWork),
     /// Run a process.
     Run {
-        /// The program and its arguments, or bash with a literal script.
+        /// The process to run.
         command: CommandLine,
-        /// How stdout becomes the output.
+        /// How stdout is parsed into the output.
         parse: OutputParse,
     },
     /// Call one tool, approved by the author of the playbook.
@@ -47,7 +49,7 @@ pub struct HttpWork {
 /// The command of a process.
 #[derive(Debug, Clone)]
 pub enum CommandLine {
-    /// `bash -euo pipefail -c SCRIPT`.
+    /// A script for `bash -euo pipefail -c`.
     Shell(String),
     /// A program with its arguments, run without a shell.
     Argv(Vec<Argument>),

@@ -1,5 +1,4 @@
-//! What only computes: conditions, `forEach` lists, what their items hand out together, `set`, the
-//! run's outputs.
+//! Computations: conditions, `forEach` lists, collected item outputs, `set` values, run outputs.
 
 use super::prepare::journal_failure;
 use super::scope::RunScope;
@@ -15,7 +14,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The condition's truth, and the `forEach` list where it holds.
+/// Evaluates the condition and, if it is true, the `forEach` list.
 pub(super) fn evaluate(scope: &RunScope<'_>, ix: InstanceIx) -> Result<Evaluation, EvalError> {
     let step = &scope.plan.step(scope.state.instance(ix).step).step;
     let holds = match &step.condition {
@@ -84,8 +83,8 @@ fn keys(
     Ok(keys)
 }
 
-/// The output of a `forEach` step: its items' outputs in order, or a map by key; failed ones null.
-/// Its text is made of theirs: the values of all items at once would be most of a run's memory.
+/// The output of a `forEach` step: a list or a map of the item outputs, with null for failed items.
+/// It is built from JSON texts, because the values of all items would dominate the memory of a run.
 pub(super) fn gather(
     scope: &RunScope<'_>,
     ix: InstanceIx,
@@ -114,10 +113,10 @@ pub(super) fn gather(
     scope.payloads.store_text(text, redactor).map_err(journal_failure)
 }
 
-/// Items in order, with their keys where the output is a map. Keys that were masked may be alike:
-/// then the last item has the place of the first.
+/// Items in order, with their keys if the output is a map. Masked keys may be equal; then the last
+/// item replaces the first.
 fn keyed(scope: &RunScope<'_>, items: &Items) -> Vec<(Option<String>, InstanceIx)> {
-    let mut places = BTreeMap::new();
+    let mut positions = BTreeMap::new();
     let mut found: Vec<(Option<String>, InstanceIx)> = Vec::new();
     for ix in items.all() {
         let item = scope.state.instance(ix).item.as_ref();
@@ -125,8 +124,8 @@ fn keyed(scope: &RunScope<'_>, items: &Items) -> Vec<(Option<String>, InstanceIx
             found.push((None, ix));
             continue;
         };
-        let place = *places.entry(key.clone()).or_insert(found.len());
-        match found.get_mut(place) {
+        let position = *positions.entry(key.clone()).or_insert(found.len());
+        match found.get_mut(position) {
             Some((_, last)) => *last = ix,
             None => found.push((Some(key), ix)),
         }
@@ -134,7 +133,7 @@ fn keyed(scope: &RunScope<'_>, items: &Items) -> Vec<(Option<String>, InstanceIx
     found
 }
 
-/// The run's outputs. After a failure, those that can still be had.
+/// The outputs of the run. After a failure, the outputs that can be evaluated.
 pub(super) fn conclude(scope: &RunScope<'_>) -> Result<Json, EvalError> {
     let state = scope.state;
     let lenient = state.has_failed() || state.is_cancelled() || state.has_expired();

@@ -1,19 +1,21 @@
+//! Replays the events of a run.
+
 use crate::evidence::{Invocation, Record};
 use crate::journal::StoredEvent;
 use crate::plan::Plan;
 use crate::run::{Event, InstanceIx, Rules, State};
 use std::collections::BTreeMap;
 
-/// A journal read back: the state, and what live instances had recorded.
+/// A replayed journal: the state, and the records of live instances.
 #[derive(Debug, Clone)]
 pub struct Folded {
-    /// Where the run stands.
+    /// State of the run.
     pub state: State,
-    /// The last seq.
+    /// Number of the last event.
     pub seq: u64,
-    /// The evidence of instances that have not ended, over all attempts of their iteration.
+    /// Tool calls of instances that have not ended, from all attempts of their iteration.
     pub traces: BTreeMap<InstanceIx, Vec<Invocation>>,
-    /// What the attempts under way had recorded.
+    /// Records of the attempts that are executing.
     pub histories: BTreeMap<InstanceIx, Vec<Record>>,
 }
 
@@ -24,7 +26,7 @@ impl Folded {
         Folded { state, seq: 0, traces: BTreeMap::new(), histories: BTreeMap::new() }
     }
 
-    /// Everything that these events add up to.
+    /// Replays events.
     pub fn of(plan: &Plan, rules: Rules, events: &[StoredEvent]) -> Self {
         let mut folded = Folded::empty(plan, rules);
         for stored in events {
@@ -35,17 +37,17 @@ impl Folded {
         folded
     }
 
-    /// Keeps the evidence of what has not ended.
+    /// Keeps the records of live instances.
     pub fn note(&mut self, event: &Event) {
         match event {
             Event::Recorded { instance, record, .. } => {
                 if let Record::ToolResult { invocation, .. } = &**record {
-                    // Gates ask what changed, not how: the texts stay in the journal.
+                    // Gates read which files changed; the diffs stay in the journal.
                     let mut invocation = invocation.clone();
                     invocation.changes.iter_mut().for_each(|change| change.diff = None);
                     self.traces.entry(*instance).or_default().push(invocation);
                 }
-                // What a gate saw is for whoever checks its verdict; no attempt goes on from it.
+                // Observations serve the verification of a verdict; no attempt continues from them.
                 if !matches!(**record, Record::Observed { .. }) {
                     let mut record = (**record).clone();
                     // A resumed attempt does not read prompts.
@@ -66,7 +68,21 @@ impl Folded {
                 self.histories.remove(instance);
                 self.traces.remove(instance);
             }),
-            _ => {}
+            Event::RunStarted { .. }
+            | Event::RunResumed { .. }
+            | Event::Evaluated { .. }
+            | Event::Expanded { .. }
+            | Event::Ready { .. }
+            | Event::Judged { .. }
+            | Event::Recovered { .. }
+            | Event::Waiting { .. }
+            | Event::TimerSet { .. }
+            | Event::Asked { .. }
+            | Event::Answered { .. }
+            | Event::CancelRequested { .. }
+            | Event::TimedOut { .. }
+            | Event::Draining { .. }
+            | Event::RunEnded { .. } => {}
         }
     }
 }

@@ -1,14 +1,16 @@
+//! Random access to the elements of a large JSON list without parsing all of it.
+
 use crate::value::{Json, read_back};
 
-/// A large list as its text, with where its elements end: what items take of it one by one is read
-/// when it is taken, and the list takes no more room than its blob.
+/// The text of a JSON list with the end positions of its elements. Elements are parsed on access, so
+/// the list needs little more memory than its text.
 pub(super) struct JsonList {
     text: String,
     ends: Vec<usize>,
 }
 
 impl JsonList {
-    /// Of the JSON text of a list; any other text is a list without elements.
+    /// Indexes the JSON text of a list. Any other text is treated as an empty list.
     pub(super) fn of(text: String) -> JsonList {
         let mut ends = Vec::new();
         let (mut depth, mut quoted, mut escaped) = (0u32, false, false);
@@ -34,9 +36,9 @@ impl JsonList {
         JsonList { text, ends }
     }
 
-    /// One element, by its index from 0.
+    /// The element with this index, from 0.
     pub(super) fn get(&self, index: usize) -> Option<serde_json::Result<Json>> {
-        // A bracket or a comma is before each.
+        // Each element follows a bracket or a comma.
         let before = index.checked_sub(1).map_or(0, |last| *self.ends.get(last).unwrap_or(&0));
         let end = *self.ends.get(index)?;
         self.text.get(before + 1..end).map(read_back)

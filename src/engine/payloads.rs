@@ -1,3 +1,5 @@
+//! Large values: moved to blobs before they are stored, and read back with small caches.
+
 use super::json_list::JsonList;
 use crate::evidence::{Payload, Record};
 use crate::journal::{Blobs, JournalError};
@@ -7,42 +9,42 @@ use crate::value::{Digest, Json, limits, read_back};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Moves large values to blobs and brings them back. The last few loaded stay at hand: what one step
-/// reads, others are about to read.
+/// Stores large values as blobs and loads them. The last few loaded values are cached, because several
+/// steps often read the same value.
 #[derive(Clone)]
 pub struct Payloads {
     journal: Arc<dyn Blobs>,
-    recent: Arc<Mutex<Recent<Json>>>,
-    lists: Arc<Mutex<Recent<JsonList>>>,
-    read: Arc<Mutex<Read>>,
-    /// Why the journal could not be read or written, the first time.
+    recent: Arc<Mutex<BlobCache<Json>>>,
+    lists: Arc<Mutex<BlobCache<JsonList>>>,
+    read: Arc<Mutex<InlineCache>>,
+    /// The first failure of the journal.
     failed: Arc<Mutex<Option<JournalError>>>,
 }
 
-type Recent<T> = VecDeque<(Digest, Arc<T>)>;
+type BlobCache<T> = VecDeque<(Digest, Arc<T>)>;
 
-const RECENT: usize = 4;
+const BLOB_CACHE_SIZE: usize = 4;
 
-/// What was read of the state, each in the place of its number.
-type Read = Vec<Option<(CompactPayload, Arc<Json>)>>;
+/// Cache of inline values of the state, indexed by payload number.
+type InlineCache = Vec<Option<(CompactPayload, Arc<Json>)>>;
 
-const READ: usize = 64;
+const INLINE_CACHE_SIZE: usize = 64;
 
 impl Payloads {
-    /// Over this journal's blobs.
+    /// Uses the blobs of this journal.
     pub fn new(journal: Arc<dyn Blobs>) -> Self {
         let (recent, lists, read) = Default::default();
         Payloads { journal, recent, lists, read, failed: Arc::default() }
     }
 
-    /// Whether the journal's disk has kept its values to itself. What was decided without them must
-    /// not be stored: nothing is wrong with the step that asked. A value that is damaged or missing
-    /// for good is another matter, and fails the step.
+    /// Fails if the journal failed to read or write a value. Decisions made without the value must not
+    /// be stored, because the step is not at fault. A damaged or missing value is different: it fails
+    /// the step.
     pub(super) fn check(&self) -> Result<(), JournalError> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone().map_or(Ok(()), Err)
     }
 
-    fn noted<T>(&self, result: Result<T, JournalError>) -> Result<T, JournalError> {
+    fn noting_failure<T>(&self, result: Result<T, JournalError>) -> Result<T, JournalError> {
         if let Err(error) = &result
             && !matches!(error, JournalError::Damaged(_))
         {
@@ -52,46 +54,45 @@ impl Payloads {
         result
     }
 
-    /// The value of what the state has kept. Those that were read last are at hand: an output is read
-    /// by some steps, mostly one soon after the other.
-    pub fn read(&self, kept: &CompactPayload) -> Result<Arc<Json>, JournalError> {
-        let place = kept.number() % READ;
+    /// Reads a payload of the state. Recently read values are cached.
+    pub fn read(&self, compact: &CompactPayload) -> Result<Arc<Json>, JournalError> {
+        let slot = compact.number() % INLINE_CACHE_SIZE;
         let read = || self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let found = read()
-            .get(place)
+            .get(slot)
             .and_then(Option::as_ref)
-            .filter(|(known, _)| known.is(kept))
+            .filter(|(known, _)| known.is(compact))
             .map(|(_, value)| value.clone());
         if let Some(value) = found {
             return Ok(value);
         }
-        let payload = kept.payload();
+        let payload = compact.payload();
         let value = self.load(&payload)?;
-        // Large values have a place of their own, where there are but few.
+        // Large values have their own, smaller cache.
         if payload.as_inline().is_some() {
             let mut read = read();
-            read.resize(READ, None);
-            read[place] = Some((kept.clone(), value.clone()));
+            read.resize(INLINE_CACHE_SIZE, None);
+            read[slot] = Some((compact.clone(), value.clone()));
         }
         Ok(value)
     }
 
-    /// Adds the text of what the state has kept.
+    /// Appends the JSON text of a payload of the state.
     pub(super) fn write(
         &self,
-        kept: &CompactPayload,
+        compact: &CompactPayload,
         text: &mut String,
     ) -> Result<(), JournalError> {
-        if let Some(own) = kept.inline_text() {
+        if let Some(own) = compact.inline_text() {
             text.push_str(own);
-        } else if let Payload::Blob { digest, .. } = kept.payload() {
+        } else if let Payload::Blob { digest, .. } = compact.payload() {
             text.push_str(&self.text_of(&digest)?);
         }
         Ok(())
     }
 
-    /// The payload of a value by its text; a blob if it is large. What it was gathered from may
-    /// have been stored before a value in it was known for a secret.
+    /// Stores a value by its JSON text, as a blob if it is large. The text is masked again, because its
+    /// parts may have been stored before a secret in them was known.
     pub(super) fn store_text(
         &self,
         text: String,
@@ -105,17 +106,17 @@ impl Payloads {
             false => text,
         };
         let value: Json = read_back(&text).map_err(|why| {
-            JournalError::Damaged(format!("what was gathered is not JSON: {why}"))
+            JournalError::Damaged(format!("collected outputs are not JSON: {why}"))
         })?;
         self.store(redactor.mask(value).map(Payload::inline))
     }
 
     fn store_blob(&self, text: &str) -> Result<Payload, JournalError> {
-        let digest = self.noted(self.journal.put_blob(text.as_bytes()))?;
+        let digest = self.noting_failure(self.journal.put_blob(text.as_bytes()))?;
         Ok(Payload::Blob { digest, bytes: text.len() as u64 })
     }
 
-    /// The value of a payload.
+    /// Loads the value of a payload.
     pub fn load(&self, payload: &Payload) -> Result<Arc<Json>, JournalError> {
         match payload {
             Payload::Inline(value) => Ok(value.clone()),
@@ -126,7 +127,7 @@ impl Payloads {
         }
     }
 
-    /// One element of a list. What items take one by one is read one by one.
+    /// Loads one element of a list.
     pub(super) fn element(
         &self,
         list: &Payload,
@@ -142,7 +143,7 @@ impl Payloads {
     }
 
     fn text_of(&self, digest: &Digest) -> Result<String, JournalError> {
-        let bytes = self.noted(self.journal.blob(digest))?;
+        let bytes = self.noting_failure(self.journal.blob(digest))?;
         String::from_utf8(bytes).map_err(|why| not_json(digest, &why))
     }
 
@@ -162,15 +163,15 @@ impl Payloads {
         Ok(Reply { answer, ..reply })
     }
 
-    /// The same payload, as a blob if it is large.
+    /// Stores a payload as a blob if it is large.
     pub fn store(&self, payload: Masked<Payload>) -> Result<Masked<Payload>, JournalError> {
         payload.rearrange(|payload| self.stored(payload))
     }
 
     fn stored(&self, payload: Payload) -> Result<Payload, JournalError> {
         let Payload::Inline(value) = &payload else { return Ok(payload) };
-        // Most values are small, and need not be written out to know that.
-        if longest(value) <= limits::INLINE_OUTPUT_BYTES {
+        // Most values are small, which an upper bound shows without serialising them.
+        if max_json_len(value) <= limits::INLINE_OUTPUT_BYTES {
             return Ok(payload);
         }
         let text = value.to_string();
@@ -180,7 +181,7 @@ impl Payloads {
         self.store_blob(&text)
     }
 
-    /// The same record, its large values as blobs.
+    /// Stores the large values of a record as blobs.
     pub fn store_record(&self, record: Masked<Record>) -> Result<Masked<Record>, JournalError> {
         record.rearrange(|record| self.stored_record(record))
     }
@@ -202,7 +203,7 @@ impl Payloads {
         Ok(record)
     }
 
-    /// The same record with every value inline, as a resumed attempt needs it.
+    /// Loads all values of a record, for a resumed attempt.
     pub fn load_record(&self, record: Record) -> Result<Record, JournalError> {
         let inline = |payload: &Payload| self.load(payload).map(Payload::Inline);
         let mut record = record;
@@ -217,7 +218,7 @@ impl Payloads {
         Ok(record)
     }
 
-    /// The same report, its large values as blobs.
+    /// Stores the large values of a report as blobs.
     pub fn store_report(
         &self,
         report: Masked<AttemptReport>,
@@ -234,9 +235,9 @@ fn not_json(digest: &Digest, why: &dyn std::fmt::Display) -> JournalError {
     JournalError::Damaged(format!("blob `{digest}` is not JSON: {why}"))
 }
 
-/// One of the last few, or a new one.
+/// Returns a cached value, or loads and caches it.
 fn recall<T>(
-    recent: &Mutex<Recent<T>>,
+    recent: &Mutex<BlobCache<T>>,
     digest: &Digest,
     load: impl FnOnce() -> Result<T, JournalError>,
 ) -> Result<Arc<T>, JournalError> {
@@ -247,21 +248,21 @@ fn recall<T>(
     let loaded = Arc::new(load()?);
     let mut recent = recent();
     recent.push_front((*digest, loaded.clone()));
-    recent.truncate(RECENT);
+    recent.truncate(BLOB_CACHE_SIZE);
     Ok(loaded)
 }
 
-/// What the text of a value may have at most.
-fn longest(value: &Json) -> usize {
+/// Upper bound of the length of a value's JSON text.
+fn max_json_len(value: &Json) -> usize {
     // A byte may become an escape of six.
     let text = |text: &str| 6 * text.len() + 2;
     match value {
         Json::Null | Json::Bool(_) => 5,
         Json::Number(_) => 32,
         Json::String(own) => text(own),
-        Json::Array(items) => 2 + items.iter().map(|item| longest(item) + 1).sum::<usize>(),
+        Json::Array(items) => 2 + items.iter().map(|item| max_json_len(item) + 1).sum::<usize>(),
         Json::Object(map) => {
-            2 + map.iter().map(|(key, value)| text(key) + longest(value) + 2).sum::<usize>()
+            2 + map.iter().map(|(key, value)| text(key) + max_json_len(value) + 2).sum::<usize>()
         }
     }
 }

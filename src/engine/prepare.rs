@@ -1,4 +1,4 @@
-//! Turns a step template into one concrete request, with every value rendered.
+//! Renders the templates of a step into the request of one attempt or gate.
 
 use super::context::Attempt;
 use super::scope::{RunScope, Snapshot};
@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a fresh or resumed attempt brings along.
+/// The inputs of an attempt that are not in the definition.
 pub(super) struct AttemptInputs {
     pub(super) work: Attempt,
     pub(super) feedback: Option<Arc<Feedback>>,
@@ -28,12 +28,12 @@ pub(super) struct AttemptInputs {
     pub(super) task_files: Arc<JsonMap>,
 }
 
-/// A value that the journal holds and does not give back.
+/// The failure of a step whose value the journal could not read or write.
 pub(super) fn journal_failure(error: JournalError) -> EvalError {
     Box::new(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), error.to_string()))
 }
 
-/// The secrets that an attempt or a gate of the step reads, by name or reference.
+/// Names and references of the secrets that an attempt or gate of the step reads.
 pub(super) fn secrets(plan: &Plan, params: &Json, step: &Step) -> BTreeSet<String> {
     let playbook = plan.playbook();
     let mut read: Vec<&Reference> = Vec::new();
@@ -52,12 +52,18 @@ pub(super) fn secrets(plan: &Plan, params: &Json, step: &Step) -> BTreeSet<Strin
             let reference = params.get(&**name).filter(|_| declared.kind == ParamType::Secret)?;
             reference.as_str().map(str::to_owned)
         }
-        _ => None,
+        Root::Step(_)
+        | Root::Params
+        | Root::Run
+        | Root::Env(_)
+        | Root::Item
+        | Root::Index
+        | Root::Loop => None,
     });
     named.collect()
 }
 
-/// One attempt's request. An error is the attempt's failure.
+/// The request of an attempt. An error is the failure of the attempt.
 pub(super) fn request(scope: &RunScope<'_>, inputs: AttemptInputs) -> Result<Request, EvalError> {
     let ix = inputs.work.instance;
     let planned = scope.plan.step(scope.state.instance(ix).step);
@@ -76,7 +82,7 @@ pub(super) fn request(scope: &RunScope<'_>, inputs: AttemptInputs) -> Result<Req
     })
 }
 
-/// The step's own bound; else, for a specialist, its own.
+/// The timeout of the step; for specialist steps without one, the timeout of the specialist.
 pub(super) fn attempt_timeout(planned: &PlanStep) -> Option<Duration> {
     planned
         .step
@@ -178,7 +184,7 @@ fn request_of(scope: &RunScope<'_>, http: &HttpStep) -> Result<StepWork, EvalErr
     Ok(StepWork::Http(HttpWork { method, expect, url, headers, query, body }))
 }
 
-/// The playbook's environment, then the step's; a later name replaces an earlier one.
+/// Environment of the playbook and the step. The step overrides the playbook.
 fn env(scope: &RunScope<'_>, step: &Step) -> Result<Vec<(String, String)>, EvalError> {
     let mut rendered: Vec<(String, String)> = Vec::new();
     for (name, template) in scope.plan.playbook().env.iter().chain(&step.details().env) {
@@ -193,7 +199,7 @@ fn cwd(scope: &RunScope<'_>, step: &Step) -> Result<String, EvalError> {
     step.details().cwd.as_ref().map_or(Ok(String::new()), |cwd| cwd.render(scope))
 }
 
-/// Manifests are taken for specialists' shells, and for `run` steps whose checks read changes.
+/// Whether file changes are recorded: for specialists, and for steps whose checks read changes.
 fn takes_evidence(step: &Step) -> bool {
     let reads_changes = || {
         step.verify.as_ref().is_some_and(|verify| {
@@ -206,7 +212,7 @@ fn takes_evidence(step: &Step) -> bool {
     }
 }
 
-/// Holds what a step hands out to its `output.schema`. Specialists are held to theirs on the way.
+/// Checks the output of a step against its `output.schema`. Specialists check theirs themselves.
 pub(super) fn check_output(step: &Step, outcome: Outcome, redactor: &Redactor) -> Outcome {
     let Some(schema) =
         step.details().output_schema.as_ref().filter(|_| outcome.kind == OutcomeKind::Ok)
@@ -221,12 +227,12 @@ pub(super) fn check_output(step: &Step, outcome: Outcome, redactor: &Redactor) -
     }
     let lines = violations.iter().map(|v| format!("output{}: {}", v.pointer, v.message));
     let message =
-        format!("the output does not fit its schema: {}", lines.collect::<Vec<_>>().join("; "));
+        format!("the output does not match its schema: {}", lines.collect::<Vec<_>>().join("; "));
     let failure = Failure::new(Code::OUTPUT_INVALID.as_str(), message);
     Outcome { kind: OutcomeKind::ValidationFailed, output: None, failure: Some(failure), ..outcome }
 }
 
-/// What a step's gate needs, with the values that its checks read.
+/// The request of a gate, with the values that its checks read.
 pub(super) fn gate(
     scope: &RunScope<'_>,
     ix: InstanceIx,

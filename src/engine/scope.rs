@@ -1,3 +1,5 @@
+//! How expressions read the values of a run.
+
 use super::payloads::Payloads;
 use super::prepare::journal_failure;
 use crate::definition::{ParamType, StepPhase};
@@ -14,19 +16,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// Resolves secrets; what it returns is known to the redactor before it is returned. Nothing here
-/// waits but [`Secrets::fetch`].
+/// Resolves secrets. A returned value is known to the redactor. Only [`Secrets::fetch`] waits.
 pub trait Secrets: Send + Sync {
     /// The value of a secret by its name in the settings.
     fn by_name(&self, name: &str) -> Option<String>;
-    /// The value behind a reference (`env:NAME`, `file:PATH`), as a `secret` parameter holds it.
+    /// The value of a reference (`env:NAME`, `file:PATH`) in a `secret` parameter.
     fn by_reference(&self, reference: &str) -> Option<String>;
-    /// Whether a name or a reference has to be fetched before its value can be had: a command is to
-    /// be run, or something is wrong with it that somebody has to be told.
+    /// Whether a secret must be fetched before it can be read, for example by running a command, or
+    /// cannot be resolved and the fetch reports why.
     fn is_missing(&self, _secret: &str) -> bool {
         false
     }
-    /// Gets hold of it; afterwards `by_name` has it, until this process ends.
+    /// Fetches a secret, so that `by_name` returns it until this process ends.
     fn fetch<'a>(
         &'a self,
         _secret: &'a str,
@@ -36,38 +37,38 @@ pub trait Secrets: Send + Sync {
     }
 }
 
-/// The values of a run as one instance sees them.
+/// The values of a run that one instance can read.
 pub struct RunScope<'a> {
-    /// The plan.
+    /// Plan of the run.
     pub plan: &'a Plan,
-    /// Where the run stands.
+    /// State of the run.
     pub state: &'a State,
-    /// Which run.
+    /// Run id.
     pub run: &'a RunId,
-    /// Its parameters.
+    /// Parameters; secrets are references.
     pub params: &'a Arc<Json>,
-    /// Who asks; `None` for the run's outputs.
+    /// The reading instance; `None` for the outputs of the run.
     pub instance: Option<InstanceIx>,
-    /// Where large values are.
+    /// Loads large values.
     pub payloads: &'a Payloads,
-    /// Where secrets are.
+    /// Resolves secrets.
     pub secrets: &'a dyn Secrets,
-    /// An item that has no instance yet: its value and index, while keys are evaluated.
+    /// Value and index of an item without an instance, while keys are evaluated.
     pub item: Option<(Arc<Json>, u32)>,
-    /// How deep declared environment values refer to each other.
+    /// Depth of environment variables that refer to each other.
     pub depth: Cell<u8>,
-    /// What was asked for and the journal did not give back, until `whole` looks.
+    /// The failure of the journal to load a value, until `check_reads` returns it.
     pub read_error: Cell<Option<JournalError>>,
 }
 
 impl RunScope<'_> {
-    /// What was made of these values, if they could all be had: one that is lost is undefined to an
-    /// expression, which may have a fallback for that and decide on what never was.
+    /// Returns the result of an evaluation, or the failure to load one of its values. Without this
+    /// check an expression would treat a value that cannot be loaded as undefined.
     pub(super) fn check_reads<T>(&self, made: Result<T, EvalError>) -> Result<T, EvalError> {
         self.read_error.take().map_or(made, |error| Err(journal_failure(error)))
     }
 
-    fn found<T>(&self, read: Result<T, JournalError>) -> Option<T> {
+    fn loaded<T>(&self, read: Result<T, JournalError>) -> Option<T> {
         read.map_err(|error| self.read_error.set(Some(error))).ok()
     }
 
@@ -87,7 +88,7 @@ impl RunScope<'_> {
             .map(|ix| &self.plan.step(self.state.instance(ix).step).step.details().env);
         let declared = own.into_iter().flatten().chain(&self.plan.playbook().env);
         let (_, template) = declared.clone().find(|(declared, _)| declared == name)?;
-        // A value that refers to itself is undefined rather than endless.
+        // A variable that refers to itself is undefined.
         if self.depth.get() >= 8 {
             return None;
         }
@@ -103,7 +104,7 @@ impl RunScope<'_> {
         }
         let item = self.state.instance(self.instance?).item.as_ref()?;
         let items = self.state.instance(item.parent).items()?;
-        let value = self.found(self.payloads.element(&items.values, item.index() as usize))??;
+        let value = self.loaded(self.payloads.element(&items.values, item.index() as usize))??;
         Some((Arc::new(value), item.index()))
     }
 
@@ -144,7 +145,7 @@ impl RunScope<'_> {
             .instances()
             .find(|(_, i)| i.status == StepStatus::Failed && !i.tolerated && i.item.is_none());
         if failed.is_none() && self.state.has_expired() {
-            return json!({"code": Code::RUN_TIMED_OUT.as_str(), "message": "the run's own time is up"});
+            return json!({"code": Code::RUN_TIMED_OUT.as_str(), "message": "the run exceeded its timeout"});
         }
         failed.map_or(Json::Null, |(ix, instance)| {
             let mut error = error_of(instance);
@@ -192,7 +193,7 @@ impl RunScope<'_> {
             return readable
                 .then_some(())
                 .and(instance.output.as_ref())
-                .and_then(|p| self.found(self.payloads.read(p)));
+                .and_then(|p| self.loaded(self.payloads.read(p)));
         }
         let value = match field {
             "status" => json!(instance.status),
@@ -205,7 +206,7 @@ impl RunScope<'_> {
                 json!(ended.since(instance.started_at().unwrap_or(ended)).as_millis() as u64)
             }
             "exitCode" | "stdout" | "stderr" => {
-                let streams = self.found(self.payloads.read(instance.streams.as_ref()?))?;
+                let streams = self.loaded(self.payloads.read(instance.streams.as_ref()?))?;
                 streams.get(field)?.clone()
             }
             "errors" => self.item_errors(ix)?,
@@ -259,12 +260,12 @@ fn select(value: Arc<Json>, field: Option<&str>) -> Option<Arc<Json>> {
     }
 }
 
-/// The values that some references read, taken at one moment, for work that goes on elsewhere.
+/// The values of some references at one time, for work in another task.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot(BTreeMap<(Root, Option<String>), Arc<Json>>);
 
 impl Snapshot {
-    /// Reads everything that these references may ask for.
+    /// Reads the values of these references.
     pub fn of<'r>(references: impl IntoIterator<Item = &'r Reference>, scope: &dyn Scope) -> Self {
         let mut values = BTreeMap::new();
         for reference in references {

@@ -1,3 +1,5 @@
+//! The values that the engine is started with, and those that it returns.
+
 use crate::attempt::Progress;
 use crate::definition::PromptRecording;
 use crate::evidence::Payload;
@@ -13,112 +15,113 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::event_channel::EventSender;
 use super::scope::Secrets;
 
-/// What the engine stands on.
+/// The parts that the engine uses.
 #[derive(Clone)]
 pub struct Parts {
-    /// Where runs live.
+    /// Stores the run.
     pub journal: Arc<dyn Journal>,
-    /// Does the work and looks at it.
+    /// Executes attempts and gates.
     pub executor: Arc<dyn Executor>,
-    /// Resolves secrets at each attempt.
+    /// Resolves secrets for each attempt.
     pub secrets: Arc<dyn Secrets>,
-    /// Masks what attempts hand out before it is stored.
+    /// Masks the results of attempts before they are stored.
     pub redactor: Arc<Redactor>,
     /// What the journal keeps of the prompts of model calls.
     pub prompts: PromptRecording,
 }
 
-/// One run to be driven.
+/// One run to drive, whose lease this process owns.
 pub struct Setup {
-    /// Which.
+    /// Run id.
     pub run: RunId,
-    /// The holder's epoch, from `Journal::create` or `take`.
+    /// Epoch of the lease, from [`RunIndex::create`](crate::journal::RunIndex::create) or
+    /// [`Leases::acquire`](crate::journal::Leases::acquire).
     pub epoch: u64,
-    /// Its sealed plan.
+    /// Sealed plan.
     pub plan: Arc<Plan>,
-    /// Its parameters, secrets as references.
+    /// Parameters; secrets are references.
     pub params: Arc<Json>,
-    /// What holds over it.
+    /// Options that are not in the plan.
     pub rules: Rules,
-    /// How it begins.
+    /// How the run starts or continues.
     pub opening: StartMode,
-    /// Who watches; may be closed at any time.
+    /// Receives stored events and progress.
     pub updates: Option<EventSender>,
-    /// What the terminal wants.
+    /// Controls from the terminal.
     pub commands: UnboundedReceiver<RunControl>,
 }
 
-/// How a holder begins.
+/// How a lease owner starts or continues a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StartMode {
-    /// A new run.
+    /// Start a new run.
     Start {
-        /// Digest over everything frozen.
+        /// Digest of the frozen state.
         digest: Digest,
-        /// What is known of the place, for `run:start`.
+        /// Environment of the run for its first event.
         environment: Json,
     },
-    /// Go on with one that was interrupted or waits.
+    /// Continue an interrupted or waiting run.
     Resume,
-    /// Re-open one that ended: these steps and what follows, or all that did not succeed.
+    /// Re-open an ended run: these steps and all that follow, or all steps that did not succeed.
     Retry {
-        /// Step ids; none means everything that did not succeed.
+        /// Instances of the steps; empty for all steps that did not succeed.
         from: Vec<InstanceIx>,
     },
-    /// Answer for what waits for a person, and go on.
+    /// Reply to what waits for a person, and continue.
     Answer {
-        /// The step or instance; none means everything that waits.
+        /// The step or instance; `None` for all that wait.
         step: Option<String>,
-        /// The reply.
+        /// Decision or answer.
         reply: Reply,
     },
-    /// End one that has no holder.
+    /// Cancel a run that had no lease owner.
     Cancel {
-        /// Who wants it.
+        /// Who requests it, as text for people.
         by: String,
     },
 }
 
-/// What the terminal may want of a run under way.
+/// A control of a running run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunControl {
-    /// Start nothing new; leave when what runs has ended (the first Ctrl-C).
+    /// Start no attempt; leave when the running ones have ended (first Ctrl-C).
     Drain(String),
-    /// Leave at once and kill what runs; the run can be resumed (the second Ctrl-C).
+    /// Stop all attempts and leave; the run can be resumed (second Ctrl-C).
     Abandon,
-    /// Stop for good.
+    /// Cancel the run.
     Cancel(String),
 }
 
-/// What watchers are told.
+/// An update for displays.
 #[derive(Debug, Clone)]
 pub enum Update {
-    /// These events were stored, in one append: waking whoever watches costs more than deciding.
+    /// Events of one append, which were stored.
     Stored(Vec<StoredEvent>),
-    /// Something to show, never stored.
+    /// Progress of an attempt, which is never stored.
     Progress {
-        /// Whose.
+        /// Key of the instance.
         instance: InstanceKey,
-        /// What.
+        /// The progress.
         progress: Masked<Progress>,
     },
 }
 
-/// How the holder left the run.
+/// The state in which the engine left a run.
 #[derive(Debug, Clone)]
 pub struct Summary {
-    /// Which run.
+    /// Run id.
     pub run: RunId,
-    /// Where it stands: ended, `waiting` or `interrupted`.
+    /// Status: ended, `waiting` or `interrupted`.
     pub status: RunStatus,
-    /// What it handed out.
+    /// Outputs of the run.
     pub outputs: Option<Payload>,
-    /// Why it did not succeed, where that is not a step's own failure.
+    /// Why the run failed, if no step caused it.
     pub failure: Option<Failure>,
-    /// What it took.
+    /// Tokens and cost of the run.
     pub usage: Usage,
-    /// When it began.
+    /// Start time.
     pub started_at: Timestamp,
-    /// When the holder left.
+    /// Time at which the engine left it.
     pub ended_at: Timestamp,
 }

@@ -1,4 +1,4 @@
-//! Folding: what each event does to the state. Nothing is decided or evaluated here.
+//! Folding: how each event changes the state. Nothing is decided or evaluated here.
 
 use super::compact::CompactPayload;
 use super::event::{Event, InstanceIx, RunStatus, StepStatus};
@@ -12,7 +12,7 @@ use crate::value::{OutcomeKind, Timestamp};
 use std::collections::BTreeSet;
 
 impl State {
-    /// Folds one event. Total: an event that makes no sense here changes nothing that matters.
+    /// Folds one event. Never fails: an event that does not fit the state has no relevant effect.
     pub fn apply(&mut self, plan: &Plan, at: Timestamp, event: &Event) {
         match event {
             Event::RunStarted { digest, .. } => {
@@ -140,7 +140,7 @@ impl State {
         instance.status = StepStatus::Running;
         instance.attempt = attempt;
         instance.start_at(at);
-        // A gate step has nothing to execute: it verifies from the start.
+        // A gate step has no attempt to execute; it starts with its gate.
         if matches!(plan.step(instance.step).step.kind, crate::definition::StepKind::Gate(_)) {
             instance.status = StepStatus::Verifying;
         }
@@ -170,7 +170,7 @@ impl State {
         let step = self.instance(parent).step;
         let iteration = self.instance(parent).iteration;
         debug_assert_eq!(first.at(), self.instances.len());
-        // A long list is most of all instances; doubling for it would hold much that is never used.
+        // A long list makes up most instances; doubling the capacity would waste memory.
         if keys.len() > self.instances.len() {
             self.instances.reserve_exact(keys.len());
         }
@@ -191,7 +191,7 @@ impl State {
         (0..limit.unwrap_or(count).min(count)).for_each(|_| self.enqueue_next_item(plan, parent));
     }
 
-    /// Lets the next item of a `forEach` step queue for a slot; its own bound lets only some do.
+    /// Queues the next item of a `forEach` step, whose own `maxParallel` limits the queued items.
     fn enqueue_next_item(&mut self, plan: &Plan, parent: InstanceIx) {
         loop {
             let Some(items) = self.instances[parent.at()].items_mut() else { return };
@@ -234,7 +234,7 @@ impl State {
                 items.failed += u32::from(status == StepStatus::Failed);
                 queued = index < items.next;
             }
-            // One that never queued has left no place to another.
+            // An item that was never queued frees no position.
             if queued && !self.instance(parent).status.has_ended() {
                 self.enqueue_next_item(plan, parent);
             }
@@ -285,7 +285,7 @@ impl State {
         self.recount(plan);
     }
 
-    /// Goes on with an expansion of which only some items start again.
+    /// Continues an expansion of which only some items start again.
     fn reopen_items(
         &mut self,
         plan: &Plan,
@@ -310,7 +310,7 @@ impl State {
         (0..limit.min(open)).for_each(|_| self.enqueue_next_item(plan, parent));
     }
 
-    /// Takes every sum over the steps anew; after a reset that is simpler than undoing.
+    /// Recomputes all sums over the steps, which is simpler than undoing them for a reset.
     fn recount(&mut self, plan: &Plan) {
         (self.open_main, self.open_finally, self.failed) = (0, 0, false);
         for (i, step) in plan.steps().iter().enumerate() {

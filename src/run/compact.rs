@@ -1,9 +1,11 @@
+//! Payloads in the compact form in which the state keeps them.
+
 use crate::evidence::Payload;
 use crate::value::{Json, read_back};
 use std::sync::Arc;
 
-/// A payload as the state holds it for as long as its run lives: the JSON text that the journal has
-/// of it, which takes a tenth of the room of the value itself.
+/// A payload as the state keeps it while the run is open: the JSON text of the journal, which needs
+/// about a tenth of the memory of the value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompactPayload(Arc<str>);
 
@@ -14,28 +16,28 @@ impl CompactPayload {
         let (before, after) = INLINE;
         CompactPayload(match payload {
             Payload::Inline(value) => format!("{before}{value}{after}").into(),
-            // A digest and a number always have a text.
+            // A digest and a number always serialise.
             blob => serde_json::to_string(blob).unwrap_or_default().into(),
         })
     }
 
     /// The payload.
     pub fn payload(&self) -> Payload {
-        // It is a text of our own making.
+        // `of` wrote the text.
         read_back(&self.0).unwrap_or_else(|_| Payload::inline(Json::Null))
     }
 
-    /// The value's text, where it is inline.
+    /// JSON text of the value, if it is inline.
     pub fn inline_text(&self) -> Option<&str> {
         self.0.strip_prefix(INLINE.0)?.strip_suffix(INLINE.1)
     }
 
-    /// Whether both are one and the same, not only alike.
+    /// Whether both share one allocation.
     pub fn is(&self, other: &CompactPayload) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// A number that tells this one from others that are held at the same time.
+    /// A number that identifies this payload among those that exist at the same time.
     pub fn number(&self) -> usize {
         self.0.as_ptr() as usize / size_of::<u128>()
     }

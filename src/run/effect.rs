@@ -1,65 +1,68 @@
+//! The effects that the engine performs for a decision.
+
 use super::event::InstanceIx;
 use crate::evidence::Feedback;
 use crate::value::Timestamp;
 use std::sync::Arc;
 
-/// What is to be done once the events of the same decision are stored.
+/// Work that the engine performs once the events of the same decision are stored.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// Evaluate the condition and, where it holds, the `forEach` list. Answer:
+    /// Evaluate the condition and, if it is true, the `forEach` list. Answer:
     /// [`Input::Evaluated`](super::Input::Evaluated).
     Evaluate {
-        /// Whose.
+        /// Number of the instance.
         instance: InstanceIx,
-        /// In which iteration.
+        /// Iteration of the instance.
         iteration: u32,
     },
-    /// Do the work. Answers: `Recorded`…, then `AttemptEnded`.
+    /// Execute an attempt. Answers: any number of `Recorded`, then `AttemptEnded`; a waiting step
+    /// answers with `WaitOpened`.
     Execute {
-        /// Which.
+        /// Number of the instance.
         instance: InstanceIx,
-        /// From 1 in each iteration.
+        /// Number of the attempt, from 1 in each iteration.
         attempt: u32,
-        /// From 1; `retry` of a run starts the next.
+        /// Iteration of the instance, from 1.
         iteration: u32,
-        /// Whether the same attempt was under way when a holder died.
+        /// Whether the attempt was executing when the previous lease owner ended.
         resumed: bool,
-        /// What failed before, for a rework.
+        /// Why the previous attempt failed, for a rework.
         feedback: Option<Arc<Feedback>>,
     },
-    /// Let the gate look. Answer: `Judged`.
+    /// Execute the gate. Answer: `Judged`.
     Verify {
-        /// Which.
+        /// Number of the instance.
         instance: InstanceIx,
-        /// Which attempt.
+        /// Number of the attempt.
         attempt: u32,
-        /// In which iteration.
+        /// Iteration of the instance.
         iteration: u32,
     },
-    /// Tell the heart when this moment has come.
+    /// Set a timer. Answer: `TimerDue`.
     Timer {
-        /// Whose.
+        /// Number of the instance.
         instance: InstanceIx,
-        /// When.
+        /// Time of the timer.
         due: Timestamp,
     },
-    /// Gather the items' outputs into one. Answer: `Gathered`.
+    /// Collect the outputs of the items. Answer: `Gathered`.
     Gather {
-        /// The `forEach` step.
+        /// Instance of the `forEach` step.
         instance: InstanceIx,
-        /// In which iteration.
+        /// Iteration of the instance.
         iteration: u32,
     },
-    /// Stop what this instance is doing; its `AttemptEnded` or `Judged` still comes.
+    /// Stop the attempt or gate of an instance. Its `AttemptEnded` or `Judged` still follows.
     Cancel {
-        /// Which.
+        /// Number of the instance.
         instance: InstanceIx,
     },
     /// Evaluate the run's outputs. Answer: `Concluded`.
     Conclude {
-        /// From 1; each reset starts the next.
+        /// Iteration of the run, from 1; each reset starts the next.
         iteration: u32,
     },
-    /// The holder can leave: the run ended, waits for people alone, or has drained.
+    /// Leave the run: it ended, waits for people only, or has drained.
     Leave,
 }

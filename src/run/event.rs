@@ -1,51 +1,52 @@
+//! The events of a run: the recorded state transitions that the journal stores.
+
 use super::question::Question;
-use crate::evidence::Verification;
-use crate::evidence::{Payload, Record};
+use crate::evidence::{Payload, Record, Verification};
 use crate::value::{Digest, Failure, Json, OutcomeKind, Timestamp, Usage};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// An instance by its number in the run: steps of the plan first, in plan order, then the items of
-/// each `forEach` in the order of their expansion events. Stable, because the plan is frozen.
+/// The number of an instance in its run: first the steps in plan order, then the items of each
+/// `forEach` in the order of their `Expanded` events. It is stable because the plan is frozen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct InstanceIx(pub u32);
 
 impl InstanceIx {
-    /// As an index.
+    /// The number as an index.
     pub fn at(self) -> usize {
         self.0 as usize
     }
 }
 
-/// How an instance is or ended.
+/// Status of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StepStatus {
-    /// Its dependencies have not all ended.
+    /// Not all of its dependencies have ended.
     Pending,
-    /// It could run; a slot or a lock is missing.
+    /// It waits for a slot or a lock.
     Ready,
-    /// An attempt is under way.
+    /// An attempt is executing.
     Running,
-    /// Its gate is under way.
+    /// Its gate is executing.
     Verifying,
-    /// It waits for a time or a person and holds no slot.
+    /// It waits for a time or a person, without a slot.
     Waiting,
-    /// Done, and its gate let it pass.
+    /// It is done and its gate passed.
     Succeeded,
     /// Its last attempt failed.
     Failed,
-    /// Its condition was false, or what it needs was skipped.
+    /// Its condition was false, or a step that it needs was skipped.
     Skipped,
-    /// What it needs failed.
+    /// A step that it needs failed.
     Blocked,
-    /// It was told to stop, or never started because the run was.
+    /// It was cancelled, or did not start because the run was cancelled.
     Cancelled,
 }
 
 impl StepStatus {
-    /// The name as people read it.
+    /// The status as shown and serialised.
     pub fn as_str(self) -> &'static str {
         match self {
             StepStatus::Pending => "pending",
@@ -61,7 +62,7 @@ impl StepStatus {
         }
     }
 
-    /// Whether nothing follows in this iteration.
+    /// Whether the status is final in this iteration.
     pub fn has_ended(self) -> bool {
         self >= StepStatus::Succeeded
     }
@@ -73,26 +74,26 @@ impl fmt::Display for StepStatus {
     }
 }
 
-/// How a run is or ended.
+/// Status of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
-    /// A holder is at work.
+    /// A lease owner drives it.
     Running,
-    /// Only people or budget can bring it on.
+    /// It waits for a person or a budget.
     Waiting,
-    /// Its holder stopped or died; resumable.
+    /// Its lease owner stopped or was killed. It can be resumed.
     Interrupted,
-    /// No step failed that was not tolerated.
+    /// Every failed step was tolerated.
     Succeeded,
-    /// A step failed.
+    /// A step failed and was not tolerated.
     Failed,
-    /// It was told to stop.
+    /// It was cancelled.
     Cancelled,
 }
 
 impl RunStatus {
-    /// The name as people read it.
+    /// The status as shown and serialised.
     pub fn as_str(self) -> &'static str {
         match self {
             RunStatus::Running => "running",
@@ -104,14 +105,14 @@ impl RunStatus {
         }
     }
 
-    /// The status of that name.
+    /// Parses the name of a status.
     pub fn parse(name: &str) -> Option<RunStatus> {
         use RunStatus::{Cancelled, Failed, Interrupted, Running, Succeeded, Waiting};
         let all = [Running, Waiting, Interrupted, Succeeded, Failed, Cancelled];
         all.into_iter().find(|status| status.as_str() == name)
     }
 
-    /// Whether only `retry` brings it back.
+    /// Whether the run has ended; only a retry re-opens it.
     pub fn has_ended(self) -> bool {
         matches!(self, RunStatus::Succeeded | RunStatus::Failed | RunStatus::Cancelled)
     }
@@ -123,208 +124,209 @@ impl fmt::Display for RunStatus {
     }
 }
 
-/// One recorded transition. Additive: fields and variants are added, never changed or removed.
+/// One recorded state transition. Fields and variants are added, never changed or removed, because
+/// old journals stay readable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "type")]
 pub enum Event {
-    /// A run began.
+    /// The run started.
     RunStarted {
-        /// The definition's id.
+        /// Id of the definition.
         definition: String,
-        /// Digest over everything that is frozen.
+        /// Digest of the frozen state.
         digest: Digest,
-        /// Parameters with secrets as references.
+        /// Parameters; secrets are references.
         params: Json,
-        /// What is known of the place: `sandbox`, `process`, `kb` version, `maxParallel`.
+        /// Environment of the run: `sandbox`, `process`, version of `kb`, `maxParallel`.
         environment: Json,
     },
-    /// A new holder took the run over.
+    /// A new lease owner continues the run.
     RunResumed {
-        /// The holder's epoch.
+        /// Epoch of the lease.
         epoch: u64,
-        /// Instances that were in flight and go on.
+        /// Instances whose attempt or gate was executing and continues.
         in_flight: Vec<InstanceIx>,
     },
-    /// A condition was evaluated.
+    /// The condition of a step was evaluated.
     Evaluated {
-        /// Whose.
+        /// Number of the instance.
         instance: InstanceIx,
-        /// What came out.
+        /// Value of the condition.
         truth: bool,
     },
-    /// A `forEach` list became instances.
+    /// A `forEach` step was expanded into its items.
     Expanded {
-        /// The step.
+        /// Instance of the step.
         instance: InstanceIx,
-        /// The number of the first item; the others follow.
+        /// Number of the first item; the others follow.
         first: InstanceIx,
-        /// The items' unique keys, in item order.
+        /// Unique keys of the items, in item order.
         keys: Vec<String>,
-        /// The items themselves, in order.
+        /// The list of items.
         items: Payload,
-        /// Whether the output is a map by key rather than a list.
+        /// Whether the output is a map by key instead of a list.
         keyed: bool,
     },
-    /// All that is missing is a slot or a lock.
+    /// The instance waits only for a slot or a lock.
     Ready {
-        /// Which.
+        /// Number of the instance.
         instance: InstanceIx,
     },
-    /// An attempt begins.
+    /// An attempt started.
     Started {
-        /// Which.
+        /// Number of the instance.
         instance: InstanceIx,
-        /// From 1 in each iteration.
+        /// Number of the attempt, from 1 in each iteration.
         attempt: u32,
     },
-    /// An attempt recorded something on its way.
+    /// An attempt stored a record.
     Recorded {
-        /// Which.
+        /// Number of the instance.
         instance: InstanceIx,
-        /// Its attempt.
+        /// Number of the attempt.
         attempt: u32,
-        /// What.
+        /// The record to store.
         record: Box<Record>,
     },
     /// An attempt ended, before its gate.
     AttemptEnded {
-        /// Which.
+        /// Number of the instance.
         instance: InstanceIx,
-        /// Which attempt.
+        /// Number of the attempt.
         attempt: u32,
-        /// How.
+        /// Outcome of the attempt.
         outcome: OutcomeKind,
-        /// What it handed out.
+        /// Output of the attempt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<Payload>,
         /// `exitCode`, `stdout`, `stderr` of a process step.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         streams: Option<Payload>,
-        /// Why it did not work.
+        /// Cause of the failure.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<Failure>,
-        /// What it took.
+        /// Tokens and cost of the attempt.
         #[serde(default = "nothing_used", skip_serializing_if = "is_nothing")]
         usage: Usage,
     },
-    /// A gate spoke.
+    /// A gate returned its verdict.
     Judged {
-        /// Which.
+        /// Number of the instance.
         instance: InstanceIx,
-        /// Which attempt it judged.
+        /// Number of the verified attempt.
         attempt: u32,
-        /// What it found.
+        /// Result of the gate.
         verification: Verification,
     },
-    /// A row of the recovery table was taken: another attempt follows.
+    /// A row of the recovery table applies: another attempt follows.
     Recovered {
-        /// Which.
+        /// Number of the instance.
         instance: InstanceIx,
-        /// What happened.
+        /// Outcome that the row matches.
         outcome: OutcomeKind,
-        /// What is done about it: `retry`, `rework`.
+        /// Action of the row: `retry` or `rework`.
         action: String,
-        /// Which row of the step's table.
+        /// Index of the row in the step's table.
         #[serde(default)]
         row: u32,
-        /// How often this row was taken now.
+        /// How often the row has been used, including this time.
         taken: u32,
-        /// How often it may be.
+        /// How often the row may be used.
         max: u32,
-        /// Why, for people.
+        /// Reason, as text for people.
         reason: String,
-        /// Not before this moment.
+        /// Earliest start of the attempt.
         due: Timestamp,
     },
     /// An instance waits for a person.
     Waiting {
-        /// Which.
+        /// Number of the instance.
         instance: InstanceIx,
-        /// For what, for people.
+        /// Reason, as text for people.
         reason: String,
     },
     /// A person answered.
     Answered {
-        /// Which.
+        /// Number of the instance.
         instance: InstanceIx,
-        /// Whether it goes on.
+        /// Whether the step continues.
         approved: bool,
-        /// Who, for people.
+        /// Name of the person.
         by: String,
-        /// The answer to a question; nothing for an approval.
+        /// Answer to a question; `None` for an approval.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer: Option<Payload>,
-        /// A remark of the person.
+        /// Comment of the person.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         comment: Option<String>,
     },
-    /// A waiting step was opened: it left its slot and waits for a moment.
+    /// A `wait` step started: it left its slot and waits for a time.
     TimerSet {
-        /// The instance.
+        /// Number of the instance.
         instance: InstanceIx,
-        /// The moment.
+        /// End of the wait.
         due: Timestamp,
     },
-    /// A question to a person was opened: the instance left its slot and waits for a reply.
+    /// A person was asked: the instance left its slot and waits for a reply.
     Asked {
-        /// The instance.
+        /// Number of the instance.
         instance: InstanceIx,
-        /// The question.
+        /// Question, rendered and masked.
         question: Box<Question>,
     },
     /// An instance ended in this iteration.
     Ended {
-        /// Which.
+        /// Number of the instance.
         instance: InstanceIx,
-        /// How.
+        /// Final status of the instance or run.
         status: StepStatus,
-        /// Whether its failure does not fail the run.
+        /// Whether the failure does not fail the run.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         tolerated: bool,
-        /// The output of a `forEach` step, gathered from its items; elsewhere the last attempt's.
+        /// Output of a `forEach`, `gate` or waiting step; other steps keep the output of their attempt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<Payload>,
-        /// Why it did not succeed.
+        /// Cause of the failure.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<Failure>,
     },
-    /// Instances go back to the start of their next iteration; what they did stays in the journal.
+    /// Instances start their next iteration. The events of earlier iterations stay in the journal.
     Reset {
-        /// What was asked to go back.
+        /// Instances that were requested.
         roots: Vec<InstanceIx>,
-        /// Everything that goes back.
+        /// All instances that start again: the requested ones and those that follow.
         closure: Vec<InstanceIx>,
-        /// Why, for people.
+        /// Reason, as text for people.
         reason: String,
     },
-    /// Somebody wants the run to stop for good.
+    /// The cancellation of the run was requested.
     CancelRequested {
-        /// Who or what, for people.
+        /// Who requested it, as text for people.
         by: String,
     },
-    /// The run's own time is up: what has not ended is stopped, and the run will have failed.
+    /// The run exceeded its timeout: its steps are stopped, and the run fails.
     TimedOut {
-        /// The bound, in milliseconds.
+        /// The timeout in milliseconds.
         limit_ms: u64,
     },
-    /// The holder starts nothing new and leaves when what runs has ended.
+    /// The run drains: no attempt starts, and the lease is released when the running ones have ended.
     Draining {
-        /// Why, for people.
+        /// Reason, as text for people.
         reason: String,
     },
     /// The run ended.
     RunEnded {
-        /// How.
+        /// Final status of the instance or run.
         status: RunStatus,
-        /// What it hands out.
+        /// Outputs of the run.
         outputs: Payload,
-        /// Why it did not succeed.
+        /// Cause of the failure.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<Failure>,
     },
 }
 
-/// What most attempts take: no model was asked, and that is known.
+/// The usage of attempts without model calls, which is not serialised.
 fn nothing_used() -> Usage {
     Usage::NONE
 }

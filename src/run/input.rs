@@ -1,92 +1,93 @@
+//! The inputs of the state machine: everything that a decision can depend on.
+
 use super::event::InstanceIx;
 use super::question::Question;
-use crate::evidence::Verification;
-use crate::evidence::{Payload, Record};
+use crate::evidence::{Payload, Record, Verification};
 use crate::redaction::{Mask, Masked, Redactor};
 use crate::value::{Digest, Failure, Json, OutcomeKind, Timestamp, Usage};
 
-/// One input with its place in the run's history. `at` is the only time that the heart knows.
+/// One input with its time and epoch. `at` is the only time that the state machine reads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Envelope {
-    /// When it was taken in.
+    /// Time of the decision.
     pub at: Timestamp,
-    /// The holder's epoch.
+    /// Epoch of the lease.
     pub epoch: u64,
-    /// What happened.
+    /// The input.
     pub input: Input,
 }
 
-/// What the heart can be told.
+/// An input of the state machine.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
-    /// A new run.
+    /// The run is new and starts.
     Started {
-        /// Digest over everything that is frozen.
+        /// Digest of the frozen state.
         digest: Digest,
-        /// Parameters with secrets as references.
+        /// Parameters; secrets are references.
         params: Json,
-        /// What is known of the place.
+        /// Environment of the run.
         environment: Json,
     },
-    /// A new holder folded the journal; what was in flight goes on, unless it comes to cancel.
+    /// A new lease owner has replayed the journal. Attempts that were executing continue.
     Recovered {
-        /// Who wants the run to stop, where that is why there is a new holder.
+        /// Who requests the cancellation, if the lease was acquired to cancel the run.
         cancel: Option<String>,
     },
-    /// An [`Effect::Evaluate`](super::Effect::Evaluate) has its answer.
+    /// The answer to [`Effect::Evaluate`](super::Effect::Evaluate).
     Evaluated {
-        /// Whose.
+        /// Number of the instance.
         instance: InstanceIx,
-        /// Its iteration; an answer from another one is dropped.
+        /// Iteration of the request; an answer of another iteration is dropped.
         iteration: u32,
-        /// What was found.
+        /// Result of the evaluation.
         found: Result<Masked<Evaluation>, Masked<Failure>>,
     },
-    /// An attempt recorded something.
+    /// An attempt has a record to store.
     Recorded {
-        /// Which.
+        /// Number of the instance.
         instance: InstanceIx,
-        /// Its iteration; an answer from another one is dropped.
+        /// Iteration of the request; an answer of another iteration is dropped.
         iteration: u32,
-        /// Its attempt.
+        /// Number of the attempt.
         attempt: u32,
-        /// What.
+        /// The record.
         record: Masked<Box<Record>>,
     },
     /// An attempt ended.
     AttemptEnded {
-        /// Which.
+        /// Number of the instance.
         instance: InstanceIx,
-        /// Its iteration; an answer from another one is dropped.
+        /// Iteration of the request; an answer of another iteration is dropped.
         iteration: u32,
-        /// Which attempt; others than the present one are dropped.
+        /// Number of the attempt; only the current one is accepted.
         attempt: u32,
-        /// How.
+        /// Report of the executor.
         report: Masked<AttemptReport>,
     },
-    /// A gate spoke.
+    /// A gate returned its verdict.
     Judged {
-        /// Which.
+        /// Number of the instance.
         instance: InstanceIx,
-        /// Its iteration; an answer from another one is dropped.
+        /// Iteration of the request; an answer of another iteration is dropped.
         iteration: u32,
-        /// Which attempt.
+        /// Number of the attempt.
         attempt: u32,
-        /// What it found.
+        /// Result of the gate.
         verification: Masked<Verification>,
     },
-    /// A moment that was asked for has come.
+    /// The timer of an instance is due.
     TimerDue {
-        /// Whose.
+        /// Number of the instance.
         instance: InstanceIx,
     },
-    /// A `forEach` step's item outputs were gathered.
+    /// The answer to [`Effect::Gather`](super::Effect::Gather).
     Gathered {
-        /// The step.
+        /// Instance of the `forEach` step.
         instance: InstanceIx,
-        /// Its iteration; an answer from another one is dropped.
+        /// Iteration of the request; an answer of another iteration is dropped.
         iteration: u32,
-        /// Its output, or why it cannot be had.
+        /// Output of the step, or why it could not be read.
         output: Result<Masked<Payload>, Masked<Failure>>,
     },
     /// A person answered.
@@ -96,44 +97,45 @@ pub enum Input {
         /// The decision or answer.
         reply: Masked<Reply>,
     },
-    /// What a waiting step waits for was evaluated.
+    /// A waiting step was evaluated.
     WaitOpened {
-        /// The instance.
+        /// Number of the instance.
         instance: InstanceIx,
-        /// Its iteration; a result of another one is dropped.
+        /// Iteration of the request; an answer of another iteration is dropped.
         iteration: u32,
-        /// Its attempt; a result of another one is dropped.
+        /// Number of the attempt; only the current one is accepted.
         attempt: u32,
         /// What it waits for.
         wait: Masked<Wait>,
     },
-    /// Stop for good.
+    /// The cancellation of the run was requested.
     CancelRequested {
-        /// Who or what, for people.
+        /// Who requested it, as text for people.
         by: Masked<String>,
     },
-    /// The run's own time is up.
+    /// The run exceeded its timeout.
     Expired {
-        /// The bound, in milliseconds.
+        /// The timeout in milliseconds.
         limit_ms: u64,
     },
-    /// Start nothing new; leave when what runs has ended.
+    /// Start no attempt; leave when the running ones have ended.
     Drain {
-        /// Why, for people.
+        /// Reason, as text for people.
         reason: String,
     },
-    /// Go back: these steps and everything after them; with none, all that did not succeed.
+    /// Start the next iteration of these steps and all that follow; without any, of all steps that
+    /// did not succeed.
     Reset {
-        /// Where from.
+        /// Instances of the steps.
         roots: Vec<InstanceIx>,
-        /// Why, for people.
+        /// Reason, as text for people.
         reason: String,
     },
-    /// The run's outputs were evaluated.
+    /// The answer to [`Effect::Conclude`](super::Effect::Conclude).
     Concluded {
-        /// As asked for; an answer to an earlier question is dropped.
+        /// Iteration of the request; an answer of another iteration is dropped.
         iteration: u32,
-        /// Them, or why there are none.
+        /// Outputs of the run, or why they could not be evaluated.
         outputs: Result<Masked<Payload>, Masked<Failure>>,
     },
 }
@@ -143,35 +145,35 @@ pub enum Input {
 pub struct Reply {
     /// Whether the step continues.
     pub approved: bool,
-    /// Who replied, for people.
+    /// Name of the person.
     pub by: String,
     /// The answer to a question, checked against its options and schema.
     pub answer: Option<Payload>,
-    /// A remark.
+    /// Comment of the person.
     pub comment: Option<String>,
 }
 
 /// What a step of a waiting kind waits for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Wait {
-    /// A moment.
+    /// A time.
     Until(Timestamp),
     /// A person.
     Person(Question),
 }
 
-/// What an evaluation found.
+/// Result of [`Effect::Evaluate`](super::Effect::Evaluate).
 #[derive(Debug, Clone, PartialEq)]
 pub enum Evaluation {
-    /// The condition's truth; true where there is none, false ends the step as skipped.
+    /// Value of the condition; true without a condition. False ends the step as skipped.
     Condition(bool),
-    /// The condition held, and this is the `forEach` list.
+    /// The condition is true, and this is the `forEach` list.
     Items {
-        /// Unique keys, in item order.
+        /// Unique keys of the items, in item order.
         keys: Vec<String>,
-        /// The items.
+        /// The list of items.
         items: Payload,
-        /// Whether the output is a map by key.
+        /// Whether the output is a map by key instead of a list.
         keyed: bool,
     },
 }
@@ -189,20 +191,20 @@ impl Mask for Evaluation {
     }
 }
 
-/// How an attempt ended, as the executor saw it.
+/// How an attempt ended, as the executor reports it, masked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AttemptReport {
-    /// In one word.
+    /// Kind of the outcome.
     pub outcome: OutcomeKind,
-    /// What it handed out.
+    /// Output of the attempt.
     pub output: Option<Payload>,
-    /// `exitCode`, `stdout`, `stderr`.
+    /// `exitCode`, `stdout`, `stderr` of a process.
     pub streams: Option<Payload>,
-    /// Why it did not work.
+    /// Cause of the failure.
     pub failure: Option<Failure>,
-    /// How long the provider wants us to wait at least.
+    /// Minimum delay before a retry, as the server or provider requested it.
     pub retry_after_ms: Option<u64>,
-    /// What it took.
+    /// Tokens and cost of the attempt.
     pub usage: Usage,
 }
 

@@ -1,3 +1,5 @@
+//! The state of one step or item in its current iteration.
+
 use super::compact::CompactPayload;
 use super::event::{InstanceIx, StepStatus};
 use super::join::DependencyEnds;
@@ -9,37 +11,37 @@ use crate::value::{Digest, Failure, OutcomeKind, Timestamp, Usage};
 use std::borrow::Cow;
 use std::num::NonZeroU32;
 
-/// One step or item, as it stands in its present iteration. A run has as many as it has steps and
-/// items until it ends, so what few of them have is not within.
+/// One step or item in its current iteration. A run keeps one for each step and item until it ends,
+/// so rarely used fields are boxed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Instance {
-    /// Its step in the plan.
+    /// Step in the plan.
     pub step: StepIx,
-    /// Its key below the step; `None` for the step itself.
+    /// Position in its `forEach`; `None` for the step itself.
     pub item: Option<Item>,
-    /// Where it stands.
+    /// Current status.
     pub status: StepStatus,
-    /// From 1.
+    /// Current iteration, from 1.
     pub iteration: u32,
-    /// The last attempt begun; 0 before the first.
+    /// Number of the last started attempt; 0 before the first.
     pub attempt: u32,
-    /// What it handed out.
+    /// Output.
     pub output: Option<CompactPayload>,
     /// `exitCode`, `stdout`, `stderr` of a process.
     pub streams: Option<CompactPayload>,
-    /// Whether its failure does not fail the run.
+    /// Whether a failure does not fail the run.
     pub tolerated: bool,
-    /// How the last attempt ended.
+    /// Outcome of the last attempt.
     pub outcome: Option<OutcomeKind>,
     pub(super) open: u32,
     pub(super) ends: DependencyEnds,
     pub(super) queued: u64,
-    started: Moment,
-    ended: Moment,
-    rest: Option<Box<Extras>>,
+    started: OptionalTime,
+    ended: OptionalTime,
+    extras: Option<Box<Extras>>,
 }
 
-/// What only few instances have.
+/// Fields that few instances use.
 #[derive(Debug, Clone, PartialEq)]
 struct Extras {
     failure: Option<Failure>,
@@ -67,29 +69,29 @@ impl Default for Extras {
     }
 }
 
-/// The place of an item below its step.
+/// The position of an item in its `forEach` step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
-    /// The step's own instance.
+    /// Instance of the step.
     pub parent: InstanceIx,
     number: NonZeroU32,
-    /// `None` where it is the index.
+    /// `None` if the key is the index.
     key: Option<Box<str>>,
 }
 
 impl Item {
-    /// The item of that index, from 0, and key.
+    /// Creates an item with an index, from 0, and a key.
     pub fn new(parent: InstanceIx, index: u32, key: &str) -> Item {
         let key = (key != index.to_string()).then(|| key.into());
         Item { parent, number: NonZeroU32::MIN.saturating_add(index), key }
     }
 
-    /// From 0, in item order.
+    /// Index of the item, from 0.
     pub fn index(&self) -> u32 {
         self.number.get() - 1
     }
 
-    /// Unique below the step.
+    /// Key of the item, unique in its step.
     pub fn key(&self) -> Cow<'_, str> {
         match &self.key {
             Some(key) => Cow::Borrowed(key),
@@ -101,13 +103,13 @@ impl Item {
 /// The items of an expanded `forEach` step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Items {
-    /// The number of the first; the others follow.
+    /// Number of the first item; the others follow.
     pub first: InstanceIx,
-    /// How many.
+    /// Number of items.
     pub count: u32,
-    /// The list itself.
+    /// The list of items.
     pub values: Payload,
-    /// Whether the output is a map by key.
+    /// Whether the output is a map by key instead of a list.
     pub keyed: bool,
     pub(super) ended: u32,
     pub(super) failed: u32,
@@ -115,7 +117,7 @@ pub struct Items {
 }
 
 impl Items {
-    /// The items' numbers.
+    /// Numbers of the items.
     pub fn all(&self) -> impl Iterator<Item = InstanceIx> + Clone + use<> {
         (self.first.0..self.first.0 + self.count).map(InstanceIx)
     }
@@ -136,143 +138,143 @@ impl Instance {
             open: 0,
             ends: DependencyEnds::default(),
             queued: 0,
-            started: Moment::NONE,
-            ended: Moment::NONE,
-            rest: None,
+            started: OptionalTime::NONE,
+            ended: OptionalTime::NONE,
+            extras: None,
         }
     }
 
     pub(super) fn restart(&mut self) {
-        // What earlier iterations took stays on the bill.
+        // The usage of earlier iterations counts for the run.
         let (iteration, usage) = (self.iteration + 1, self.usage());
         *self = Instance { iteration, ..Instance::new(self.step, self.item.take()) };
         self.spend(usage);
     }
 
-    /// Whether it holds a slot.
+    /// Whether the instance occupies a slot.
     pub fn holds_slot(&self) -> bool {
         matches!(self.status, StepStatus::Running | StepStatus::Verifying) && self.items().is_none()
     }
 
-    /// When its first attempt of this iteration began.
+    /// Start time of the first attempt of this iteration.
     pub fn started_at(&self) -> Option<Timestamp> {
         self.started.get()
     }
 
-    /// When it ended.
+    /// End time.
     pub fn ended_at(&self) -> Option<Timestamp> {
         self.ended.get()
     }
 
-    /// The moment it waits for; `None` while it waits for a person.
+    /// The time that it waits for; `None` if it waits for a person without a timeout.
     pub fn due(&self) -> Option<Timestamp> {
-        self.rest.as_ref()?.due
+        self.extras.as_ref()?.due
     }
 
-    /// The question that it waits for, while it does.
+    /// The question that it waits for.
     pub fn question(&self) -> Option<&Question> {
-        self.rest.as_ref()?.question.as_deref()
+        self.extras.as_ref()?.question.as_deref()
     }
 
-    /// Why its last attempt was not good enough, or why it ended so.
+    /// Cause of the failure of the last attempt or of the instance.
     pub fn failure(&self) -> Option<&Failure> {
-        self.rest.as_ref()?.failure.as_ref()
+        self.extras.as_ref()?.failure.as_ref()
     }
 
-    /// What its gate said last.
+    /// Last result of its gate.
     pub fn verification(&self) -> Option<&Verification> {
-        self.rest.as_ref()?.verification.as_ref()
+        self.extras.as_ref()?.verification.as_ref()
     }
 
-    /// Its items, where it is a `forEach` step that has expanded.
+    /// The items of an expanded `forEach` step.
     pub fn items(&self) -> Option<&Items> {
-        self.rest.as_ref()?.items.as_ref()
+        self.extras.as_ref()?.items.as_ref()
     }
 
-    /// What all its attempts took.
+    /// Tokens and cost of all attempts.
     pub fn usage(&self) -> Usage {
-        self.rest.as_ref().map_or(Usage::NONE, |rest| rest.usage)
+        self.extras.as_ref().map_or(Usage::NONE, |extras| extras.usage)
     }
 
-    /// How often a row of its recovery table was taken.
+    /// How often a row of its recovery table was used.
     pub(super) fn taken(&self, row: usize) -> u32 {
-        self.rest.as_ref().and_then(|rest| rest.taken.get(row).copied()).unwrap_or(0)
+        self.extras.as_ref().and_then(|extras| extras.taken.get(row).copied()).unwrap_or(0)
     }
 
-    /// The failure that it was last tried again for.
+    /// Fingerprint of the failure that led to the last recovery.
     pub(super) fn fingerprint(&self) -> Option<Digest> {
-        self.rest.as_ref()?.fingerprint
+        self.extras.as_ref()?.fingerprint
     }
 
     pub(super) fn items_mut(&mut self) -> Option<&mut Items> {
-        self.rest.as_mut()?.items.as_mut()
+        self.extras.as_mut()?.items.as_mut()
     }
 
     pub(super) fn start_at(&mut self, at: Timestamp) {
-        if self.started == Moment::NONE {
-            self.started = Moment::at(at);
+        if self.started == OptionalTime::NONE {
+            self.started = OptionalTime::at(at);
         }
     }
 
     pub(super) fn end_at(&mut self, at: Timestamp) {
-        self.ended = Moment::at(at);
+        self.ended = OptionalTime::at(at);
     }
 
     pub(super) fn set_due(&mut self, due: Option<Timestamp>) {
-        self.set(due, |rest| &mut rest.due);
+        self.set(due, |extras| &mut extras.due);
     }
 
     pub(super) fn set_question(&mut self, question: Option<Box<Question>>) {
-        self.set(question, |rest| &mut rest.question);
+        self.set(question, |extras| &mut extras.question);
     }
 
     pub(super) fn set_failure(&mut self, failure: Option<Failure>) {
-        self.set(failure, |rest| &mut rest.failure);
+        self.set(failure, |extras| &mut extras.failure);
     }
 
     pub(super) fn set_verification(&mut self, verification: Option<Verification>) {
-        self.set(verification, |rest| &mut rest.verification);
+        self.set(verification, |extras| &mut extras.verification);
     }
 
     pub(super) fn set_items(&mut self, items: Option<Items>) {
-        self.set(items, |rest| &mut rest.items);
+        self.set(items, |extras| &mut extras.items);
     }
 
     pub(super) fn spend(&mut self, usage: Usage) {
         if usage != Usage::NONE {
-            self.rest.get_or_insert_default().usage += usage;
+            self.extras.get_or_insert_default().usage += usage;
         }
     }
 
-    /// Takes a row of its recovery table, for that failure.
+    /// Notes the use of a row of its recovery table for a failure.
     pub(super) fn take_row(&mut self, row: u32, fingerprint: Digest) {
-        let rest = self.rest.get_or_insert_default();
-        rest.fingerprint = Some(fingerprint);
-        if let Some(taken) = rest.taken.get_mut(row as usize) {
+        let extras = self.extras.get_or_insert_default();
+        extras.fingerprint = Some(fingerprint);
+        if let Some(taken) = extras.taken.get_mut(row as usize) {
             *taken += 1;
         }
     }
 
-    fn set<T>(&mut self, value: Option<T>, place: impl Fn(&mut Extras) -> &mut Option<T>) {
-        if value.is_some() || self.rest.is_some() {
-            *place(self.rest.get_or_insert_default()) = value;
+    fn set<T>(&mut self, value: Option<T>, field: impl Fn(&mut Extras) -> &mut Option<T>) {
+        if value.is_some() || self.extras.is_some() {
+            *field(self.extras.get_or_insert_default()) = value;
         }
     }
 }
 
-/// A moment or none, in the room of a moment.
+/// An optional time in 8 bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Moment(i64);
+struct OptionalTime(i64);
 
-impl Moment {
-    const NONE: Moment = Moment(i64::MIN);
+impl OptionalTime {
+    const NONE: OptionalTime = OptionalTime(i64::MIN);
 
-    fn at(at: Timestamp) -> Moment {
-        Moment(at.0)
+    fn at(at: Timestamp) -> OptionalTime {
+        OptionalTime(at.0)
     }
 
     fn get(self) -> Option<Timestamp> {
-        (self != Moment::NONE).then_some(Timestamp(self.0))
+        (self != OptionalTime::NONE).then_some(Timestamp(self.0))
     }
 }
 
@@ -286,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_of_an_item_is_its_own_or_its_index() {
+    fn the_key_of_an_item_defaults_to_its_index() {
         let item = |index, key| Item::new(InstanceIx(0), index, key);
         assert_eq!((item(7, "7").key().as_ref(), item(7, "7").key), ("7", None));
         assert_eq!((item(7, "07").key().as_ref(), item(7, "").key().as_ref()), ("07", ""));

@@ -1,8 +1,11 @@
+//! The join: whether a step runs once its dependencies have ended. A pure table.
+
 use super::event::StepStatus;
 use crate::definition::RunIf;
 use crate::expression::Strength;
 
-/// How dependencies of an instance ended, of those that matter (LANGUAGE §3, joins): whether any did.
+/// How the dependencies of an instance ended: whether any of those that affect the join did so. See
+/// `docs/playbooks.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DependencyEnds {
     /// Succeeded or tolerated.
@@ -16,7 +19,7 @@ pub struct DependencyEnds {
 }
 
 impl DependencyEnds {
-    /// Takes in one end.
+    /// Adds the end of one dependency. A status that is not final changes nothing.
     pub fn add(&mut self, status: StepStatus, tolerated: bool) {
         match status {
             StepStatus::Succeeded => self.succeeded = true,
@@ -24,25 +27,29 @@ impl DependencyEnds {
             StepStatus::Failed | StepStatus::Blocked => self.failed = true,
             StepStatus::Skipped => self.skipped = true,
             StepStatus::Cancelled => self.cancelled = true,
-            _ => {}
+            StepStatus::Pending
+            | StepStatus::Ready
+            | StepStatus::Running
+            | StepStatus::Verifying
+            | StepStatus::Waiting => {}
         }
     }
 }
 
-/// What the join says.
+/// Result of a join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Join {
-    /// The condition decides next.
+    /// The step runs if its condition is true.
     Run,
-    /// It ends as skipped.
+    /// The step ends as skipped.
     Skip,
-    /// It ends as blocked.
+    /// The step ends as blocked.
     Block,
-    /// It ends as cancelled.
+    /// The step ends as cancelled.
     Cancel,
 }
 
-/// Whether that end of a dependency of that strength matters to the join.
+/// Whether the end of a dependency with this strength affects the join.
 pub fn affects_join(strength: Strength, status: StepStatus) -> bool {
     match strength {
         Strength::Needs => true,
@@ -51,7 +58,7 @@ pub fn affects_join(strength: Strength, status: StepStatus) -> bool {
     }
 }
 
-/// The table of joins, for a step that has dependencies.
+/// The join of a step that has dependencies.
 pub fn join(run_if: RunIf, ends: DependencyEnds) -> Join {
     match run_if {
         RunIf::AllDone => Join::Run,

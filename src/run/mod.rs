@@ -1,9 +1,9 @@
-//! The heart: what happens next, decided purely (DESIGN §3).
+//! The state machine of a run: pure decisions about what happens next.
 //!
-//! [`decide`] takes the plan, the state and one [`Envelope`], and says which events follow and which
-//! effects to perform once they are stored. [`State::apply`] folds an event and never decides or
-//! evaluates. No async, clock, file, network or hash-map iteration here; the same room runs under
-//! tokio and SQLite, under a simulator, and under a replaying engine.
+//! [`decide`] takes the plan, the state and one [`Envelope`]. It returns the events that follow and
+//! the effects to perform once they are stored. [`State::apply`] folds an event and never decides or
+//! evaluates. No async, clock, file, network or hash-map iteration here: the same code runs under
+//! tokio and SQLite, in the simulator, and in replays. Start at [`decide`] and [`Event`].
 
 mod apply;
 mod compact;

@@ -1,4 +1,4 @@
-//! What follows from an attempt that was not good enough: one ordered table, read from the top.
+//! The recovery table: what follows a failed attempt. The first matching row applies.
 
 use super::instance::Instance;
 use crate::definition::{Backoff, FailurePolicy, RetryPolicy, Step, StepKind};
@@ -6,17 +6,17 @@ use crate::evidence::Feedback;
 use crate::value::{Digest, OutcomeKind, OutcomeSelector};
 use std::time::Duration;
 
-/// What a row does.
+/// Action of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecoveryAction {
-    /// The same work again after a delay.
+    /// Another attempt with the same work, after a delay.
     Retry,
-    /// The same specialist, with the evidence of what failed.
+    /// Another attempt of the same specialist, with the evidence of what failed.
     Rework,
 }
 
 impl RecoveryAction {
-    /// The name in events.
+    /// Name in events.
     pub fn as_str(self) -> &'static str {
         match self {
             RecoveryAction::Retry => "retry",
@@ -25,20 +25,20 @@ impl RecoveryAction {
     }
 }
 
-/// A row of the table.
+/// A row of the recovery table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecoveryRow {
-    /// After which outcomes.
+    /// Outcomes that the row matches.
     pub on: Vec<OutcomeSelector>,
-    /// What it does.
+    /// Action of the row.
     pub action: RecoveryAction,
-    /// How often.
+    /// How often the row may be used.
     pub max: u32,
-    /// How long it waits first; none for a rework.
+    /// Backoff before the attempt; `None` for a rework.
     pub delay: Option<RetryPolicy>,
 }
 
-/// Specialists are asked again when the model could not be had: 429, 5xx, a cut stream.
+/// Retry policy of specialists: transient model errors such as 429, 5xx or an interrupted stream.
 fn default_retry() -> RetryPolicy {
     RetryPolicy {
         max: 2,
@@ -49,7 +49,7 @@ fn default_retry() -> RetryPolicy {
     }
 }
 
-/// The table of a step: `retry` first, then the gate's `onFailed`.
+/// The recovery table of a step: first `retry`, then `onFailed` of its gate.
 pub fn table(step: &Step) -> Vec<RecoveryRow> {
     let specialist = matches!(step.kind, StepKind::Specialist { .. });
     let mut rows = Vec::new();
@@ -83,10 +83,11 @@ pub fn table(step: &Step) -> Vec<RecoveryRow> {
     rows
 }
 
-/// The row that is taken next, if any, with its place in the table and the delay before it.
+/// The row that applies, with its index and the delay before the next attempt; `None` if the step
+/// fails.
 ///
-/// A rework that leads to the very same failure ends its row early: nothing was learnt. A `retry`
-/// does not: the same 429 twice is what a backoff is for.
+/// A rework row ends early if the rework led to the same failure. A retry row does not: repeated 429
+/// responses are normal.
 pub(super) fn next(
     step: &Step,
     instance: &Instance,
@@ -98,16 +99,16 @@ pub(super) fn next(
     }
     table(step).into_iter().enumerate().find_map(|(index, row)| {
         let taken = instance.taken(index);
-        let speaks = row.on.iter().any(|on| on.matches(outcome));
-        let learnt = row.action == RecoveryAction::Retry
+        let matches = row.on.iter().any(|on| on.matches(outcome));
+        let changed = row.action == RecoveryAction::Retry
             || instance.fingerprint().is_none_or(|before| before != fingerprint(instance));
         let delay = row.delay.as_ref().map_or(Duration::ZERO, |p| backoff(p, taken, jitter));
-        (speaks && taken < row.max && learnt).then_some((index, row, delay))
+        (matches && taken < row.max && changed).then_some((index, row, delay))
     })
 }
 
-/// The delay before retry number `taken` + 1: grown, bounded, and spread over its upper half by the
-/// hash of who retries, so that siblings do not come back together.
+/// The delay before retry `taken + 1`. It grows up to the maximum, and its upper half is spread by
+/// `jitter`, so that parallel steps do not retry at the same time.
 pub fn backoff(policy: &RetryPolicy, taken: u32, jitter: &Digest) -> Duration {
     let initial = policy.initial.as_millis() as u64;
     let grown = match policy.backoff {
@@ -121,7 +122,7 @@ pub fn backoff(policy: &RetryPolicy, taken: u32, jitter: &Digest) -> Duration {
     Duration::from_millis(bounded / 2 + (bounded - bounded / 2) * spread / u64::from(u16::MAX))
 }
 
-/// What makes two failures the same: the outcome, its code and words, and what the gate refuted.
+/// Identifies a failure: outcome, code, message, and failed checks of the gate.
 pub(super) fn fingerprint(instance: &Instance) -> Digest {
     let outcome = instance.outcome.map(|o| o.to_string()).unwrap_or_default();
     let failure = instance.failure().map(|f| f.to_string()).unwrap_or_default();
@@ -132,9 +133,9 @@ pub(super) fn fingerprint(instance: &Instance) -> Digest {
     Digest::of(format!("{outcome}\n{failure}\n{}", gate.unwrap_or_default()))
 }
 
-/// What the next attempt is told of the last one.
+/// Feedback for the next attempt about the last one.
 pub(super) fn feedback(instance: &Instance) -> Option<Feedback> {
-    let refuted = instance.verification().cloned();
+    let verification = instance.verification().cloned();
     let failure = instance.failure().cloned();
-    (refuted.is_some() || failure.is_some()).then_some(Feedback { failure, verification: refuted })
+    (verification.is_some() || failure.is_some()).then_some(Feedback { failure, verification })
 }

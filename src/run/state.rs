@@ -1,3 +1,5 @@
+//! The state of a run, which events build up.
+
 use super::event::{InstanceIx, RunStatus, StepStatus};
 use super::instance::Instance;
 use crate::definition::{InconclusivePolicy, OnError, StepPhase};
@@ -6,12 +8,12 @@ use crate::plan::{Plan, StepIx};
 use crate::value::{Digest, Failure, InstanceKey, Timestamp, Usage};
 use std::collections::BTreeSet;
 
-/// What holds over a run and is not in its plan.
+/// Options of a run that are not in its plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
-    /// Instances that run or verify at the same time; at least 1.
+    /// Maximum number of instances that run or verify at the same time; at least 1.
     pub max_parallel: u32,
-    /// What an `inconclusive` verdict does where a step says nothing.
+    /// What follows an `inconclusive` verdict if the step sets no policy.
     pub inconclusive: InconclusivePolicy,
 }
 
@@ -21,7 +23,7 @@ impl Default for Rules {
     }
 }
 
-/// Everything that the events of a run add up to. `apply` folds them; only `decide` makes them.
+/// The state of a run, computed from its events. `apply` folds events; only `decide` creates them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct State {
     pub(super) rules: Rules,
@@ -37,12 +39,12 @@ pub struct State {
     pub(super) open_main: u32,
     pub(super) open_finally: u32,
     pub(super) failed: bool,
-    /// Whether one did since the last reset: what failed before and stays does not cut that short.
+    /// Whether a step failed since the last reset; earlier failures do not trigger `failFast` again.
     pub(super) failed_now: bool,
     pub(super) cancel: Option<String>,
     pub(super) draining: bool,
     pub(super) expired: Option<u64>,
-    /// Of the run as a whole: from 1, one more with each reset.
+    /// Iteration of the run, from 1; each reset starts the next.
     pub(super) iteration: u32,
     pub(super) seed: Digest,
     pub(super) failure: Option<Failure>,
@@ -87,12 +89,12 @@ impl State {
         }
     }
 
-    /// Where the run stands. `Waiting` where nothing can go on but by a person.
+    /// Status of the run.
     pub fn status(&self) -> RunStatus {
         self.status
     }
 
-    /// One instance.
+    /// The state of one instance.
     pub fn instance(&self, ix: InstanceIx) -> &Instance {
         &self.instances[ix.at()]
     }
@@ -102,7 +104,7 @@ impl State {
         self.instances.iter().enumerate().map(|(i, instance)| (InstanceIx(i as u32), instance))
     }
 
-    /// Its name.
+    /// The key of an instance, such as `step` or `step[item]`.
     pub fn key(&self, plan: &Plan, ix: InstanceIx) -> InstanceKey {
         let instance = self.instance(ix);
         let step = plan.step(instance.step).step.id.clone();
@@ -112,12 +114,12 @@ impl State {
         }
     }
 
-    /// Whether a cancellation was asked for.
+    /// Whether a cancellation was requested.
     pub fn is_cancelled(&self) -> bool {
         self.cancel.is_some()
     }
 
-    /// Whether the run's own time is up.
+    /// Whether the run exceeded its timeout.
     pub fn has_expired(&self) -> bool {
         self.expired.is_some()
     }
@@ -129,37 +131,37 @@ impl State {
         instance.status == StepStatus::Waiting && (asks || instance.due().is_none())
     }
 
-    /// Whether nothing new starts.
+    /// Whether the run drains, so that no attempt starts.
     pub fn is_draining(&self) -> bool {
         self.draining
     }
 
-    /// Whether a step failed that was not tolerated.
+    /// Whether a step failed and was not tolerated.
     pub fn has_failed(&self) -> bool {
         self.failed
     }
 
-    /// How many instances hold a slot.
+    /// Number of occupied slots.
     pub fn running(&self) -> u32 {
         self.slots
     }
 
-    /// What the run handed out, once it has ended.
+    /// Outputs of the run, once it has ended.
     pub fn outputs(&self) -> Option<&Payload> {
         self.outputs.as_ref()
     }
 
-    /// Why the run did not succeed, where that is not a step's own failure.
+    /// Why the run failed, if no step caused it.
     pub fn failure(&self) -> Option<&Failure> {
         self.failure.as_ref()
     }
 
-    /// When the run began.
+    /// Start time of the run.
     pub fn started_at(&self) -> Timestamp {
         self.started_at
     }
 
-    /// What the run took.
+    /// Tokens and cost of the run.
     pub fn usage(&self) -> Usage {
         let mut sum = Usage::NONE;
         self.instances.iter().for_each(|instance| sum += instance.usage());
@@ -167,11 +169,11 @@ impl State {
     }
 }
 
-/// Whether a step's failure is tolerated.
+/// Whether a failure of an instance is tolerated.
 pub(super) fn tolerates(plan: &Plan, instance: &Instance) -> bool {
     let step = &plan.step(instance.step).step;
     match (&instance.item, &step.for_each) {
         (Some(_), Some(for_each)) => for_each.on_item_error == OnError::Continue,
-        _ => step.on_error == OnError::Continue,
+        (Some(_), None) | (None, _) => step.on_error == OnError::Continue,
     }
 }

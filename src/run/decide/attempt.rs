@@ -1,3 +1,5 @@
+//! Attempts and gates that ended, and the recovery that follows.
+
 use super::Decider;
 use crate::definition::{ClaimPolicy, FailurePolicy, InconclusivePolicy, StepKind};
 use crate::diagnostic::Code;
@@ -8,7 +10,7 @@ use crate::run::recovery;
 use crate::value::{Failure, OutcomeKind};
 use std::time::Duration;
 
-/// Iteration and attempt: together they name one piece of work of an instance.
+/// Iteration and number of an attempt.
 type Attempt = (u32, u32);
 
 impl Decider<'_> {
@@ -46,18 +48,27 @@ impl Decider<'_> {
             usage,
         });
         match outcome {
-            // What no gate has seen does not count as done, and a run that stops lets none look.
+            // Unverified work does not count as done, and a stopping run starts no gate.
             OutcomeKind::Ok if self.has_gate(ix) && self.stopping(ix) => {
                 self.end(ix, StepStatus::Cancelled, None);
             }
             OutcomeKind::Ok if self.has_gate(ix) => self.verify(ix),
             OutcomeKind::Ok => self.end(ix, StepStatus::Succeeded, None),
             OutcomeKind::Cancelled => self.end(ix, StepStatus::Cancelled, None),
-            failed => self.recover(ix, failed, retry_after_ms),
+            failed @ (OutcomeKind::Transient
+            | OutcomeKind::Exit(_)
+            | OutcomeKind::Timeout
+            | OutcomeKind::ToolError
+            | OutcomeKind::ValidationFailed
+            | OutcomeKind::GateFailed
+            | OutcomeKind::GateInconclusive
+            | OutcomeKind::Stuck
+            | OutcomeKind::PolicyDenied
+            | OutcomeKind::Unknown) => self.recover(ix, failed, retry_after_ms),
         }
     }
 
-    /// Whether something is to be verified: a gate in the definition, or a specialist's claims.
+    /// Whether the instance has a gate: `verify` in the definition, or the claims of a specialist.
     fn has_gate(&self, ix: InstanceIx) -> bool {
         let step = self.step(ix);
         match (&step.verify, &step.kind) {
@@ -67,7 +78,18 @@ impl Decider<'_> {
                     || verify.expect_changes == Some(true)
             }
             (None, StepKind::Specialist { .. }) => true,
-            (None, _) => false,
+            (
+                None,
+                StepKind::Run { .. }
+                | StepKind::Tool { .. }
+                | StepKind::Http(_)
+                | StepKind::Set(_)
+                | StepKind::Gate(_)
+                | StepKind::Ask(_)
+                | StepKind::Approve(_)
+                | StepKind::Wait(_)
+                | StepKind::NotYet(_),
+            ) => false,
         }
     }
 
@@ -92,7 +114,7 @@ impl Decider<'_> {
             Verdict::Inconclusive if on_inconclusive != InconclusivePolicy::Warn => {
                 self.recover(ix, OutcomeKind::GateInconclusive, None);
             }
-            _ => {
+            Verdict::Passed | Verdict::Failed | Verdict::Inconclusive => {
                 let status = StepStatus::Succeeded;
                 self.emit(Event::Ended {
                     instance: ix,
@@ -106,7 +128,7 @@ impl Decider<'_> {
         }
     }
 
-    /// A `gate` step hands out what it found; other steps keep their own output.
+    /// The output of a `gate` step is the result of its gate; other steps keep their own output.
     fn gate_output(&self, ix: InstanceIx, verification: &Verification) -> Option<Payload> {
         let is_gate = matches!(self.step(ix).kind, StepKind::Gate(_));
         is_gate.then(|| {
@@ -117,7 +139,7 @@ impl Decider<'_> {
 
     fn recover(&mut self, ix: InstanceIx, outcome: OutcomeKind, retry_after_ms: Option<u64>) {
         let next = recovery::next(self.step(ix), self.instance(ix), outcome, &self.jitter(ix));
-        let stops = self.stopping(ix) || self.is_lost(ix);
+        let stops = self.stopping(ix) || self.parent_has_failed(ix);
         let Some((index, row, delay)) = next.filter(|_| !stops) else {
             return self.end(ix, StepStatus::Failed, Some(self.failure_of(ix, outcome)));
         };
@@ -143,8 +165,8 @@ impl Decider<'_> {
         }
     }
 
-    /// Whether another item has failed its step already, so that this one is not tried again.
-    fn is_lost(&self, ix: InstanceIx) -> bool {
+    /// Whether another item has already failed the `forEach` step, so that this one is not retried.
+    fn parent_has_failed(&self, ix: InstanceIx) -> bool {
         let Some(item) = &self.instance(ix).item else { return false };
         let failed = self.instance(item.parent).items().map_or(0, |items| items.failed);
         failed > 0 && self.fails_with_an_item(item.parent)
@@ -157,18 +179,26 @@ impl Decider<'_> {
             verification.and_then(|v| v.reason.clone()).unwrap_or_default()
         };
         match outcome {
-            OutcomeKind::GateFailed => Failure::new(
-                Code::GATE_FAILED.as_str(),
-                format!("the gate refuted it: {}", reason()),
-            ),
+            OutcomeKind::GateFailed => {
+                Failure::new(Code::GATE_FAILED.as_str(), format!("the gate failed: {}", reason()))
+            }
             OutcomeKind::GateInconclusive => Failure::new(
                 Code::GATE_INCONCLUSIVE.as_str(),
-                format!("the gate could not tell: {}", reason()),
+                format!("the gate was inconclusive: {}", reason()),
             ),
-            other => instance.failure().cloned().unwrap_or_else(|| {
+            OutcomeKind::Ok
+            | OutcomeKind::Transient
+            | OutcomeKind::Exit(_)
+            | OutcomeKind::Timeout
+            | OutcomeKind::ToolError
+            | OutcomeKind::ValidationFailed
+            | OutcomeKind::Stuck
+            | OutcomeKind::PolicyDenied
+            | OutcomeKind::Cancelled
+            | OutcomeKind::Unknown => instance.failure().cloned().unwrap_or_else(|| {
                 Failure::new(
                     Code::ATTEMPT_FAILED.as_str(),
-                    format!("the attempt ended with `{other}`"),
+                    format!("the attempt ended with `{outcome}`"),
                 )
             }),
         }

@@ -1,3 +1,5 @@
+//! Cancellation, timeout, draining and leaving.
+
 use super::Decider;
 use crate::definition::StepPhase;
 use crate::run::effect::Effect;
@@ -14,13 +16,13 @@ impl Decider<'_> {
         }
         let main_was_over = self.state.open_main == 0;
         self.stop_main();
-        // Where the main steps were over before, or when asked a second time, `finally` stops too.
+        // A second request, or one after the main steps, also stops `finally`.
         if again || main_was_over {
             self.stop(StepPhase::Finally);
         }
     }
 
-    /// Ends every main step that has not begun, and tells the others to stop.
+    /// Ends every main step that has not started, and stops the others.
     pub(super) fn stop_main(&mut self) {
         self.stop(StepPhase::Main);
     }
@@ -39,12 +41,18 @@ impl Decider<'_> {
                 StepStatus::Pending | StepStatus::Ready | StepStatus::Waiting => {
                     self.end(ix, StepStatus::Cancelled, None);
                 }
-                _ => {}
+                StepStatus::Running
+                | StepStatus::Verifying
+                | StepStatus::Succeeded
+                | StepStatus::Failed
+                | StepStatus::Skipped
+                | StepStatus::Blocked
+                | StepStatus::Cancelled => {}
             }
         }
     }
 
-    /// The run's own time is up: as a cancellation, but the run will have failed.
+    /// The run exceeded its timeout: like a cancellation, but the run fails.
     pub(super) fn expired(&mut self, limit_ms: u64) {
         if self.state.status.has_ended()
             || self.state.open_main == 0
@@ -62,7 +70,7 @@ impl Decider<'_> {
         }
     }
 
-    /// The holder can leave when nothing runs and nothing but a person could bring the run on.
+    /// Leaves the run when nothing executes and only a person can continue it.
     pub(super) fn leave_if_idle(&mut self) {
         let state = &self.state;
         if state.status.has_ended() {

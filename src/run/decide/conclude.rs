@@ -1,3 +1,5 @@
+//! The end of a run.
+
 use super::Decider;
 use crate::diagnostic::Code;
 use crate::evidence::Payload;
@@ -29,9 +31,9 @@ impl Decider<'_> {
     }
 }
 
-/// Why a run whose own time is up has failed.
+/// The failure of a run that exceeded its timeout.
 fn out_of_time(limit_ms: u64) -> Failure {
     let limit = format_duration(Duration::from_millis(limit_ms));
-    Failure::new(Code::RUN_TIMED_OUT.as_str(), format!("the run took longer than its {limit}"))
-        .help("raise `limits.timeout`, or go on with `kb run retry`")
+    Failure::new(Code::RUN_TIMED_OUT.as_str(), format!("the run took longer than {limit}"))
+        .help("raise `limits.timeout`, or continue with `kb run retry`")
 }

@@ -1,3 +1,5 @@
+//! Answers to evaluations: conditions, `forEach` lists, collected items.
+
 use super::Decider;
 use crate::evidence::Payload;
 use crate::run::event::{Event, InstanceIx, StepStatus};
@@ -33,7 +35,7 @@ impl Decider<'_> {
         }
     }
 
-    /// An answer that a dead holder was given may come before this one's question.
+    /// An answer to a request of the previous lease owner may arrive before the new request.
     fn waits_for_evaluation(&self, ix: InstanceIx) -> bool {
         let instance = self.instance(ix);
         instance.status == StepStatus::Pending && instance.open == 0 && self.phase_is_open(ix)

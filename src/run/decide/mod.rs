@@ -1,5 +1,5 @@
-//! One file an input. Each handler emits events through [`Decider::emit`], which applies them at
-//! once: what follows from an event is decided on the state after it.
+//! Decisions, one file per group of inputs. Handlers emit events with [`Decider::emit`], which applies
+//! each event at once, so that the next decision sees the state after it.
 
 mod attempt;
 mod cancel;
@@ -20,20 +20,20 @@ use crate::plan::Plan;
 use crate::redaction::Masked;
 use crate::value::{Digest, Timestamp};
 
-/// What follows from one input: events to store, then effects to perform.
+/// The result of one input: events to store, then effects to perform.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Decision {
-    /// In order; already folded into the state.
+    /// Events in order, already folded into the state.
     pub events: Vec<Event>,
-    /// To be performed once the events are stored.
+    /// Effects to perform once the events are stored.
     pub effects: Vec<Effect>,
 }
 
 /// Decides what follows from an input, and folds the events into the state.
 ///
-/// Deterministic: the same plan, state and envelope give the same decision. An input that no longer
-/// fits (an old attempt or iteration, a step that has ended, a repeated answer) gives no events. If storing the
-/// events fails, the state is ahead of the journal and must be dropped.
+/// Deterministic: the same plan, state and envelope give the same decision. An outdated input (an old
+/// attempt or iteration, a step that has ended, a repeated answer) gives no events. If the events
+/// cannot be stored, the state is ahead of the journal and must be dropped.
 pub fn decide(plan: &Plan, state: &mut State, envelope: Envelope) -> Decision {
     let mut decider = Decider {
         plan,
@@ -42,7 +42,7 @@ pub fn decide(plan: &Plan, state: &mut State, envelope: Envelope) -> Decision {
         epoch: envelope.epoch,
         decision: Decision::default(),
     };
-    decider.take(envelope.input);
+    decider.handle(envelope.input);
     decider.fill();
     decider.conclude();
     decider.decision
@@ -57,7 +57,7 @@ struct Decider<'a> {
 }
 
 impl Decider<'_> {
-    fn take(&mut self, input: Input) {
+    fn handle(&mut self, input: Input) {
         match input {
             Input::Started { digest, params, environment } => {
                 self.started(digest, params, environment)
@@ -121,7 +121,7 @@ impl Decider<'_> {
         self.exists(ix) && self.instance(ix).iteration == iteration
     }
 
-    /// Who retries, as a number that is the same in every replay.
+    /// The jitter of an attempt, the same in every replay.
     fn jitter(&self, ix: InstanceIx) -> Digest {
         let instance = self.instance(ix);
         Digest::of(format!(

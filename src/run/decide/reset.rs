@@ -1,3 +1,5 @@
+//! Retries of a run: the next iteration of its steps.
+
 use super::Decider;
 use crate::definition::StepPhase;
 use crate::plan::StepIx;
@@ -5,11 +7,11 @@ use crate::run::event::{Event, InstanceIx, StepStatus};
 use std::collections::BTreeSet;
 
 impl Decider<'_> {
-    /// Starts the next iteration of these steps and of everything after them; with none given, of
-    /// everything that did not succeed. Items that succeeded keep their results.
+    /// Starts the next iteration of these steps and of all that follow; without any, of all steps that
+    /// did not succeed. Items that succeeded keep their results.
     ///
-    /// Only what has ended goes back. Where two ask at once, the second may find what the first has
-    /// brought back and left behind: then its holder goes on with that.
+    /// Only a run that has ended is reset. If two resets are requested at once, the second finds an
+    /// open run and continues it.
     pub(super) fn reset(&mut self, roots: Vec<InstanceIx>, reason: String) {
         if !self.state.status.has_ended() {
             return self.recovered(None);
@@ -51,9 +53,8 @@ impl Decider<'_> {
             .collect()
     }
 
-    /// Of a failed `forEach` step only the items that did not succeed go back, unless something
-    /// that it depends on goes back too: its list may then be another. `finally` steps go back whole,
-    /// with all the others of their phase.
+    /// Items of failed `forEach` steps that did not succeed. If a dependency of the step is reset too,
+    /// its list may change, so the whole step is reset. `finally` steps are always reset as a whole.
     fn items_to_reset(
         &self,
         chosen: &[InstanceIx],

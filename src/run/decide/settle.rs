@@ -1,3 +1,5 @@
+//! Joins: which steps follow once an instance has ended.
+
 use super::Decider;
 use crate::definition::StepPhase;
 use crate::run::effect::Effect;
@@ -12,7 +14,7 @@ impl Decider<'_> {
         self.settle_open(StepPhase::Main);
     }
 
-    /// A new holder: what was in flight goes on, what waited is asked for again.
+    /// A new lease owner: attempts that were executing continue, and timers are set again.
     pub(super) fn recovered(&mut self, cancel: Option<String>) {
         if self.state.status.has_ended() {
             return;
@@ -29,7 +31,7 @@ impl Decider<'_> {
             self.emit(Event::CancelRequested { by });
         }
         for ix in in_flight {
-            self.go_on(ix);
+            self.continue_attempt(ix);
         }
         if self.stopping_main() {
             self.stop_main();
@@ -50,7 +52,7 @@ impl Decider<'_> {
         }
     }
 
-    fn go_on(&mut self, ix: InstanceIx) {
+    fn continue_attempt(&mut self, ix: InstanceIx) {
         let status = self.instance(ix).status;
         if status.has_ended() {
             return;
@@ -62,13 +64,13 @@ impl Decider<'_> {
         } else if self.step(ix).details().retry_safe {
             self.execute(ix, true);
         } else {
-            let reason = "it was under way when `kb` stopped, and `retrySafe: false` says that it \
-                          must not simply run again";
+            let reason = "`kb` stopped during this step, and `retrySafe: false` forbids a new attempt \
+                          without approval";
             self.emit(Event::Waiting { instance: ix, reason: reason.to_owned() });
         }
     }
 
-    /// Joins every step of that phase whose dependencies have all ended.
+    /// Settles every pending step of a phase whose dependencies have all ended.
     pub(super) fn settle_open(&mut self, phase: StepPhase) {
         for i in 0..self.plan.steps().len() {
             let ix = InstanceIx(i as u32);
@@ -82,7 +84,7 @@ impl Decider<'_> {
         }
     }
 
-    /// All dependencies of a step have ended: the join decides, then its condition.
+    /// All dependencies of a step have ended: the join decides, then the condition.
     pub(super) fn settle(&mut self, ix: InstanceIx) {
         if self.stopping(ix) {
             return self.end(ix, StepStatus::Cancelled, None);
@@ -105,7 +107,7 @@ impl Decider<'_> {
         }
     }
 
-    /// Whether nothing of that step's phase begins any more.
+    /// Whether no instance of the step's phase may start any more.
     pub(super) fn stopping(&self, ix: InstanceIx) -> bool {
         self.step(ix).phase == StepPhase::Main && self.stopping_main()
     }
@@ -116,8 +118,8 @@ impl Decider<'_> {
             || (self.state.failed_now && self.plan.playbook().limits.fail_fast)
     }
 
-    /// Ends an instance, and settles what waited for it alone. A worklist, not a recursion: a chain
-    /// of skipped steps may be as long as the plan.
+    /// Ends an instance and settles the steps that waited for it. Uses a worklist instead of
+    /// recursion, because a chain of skipped steps may be as long as the plan.
     pub(super) fn end(&mut self, ix: InstanceIx, status: StepStatus, failure: Option<Failure>) {
         let failed_before = self.stopping_main();
         self.end_one(ix, status, failure);
@@ -133,7 +135,7 @@ impl Decider<'_> {
         self.after_end(ix);
     }
 
-    /// What follows once an instance has ended.
+    /// Settles the steps that an ended instance unblocks.
     pub(super) fn after_end(&mut self, ix: InstanceIx) {
         if let Some(item) = &self.instance(ix).item {
             let parent = item.parent;
@@ -183,7 +185,7 @@ impl Decider<'_> {
         }
     }
 
-    /// Once the last main step has ended the `finally` steps begin, and after them the conclusion.
+    /// After the last main step the `finally` steps start, and after them the run concludes.
     pub(super) fn conclude(&mut self) {
         let over = self.state.status.has_ended() || self.state.status == RunStatus::Interrupted;
         if over || self.state.open_main > 0 {

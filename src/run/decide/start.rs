@@ -1,3 +1,5 @@
+//! Starts of attempts and gates, within the slots and locks.
+
 use super::Decider;
 use crate::definition::{OnError, StepKind};
 use crate::diagnostic::Code;
@@ -8,12 +10,12 @@ use crate::value::Failure;
 use std::sync::Arc;
 
 impl Decider<'_> {
-    /// Nothing but a slot or a lock is missing now.
+    /// The instance waits only for a slot or a lock.
     pub(super) fn ready(&mut self, ix: InstanceIx) {
         self.emit(Event::Ready { instance: ix });
     }
 
-    /// Starts what can be started, in the order of readiness.
+    /// Starts ready instances in order while slots are free.
     pub(super) fn fill(&mut self) {
         while let Some((_, ix)) = self.state.ready_slotless.first().filter(|_| !self.state.draining)
         {
@@ -29,7 +31,15 @@ impl Decider<'_> {
             self.emit(Event::Started { instance: ix, attempt });
             match self.instance(ix).status {
                 StepStatus::Verifying => self.verify(ix),
-                _ => self.execute(ix, false),
+                StepStatus::Running
+                | StepStatus::Pending
+                | StepStatus::Ready
+                | StepStatus::Waiting
+                | StepStatus::Succeeded
+                | StepStatus::Failed
+                | StepStatus::Skipped
+                | StepStatus::Blocked
+                | StepStatus::Cancelled => self.execute(ix, false),
             }
         }
     }
@@ -63,7 +73,7 @@ impl Decider<'_> {
         }
     }
 
-    /// One of a step's items has ended, or it has none: its end may follow.
+    /// An item of a `forEach` step has ended, or the list is empty: the step may end.
     pub(super) fn items_changed(&mut self, parent: InstanceIx) {
         let Some(items) = self.instance(parent).items() else { return };
         if self.instance(parent).status.has_ended() {
@@ -92,7 +102,7 @@ impl Decider<'_> {
         }
     }
 
-    /// Whether one failed item fails that `forEach` step.
+    /// Whether one failed item fails the `forEach` step.
     pub(super) fn fails_with_an_item(&self, parent: InstanceIx) -> bool {
         self.step(parent).for_each.as_ref().is_some_and(|f| f.on_item_error == OnError::Fail)
     }
