@@ -40,8 +40,9 @@
 //! | [`task`] | tasks that continue on the thread that wakes them | – |
 //! | [`evidence`] (pure) | tool calls, file changes, verdicts, records of a conversation | value |
 //! | [`expression`] (pure) | placeholders and expressions: parsed once, references with strengths | diagnostic, value |
-//! | [`definition`] (pure) | text with positions → decoded and checked model; one rule per file | diagnostic, value, expression |
-//! | [`plan`] (pure) | the sealed DAG, its order and its drawings | diagnostic, value, expression, definition |
+//! | [`toolspec`] (pure) | the table of tools: names, levels, schemas, effects | value |
+//! | [`definition`] (pure) | text with positions → decoded and checked model; one rule per file | diagnostic, value, expression, toolspec |
+//! | [`plan`] (pure) | the sealed DAG, its order and its drawings | diagnostic, value, expression, toolspec, definition |
 //! | [`verify`] (pure) | checks and claims over evidence → verdict | value, evidence, expression, definition |
 //! | [`run`] (pure) | the state machine: state, events, inputs, effects; one file per input | diagnostic, value, evidence, expression, definition, plan |
 //! | [`attempt`] | the types between engine and executor: request, work, outcome, recorder | value, evidence, definition |
@@ -49,11 +50,11 @@
 //! | [`process`] | the only starter of processes: init process, namespace workers, limits, sandbox | clock, task |
 //! | [`workspace`] | the project files: path guard, manifests, watching, text diffs | diagnostic, value, clock, redaction, evidence |
 //! | [`http`] | the HTTP client, address rules, redirects | diagnostic, value |
-//! | [`tool`] | tools and their policy; one file per tool | diagnostic, value, clock, redaction, evidence, definition, process, workspace, http |
+//! | [`tool`] | tool calls, their policy and the implementations; one file per tool | diagnostic, value, clock, redaction, evidence, toolspec, definition, process, workspace, http |
 //! | [`llm`] | model tiers, providers, prices, scripts and recordings | value, clock, redaction, definition |
-//! | [`specialist`] | the agent loop: a conversation is the fold of its records | diagnostic, value, clock, redaction, evidence, definition, attempt, tool, llm |
+//! | [`specialist`] | the agent loop: a conversation is the fold of its records | diagnostic, value, clock, redaction, evidence, toolspec, definition, attempt, tool, llm |
 //! | [`executor`] | executes one attempt; observes for gates | diagnostic, value, clock, redaction, evidence, expression, definition, verify, attempt, process, workspace, http, tool, specialist |
-//! | [`engine`] | the dispatcher on tokio: timers, attempts, recovery at start | diagnostic, value, clock, redaction, task, evidence, expression, definition, plan, run, attempt, journal, executor |
+//! | [`engine`] | the dispatcher on tokio: timers, attempts, recovery at start | diagnostic, value, clock, redaction, task, evidence, expression, toolspec, definition, plan, run, attempt, journal, executor |
 //! | [`wire`] (pure) | versioned public forms of events, runs, definitions and problems | diagnostic, value, evidence, definition, plan, run |
 //! | [`inspect`] | recorded runs, read back: events, outputs, file changes, the audit | diagnostic, value, clock, evidence, definition, plan, verify, run, attempt, journal, engine, wire |
 //! | [`project`] | finds and reads the files of a project | diagnostic, value, definition |
@@ -112,6 +113,7 @@ pub mod service;
 pub mod specialist;
 pub mod task;
 pub mod tool;
+pub mod toolspec;
 pub mod value;
 pub mod verify;
 pub mod wire;

@@ -13,7 +13,6 @@ mod load_value;
 pub mod model;
 mod schema;
 mod syntax;
-mod tool_table;
 
 pub use check::refuse_computed_code;
 pub use file_bytes::FileBytes;
@@ -22,4 +21,3 @@ pub use load_script::load_script;
 pub use load_value::{EntrySpans, LoadedValue, load_value};
 pub use model::*;
 pub use schema::{Property, Schema, Violation};
-pub use tool_table::{KnownTool, ToolArgument, ToolLevel, known_tools};

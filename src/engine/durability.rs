@@ -4,9 +4,8 @@ use crate::definition::{Step, StepKind};
 use crate::evidence::{Payload, Record};
 use crate::plan::Plan;
 use crate::run::{Event, State};
+use crate::toolspec;
 use crate::value::{Json, Money, Usage};
-
-const REQUEST: &str = "http:request";
 
 /// Whether an event must be synced before its effects: decisions of people, the start and end of a
 /// run, money spent, and the start of work that must not be repeated.
@@ -42,7 +41,7 @@ fn sends_request(step: &Step) -> bool {
     match &step.kind {
         StepKind::Http(http) => http.method != "GET",
         // The method may be known only when the tool is called.
-        StepKind::Tool { tool, .. } => tool.as_str() == REQUEST,
+        StepKind::Tool { tool, .. } => uses_network(tool.as_str()),
         StepKind::Specialist { .. }
         | StepKind::Run { .. }
         | StepKind::Set(_)
@@ -58,9 +57,13 @@ fn is_durable_record(record: &Record) -> bool {
     let costs = |usage: &Usage| usage.cost_usd.is_some_and(|cost| cost > Money::ZERO);
     match record {
         Record::ModelCall { usage, .. } | Record::Compression { usage, .. } => costs(usage),
-        Record::ToolCall { tool, args, .. } => tool == REQUEST && !is_get(args),
+        Record::ToolCall { tool, args, .. } => uses_network(tool) && !is_get(args),
         Record::ToolResult { .. } | Record::Observed { .. } | Record::Note { .. } => false,
     }
+}
+
+fn uses_network(tool: &str) -> bool {
+    toolspec::find(tool).is_some_and(|spec| spec.network)
 }
 
 /// Whether the arguments of a request name the method `GET`, or none.

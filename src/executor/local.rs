@@ -1,5 +1,6 @@
 //! [`LocalExecutor`]: executes attempts on this machine, one module per step kind.
 
+use super::host_access::HostAccess;
 use super::{Executor, GateRequest, gate, http, run, specialist, tool};
 use crate::attempt::{Context, Outcome, Request, StepWork};
 use crate::evidence::Verification;
@@ -14,21 +15,26 @@ use tokio_util::sync::CancellationToken;
 /// Executes attempts with the tools and models of this machine.
 #[derive(Clone)]
 pub struct LocalExecutor {
+    host: HostAccess,
     toolbox: Arc<Toolbox>,
     specialists: Option<Arc<SpecialistRunner>>,
 }
 
 impl LocalExecutor {
     /// An executor with these tools. Without a runner, specialist steps fail with `KB0701`.
-    pub fn new(toolbox: Arc<Toolbox>, specialists: Option<Arc<SpecialistRunner>>) -> Self {
-        LocalExecutor { toolbox, specialists }
+    pub fn new(
+        host: HostAccess,
+        toolbox: Arc<Toolbox>,
+        specialists: Option<Arc<SpecialistRunner>>,
+    ) -> Self {
+        LocalExecutor { host, toolbox, specialists }
     }
 
     async fn attempt(self, request: Request, context: Context) -> Outcome {
         let toolbox = &*self.toolbox;
         match &request.work {
             StepWork::Run { command, parse } => {
-                run::run(toolbox, &request, command, *parse, &context).await
+                run::run(&self.host, &request, command, *parse, &context).await
             }
             StepWork::Tool { tool, args } => {
                 tool::call(toolbox, &request, tool.as_str(), args, &context).await
@@ -53,7 +59,7 @@ impl Executor for LocalExecutor {
         scope: Arc<dyn Scope + Send + Sync>,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, Verification> {
-        let toolbox = self.toolbox.clone();
-        async move { gate::run_gate(request, &*scope, &toolbox, &cancel).await }.boxed()
+        let host = self.host.clone();
+        async move { gate::run_gate(request, &*scope, &host, &cancel).await }.boxed()
     }
 }

@@ -8,6 +8,7 @@
 //! `gate` evaluates the checks of a gate.
 
 mod gate;
+mod host_access;
 mod http;
 mod last_line;
 mod lease;
@@ -18,6 +19,7 @@ mod specialist_input;
 mod tool;
 
 pub use gate::run_gate;
+pub use host_access::HostAccess;
 pub use local::LocalExecutor;
 
 pub use crate::attempt::{

@@ -1,5 +1,6 @@
 //! `run` steps: one process, its output, and the files that it changed.
 
+use super::host_access::HostAccess;
 use super::last_line::last_line;
 use super::lease::lease_lost;
 use crate::attempt::{CommandLine, Context, Outcome, Progress, Request};
@@ -9,7 +10,6 @@ use crate::diagnostic::Code;
 use crate::evidence::{Invocation, InvocationStatus, Payload, Purpose, Record};
 use crate::process::{ProcessEnd, ProcessResult, Spawn};
 use crate::redaction::Redactor;
-use crate::tool::{ProcessTrace, Toolbox};
 use crate::value::{Digest, Failure, Json, OutcomeKind, Timestamp, format_duration, limits};
 use crate::workspace::{WorkspaceChanges, WorkspaceWatch};
 use serde_json::json;
@@ -17,27 +17,27 @@ use std::sync::Arc;
 
 /// Runs the process. Its stdout becomes the output of the step.
 pub(super) async fn run(
-    toolbox: &Toolbox,
+    host: &HostAccess,
     request: &Request,
     command: &CommandLine,
     parse: OutputParse,
     context: &Context,
 ) -> Outcome {
-    let spawn = match spawn(toolbox, request, command) {
+    let spawn = match spawn(host, request, command) {
         Ok(spawn) => spawn,
         Err(failure) => return Outcome::failed(OutcomeKind::PolicyDenied, *failure),
     };
     let argv = spawn.argv.clone();
-    let trace = ProcessTrace::begin(&spawn, toolbox);
+    let trace = host.processes.trace(&spawn, &host.redactor);
     let watch = match request.evidence {
-        true => Some(WorkspaceWatch::begin(toolbox.workspace(), toolbox.redactor()).await),
+        true => Some(WorkspaceWatch::begin(&host.workspace, &host.redactor).await),
         false => None,
     };
     let started = clock::now();
     let recorder = context.recorder.clone();
     let on_line =
         Arc::new(move |_, line: &str| recorder.progress(Progress::Output(line.to_owned())));
-    let exited = toolbox.supervisor().run(spawn, &context.cancel, Some(on_line)).await;
+    let exited = host.processes.unconfined().run(spawn, &context.cancel, Some(on_line)).await;
     let process = trace.end(&exited);
     if let Some(watch) = watch {
         let record = evidence(&argv, &exited, &process, watch.end().await, started);
@@ -45,11 +45,11 @@ pub(super) async fn run(
             return lease_lost();
         }
     }
-    Outcome { process: Some(process), ..outcome(toolbox.redactor(), &argv, exited, parse) }
+    Outcome { process: Some(process), ..outcome(&host.redactor, &argv, exited, parse) }
 }
 
 fn spawn(
-    toolbox: &Toolbox,
+    host: &HostAccess,
     request: &Request,
     command: &CommandLine,
 ) -> Result<Spawn, Box<Failure>> {
@@ -66,7 +66,7 @@ fn spawn(
     env.extend(request.identity());
     Ok(Spawn {
         argv,
-        cwd: toolbox.workspace().cwd(&request.cwd).map_err(|error| Box::new(error.failure()))?,
+        cwd: host.workspace.cwd(&request.cwd).map_err(|error| Box::new(error.failure()))?,
         env,
         stdin: Vec::new(),
         timeout: request.timeout,

@@ -1,5 +1,6 @@
 use crate::definition::{Specialist, Step, StepKind, StepPhase, WorkspaceMode};
 use crate::expression::Strength;
+use crate::toolspec;
 use std::sync::Arc;
 
 /// A step by its number in the plan: `steps` in file order, then `finally`.
@@ -62,7 +63,7 @@ impl PlanStep {
         match &self.step.kind {
             StepKind::Specialist { .. } => self.specialist.as_ref().is_some_and(|s| s.writes()),
             StepKind::Tool { tool, .. } => {
-                matches!(tool.as_str(), "fs:write" | "fs:edit" | "fs:delete" | "shell:exec")
+                toolspec::find(tool.as_str()).is_some_and(|spec| spec.writes)
             }
             _ => false,
         }

@@ -92,7 +92,7 @@ pub(super) struct Attempt<'a> {
     pub(super) work: &'a SpecialistWork,
     pub(super) context: &'a Context,
     pub(super) tools: Vec<ToolDescription>,
-    pub(super) whitelist: Vec<String>,
+    pub(super) allow_list: Vec<String>,
     pub(super) conversation: Conversation,
     pub(super) model: Option<ModelRef>,
     pub(super) fell_back: bool,
@@ -109,8 +109,8 @@ impl<'a> Attempt<'a> {
     ) -> Self {
         let specialist = &*work.specialist;
         let toolset = runner.toolbox.for_attempt(limit(request, work));
-        let whitelist: Vec<String> = specialist.tools.iter().map(ToString::to_string).collect();
-        let mut tools = toolset.describe(&whitelist);
+        let allow_list: Vec<String> = specialist.tools.iter().map(ToString::to_string).collect();
+        let mut tools = toolset.describe(&allow_list);
         if !fitted.previews.is_empty() && tools.is_empty() {
             tools.extend(toolset.reader());
         }
@@ -138,7 +138,7 @@ impl<'a> Attempt<'a> {
             work,
             context,
             tools,
-            whitelist,
+            allow_list,
             conversation,
             model: None,
             fell_back: false,

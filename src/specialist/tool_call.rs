@@ -75,7 +75,7 @@ impl Attempt<'_> {
             args: pending.args.clone(),
             caller: Caller::Specialist {
                 id: specialist.id.to_string(),
-                whitelist: self.whitelist.clone(),
+                allow_list: self.allow_list.clone(),
             },
             env,
             cwd: self.request.cwd.clone(),

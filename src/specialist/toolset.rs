@@ -3,6 +3,7 @@
 use crate::evidence::Invocation;
 use crate::llm::ToolDescription;
 use crate::tool::{Call, CallResult, Toolbox};
+use crate::toolspec;
 use futures::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +16,7 @@ pub trait ToolSet: Send + Sync {
     /// timeout of each process that they start.
     fn for_attempt(&self, limit: Duration) -> Arc<dyn ToolSet>;
     /// The tools on this allow-list, as the model sees them.
-    fn describe(&self, whitelist: &[String]) -> Vec<ToolDescription>;
+    fn describe(&self, allow_list: &[String]) -> Vec<ToolDescription>;
     /// `output:read`, which reads the rest of truncated values; `None` if the policy forbids it.
     fn reader(&self) -> Option<ToolDescription>;
     /// Whether the tool only reads, so that a repeated call is safe.
@@ -35,8 +36,8 @@ impl ToolSet for Toolbox {
         Arc::new(Toolbox::for_attempt(self, Some(limit)))
     }
 
-    fn describe(&self, whitelist: &[String]) -> Vec<ToolDescription> {
-        Toolbox::describe(self, whitelist).into_iter().map(for_model).collect()
+    fn describe(&self, allow_list: &[String]) -> Vec<ToolDescription> {
+        Toolbox::describe(self, allow_list).into_iter().map(for_model).collect()
     }
 
     fn reader(&self) -> Option<ToolDescription> {
@@ -44,7 +45,7 @@ impl ToolSet for Toolbox {
     }
 
     fn only_reads(&self, tool: &str) -> bool {
-        self.spec(tool).is_some_and(|spec| spec.only_reads)
+        toolspec::find(tool).is_some_and(|spec| spec.only_reads)
     }
 
     fn keep(&self, call: &str, text: &str) {

@@ -1,60 +1,62 @@
+//! The types of a tool call.
+
 use crate::evidence::{Change, EvidenceRef, InvocationStatus};
 use crate::value::{Failure, Json};
 use crate::workspace::PathError;
 use serde_json::json;
 
-/// One call.
+/// A tool call.
 #[derive(Debug, Clone)]
 pub struct Call {
     /// Unique within the attempt.
     pub id: String,
-    /// Which tool.
+    /// The name of the tool.
     pub tool: String,
-    /// Its arguments, unchecked.
+    /// The arguments, not checked yet.
     pub args: Json,
-    /// Who calls.
+    /// The caller, which determines the allow-list and whether approval is required.
     pub caller: Caller,
-    /// Environment of its processes, beyond the base.
+    /// Environment variables of its processes, in addition to the inherited ones.
     pub env: Vec<(String, String)>,
     /// Working directory relative to the workspace root; empty is the root.
     pub cwd: String,
-    /// Whether manifests are taken around its processes.
+    /// Whether file changes of its processes are recorded.
     pub evidence: bool,
 }
 
-/// Who calls, which decides what must have been approved.
+/// The origin of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Caller {
-    /// A `tool:` step: the author's word.
+    /// A `tool` step, written by the author of the playbook.
     Author,
-    /// A specialist, with its whitelist.
+    /// A specialist.
     Specialist {
-        /// Who.
+        /// The id of the specialist.
         id: String,
-        /// The tools it may call; globs such as `fs:*` are understood.
-        whitelist: Vec<String>,
+        /// The tools that it may call: names, aliases and globs such as `fs:*`.
+        allow_list: Vec<String>,
     },
 }
 
-/// What a call left.
+/// The result of a tool call.
 #[derive(Debug, Clone)]
 pub struct CallResult {
-    /// How it ended.
+    /// How the call ended.
     pub status: InvocationStatus,
-    /// The result, or `{error: {code, message, help}}`.
+    /// The result for the caller, or `{error: {code, message, help}}`.
     pub result: Json,
-    /// Why it failed, where it did.
+    /// The reason of a call that did not succeed.
     pub failure: Option<Failure>,
-    /// What changed on disk, paths relative to the workspace.
+    /// File changes; paths are relative to the workspace.
     pub changes: Vec<Change>,
-    /// What else it points to.
+    /// References to files that were read and URLs that were requested.
     pub evidence: Vec<EvidenceRef>,
-    /// Argv, cwd, exit, signal, bytes cut.
+    /// The trace of its process: argv, working directory, exit code, truncated bytes.
     pub process: Option<Json>,
 }
 
 impl CallResult {
-    /// Done, with this result.
+    /// A successful call with this result.
     pub fn success(result: Json) -> Self {
         CallResult {
             status: InvocationStatus::Success,
@@ -66,13 +68,13 @@ impl CallResult {
         }
     }
 
-    /// Not done, and why; the caller sees the failure as the result.
+    /// A call that did not succeed; the caller sees the failure as the result.
     pub fn failed(status: InvocationStatus, failure: Failure) -> Self {
         let result = json!({ "error": error_view(&failure) });
         CallResult { status, failure: Some(failure), ..CallResult::success(result) }
     }
 
-    /// Adds what changed on disk.
+    /// Adds file changes.
     #[must_use]
     pub fn with_changes(mut self, changes: Vec<Change>) -> Self {
         self.changes = changes;
@@ -80,7 +82,7 @@ impl CallResult {
     }
 }
 
-/// A failure as a model sees it.
+/// A failure as shown to a model.
 pub(super) fn error_view(failure: &Failure) -> Json {
     let mut view = json!({ "code": failure.code, "message": failure.message });
     if let Some(help) = &failure.help {
@@ -89,12 +91,12 @@ pub(super) fn error_view(failure: &Failure) -> Json {
     view
 }
 
-/// Why a tool did not do what it was asked: it could not, or it must not.
+/// The reason why a tool did not execute a call.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Refusal {
-    /// A rule forbids it; nothing was done.
+    /// A rule forbids the call; nothing was changed.
     Denied(Box<Failure>),
-    /// It did not work.
+    /// The call failed.
     Failed(Box<Failure>),
 }
 

@@ -1,46 +1,47 @@
+//! The complete results of tool calls, for `output:read`.
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The whole results of one attempt's calls, by their reference, for `output:read`.
-///
-/// Bounded: where all of them together grow too large, the oldest are let go.
+/// The complete results of the tool calls of one attempt, by reference. When the limit is exceeded,
+/// the oldest results are removed.
 #[derive(Debug, Default)]
 pub struct OutputStore {
-    kept: Mutex<Kept>,
+    stored: Mutex<StoredOutputs>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct StoredOutputs {
     by_ref: BTreeMap<String, (u64, Arc<str>)>,
     bytes: usize,
     count: u64,
 }
 
-/// What the store holds at most.
+/// Maximum size of all stored results.
 const MAX_BYTES: usize = 64 << 20;
 
 impl OutputStore {
-    /// Keeps a text under a reference; a later one takes an earlier one's place.
+    /// Stores a text under a reference and replaces an earlier one.
     pub fn keep(&self, reference: &str, text: &str) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.count += 1;
-        let order = kept.count;
-        kept.bytes += text.len();
-        if let Some((_, old)) = kept.by_ref.insert(reference.to_owned(), (order, text.into())) {
-            kept.bytes -= old.len();
+        let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        stored.count += 1;
+        let order = stored.count;
+        stored.bytes += text.len();
+        if let Some((_, old)) = stored.by_ref.insert(reference.to_owned(), (order, text.into())) {
+            stored.bytes -= old.len();
         }
-        while kept.bytes > MAX_BYTES && kept.by_ref.len() > 1 {
-            let oldest = kept.by_ref.iter().min_by_key(|(_, (order, _))| *order);
+        while stored.bytes > MAX_BYTES && stored.by_ref.len() > 1 {
+            let oldest = stored.by_ref.iter().min_by_key(|(_, (order, _))| *order);
             let Some(key) = oldest.map(|(key, _)| key.clone()) else { break };
-            if let Some((_, old)) = kept.by_ref.remove(&key) {
-                kept.bytes -= old.len();
+            if let Some((_, old)) = stored.by_ref.remove(&key) {
+                stored.bytes -= old.len();
             }
         }
     }
 
     /// The text under a reference.
     pub fn get(&self, reference: &str) -> Option<Arc<str>> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.by_ref.get(reference).map(|(_, text)| text.clone())
+        let stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        stored.by_ref.get(reference).map(|(_, text)| text.clone())
     }
 }

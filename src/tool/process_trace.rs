@@ -1,28 +1,37 @@
-use super::Toolbox;
-use crate::process::{ProcessEnd, ProcessResult, Spawn};
+//! The evidence of a process: what was started and how it ended.
+
+use crate::process::{BaseEnvironment, ProcessEnd, ProcessResult, Spawn};
+use crate::redaction::Redactor;
 use crate::value::{Digest, Json, JsonMap};
 use serde_json::json;
+use std::path::Path;
 
-/// Words of a command up to this many bytes stand in the evidence; beyond, their digest does.
+/// Commands of up to this many bytes are recorded as they are, longer ones by their digest.
 const SHOWN_ARGV: usize = 4 << 10;
 
-/// What a process leaves in the evidence: argv, cwd, a digest of its environment, its end, and how
-/// much of its output was not kept.
+/// The evidence of a process: argv, working directory, a digest of the environment, the end, and the
+/// size of the output that was not kept.
 #[derive(Debug, Clone)]
 pub struct ProcessTrace(Json);
 
 impl ProcessTrace {
-    /// PriorState it starts.
-    pub fn begin(spawn: &Spawn, toolbox: &Toolbox) -> ProcessTrace {
-        let cwd = spawn.cwd.strip_prefix(toolbox.workspace().root()).unwrap_or(&spawn.cwd);
+    /// Records a process before it starts. `root` is the workspace root, and `base` the environment
+    /// that all processes inherit.
+    pub(super) fn begin(
+        spawn: &Spawn,
+        root: &Path,
+        base: &BaseEnvironment,
+        redactor: &Redactor,
+    ) -> ProcessTrace {
+        let cwd = spawn.cwd.strip_prefix(root).unwrap_or(&spawn.cwd);
         let own: Vec<&str> = spawn.env.iter().map(|(name, _)| name.as_str()).collect();
         let mut trace = json!({
             "cwd": crate::workspace::shown(cwd),
             "env": own,
-            "envHash": environment(spawn, toolbox),
+            "envHash": environment(spawn, base, redactor),
         });
         let bytes: usize = spawn.argv.iter().map(String::len).sum();
-        let argv = toolbox.redactor().mask_json(&json!(spawn.argv));
+        let argv = redactor.mask_json(&json!(spawn.argv));
         match bytes <= SHOWN_ARGV {
             true => trace["argv"] = argv,
             false => trace["argvHash"] = json!(Digest::of_json(&argv)),
@@ -30,7 +39,7 @@ impl ProcessTrace {
         ProcessTrace(trace)
     }
 
-    /// After its end.
+    /// Adds the end of the process.
     pub fn end(self, exited: &ProcessResult) -> Json {
         let ProcessTrace(mut trace) = self;
         let (end, number) = match &exited.end {
@@ -55,15 +64,13 @@ impl ProcessTrace {
     }
 }
 
-/// The digest of the variables that it is given, secrets as their masks, so that the digest is no
-/// way to find one. What says which attempt it is (`KB_…`) is left out, and what the supervisor adds
-/// (the private `TMPDIR`) is not among them: the same work in the same environment has the same
-/// digest.
-fn environment(spawn: &Spawn, toolbox: &Toolbox) -> Digest {
-    let base = toolbox.supervisor().base().iter();
+/// The digest of the environment. Secrets are masked first, so that the digest cannot be used to
+/// guess one. `KB_…` variables name the attempt and are left out, so that the same work in the same
+/// environment has the same digest.
+fn environment(spawn: &Spawn, base: &BaseEnvironment, redactor: &Redactor) -> Digest {
     let own = spawn.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let masked = |value: &str| toolbox.redactor().mask_text(value).into_owned();
-    let all = base.chain(own).filter(|(name, _)| !name.starts_with("KB_"));
+    let masked = |value: &str| redactor.mask_text(value).into_owned();
+    let all = base.iter().chain(own).filter(|(name, _)| !name.starts_with("KB_"));
     let all: JsonMap =
         all.map(|(name, value)| (name.to_owned(), Json::from(masked(value)))).collect();
     Digest::of_json(&Json::Object(all))

@@ -1,72 +1,65 @@
+//! The implemented tools with their specifications, and the check of call arguments.
+
+use super::builtin;
 use super::call::Refusal;
-use super::{Tool, ToolSpec};
+use super::context::Tool;
 use crate::diagnostic::{Code, nearest};
+use crate::toolspec::{ToolSpec, find};
 use crate::value::{Failure, Json};
 use jsonschema::Validator;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::json;
 use std::sync::OnceLock;
 
-/// Every tool by name.
+/// All implemented tools.
 pub(super) struct Registry {
-    tools: Vec<Registered>,
+    tools: Vec<RegisteredTool>,
 }
 
-/// A tool and the compiled schema of its arguments.
-pub(super) struct Registered {
+/// A tool, its specification and the compiled schema of its arguments.
+pub(super) struct RegisteredTool {
+    pub(super) spec: &'static ToolSpec,
     pub(super) tool: Box<dyn Tool>,
     schema: OnceLock<Option<Validator>>,
 }
 
 impl Registry {
-    /// The tools of LANGUAGE §7.
+    /// The built-in tools, in the order of the table of tools.
     pub(super) fn built_in() -> Self {
-        let tools: Vec<Box<dyn Tool>> = vec![
-            Box::new(super::fs_read::tool()),
-            Box::new(super::fs_list::tool()),
-            Box::new(super::fs_search::tool()),
-            Box::new(super::fs_exists::tool()),
-            Box::new(super::fs_write::tool()),
-            Box::new(super::fs_edit::tool()),
-            Box::new(super::fs_delete::tool()),
-            Box::new(super::shell_exec::ShellExec::new()),
-            Box::new(super::http_request::HttpRequestTool::new()),
-            Box::new(super::output_read::OutputRead::new()),
-        ];
-        let register = |tool| Registered { tool, schema: OnceLock::new() };
-        Registry { tools: tools.into_iter().map(register).collect() }
+        let register = |tool: Box<dyn Tool>| {
+            let spec = find(tool.name())?;
+            Some(RegisteredTool { spec, tool, schema: OnceLock::new() })
+        };
+        Registry { tools: builtin::all().into_iter().filter_map(register).collect() }
     }
 
-    /// In the order of the language's table.
-    pub(super) fn all(&self) -> impl Iterator<Item = &Registered> {
-        self.tools.iter()
+    /// Their specifications in order.
+    pub(super) fn specs(&self) -> impl Iterator<Item = &'static ToolSpec> {
+        self.tools.iter().map(|tool| tool.spec)
     }
 
-    /// Their names.
-    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.tools.iter().map(|tool| tool.tool.spec().name)
-    }
-
-    pub(super) fn find(&self, name: &str) -> Option<&Registered> {
-        self.tools.iter().find(|tool| tool.tool.spec().name == name)
+    /// The tool with this name.
+    pub(super) fn find(&self, name: &str) -> Option<&RegisteredTool> {
+        self.tools.iter().find(|tool| tool.spec.name == name)
     }
 }
 
-/// Violations that one message lists at most.
+/// Maximum number of violations in one message.
 const SHOWN: usize = 10;
 
-impl Registered {
-    /// Refuses arguments that do not fit, with all violations, so that a model can mend them.
+impl RegisteredTool {
+    /// Refuses arguments that violate the schema. Names all violations, so that a model can fix them
+    /// at once.
     pub(super) fn check(&self, args: &Json) -> Result<(), Refusal> {
-        let spec = self.tool.spec();
+        let spec = self.spec;
         let compiled = self.schema.get_or_init(|| jsonschema::validator_for(&spec.input).ok());
         let Some(validator) = compiled else {
-            let message = format!("the schema of `{}` cannot be used", spec.name);
+            let message = format!("the schema of `{}` is invalid", spec.name);
             return Err(Refusal::failed(Failure::new(Code::BAD_ARGUMENTS.as_str(), message)));
         };
         let violations: Vec<(String, String)> = validator
             .iter_errors(args)
-            .map(|error| (error.instance_path().as_str().to_owned(), worded(&error, spec)))
+            .map(|error| (error.instance_path().as_str().to_owned(), describe(&error, spec)))
             .collect();
         if violations.is_empty() {
             return Ok(());
@@ -79,28 +72,29 @@ fn failure(spec: &ToolSpec, violations: &[(String, String)]) -> Failure {
     let list: Vec<String> = violations
         .iter()
         .take(SHOWN)
-        .map(|(place, what)| match place.is_empty() {
+        .map(|(pointer, what)| match pointer.is_empty() {
             true => what.clone(),
-            false => format!("`{}`: {what}", place.trim_start_matches('/')),
+            false => format!("`{}`: {what}", pointer.trim_start_matches('/')),
         })
         .collect();
-    let message = format!("the arguments do not fit `{}`: {}", spec.name, list.join("; "));
-    let details = violations.iter().map(|(place, what)| json!({"pointer": place, "message": what}));
+    let message = format!("invalid arguments for `{}`: {}", spec.name, list.join("; "));
+    let details =
+        violations.iter().map(|(pointer, what)| json!({"pointer": pointer, "message": what}));
     Failure::new(Code::BAD_ARGUMENTS.as_str(), message)
         .help(usage(spec))
         .details(json!({ "violations": details.collect::<Vec<_>>() }))
 }
 
-/// A violation in our words, without repeating a long value.
-fn worded(error: &jsonschema::ValidationError<'_>, spec: &ToolSpec) -> String {
+/// The text of a violation, without repeating a long value.
+fn describe(error: &jsonschema::ValidationError<'_>, spec: &ToolSpec) -> String {
     match error.kind() {
         ValidationErrorKind::Required { property } => {
             format!("`{}` is missing", property.as_str().unwrap_or_default())
         }
         ValidationErrorKind::AdditionalProperties { unexpected } => {
-            let one = |name: &String| match nearest(name, argument_names(spec)) {
-                Some(known) => format!("there is no `{name}`; did you mean `{known}`?"),
-                None => format!("there is no `{name}`"),
+            let one = |name: &String| match nearest(name, spec.arguments()) {
+                Some(similar) => format!("unknown argument `{name}`; did you mean `{similar}`?"),
+                None => format!("unknown argument `{name}`"),
             };
             unexpected.iter().map(one).collect::<Vec<_>>().join("; ")
         }
@@ -112,22 +106,25 @@ fn worded(error: &jsonschema::ValidationError<'_>, spec: &ToolSpec) -> String {
     }
 }
 
-fn argument_names(spec: &ToolSpec) -> impl Iterator<Item = &str> {
-    let properties = spec.input.get("properties").and_then(Json::as_object);
-    properties.into_iter().flat_map(|map| map.keys().map(String::as_str))
-}
-
-/// `fs:read takes path, startLine?, endLine?`.
+/// The arguments of a tool in one line, such as `` `fs:read` takes `path`, `startLine`? ``.
 fn usage(spec: &ToolSpec) -> String {
-    let required: Vec<&str> = spec
-        .input
-        .get("required")
-        .and_then(Json::as_array)
-        .map(|names| names.iter().filter_map(Json::as_str).collect())
-        .unwrap_or_default();
-    let names = argument_names(spec).map(|name| match required.contains(&name) {
+    let names = spec.arguments().map(|name| match spec.requires(name) {
         true => format!("`{name}`"),
         false => format!("`{name}`?"),
     });
     format!("`{}` takes {}", spec.name, names.collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Registry;
+    use crate::toolspec;
+
+    #[test]
+    fn the_table_of_tools_and_the_implementations_agree() {
+        let implemented: Vec<&str> = Registry::built_in().specs().map(|spec| spec.name).collect();
+        let listed: Vec<&str> = toolspec::names().collect();
+        assert_eq!(implemented, listed);
+        assert_eq!(super::builtin::all().len(), listed.len());
+    }
 }

@@ -20,7 +20,7 @@ pub struct SpecialistView {
     pub tier: &'static str,
     /// A model by name, which holds over the tier.
     pub model: Option<String>,
-    /// Its whitelist.
+    /// The allow-list.
     pub tools: Vec<String>,
     /// Whitelisted tools that this version does not know.
     #[serde(skip_serializing_if = "Vec::is_empty")]

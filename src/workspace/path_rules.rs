@@ -18,10 +18,10 @@ impl PathRules {
     /// Adds the rules of one entry. The caller must deny every path if a glob is invalid.
     pub(crate) fn narrow(
         &mut self,
-        allowed: Option<&[String]>,
+        allowed: &[Vec<String>],
         denied: &[String],
     ) -> Result<(), PathError> {
-        if let Some(globs) = allowed {
+        for globs in allowed {
             self.allowed
                 .push(globs.iter().map(|glob| PathGlob::anywhere(glob)).collect::<Result<_, _>>()?);
         }

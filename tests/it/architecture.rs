@@ -47,10 +47,11 @@ const MODULES: &[Module] = &[
     pure("redaction", "masking of secrets, and the type of masked values", &["value", "evidence"]),
     pure("expression", "placeholders and expressions: parsed once, references with strengths",
         &["diagnostic", "value"]),
+    pure("toolspec", "the table of tools: names, levels, schemas, effects", &["value"]),
     pure("definition", "text with positions → decoded and checked model; one rule per file",
-        &["diagnostic", "value", "expression"]),
+        &["diagnostic", "value", "expression", "toolspec"]),
     pure("plan", "the sealed DAG, its order and its drawings",
-        &["diagnostic", "value", "expression", "definition"]),
+        &["diagnostic", "value", "expression", "toolspec", "definition"]),
     pure("verify", "checks and claims over evidence → verdict",
         &["value", "evidence", "expression", "definition"]),
     pure("run", "the state machine: state, events, inputs, effects; one file per input",
@@ -66,14 +67,14 @@ const MODULES: &[Module] = &[
     impure("workspace", "the project files: path guard, manifests, watching, text diffs",
         &["diagnostic", "value", "clock", "redaction", "evidence"]),
     impure("http", "the HTTP client, address rules, redirects", &["diagnostic", "value"]),
-    impure("tool", "tools and their policy; one file per tool", &[
-        "diagnostic", "value", "clock", "redaction", "evidence", "definition", "process",
+    impure("tool", "tool calls, their policy and the implementations; one file per tool", &[
+        "diagnostic", "value", "clock", "redaction", "evidence", "toolspec", "definition", "process",
         "workspace", "http",
     ]),
     impure("llm", "model tiers, providers, prices, scripts and recordings",
         &["value", "clock", "redaction", "definition"]),
     impure("specialist", "the agent loop: a conversation is the fold of its records", &[
-        "diagnostic", "value", "clock", "redaction", "evidence", "definition",
+        "diagnostic", "value", "clock", "redaction", "evidence", "toolspec", "definition",
         "attempt", "tool", "llm",
     ]),
     impure("executor", "executes one attempt; observes for gates", &[
@@ -82,8 +83,8 @@ const MODULES: &[Module] = &[
     ]),
     // It evaluates conditions and asks the executor to observe.
     impure("engine", "the dispatcher on tokio: timers, attempts, recovery at start", &[
-        "diagnostic", "value", "clock", "redaction", "task", "evidence", "expression", "definition",
-        "plan", "run", "attempt", "journal", "executor",
+        "diagnostic", "value", "clock", "redaction", "task", "evidence", "expression", "toolspec",
+        "definition", "plan", "run", "attempt", "journal", "executor",
     ]),
     pure("wire", "versioned public forms of events, runs, definitions and problems",
         &["diagnostic", "value", "evidence", "definition", "plan", "run"]),

@@ -12,7 +12,6 @@ mod oracles;
 mod schema;
 mod settings;
 mod steps;
-mod tool_table;
 mod workflows;
 
 fn file(path: &str, role: FileRole, text: impl AsRef<[u8]>) -> InputFile {

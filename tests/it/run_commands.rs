@@ -251,7 +251,7 @@ fn a_denied_call_says_why_and_the_summary_what_approves_it() {
     let approves = format!("`kb run retry {run} --yes` approves it");
     assert!(said.out.contains("denied fs:write for a"), "{}", said.out);
     assert!(said.out.contains(&approves), "{}", said.out);
-    let why = "the settings want a person's approval for `fs:write` [";
+    let why = "the settings require approval for `fs:write` [";
     assert!(said.err.contains(why), "{}", said.err);
     scratch.kb(&["run", "logs", "@last"]).code(0).says(&[why]);
 }

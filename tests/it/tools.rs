@@ -1,4 +1,4 @@
-//! The built-in tools of LANGUAGE §7, through the one entry that everybody uses.
+//! The built-in tools, called through the toolbox.
 
 pub(crate) mod bench;
 mod edit;
@@ -7,4 +7,5 @@ mod guard;
 mod http;
 mod manifest;
 mod policy;
+mod reference;
 mod shell;

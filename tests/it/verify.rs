@@ -3,7 +3,7 @@
 use kb::definition::{ApprovalLevel, Check, ClaimPolicy, FileCount, Schema, Settings};
 use kb::diagnostic::{SourceId, Span};
 use kb::evidence::{Invocation, InvocationStatus, Verification};
-use kb::executor::{GateRequest, run_gate};
+use kb::executor::{GateRequest, HostAccess, run_gate};
 use kb::expression::{Expression, Names, Origin, Root, Scope, Style, Template};
 use kb::process::{BaseEnvironment, Supervisor};
 use kb::redaction::Redactor;
@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 struct Work {
     dir: tempfile::TempDir,
     tools: Toolbox,
+    host: HostAccess,
     trace: Vec<Invocation>,
 }
 
@@ -41,15 +42,16 @@ fn work(files: &[(&str, &str)]) -> Work {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
-    let tools = Toolbox::new(ToolboxParts {
+    let parts = ToolboxParts {
         workspace: Workspace::open(dir.path(), &[], &[]).unwrap(),
         supervisor: Supervisor::new(BaseEnvironment::select(std::env::vars(), &[])),
         settings: Arc::new(Settings::default()),
         approvals: Approvals { yes: true },
         redactor: Arc::new(Redactor::default()),
         sandbox: ApprovalLevel::Kernel,
-    });
-    Work { dir, tools, trace: Vec::new() }
+    };
+    let host = HostAccess::of(&parts);
+    Work { dir, tools: Toolbox::new(parts), host, trace: Vec::new() }
 }
 
 impl Work {
@@ -107,7 +109,7 @@ impl Work {
 
     async fn judge(&self, request: GateRequest) -> Verification {
         let scope = Own((*request.output).clone());
-        run_gate(request, &scope, &self.tools, &CancellationToken::new()).await
+        run_gate(request, &scope, &self.host, &CancellationToken::new()).await
     }
 
     /// The verdict over an output's claims, with its reason.
@@ -615,7 +617,7 @@ async fn a_stopped_gate_is_inconclusive_and_starts_nothing() {
         checks: vec![file("a.rs"), command(&["touch", "made"])],
         ..work.request(json!({"created": ["a.rs"]}))
     };
-    let verification = run_gate(request, &Own(json!({})), &work.tools, &cancel).await;
+    let verification = run_gate(request, &Own(json!({})), &work.host, &cancel).await;
     assert_eq!(verification.verdict, kb::evidence::Verdict::Inconclusive);
     assert_eq!(verification.checks.len(), 3);
     assert!(!work.dir.path().join("made").exists());

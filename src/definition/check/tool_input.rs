@@ -1,12 +1,12 @@
 //! Static rule for the `input` of a `tool` step.
 
-use crate::definition::KnownTool;
 use crate::definition::syntax::{Decoder, Node, Secrets};
 use crate::diagnostic::{Code, Diagnostic, Span, nearest};
+use crate::toolspec::{InputCheck, ToolSpec};
 
 /// Checks the `input` of a `tool` step against the arguments of the tool, and that no value becomes
 /// code.
-pub(crate) fn check(tool: &KnownTool, span: Span, input: Option<&Node>, decoder: &mut Decoder) {
+pub(crate) fn check(tool: &ToolSpec, span: Span, input: Option<&Node>, decoder: &mut Decoder) {
     let entries = match input.map(|node| (node.as_map(), node)) {
         Some((Some(entries), _)) => entries,
         // One placeholder can provide the whole map; it is checked when the step runs.
@@ -14,8 +14,8 @@ pub(crate) fn check(tool: &KnownTool, span: Span, input: Option<&Node>, decoder:
         None => &[],
     };
     for (key, _) in entries {
-        if !tool.arguments.iter().any(|argument| key.text == argument.name) {
-            let names: Vec<&str> = tool.arguments.iter().map(|argument| argument.name).collect();
+        if !tool.arguments().any(|argument| key.text == argument) {
+            let names: Vec<&str> = tool.arguments().collect();
             let help = match nearest(&key.text, names.iter().copied()) {
                 Some(name) => format!("did you mean `{name}`?"),
                 None => format!("`{}` takes {}", tool.name, names.join(", ")),
@@ -24,24 +24,24 @@ pub(crate) fn check(tool: &KnownTool, span: Span, input: Option<&Node>, decoder:
             decoder.push(Diagnostic::error(Code::UNKNOWN_KEY, key.span, message).help(help));
         }
     }
-    for argument in tool.arguments.iter().filter(|argument| argument.required) {
-        if !entries.iter().any(|(key, _)| key.text == argument.name) {
-            let message = format!("`{}` needs `{}`", tool.name, argument.name);
+    for argument in tool.arguments().filter(|argument| tool.requires(argument)) {
+        if !entries.iter().any(|(key, _)| key.text == argument) {
+            let message = format!("`{}` needs `{}`", tool.name, argument);
             decoder.push(
                 Diagnostic::error(Code::MISSING_KEY, span, message)
-                    .help(format!("add `input: {{{}: …}}`", argument.name)),
+                    .help(format!("add `input: {{{argument}: …}}`")),
             );
         }
     }
     let get = |key: &str| input.and_then(|node| node.get(key));
-    match tool.name {
-        "shell:exec" => shell(span, input, decoder),
-        "http:request" => {
+    match tool.input_check {
+        InputCheck::Command => shell(span, input, decoder),
+        InputCheck::Url => {
             if let Some(node) = get("url") {
                 address(node, decoder);
             }
         }
-        _ => {}
+        InputCheck::Arguments => {}
     }
 }
 

@@ -59,12 +59,9 @@ impl Settings {
         for (tool, other) in &present.tool_security {
             narrowed.tool_security.entry(tool.clone()).or_default().narrow(other);
         }
-        narrowed.allowed_tools = match (self.allowed_tools.clone(), &present.allowed_tools) {
-            (Some(own), Some(other)) => {
-                Some(own.into_iter().filter(|t| other.contains(t)).collect())
-            }
-            (own, other) => own.or_else(|| other.clone()),
-        };
+        if let Some(allowed) = &present.allowed_tools {
+            narrowed.allow_only(allowed.clone());
+        }
         narrowed.allowed_hosts.retain(|host| present.allowed_hosts.contains(host));
         narrowed.env_pass.retain(|name| present.env_pass.contains(name));
         narrowed.sandbox_read.retain(|path| present.sandbox_read.contains(path));
@@ -80,17 +77,26 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// Restricts the callable tools to `allowed`, in addition to earlier restrictions.
+    pub(in crate::definition) fn allow_only(&mut self, mut allowed: Vec<ToolName>) {
+        if let Some(earlier) = &self.allowed_tools {
+            allowed.retain(|tool| earlier.contains(tool));
+        }
+        self.allowed_tools = Some(allowed);
+    }
+}
+
 impl ToolSecurity {
-    fn narrow(&mut self, other: &ToolSecurity) {
+    /// Adds the restrictions of another entry: what either forbids is forbidden.
+    pub fn narrow(&mut self, other: &ToolSecurity) {
         if other.enabled == Some(false) {
             self.enabled = Some(false);
         }
         if other.requires_approval == Some(true) {
             self.requires_approval = Some(true);
         }
-        if self.allowed_paths.is_none() {
-            self.allowed_paths.clone_from(&other.allowed_paths);
-        }
+        self.allowed_paths.extend(other.allowed_paths.iter().cloned());
         self.denied_paths.extend(other.denied_paths.iter().cloned());
     }
 }
@@ -143,8 +149,8 @@ pub struct ToolSecurity {
     pub enabled: Option<bool>,
     /// `requiresApproval: true` makes every call wait for an approval.
     pub requires_approval: Option<bool>,
-    /// Globs of the only paths that the tool may access; `None`: no such restriction.
-    pub allowed_paths: Option<Vec<String>>,
+    /// Globs of the only paths that the tool may access. A path must match every list.
+    pub allowed_paths: Vec<Vec<String>>,
     /// Globs of paths that the tool may not access.
     pub denied_paths: Vec<String>,
 }

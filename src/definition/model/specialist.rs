@@ -2,6 +2,7 @@
 
 use crate::definition::Schema;
 use crate::diagnostic::Span;
+use crate::toolspec;
 use crate::value::{Digest, SpecialistId, Tier, ToolName};
 use std::time::Duration;
 
@@ -91,9 +92,8 @@ impl Specialist {
 
     /// Whether one of its tools writes files or runs commands.
     pub fn writes(&self) -> bool {
-        self.tools.iter().any(|tool| {
-            matches!(tool.as_str(), "fs:write" | "fs:edit" | "fs:delete" | "shell:exec")
-        })
+        let spec = |tool: &ToolName| toolspec::find(tool.as_str());
+        self.tools.iter().filter_map(spec).any(|spec| spec.writes)
     }
 }
 

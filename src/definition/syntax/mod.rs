@@ -4,6 +4,7 @@
 //! tree and collect every problem instead of stopping at the first. [`Decoder`] is the entry point
 //! for single values, `playbook`, `specialist`, `settings` and `script` for whole files.
 
+mod allow_list;
 mod decoder;
 mod environment;
 mod fields;
@@ -20,7 +21,6 @@ mod secrets;
 mod syntax_error;
 mod templates;
 mod tool_security;
-mod whitelist;
 mod yaml;
 
 pub(super) mod agent;

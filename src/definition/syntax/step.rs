@@ -13,6 +13,7 @@ use crate::definition::model::{
 use crate::definition::schema::Schema;
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::expression::{Expression, Reference, Root, Template};
+use crate::toolspec;
 use crate::value::StepId;
 
 /// Every key of a step, kind keys first.
@@ -206,10 +207,10 @@ fn is_idle(key: &str, kind: &str, fields: &Fields<'_>) -> bool {
     {
         return true;
     }
-    let shell = || fields.get("tool").and_then(Node::as_text) == Some("shell:exec");
+    let spec = || toolspec::find(fields.get("tool").and_then(Node::as_text)?);
     let spawns = match kind {
         "set" | "http" | "ask" | "approve" | "wait" => false,
-        "tool" => shell(),
+        "tool" => spec().is_some_and(|spec| spec.runs_processes),
         _ => true,
     };
     if spawns || fields.get("verify").is_some() {

@@ -6,8 +6,8 @@ use super::waiting;
 use super::{Decoder, Fields, Node};
 use crate::definition::check::{argv, shell_text, tool_input, url};
 use crate::definition::model::{HttpStep, NotYet, OutputParse, RunCommand, StepKind, TaskText};
-use crate::definition::tool_table::{ToolPattern, known_tools, resolve_tool};
 use crate::diagnostic::{Code, Diagnostic, Span, nearest};
+use crate::toolspec::{self, ToolMatch, allowed_by};
 use crate::value::{SpecialistId, ToolName};
 use unicode_normalization::UnicodeNormalization;
 
@@ -207,14 +207,13 @@ fn tool(node: &Node, fields: &Fields<'_>, decoder: &mut Decoder) -> Option<StepK
         );
         return None;
     }
-    let known = known_tools().iter().find(|tool| tool.name == text);
-    match (known, resolve_tool(text)) {
+    match (toolspec::find(text), allowed_by(text)) {
         (Some(tool), _) => tool_input::check(tool, node.span, fields.get("input"), decoder),
-        (None, ToolPattern::Later) => decoder.comes_later(text, node.span),
+        (None, ToolMatch::NotYet) => decoder.comes_later(text, node.span),
         (None, pattern) => {
             let meant = match pattern {
-                ToolPattern::Known(tools) => tools.first().map(|tool| tool.name),
-                _ => nearest(text, known_tools().iter().map(|tool| tool.name)),
+                ToolMatch::Tools(tools) => tools.first().map(|tool| tool.name),
+                _ => nearest(text, toolspec::names()),
             };
             decoder.unknown_tool(text, node.span, meant);
             return None;
@@ -228,7 +227,7 @@ impl Decoder {
         let help = match meant {
             Some(name) => format!("did you mean `{name}`?"),
             None => {
-                let names: Vec<&str> = known_tools().iter().map(|tool| tool.name).collect();
+                let names: Vec<&str> = toolspec::names().collect();
                 format!("known tools: {}", names.join(", "))
             }
         };

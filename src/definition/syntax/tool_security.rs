@@ -1,10 +1,13 @@
+//! `tools` in the settings, and the restrictions of tools in the formats of other documents.
+
 use super::{Decoder, Key, Node};
 use crate::definition::check::pattern;
 use crate::definition::model::{Settings, ToolSecurity};
-use crate::definition::tool_table::{ToolPattern, resolve_tool};
+use crate::diagnostic::nearest;
+use crate::toolspec::{self, ToolMatch, ToolSpec, allowed_by_settings, secured_by};
 use crate::value::ToolName;
 
-/// `tools:` of the settings.
+/// Decodes `tools` in the settings.
 pub(crate) fn tools(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
     let Some(fields) = decoder.fields(node, "`tools`", &["security", "http"]) else { return };
     if let Some(node) = fields.get("security") {
@@ -18,7 +21,7 @@ pub(crate) fn tools(node: &Node, settings: &mut Settings, decoder: &mut Decoder)
     }
 }
 
-/// `tools.security` of 003 §4.5: `allowed_tools`, and a map for each tool.
+/// Decodes `tools.security`: `allowed_tools`, and one entry per tool or group of tools.
 fn security(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
     let Some(entries) = node.as_map() else {
         decoder.wrong_type(node, "security", "a map");
@@ -26,14 +29,14 @@ fn security(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
     };
     for (key, node) in entries {
         if matches!(key.text.as_str(), "allowed_tools" | "allowedTools") {
-            settings.allowed_tools = Some(allowed_tools(node, decoder));
+            settings.allow_only(allowed_tools(node, decoder));
         } else {
             tool_security(key, node, settings, decoder);
         }
     }
 }
 
-/// `security` of 003 §12.3.
+/// Decodes the top-level `security` of agent documents.
 pub(crate) fn security_of_003(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
     let Some(fields) = decoder.fields(node, "`security`", &["globalLimits", "tools"]) else {
         return;
@@ -50,41 +53,52 @@ fn allowed_tools(node: &Node, decoder: &mut Decoder) -> Vec<ToolName> {
     let mut allowed = Vec::new();
     for item in decoder.list(node, "allowed_tools") {
         let Some(text) = decoder.text(item, "allowed_tools") else { continue };
-        match resolve_tool(text) {
-            ToolPattern::Known(tools) => {
-                allowed.extend(tools.iter().filter_map(|tool| ToolName::new(tool.name).ok()));
+        match allowed_by_settings(text) {
+            ToolMatch::Tools(tools) => allowed.extend(names(&tools)),
+            ToolMatch::NotYet => decoder.comes_later(text, item.span),
+            ToolMatch::Unknown => {
+                decoder.unknown_tool(text, item.span, nearest(text, toolspec::names()));
             }
-            ToolPattern::Later => decoder.comes_later(text, item.span),
-            ToolPattern::Unknown => decoder.unknown_tool(text, item.span, None),
         }
     }
     allowed
 }
 
+/// Decodes one entry. Entries that cover the same tool under different names narrow together.
 fn tool_security(key: &Key, node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
     const KEYS: [&str; 4] = ["enabled", "requiresApproval", "allowedPaths", "deniedPaths"];
     let what = format!("the security of `{}`", key.text);
     let Some(fields) = decoder.fields(node, &what, &KEYS) else { return };
-    let found = ToolSecurity {
+    let entry = ToolSecurity {
         enabled: fields.get("enabled").and_then(|node| decoder.boolean(node, "enabled")),
         requires_approval: fields
             .get("requiresApproval")
             .and_then(|node| decoder.boolean(node, "requiresApproval")),
-        allowed_paths: fields.get("allowedPaths").map(|node| globs(node, "allowedPaths", decoder)),
+        allowed_paths: fields
+            .get("allowedPaths")
+            .map(|node| globs(node, "allowedPaths", decoder))
+            .into_iter()
+            .collect(),
         denied_paths: fields
             .get("deniedPaths")
             .map(|n| globs(n, "deniedPaths", decoder))
             .unwrap_or_default(),
     };
-    match resolve_tool(&key.text) {
-        ToolPattern::Known(tools) => {
-            for name in tools.iter().filter_map(|tool| ToolName::new(tool.name).ok()) {
-                settings.tool_security.insert(name, found.clone());
+    match secured_by(&key.text) {
+        ToolMatch::Tools(tools) => {
+            for name in names(&tools) {
+                settings.tool_security.entry(name).or_default().narrow(&entry);
             }
         }
-        ToolPattern::Later => decoder.comes_later(&key.text, key.span),
-        ToolPattern::Unknown => decoder.unknown_tool(&key.text, key.span, None),
+        ToolMatch::NotYet => decoder.comes_later(&key.text, key.span),
+        ToolMatch::Unknown => {
+            decoder.unknown_tool(&key.text, key.span, nearest(&key.text, toolspec::names()));
+        }
     }
+}
+
+fn names(tools: &[&'static ToolSpec]) -> impl Iterator<Item = ToolName> {
+    tools.iter().filter_map(|tool| ToolName::new(tool.name).ok())
 }
 
 fn globs(node: &Node, key: &str, decoder: &mut Decoder) -> Vec<String> {

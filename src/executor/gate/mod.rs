@@ -7,8 +7,8 @@ mod observer;
 use super::GateRequest;
 use crate::clock;
 use crate::evidence::{CheckDetail, Confidence, Verdict, Verification};
+use crate::executor::host_access::HostAccess;
 use crate::expression::Scope;
-use crate::tool::Toolbox;
 use crate::verify::{Basis, Criterion, Gate, Observations, evaluate, queries};
 use observer::Observer;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ const LARGE: usize = 1_000;
 pub async fn run_gate(
     request: GateRequest,
     scope: &(dyn Scope + Sync),
-    toolbox: &Toolbox,
+    host: &HostAccess,
     cancel: &CancellationToken,
 ) -> Verification {
     let deadline = request.timeout.map(|timeout| clock::instant() + timeout);
@@ -33,11 +33,10 @@ pub async fn run_gate(
         output: request.output,
         output_schema: request.output_schema,
         trace: request.trace,
-        root: toolbox.workspace().root().to_string_lossy().into_owned(),
+        root: host.workspace.root().to_string_lossy().into_owned(),
     };
-    let toolbox = toolbox.for_verification();
     let observer = Observer {
-        toolbox: &toolbox,
+        host,
         env: &request.env,
         cwd: &request.cwd,
         sandboxed: request.sandboxed,

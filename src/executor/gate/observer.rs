@@ -2,9 +2,9 @@
 //! supervisor.
 
 use crate::clock;
+use crate::executor::host_access::HostAccess;
 use crate::process::{ProcessEnd, ProcessResult, Spawn};
 use crate::redaction::{MASK, Redactor};
-use crate::tool::{ProcessTrace, Toolbox};
 use crate::value::{Json, limits};
 use crate::verify::{
     CommandEnd, CommandRun, MatchedFile, Observation, ObservationError, ObservationQuery,
@@ -25,7 +25,7 @@ const AT_ONCE: usize = 4;
 
 /// Observes the workspace for one gate.
 pub(super) struct Observer<'a> {
-    pub(super) toolbox: &'a Toolbox,
+    pub(super) host: &'a HostAccess,
     /// Environment of command checks.
     pub(super) env: &'a [(String, String)],
     /// Working directory of command checks, relative to the workspace root.
@@ -61,8 +61,8 @@ impl Observer<'_> {
         if let ObservationQuery::Command { argv, timeout } = ask {
             return Observation::Command(self.run(argv, *timeout).await);
         }
-        let (ask, workspace) = (ask.clone(), self.toolbox.workspace().clone());
-        let redactor = self.toolbox.redactor().clone();
+        let (ask, workspace) = (ask.clone(), self.host.workspace.clone());
+        let redactor = self.host.redactor.clone();
         let work = tokio::task::spawn_blocking(move || {
             look_at_files(&workspace, &with_real_names(&ask, &workspace, &redactor))
         });
@@ -70,7 +70,7 @@ impl Observer<'_> {
             seen = work => seen.unwrap_or(Observation::Stopped),
             () = self.cancel.cancelled() => Observation::Stopped,
         };
-        with_masked_names(seen, self.toolbox.redactor())
+        with_masked_names(seen, &self.host.redactor)
     }
 
     async fn run(&self, argv: &[String], timeout: Option<Duration>) -> CommandRun {
@@ -81,7 +81,7 @@ impl Observer<'_> {
             duration_ms: 0,
             process: Json::Null,
         };
-        let cwd = match self.toolbox.workspace().cwd(self.cwd) {
+        let cwd = match self.host.workspace.cwd(self.cwd) {
             Ok(cwd) => cwd,
             Err(error) => return not_started(error.to_string()),
         };
@@ -98,13 +98,13 @@ impl Observer<'_> {
             max_stream: limits::STREAM_BYTES,
         };
         let supervisor = match self.sandboxed {
-            true => self.toolbox.held_supervisor(),
-            false => self.toolbox.supervisor().clone(),
+            true => self.host.processes.confined(),
+            false => self.host.processes.unconfined().clone(),
         };
-        let trace = ProcessTrace::begin(&spawn, self.toolbox);
+        let trace = self.host.processes.trace(&spawn, &self.host.redactor);
         let exited = supervisor.run(spawn, self.cancel, None).await;
         let process = trace.end(&exited);
-        ran(self.toolbox.redactor(), exited, process)
+        ran(&self.host.redactor, exited, process)
     }
 }
 

@@ -6,7 +6,7 @@ use super::secrets::ConfiguredSecrets;
 use crate::definition::{ApprovalLevel, InconclusivePolicy, ProcessChoice, Settings};
 use crate::diagnostic::Code;
 use crate::engine::{Parts, Setup, StartMode};
-use crate::executor::LocalExecutor;
+use crate::executor::{HostAccess, LocalExecutor};
 use crate::inspect::Frozen;
 use crate::journal::StoredEvent;
 use crate::llm::{GenaiProvider, ModelProvider, Recording, ScriptPlayer, Tiers};
@@ -95,14 +95,16 @@ pub(super) fn assemble(
         ServiceError::environment(Failure::new(Code::PATH_UNUSABLE.as_str(), message))
     })?;
     let sandbox = available_sandbox(settings, &supervisor)?;
-    let toolbox = Arc::new(Toolbox::new(ToolboxParts {
+    let parts = ToolboxParts {
         workspace,
         supervisor: supervisor.clone(),
         settings: settings.clone(),
         approvals: Approvals { yes: frozen.yes },
         redactor: redactor.clone(),
         sandbox,
-    }));
+    };
+    let host = HostAccess::of(&parts);
+    let toolbox = Arc::new(Toolbox::new(parts));
     let secrets = ConfiguredSecrets::new(
         settings.clone(),
         context.environment.variables.clone(),
@@ -141,7 +143,7 @@ pub(super) fn assemble(
         })
     });
     let process_level = supervisor.level().as_str();
-    let executor = Arc::new(LocalExecutor::new(toolbox, specialists));
+    let executor = Arc::new(LocalExecutor::new(host, toolbox, specialists));
     let rules = Rules {
         max_parallel: frozen.max_parallel.max(1),
         inconclusive: settings.inconclusive.unwrap_or(InconclusivePolicy::Warn),

@@ -17,7 +17,6 @@ const EXCEPTIONS: &[&str] = &[
     "project",
     "specialist",
     "task",
-    "tool",
     "workspace",
 ];
 

@@ -5,7 +5,7 @@ use crate::proof;
 use crate::tools::bench::{Bench, Setup, call_of, put};
 use kb::definition::ApprovalLevel;
 use kb::evidence::InvocationStatus;
-use kb::tool::{Approvals, Call, CallResult, Toolbox, ToolboxParts};
+use kb::tool::{Approvals, Call, CallResult, ToolboxParts};
 use kb::value::Json;
 use kb::workspace::Workspace;
 use serde_json::json;
@@ -43,15 +43,16 @@ impl Trap {
             ("state/x", "text"),
         ];
         let bench = Setup { files, sandbox: Some(sandbox), ..Setup::default() }.bench();
-        let tools = Toolbox::new(ToolboxParts {
+        let parts = ToolboxParts {
             workspace: Workspace::open(bench.dir.path(), &[], &["state/kb".into()]).unwrap(),
-            supervisor: bench.tools.supervisor().clone(),
+            supervisor: bench.parts.supervisor.clone(),
             settings: Default::default(),
             approvals: Approvals { yes: true },
             redactor: Default::default(),
             sandbox,
-        });
-        let mut trap = Trap { bench: Bench { tools, ..bench }, outside, before: BTreeMap::new() };
+        };
+        let mut trap =
+            Trap { bench: Bench::new(bench.dir, parts), outside, before: BTreeMap::new() };
         trap.links();
         trap.before = trap.seen();
         trap
@@ -543,8 +544,8 @@ async fn pipes_sockets_and_devices_hold_nobody_up() {
     assert_eq!(found.result, json!({"matches": []}));
     trap.call("fs:list", json!({"depth": 9})).await;
     let watch = kb::workspace::WorkspaceWatch::begin(
-        trap.bench.tools.workspace(),
-        trap.bench.tools.redactor(),
+        &trap.bench.parts.workspace,
+        &trap.bench.parts.redactor,
     )
     .await;
     assert!(!watch.end().await.truncated);
@@ -623,7 +624,7 @@ async fn round(trap: &Trap, n: usize) -> (usize, usize) {
         assert!(!there, "{tool} {args}: {text}");
         worked += usize::from(result.status == InvocationStatus::Success);
     }
-    let workspace = trap.bench.tools.workspace();
+    let workspace = &trap.bench.parts.workspace;
     let read = workspace.read_file("swap/secret.txt").unwrap_or_default();
     assert!(!String::from_utf8_lossy(&read).contains(MARK));
     let globbed = workspace.glob("swap/**/secret.txt").unwrap_or_default();

@@ -5,7 +5,7 @@ use crate::tools::bench::{Bench, Setup, call_of, put};
 use kb::definition::{ApprovalLevel, Settings};
 use kb::evidence::InvocationStatus;
 use kb::process::{BaseEnvironment, ProcessLevel, Supervisor};
-use kb::tool::{CallResult, Toolbox, sandbox_level};
+use kb::tool::{CallResult, sandbox_level};
 use serde_json::json;
 use std::path::Path;
 
@@ -201,8 +201,8 @@ fn homely(supervisor: &Supervisor, home: &Path, settings: Settings) -> Bench {
     let bench = confined(supervisor, &[], Settings::default());
     let variables = std::env::vars().filter(|(name, _)| name != "HOME");
     let variables = variables.chain([("HOME".to_owned(), home.display().to_string())]);
-    let tools = Toolbox::new(kb::tool::ToolboxParts {
-        workspace: bench.tools.workspace().clone(),
+    let parts = kb::tool::ToolboxParts {
+        workspace: bench.parts.workspace.clone(),
         supervisor: match supervisor.level() {
             ProcessLevel::Group => {
                 Supervisor::new(BaseEnvironment::select(variables, &[])).without_namespaces()
@@ -214,8 +214,8 @@ fn homely(supervisor: &Supervisor, home: &Path, settings: Settings) -> Bench {
         approvals: Default::default(),
         redactor: Default::default(),
         sandbox: ApprovalLevel::Kernel,
-    });
-    Bench { tools, ..bench }
+    };
+    Bench::new(bench.dir, parts)
 }
 
 #[tokio::test]
@@ -423,16 +423,16 @@ async fn the_state_in_the_workspace_is_closed_to_commands() {
         return eprintln!("skipped: no mount namespaces here");
     };
     let bench = confined(supervisor, &[("state/kb/kb.db", "journal")], Settings::default());
-    let tools = Toolbox::new(kb::tool::ToolboxParts {
+    let parts = kb::tool::ToolboxParts {
         workspace: kb::workspace::Workspace::open(bench.dir.path(), &[], &["state/kb".into()])
             .unwrap(),
-        supervisor: bench.tools.supervisor().clone(),
+        supervisor: bench.parts.supervisor.clone(),
         settings: Default::default(),
         approvals: Default::default(),
         redactor: Default::default(),
         sandbox: ApprovalLevel::Kernel,
-    });
-    let bench = Bench { tools, ..bench };
+    };
+    let bench = Bench::new(bench.dir, parts);
     let rows = [
         ("echo x > state/kb/kb.db", false),
         ("rm state/kb/kb.db", false),

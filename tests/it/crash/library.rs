@@ -13,7 +13,7 @@ use crate::proof;
 use crate::scratch::Scratch;
 use kb::definition::{Catalog, load};
 use kb::engine::{Parts, RunControl, Setup, StartMode, Summary, Update, drive};
-use kb::executor::LocalExecutor;
+use kb::executor::{HostAccess, LocalExecutor};
 use kb::journal::{EventLog as _, JournalError, Leases as _, NewRun, RunIndex as _};
 use kb::plan::Plan;
 use kb::process::{BaseEnvironment, Supervisor};
@@ -220,14 +220,16 @@ impl<'a> House<'a> {
     }
 
     fn executor(&self) -> LocalExecutor {
-        let toolbox = Arc::new(Toolbox::new(ToolboxParts {
+        let parts = ToolboxParts {
             workspace: Workspace::open(&self.scratch.root(), &[], &[self.state_dir()]).unwrap(),
             supervisor: Supervisor::new(BaseEnvironment::select(std::env::vars(), &[])),
             settings: self.catalog.settings.clone(),
             approvals: Approvals { yes: true },
             redactor: Arc::default(),
             sandbox: sandbox_level(Default::default()),
-        }));
+        };
+        let host = HostAccess::of(&parts);
+        let toolbox = Arc::new(Toolbox::new(parts));
         let provider = self.models.clone();
         let runner = SpecialistRunner {
             provider,
@@ -235,7 +237,7 @@ impl<'a> House<'a> {
             max_input_tokens: kb::value::limits::PROMPT_VALUE_TOKENS,
             warned: Arc::default(),
         };
-        LocalExecutor::new(toolbox, Some(Arc::new(runner)))
+        LocalExecutor::new(host, toolbox, Some(Arc::new(runner)))
     }
 
     /// One holder, from taking hold to its end or its death, in a runtime that dies with it.

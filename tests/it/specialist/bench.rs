@@ -117,13 +117,13 @@ impl ToolSet for Tools {
         Arc::new(self.clone())
     }
 
-    fn describe(&self, whitelist: &[String]) -> Vec<ToolDescription> {
+    fn describe(&self, allow_list: &[String]) -> Vec<ToolDescription> {
         let describe = |name: &String| ToolDescription {
             name: name.clone(),
             description: format!("does {name}"),
             schema: json!({"type": "object", "properties": {"path": {"type": "string"}}}),
         };
-        whitelist.iter().map(describe).collect()
+        allow_list.iter().map(describe).collect()
     }
 
     fn reader(&self) -> Option<ToolDescription> {
@@ -156,9 +156,9 @@ impl ToolSet for Tools {
 
 impl Tools {
     fn result(&self, call: &Call) -> CallResult {
-        let Caller::Specialist { whitelist, .. } = &call.caller else { unreachable!() };
+        let Caller::Specialist { allow_list, .. } = &call.caller else { unreachable!() };
         let (status, result) = match call.tool.as_str() {
-            tool if !whitelist.iter().any(|name| name == tool) => {
+            tool if !allow_list.iter().any(|name| name == tool) => {
                 (InvocationStatus::Denied, json!({"error": {"message": "not among the tools"}}))
             }
             "t:wait" => (InvocationStatus::Timeout, json!({"error": {"message": "stopped"}})),

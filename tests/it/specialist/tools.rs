@@ -72,7 +72,7 @@ async fn calls_outside_of_whitelist_and_workspace_are_denied_and_do_nothing() {
     let ran = on_disk(&root, replies).run().await;
     assert_eq!(ran.end(), "policy_denied KB0508");
     assert!(
-        ran.sent(2).contains("`fs:delete` is not among the tools of `tester`"),
+        ran.sent(2).contains("`fs:delete` is not in the allow-list of `tester`"),
         "{}",
         ran.sent(2)
     );

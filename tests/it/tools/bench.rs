@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 /// A workspace in a temporary folder, and a toolbox over it.
 pub(crate) struct Bench {
     pub(crate) dir: tempfile::TempDir,
+    pub(crate) parts: ToolboxParts,
     pub(crate) tools: Toolbox,
 }
 
@@ -31,7 +32,7 @@ impl Setup {
         for (path, text) in &self.files {
             put(dir.path(), path, text);
         }
-        let tools = Toolbox::new(ToolboxParts {
+        let parts = ToolboxParts {
             workspace: Workspace::open(dir.path(), &[], &[]).unwrap(),
             supervisor: self
                 .supervisor
@@ -40,8 +41,8 @@ impl Setup {
             approvals: Approvals { yes: self.yes },
             redactor: Arc::new(Redactor::default()),
             sandbox: self.sandbox.unwrap_or(ApprovalLevel::Process),
-        });
-        Bench { dir, tools }
+        };
+        Bench::new(dir, parts)
     }
 }
 
@@ -71,13 +72,17 @@ pub(crate) fn call(tool: &str, args: Json) -> Call {
 }
 
 /// A call by a specialist.
-pub(crate) fn call_of(whitelist: &[&str], tool: &str, args: Json) -> Call {
-    let whitelist = whitelist.iter().map(|name| (*name).to_owned()).collect();
-    let caller = Caller::Specialist { id: "helper".into(), whitelist };
+pub(crate) fn call_of(allow_list: &[&str], tool: &str, args: Json) -> Call {
+    let allow_list = allow_list.iter().map(|name| (*name).to_owned()).collect();
+    let caller = Caller::Specialist { id: "helper".into(), allow_list };
     Call { caller, ..call(tool, args) }
 }
 
 impl Bench {
+    pub(crate) fn new(dir: tempfile::TempDir, parts: ToolboxParts) -> Bench {
+        Bench { dir, tools: Toolbox::new(parts.clone()), parts }
+    }
+
     pub(crate) async fn make(&self, call: &Call) -> (CallResult, Invocation) {
         self.tools.call(call, &CancellationToken::new()).await
     }

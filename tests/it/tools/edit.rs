@@ -58,10 +58,10 @@ async fn tells_why_it_does_not_replace() {
         told.push(check(content, args).await);
     }
     assert_snapshot!(told.join("\n"), @r"
-    `old` does not stand in `f` (read the file and copy the text exactly, white space included)
-    `old` does not stand in `f`, though line 2 looks like its first line (white space or a later line differs; read these lines and copy them exactly)
-    `old` stands 4 times in `f`: lines 1, 2, 2, 4 (add a line before or after to make it unique, or set `all` to true)
-    `old` and `new` are the same (give the text that is to stand there afterwards as `new`)
+    `old` does not occur in `f` (read the file and copy the text exactly, including whitespace)
+    `old` does not occur in `f`, but line 2 matches its first line except for whitespace (whitespace or a later line differs; read these lines and copy them exactly)
+    `old` occurs 4 times in `f`: lines 1, 2, 2, 4 (add a line before or after to make it unique, or set `all` to true)
+    `old` and `new` are identical (pass the replacement text as `new`)
     ");
 }
 

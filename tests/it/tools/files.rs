@@ -188,7 +188,7 @@ async fn shows_long_lines_in_part() {
 async fn masks_what_it_shows_in_part_before_it_is_cut() {
     const TOKEN: &str = "5ecret-of-forty-characters-or-thereabout";
     let bench = bench(&[]);
-    assert!(bench.tools.redactor().add("T", TOKEN));
+    assert!(bench.parts.redactor.add("T", TOKEN));
     put(bench.dir.path(), "min.js", &format!("needle{}{TOKEN}\n", " ".repeat(280)));
     let found = bench.ok("fs:search", json!({"pattern": "needle"})).await;
     put(bench.dir.path(), "long", &format!("{}{TOKEN}", "x".repeat((256 << 10) - 12)));
@@ -338,7 +338,7 @@ fn finds_files_by_glob() {
         ("none/**", &[]),
     ];
     for (glob, expected) in cases {
-        assert_eq!(bench.tools.workspace().glob(glob).unwrap(), expected, "{glob}");
+        assert_eq!(bench.parts.workspace.glob(glob).unwrap(), expected, "{glob}");
     }
-    assert!(bench.tools.workspace().glob("../*").is_err());
+    assert!(bench.parts.workspace.glob("../*").is_err());
 }

@@ -2,7 +2,7 @@ use super::bench::{Bench, bench, call_of, put};
 use kb::definition::ApprovalLevel;
 use kb::evidence::FileKind;
 use kb::process::{BaseEnvironment, Supervisor};
-use kb::tool::{Approvals, Toolbox, ToolboxParts};
+use kb::tool::{Approvals, ToolboxParts};
 use kb::workspace::{PathError, Workspace};
 use serde_json::json;
 use std::os::unix::fs::symlink;
@@ -82,7 +82,7 @@ async fn a_walk_never_follows_a_link() {
     assert_eq!(found, json!({"matches": []}));
     let listed = bench.ok("fs:list", json!({"depth": 5})).await;
     assert!(!listed.to_string().contains("secret"), "{listed}");
-    assert_eq!(bench.tools.workspace().glob("**/secret.txt").unwrap(), Vec::<String>::new());
+    assert_eq!(bench.parts.workspace.glob("**/secret.txt").unwrap(), Vec::<String>::new());
     std::fs::remove_dir_all(outside).unwrap();
 }
 
@@ -167,7 +167,7 @@ async fn pipes_and_devices_are_refused_and_never_waited_for() {
         assert!(told.starts_with(expected), "{tool}: {told}");
     }
     assert_eq!(bench.ok("fs:search", json!({"pattern": "x"})).await, json!({"matches": []}));
-    let kind = bench.tools.workspace().stat("pipe").unwrap().map(|state| state.kind);
+    let kind = bench.parts.workspace.stat("pipe").unwrap().map(|state| state.kind);
     assert_eq!(kind, Some(FileKind::Other));
 }
 
@@ -188,7 +188,7 @@ async fn further_roots_are_read_and_not_written() {
     assert_eq!(workspace.read_file(&secret), Err(PathError::Outside(secret.clone())));
     let all = other.path().join("*").display().to_string();
     assert!(workspace.glob(&all).is_err());
-    let bench = Bench { tools: tools(workspace), dir: root };
+    let bench = Bench::new(root, parts(workspace));
     for (tool, args) in [
         ("fs:write", json!({"path": lib, "content": "x"})),
         ("fs:edit", json!({"path": lib, "old": "code", "new": "x"})),
@@ -208,7 +208,7 @@ async fn a_workspace_that_was_moved_is_no_place_to_work_in() {
     let ws = place.path().join("ws");
     put(&ws, "src/a.txt", "inside");
     put(&ws, "playbooks/p.yml", "id: p");
-    let bench = Bench { tools: tools(Workspace::open(&ws, &[], &[]).unwrap()), dir: root };
+    let bench = Bench::new(root, parts(Workspace::open(&ws, &[], &[]).unwrap()));
     std::fs::rename(&ws, place.path().join("moved")).unwrap();
     for (tool, args) in [
         ("fs:read", json!({"path": "src/a.txt"})),
@@ -224,22 +224,22 @@ async fn a_workspace_that_was_moved_is_no_place_to_work_in() {
     assert_eq!(left.unwrap(), "id: p");
 }
 
-fn tools(workspace: Workspace) -> Toolbox {
-    Toolbox::new(ToolboxParts {
+fn parts(workspace: Workspace) -> ToolboxParts {
+    ToolboxParts {
         workspace,
         supervisor: Supervisor::new(BaseEnvironment::select(std::env::vars(), &[])),
         settings: Default::default(),
         approvals: Approvals { yes: true },
         redactor: Default::default(),
         sandbox: ApprovalLevel::None,
-    })
+    }
 }
 
 #[tokio::test]
 async fn the_state_inside_the_workspace_is_protected_before_it_exists() {
     let dir = tempfile::tempdir().unwrap();
     let workspace = Workspace::open(dir.path(), &[], &["var/state/kb".into()]).unwrap();
-    let bench = Bench { dir, tools: tools(workspace) };
+    let bench = Bench::new(dir, parts(workspace));
     let told = bench.refused("fs:write", json!({"path": "var/state/kb/x.db", "content": ""})).await;
     assert!(told.starts_with("Denied KB0606"), "{told}");
     bench.ok("fs:write", json!({"path": "var/state/other", "content": ""})).await;
@@ -253,7 +253,7 @@ async fn what_becomes_of_the_state_inside_the_workspace_is_no_change_of_a_comman
     put(dir.path(), "var/kb/x.db", "before");
     let state = [".kb/state".into(), "var/kb".into()];
     let workspace = Workspace::open(dir.path(), &[], &state).unwrap();
-    let bench = Bench { dir, tools: tools(workspace) };
+    let bench = Bench::new(dir, parts(workspace));
     for (at, code, changes) in [
         (".kb/state/x.db", None, 0),
         ("var/kb/x.db", None, 0),
@@ -270,7 +270,7 @@ async fn what_becomes_of_the_state_inside_the_workspace_is_no_change_of_a_comman
 #[test]
 fn working_directories_are_folders_inside() {
     let bench = bench(&[("src/a", "")]);
-    let workspace = bench.tools.workspace();
+    let workspace = &bench.parts.workspace;
     let root = workspace.root().to_owned();
     symlink("/etc", root.join("etc")).unwrap();
     assert_eq!(workspace.cwd(""), Ok(root.clone()));

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 /// What a manifest of these files holds.
 fn check(files: &[(&'static str, &'static str)], expected: &str) {
     let bench = bench(files);
-    let manifest = bench.tools.workspace().manifest();
+    let manifest = bench.parts.workspace.manifest();
     assert!(!manifest.truncated);
     let paths: Vec<_> = manifest.files.keys().map(String::as_str).collect();
     assert_eq!(paths.join(" "), expected);
@@ -66,7 +66,7 @@ fn agrees_with_the_walk_that_lists_files() {
         ("src/gen/x", ""),
         ("src/c.rs", ""),
     ]);
-    let workspace = bench.tools.workspace();
+    let workspace = &bench.parts.workspace;
     let listed = workspace.glob("**").unwrap();
     let scanned: Vec<String> = workspace.manifest().files.into_keys().collect();
     let mut sorted = listed.clone();
@@ -81,7 +81,7 @@ fn sees_links_and_pipes_and_follows_none() {
     symlink("/etc", root.join("etc")).unwrap();
     symlink(".", root.join("self")).unwrap();
     std::process::Command::new("mkfifo").arg(root.join("pipe")).status().unwrap();
-    let manifest = bench.tools.workspace().manifest();
+    let manifest = bench.parts.workspace.manifest();
     let kinds: Vec<_> = manifest.files.iter().map(|(path, s)| (path.as_str(), s.kind)).collect();
     let expected = [
         ("etc", FileKind::Symlink),
@@ -96,7 +96,7 @@ fn sees_links_and_pipes_and_follows_none() {
 #[test]
 fn a_file_that_was_hidden_by_an_ignore_rule_is_not_gone() {
     let bench = bench(&[("a.log", "1"), ("b.log", "1"), ("c", "")]);
-    let workspace = bench.tools.workspace();
+    let workspace = &bench.parts.workspace;
     let before = workspace.manifest();
     put(bench.dir.path(), ".gitignore", "*.log\n");
     put(bench.dir.path(), "b.log", "changed");
@@ -115,5 +115,5 @@ fn stops_at_a_bound_and_says_so() {
         path.push("d");
     }
     std::fs::create_dir_all(&path).unwrap();
-    assert!(bench.tools.workspace().manifest().truncated);
+    assert!(bench.parts.workspace.manifest().truncated);
 }

@@ -4,7 +4,7 @@ use kb::definition::{ApprovalLevel, Settings, ToolSecurity};
 use kb::evidence::InvocationStatus;
 use kb::process::{BaseEnvironment, Supervisor};
 use kb::redaction::Redactor;
-use kb::tool::{Call, Toolbox, ToolboxParts};
+use kb::tool::{Call, ToolboxParts};
 use kb::value::ToolName;
 use kb::workspace::Workspace;
 use serde_json::{Value, json};
@@ -26,14 +26,17 @@ fn globs(globs: &[&str]) -> Vec<String> {
 async fn a_specialist_calls_only_its_own_tools() {
     let bench = bench(&[("a", "x")]);
     let read = json!({"path": "a"});
-    for whitelist in [&["fs:read"][..], &["fs:*"], &["*"], &["file_read"]] {
-        let (result, _) = bench.make(&call_of(whitelist, "fs:read", read.clone())).await;
-        assert_eq!(result.status, InvocationStatus::Success, "{whitelist:?}");
+    for allow_list in [&["fs:read"][..], &["fs:*"], &["*"], &["file_read"]] {
+        let (result, _) = bench.make(&call_of(allow_list, "fs:read", read.clone())).await;
+        assert_eq!(result.status, InvocationStatus::Success, "{allow_list:?}");
     }
     let write = call_of(&["fs:read", "fs:list"], "fs:write", json!({"path": "b", "content": ""}));
     let (result, invocation) = bench.make(&write).await;
-    assert_eq!(told(&result), "Denied KB0601 `fs:write` is not among the tools of `helper`");
-    assert_eq!(result.result["error"]["help"], "allowed here: `fs:read`, `fs:list`, `output:read`");
+    assert_eq!(told(&result), "Denied KB0601 `fs:write` is not in the allow-list of `helper`");
+    assert_eq!(
+        result.result["error"]["help"],
+        "allowed tools: `fs:read`, `fs:list`, `output:read`"
+    );
     assert_eq!(invocation.status, InvocationStatus::Denied);
     assert!(!bench.has("b"));
 }
@@ -43,11 +46,11 @@ async fn tools_that_do_not_exist_are_refused_with_a_suggestion() {
     let bench = bench(&[]);
     let cases = [
         ("fs:raed", "did you mean `fs:read`?"),
-        ("mind:rag-query", "allowed here: `fs:read`, `output:read`"),
+        ("mind:rag-query", "allowed tools: `fs:read`, `output:read`"),
     ];
     for (tool, help) in cases {
         let (result, _) = bench.make(&call_of(&["fs:read"], tool, json!({}))).await;
-        assert_eq!(told(&result), format!("Denied KB0602 there is no tool `{tool}`"));
+        assert_eq!(told(&result), format!("Denied KB0602 unknown tool `{tool}`"));
         assert_eq!(result.result["error"]["help"], help);
     }
 }
@@ -66,11 +69,11 @@ async fn every_violation_of_the_schema_is_named() {
         lines.push(bench.refused(tool, args).await);
     }
     assert_snapshot!(lines.join("\n"), @r#"
-    Failed KB0603 the arguments do not fit `fs:read`: there is no `start_line`; did you mean `startLine`?; `path` is missing
-    Failed KB0603 the arguments do not fit `fs:read`: `path`: number is not of type "string"; `startLine`: value is less than the minimum of 1; `endLine`: string is not of type "integer"
-    Failed KB0603 the arguments do not fit `fs:read`: string is not of type "object"
-    Failed KB0603 the arguments do not fit `fs:edit`: `old`: value is shorter than 1 character; `new`: null is not of type "string"
-    Failed KB0603 the arguments do not fit `fs:search`: `maxResults`: value is greater than the maximum of 1000; there is no `recursive`
+    Failed KB0603 invalid arguments for `fs:read`: unknown argument `start_line`; did you mean `startLine`?; `path` is missing
+    Failed KB0603 invalid arguments for `fs:read`: `path`: number is not of type "string"; `startLine`: value is less than the minimum of 1; `endLine`: string is not of type "integer"
+    Failed KB0603 invalid arguments for `fs:read`: string is not of type "object"
+    Failed KB0603 invalid arguments for `fs:edit`: `old`: value is shorter than 1 character; `new`: null is not of type "string"
+    Failed KB0603 invalid arguments for `fs:search`: `maxResults`: value is greater than the maximum of 1000; unknown argument `recursive`
     "#);
 }
 
@@ -115,7 +118,7 @@ async fn an_approval_is_asked_of_specialists_only() {
         let (result, _) = bench.make(&call).await;
         assert_eq!(result.status == InvocationStatus::Success, allowed, "{yes} {author}");
         if !allowed {
-            let expected = "Denied KB0604 the settings want a person's approval for `fs:write`";
+            let expected = "Denied KB0604 the settings require approval for `fs:write`";
             assert_eq!(told(&result), expected);
         }
     }
@@ -124,7 +127,7 @@ async fn an_approval_is_asked_of_specialists_only() {
 #[tokio::test]
 async fn paths_are_held_to_the_globs_of_the_settings() {
     let security = |allowed: Option<&[&str]>, denied: &[&str]| ToolSecurity {
-        allowed_paths: allowed.map(globs),
+        allowed_paths: allowed.map(globs).into_iter().collect(),
         denied_paths: globs(denied),
         ..Default::default()
     };
@@ -176,8 +179,8 @@ async fn paths_are_held_to_the_globs_of_the_settings() {
 fn a_model_is_told_of_the_tools_that_it_may_call() {
     let off = ToolSecurity { enabled: Some(false), ..Default::default() };
     let bench = Setup { settings: secured("fs:delete", off), ..Default::default() }.bench();
-    let told = |whitelist: &[&str]| {
-        let described = bench.tools.describe(&globs(whitelist));
+    let told = |allow_list: &[&str]| {
+        let described = bench.tools.describe(&globs(allow_list));
         described.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>().join(" ")
     };
     assert_eq!(told(&["fs:*"]), "fs:read fs:list fs:search fs:exists fs:write fs:edit output:read");
@@ -223,15 +226,15 @@ fn knowing(secrets: &[&str]) -> Bench {
     let redactor = Redactor::default();
     secrets.iter().for_each(|secret| assert!(redactor.add("TOKEN", secret)));
     let dir = tempfile::tempdir().unwrap();
-    let tools = Toolbox::new(ToolboxParts {
+    let parts = ToolboxParts {
         workspace: Workspace::open(dir.path(), &[], &[]).unwrap(),
         supervisor: Supervisor::new(BaseEnvironment::select(std::env::vars(), &[])),
         settings: Default::default(),
         approvals: Default::default(),
         redactor: Arc::new(redactor),
         sandbox: ApprovalLevel::None,
-    });
-    Bench { dir, tools }
+    };
+    Bench::new(dir, parts)
 }
 
 #[tokio::test]

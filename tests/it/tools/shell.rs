@@ -41,7 +41,7 @@ async fn a_shell_line_stops_at_its_first_error() {
         let expected = json!({"exitCode": code, "stdout": "", "stderr": ""});
         assert_eq!(result.result, expected, "{command}");
         let message = result.failure.unwrap().message;
-        assert_eq!(message, format!("the command ended with exit code {code}"));
+        assert_eq!(message, format!("the command exited with code {code}"));
         assert_eq!(result.process.unwrap()["exitCode"], code);
     }
     let unset = bench.run("shell:exec", json!({"command": "echo $NO_SUCH_THING"})).await;
@@ -69,17 +69,17 @@ async fn refuses_what_no_call_may_ask_for() {
         lines.push(told_or_error(bench.run("shell:exec", args).await));
     }
     assert_snapshot!(lines.join("\n"), @r"
-    Failed KB0603 give either `command` or `argv`, and not both
-    Failed KB0603 give either `command` or `argv`, and not both
-    Failed KB0603 the arguments do not fit `shell:exec`: `argv`: value has less than 1 item
+    Failed KB0603 pass either `command` or `argv`
+    Failed KB0603 pass either `command` or `argv`
+    Failed KB0603 invalid arguments for `shell:exec`: `argv`: value has less than 1 item
     Denied KB0605 `..` leads out of the workspace
     Failed KB0609 `file` is a file, not a directory
-    Denied KB0620 the variable `LD_PRELOAD` may not be set by a call
-    Denied KB0620 the variable `BASH_ENV` may not be set by a call
-    Denied KB0620 the variable `GIT_DIR` may not be set by a call
-    Denied KB0620 the variable `KB_IDEMPOTENCY_KEY` may not be set by a call
-    Denied KB0620 the variable `PATH` may not be set by a call
-    Denied KB0620 the variable `A=B` may not be set by a call
+    Denied KB0620 the environment variable `LD_PRELOAD` cannot be set by a call
+    Denied KB0620 the environment variable `BASH_ENV` cannot be set by a call
+    Denied KB0620 the environment variable `GIT_DIR` cannot be set by a call
+    Denied KB0620 the environment variable `KB_IDEMPOTENCY_KEY` cannot be set by a call
+    Denied KB0620 the environment variable `PATH` cannot be set by a call
+    Denied KB0620 the environment variable `A=B` cannot be set by a call
     Failed KB0616 the command could not be started: no program `no-such-program-anywhere` in PATH
     ");
 }
@@ -99,10 +99,7 @@ async fn is_stopped_at_the_shorter_of_its_limits() {
     for (own, attempt) in cases {
         let attempt = bench.tools.for_attempt(Some(Duration::from_millis(attempt)));
         let (result, invocation) = attempt.call(&slow(own), &cancel).await;
-        assert_eq!(
-            told(&result),
-            "Timeout KB0615 the command took longer than 100ms and was stopped"
-        );
+        assert_eq!(told(&result), "Timeout KB0615 the command timed out after 100ms");
         assert_eq!(result.result["stdout"], "begun\n");
         assert_eq!(result.result["exitCode"], Json::Null);
         assert_eq!(invocation.process.unwrap()["end"], "timeout");
@@ -117,7 +114,7 @@ async fn is_stopped_when_its_step_is() {
     let work = bench.tools.call(&slow, &cancel);
     let stop = async { cancel.cancel() };
     let ((result, _), ()) = tokio::join!(work, stop);
-    assert_eq!(told(&result), "Failed KB0621 the call was stopped");
+    assert_eq!(told(&result), "Failed KB0621 the tool call was cancelled");
 }
 
 #[tokio::test]
@@ -181,7 +178,7 @@ async fn a_specialist_needs_an_approval_or_the_sandbox() {
         assert_eq!(result.status == InvocationStatus::Success, allowed, "{label}");
         if !allowed {
             assert!(
-                told(&result).starts_with("Denied KB0604 `shell:exec` runs commands"),
+                told(&result).starts_with("Denied KB0604 `shell:exec` requires approval"),
                 "{label}"
             );
             assert_eq!(result.result["error"]["help"], "start the run with `--yes`");
@@ -200,7 +197,7 @@ async fn a_specialist_that_changes_definitions_has_failed() {
     let (result, invocation) = bench.make(&write).await;
     assert_eq!(
         told(&result),
-        "Failed KB0606 the command changed `playbooks/p.yml`, which tools may not"
+        "Failed KB0606 the command changed protected paths: `playbooks/p.yml`"
     );
     assert_eq!(invocation.changes.len(), 2);
     let author = bench.run("shell:exec", json!({"command": "echo x >> playbooks/p.yml"})).await;
@@ -238,7 +235,7 @@ async fn a_specialist_that_changes_what_ignore_rules_hide_has_failed() {
                 "" => assert_eq!(result.status, InvocationStatus::Success, "{command}"),
                 path => {
                     let expected =
-                        format!("Failed KB0606 the command changed `{path}`, which tools may not");
+                        format!("Failed KB0606 the command changed protected paths: `{path}`");
                     assert_eq!(told(&result), expected, "{command}");
                     assert!(invocation.changes.iter().any(|c| c.path == path), "{command}");
                 }

@@ -1,9 +1,11 @@
-use super::call::{CallResult, Refusal};
+//! `fs:search`: finds the lines that match a regular expression.
+
 use super::file_tool::FileTool;
-use super::{Tool, ToolLevel, ToolSpec};
 use crate::diagnostic::Code;
 use crate::evidence::FileKind;
 use crate::redaction::Redactor;
+use crate::tool::call::{CallResult, Refusal};
+use crate::tool::context::Tool;
 use crate::value::{Failure, Json};
 use crate::workspace::FileAccess;
 use crate::workspace::PathGlob;
@@ -16,7 +18,7 @@ use std::ops::ControlFlow;
 use tokio_util::sync::CancellationToken;
 
 const MAX_RESULTS: usize = 100;
-/// Characters of a matching line that are shown.
+/// Maximum number of characters of a matching line that are returned.
 const LINE_CHARS: usize = 300;
 
 #[derive(Deserialize)]
@@ -28,44 +30,9 @@ struct Args {
     max_results: Option<usize>,
 }
 
-/// `fs:search`: lines that match a regular expression.
+/// The implementation of `fs:search`.
 pub(super) fn tool() -> impl Tool {
-    let spec = ToolSpec {
-        name: "fs:search",
-        level: ToolLevel::Moderate,
-        description: "Search the contents of text files with a regular expression (Rust syntax, \
-                      matched line by line). Returns path, line number and text of each match. \
-                      Files ignored by git and binary files are omitted.",
-        input: json!({
-            "type": "object",
-            "properties": {
-                "pattern": {"type": "string", "minLength": 1},
-                "path": {"type": "string", "description": "Directory or file to search; default: the project root."},
-                "glob": {"type": "string", "description": "Search only matching files, such as `*.rs` or `src/**/*.ts`."},
-                "maxResults": {"type": "integer", "minimum": 1, "maximum": 1000},
-            },
-            "required": ["pattern"],
-            "additionalProperties": false,
-        }),
-        output: json!({
-            "type": "object",
-            "properties": {
-                "matches": {"type": "array", "items": {
-                    "type": "object",
-                    "properties": {
-                        "path": {"type": "string"},
-                        "line": {"type": "integer"},
-                        "text": {"type": "string"},
-                    },
-                    "required": ["path", "line", "text"],
-                }},
-                "note": {"type": "string", "description": "What was omitted and how to get it."},
-            },
-            "required": ["matches"],
-        }),
-        only_reads: true,
-    };
-    FileTool::new(spec, search)
+    FileTool::new("fs:search", search)
 }
 
 fn search(
@@ -99,7 +66,7 @@ fn search(
     }
     let prefix = located.prefix(&files.workspace);
     files.walk(&located, None, glob.as_ref(), cancel, &mut |entry| {
-        // A file that cannot be read is passed over.
+        // Files that cannot be read are skipped.
         if entry.kind == FileKind::File
             && let Some(file) = entry.open()
         {
@@ -110,7 +77,7 @@ fn search(
     Ok(hits.result())
 }
 
-/// The matches so far.
+/// The matches found so far.
 struct Hits<'f> {
     matches: Vec<Json>,
     limit: usize,
@@ -120,7 +87,7 @@ struct Hits<'f> {
 }
 
 impl Hits<'_> {
-    /// Searches one file. What goes wrong on the way ends it.
+    /// Searches one file. An I/O error ends the search of this file.
     fn search(
         &mut self,
         searcher: &mut Searcher,
@@ -153,7 +120,7 @@ impl Sink for Hits<'_> {
             return Ok(false);
         }
         let line = String::from_utf8_lossy(found.bytes());
-        // Masked before it is cut: half a secret is found by nobody.
+        // Masking comes before truncation, because a truncated secret is not recognised.
         let line = self.redactor.mask_text(line.trim_end_matches(['\n', '\r']));
         let text = match line.char_indices().nth(LINE_CHARS) {
             Some((at, _)) => format!("{}…", &line[..at]),

@@ -1,14 +1,16 @@
-use super::call::{CallResult, Refusal};
+//! `fs:read`: reads a text file, or some of its lines.
+
 use super::file_tool::FileTool;
-use super::{Tool, ToolLevel, ToolSpec};
 use crate::diagnostic::Code;
+use crate::tool::call::{CallResult, Refusal};
+use crate::tool::context::Tool;
 use crate::value::{Digest, Failure, Hasher};
 use crate::workspace::FileAccess;
 use serde::Deserialize;
 use serde_json::json;
 use std::io::{BufRead, BufReader};
 
-/// What one call hands out at most; more is read by line ranges.
+/// Maximum size of one result, in bytes; line ranges read the rest.
 const MAX_BYTES: usize = 256 << 10;
 
 #[derive(Deserialize)]
@@ -19,35 +21,9 @@ struct Args {
     end_line: Option<u64>,
 }
 
-/// `fs:read`: a text file, or some of its lines.
+/// The implementation of `fs:read`.
 pub(super) fn tool() -> impl Tool {
-    let spec = ToolSpec {
-        name: "fs:read",
-        level: ToolLevel::Moderate,
-        description: "Read a text file. Pass startLine and endLine (1-based, inclusive) to read \
-                      part of a large file.",
-        input: json!({
-            "type": "object",
-            "properties": {
-                "path": {"type": "string", "description": "Path relative to the project root."},
-                "startLine": {"type": "integer", "minimum": 1},
-                "endLine": {"type": "integer", "minimum": 1},
-            },
-            "required": ["path"],
-            "additionalProperties": false,
-        }),
-        output: json!({
-            "type": "object",
-            "properties": {
-                "content": {"type": "string"},
-                "totalLines": {"type": "integer"},
-                "note": {"type": "string", "description": "What was omitted and how to get it."},
-            },
-            "required": ["content", "totalLines"],
-        }),
-        only_reads: true,
-    };
-    FileTool::new(spec, |args: &Args, files, _| read(args, files))
+    FileTool::new("fs:read", |args: &Args, files, _| read(args, files))
 }
 
 fn read(args: &Args, files: &FileAccess) -> Result<CallResult, Refusal> {
@@ -96,11 +72,11 @@ struct Lines {
     /// The first line that did not fit.
     cut_at: Option<u64>,
     binary: bool,
-    /// Of the whole file, unless it is binary.
+    /// The digest of the whole file, unless it is binary.
     digest: Digest,
 }
 
-/// Takes some lines of a file and counts all of them, in memory that does not grow with the file.
+/// Reads a range of lines and counts all lines. Memory use does not depend on the file size.
 fn take_lines(mut file: impl BufRead, start: u64, end: u64) -> std::io::Result<Lines> {
     let mut lines =
         Lines { bytes: Vec::new(), total: 0, cut_at: None, binary: false, digest: Digest::of("") };
@@ -131,8 +107,8 @@ fn take_lines(mut file: impl BufRead, start: u64, end: u64) -> std::io::Result<L
 }
 
 impl Lines {
-    /// Keeps a piece of a line if it fits. A first line that is too long itself is cut inside, at
-    /// a character's end.
+    /// Appends a part of a line if it fits. A first line that is too long is truncated at a
+    /// character boundary.
     fn keep(&mut self, piece: &[u8], at_start: bool) {
         let room = MAX_BYTES - self.bytes.len();
         if piece.len() <= room {

@@ -1,31 +1,33 @@
+//! The allow-list of a specialist: `tools`.
+
 use super::{Decoder, Node};
 use crate::definition::model::Specialist;
-use crate::definition::tool_table::{ToolPattern, known_tools, resolve_tool};
 use crate::diagnostic::{Span, nearest};
+use crate::toolspec::{self, ToolMatch, allowed_by};
 use crate::value::ToolName;
 
 impl Decoder {
-    /// A whitelist: names, globs, and what other documents call our tools.
+    /// Decodes an allow-list: names, globs and aliases of tools.
     pub(crate) fn tools(&mut self, node: &Node, found: &mut Specialist) {
         for item in self.list(node, "tools") {
             // Claude Code writes `tools: Read, Write`.
             let Some(text) = self.text(item, "tools") else { continue };
             for name in split_names(text) {
-                self.whitelist(name, item.span, found);
+                self.allow(name, item.span, found);
             }
         }
     }
 
-    fn whitelist(&mut self, text: &str, span: Span, found: &mut Specialist) {
-        match resolve_tool(text) {
-            ToolPattern::Known(tools) => {
+    fn allow(&mut self, text: &str, span: Span, found: &mut Specialist) {
+        match allowed_by(text) {
+            ToolMatch::Tools(tools) => {
                 for tool in tools.iter().filter_map(|tool| ToolName::new(tool.name).ok()) {
                     if !found.tools.contains(&tool) {
                         found.tools.push(tool);
                     }
                 }
             }
-            ToolPattern::Later => {
+            ToolMatch::NotYet => {
                 self.comes_later(text, span);
                 match ToolName::new(text) {
                     Ok(name) if !found.unknown_tools.contains(&name) => {
@@ -34,15 +36,14 @@ impl Decoder {
                     _ => {}
                 }
             }
-            ToolPattern::Unknown => {
-                let meant = nearest(text, known_tools().iter().map(|tool| tool.name));
-                self.unknown_tool(text, span, meant);
+            ToolMatch::Unknown => {
+                self.unknown_tool(text, span, nearest(text, toolspec::names()));
             }
         }
     }
 }
 
-/// Names between commas; a comma in parentheses does not count: `Bash(git add:*, git diff:*)`.
+/// Splits names at commas; commas in parentheses do not count: `Bash(git add:*, git diff:*)`.
 fn split_names(text: &str) -> Vec<&str> {
     let (mut names, mut depth, mut start) = (Vec::new(), 0i32, 0);
     for (at, c) in text.char_indices() {

@@ -1,7 +1,9 @@
-use super::call::{CallResult, Refusal};
+//! `fs:list`: lists a directory.
+
 use super::file_tool::FileTool;
-use super::{Tool, ToolLevel, ToolSpec};
 use crate::evidence::FileKind;
+use crate::tool::call::{CallResult, Refusal};
+use crate::tool::context::Tool;
 use crate::value::Json;
 use crate::workspace::Entry;
 use crate::workspace::FileAccess;
@@ -12,7 +14,7 @@ use serde_json::json;
 use std::ops::ControlFlow;
 use tokio_util::sync::CancellationToken;
 
-/// What one call lists at most.
+/// Maximum number of entries in one result.
 const MAX_ENTRIES: usize = 1_000;
 
 #[derive(Deserialize)]
@@ -22,42 +24,9 @@ struct Args {
     depth: Option<usize>,
 }
 
-/// `fs:list`: what is in a folder.
+/// The implementation of `fs:list`.
 pub(super) fn tool() -> impl Tool {
-    let spec = ToolSpec {
-        name: "fs:list",
-        level: ToolLevel::Moderate,
-        description: "List the entries of a directory. Pass depth to descend more levels, or a \
-                      glob such as `**/*.rs` to search the whole tree. Files ignored by git are \
-                      omitted unless path itself is ignored.",
-        input: json!({
-            "type": "object",
-            "properties": {
-                "path": {"type": "string", "description": "Directory relative to the project root; default: the project root."},
-                "glob": {"type": "string", "description": "Return only matching paths. A pattern without `/` matches names at any depth."},
-                "depth": {"type": "integer", "minimum": 1, "maximum": 64},
-            },
-            "additionalProperties": false,
-        }),
-        output: json!({
-            "type": "object",
-            "properties": {
-                "entries": {"type": "array", "items": {
-                    "type": "object",
-                    "properties": {
-                        "path": {"type": "string"},
-                        "kind": {"enum": ["file", "directory", "symlink", "other"]},
-                        "size": {"type": "integer"},
-                    },
-                    "required": ["path", "kind", "size"],
-                }},
-                "note": {"type": "string", "description": "What was omitted and how to get it."},
-            },
-            "required": ["entries"],
-        }),
-        only_reads: true,
-    };
-    FileTool::new(spec, list)
+    FileTool::new("fs:list", list)
 }
 
 fn list(

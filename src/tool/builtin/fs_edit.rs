@@ -1,7 +1,9 @@
-use super::call::{CallResult, Refusal};
+//! `fs:edit`: replaces one exact part of a text file.
+
 use super::file_tool::FileTool;
-use super::{Tool, ToolLevel, ToolSpec};
 use crate::diagnostic::Code;
+use crate::tool::call::{CallResult, Refusal};
+use crate::tool::context::Tool;
 use crate::value::{Digest, Failure};
 use crate::workspace::FileAccess;
 use crate::workspace::PathError;
@@ -10,7 +12,7 @@ use serde::Deserialize;
 use serde_json::json;
 use std::io::Read;
 
-/// Larger files are not edited in memory.
+/// Maximum size of an edited file, in bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
 #[derive(Deserialize)]
@@ -22,36 +24,9 @@ struct Args {
     all: bool,
 }
 
-/// `fs:edit`: replaces one exact piece of a file.
+/// The implementation of `fs:edit`.
 pub(super) fn tool() -> impl Tool {
-    let spec = ToolSpec {
-        name: "fs:edit",
-        level: ToolLevel::Restricted,
-        description: "Replace text in a file. old must match the file exactly, including \
-                      whitespace, and must occur exactly once unless all is true. Read the file \
-                      first.",
-        input: json!({
-            "type": "object",
-            "properties": {
-                "path": {"type": "string", "description": "Path relative to the project root."},
-                "old": {"type": "string", "minLength": 1, "description": "The exact text to replace, including whitespace."},
-                "new": {"type": "string", "description": "The replacement text."},
-                "all": {"type": "boolean", "description": "Replace every occurrence."},
-            },
-            "required": ["path", "old", "new"],
-            "additionalProperties": false,
-        }),
-        output: json!({
-            "type": "object",
-            "properties": {
-                "replaced": {"type": "integer", "description": "Number of replaced occurrences."},
-                "line": {"type": "integer", "description": "Line of the first replaced occurrence."},
-            },
-            "required": ["replaced", "line"],
-        }),
-        only_reads: false,
-    };
-    FileTool::new(spec, |args: &Args, files, _| edit(args, files))
+    FileTool::new("fs:edit", |args: &Args, files, _| edit(args, files))
 }
 
 fn edit(args: &Args, files: &FileAccess) -> Result<CallResult, Refusal> {
@@ -87,19 +62,20 @@ struct Edited {
     line: usize,
 }
 
-/// Why a replacement was not made.
+/// The reason why nothing was replaced.
 enum Mismatch {
     Same,
     Absent { similar: Vec<usize> },
     Repeated { lines: Vec<usize> },
 }
 
-/// Replaces; a file with Windows line ends keeps them, however `old` and `new` are written.
+/// Replaces `old` by `new`. A file with CRLF line ends keeps them, whichever line ends the
+/// arguments have.
 fn replace(text: &str, old: &str, new: &str, all: bool) -> Result<Edited, Mismatch> {
     let windows = text.contains("\r\n") && !text.replace("\r\n", "").contains('\n');
     let (old, new) = match windows && !text.contains(old) && !old.contains('\r') {
         true => (windows_ends(old), windows_ends(new)),
-        // What stands on one line matches as it is, and what replaces it may have more lines.
+        // `old` is on one line and matches as it is; `new` may have more lines.
         false if windows && !new.contains('\r') => (old.to_owned(), windows_ends(new)),
         false => (old.to_owned(), new.to_owned()),
     };
@@ -129,7 +105,7 @@ fn line_of(text: &str, at: usize) -> usize {
     text[..at].matches('\n').count() + 1
 }
 
-/// The lines that look like the first line of `old` but for the space around them.
+/// The lines that equal the first line of `old` except for surrounding whitespace.
 fn similar_lines(text: &str, old: &str) -> Vec<usize> {
     let wanted = old.lines().map(str::trim).find(|line| !line.is_empty());
     let Some(wanted) = wanted else { return Vec::new() };
@@ -141,19 +117,20 @@ impl Mismatch {
     fn failure(&self, path: &str) -> Failure {
         let failure = |message: String| Failure::new(Code::EDIT_MISMATCH.as_str(), message);
         match self {
-            Mismatch::Same => failure("`old` and `new` are the same".to_owned())
-                .help("give the text that is to stand there afterwards as `new`"),
+            Mismatch::Same => failure("`old` and `new` are identical".to_owned())
+                .help("pass the replacement text as `new`"),
             Mismatch::Absent { similar } if similar.is_empty() => {
-                failure(format!("`old` does not stand in `{path}`"))
-                    .help("read the file and copy the text exactly, white space included")
+                failure(format!("`old` does not occur in `{path}`"))
+                    .help("read the file and copy the text exactly, including whitespace")
             }
             Mismatch::Absent { similar } => failure(format!(
-                "`old` does not stand in `{path}`, though {} looks like its first line",
-                line_list(similar)
+                "`old` does not occur in `{path}`, but {} {} its first line except for whitespace",
+                line_list(similar),
+                if similar.len() == 1 { "matches" } else { "match" }
             ))
-            .help("white space or a later line differs; read these lines and copy them exactly"),
+            .help("whitespace or a later line differs; read these lines and copy them exactly"),
             Mismatch::Repeated { lines } => failure(format!(
-                "`old` stands {} times in `{path}`: {}",
+                "`old` occurs {} times in `{path}`: {}",
                 lines.len(),
                 line_list(lines)
             ))

@@ -1,10 +1,11 @@
-use super::call::{Call, CallResult, Caller, Refusal, error_view};
-use super::toolbox::{Toolbox, arguments};
-use super::{ProcessTrace, Tool, ToolLevel, ToolSpec};
-use crate::definition::ApprovalLevel;
+//! `shell:exec`: runs a command and records what it changed in the workspace.
+
 use crate::diagnostic::Code;
 use crate::evidence::{Change, InvocationStatus};
 use crate::process::{ProcessEnd, ProcessResult, Spawn};
+use crate::redaction::Redactor;
+use crate::tool::call::{Call, CallResult, Caller, Refusal, error_view};
+use crate::tool::context::{CallContext, Tool, arguments};
 use crate::value::{Failure, format_duration, is_dangerous_variable, limits};
 use crate::workspace::{ProtectedWatch, Workspace, WorkspaceWatch};
 use futures::future::{BoxFuture, OptionFuture};
@@ -15,14 +16,12 @@ use std::path::Path;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// `shell:exec`: a shell line or a program, with what it changed in the workspace.
-pub(super) struct ShellExec {
-    spec: ToolSpec,
-}
+/// The implementation of `shell:exec`.
+pub(super) struct ShellExec;
 
-/// What a specialist's command may take where it says nothing: long enough for a build, short
-/// enough that a command which waits for input does not use up the attempt.
-const UNLESS_SAID: Duration = Duration::from_secs(120);
+/// The default timeout of a command of a specialist: long enough for a build, and short enough that a
+/// command that waits for input does not use up the attempt.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -35,112 +34,77 @@ struct Args {
     timeout_ms: Option<u64>,
 }
 
-impl ShellExec {
-    pub(super) fn new() -> Self {
-        let spec = ToolSpec {
-            name: "shell:exec",
-            level: ToolLevel::Critical,
-            description: "Run a command and wait until it exits. Pass either command (a script for \
-                          bash -euo pipefail) or argv (a program with its arguments, without a \
-                          shell). Background processes are stopped when the command exits.",
-            input: json!({
-                "type": "object",
-                "properties": {
-                    "command": {"type": "string", "minLength": 1},
-                    "argv": {"type": "array", "items": {"type": "string"}, "minItems": 1},
-                    "cwd": {"type": "string", "description": "Working directory relative to the project root; default: the working directory of the step."},
-                    "env": {"type": "object", "additionalProperties": {"type": "string"}},
-                    "timeoutMs": {"type": "integer", "minimum": 1},
-                },
-                "additionalProperties": false,
-            }),
-            output: json!({
-                "type": "object",
-                "properties": {
-                    "exitCode": {"type": ["integer", "null"], "description": "Exit code; null if the process was stopped."},
-                    "stdout": {"type": "string"},
-                    "stderr": {"type": "string"},
-                    "note": {"type": "string", "description": "What was omitted."},
-                    "error": {"type": "object"},
-                },
-                "required": ["exitCode", "stdout", "stderr"],
-            }),
-            only_reads: false,
-        };
-        ShellExec { spec }
-    }
-}
-
 impl Tool for ShellExec {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
+    fn name(&self) -> &'static str {
+        "shell:exec"
     }
 
     fn call<'a>(
         &'a self,
         call: &'a Call,
-        toolbox: &'a Toolbox,
+        context: &'a CallContext<'a>,
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, CallResult> {
         Box::pin(async move {
-            match arguments(call).and_then(|args| prepare(&args, call, toolbox)) {
-                Ok(spawn) => run(spawn, call, toolbox, cancel).await,
+            match arguments(call).and_then(|args| prepare(&args, call, context)) {
+                Ok(spawn) => run(spawn, call, context, cancel).await,
                 Err(refusal) => refusal.into(),
             }
         })
     }
 }
 
-/// Checks everything that the schema cannot say.
-fn prepare(args: &Args, call: &Call, toolbox: &Toolbox) -> Result<Spawn, Refusal> {
+/// Checks what the schema cannot express.
+fn prepare(args: &Args, call: &Call, context: &CallContext<'_>) -> Result<Spawn, Refusal> {
     let bad = |code: Code, message: String| Refusal::failed(Failure::new(code.as_str(), message));
     let argv = match (&args.command, &args.argv) {
         (Some(command), None) => shell(command),
         (None, Some(argv)) => argv.clone(),
         _ => {
-            let message = "give either `command` or `argv`, and not both".to_owned();
+            let message = "pass either `command` or `argv`".to_owned();
             return Err(bad(Code::BAD_ARGUMENTS, message));
         }
     };
     if let Some(name) = args.env.keys().find(|name| !may_be_set(name)) {
-        let message = format!("the variable `{name}` may not be set by a call");
+        let message = format!("the environment variable `{name}` cannot be set by a call");
         return Err(Refusal::denied(Failure::new(Code::BAD_ENVIRONMENT.as_str(), message)));
     }
     if argv.iter().chain(args.env.values()).any(|text| text.contains('\0')) {
-        let message = "a command and its environment hold no NUL character".to_owned();
+        let message = "a command and its environment cannot contain a NUL character".to_owned();
         return Err(bad(Code::BAD_ARGUMENTS, message));
     }
     let cwd = args.cwd.as_deref().unwrap_or(&call.cwd);
-    let cwd = toolbox.files("shell:exec").cwd(cwd)?;
+    let cwd = context.files.cwd(cwd)?;
     let own = args.env.iter().map(|(name, value)| (name.clone(), value.clone()));
     Ok(Spawn {
         argv,
         cwd,
         env: call.env.iter().cloned().chain(own).collect(),
         stdin: Vec::new(),
-        timeout: timeout(args.timeout_ms, call, toolbox.limit()),
+        timeout: timeout(args.timeout_ms, call, context.limit),
         idle: None,
         max_stream: limits::STREAM_BYTES,
     })
 }
 
-/// `bash -euo pipefail -c SCRIPT`, which is what `run:` steps and `shell:exec` mean by a shell.
+/// `bash -euo pipefail -c SCRIPT`, as in `run` steps.
 fn shell(script: &str) -> Vec<String> {
     ["bash", "-euo", "pipefail", "-c", script].map(str::to_owned).to_vec()
 }
 
-/// Names that a value may set: not those that make programs run other code, and not ours.
+/// Whether a call may set a variable: not `PATH`, not `KB_…`, and not one that makes programs run other
+/// code.
 fn may_be_set(name: &str) -> bool {
-    let ours = name.to_ascii_uppercase().starts_with("KB_");
-    let formed = !name.is_empty() && !name.contains(['=', '\0']);
-    formed && !ours && name != "PATH" && !is_dangerous_variable(name)
+    let is_own = name.to_ascii_uppercase().starts_with("KB_");
+    let is_valid = !name.is_empty() && !name.contains(['=', '\0']);
+    is_valid && !is_own && name != "PATH" && !is_dangerous_variable(name)
 }
 
-/// The shortest of what the call asks for and what the attempt may take.
+/// The shorter of the timeout of the call and the limit of the attempt.
 fn timeout(asked: Option<u64>, call: &Call, limit: Option<Duration>) -> Option<Duration> {
     let asked = asked.map(Duration::from_millis).or(match call.caller {
         Caller::Author => None,
-        Caller::Specialist { .. } => Some(UNLESS_SAID),
+        Caller::Specialist { .. } => Some(DEFAULT_TIMEOUT),
     });
     asked.into_iter().chain(limit).min()
 }
@@ -148,25 +112,23 @@ fn timeout(asked: Option<u64>, call: &Call, limit: Option<Duration>) -> Option<D
 async fn run(
     spawn: Spawn,
     call: &Call,
-    toolbox: &Toolbox,
+    context: &CallContext<'_>,
     cancel: &CancellationToken,
 ) -> CallResult {
-    let process = ProcessTrace::begin(&spawn, toolbox);
-    let workspace = toolbox.workspace();
+    let (workspace, redactor) = (&context.files.workspace, context.redactor);
+    let process = context.processes.trace(&spawn, redactor);
     let by_specialist = matches!(call.caller, Caller::Specialist { .. });
     let (protected, watch) = tokio::join!(
         OptionFuture::from(by_specialist.then(|| ProtectedWatch::begin(workspace))),
-        OptionFuture::from(
-            call.evidence.then(|| WorkspaceWatch::begin(workspace, toolbox.redactor()))
-        ),
+        OptionFuture::from(call.evidence.then(|| WorkspaceWatch::begin(workspace, redactor))),
     );
     let timeout = spawn.timeout;
-    let mut exited = toolbox.supervisor_for(&call.caller).run(spawn, cancel, None).await;
-    mask_ends(&mut exited, toolbox);
-    let mut result = ended(&exited, timeout);
+    let mut exited = context.processes.of(&call.caller).run(spawn, cancel, None).await;
+    mask_truncated(&mut exited, redactor);
+    let mut result = result_of(&exited, timeout);
     result.process = Some(process.end(&exited));
-    if is_leased(call, toolbox) && was_refused(&exited) {
-        result.result["note"] = json!(CLOSED);
+    if context.processes.confines(&call.caller) && was_refused(&exited) {
+        result.result["note"] = json!(SANDBOX_NOTE);
     }
     let (protected, watched) = tokio::join!(
         OptionFuture::from(protected.map(ProtectedWatch::end)),
@@ -179,25 +141,20 @@ async fn run(
     if let Some(found) = protected {
         let known: BTreeSet<String> = result.changes.iter().map(|c| c.path.clone()).collect();
         result.changes.extend(found.into_iter().filter(|change| !known.contains(&change.path)));
-        hold_to_protected(&mut result, workspace).await;
+        fail_on_protected_changes(&mut result, workspace).await;
     }
     result
 }
 
-/// What a command that met a closed place is told.
-const CLOSED: &str = "the sandbox lets this command read and write the project, its TMPDIR and \
-                      package caches, and read programs; `sandbox.read` and `sandbox.write` in the \
-                      settings open further places. Definitions, settings and hooks are a \
-                      person's to change";
+/// The note for a command that the sandbox denied access.
+const SANDBOX_NOTE: &str = "the sandbox permits this command to read and write the project, its \
+                            TMPDIR and package caches, and to read installed programs. Definitions, \
+                            settings and git hooks are read-only. `sandbox.read` and \
+                            `sandbox.write` in the settings add paths";
 
-fn is_leased(call: &Call, toolbox: &Toolbox) -> bool {
-    let by_specialist = matches!(call.caller, Caller::Specialist { .. });
-    by_specialist && toolbox.sandbox() == ApprovalLevel::Kernel
-}
-
-/// Whether it failed and speaks of a permission that it has not.
+/// Whether a command failed with a message about missing permissions.
 fn was_refused(exited: &ProcessResult) -> bool {
-    let words = [
+    let messages = [
         "Permission denied",
         "Operation not permitted",
         "Read-only file system",
@@ -205,22 +162,23 @@ fn was_refused(exited: &ProcessResult) -> bool {
         "EPERM",
         "EROFS",
     ];
-    exited.end != ProcessEnd::Code(0) && words.iter().any(|word| exited.stderr.contains(word))
+    exited.end != ProcessEnd::Code(0)
+        && messages.iter().any(|message| exited.stderr.contains(message))
 }
 
-/// A stream that was cut may end in the middle of a secret; what is whole is masked with the result.
-fn mask_ends(exited: &mut ProcessResult, toolbox: &Toolbox) {
+/// Masks a secret that truncation has split. Whole secrets are masked with the result.
+fn mask_truncated(exited: &mut ProcessResult, redactor: &Redactor) {
     for (text, cut) in
         [(&mut exited.stdout, exited.stdout_cut), (&mut exited.stderr, exited.stderr_cut)]
     {
         if cut > 0 {
-            *text = toolbox.redactor().mask_cut_text(text).into_owned();
+            *text = redactor.mask_cut_text(text).into_owned();
         }
     }
 }
 
-/// The end of a process as a result.
-fn ended(exited: &ProcessResult, timeout: Option<Duration>) -> CallResult {
+/// The result of a process.
+fn result_of(exited: &ProcessResult, timeout: Option<Duration>) -> CallResult {
     let code = match exited.end {
         ProcessEnd::Code(code) => Some(code),
         _ => None,
@@ -249,24 +207,25 @@ fn failure(
     let (code, status, message) = match &exited.end {
         ProcessEnd::Code(0) => return None,
         ProcessEnd::Code(n) => {
-            let message = format!("the command ended with exit code {n}");
+            let message = format!("the command exited with code {n}");
             (Code::COMMAND_FAILED, InvocationStatus::Failed, message)
         }
         ProcessEnd::Signal(n) => {
-            let message = format!("the command was ended by signal {n}");
+            let message = format!("the command was killed by signal {n}");
             (Code::COMMAND_FAILED, InvocationStatus::Failed, message)
         }
         ProcessEnd::TimedOut => {
-            let time = timeout.map_or_else(String::new, |t| format!(" {}", format_duration(t)));
-            let message = format!("the command took longer than{time} and was stopped");
+            let limit =
+                timeout.map_or_else(String::new, |t| format!(" after {}", format_duration(t)));
+            let message = format!("the command timed out{limit}");
             (Code::COMMAND_TIMED_OUT, InvocationStatus::Timeout, message)
         }
         ProcessEnd::Idle => {
-            let message = "the command was silent for too long and was stopped".to_owned();
+            let message = "the command reached its idle timeout".to_owned();
             (Code::COMMAND_TIMED_OUT, InvocationStatus::Timeout, message)
         }
         ProcessEnd::Cancelled => {
-            let message = "the call was stopped".to_owned();
+            let message = "the tool call was cancelled".to_owned();
             (Code::TOOL_STOPPED, InvocationStatus::Failed, message)
         }
         ProcessEnd::Lost => {
@@ -280,7 +239,7 @@ fn failure(
     Some((status, Failure::new(code.as_str(), message)))
 }
 
-/// A non-zero exit speaks for itself; every other failure stands in the result too.
+/// Marks a result as failed. Every failure but a non-zero exit is also added to the result itself.
 fn fail(result: &mut CallResult, status: InvocationStatus, failure: Failure) {
     if failure.code != Code::COMMAND_FAILED.as_str() || result.result["exitCode"].is_null() {
         result.result["error"] = error_view(&failure);
@@ -289,27 +248,26 @@ fn fail(result: &mut CallResult, status: InvocationStatus, failure: Failure) {
     result.failure = Some(failure);
 }
 
-/// A shell can write where tools may not, as far as the sandbox lets it. A specialist's command
-/// that changed definitions or settings has failed, and people see which. Nothing is put back: a
-/// person may have edited the file meanwhile, and that would be lost.
-async fn hold_to_protected(result: &mut CallResult, workspace: &Workspace) {
-    const NAMED: usize = 20;
+/// Fails a command of a specialist that changed protected paths, which the sandbox cannot always
+/// prevent. The change is not undone, because a person may have edited the file meanwhile.
+async fn fail_on_protected_changes(result: &mut CallResult, workspace: &Workspace) {
+    const SHOWN: usize = 20;
     let changed = protected_among(&result.changes, workspace).await;
     if changed.is_empty() {
         return;
     }
-    let named = changed[..changed.len().min(NAMED)].join("`, `");
-    let more = match changed.len().saturating_sub(NAMED) {
+    let named = changed[..changed.len().min(SHOWN)].join("`, `");
+    let more = match changed.len().saturating_sub(SHOWN) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let message = format!("the command changed `{named}`{more}, which tools may not");
-    let help = "undo the change; a person decides about definitions and settings";
+    let message = format!("the command changed protected paths: `{named}`{more}");
+    let help = "undo the change; only people change definitions and settings";
     let failure = Failure::new(Code::PATH_PROTECTED.as_str(), message).help(help);
     fail(result, InvocationStatus::Failed, failure);
 }
 
-/// The changed paths that tools may not write; all of them where that could not be looked at.
+/// The changed paths that are protected; all of them if that cannot be determined.
 async fn protected_among(changes: &[Change], workspace: &Workspace) -> Vec<String> {
     let paths: Vec<String> = changes.iter().map(|change| change.path.clone()).collect();
     let (asked, workspace) = (paths.clone(), workspace.clone());

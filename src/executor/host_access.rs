@@ -1,0 +1,28 @@
+//! The parts of this machine that steps and gates use.
+
+use crate::redaction::Redactor;
+use crate::tool::{ProcessLauncher, ToolboxParts};
+use crate::workspace::Workspace;
+use std::sync::Arc;
+
+/// The parts of this machine that steps and gates use.
+#[derive(Clone)]
+pub struct HostAccess {
+    /// The files that they may access.
+    pub workspace: Workspace,
+    /// Starts processes.
+    pub processes: ProcessLauncher,
+    /// Masks secrets.
+    pub redactor: Arc<Redactor>,
+}
+
+impl HostAccess {
+    /// Takes what the tools of the same run use.
+    pub fn of(parts: &ToolboxParts) -> HostAccess {
+        HostAccess {
+            workspace: parts.workspace.clone(),
+            processes: parts.process_launcher(),
+            redactor: parts.redactor.clone(),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! `http:request`: sends one HTTP request.
+
+use crate::evidence::{EvidenceRef, InvocationStatus};
+use crate::http::{HttpError, HttpRequest};
+use crate::tool::call::{Call, CallResult, Refusal};
+use crate::tool::context::{CallContext, Tool, arguments, cancelled};
+use crate::value::{Json, JsonMap, json_text};
+use futures::future::BoxFuture;
+use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
+
+/// The implementation of `http:request`.
+pub(super) struct HttpRequestTool;
+
+#[derive(Deserialize)]
+struct Args {
+    url: String,
+    method: Option<String>,
+    #[serde(default)]
+    headers: JsonMap,
+    #[serde(default)]
+    query: JsonMap,
+    body: Option<Json>,
+}
+
+impl Tool for HttpRequestTool {
+    fn name(&self) -> &'static str {
+        "http:request"
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: &'a Call,
+        context: &'a CallContext<'a>,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, CallResult> {
+        Box::pin(async move {
+            match arguments::<Args>(call) {
+                Ok(args) => request(args, context, cancel).await,
+                Err(refusal) => refusal.into(),
+            }
+        })
+    }
+}
+
+async fn request(args: Args, context: &CallContext<'_>, cancel: &CancellationToken) -> CallResult {
+    let texts = |map: &JsonMap| map.iter().map(|(k, v)| (k.clone(), json_text(v))).collect();
+    let request = HttpRequest {
+        method: args.method.unwrap_or_default(),
+        url: args.url,
+        headers: texts(&args.headers),
+        query: texts(&args.query),
+        body: args.body,
+        timeout: context.limit,
+    };
+    match context.http.send(&request, cancel).await {
+        Ok(response) => {
+            let reference = EvidenceRef {
+                kind: "http".into(),
+                reference: response.url.clone(),
+                sha256: Some(response.sha256),
+            };
+            let result = CallResult::success(response.output());
+            CallResult { evidence: vec![reference], ..result }
+        }
+        Err(HttpError::Cancelled) => cancelled(),
+        Err(HttpError::Refused(failure)) => Refusal::Denied(failure).into(),
+        Err(HttpError::TimedOut(failure)) => {
+            CallResult::failed(InvocationStatus::Timeout, *failure)
+        }
+        Err(error) => Refusal::failed(error.failure()).into(),
+    }
+}

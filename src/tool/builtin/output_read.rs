@@ -1,0 +1,57 @@
+//! `output:read`: reads the rest of a truncated result.
+
+use crate::diagnostic::Code;
+use crate::tool::call::{Call, CallResult, Refusal};
+use crate::tool::context::{CallContext, Tool, arguments};
+use crate::tool::output_store::OutputStore;
+use crate::value::{Failure, limits};
+use futures::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+/// The implementation of `output:read`.
+pub(super) struct OutputRead;
+
+/// Maximum number of characters in one result. JSON escaping can double it; the result still fits
+/// the limit for this tool, which is five times the usual one.
+const PIECE_CHARS: usize = 5 * limits::TOOL_RESULT_CHARS / 2 - 100;
+
+#[derive(Deserialize)]
+struct Args {
+    #[serde(rename = "ref")]
+    reference: String,
+    offset: Option<usize>,
+}
+
+impl Tool for OutputRead {
+    fn name(&self) -> &'static str {
+        "output:read"
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: &'a Call,
+        context: &'a CallContext<'a>,
+        _: &'a CancellationToken,
+    ) -> BoxFuture<'a, CallResult> {
+        Box::pin(async move {
+            let args = arguments::<Args>(call);
+            args.and_then(|args| read(&args, context.outputs)).into()
+        })
+    }
+}
+
+fn read(args: &Args, outputs: &OutputStore) -> Result<CallResult, Refusal> {
+    let Some(text) = outputs.get(&args.reference) else {
+        let message = format!("no result of this attempt has the reference `{}`", args.reference);
+        let help = "copy the reference from the truncated result, or call that tool again";
+        let failure = Failure::new(Code::UNKNOWN_REFERENCE.as_str(), message).help(help);
+        return Err(Refusal::failed(failure));
+    };
+    let offset = args.offset.unwrap_or(0);
+    let mut rest = text.chars().skip(offset);
+    let content: String = rest.by_ref().take(PIECE_CHARS).collect();
+    let next = rest.next().map(|_| offset + PIECE_CHARS);
+    Ok(CallResult::success(json!({ "content": content, "next": next })))
+}

@@ -1,0 +1,91 @@
+//! Starting the processes of steps, tools and checks: confined by the kernel if a specialist may have
+//! written the code.
+
+use super::call::Caller;
+use super::process_trace::ProcessTrace;
+use crate::definition::{ApprovalLevel, Settings};
+use crate::process::{Confinement, KernelSandbox, SandboxCap, Spawn, Supervisor};
+use crate::redaction::Redactor;
+use crate::workspace::{Workspace, repository_outside};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Starts processes in the workspace, with or without the kernel sandbox. Cheap to clone.
+#[derive(Clone)]
+pub struct ProcessLauncher {
+    supervisor: Supervisor,
+    workspace: Workspace,
+    settings: Arc<Settings>,
+    level: ApprovalLevel,
+}
+
+impl ProcessLauncher {
+    /// Creates a launcher. `level` is the sandbox level that this machine reaches; the settings add
+    /// paths that confined processes may read or write.
+    pub fn new(
+        supervisor: Supervisor,
+        workspace: Workspace,
+        settings: Arc<Settings>,
+        level: ApprovalLevel,
+    ) -> ProcessLauncher {
+        ProcessLauncher { supervisor, workspace, settings, level }
+    }
+
+    /// Starts processes of the author of a playbook, without the sandbox.
+    pub fn unconfined(&self) -> &Supervisor {
+        &self.supervisor
+    }
+
+    /// Starts processes whose code a specialist may have written: its own commands, and the commands
+    /// that check its work. The kernel confines them where the sandbox level is `kernel`.
+    pub fn confined(&self) -> Supervisor {
+        match self.level {
+            ApprovalLevel::Kernel => self.supervisor.confined(self.confinement()),
+            _ => self.supervisor.clone(),
+        }
+    }
+
+    /// Starts recording a process that this launcher starts.
+    pub fn trace(&self, spawn: &Spawn, redactor: &Redactor) -> ProcessTrace {
+        ProcessTrace::begin(spawn, self.workspace.root(), self.supervisor.base(), redactor)
+    }
+
+    /// Starts the processes of a tool call.
+    pub(super) fn of(&self, caller: &Caller) -> Supervisor {
+        match caller {
+            Caller::Specialist { .. } => self.confined(),
+            Caller::Author => self.supervisor.clone(),
+        }
+    }
+
+    /// Whether the kernel confines the processes of a caller.
+    pub(super) fn confines(&self, caller: &Caller) -> bool {
+        matches!(caller, Caller::Specialist { .. }) && self.level == ApprovalLevel::Kernel
+    }
+
+    /// The paths that confined processes may read and write: the project, and what the settings add.
+    fn confinement(&self) -> Confinement {
+        let root = self.workspace.root();
+        let paths = |list: &[String]| -> Vec<PathBuf> {
+            let path = |path: &String| match path.starts_with("~/") {
+                true => PathBuf::from(path),
+                false => root.join(path),
+            };
+            list.iter().map(path).collect()
+        };
+        Confinement::to([root.to_owned()])
+            .with_read(repository_outside(root))
+            .with_read(paths(&self.settings.sandbox_read))
+            .with_write(paths(&self.settings.sandbox_write))
+            .with_read_only(self.workspace.protected_now())
+    }
+}
+
+/// The sandbox level that this machine reaches, up to a maximum.
+pub fn sandbox_level(cap: SandboxCap) -> ApprovalLevel {
+    match cap {
+        SandboxCap::None => ApprovalLevel::None,
+        SandboxCap::Kernel if KernelSandbox::detect().is_some() => ApprovalLevel::Kernel,
+        SandboxCap::Kernel | SandboxCap::Process => ApprovalLevel::Process,
+    }
+}

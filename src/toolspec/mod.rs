@@ -1,0 +1,21 @@
+//! The table of tools: the only code that knows which tools exist, their names and their effects.
+//!
+//! Everything else derives from it: allow-lists and `tools.security` ([`allowed_by`],
+//! [`secured_by`]), the policy, the workspace lock, the checks of `tool` steps and
+//! `docs/reference/generated/tools.md`. The implementations are in `tool::builtin`. Pure. Start
+//! reading at [`ToolSpec`]; one file per family contains the entries.
+
+mod http;
+mod name_glob;
+mod names;
+mod not_yet;
+mod output;
+mod read_files;
+mod shell;
+mod spec;
+mod table;
+mod write_files;
+
+pub use names::{ToolMatch, allowed_by, allowed_by_settings, covers, permits, secured_by};
+pub use spec::{InputCheck, ToolLevel, ToolSpec};
+pub use table::{find, names, tools};

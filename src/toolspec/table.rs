@@ -1,0 +1,26 @@
+//! The table itself, in the order of the reference page.
+
+use super::spec::ToolSpec;
+use super::{http, output, read_files, shell, write_files};
+use std::sync::LazyLock;
+
+static TABLE: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
+    let families =
+        [read_files::specs(), write_files::specs(), shell::specs(), http::specs(), output::specs()];
+    families.into_iter().flatten().collect()
+});
+
+/// All built-in tools.
+pub fn tools() -> &'static [ToolSpec] {
+    &TABLE
+}
+
+/// The tool with this name; aliases do not count.
+pub fn find(name: &str) -> Option<&'static ToolSpec> {
+    TABLE.iter().find(|tool| tool.name == name)
+}
+
+/// The names of all built-in tools.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().map(|tool| tool.name)
+}
