@@ -1,4 +1,5 @@
-//! The bounded channel on which stored events and progress reach a display.
+//! The event channel: updates of a run from the dispatcher to displays, bounded. A reader that is too
+//! slow reads the journal instead.
 
 use super::setup::Update;
 use crate::journal::StoredEvent;
@@ -7,99 +8,100 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// Maximum number of events and progress updates that wait in a channel.
-const CAPACITY: usize = 2048;
+/// How many events and lines of progress wait for a watcher at most.
+const HELD: usize = 2048;
 
-/// Creates an event channel. It holds a bounded number of updates. A receiver that falls behind reads
-/// missed events from the journal, so a slow display neither delays a run nor fills the memory.
+/// A line from the engine to whoever watches. It holds a bounded number of updates: a watcher who
+/// lags behind is told up to where events were stored, and finds what it missed in the journal. So
+/// neither does a slow terminal hold up a run, nor does a run fill the memory with what nobody reads.
 pub fn event_channel() -> (EventSender, EventReceiver) {
-    let (sender, updates) = unbounded_channel();
-    let shared = Arc::new(Shared::default());
-    (EventSender { sender, shared: shared.clone() }, EventReceiver { updates, shared })
+    let (line, updates) = unbounded_channel();
+    let held = Arc::new(Held::default());
+    (EventSender { line, held: held.clone() }, EventReceiver { updates, held })
 }
 
-/// The engine's end of the channel. The receiver may be dropped at any time.
+/// The engine's end of the line. The watcher's may be closed at any time.
 #[derive(Clone)]
 pub struct EventSender {
-    sender: UnboundedSender<Update>,
-    shared: Arc<Shared>,
+    line: UnboundedSender<Update>,
+    held: Arc<Held>,
 }
 
-/// The display's end of the channel.
+/// The watcher's end of the line.
 pub struct EventReceiver {
     updates: UnboundedReceiver<Update>,
-    shared: Arc<Shared>,
+    held: Arc<Held>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct Held {
     count: AtomicUsize,
     missed: AtomicU64,
     nearly_full: Notify,
 }
 
 impl EventSender {
-    /// Sends `count` events, the last of which has the number `last`. `make` is called only if the
-    /// channel has capacity.
+    /// Tells of so many events, the last of which has this seq. They are made only where there is
+    /// room for them.
     pub(super) fn stored(&self, last: u64, count: usize, make: impl FnOnce() -> Vec<StoredEvent>) {
-        if self.reserve(count) {
-            let _ = self.sender.send(Update::Stored(make()));
+        if self.takes(count) {
+            let _ = self.line.send(Update::Stored(make()));
         } else {
-            self.shared.missed.store(last, Ordering::Release);
-            self.shared.nearly_full.notify_one();
+            self.held.missed.store(last, Ordering::Release);
+            self.held.nearly_full.notify_one();
         }
     }
 
-    /// Sends progress, which is never stored. It is dropped if the channel is full.
+    /// Shows something that is never stored. A watcher who is far behind does without.
     pub(super) fn progress(&self, update: Update) {
-        if self.reserve(1) {
-            let _ = self.sender.send(update);
+        if self.takes(1) {
+            let _ = self.line.send(update);
         }
     }
 
-    fn reserve(&self, count: usize) -> bool {
-        let before = self.shared.count.fetch_add(count, Ordering::AcqRel);
-        let fits = before + count <= CAPACITY;
+    fn takes(&self, count: usize) -> bool {
+        let before = self.held.count.fetch_add(count, Ordering::AcqRel);
+        let fits = before + count <= HELD;
         if !fits {
-            self.shared.count.fetch_sub(count, Ordering::AcqRel);
-        } else if before + count > CAPACITY / 2 {
-            self.shared.nearly_full.notify_one();
+            self.held.count.fetch_sub(count, Ordering::AcqRel);
+        } else if before + count > HELD / 2 {
+            self.held.nearly_full.notify_one();
         }
         fits
     }
 }
 
 impl EventReceiver {
-    /// Receives the next update; `None` once the engine has ended and the channel is empty.
+    /// The next update; `None` once the engine has gone and everything was taken.
     pub async fn recv(&mut self) -> Option<Update> {
         let update = self.updates.recv().await?;
-        Some(self.release(update))
+        Some(self.taken(update))
     }
 
-    /// Receives the next update, if there is one.
+    /// The next update, where there is one already.
     pub fn try_recv(&mut self) -> Option<Update> {
         let update = self.updates.try_recv().ok()?;
-        Some(self.release(update))
+        Some(self.taken(update))
     }
 
-    /// Waits until the channel is more than half full.
+    /// Returns when it is time to take what waits, lest more be missed.
     pub fn nearly_full(&self) -> impl Future<Output = ()> + use<> {
-        let shared = self.shared.clone();
-        async move { shared.nearly_full.notified().await }
+        let held = self.held.clone();
+        async move { held.nearly_full.notified().await }
     }
 
-    /// Number of the last event that was not sent because the channel was full; 0 if all were sent.
-    /// Missed events are in the journal.
+    /// The seq of the last event that found no room here and has to be read in the journal; 0 where
+    /// all did.
     pub fn missed(&self) -> u64 {
-        self.shared.missed.load(Ordering::Acquire)
+        self.held.missed.load(Ordering::Acquire)
     }
 
-    fn release(&self, update: Update) -> Update {
+    fn taken(&self, update: Update) -> Update {
         let count = match &update {
             Update::Stored(stored) => stored.len(),
             Update::Progress { .. } => 1,
         };
-        self.shared.count.fetch_sub(count, Ordering::AcqRel);
+        self.held.count.fetch_sub(count, Ordering::AcqRel);
         update
     }
 }

@@ -3,8 +3,8 @@ use super::{Plan, StepIx};
 use petgraph::visit::{Dfs, Visitable};
 
 impl Plan {
-    /// The heaviest chain of steps that wait for each other; then the heaviest of `finally`, which
-    /// begins when all of them have ended. Of equals, the one that is written first.
+    /// The critical path: the heaviest chain of dependent steps, followed by the heaviest chain of
+    /// `finally`. Of equal chains, the one that is defined first.
     pub fn critical_path(&self, weight: impl Fn(StepIx) -> u64) -> Vec<StepIx> {
         let (finally, main): (Vec<StepIx>, Vec<StepIx>) =
             self.order.iter().partition(|&&ix| self.step(ix).is_finally());

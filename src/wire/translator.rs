@@ -10,9 +10,9 @@ use crate::run::{self, InstanceIx, Question, QuestionKind, StepStatus};
 use crate::value::{Digest, Json, RunId, Timestamp, Usage};
 use std::sync::Arc;
 
-/// Turns the journal's events into public ones, folding what they need from those before: names of
-/// items, iterations, times, sums. Feed it every event of a run from the first, those of an earlier
-/// holder too, and show only what is new.
+/// The projection of journal events to public events. It folds what later events need: names of items,
+/// iterations, times, sums. It must receive every event of a run from the first one on, those of an
+/// earlier lease owner included; callers display only the new ones.
 #[derive(Debug, Clone)]
 pub struct Translator {
     run: RunId,

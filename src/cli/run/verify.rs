@@ -10,9 +10,8 @@ use crate::value::Digest;
 
 /// Check that what is recorded of a run still holds
 ///
-/// The hash chain over its events, its blobs, and each verdict, found again from what was observed.
-/// From the journal alone; the files of now are not looked at. Ends with 1 where something does not
-/// overrides.
+/// Checks the hash chain over its events, its blobs, and each verdict, which is computed again from the
+/// recorded observations. Reads only the journal, not the workspace. Exits with 1 if a check fails.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Run id, a unique prefix of it, or @last

@@ -263,7 +263,7 @@ pub enum OnError {
     Continue,
 }
 
-/// `forEach:`: one step instance per item of a list.
+/// `forEach:`: one step instance per item of a list (fan-out).
 #[derive(Debug, Clone)]
 pub struct ForEach {
     /// List of items.
