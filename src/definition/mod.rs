@@ -1,12 +1,16 @@
 //! Loads and checks definitions: playbooks, workflows, specialists, settings, scripts.
 //!
 //! Pure: no files, no environment, no clock. `syntax` parses text into trees with positions and
-//! decodes them, `check` contains one static rule per file, and `model` is the result that the other
+//! decodes them, `keys` declares the keys of every file, `kind` and `gate_check` contain one module per
+//! kind of step and check, `check` one static rule per file, and `model` is the result that the other
 //! modules use. Start at [`load`], the only function that creates a [`Catalog`]. Definitions in a
 //! catalog are fully checked. A file with errors is left out; the other files still load.
 
 mod check;
 mod file_bytes;
+mod gate_check;
+mod keys;
+mod kind;
 mod load;
 mod load_script;
 mod load_value;
@@ -16,6 +20,9 @@ mod syntax;
 
 pub use check::refuse_computed_code;
 pub use file_bytes::FileBytes;
+pub use keys::{
+    DefinitionFile, KeyRule, KeySpec, KeyTable, KeyType, Support, file_schema, key_reference,
+};
 pub use load::{FileRole, InputFile, load};
 pub use load_script::load_script;
 pub use load_value::{EntrySpans, LoadedValue, load_value};

@@ -1,19 +1,23 @@
+//! JSON Schemas of definition files and of the event stream, for `kb schema`.
+
+use crate::definition::{DefinitionFile, file_schema};
 use crate::wire;
-use std::borrow::Cow;
 
 /// The kinds of files that have a JSON Schema.
-pub const SCHEMA_NAMES: [&str; 6] =
-    ["playbook", "workflow", "specialist", "script", "settings", "events"];
+pub const SCHEMA_NAMES: [&str; 7] =
+    ["playbook", "workflow", "specialist", "agent", "script", "settings", "events"];
 
 /// The JSON Schema of a kind of file, as text.
-pub fn schema(name: &str) -> Option<Cow<'static, str>> {
-    Some(Cow::Borrowed(match name {
-        "playbook" => include_str!("../../assets/schemas/playbook.json"),
-        "workflow" => include_str!("../../assets/schemas/workflow.json"),
-        "specialist" => include_str!("../../assets/schemas/specialist.json"),
-        "script" => include_str!("../../assets/schemas/script.json"),
-        "settings" => include_str!("../../assets/schemas/settings.json"),
-        "events" => return Some(Cow::Owned(format!("{:#}\n", wire::event_schema()))),
+pub fn schema(name: &str) -> Option<String> {
+    let schema = match name {
+        "playbook" => file_schema(DefinitionFile::Playbook),
+        "workflow" => file_schema(DefinitionFile::Workflow),
+        "specialist" => file_schema(DefinitionFile::Specialist),
+        "agent" => file_schema(DefinitionFile::AgentProfile),
+        "script" => file_schema(DefinitionFile::Script),
+        "settings" => file_schema(DefinitionFile::Settings),
+        "events" => wire::event_schema(),
         _ => return None,
-    }))
+    };
+    Some(format!("{schema:#}\n"))
 }

@@ -7,11 +7,13 @@ use std::sync::Arc;
 mod broken;
 mod documents;
 mod files;
+mod keys;
 mod mutation;
 mod oracles;
 mod schema;
 mod settings;
 mod steps;
+mod unsupported;
 mod workflows;
 
 fn file(path: &str, role: FileRole, text: impl AsRef<[u8]>) -> InputFile {

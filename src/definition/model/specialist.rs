@@ -1,5 +1,6 @@
 //! The model of a specialist, shared by all forms in which one can be written.
 
+use super::NotYet;
 use crate::definition::Schema;
 use crate::diagnostic::Span;
 use crate::toolspec;
@@ -49,6 +50,9 @@ pub struct Specialist {
     pub span: Span,
     /// Digest of the file.
     pub digest: Digest,
+    /// Features used here that are not supported yet. A run with this specialist is refused if there
+    /// are any.
+    pub not_yet: Vec<NotYet>,
 }
 
 impl Specialist {
@@ -87,6 +91,7 @@ impl Specialist {
             path: path.to_owned(),
             span,
             digest,
+            not_yet: Vec::new(),
         }
     }
 

@@ -160,6 +160,22 @@ pub enum StepKind {
 }
 
 impl StepKind {
+    /// The specialist of a `specialist` step.
+    pub fn specialist(&self) -> Option<&SpecialistId> {
+        match self {
+            StepKind::Specialist { specialist, .. } => Some(specialist),
+            StepKind::Run { .. }
+            | StepKind::Tool { .. }
+            | StepKind::Http(_)
+            | StepKind::Set(_)
+            | StepKind::Gate(_)
+            | StepKind::Ask(_)
+            | StepKind::Approve(_)
+            | StepKind::Wait(_)
+            | StepKind::NotYet(_) => None,
+        }
+    }
+
     /// The kind key.
     pub fn name(&self) -> &'static str {
         match self {

@@ -1,25 +1,12 @@
 //! Decodes specialists in the `agent:` form.
 
 use super::model_choice::brain;
-use super::specialist::{capabilities, display, finish_role, text};
+use super::specialist::{capabilities, display, finish_role};
 use super::{Decoder, Fields, Node};
+use crate::definition::keys;
 use crate::definition::model::Specialist;
 use crate::value::Digest;
 use std::time::Duration;
-
-const KEYS: [&str; 11] = [
-    "name",
-    "type",
-    "version",
-    "display",
-    "brain",
-    "tools",
-    "memory",
-    "capabilities",
-    "agentLoop",
-    "limits",
-    "registry",
-];
 
 /// Decodes the form in which everything is below one key `agent`.
 pub(crate) fn agent(
@@ -28,10 +15,10 @@ pub(crate) fn agent(
     digest: Digest,
     decoder: &mut Decoder,
 ) -> Option<Specialist> {
-    let outer = decoder.fields(root, "the file", &["schema", "agent"])?;
-    let inner = decoder.required(&outer, "agent", "the file")?;
-    let fields = decoder.fields(inner, "an agent", &KEYS)?;
-    let name = decoder.required(&fields, "name", "an agent");
+    let outer = decoder.fields(root, &keys::specialist::AGENT_FILE)?;
+    let inner = decoder.required(&outer, "agent")?;
+    let fields = decoder.fields(inner, &keys::specialist::AGENT)?;
+    let name = decoder.required(&fields, "name");
     let id = name.and_then(|node| Some((decoder.specialist_id(node)?, node.span)));
     let (id, span) = match id {
         Some(id) => id,
@@ -41,7 +28,7 @@ pub(crate) fn agent(
     let mut found = Specialist::bare(id, span, path, digest);
     found.version =
         fields.get("version").and_then(|n| decoder.scalar(n, "version")).map(str::to_owned);
-    text(&fields, "type", decoder);
+    fields.text("type", decoder);
     if let Some(node) = fields.get("display") {
         display(node, &mut found, decoder);
     }
@@ -51,14 +38,11 @@ pub(crate) fn agent(
     if let Some(node) = fields.get("tools") {
         tools(node, &mut found, decoder);
     }
-    found.capabilities =
-        fields.get("capabilities").map(|node| capabilities(node, decoder)).unwrap_or_default();
-    bounds(&fields, &mut found, decoder);
-    for key in ["memory", "registry"] {
-        if let Some((at, _)) = fields.entry(key) {
-            decoder.comes_later(key, at.span);
-        }
+    if let Some(node) = fields.get("capabilities") {
+        found.capabilities = capabilities(node, decoder, &mut found.not_yet);
     }
+    bounds(&fields, &mut found, decoder);
+    decoder.unsupported_keys(&fields, &mut found.not_yet);
     name?;
     finish_role(&mut found);
     Some(found)
@@ -70,38 +54,27 @@ fn tools(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
         decoder.tools(node, found);
         return;
     }
-    let Some(fields) = decoder.fields(node, "`tools`", &["enabled", "security"]) else { return };
+    let Some(fields) = decoder.fields(node, &keys::specialist::AGENT_TOOLS) else { return };
     if let Some(node) = fields.get("enabled") {
         decoder.tools(node, found);
     }
-    if let Some((key, _)) = fields.entry("security") {
-        decoder.comes_later("tools.security", key.span);
-    }
+    decoder.unsupported_keys(&fields, &mut found.not_yet);
 }
 
 fn bounds(fields: &Fields<'_>, found: &mut Specialist, decoder: &mut Decoder) {
-    const LOOP: [&str; 3] = ["maxIterations", "maxToolCalls", "enableSelfCritique"];
-    const LIMITS: [&str; 2] = ["maxExecutionTimeSeconds", "maxRetries"];
-    let inner = fields.get("agentLoop").and_then(|n| decoder.fields(n, "`agent_loop`", &LOOP));
-    if let Some(inner) = inner {
-        let mut bound =
-            |key: &str| inner.get(key).and_then(|node| decoder.integer(node, key, 1, 10_000));
-        let (steps, calls) = (bound("maxIterations"), bound("maxToolCalls"));
-        found.limits.max_steps = steps.unwrap_or(found.limits.max_steps);
-        found.limits.max_tool_calls = calls.unwrap_or(found.limits.max_tool_calls);
-        if let Some((key, _)) = inner.entry("enableSelfCritique") {
-            decoder.comes_later(&key.text, key.span);
-        }
+    let node = fields.get("agentLoop");
+    if let Some(inner) = node.and_then(|n| decoder.fields(n, &keys::specialist::AGENT_LOOP)) {
+        let limits = &mut found.limits;
+        limits.max_steps = inner.integer("maxIterations", decoder).unwrap_or(limits.max_steps);
+        limits.max_tool_calls =
+            inner.integer("maxToolCalls", decoder).unwrap_or(limits.max_tool_calls);
+        decoder.unsupported_keys(&inner, &mut found.not_yet);
     }
-    let inner = fields.get("limits").and_then(|n| decoder.fields(n, "`limits`", &LIMITS));
-    if let Some(inner) = inner {
-        if let Some(node) = inner.get("maxExecutionTimeSeconds") {
-            let seconds = decoder.integer(node, "maxExecutionTimeSeconds", 1, 1_000_000);
-            found.limits.timeout =
-                seconds.map_or(found.limits.timeout, |seconds| Duration::from_secs(seconds.into()));
+    let node = fields.get("limits");
+    if let Some(inner) = node.and_then(|n| decoder.fields(n, &keys::specialist::AGENT_LIMITS)) {
+        if let Some(seconds) = inner.integer("maxExecutionTimeSeconds", decoder) {
+            found.limits.timeout = Duration::from_secs(seconds.into());
         }
-        if let Some((key, _)) = inner.entry("maxRetries") {
-            decoder.comes_later(&key.text, key.span);
-        }
+        decoder.unsupported_keys(&inner, &mut found.not_yet);
     }
 }

@@ -1,27 +1,35 @@
-//! [`Fields`]: the keys of one map, resolved to their canonical names.
+//! [`Fields`]: the keys of one map, resolved to the keys of its table.
 
 use super::{Decoder, Key, Node};
+use crate::definition::keys::{KeySpec, KeyTable, KeyType};
 use crate::diagnostic::{Code, Diagnostic, Span};
+use std::time::Duration;
 
 /// The keys of one map under their canonical names, each at most once.
 #[derive(Debug, Clone)]
 pub(crate) struct Fields<'n> {
-    found: Vec<(&'static str, &'n Key, &'n Node)>,
-    /// What unknown keys were probably meant to be; their absence is no second problem.
+    table: &'static KeyTable,
+    found: Vec<(&'static KeySpec, &'n Key, &'n Node)>,
+    /// Suggestions for unknown keys; a missing key among them is not reported again.
     meant: Vec<&'static str>,
-    /// Where the map is, for what it lacks.
+    /// Position of the map, for missing keys.
     pub(crate) span: Span,
 }
 
 impl<'n> Fields<'n> {
-    /// The value of a key; a key with nothing after it counts as absent.
+    /// The value of a key; a key without a value counts as absent.
     pub(crate) fn get(&self, name: &str) -> Option<&'n Node> {
         self.entry(name).map(|(_, node)| node).filter(|node| !node.is_null())
     }
 
-    /// A key with its value, present even where there is nothing after it.
+    /// A key with its value, even if the value is empty.
     pub(crate) fn entry(&self, name: &str) -> Option<(&'n Key, &'n Node)> {
-        self.found.iter().find(|(own, ..)| *own == name).map(|(_, key, node)| (*key, *node))
+        debug_assert!(
+            self.table.key(name).is_some(),
+            "{name} is in no table of {}",
+            self.table.name
+        );
+        self.found.iter().find(|(own, ..)| own.name == name).map(|(_, key, node)| (*key, *node))
     }
 
     /// Whether an unknown key was probably meant to be one of these.
@@ -29,22 +37,76 @@ impl<'n> Fields<'n> {
         self.meant.iter().any(|meant| names.contains(meant))
     }
 
-    /// All keys that are there, in the order of the file.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, &'n Key, &'n Node)> + '_ {
+    /// All keys that are present, in the order of the file.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static KeySpec, &'n Key, &'n Node)> + '_ {
         self.found.iter().copied()
     }
 
-    /// Takes over the keys of another map that are not here, where `wanted` says so.
+    /// The map as messages name it.
+    pub(crate) fn what(&self) -> &'static str {
+        self.table.what
+    }
+
+    /// Adds the keys of another map that are absent here and for which `wanted` is true.
     pub(crate) fn inherit(&mut self, other: &Fields<'n>, wanted: impl Fn(&str) -> bool) {
         for entry in &other.found {
-            if wanted(entry.0) && self.entry(entry.0).is_none() {
+            let absent = !self.found.iter().any(|(own, ..)| own.name == entry.0.name);
+            if absent && wanted(entry.0.name) {
                 self.found.push(*entry);
             }
         }
     }
+
+    /// Decodes a text.
+    pub(crate) fn text(&self, name: &str, decoder: &mut Decoder) -> Option<String> {
+        self.get(name).and_then(|node| decoder.text(node, name)).map(str::to_owned)
+    }
+
+    /// Decodes a list of texts; empty if the key is absent.
+    pub(crate) fn texts(&self, name: &str, decoder: &mut Decoder) -> Vec<String> {
+        self.get(name).map(|node| decoder.texts(node, name)).unwrap_or_default()
+    }
+
+    /// Decodes `true` or `false`.
+    pub(crate) fn boolean(&self, name: &str, decoder: &mut Decoder) -> Option<bool> {
+        self.get(name).and_then(|node| decoder.boolean(node, name))
+    }
+
+    /// Decodes a duration.
+    pub(crate) fn duration(&self, name: &str, decoder: &mut Decoder) -> Option<Duration> {
+        self.get(name).and_then(|node| decoder.duration(node, name))
+    }
+
+    /// Decodes an integer in the range that the table declares.
+    pub(crate) fn integer(&self, name: &str, decoder: &mut Decoder) -> Option<u32> {
+        let (least, most) = match self.table.key(name).map(|key| key.ty) {
+            Some(KeyType::Integer(least, most)) => (least, most),
+            _ => (0, u32::MAX),
+        };
+        self.get(name).and_then(|node| decoder.integer(node, name, least, most))
+    }
+
+    /// Decodes a number in the range that the table declares.
+    pub(crate) fn number(&self, name: &str, decoder: &mut Decoder) -> Option<f64> {
+        let (least, most) = match self.table.key(name).map(|key| key.ty) {
+            Some(KeyType::Number(least, most)) => (least, most),
+            _ => (f64::NEG_INFINITY, f64::INFINITY),
+        };
+        self.get(name).and_then(|node| decoder.number(node, name, least, most))
+    }
+
+    /// Decodes one of `choices`.
+    pub(crate) fn choice<T: Copy>(
+        &self,
+        name: &str,
+        choices: &[(&str, T)],
+        decoder: &mut Decoder,
+    ) -> Option<T> {
+        self.get(name).and_then(|node| decoder.one_of(node, name, choices))
+    }
 }
 
-/// Words of other tools that mean one of our keys.
+/// Names that other tools use for one of our keys.
 const SYNONYMS: &[(&str, &str)] = &[
     ("needs", "dependsOn"),
     ("depends", "dependsOn"),
@@ -77,37 +139,47 @@ const SYNONYMS: &[(&str, &str)] = &[
 ];
 
 impl Decoder {
-    /// The keys of a map; each must be one of `known` (in camelCase or snake_case) and stand once.
+    /// The keys of a map; each must be in the table (in camelCase or snake_case) and occur once.
     pub(crate) fn fields<'n>(
         &mut self,
         node: &'n Node,
+        table: &'static KeyTable,
+    ) -> Option<Fields<'n>> {
+        self.fields_of(node, table.what, table)
+    }
+
+    /// As [`Decoder::fields`], with a more precise name of the map for messages.
+    pub(crate) fn fields_of<'n>(
+        &mut self,
+        node: &'n Node,
         what: &str,
-        known: &[&'static str],
+        table: &'static KeyTable,
     ) -> Option<Fields<'n>> {
         let Some(entries) = node.as_map() else {
             self.wrong_type(node, what, "a map");
             return None;
         };
         let found = Vec::with_capacity(entries.len());
-        let mut fields = Fields { found, meant: Vec::new(), span: node.span };
+        let mut fields = Fields { table, found, meant: Vec::new(), span: node.span };
         for (key, value) in entries {
-            match canonical(&key.text, known) {
-                Some(name) => self.note(&mut fields, name, key, value),
-                None => fields.meant.extend(self.unknown_key(key, what, known)),
+            match canonical(&key.text, table) {
+                Some(spec) => self.add(&mut fields, spec, key, value),
+                None => fields.meant.extend(self.unknown_key(key, what, table)),
             }
         }
         Some(fields)
     }
 
-    fn note<'n>(
+    fn add<'n>(
         &mut self,
         fields: &mut Fields<'n>,
-        name: &'static str,
+        spec: &'static KeySpec,
         key: &'n Key,
         value: &'n Node,
     ) {
+        let name = spec.name;
         let Some((first, _)) = fields.entry(name) else {
-            fields.found.push((name, key, value));
+            fields.found.push((spec, key, value));
             return;
         };
         let message = format!("`{}` and `{}` are the same key", first.text, key.text);
@@ -118,25 +190,30 @@ impl Decoder {
         );
     }
 
-    /// Complains, and gives the key that was probably meant.
+    /// Reports an unknown key, and returns the key that was probably meant.
     fn unknown_key(
         &mut self,
         key: &Key,
         what: &str,
-        known: &[&'static str],
+        table: &'static KeyTable,
     ) -> Option<&'static str> {
         let message = format!("unknown key `{}` in {what}", key.text);
-        let meant = self.suggestion(&key.text, known);
+        let meant = self.suggestion(&key.text, table);
         let help = match meant {
             Some(name) => format!("did you mean `{name}`?"),
-            None => format!("known keys: {}", known.join(", ")),
+            None => format!("known keys: {}", names(table).collect::<Vec<_>>().join(", ")),
         };
         self.push(Diagnostic::error(Code::UNKNOWN_KEY, key.span, message).help(help));
         meant
     }
 
-    /// A key that must be there.
-    pub(crate) fn required<'n>(
+    /// The value of a key that must be present.
+    pub(crate) fn required<'n>(&mut self, fields: &Fields<'n>, name: &str) -> Option<&'n Node> {
+        self.required_in(fields, name, fields.what())
+    }
+
+    /// As [`Decoder::required`], with a more precise name of the map for messages.
+    pub(crate) fn required_in<'n>(
         &mut self,
         fields: &Fields<'n>,
         name: &str,
@@ -157,13 +234,26 @@ impl Decoder {
         }
         found
     }
+
+    fn suggestion(&mut self, text: &str, table: &'static KeyTable) -> Option<&'static str> {
+        let synonym = SYNONYMS.iter().find(|(word, _)| word.eq_ignore_ascii_case(text));
+        if let Some(key) = synonym.and_then(|(_, name)| table.key(name)) {
+            return Some(key.name);
+        }
+        let same = names(table).find(|name| name.eq_ignore_ascii_case(text));
+        same.or_else(|| self.nearest(&camel_case(text), names(table)))
+    }
 }
 
-/// The canonical name that a key is a spelling of.
-fn canonical(text: &str, known: &[&'static str]) -> Option<&'static str> {
-    known.iter().copied().find(|name| *name == text).or_else(|| {
+fn names(table: &'static KeyTable) -> impl Iterator<Item = &'static str> {
+    table.keys().map(|key| key.name)
+}
+
+/// The key that a text is a spelling of.
+fn canonical(text: &str, table: &'static KeyTable) -> Option<&'static KeySpec> {
+    table.key(text).or_else(|| {
         let camel = text.contains('_').then(|| camel_case(text))?;
-        known.iter().copied().find(|name| *name == camel)
+        table.key(&camel)
     })
 }
 
@@ -176,17 +266,4 @@ fn camel_case(snake: &str) -> String {
         out.push_str(letters.as_str());
     }
     out
-}
-
-impl Decoder {
-    fn suggestion(&mut self, text: &str, known: &[&'static str]) -> Option<&'static str> {
-        let synonym = SYNONYMS.iter().find(|(word, _)| word.eq_ignore_ascii_case(text));
-        if let Some((_, name)) = synonym
-            && let Some(name) = known.iter().find(|own| *own == name)
-        {
-            return Some(name);
-        }
-        let same = known.iter().copied().find(|name| name.eq_ignore_ascii_case(text));
-        same.or_else(|| self.nearest(&camel_case(text), known.iter().copied()))
-    }
 }

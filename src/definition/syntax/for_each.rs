@@ -1,22 +1,21 @@
 //! Decodes `forEach:`.
 
-use super::step::on_error;
-use super::templates::Secrets;
-use super::{Decoder, Node};
+use super::{Decoder, Node, Secrets};
 use crate::definition::check::name_form;
+use crate::definition::keys::choices::ON_ERROR;
+use crate::definition::keys::step_parts;
 use crate::definition::model::{ForEach, OnError};
 use crate::diagnostic::{Code, Diagnostic};
 
 /// Decodes `forEach:`, and declares the item name for the templates of the step.
 pub(crate) fn for_each(node: &Node, decoder: &mut Decoder) -> Option<ForEach> {
-    const KEYS: [&str; 5] = ["in", "as", "key", "maxParallel", "onItemError"];
     let short = node.as_map().is_none();
     let fields = match short {
         true => None,
-        false => Some(decoder.fields(node, "`forEach`", &KEYS)?),
+        false => Some(decoder.fields(node, &step_parts::FOR_EACH)?),
     };
     let list = match &fields {
-        Some(fields) => decoder.required(fields, "in", "`forEach`")?,
+        Some(fields) => decoder.required(fields, "in")?,
         None => node,
     };
     if list.as_seq().is_none() && list.as_text().is_none() {
@@ -32,11 +31,8 @@ pub(crate) fn for_each(node: &Node, decoder: &mut Decoder) -> Option<ForEach> {
         }
         decoder.names.item = Some(name.clone());
         key = fields.get("key").and_then(|node| decoder.template(node, "key", Secrets::Refused));
-        max_parallel =
-            fields.get("maxParallel").and_then(|n| decoder.integer(n, "maxParallel", 1, 100_000));
-        if let Some(node) = fields.get("onItemError") {
-            on_item_error = on_error(node, "onItemError", decoder).unwrap_or_default();
-        }
+        max_parallel = fields.integer("maxParallel", decoder);
+        on_item_error = fields.choice("onItemError", ON_ERROR, decoder).unwrap_or_default();
     }
     Some(ForEach { items: items?, name, key, max_parallel, on_item_error })
 }

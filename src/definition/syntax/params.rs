@@ -2,34 +2,11 @@
 
 use super::{Decoder, Node};
 use crate::definition::check::param_values;
-use crate::definition::model::{Param, ParamType};
+use crate::definition::keys;
+use crate::definition::keys::choices::PARAM_TYPE;
+use crate::definition::model::Param;
 use crate::definition::schema::Schema;
 use crate::diagnostic::{Code, Diagnostic};
-
-const KEYS: [&str; 11] = [
-    "name",
-    "type",
-    "required",
-    "default",
-    "prompt",
-    "description",
-    "enum",
-    "pattern",
-    "min",
-    "max",
-    "schema",
-];
-
-const TYPES: [(&str, ParamType); 8] = [
-    ("string", ParamType::String),
-    ("integer", ParamType::Integer),
-    ("number", ParamType::Number),
-    ("boolean", ParamType::Boolean),
-    ("list", ParamType::List),
-    ("object", ParamType::Object),
-    ("path", ParamType::Path),
-    ("secret", ParamType::Secret),
-];
 
 /// Decodes `params:`.
 pub(crate) fn params(node: &Node, decoder: &mut Decoder) -> Vec<Param> {
@@ -45,24 +22,21 @@ pub(crate) fn params(node: &Node, decoder: &mut Decoder) -> Vec<Param> {
 }
 
 fn param(node: &Node, decoder: &mut Decoder) -> Option<Param> {
-    let fields = decoder.fields(node, "a parameter", &KEYS)?;
-    let name_node = decoder.required(&fields, "name", "a parameter");
+    let fields = decoder.fields(node, &keys::playbook::PARAM)?;
+    let name_node = decoder.required(&fields, "name");
     let name = name_node.and_then(|node| decoder.text(node, "name"));
-    let kind = fields.get("type").and_then(|node| decoder.one_of(node, "type", &TYPES));
+    let kind = fields.choice("type", PARAM_TYPE, decoder);
     let mut param = Param {
         name: name.unwrap_or_default().to_owned(),
         kind: kind.unwrap_or_default(),
-        required: fields
-            .get("required")
-            .and_then(|n| decoder.boolean(n, "required"))
-            .unwrap_or(false),
+        required: fields.boolean("required", decoder).unwrap_or(false),
         default: fields.get("default").map(Node::to_json),
-        prompt: text(&fields, "prompt", decoder),
-        description: text(&fields, "description", decoder),
+        prompt: fields.text("prompt", decoder),
+        description: fields.text("description", decoder),
         one_of: Vec::new(),
-        pattern: text(&fields, "pattern", decoder),
-        min: number(&fields, "min", decoder),
-        max: number(&fields, "max", decoder),
+        pattern: fields.text("pattern", decoder),
+        min: fields.number("min", decoder),
+        max: fields.number("max", decoder),
         schema: fields.get("schema").and_then(|node| Schema::decode(node, decoder)),
         inferred: false,
         span: name_node.map_or(node.span, |node| node.span),
@@ -75,12 +49,4 @@ fn param(node: &Node, decoder: &mut Decoder) -> Option<Param> {
     let pattern = fields.get("pattern").map_or(param.span, |node| node.span);
     param_values::check(&param, default, pattern, decoder);
     Some(param)
-}
-
-fn text(fields: &super::Fields<'_>, key: &str, decoder: &mut Decoder) -> Option<String> {
-    fields.get(key).and_then(|node| decoder.text(node, key)).map(str::to_owned)
-}
-
-fn number(fields: &super::Fields<'_>, key: &str, decoder: &mut Decoder) -> Option<f64> {
-    fields.get(key).and_then(|node| decoder.number(node, key, f64::NEG_INFINITY, f64::INFINITY))
 }

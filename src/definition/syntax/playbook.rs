@@ -1,11 +1,11 @@
 //! Decodes playbooks, and the front matter of workflows. Start at [`playbook`].
 
-use super::later::budget;
 use super::outline::Outline;
-use super::step::{STEP_KEYS, step};
-use super::templates::Secrets;
-use super::{Decoder, Fields, Node, params};
+use super::step::step;
+use super::{Decoder, Fields, Node, Secrets, params};
 use crate::definition::check::{dependencies, duplicates, name_clash, name_form, secret_variables};
+use crate::definition::keys;
+use crate::definition::keys::choices::{ORDER, TRIGGER};
 use crate::definition::model::{
     DefinitionForm, Limits, NotYet, Order, Param, ParamType, Playbook, Step, StepPhase,
 };
@@ -13,26 +13,6 @@ use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::expression::Style;
 use crate::value::{DefinitionId, Digest};
 use std::sync::Arc;
-
-const KEYS: [&str; 17] = [
-    "schema",
-    "id",
-    "name",
-    "description",
-    "triggers",
-    "params",
-    "steps",
-    "outputs",
-    "env",
-    "defaults",
-    "limits",
-    "budget",
-    "finally",
-    "on",
-    "concurrency",
-    "order",
-    "trigger",
-];
 
 /// Where a definition comes from.
 pub(crate) struct Origin<'o> {
@@ -50,11 +30,11 @@ pub(crate) fn playbook(
 ) -> Option<Playbook> {
     let workflow = origin.form == DefinitionForm::Workflow;
     let what = if workflow { "a workflow" } else { "a playbook" };
-    let keys = if workflow { &KEYS[..] } else { &KEYS[..16] };
+    let table = if workflow { &keys::playbook::WORKFLOW } else { &keys::playbook::PLAYBOOK };
     let outline = Outline::of(&root, workflow);
     outline.declare(&root, decoder);
     let [steps, finally] = ["steps", "finally"].map(|key| root.take_items(key));
-    let fields = decoder.fields(&root, what, keys)?;
+    let fields = decoder.fields(&root, table)?;
     if !workflow || fields.get("schema").is_some() {
         decoder.schema_version(&fields, "kb.playbook/1", what);
     }
@@ -65,15 +45,16 @@ pub(crate) fn playbook(
 
     let id = id(&fields, origin, decoder);
     let mut not_yet = Vec::new();
-    top_level_later(&fields, decoder, &mut not_yet);
+    unsupported(&fields, decoder, &mut not_yet);
+    if workflow {
+        trigger(&fields, decoder);
+    }
     let params = match fields.get("params") {
         Some(node) => params::params(node, decoder),
         None => inferred(&outline, decoder),
     };
     let defaults = fields.get("defaults").and_then(|node| defaults(node, decoder));
-    let order = fields.get("order").and_then(|node| {
-        decoder.one_of(node, "order", &[("graph", Order::Graph), ("sequential", Order::Sequential)])
-    });
+    let order = fields.choice("order", ORDER, decoder);
     let lists = StepLists { fields: &fields, defaults: defaults.as_ref() };
     let mut main = lists.main(steps, what, decoder);
     let last = lists.read("finally", finally, StepPhase::Finally, decoder);
@@ -87,19 +68,23 @@ pub(crate) fn playbook(
         .unwrap_or_default();
     let env = fields.get("env").map(|node| decoder.environment(node, "env")).unwrap_or_default();
     secret_variables::check(decoder);
+    let name = fields.text("name", decoder);
+    let description = fields.text("description", decoder);
+    let triggers = fields.texts("triggers", decoder);
+    let limits = fields.get("limits").map(|node| limits(node, decoder)).unwrap_or_default();
     let (id, span) = id?;
     Some(Playbook {
-        name: text(&fields, "name", decoder).unwrap_or_else(|| id.to_string()),
+        name: name.unwrap_or_else(|| id.to_string()),
         id,
         form: origin.form,
-        description: text(&fields, "description", decoder),
-        triggers: fields.get("triggers").map(|n| decoder.texts(n, "triggers")).unwrap_or_default(),
+        description,
+        triggers,
         params,
         steps: main,
         finally: last,
         outputs,
         env,
-        limits: fields.get("limits").map(|node| limits(node, decoder)).unwrap_or_default(),
+        limits,
         order: order.unwrap_or_default(),
         span,
         path: origin.path.to_owned(),
@@ -118,7 +103,7 @@ fn id(
     let (text, span) = match from_file {
         true => (file_stem(origin.path), fields.span),
         false => {
-            let node = decoder.required(fields, "id", "a playbook")?;
+            let node = decoder.required_in(fields, "id", "a playbook")?;
             (decoder.text(node, "id")?, node.span)
         }
     };
@@ -147,10 +132,6 @@ pub(crate) fn file_stem(path: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
-fn text(fields: &Fields<'_>, key: &str, decoder: &mut Decoder) -> Option<String> {
-    fields.get(key).and_then(|node| decoder.text(node, key)).map(str::to_owned)
-}
-
 /// Decodes the lists of steps, whose items were taken out of the tree.
 struct StepLists<'n> {
     fields: &'n Fields<'n>,
@@ -160,7 +141,7 @@ struct StepLists<'n> {
 impl StepLists<'_> {
     fn main(&self, items: Vec<Node>, what: &str, decoder: &mut Decoder) -> Vec<Arc<Step>> {
         let Some((key, node)) = self.fields.entry("steps") else {
-            decoder.required(self.fields, "steps", what);
+            decoder.required(self.fields, "steps");
             return Vec::new();
         };
         if node.is_null() || node.as_seq().is_some() && items.is_empty() {
@@ -198,7 +179,7 @@ impl StepLists<'_> {
 }
 
 fn defaults<'n>(node: &'n Node, decoder: &mut Decoder) -> Option<Fields<'n>> {
-    let fields = decoder.fields(node, "`defaults`", &STEP_KEYS)?;
+    let fields = decoder.fields(node, &keys::step::DEFAULTS)?;
     if let Some((key, _)) = fields.entry("id") {
         decoder.push(
             Diagnostic::error(Code::MISPLACED_KEY, key.span, "`id` cannot be shared by all steps")
@@ -221,39 +202,35 @@ fn chain(steps: &mut [Arc<Step>]) {
 }
 
 fn limits(node: &Node, decoder: &mut Decoder) -> Limits {
-    let Some(fields) = decoder.fields(node, "`limits`", &["maxParallel", "timeout", "failFast"])
-    else {
+    let Some(fields) = decoder.fields(node, &keys::playbook::LIMITS) else {
         return Limits::default();
     };
     Limits {
-        max_parallel: fields
-            .get("maxParallel")
-            .and_then(|node| decoder.integer(node, "maxParallel", 1, 100_000)),
-        timeout: fields.get("timeout").and_then(|node| decoder.duration(node, "timeout")),
-        fail_fast: fields
-            .get("failFast")
-            .and_then(|n| decoder.boolean(n, "failFast"))
-            .unwrap_or(false),
+        max_parallel: fields.integer("maxParallel", decoder),
+        timeout: fields.duration("timeout", decoder),
+        fail_fast: fields.boolean("failFast", decoder).unwrap_or(false),
     }
 }
 
-/// Decodes top-level keys that are not supported yet.
-fn top_level_later(fields: &Fields<'_>, decoder: &mut Decoder, not_yet: &mut Vec<NotYet>) {
-    if let Some((key, node)) = fields.entry("budget") {
-        budget(node, decoder);
-        decoder.not_yet("budget", key.span, Some(not_yet));
+/// Decodes top-level keys that are not supported yet. Triggers have no effect on a run that was started
+/// by hand, so they do not refuse it.
+fn unsupported(fields: &Fields<'_>, decoder: &mut Decoder, not_yet: &mut Vec<NotYet>) {
+    decoder.unsupported_keys(fields, not_yet);
+    if let Some(node) = fields.get("budget") {
+        decoder.budget(node);
     }
-    if let Some((key, node)) = fields.entry("concurrency") {
-        decoder.fields(node, "`concurrency`", &["group", "onConflict"]);
-        decoder.not_yet("concurrency", key.span, Some(not_yet));
+    if let Some(node) = fields.get("concurrency") {
+        decoder.fields(node, &keys::playbook::CONCURRENCY);
     }
-    // Triggers have no effect on a run that was started by hand.
-    if let Some((key, node)) = fields.entry("on") {
-        decoder.fields(node, "`on`", &["schedule", "webhook", "file", "message"]);
-        decoder.not_yet("on", key.span, None);
+    if let Some(node) = fields.get("on") {
+        decoder.fields(node, &keys::playbook::TRIGGERS);
     }
-    if let Some((_, node)) = fields.entry("trigger")
-        && decoder.one_of(node, "trigger", &[("manual", false), ("auto", true)]) == Some(true)
+}
+
+/// `trigger:` of a workflow; `auto` is not supported yet.
+fn trigger(fields: &Fields<'_>, decoder: &mut Decoder) {
+    if fields.choice("trigger", TRIGGER, decoder) == Some(true)
+        && let Some((_, node)) = fields.entry("trigger")
     {
         decoder.not_yet("trigger: auto", node.span, None);
     }

@@ -1,6 +1,8 @@
-//! Decodes `timeout:` and `retry:`.
+//! Decodes `timeout:`, `retry:`, `recovery:` and `budget:`.
 
-use super::{Decoder, Node};
+use super::{Decoder, Fields, Node};
+use crate::definition::keys::choices::{BACKOFF, RECOVERY_ACTION};
+use crate::definition::keys::{self, step_parts};
 use crate::definition::model::{Backoff, RetryPolicy, Timeout};
 use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::value::{OutcomeKind, OutcomeSelector};
@@ -12,18 +14,14 @@ impl Decoder {
         if node.as_map().is_none() {
             return Timeout { attempt: self.duration(node, "timeout"), idle: None };
         }
-        let Some(fields) = self.fields(node, "`timeout`", &["attempt", "idle"]) else {
+        let Some(fields) = self.fields(node, &step_parts::TIMEOUT) else {
             return Timeout::default();
         };
-        Timeout {
-            attempt: fields.get("attempt").and_then(|node| self.duration(node, "attempt")),
-            idle: fields.get("idle").and_then(|node| self.duration(node, "idle")),
-        }
+        Timeout { attempt: fields.duration("attempt", self), idle: fields.duration("idle", self) }
     }
 
     /// Decodes `retry:`. Without `on`, steps that run a process also retry after a non-zero exit.
-    pub(crate) fn retry(&mut self, node: &Node, runs_process: bool) -> Option<RetryPolicy> {
-        const KEYS: [&str; 5] = ["max", "on", "backoff", "initial", "maxDelay"];
+    pub(crate) fn retry(&mut self, node: &Node, retries_exit: bool) -> Option<RetryPolicy> {
         if node.as_map().is_none() {
             let message = format!("`retry` takes a map, found {}", node.kind());
             self.push(
@@ -32,32 +30,68 @@ impl Decoder {
             );
             return None;
         }
-        let fields = self.fields(node, "`retry`", &KEYS)?;
-        let max = self.required(&fields, "max", "`retry`");
-        let max = max.and_then(|node| self.integer(node, "max", 0, 1000));
+        let fields = self.fields(node, &step_parts::RETRY)?;
+        let max = self.required(&fields, "max").and_then(|_| fields.integer("max", self));
         let on = match fields.get("on") {
             Some(node) => self.outcomes(node),
-            None => default_retries(runs_process),
+            None => default_retries(retries_exit),
         };
-        let backoff = fields.get("backoff").and_then(|node| self.backoff(node)).unwrap_or_default();
-        let initial = fields.get("initial").and_then(|node| self.duration(node, "initial"));
-        let max_delay = fields.get("maxDelay").and_then(|node| self.duration(node, "maxDelay"));
+        let delays = self.delays(&fields);
         Some(RetryPolicy {
             max: max?,
             on,
-            backoff,
-            initial: initial.unwrap_or(Duration::from_secs(1)),
-            max_delay: max_delay.unwrap_or(Duration::from_secs(60)),
+            backoff: delays.0.unwrap_or_default(),
+            initial: delays.1.unwrap_or(Duration::from_secs(1)),
+            max_delay: delays.2.unwrap_or(Duration::from_secs(60)),
         })
     }
 
-    fn backoff(&mut self, node: &Node) -> Option<Backoff> {
-        let choices = [
-            ("fixed", Backoff::Fixed),
-            ("linear", Backoff::Linear),
-            ("exponential", Backoff::Exponential),
-        ];
-        self.one_of(node, "backoff", &choices)
+    fn delays(
+        &mut self,
+        fields: &Fields<'_>,
+    ) -> (Option<Backoff>, Option<Duration>, Option<Duration>) {
+        let backoff = fields.choice("backoff", BACKOFF, self);
+        (backoff, fields.duration("initial", self), fields.duration("maxDelay", self))
+    }
+
+    /// Checks `recovery:`. It is not supported yet, so nothing is kept of it.
+    pub(crate) fn recovery(&mut self, node: &Node, specialist: bool) {
+        match node.as_seq() {
+            Some(rows) => rows.iter().for_each(|row| self.recovery_row(row, specialist)),
+            None => self.wrong_type(node, "recovery", "a list of rows"),
+        }
+    }
+
+    fn recovery_row(&mut self, node: &Node, specialist: bool) {
+        let Some(fields) = self.fields(node, &step_parts::RECOVERY) else { return };
+        if let Some(node) = self.required(&fields, "on") {
+            self.outcomes(node);
+        }
+        let action = self.required(&fields, "do");
+        let needs_specialist = action.and_then(|node| self.one_of(node, "do", RECOVERY_ACTION));
+        if let (Some(node), Some(true), false) = (action, needs_specialist, specialist) {
+            let text = node.as_text().unwrap_or_default();
+            let message = format!("`{text}` is only available for specialist steps");
+            self.push(
+                Diagnostic::error(Code::MISPLACED_KEY, node.span, message)
+                    .help("use `retry`, `askUser` or `fail`"),
+            );
+        }
+        if action.and_then(Node::as_text) == Some("switchSpecialist") {
+            self.required_in(&fields, "to", "a row with `switchSpecialist`");
+        }
+        fields.integer("max", self);
+        fields.text("to", self);
+        self.delays(&fields);
+    }
+
+    /// Checks `budget:` of a run or a step. It is not supported yet, so nothing is kept of it.
+    pub(crate) fn budget(&mut self, node: &Node) {
+        if let Some(fields) = self.fields(node, &keys::playbook::BUDGET) {
+            for (spec, ..) in fields.iter() {
+                fields.number(spec.name, self);
+            }
+        }
     }
 
     fn outcomes(&mut self, node: &Node) -> Vec<OutcomeSelector> {
@@ -80,12 +114,12 @@ impl Decoder {
     }
 }
 
-fn default_retries(runs_process: bool) -> Vec<OutcomeSelector> {
+fn default_retries(retries_exit: bool) -> Vec<OutcomeSelector> {
     let mut on = vec![
         OutcomeSelector::Kind(OutcomeKind::Transient),
         OutcomeSelector::Kind(OutcomeKind::Timeout),
     ];
-    if runs_process {
+    if retries_exit {
         on.push(OutcomeSelector::AnyExit);
     }
     on

@@ -1,51 +1,13 @@
 //! Decodes agent profiles: markdown files with front matter and a system prompt.
 
 use super::specialist::{common, finish_role};
-use super::step_kind::profile_path;
 use super::{Decoder, Node};
+use crate::definition::keys;
+use crate::definition::kind::profile_path;
 use crate::definition::model::{ModelChoice, Specialist};
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::value::{Digest, SpecialistId, Tier};
 use unicode_normalization::UnicodeNormalization;
-
-const KEYS: [&str; 36] = [
-    "schema",
-    "id",
-    "name",
-    "version",
-    "description",
-    "display",
-    "role",
-    "context",
-    "staticContext",
-    "examples",
-    "llm",
-    "limits",
-    "forcedReasoningInterval",
-    "tools",
-    "constraints",
-    "capabilities",
-    "input",
-    "inputPolicy",
-    "output",
-    "mcpServers",
-    "brain",
-    "memory",
-    "model",
-    "temperature",
-    "maxTokens",
-    "color",
-    "disallowedTools",
-    "permissionMode",
-    "skills",
-    "hooks",
-    "maxTurns",
-    "effort",
-    "background",
-    "isolation",
-    "type",
-    "tags",
-];
 
 /// Decodes an agent profile: front matter, and a body that is the system prompt. Subagent files of
 /// Claude Code have this form with additional keys.
@@ -56,7 +18,7 @@ pub(crate) fn profile(
     digest: Digest,
     decoder: &mut Decoder,
 ) -> Option<Specialist> {
-    let fields = decoder.fields(root, "an agent profile", &KEYS)?;
+    let fields = decoder.fields(root, &keys::specialist::PROFILE)?;
     let id = id(path, fields.span, decoder)?;
     let mut found = Specialist::bare(id, fields.span, path, digest);
     common(&fields, &mut found, decoder);
@@ -66,26 +28,17 @@ pub(crate) fn profile(
     if let Some(node) = fields.get("model") {
         model(node, &mut found.model, decoder);
     }
-    if let Some(node) = fields.get("temperature") {
-        found.model.temperature = decoder.number(node, "temperature", 0.0, 2.0);
-    }
-    if let Some(node) = fields.get("maxTokens") {
-        found.model.max_tokens = decoder.integer(node, "maxTokens", 1, u32::MAX);
-    }
-    if let Some(node) = fields.get("maxTurns") {
-        let turns = decoder.integer(node, "maxTurns", 1, 10_000);
-        found.limits.max_steps = turns.unwrap_or(found.limits.max_steps);
+    let model = &mut found.model;
+    model.temperature = fields.number("temperature", decoder).or(model.temperature);
+    model.max_tokens = fields.integer("maxTokens", decoder).or(model.max_tokens);
+    if let Some(turns) = fields.integer("maxTurns", decoder) {
+        found.limits.max_steps = turns;
     }
     if let Some(node) = fields.get("disallowedTools") {
         // Tools that are not supported yet are also allowed here.
         let mut denied = Specialist::bare(found.id.clone(), fields.span, path, digest);
         decoder.tools(node, &mut denied);
         found.tools.retain(|tool| !denied.tools.contains(tool));
-    }
-    for key in ["permissionMode", "skills", "hooks", "effort", "background", "isolation"] {
-        if let Some((at, _)) = fields.entry(key) {
-            decoder.comes_later(&at.text, at.span);
-        }
     }
     prompt(body, &mut found, fields.span, decoder);
     Some(found)

@@ -1,7 +1,7 @@
 //! Decodes scripts (`kb.script/1`).
 
-use super::templates::Secrets;
-use super::{Decoder, Node, Value};
+use super::{Decoder, Node, Secrets, Value};
+use crate::definition::keys::script as keys;
 use crate::definition::model::{Script, ScriptCall, ScriptError, ScriptTurn};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::expression::ValueTemplate;
@@ -11,10 +11,9 @@ use std::time::Duration;
 /// Decodes a script. Its placeholders refer to parameters as `params.NAME`; only the run that uses the
 /// script determines which of them exist.
 pub(crate) fn script(root: &Node, decoder: &mut Decoder) -> Option<Script> {
-    const KEYS: [&str; 4] = ["schema", "description", "params", "steps"];
-    let fields = decoder.fields(root, "a script", &KEYS)?;
+    let fields = decoder.fields(root, &keys::SCRIPT)?;
     decoder.schema_version(&fields, "kb.script/1", "a script");
-    let steps = decoder.required(&fields, "steps", "a script")?;
+    let steps = decoder.required(&fields, "steps")?;
     declare_params(steps, decoder);
     decoder.names.params = named_params(&root.to_json().to_string());
     let Some(entries) = steps.as_map() else {
@@ -59,24 +58,21 @@ fn declare_params(node: &Node, decoder: &mut Decoder) {
 }
 
 fn turn(node: &Node, decoder: &mut Decoder) -> Option<ScriptTurn> {
-    const KEYS: [&str; 6] = ["say", "calls", "output", "usage", "delayMs", "error"];
-    let fields = decoder.fields(node, "a turn", &KEYS)?;
-    const ANSWERS: [&str; 4] = ["say", "calls", "output", "error"];
-    let says = ANSWERS.iter().any(|key| fields.entry(key).is_some());
-    if !says && !fields.was_meant(&ANSWERS) {
+    let fields = decoder.fields(node, &keys::TURN)?;
+    let says = keys::RESPONSE_NAMES.iter().any(|key| fields.entry(key).is_some());
+    if !says && !fields.was_meant(keys::RESPONSE_NAMES) {
         decoder.push(
             Diagnostic::error(Code::BAD_TURN, node.span, "the turn has no response")
                 .help("add `say`, `calls`, `output` or `error`"),
         );
     }
     Some(ScriptTurn {
-        say: fields.get("say").and_then(|node| decoder.text(node, "say")).map(str::to_owned),
+        say: fields.text("say", decoder),
         calls: fields.get("calls").map(|node| calls(node, decoder)).unwrap_or_default(),
         output: fields.get("output").and_then(|n| decoder.value_template(n, Secrets::Refused)),
         usage: fields.get("usage").and_then(|node| usage(node, decoder)),
         delay: fields
-            .get("delayMs")
-            .and_then(|node| decoder.integer(node, "delayMs", 0, 3_600_000))
+            .integer("delayMs", decoder)
             .map(|millis| Duration::from_millis(millis.into())),
         error: fields.get("error").and_then(|node| error(node, decoder)),
     })
@@ -91,8 +87,8 @@ fn calls(node: &Node, decoder: &mut Decoder) -> Vec<ScriptCall> {
 }
 
 fn call(node: &Node, decoder: &mut Decoder) -> Option<ScriptCall> {
-    let fields = decoder.fields(node, "a call", &["tool", "args"])?;
-    let tool = decoder.required(&fields, "tool", "a call");
+    let fields = decoder.fields(node, &keys::CALL)?;
+    let tool = decoder.required(&fields, "tool");
     let tool = tool.and_then(|node| decoder.text(node, "tool")).map(str::to_owned);
     let args = match fields.get("args") {
         Some(node) => decoder.value_template(node, Secrets::Refused)?,
@@ -102,28 +98,25 @@ fn call(node: &Node, decoder: &mut Decoder) -> Option<ScriptCall> {
 }
 
 fn usage(node: &Node, decoder: &mut Decoder) -> Option<(u64, u64)> {
-    let fields = decoder.fields(node, "`usage`", &["prompt", "completion"])?;
-    let mut tokens = |key: &str| {
-        fields
-            .get(key)
-            .map_or(Some(0), |node| decoder.integer(node, key, 0, u32::MAX))
-            .map(u64::from)
+    let fields = decoder.fields(node, &keys::USAGE)?;
+    let mut tokens = |key: &str| match fields.get(key) {
+        Some(_) => fields.integer(key, decoder).map(u64::from),
+        None => Some(0),
     };
     let (prompt, completion) = (tokens("prompt"), tokens("completion"));
     Some((prompt?, completion?))
 }
 
 fn error(node: &Node, decoder: &mut Decoder) -> Option<ScriptError> {
-    let fields = decoder.fields(node, "`error`", &["status", "retryAfter", "message"])?;
+    let fields = decoder.fields(node, &keys::ERROR)?;
     let status = match fields.get("status") {
-        Some(node) => decoder.integer(node, "status", 0, 599)?,
+        Some(_) => fields.integer("status", decoder)?,
         None => 0,
     };
-    let retry_after =
-        fields.get("retryAfter").and_then(|node| decoder.number(node, "retryAfter", 0.0, 86_400.0));
+    let retry_after = fields.number("retryAfter", decoder);
     Some(ScriptError {
         status: status as u16,
         retry_after: retry_after.map(Duration::from_secs_f64),
-        message: fields.get("message").and_then(|n| decoder.text(n, "message")).map(str::to_owned),
+        message: fields.text("message", decoder),
     })
 }

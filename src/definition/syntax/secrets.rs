@@ -2,6 +2,7 @@
 
 use super::environment::is_variable;
 use super::{Decoder, Node};
+use crate::definition::keys;
 use crate::definition::model::{SecretSource, Settings};
 use crate::diagnostic::{Code, Diagnostic};
 
@@ -30,7 +31,7 @@ pub(crate) fn secrets(node: &Node, settings: &mut Settings, decoder: &mut Decode
 
 fn secret(node: &Node, name: &str, decoder: &mut Decoder) -> Option<SecretSource> {
     if node.as_map().is_some() {
-        let fields = decoder.fields(node, "a secret", &["command", "env", "file"])?;
+        let fields = decoder.fields(node, &keys::settings::SECRET)?;
         let one = |key: &str| fields.get(key);
         return match (one("command"), one("env"), one("file")) {
             (Some(node), None, None) => Some(SecretSource::Command(decoder.texts(node, "command")))

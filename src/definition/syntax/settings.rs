@@ -2,137 +2,90 @@
 
 use super::environment::is_variable;
 use super::secrets::secrets;
-use super::tool_security::{security_of_003, tools};
-use super::{Decoder, Fields, Node};
+use super::tool_security::{agent_security, tools};
+use super::{Decoder, Node};
+use crate::definition::keys::choices::{
+    INCONCLUSIVE_ACTION, PROCESSES, PROMPTS, SANDBOX_LEVEL, SYNC,
+};
+use crate::definition::keys::settings as keys;
 use crate::definition::model::{
-    ApprovalLevel, InconclusivePolicy, ModelPrice, ProcessChoice, PromptRecording, Settings,
-    SyncMode, TierSettings,
+    ApprovalLevel, InconclusivePolicy, ModelPrice, NotYet, Settings, TierSettings,
 };
 use crate::diagnostic::{Code, Diagnostic};
 use crate::value::Tier;
 
-const KEYS: [&str; 12] = [
-    "schema",
-    "llm",
-    "orchestrator",
-    "verifier",
-    "tools",
-    "security",
-    "secrets",
-    "env",
-    "sandbox",
-    "testCommands",
-    "journal",
-    "limits",
-];
-
 /// Decodes the settings of a project.
 pub(crate) fn settings(root: &Node, decoder: &mut Decoder) -> Option<Settings> {
-    let fields = decoder.fields(root, "the settings", &KEYS)?;
+    let fields = decoder.fields(root, &keys::SETTINGS)?;
     let mut settings = Settings::default();
     if let Some(node) = fields.get("llm") {
         llm(node, &mut settings, decoder);
     }
     if let Some(node) = fields.get("orchestrator") {
-        let inner = decoder.fields(node, "`orchestrator`", &["escalation"]);
+        let inner = decoder.fields(node, &keys::ORCHESTRATOR);
         if let Some(node) = inner.and_then(|inner| inner.get("escalation")) {
             escalation(node, &mut settings, decoder);
         }
     }
     if let Some(node) = fields.get("verifier") {
-        settings.inconclusive = verifier(node, decoder);
+        settings.inconclusive = verifier(node, decoder, &mut settings.not_yet);
     }
     if let Some(node) = fields.get("tools") {
         tools(node, &mut settings, decoder);
     }
     if let Some(node) = fields.get("security") {
-        security_of_003(node, &mut settings, decoder);
+        agent_security(node, &mut settings, decoder);
     }
     if let Some(node) = fields.get("secrets") {
         secrets(node, &mut settings, decoder);
     }
     if let Some(node) = fields.get("env") {
-        let inner = decoder.fields(node, "`env`", &["pass"]);
-        if let Some(node) = inner.and_then(|inner| inner.get("pass")) {
-            settings.env_pass = decoder.texts(node, "pass");
-        }
+        let inner = decoder.fields(node, &keys::ENV);
+        settings.env_pass = inner.map(|inner| inner.texts("pass", decoder)).unwrap_or_default();
     }
-    rest(&fields, &mut settings, decoder);
-    Some(settings)
-}
-
-fn rest(fields: &Fields<'_>, settings: &mut Settings, decoder: &mut Decoder) {
     if let Some(node) = fields.get("sandbox") {
-        sandbox(node, settings, decoder);
+        sandbox(node, &mut settings, decoder);
     }
-    if let Some((key, node)) = fields.entry("testCommands") {
-        decoder.not_yet("testCommands", key.span, None);
-        settings.test_commands = decoder.texts(node, "testCommands");
-    }
+    settings.test_commands = fields.texts("testCommands", decoder);
     if let Some(node) = fields.get("journal") {
-        let inner = decoder.fields(node, "`journal`", &["sync", "prompts"]);
-        if let Some(node) = inner.as_ref().and_then(|inner| inner.get("sync")) {
-            let choices = [("normal", SyncMode::Normal), ("full", SyncMode::Full)];
-            settings.sync = decoder.one_of(node, "sync", &choices).unwrap_or_default();
-        }
-        if let Some(node) = inner.as_ref().and_then(|inner| inner.get("prompts")) {
-            let choices = [("full", PromptRecording::Full), ("digest", PromptRecording::Digest)];
-            settings.prompts = decoder.one_of(node, "prompts", &choices).unwrap_or_default();
-        }
+        let inner = decoder.fields(node, &keys::JOURNAL);
+        let sync = inner.as_ref().and_then(|inner| inner.choice("sync", SYNC, decoder));
+        settings.sync = sync.unwrap_or_default();
+        let prompts = inner.and_then(|inner| inner.choice("prompts", PROMPTS, decoder));
+        settings.prompts = prompts.unwrap_or_default();
     }
     if let Some(node) = fields.get("limits") {
-        let inner = decoder.fields(node, "`limits`", &["maxParallel"]);
-        settings.max_parallel = inner
-            .and_then(|inner| inner.get("maxParallel"))
-            .and_then(|node| decoder.integer(node, "maxParallel", 1, 100_000));
+        let inner = decoder.fields(node, &keys::LIMITS);
+        settings.max_parallel = inner.and_then(|inner| inner.integer("maxParallel", decoder));
     }
+    decoder.unsupported_keys(&fields, &mut settings.not_yet);
+    Some(settings)
 }
 
 /// Decodes `sandbox:`. `sandbox: required` is short for `{require: kernel}`.
 fn sandbox(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
-    const KEYS: [&str; 5] = ["require", "criticalUnapprovedAt", "processes", "read", "write"];
     if node.as_text() == Some("required") {
         settings.sandbox_require = Some(ApprovalLevel::Kernel);
         return;
     }
-    let Some(fields) = decoder.fields(node, "`sandbox`", &KEYS) else { return };
-    let mut at = |key: &str| fields.get(key).and_then(|node| level(node, key, decoder));
-    settings.sandbox_require = at("require");
-    settings.critical_unapproved_at = at("criticalUnapprovedAt");
-    let choices = [
-        ("group", ProcessChoice::Group),
-        ("auto", ProcessChoice::Auto),
-        ("pidNamespace", ProcessChoice::PidNamespace),
-    ];
-    let chosen = fields.get("processes");
-    let chosen = chosen.and_then(|node| decoder.one_of(node, "processes", &choices));
-    settings.processes = chosen.unwrap_or_default();
-    let mut paths =
-        |key: &str| fields.get(key).map_or_else(Vec::new, |node| decoder.texts(node, key));
-    settings.sandbox_read = paths("read");
-    settings.sandbox_write = paths("write");
-}
-
-fn level(node: &Node, key: &str, decoder: &mut Decoder) -> Option<ApprovalLevel> {
-    let choices = [
-        ("none", ApprovalLevel::None),
-        ("process", ApprovalLevel::Process),
-        ("kernel", ApprovalLevel::Kernel),
-    ];
-    decoder.one_of(node, key, &choices)
+    let Some(fields) = decoder.fields(node, &keys::SANDBOX) else { return };
+    settings.sandbox_require = fields.choice("require", SANDBOX_LEVEL, decoder);
+    settings.critical_unapproved_at = fields.choice("criticalUnapprovedAt", SANDBOX_LEVEL, decoder);
+    settings.processes = fields.choice("processes", PROCESSES, decoder).unwrap_or_default();
+    settings.sandbox_read = fields.texts("read", decoder);
+    settings.sandbox_write = fields.texts("write", decoder);
 }
 
 fn llm(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
-    const KEYS: [&str; 3] = ["tiers", "prices", "maxInputTokens"];
-    let Some(fields) = decoder.fields(node, "`llm`", &KEYS) else { return };
-    settings.max_input_tokens = fields
-        .get("maxInputTokens")
-        .and_then(|node| decoder.integer(node, "maxInputTokens", 100, 10_000_000));
+    let Some(fields) = decoder.fields(node, &keys::LLM) else { return };
+    settings.max_input_tokens = fields.integer("maxInputTokens", decoder);
     if let Some(node) = fields.get("tiers")
-        && let Some(inner) = decoder.fields(node, "`tiers`", &["small", "medium", "large"])
+        && let Some(inner) = decoder.fields(node, &keys::TIERS)
     {
-        for (name, _, node) in inner.iter() {
-            if let (Some(tier), Some(found)) = (Tier::parse(name), tier(node, name, decoder)) {
+        for (key, _, node) in inner.iter() {
+            if let (Some(tier), Some(found)) =
+                (Tier::parse(key.name), tier(node, key.name, decoder))
+            {
                 settings.tiers.insert(tier, found);
             }
         }
@@ -151,10 +104,9 @@ fn llm(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
 }
 
 fn tier(node: &Node, name: &str, decoder: &mut Decoder) -> Option<TierSettings> {
-    const KEYS: [&str; 5] = ["provider", "model", "endpoint", "apiKeyEnv", "price"];
     let what = format!("the tier `{name}`");
-    let fields = decoder.fields(node, &what, &KEYS)?;
-    let model = decoder.required(&fields, "model", &what).and_then(|n| decoder.text(n, "model"));
+    let fields = decoder.fields_of(node, &what, &keys::TIER)?;
+    let model = decoder.required_in(&fields, "model", &what).and_then(|n| decoder.text(n, "model"));
     let endpoint = fields.get("endpoint").and_then(|node| endpoint(node, decoder));
     let api_key_env = fields.get("apiKeyEnv").and_then(|node| {
         let text = decoder.text(node, "apiKeyEnv")?;
@@ -172,10 +124,7 @@ fn tier(node: &Node, name: &str, decoder: &mut Decoder) -> Option<TierSettings> 
         Some(text.to_owned())
     });
     Some(TierSettings {
-        provider: fields
-            .get("provider")
-            .and_then(|n| decoder.text(n, "provider"))
-            .map(str::to_owned),
+        provider: fields.text("provider", decoder),
         model: model?.to_owned(),
         endpoint,
         api_key_env,
@@ -194,44 +143,26 @@ fn endpoint(node: &Node, decoder: &mut Decoder) -> Option<String> {
 }
 
 fn price(node: &Node, decoder: &mut Decoder) -> Option<ModelPrice> {
-    let fields = decoder.fields(node, "a price", &["input", "output", "cachedInput"])?;
-    let mut dollars = |key: &str, needed: bool| {
-        let node = match needed {
-            true => decoder.required(&fields, key, "a price")?,
-            false => fields.get(key)?,
-        };
-        decoder.number(node, key, 0.0, f64::INFINITY)
+    let fields = decoder.fields(node, &keys::PRICE)?;
+    let mut dollars = |key: &str| {
+        decoder.required(&fields, key)?;
+        fields.number(key, decoder)
     };
-    let (input, output, cached_input) =
-        (dollars("input", true), dollars("output", true), dollars("cachedInput", false));
+    let (input, output) = (dollars("input"), dollars("output"));
+    let cached_input = fields.number("cachedInput", decoder);
     Some(ModelPrice { input: input?, output: output?, cached_input })
 }
 
 /// Decodes `orchestrator.escalation`. Cost limits that are not supported yet refuse the run; the other
 /// keys have no effect without escalation.
 fn escalation(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
-    const KEYS: [&str; 6] = [
-        "maxEscalationsPerSpecialist",
-        "maxLargeTierUsesPerRun",
-        "maxCostUsdPerRun",
-        "warnCostUsdThreshold",
-        "budgetAllocation",
-        "defaultLadder",
-    ];
-    let Some(fields) = decoder.fields(node, "`escalation`", &KEYS) else { return };
-    for (name, key, _) in fields.iter() {
-        let refuse = ["maxCostUsdPerRun", "warnCostUsdThreshold"].contains(&name);
-        decoder.not_yet(name, key.span, refuse.then_some(&mut settings.not_yet));
-    }
+    let Some(fields) = decoder.fields(node, &keys::ESCALATION) else { return };
+    decoder.unsupported_keys(&fields, &mut settings.not_yet);
     let limits = &mut settings.escalation;
-    let mut count =
-        |key: &str| fields.get(key).and_then(|node| decoder.integer(node, key, 0, u32::MAX));
-    limits.per_specialist = count("maxEscalationsPerSpecialist");
-    limits.large_uses = count("maxLargeTierUsesPerRun");
-    let mut dollars =
-        |key: &str| fields.get(key).and_then(|node| decoder.number(node, key, 0.0, f64::INFINITY));
-    limits.max_cost_usd = dollars("maxCostUsdPerRun");
-    limits.warn_cost_usd = dollars("warnCostUsdThreshold");
+    limits.per_specialist = fields.integer("maxEscalationsPerSpecialist", decoder);
+    limits.large_uses = fields.integer("maxLargeTierUsesPerRun", decoder);
+    limits.max_cost_usd = fields.number("maxCostUsdPerRun", decoder);
+    limits.warn_cost_usd = fields.number("warnCostUsdThreshold", decoder);
     if let Some(node) = fields.get("defaultLadder") {
         match node.as_map() {
             Some(entries) => {
@@ -246,35 +177,25 @@ fn escalation(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
 }
 
 /// Decodes `verifier.inconclusivePolicy`: a map, or its `action` alone.
-fn verifier(node: &Node, decoder: &mut Decoder) -> Option<InconclusivePolicy> {
-    const KEYS: [&str; 5] =
-        ["action", "retryWithProbes", "maxRetries", "escalateTo", "failOnInconclusive"];
-    let fields = decoder.fields(node, "`verifier`", &["inconclusivePolicy"])?;
+fn verifier(
+    node: &Node,
+    decoder: &mut Decoder,
+    not_yet: &mut Vec<NotYet>,
+) -> Option<InconclusivePolicy> {
+    let fields = decoder.fields(node, &keys::VERIFIER)?;
     let node = fields.get("inconclusivePolicy")?;
     if node.as_map().is_none() {
         return inconclusive(node, decoder);
     }
-    let fields = decoder.fields(node, "`inconclusivePolicy`", &KEYS)?;
-    for key in ["retryWithProbes", "maxRetries", "escalateTo"] {
-        if let Some((at, _)) = fields.entry(key) {
-            decoder.comes_later(key, at.span);
-        }
-    }
-    let fail =
-        fields.get("failOnInconclusive").and_then(|n| decoder.boolean(n, "failOnInconclusive"));
+    let fields = decoder.fields(node, &keys::INCONCLUSIVE)?;
+    decoder.unsupported_keys(&fields, not_yet);
+    let fail = fields.boolean("failOnInconclusive", decoder);
     let action = fields.get("action").and_then(|node| inconclusive(node, decoder));
     if fail == Some(true) { Some(InconclusivePolicy::Fail) } else { action }
 }
 
 fn inconclusive(node: &Node, decoder: &mut Decoder) -> Option<InconclusivePolicy> {
-    let choices = [
-        ("warn", Some(InconclusivePolicy::Warn)),
-        ("fail", Some(InconclusivePolicy::Fail)),
-        ("askUser", Some(InconclusivePolicy::AskUser)),
-        ("retry", None),
-        ("escalate", None),
-    ];
-    let policy = decoder.one_of(node, "action", &choices)?;
+    let policy = decoder.one_of(node, "action", INCONCLUSIVE_ACTION)?;
     match policy {
         None => decoder.not_yet(node.as_text().unwrap_or_default(), node.span, None),
         Some(InconclusivePolicy::AskUser) => decoder.push(

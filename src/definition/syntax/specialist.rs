@@ -1,39 +1,16 @@
 //! Decodes specialists (`kb.specialist/1`), and the keys that all forms of a specialist share.
 
 use super::model_choice::{brain, llm};
-use super::step_kind::profile_path;
 use super::{Decoder, Fields, Node};
-use crate::definition::model::{Example, LoopLimits, Specialist};
+use crate::definition::keys;
+use crate::definition::keys::choices::{INPUT_POLICY, OUTPUT_FORMAT};
+use crate::definition::kind::profile_path;
+use crate::definition::model::{Example, LoopLimits, NotYet, Specialist};
 use crate::definition::schema::Schema;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::value::{Digest, SpecialistId};
 use std::time::Duration;
 use unicode_normalization::UnicodeNormalization;
-
-const KEYS: [&str; 22] = [
-    "schema",
-    "id",
-    "name",
-    "version",
-    "description",
-    "display",
-    "role",
-    "context",
-    "staticContext",
-    "examples",
-    "llm",
-    "limits",
-    "forcedReasoningInterval",
-    "tools",
-    "constraints",
-    "capabilities",
-    "input",
-    "inputPolicy",
-    "output",
-    "mcpServers",
-    "brain",
-    "memory",
-];
 
 /// Decodes a specialist file (`kb.specialist/1`).
 pub(crate) fn specialist(
@@ -42,9 +19,9 @@ pub(crate) fn specialist(
     digest: Digest,
     decoder: &mut Decoder,
 ) -> Option<Specialist> {
-    let fields = decoder.fields(root, "a specialist", &KEYS)?;
+    let fields = decoder.fields(root, &keys::specialist::SPECIALIST)?;
     decoder.schema_version(&fields, "kb.specialist/1", "a specialist");
-    let node = decoder.required(&fields, "id", "a specialist");
+    let node = decoder.required(&fields, "id");
     let id = node.and_then(|node| Some((decoder.specialist_id(node)?, node.span)));
     let placeholder = SpecialistId::new("_").or_else(|_| SpecialistId::new("a")).ok()?;
     let mut found = Specialist::bare(placeholder, fields.span, path, digest);
@@ -61,21 +38,21 @@ pub(crate) fn specialist(
 
 /// Decodes the keys that all forms of a specialist share.
 pub(crate) fn common(fields: &Fields<'_>, found: &mut Specialist, decoder: &mut Decoder) {
-    found.name = text(fields, "name", decoder).unwrap_or_default();
+    found.name = fields.text("name", decoder).unwrap_or_default();
     found.version =
         fields.get("version").and_then(|n| decoder.scalar(n, "version")).map(str::to_owned);
-    found.description = text(fields, "description", decoder);
+    found.description = fields.text("description", decoder);
     if let Some(node) = fields.get("display") {
         display(node, found, decoder);
     }
-    found.role = text(fields, "role", decoder).unwrap_or_default();
-    found.static_context = text(fields, "staticContext", decoder);
+    found.role = fields.text("role", decoder).unwrap_or_default();
+    found.static_context = fields.text("staticContext", decoder);
     if let Some(node) = fields.get("context") {
         context(node, found, decoder);
     }
     found.examples = fields.get("examples").map(|node| examples(node, decoder)).unwrap_or_default();
     if let Some(node) = fields.get("llm") {
-        llm(node, &mut found.model, decoder);
+        llm(node, found, decoder);
     }
     if let Some(node) = fields.get("brain") {
         brain(node, found, decoder);
@@ -83,35 +60,25 @@ pub(crate) fn common(fields: &Fields<'_>, found: &mut Specialist, decoder: &mut 
     if let Some(node) = fields.get("limits") {
         limits(node, &mut found.limits, decoder);
     }
-    if let Some(node) = fields.get("forcedReasoningInterval") {
-        found.limits.forced_reasoning_interval =
-            decoder.integer(node, "forcedReasoningInterval", 1, 1000);
-    }
+    let interval = fields.integer("forcedReasoningInterval", decoder);
+    found.limits.forced_reasoning_interval = interval.or(found.limits.forced_reasoning_interval);
     if let Some(node) = fields.get("tools") {
         decoder.tools(node, found);
     }
-    found.constraints =
-        fields.get("constraints").map(|n| decoder.texts(n, "constraints")).unwrap_or_default();
-    found.capabilities =
-        fields.get("capabilities").map(|node| capabilities(node, decoder)).unwrap_or_default();
+    found.constraints = fields.texts("constraints", decoder);
+    if let Some(node) = fields.get("capabilities") {
+        found.capabilities = capabilities(node, decoder, &mut found.not_yet);
+    }
     if let Some(node) = fields.get("input") {
-        let inner = decoder.fields(node, "`input`", &["schema"]);
+        let inner = decoder.fields(node, &keys::specialist::INPUT);
         let schema = inner.and_then(|inner| inner.get("schema"));
         found.input_schema = schema.and_then(|node| Schema::decode(node, decoder));
     }
-    if let Some(node) = fields.get("inputPolicy") {
-        found.strict_input = decoder
-            .one_of(node, "inputPolicy", &[("warn", false), ("strict", true)])
-            .unwrap_or(false);
-    }
+    found.strict_input = fields.choice("inputPolicy", INPUT_POLICY, decoder).unwrap_or(false);
     if let Some(node) = fields.get("output") {
         found.output_schema = output(node, decoder);
     }
-    for key in ["mcpServers", "memory"] {
-        if let Some((at, _)) = fields.entry(key) {
-            decoder.comes_later(&at.text, at.span);
-        }
-    }
+    decoder.unsupported_keys(fields, &mut found.not_yet);
 }
 
 /// Sets the system prompt of a specialist without one from its name and description.
@@ -141,28 +108,22 @@ impl Decoder {
     }
 }
 
-/// Decodes an optional text.
-pub(crate) fn text(fields: &Fields<'_>, key: &str, decoder: &mut Decoder) -> Option<String> {
-    fields.get(key).and_then(|node| decoder.text(node, key)).map(str::to_owned)
-}
-
 /// Decodes `display:`.
 pub(crate) fn display(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
-    const KEYS: [&str; 5] = ["name", "description", "emoji", "avatar", "color"];
-    let Some(fields) = decoder.fields(node, "`display`", &KEYS) else { return };
-    if let Some(name) = text(&fields, "name", decoder) {
+    let Some(fields) = decoder.fields(node, &keys::specialist::DISPLAY) else { return };
+    if let Some(name) = fields.text("name", decoder) {
         found.name = name;
     }
-    if let Some(description) = text(&fields, "description", decoder) {
+    if let Some(description) = fields.text("description", decoder) {
         found.description = Some(description);
     }
-    found.emoji = text(&fields, "emoji", decoder);
+    found.emoji = fields.text("emoji", decoder);
 }
 
 /// Decodes `context:`. `context.system` is the system prompt, or additional context next to a `role`.
 fn context(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
-    let Some(fields) = decoder.fields(node, "`context`", &["system", "rag"]) else { return };
-    if let Some(system) = text(&fields, "system", decoder) {
+    let Some(fields) = decoder.fields(node, &keys::specialist::CONTEXT) else { return };
+    if let Some(system) = fields.text("system", decoder) {
         if found.role.is_empty() {
             found.role = system;
         } else {
@@ -170,9 +131,7 @@ fn context(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
             found.static_context = Some(format!("{system}\n{rest}").trim_end().to_owned());
         }
     }
-    if let Some((key, _)) = fields.entry("rag") {
-        decoder.comes_later("context.rag", key.span);
-    }
+    decoder.unsupported_keys(&fields, &mut found.not_yet);
 }
 
 fn examples(node: &Node, decoder: &mut Decoder) -> Vec<Example> {
@@ -184,9 +143,9 @@ fn examples(node: &Node, decoder: &mut Decoder) -> Vec<Example> {
 }
 
 fn example(node: &Node, decoder: &mut Decoder) -> Option<Example> {
-    let fields = decoder.fields(node, "an example", &["task", "approach", "outcome"])?;
+    let fields = decoder.fields(node, &keys::specialist::EXAMPLE)?;
     let mut part = |key: &str| {
-        let node = decoder.required(&fields, key, "an example")?;
+        let node = decoder.required(&fields, key)?;
         decoder.text(node, key).map(str::to_owned)
     };
     let (task, approach, outcome) = (part("task"), part("approach"), part("outcome"));
@@ -194,59 +153,39 @@ fn example(node: &Node, decoder: &mut Decoder) -> Option<Example> {
 }
 
 fn limits(node: &Node, limits: &mut LoopLimits, decoder: &mut Decoder) {
-    const KEYS: [&str; 5] =
-        ["maxSteps", "maxToolCalls", "timeoutMs", "timeout", "forcedReasoningInterval"];
-    let Some(fields) = decoder.fields(node, "`limits`", &KEYS) else { return };
-    if let Some(steps) =
-        fields.get("maxSteps").and_then(|n| decoder.integer(n, "maxSteps", 1, 10_000))
-    {
-        limits.max_steps = steps;
-    }
-    let calls =
-        fields.get("maxToolCalls").and_then(|n| decoder.integer(n, "maxToolCalls", 0, 10_000));
-    limits.max_tool_calls = calls.unwrap_or(limits.max_tool_calls);
-    let millis = fields.get("timeoutMs").and_then(|n| decoder.integer(n, "timeoutMs", 1, u32::MAX));
-    if let Some(millis) = millis {
+    let Some(fields) = decoder.fields(node, &keys::specialist::LIMITS) else { return };
+    limits.max_steps = fields.integer("maxSteps", decoder).unwrap_or(limits.max_steps);
+    limits.max_tool_calls =
+        fields.integer("maxToolCalls", decoder).unwrap_or(limits.max_tool_calls);
+    if let Some(millis) = fields.integer("timeoutMs", decoder) {
         limits.timeout = Duration::from_millis(u64::from(millis));
     }
-    if let Some(timeout) = fields.get("timeout").and_then(|node| decoder.duration(node, "timeout"))
-    {
-        limits.timeout = timeout;
-    }
-    if let Some(node) = fields.get("forcedReasoningInterval") {
-        limits.forced_reasoning_interval =
-            decoder.integer(node, "forcedReasoningInterval", 1, 1000);
-    }
+    limits.timeout = fields.duration("timeout", decoder).unwrap_or(limits.timeout);
+    limits.forced_reasoning_interval = fields.integer("forcedReasoningInterval", decoder);
 }
 
 /// Decodes `capabilities:`: names, or maps with a `name`.
-pub(crate) fn capabilities(node: &Node, decoder: &mut Decoder) -> Vec<String> {
-    const KEYS: [&str; 7] = [
-        "name",
-        "version",
-        "description",
-        "inputSchema",
-        "outputSchema",
-        "toolsRequired",
-        "promptTemplate",
-    ];
+pub(crate) fn capabilities(
+    node: &Node,
+    decoder: &mut Decoder,
+    not_yet: &mut Vec<NotYet>,
+) -> Vec<String> {
     let mut found = Vec::new();
     for item in decoder.list(node, "capabilities") {
         if item.as_map().is_none() {
             found.extend(decoder.text(item, "capabilities").map(str::to_owned));
             continue;
         }
-        let Some(fields) = decoder.fields(item, "a capability", &KEYS) else { continue };
-        let name = decoder.required(&fields, "name", "a capability");
+        let Some(fields) = decoder.fields(item, &keys::specialist::CAPABILITY) else { continue };
+        let name = decoder.required(&fields, "name");
         found.extend(name.and_then(|node| decoder.text(node, "name")).map(str::to_owned));
+        decoder.unsupported_keys(&fields, not_yet);
     }
     found
 }
 
 fn output(node: &Node, decoder: &mut Decoder) -> Option<Schema> {
-    let fields = decoder.fields(node, "`output`", &["format", "schema"])?;
-    if let Some(node) = fields.get("format") {
-        decoder.one_of(node, "format", &[("structured", ()), ("json", ()), ("text", ())]);
-    }
+    let fields = decoder.fields(node, &keys::specialist::OUTPUT)?;
+    fields.choice("format", OUTPUT_FORMAT, decoder);
     fields.get("schema").and_then(|node| Schema::decode(node, decoder))
 }

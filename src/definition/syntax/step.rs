@@ -1,98 +1,29 @@
 //! Decodes one step: its kind, its common keys, and the playbook's `defaults`. Start at [`step`].
 
-use super::checks::{default_verify, verify};
 use super::for_each::for_each;
-use super::later::later;
 use super::outline::variables;
-use super::step_kind::{self, KINDS};
-use super::templates::Secrets;
-use super::{Decoder, Fields, Node, Value};
-use crate::definition::model::{
-    EvidenceMode, OnError, RunIf, Step, StepDetails, StepPhase, WorkspaceMode,
-};
+use super::verify::{default_verify, verify};
+use super::{Decoder, Fields, Node, Secrets, Value};
+use crate::definition::keys;
+use crate::definition::keys::choices::{EVIDENCE, ON_ERROR, RUN_IF, WORKSPACE};
+use crate::definition::kind::{KINDS, Kind};
+use crate::definition::model::{Step, StepDetails, StepPhase};
 use crate::definition::schema::Schema;
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::expression::{Expression, Reference, Root, Template};
-use crate::toolspec;
 use crate::value::StepId;
 
-/// Every key of a step, kind keys first.
-pub(crate) const STEP_KEYS: [&str; 41] = [
-    "specialist",
-    "agent",
-    "run",
-    "tool",
-    "http",
-    "playbook",
-    "ask",
-    "approve",
-    "set",
-    "wait",
-    "gate",
-    "id",
-    "name",
-    "dependsOn",
-    "condition",
-    "runIf",
-    "task",
-    "prompt",
-    "taskFile",
-    "parse",
-    "with",
-    "input",
-    "timeout",
-    "retry",
-    "recovery",
-    "maxAttempts",
-    "retrySafe",
-    "verify",
-    "onError",
-    "env",
-    "cwd",
-    "locks",
-    "workspace",
-    "evidence",
-    "budget",
-    "forEach",
-    "loop",
-    "cache",
-    "output",
-    "outputs",
-    "includeArtifacts",
-];
-
-/// Keys that mean something for some kinds only.
-const OWN_KEYS: [(&str, &[&str]); 13] = [
-    ("task", &["specialist", "agent"]),
-    ("prompt", &["specialist", "agent"]),
-    ("taskFile", &["specialist", "agent"]),
-    ("outputs", &["specialist", "agent"]),
-    ("includeArtifacts", &["specialist", "agent"]),
-    ("parse", &["run"]),
-    ("with", &["playbook"]),
-    ("verify", NOT_WAITING),
-    ("retry", NOT_WAITING),
-    ("recovery", NOT_WAITING),
-    ("maxAttempts", NOT_WAITING),
-    ("timeout", NOT_WAITING),
-    ("cache", NOT_WAITING),
-];
-
-/// Kinds that have attempts: all but `ask`, `approve` and `wait`.
-const NOT_WAITING: &[&str] =
-    &["specialist", "agent", "run", "tool", "http", "playbook", "set", "gate"];
-
-/// Reads one step; `defaults` are the playbook's.
+/// Decodes one step; `defaults` are those of the playbook.
 pub(crate) fn step(
     node: &Node,
     phase: StepPhase,
     defaults: Option<&Fields<'_>>,
     decoder: &mut Decoder,
 ) -> Option<Step> {
-    let mut fields = decoder.fields(node, "a step", &STEP_KEYS)?;
-    let id = decoder.required(&fields, "id", "a step");
+    let mut fields = decoder.fields(node, &keys::step::STEP)?;
+    let id = decoder.required(&fields, "id");
     let id_text = id.and_then(|node| decoder.text(node, "id"));
-    let kind = kind_key(&fields, defaults, id_text, decoder);
+    let kind = one_kind(&fields, defaults, id_text, decoder);
     if let Some(kind) = kind {
         misplaced(&fields, kind, decoder);
     }
@@ -118,16 +49,16 @@ pub(crate) fn step(
     Some(step)
 }
 
-/// The one kind key of a step; none or two is an error that names them.
-fn kind_key(
+/// The one kind of a step; none or two is an error.
+fn one_kind(
     fields: &Fields<'_>,
     defaults: Option<&Fields<'_>>,
     id: Option<&str>,
     decoder: &mut Decoder,
-) -> Option<&'static str> {
-    let of = |fields: &Fields<'_>| -> Vec<(&'static str, Span)> {
-        let keys = KINDS.into_iter().filter_map(|kind| Some((kind, fields.entry(kind)?.0.span)));
-        keys.collect()
+) -> Option<&'static Kind> {
+    let of = |fields: &Fields<'_>| -> Vec<(&'static Kind, Span)> {
+        let kinds = KINDS.into_iter();
+        kinds.filter_map(|kind| Some((kind, fields.entry(kind.key)?.0.span))).collect()
     };
     let mut kinds = of(fields);
     if kinds.is_empty() {
@@ -136,16 +67,16 @@ fn kind_key(
     let step = id.map_or("a step".to_owned(), |id| format!("the step `{id}`"));
     match kinds.as_slice() {
         [(kind, _)] => Some(kind),
-        [] if fields.was_meant(&KINDS) => None,
+        [] if fields.was_meant(keys::step::KIND_NAMES) => None,
         [] => {
             decoder.push(
                 Diagnostic::error(Code::STEP_KIND, fields.span, format!("{step} has no kind"))
-                    .help(format!("add one of {}", KINDS.join(", "))),
+                    .help(format!("add one of {}", keys::step::KIND_NAMES.join(", "))),
             );
             None
         }
         [(first, at), (second, then), ..] => {
-            let message = format!("{step} has two kinds, `{first}` and `{second}`");
+            let message = format!("{step} has two kinds, `{}` and `{}`", first.key, second.key);
             decoder.push(
                 Diagnostic::error(Code::STEP_KIND, *then, message)
                     .label(*at, "the other kind")
@@ -156,73 +87,49 @@ fn kind_key(
     }
 }
 
-/// Keys of another kind are errors; an input that nothing reads is a warning.
-fn misplaced(fields: &Fields<'_>, kind: &str, decoder: &mut Decoder) {
-    for (name, key, _) in fields.iter() {
-        if !belongs(name, kind) {
-            let kinds = OWN_KEYS.iter().find(|(own, _)| *own == name).map(|(_, kinds)| kinds);
-            let message = format!("`{name}` does not belong to a `{kind}` step");
-            let help = match kinds {
-                Some(_) if (name, kind) == ("timeout", "approve") => {
-                    "write it in `approve: {message: ..., timeout: ...}`".to_owned()
-                }
-                Some(_) if (name, kind) == ("timeout", "ask") => {
-                    "write it in `ask: {question: ..., timeout: ..., default: ...}`".to_owned()
-                }
-                Some(&NOT_WAITING) => {
-                    format!("remove it; a `{kind}` step has no attempts, it only waits")
-                }
-                Some(kinds) => format!("it belongs to {}", kinds.join(" and ")),
-                None if kind == "ask" => "write `ask: {question: ..., schema: ...}`".to_owned(),
-                None => format!("remove it; the output of a `{kind}` step has a fixed form"),
+/// Reports keys that belong to other kinds, and warns about keys without effect.
+fn misplaced(fields: &Fields<'_>, kind: &Kind, decoder: &mut Decoder) {
+    for (spec, key, _) in fields.iter() {
+        let name = spec.name;
+        let own = kind.key;
+        let excluded = kind.excluded.iter().find(|(key, _)| *key == name);
+        if !belongs(name, spec.only, kind) {
+            let message = format!("`{name}` does not belong to a `{own}` step");
+            let help = match excluded {
+                Some((_, help)) => (*help).to_owned(),
+                None => format!("it belongs to {}", spec.only.join(" and ")),
             };
             decoder.push(Diagnostic::error(Code::MISPLACED_KEY, key.span, message).help(help));
-        } else if name == "input" && !matches!(kind, "specialist" | "agent" | "tool") {
-            let message = format!("a `{kind}` step does not read `input`");
-            let help = match kind {
-                "run" => "pass values in `env:` or as arguments",
-                "playbook" => "pass values in `with:`",
-                _ => "remove it",
-            };
+        } else if let (Some(help), "input") = (kind.unused_input, name) {
+            let message = format!("a `{own}` step does not read `input`");
             decoder.push(Diagnostic::warning(Code::NO_EFFECT, key.span, message).help(help));
-        } else if is_idle(name, kind, fields) {
-            let message = format!("`{name}` has no effect in this `{kind}` step");
+        } else if has_no_effect(name, kind, fields) {
+            let message = format!("`{name}` has no effect in this `{own}` step");
             decoder.push(Diagnostic::warning(Code::NO_EFFECT, key.span, message).help("remove it"));
         }
     }
 }
 
-fn belongs(key: &str, kind: &str) -> bool {
-    let own = OWN_KEYS.iter().find(|(own, _)| *own == key);
-    own.is_none_or(|(_, kinds)| kinds.contains(&kind))
-        && !(key == "output" && matches!(kind, "gate" | "ask" | "approve" | "wait"))
+fn belongs(key: &str, only: &[&str], kind: &Kind) -> bool {
+    let excluded = kind.excluded.iter().any(|(own, _)| *own == key);
+    (only.is_empty() || only.contains(&kind.key)) && !excluded
 }
 
-/// Whether a key shapes work, processes or locks in a step that has none, not even in its checks. A
-/// variable may still be read by the step's texts.
-fn is_idle(key: &str, kind: &str, fields: &Fields<'_>) -> bool {
-    let only_waits = matches!(kind, "ask" | "approve" | "wait");
-    if matches!((key, kind), ("retrySafe" | "evidence", "set" | "gate"))
-        || only_waits && matches!(key, "retrySafe" | "evidence")
-    {
+/// Whether a key is about work, processes or locks that the step does not have, not even in its checks.
+/// A variable can still be read by the texts of the step.
+fn has_no_effect(key: &str, kind: &Kind, fields: &Fields<'_>) -> bool {
+    if kind.no_effect.contains(&key) {
         return true;
     }
-    let spec = || toolspec::find(fields.get("tool").and_then(Node::as_text)?);
-    let spawns = match kind {
-        "set" | "http" | "ask" | "approve" | "wait" => false,
-        "tool" => spec().is_some_and(|spec| spec.runs_processes),
-        _ => true,
-    };
-    if spawns || fields.get("verify").is_some() {
+    if (kind.starts_process)(fields) || fields.get("verify").is_some() {
         return false;
     }
     match key {
         "cwd" => true,
-        "workspace" => kind == "set" || only_waits,
-        // Where the kind comes from `defaults`, so may the text that reads the variable.
-        "env" if fields.entry(kind).is_none() => false,
-        "env" => !fields.iter().any(|(name, _, node)| name != "env" && mentions_env(node)),
-        _ => false,
+        // If the kind comes from `defaults`, so can the text that reads the variable.
+        "env" if fields.entry(kind.key).is_none() => false,
+        "env" => !fields.iter().any(|(spec, _, node)| spec.name != "env" && mentions_env(node)),
+        key => kind.no_effect_without_verify.contains(&key),
     }
 }
 
@@ -235,85 +142,79 @@ fn mentions_env(node: &Node) -> bool {
     }
 }
 
-fn inherit<'n>(fields: &mut Fields<'n>, defaults: &Fields<'n>, kind: Option<&str>) {
-    let has_kind = KINDS.into_iter().any(|kind| fields.entry(kind).is_some());
+fn inherit<'n>(fields: &mut Fields<'n>, defaults: &Fields<'n>, kind: Option<&Kind>) {
+    let is_kind = |key: &str| KINDS.into_iter().any(|kind| kind.key == key);
+    let has_kind = KINDS.into_iter().any(|kind| fields.entry(kind.key).is_some());
     let has_task = ["task", "prompt", "taskFile"].iter().any(|key| fields.entry(key).is_some());
     fields.inherit(defaults, |key| match key {
         "id" => false,
         "task" | "prompt" | "taskFile" if has_task => false,
-        key if KINDS.contains(&key) => !has_kind,
-        key => kind.is_none_or(|kind| belongs(key, kind)),
+        key if is_kind(key) => !has_kind,
+        key => {
+            let only = keys::step::STEP.key(key).map_or(&[][..], |spec| spec.only);
+            kind.is_none_or(|kind| belongs(key, only, kind))
+        }
     });
 }
 
-/// What of the names a step changes for its own texts.
-struct Scope {
+/// The names that a step changed for its own templates.
+struct ChangedNames {
     item: Option<String>,
     added: Vec<String>,
 }
 
-fn enter(fields: &Fields<'_>, decoder: &mut Decoder) -> Scope {
+fn enter(fields: &Fields<'_>, decoder: &mut Decoder) -> ChangedNames {
     let own = variables(fields.get("env"));
     let added: Vec<String> =
         own.into_iter().filter(|name| decoder.names.env.insert(name.clone())).collect();
-    Scope { item: decoder.names.item.take(), added }
+    ChangedNames { item: decoder.names.item.take(), added }
 }
 
-fn leave(scope: Scope, decoder: &mut Decoder) {
-    for name in &scope.added {
+fn leave(changed: ChangedNames, decoder: &mut Decoder) {
+    for name in &changed.added {
         decoder.names.env.remove(name);
     }
-    decoder.names.item = scope.item;
+    decoder.names.item = changed.item;
 }
 
-/// Everything of a step but its id and place, which the caller fills in.
+/// Decodes everything of a step except its id, phase and items.
 fn body(
     fields: &Fields<'_>,
-    kind: Option<&'static str>,
+    kind: Option<&'static Kind>,
     own_env: Option<&Node>,
     defaults: Option<&Fields<'_>>,
     decoder: &mut Decoder,
 ) -> Option<Step> {
     let mut not_yet = Vec::new();
-    let specialist = matches!(kind, Some("specialist" | "agent"));
-    let decoded_kind = kind.and_then(|kind| step_kind::read(kind, fields, decoder, &mut not_yet));
-    let secrets = if kind == Some("tool") { Secrets::Allowed } else { Secrets::Refused };
-    later(fields, decoder, &mut not_yet);
+    let specialist = kind.is_some_and(|kind| kind.is_specialist);
+    let decoded_kind = kind.and_then(|kind| {
+        let node = decoder.required(fields, kind.key)?;
+        (kind.decode)(node, fields, decoder, &mut not_yet)
+    });
+    let secrets = kind.map_or(Secrets::Refused, |kind| kind.input_secrets);
+    decoder.unsupported_keys(fields, &mut not_yet);
+    shapes(fields, specialist, decoder);
     let verify = match fields.get("verify") {
         Some(node) => Some(verify(node, specialist, decoder, &mut not_yet)),
         None => specialist.then(|| default_verify(true)),
     };
     let depends_on = depends_on(fields, decoder);
     let condition = fields.get("condition").and_then(|node| condition(node, decoder));
-    let run_if = fields.get("runIf").and_then(|node| run_if(node, decoder)).unwrap_or_default();
-    let on_error = fields
-        .get("onError")
-        .and_then(|node| on_error(node, "onError", decoder))
-        .unwrap_or_default();
+    let run_if = fields.choice("runIf", RUN_IF, decoder).unwrap_or_default();
+    let on_error = fields.choice("onError", ON_ERROR, decoder).unwrap_or_default();
+    let retries_exit = kind.is_some_and(|kind| kind.retries_exit);
     let details = StepDetails {
-        name: fields.get("name").and_then(|n| decoder.text(n, "name")).map(Into::into),
+        name: fields.text("name", decoder).map(Into::into),
         input: fields.get("input").and_then(|node| decoder.value_template(node, secrets)),
         timeout: fields.get("timeout").map(|node| decoder.timeout(node)).unwrap_or_default(),
-        retry: fields.get("retry").and_then(|node| decoder.retry(node, kind == Some("run"))),
-        max_attempts: fields
-            .get("maxAttempts")
-            .and_then(|node| decoder.integer(node, "maxAttempts", 1, 1000)),
-        retry_safe: fields
-            .get("retrySafe")
-            .and_then(|n| decoder.boolean(n, "retrySafe"))
-            .unwrap_or(true),
+        retry: fields.get("retry").and_then(|node| decoder.retry(node, retries_exit)),
+        max_attempts: fields.integer("maxAttempts", decoder),
+        retry_safe: fields.boolean("retrySafe", decoder).unwrap_or(true),
         env: environment(own_env, defaults, decoder),
         cwd: fields.get("cwd").and_then(|node| decoder.template(node, "cwd", Secrets::Refused)),
         output_schema: output_schema(fields, decoder),
-        evidence: fields.get("evidence").and_then(|node| {
-            let choices = [("full", EvidenceMode::Full), ("none", EvidenceMode::None)];
-            decoder.one_of(node, "evidence", &choices)
-        }),
-        workspace: fields.get("workspace").and_then(|node| {
-            let choices =
-                [("exclusive", WorkspaceMode::Exclusive), ("shared", WorkspaceMode::Shared)];
-            decoder.one_of(node, "workspace", &choices)
-        }),
+        evidence: fields.choice("evidence", EVIDENCE, decoder),
+        workspace: fields.choice("workspace", WORKSPACE, decoder),
         not_yet,
     };
     Some(Step {
@@ -332,7 +233,21 @@ fn body(
     })
 }
 
-/// A condition is asked once, before there are items, so it cannot read one.
+/// Checks the values of keys that are not supported yet, so that mistakes are found today.
+fn shapes(fields: &Fields<'_>, specialist: bool, decoder: &mut Decoder) {
+    if let Some(node) = fields.get("recovery") {
+        decoder.recovery(node, specialist);
+    }
+    if let Some(node) = fields.get("budget") {
+        decoder.budget(node);
+    }
+    fields.texts("locks", decoder);
+    if let Some(node) = fields.get("loop").filter(|node| node.as_map().is_none()) {
+        decoder.wrong_type(node, "loop", "a map");
+    }
+}
+
+/// Decodes `condition:`. It is evaluated once, before there are items, so it cannot read one.
 fn condition(node: &Node, decoder: &mut Decoder) -> Option<Expression> {
     let condition = decoder.expression(node, "condition")?;
     let of_item = |reference: &&Reference| matches!(reference.root, Root::Item | Root::Index);
@@ -372,20 +287,6 @@ fn depends_on(fields: &Fields<'_>, decoder: &mut Decoder) -> Box<[(StepId, Span)
     found.into()
 }
 
-fn run_if(node: &Node, decoder: &mut Decoder) -> Option<RunIf> {
-    let choices = [
-        ("allSucceeded", RunIf::AllSucceeded),
-        ("noneFailed", RunIf::NoneFailed),
-        ("anySucceeded", RunIf::AnySucceeded),
-        ("allDone", RunIf::AllDone),
-    ];
-    decoder.one_of(node, "runIf", &choices)
-}
-
-pub(crate) fn on_error(node: &Node, key: &str, decoder: &mut Decoder) -> Option<OnError> {
-    decoder.one_of(node, key, &[("fail", OnError::Fail), ("continue", OnError::Continue)])
-}
-
 /// The defaults' variables that the step does not set itself, then its own.
 fn environment(
     own: Option<&Node>,
@@ -404,7 +305,7 @@ fn output_schema(fields: &Fields<'_>, decoder: &mut Decoder) -> Option<Schema> {
     let short = fields.get("outputs").map(|node| decoder.texts(node, "outputs"));
     match fields.get("output") {
         Some(node) => {
-            let inner = decoder.fields(node, "`output`", &["schema"])?;
+            let inner = decoder.fields(node, &keys::step_parts::STEP_OUTPUT)?;
             inner.get("schema").and_then(|node| Schema::decode(node, decoder))
         }
         None => short.map(|keys| Schema::of_texts(keys.iter().map(String::as_str))),

@@ -2,6 +2,7 @@
 
 use super::{Decoder, Key, Node};
 use crate::definition::check::pattern;
+use crate::definition::keys::settings as keys;
 use crate::definition::model::{Settings, ToolSecurity};
 use crate::diagnostic::nearest;
 use crate::toolspec::{self, ToolMatch, ToolSpec, allowed_by_settings, secured_by};
@@ -9,12 +10,12 @@ use crate::value::ToolName;
 
 /// Decodes `tools` in the settings.
 pub(crate) fn tools(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
-    let Some(fields) = decoder.fields(node, "`tools`", &["security", "http"]) else { return };
+    let Some(fields) = decoder.fields(node, &keys::TOOLS) else { return };
     if let Some(node) = fields.get("security") {
         security(node, settings, decoder);
     }
     if let Some(node) = fields.get("http") {
-        let inner = decoder.fields(node, "`http`", &["allowPrivate"]);
+        let inner = decoder.fields(node, &keys::HTTP);
         if let Some(node) = inner.and_then(|inner| inner.get("allowPrivate")) {
             settings.allowed_hosts = decoder.texts(node, "allowPrivate");
         }
@@ -36,14 +37,12 @@ fn security(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
     }
 }
 
-/// Decodes the top-level `security` of agent documents.
-pub(crate) fn security_of_003(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
-    let Some(fields) = decoder.fields(node, "`security`", &["globalLimits", "tools"]) else {
+/// Decodes `security` in the form of agent files.
+pub(crate) fn agent_security(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
+    let Some(fields) = decoder.fields(node, &keys::SECURITY) else {
         return;
     };
-    if let Some((key, _)) = fields.entry("globalLimits") {
-        decoder.comes_later("global_limits", key.span);
-    }
+    decoder.unsupported_keys(&fields, &mut settings.not_yet);
     if let Some(node) = fields.get("tools") {
         security(node, settings, decoder);
     }
@@ -66,9 +65,8 @@ fn allowed_tools(node: &Node, decoder: &mut Decoder) -> Vec<ToolName> {
 
 /// Decodes one entry. Entries that cover the same tool under different names narrow together.
 fn tool_security(key: &Key, node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
-    const KEYS: [&str; 4] = ["enabled", "requiresApproval", "allowedPaths", "deniedPaths"];
     let what = format!("the security of `{}`", key.text);
-    let Some(fields) = decoder.fields(node, &what, &KEYS) else { return };
+    let Some(fields) = decoder.fields_of(node, &what, &keys::TOOL_POLICY) else { return };
     let entry = ToolSecurity {
         enabled: fields.get("enabled").and_then(|node| decoder.boolean(node, "enabled")),
         requires_approval: fields

@@ -15,6 +15,7 @@ use crate::redaction::Redactor;
 use crate::service::start::read_file;
 use crate::service::{Project, ServiceError, StartRequest};
 use crate::value::{DefinitionId, Digest, Failure, JsonMap, RunId, json_text};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Checks everything that can be checked, stores it, and creates the run with a lease for this
@@ -27,7 +28,7 @@ pub(in crate::service) async fn begin(
 ) -> Result<Prepared, ServiceError> {
     let StartRequest { script, record, overrides, .. } = request;
     let plan = project.plan(definition.as_str()).map_err(errors_only)?;
-    require_built(plan.playbook(), &project.catalog)?;
+    require_supported(plan.playbook(), &project.catalog)?;
     let context = project.context.clone();
     let settings = project.catalog.settings.clone();
     let tiers =
@@ -89,15 +90,19 @@ fn errors_only(error: ServiceError) -> ServiceError {
     }
 }
 
-/// Refuses a definition that uses a feature that is not built yet.
-fn require_built(playbook: &Playbook, catalog: &Catalog) -> Result<(), ServiceError> {
-    let steps =
-        playbook.steps.iter().chain(&playbook.finally).flat_map(|step| &step.details().not_yet);
-    let features = playbook.not_yet.iter().chain(steps).chain(&catalog.settings.not_yet);
+/// Refuses a definition that uses a feature that is not supported yet.
+fn require_supported(playbook: &Playbook, catalog: &Catalog) -> Result<(), ServiceError> {
+    let all = || playbook.steps.iter().chain(&playbook.finally);
+    let steps = all().flat_map(|step| &step.details().not_yet);
+    let specialists: BTreeSet<_> = all().filter_map(|step| step.kind.specialist()).collect();
+    let specialists = specialists.into_iter().filter_map(|id| catalog.specialists.get(id));
+    let specialists = specialists.flat_map(|specialist| &specialist.not_yet);
+    let features =
+        playbook.not_yet.iter().chain(steps).chain(specialists).chain(&catalog.settings.not_yet);
     let diagnostics: Vec<Diagnostic> = features
         .map(|feature| {
             let what = &feature.what;
-            let message = format!("`{what}` is not built yet; the run would ignore it");
+            let message = format!("`{what}` is not supported yet; the run would ignore it");
             Diagnostic::error(Code::NOT_IMPLEMENTED, feature.span, message)
                 .help(format!("remove `{what}` to run the rest"))
         })

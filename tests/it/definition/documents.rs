@@ -114,7 +114,11 @@ fn the_agent_of_003_8_loads() {
     assert_eq!(found.limits.timeout, Duration::from_secs(300));
     assert_eq!(found.capabilities, ["write_article", "improve_text", "generate_outline"]);
     assert!(found.tools.is_empty(), "none of its tools is there yet");
-    assert!(said.lines().all(|line| line.starts_with("warning KB0902")), "{said}");
+    let (refused, rest): (Vec<&str>, Vec<&str>) =
+        said.lines().partition(|line| line.starts_with("warning KB0901"));
+    assert_eq!(refused.len(), 1, "{said}");
+    assert!(refused[0].contains("`tools.security` is not supported yet"), "{said}");
+    assert!(rest.iter().all(|line| line.starts_with("warning KB0902")), "{said}");
 }
 
 #[test]
@@ -124,12 +128,12 @@ fn the_escalation_of_000_12_5_is_a_setting() {
     assert_eq!(found.escalation.max_cost_usd, Some(1.0));
     assert_eq!(found.escalation.ladders["implementer"], [Tier::Medium, Tier::Large]);
     insta::assert_snapshot!(said, @r#"
-    warning KB0901 5:5 `maxEscalationsPerSpecialist` is not supported yet | the definition loads and runs without it
-    warning KB0901 6:5 `maxLargeTierUsesPerRun` is not supported yet | the definition loads and runs without it
-    warning KB0901 9:5 `maxCostUsdPerRun` is not supported yet | the definition loads, but cannot run with this version
-    warning KB0901 10:5 `warnCostUsdThreshold` is not supported yet | the definition loads, but cannot run with this version
-    warning KB0901 13:5 `budgetAllocation` is not supported yet | the definition loads and runs without it
-    warning KB0901 19:5 `defaultLadder` is not supported yet | the definition loads and runs without it
+    warning KB0901 5:5 `escalation.maxEscalationsPerSpecialist` is not supported yet | the definition loads and runs without it
+    warning KB0901 6:5 `escalation.maxLargeTierUsesPerRun` is not supported yet | the definition loads and runs without it
+    warning KB0901 9:5 `escalation.maxCostUsdPerRun` is not supported yet | the definition loads, but cannot run with this version
+    warning KB0901 10:5 `escalation.warnCostUsdThreshold` is not supported yet | the definition loads, but cannot run with this version
+    warning KB0901 13:5 `escalation.budgetAllocation` is not supported yet | the definition loads and runs without it
+    warning KB0901 19:5 `escalation.defaultLadder` is not supported yet | the definition loads and runs without it
     "#);
 }
 

@@ -55,7 +55,7 @@ fn all_problems_of_settings_are_told_with_their_places() {
     error KB0221 5:34 `apiKeyEnv` is not the name of an environment variable | write a variable name such as `OPENAI_API_KEY`, never the key itself
     error KB0221 6:18 the secret `TOKEN` is not a reference | write `env:NAME`, `file:PATH` or `{command: [...]}`; never the value itself
     error KB0112 7:20 `kernal` is not a value of `require` | did you mean `kernel`?
-    warning KB0901 8:29 `defaultLadder` is not supported yet | the definition loads and runs without it
+    warning KB0901 8:29 `escalation.defaultLadder` is not supported yet | the definition loads and runs without it
     error KB0221 8:48 the tiers of a ladder must be in ascending order | write `[small, medium, large]` or a part of it
     error KB0112 9:17 `always` is not a value of `sync` | write one of normal, full
     "#);

@@ -235,9 +235,9 @@ fn what_is_not_built_yet_loads_with_a_warning_and_is_noted() {
     warning KB0901 12:38 `includeArtifacts` is not supported yet | the definition loads and runs without it
     warning KB0901 12:81 `escalateModel` is not supported yet | the definition loads, but cannot run with this version
     warning KB0901 12:112 `askUser` is not supported yet | the definition loads, but cannot run with this version
-    warning KB0901 12:137 `diff` is not supported yet | the definition runs; a gate with this check is inconclusive
-    warning KB0901 12:161 `judge` is not supported yet | the definition runs; a gate with this check is inconclusive
-    warning KB0901 12:197 `mustFailBefore` is not supported yet | the definition loads, but cannot run with this version
+    warning KB0901 12:131 `diff` is not supported yet | the definition runs; a gate with this check is inconclusive
+    warning KB0901 12:154 `judge` is not supported yet | the definition runs; a gate with this check is inconclusive
+    warning KB0901 12:181 `mustFailBefore` is not supported yet | the definition loads, but cannot run with this version
     warning KB0901 12:203 `tests` is not supported yet | the definition loads, but cannot run with this version
     ");
     let found = &catalog.playbooks["p"];

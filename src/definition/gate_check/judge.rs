@@ -1,0 +1,7 @@
+//! `judge:`: a model reviews the output. Not supported yet; a gate with it is inconclusive.
+
+use super::CheckKind;
+use crate::definition::model::Check;
+
+pub(super) static JUDGE: CheckKind =
+    CheckKind { key: "judge", decode: |_, _, _| Some(Check::NotYet("judge")) };

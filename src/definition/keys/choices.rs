@@ -1,0 +1,161 @@
+//! The choices of keys that take one of several texts, with the values that they stand for.
+
+use crate::definition::model::{
+    ApprovalLevel, Backoff, ClaimPolicy, EvidenceMode, FailurePolicy, InconclusivePolicy, OnError,
+    OnTimeout, Order, OutputParse, ParamType, ProcessChoice, PromptRecording, RunIf, SyncMode,
+    WorkspaceMode,
+};
+use crate::value::Tier;
+
+/// Declares a list of choices and the list of their texts.
+macro_rules! choices {
+    ($($(#[$doc:meta])* $list:ident, $names:ident: $type:ty = {$($text:literal => $value:expr),+ $(,)?})+) => {$(
+        $(#[$doc])*
+        pub(crate) const $list: &[(&str, $type)] = &[$(($text, $value)),+];
+        pub(crate) const $names: &[&str] = &[$($text),+];
+    )+};
+}
+
+choices! {
+    /// `runIf`.
+    RUN_IF, RUN_IF_NAMES: RunIf = {
+        "allSucceeded" => RunIf::AllSucceeded,
+        "noneFailed" => RunIf::NoneFailed,
+        "anySucceeded" => RunIf::AnySucceeded,
+        "allDone" => RunIf::AllDone,
+    }
+    /// `onError` and `onItemError`.
+    ON_ERROR, ON_ERROR_NAMES: OnError = {
+        "fail" => OnError::Fail,
+        "continue" => OnError::Continue,
+    }
+    /// `evidence`.
+    EVIDENCE, EVIDENCE_NAMES: EvidenceMode = {
+        "full" => EvidenceMode::Full,
+        "none" => EvidenceMode::None,
+    }
+    /// `onTimeout` of `approve`.
+    ON_TIMEOUT, ON_TIMEOUT_NAMES: OnTimeout = {
+        "approve" => OnTimeout::Approve,
+        "reject" => OnTimeout::Reject,
+        "fail" => OnTimeout::Fail,
+    }
+    /// `workspace`.
+    WORKSPACE, WORKSPACE_NAMES: WorkspaceMode = {
+        "exclusive" => WorkspaceMode::Exclusive,
+        "shared" => WorkspaceMode::Shared,
+    }
+    /// `parse` of a `run` step.
+    PARSE, PARSE_NAMES: OutputParse = {
+        "text" => OutputParse::Text,
+        "json" => OutputParse::Json,
+        "lines" => OutputParse::Lines,
+    }
+    /// `backoff`.
+    BACKOFF, BACKOFF_NAMES: Backoff = {
+        "fixed" => Backoff::Fixed,
+        "linear" => Backoff::Linear,
+        "exponential" => Backoff::Exponential,
+    }
+    /// `order` of a playbook.
+    ORDER, ORDER_NAMES: Order = {
+        "graph" => Order::Graph,
+        "sequential" => Order::Sequential,
+    }
+    /// `trigger` of a workflow: whether it starts without a person.
+    TRIGGER, TRIGGER_NAMES: bool = {
+        "manual" => false,
+        "auto" => true,
+    }
+    /// `type` of a parameter.
+    PARAM_TYPE, PARAM_TYPE_NAMES: ParamType = {
+        "string" => ParamType::String,
+        "integer" => ParamType::Integer,
+        "number" => ParamType::Number,
+        "boolean" => ParamType::Boolean,
+        "list" => ParamType::List,
+        "object" => ParamType::Object,
+        "path" => ParamType::Path,
+        "secret" => ParamType::Secret,
+    }
+    /// `claims`.
+    CLAIMS, CLAIMS_NAMES: ClaimPolicy = {
+        "strict" => ClaimPolicy::Strict,
+        "warn" => ClaimPolicy::Warn,
+        "none" => ClaimPolicy::None,
+    }
+    /// `onFailed`.
+    ON_FAILED, ON_FAILED_NAMES: FailurePolicy = {
+        "rework" => FailurePolicy::Rework,
+        "retry" => FailurePolicy::Retry,
+        "escalateModel" => FailurePolicy::EscalateModel,
+        "warn" => FailurePolicy::Warn,
+        "fail" => FailurePolicy::Fail,
+    }
+    /// `onInconclusive`.
+    ON_INCONCLUSIVE, ON_INCONCLUSIVE_NAMES: InconclusivePolicy = {
+        "warn" => InconclusivePolicy::Warn,
+        "fail" => InconclusivePolicy::Fail,
+        "askUser" => InconclusivePolicy::AskUser,
+    }
+    /// `action` of `verifier.inconclusivePolicy`; `None`: not supported yet.
+    INCONCLUSIVE_ACTION, INCONCLUSIVE_ACTION_NAMES: Option<InconclusivePolicy> = {
+        "warn" => Some(InconclusivePolicy::Warn),
+        "fail" => Some(InconclusivePolicy::Fail),
+        "askUser" => Some(InconclusivePolicy::AskUser),
+        "retry" => None,
+        "escalate" => None,
+    }
+    /// `do` of a row of `recovery`: whether it is only available for specialist steps.
+    RECOVERY_ACTION, RECOVERY_ACTION_NAMES: bool = {
+        "retry" => false,
+        "rework" => true,
+        "escalateModel" => true,
+        "changeStrategy" => true,
+        "switchSpecialist" => true,
+        "askUser" => false,
+        "fail" => false,
+    }
+    /// A model tier.
+    TIER, TIER_NAMES: Tier = {
+        "small" => Tier::Small,
+        "medium" => Tier::Medium,
+        "large" => Tier::Large,
+    }
+    /// `inputPolicy`: whether invalid input is an error.
+    INPUT_POLICY, INPUT_POLICY_NAMES: bool = {
+        "warn" => false,
+        "strict" => true,
+    }
+    /// `output.format` of a specialist; all mean the same.
+    OUTPUT_FORMAT, OUTPUT_FORMAT_NAMES: () = {
+        "structured" => (),
+        "json" => (),
+        "text" => (),
+    }
+    /// A sandbox level.
+    SANDBOX_LEVEL, SANDBOX_LEVEL_NAMES: ApprovalLevel = {
+        "none" => ApprovalLevel::None,
+        "process" => ApprovalLevel::Process,
+        "kernel" => ApprovalLevel::Kernel,
+    }
+    /// `sandbox.processes`.
+    PROCESSES, PROCESSES_NAMES: ProcessChoice = {
+        "group" => ProcessChoice::Group,
+        "auto" => ProcessChoice::Auto,
+        "pidNamespace" => ProcessChoice::PidNamespace,
+    }
+    /// `journal.prompts`.
+    PROMPTS, PROMPTS_NAMES: PromptRecording = {
+        "full" => PromptRecording::Full,
+        "digest" => PromptRecording::Digest,
+    }
+    /// `journal.sync`.
+    SYNC, SYNC_NAMES: SyncMode = {
+        "normal" => SyncMode::Normal,
+        "full" => SyncMode::Full,
+    }
+}
+
+/// Names of outcomes in `on`; `exit:N` is accepted too.
+pub(crate) const OUTCOME_PATTERN: &str = r"^(\*|transient|timeout|exit|exit:[0-9]+|tool_error|validation_failed|gate_failed|gate_inconclusive|stuck|policy_denied|unknown)$";

@@ -1,0 +1,148 @@
+//! Keys of playbooks and workflows.
+
+use super::KeyType::{
+    Any, Boolean, Choice, Constant, Duration, Integer, List, ListOrOne, Map, MapOf, Number,
+    Pattern, ScalarTemplate, Schema, Text,
+};
+use super::choices::{ORDER_NAMES, PARAM_TYPE_NAMES, TRIGGER_NAMES};
+use super::step::{DEFAULTS, STEP};
+use super::{KeySpec, KeyTable, key, table};
+
+const ID_PATTERN: &str = "^[a-z][a-z0-9_-]{0,63}$";
+const NAME_PATTERN: &str = "^[A-Za-z_][A-Za-z0-9_]*$";
+
+pub(crate) static PLAYBOOK: KeyTable = table(
+    "playbook",
+    "a playbook",
+    "A playbook: YAML in `.kb/playbooks/` or `playbooks/`.",
+    &[PLAYBOOK_ID, COMMON],
+);
+
+pub(crate) static WORKFLOW: KeyTable = table(
+    "workflow",
+    "a workflow",
+    "A workflow: the front matter of a markdown file in `.kb/workflows/` or `workflows/`. The body is its documentation.",
+    &[WORKFLOW_ID, COMMON],
+);
+
+const PLAYBOOK_ID: &[KeySpec] = &[
+    key("schema", Constant("kb.playbook/1"), "Kind of the file and version of the language.")
+        .required()
+        .example("kb.playbook/1"),
+    key("id", Pattern(ID_PATTERN), "Unique id of the playbook.").required().example("add-feature"),
+];
+
+const WORKFLOW_ID: &[KeySpec] = &[
+    key("schema", Constant("kb.playbook/1"), "Version of the language.").example("kb.playbook/1"),
+    key("id", Pattern(ID_PATTERN), "Unique id of the workflow.")
+        .default("the file name")
+        .example("add-feature"),
+    key(
+        "trigger",
+        Choice(TRIGGER_NAMES),
+        "Whether a person starts the workflow. `auto` is not supported yet.",
+    )
+    .default("manual"),
+];
+
+const COMMON: &[KeySpec] = &[
+    key("name", Text, "Display name.").default("the id").example("Add a feature"),
+    key("description", Text, "Description shown in lists."),
+    key("triggers", ListOrOne(&Text), "Phrases by which a request finds this playbook.")
+        .example("[add a feature, implement feature]"),
+    key("params", List(const { &Map(&PARAM) }), "Parameters of a run.")
+        .example("[{name: topic, required: true}]"),
+    key("steps", List(const { &Map(&STEP) }), "Steps of the playbook; at least one.")
+        .required()
+        .example("[{id: hello, run: echo hello}]"),
+    key(
+        "finally",
+        List(const { &Map(&STEP) }),
+        "Steps that run once after all others; their failures only warn.",
+    )
+    .example("[{id: cleanup, run: rm -rf build}]"),
+    key("outputs", MapOf(&Any), "Outputs of the run, with placeholders.")
+        .example("{summary: \"{{test.output.summary}}\"}"),
+    key("env", MapOf(&ScalarTemplate), "Environment variables of every process of the run.")
+        .example("{CI: \"true\"}"),
+    key("defaults", Map(&DEFAULTS), "Values of step keys for every step that does not set them.")
+        .example("{timeout: 10m}"),
+    key("limits", Map(&LIMITS), "Limits of the run.").example("{maxParallel: 4}"),
+    key("order", Choice(ORDER_NAMES), "`sequential` makes each step depend on the step before it.")
+        .default("graph"),
+    key("budget", Map(&BUDGET), "Limits of cost, tokens and tool calls of the run.")
+        .example("{maxCostUsd: 1.5}")
+        .run_refused(),
+    key("concurrency", Map(&CONCURRENCY), "Runs that must not execute at the same time.")
+        .example("{group: deploy, onConflict: queue}")
+        .run_refused(),
+    key("on", Map(&TRIGGERS), "Triggers that start a run without a person.")
+        .example("{schedule: \"0 6 * * *\"}")
+        .no_effect(),
+];
+
+pub(crate) static PARAM: KeyTable =
+    table("param", "a parameter", "One parameter of a playbook.", &[PARAM_KEYS]);
+
+const PARAM_KEYS: &[KeySpec] = &[
+    key("name", Pattern(NAME_PATTERN), "Name of the parameter.").required().example("topic"),
+    key("type", Choice(PARAM_TYPE_NAMES), "Type of the value.").default("string"),
+    key("required", Boolean, "Whether a run needs a value.").default("false"),
+    key("default", Any, "Value if none is given.").example("\".\""),
+    key("prompt", Text, "Question that asks for the value on a terminal."),
+    key("description", Text, "Description shown by `kb playbook info`."),
+    key("enum", ListOrOne(&Any), "The allowed values.").example("[small, large]"),
+    key("pattern", Text, "Regular expression that must match the whole text.")
+        .example("\"[a-z]+\""),
+    key(
+        "min",
+        Number(f64::NEG_INFINITY, f64::INFINITY),
+        "Minimum number, text length or item count.",
+    ),
+    key(
+        "max",
+        Number(f64::NEG_INFINITY, f64::INFINITY),
+        "Maximum number, text length or item count.",
+    ),
+    key("schema", Schema, "Schema of the value.").example("{files: \"string[]\"}"),
+];
+
+pub(crate) static LIMITS: KeyTable =
+    table("limits", "`limits`", "Limits of a run.", &[LIMITS_KEYS]);
+
+const LIMITS_KEYS: &[KeySpec] = &[
+    key("maxParallel", Integer(1, 100_000), "Maximum parallel steps.")
+        .default("number of processors, at least 2")
+        .example("4"),
+    key("timeout", Duration, "Time limit of the whole run.").example("1h"),
+    key("failFast", Boolean, "Whether the first failure cancels all steps that have not ended.")
+        .default("false"),
+];
+
+pub(crate) static BUDGET: KeyTable =
+    table("budget", "`budget`", "Limits of cost, tokens and tool calls.", &[BUDGET_KEYS]);
+
+const BUDGET_KEYS: &[KeySpec] = &[
+    key("maxCostUsd", Number(0.0, f64::INFINITY), "Maximum cost in US dollars.").example("1.5"),
+    key("warnCostUsd", Number(0.0, f64::INFINITY), "Cost in US dollars from which a run warns."),
+    key("maxTokens", Number(0.0, f64::INFINITY), "Maximum number of tokens."),
+    key("maxToolCalls", Number(0.0, f64::INFINITY), "Maximum number of tool calls."),
+];
+
+pub(crate) static CONCURRENCY: KeyTable =
+    table("concurrency", "`concurrency`", "The concurrency group of a run.", &[CONCURRENCY_KEYS]);
+
+const CONCURRENCY_KEYS: &[KeySpec] = &[
+    key("group", Any, "Name of the group; can contain placeholders.").example("deploy"),
+    key("onConflict", Any, "`queue` waits for the other run, `skip` does not start."),
+];
+
+pub(crate) static TRIGGERS: KeyTable =
+    table("on", "`on`", "Triggers of a playbook.", &[TRIGGERS_KEYS]);
+
+const TRIGGERS_KEYS: &[KeySpec] = &[
+    key("schedule", Any, "Times at which a run starts.").example("\"0 6 * * *\""),
+    key("webhook", Any, "HTTP requests that start a run."),
+    key("file", Any, "File changes that start a run."),
+    key("message", Any, "Messages that start a run."),
+];

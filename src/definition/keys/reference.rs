@@ -1,0 +1,97 @@
+//! Derives the reference pages of `docs/reference/generated` from the tables of keys.
+
+use super::json_schema::reach;
+use super::{KeySpec, KeyTable, Support, checks, playbook, script, settings, specialist, step};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The pages, in order, each with the tables that it starts with. A table is on the first page whose
+/// tables reach it.
+const PAGES: &[(&str, &str, &[&KeyTable])] = &[
+    ("checks", "Keys of checks", &[&checks::VERIFY]),
+    ("step", "Keys of a step", &[&step::STEP]),
+    ("playbook", "Keys of playbooks and workflows", &[&playbook::PLAYBOOK, &playbook::WORKFLOW]),
+    (
+        "specialist",
+        "Keys of specialists",
+        &[&specialist::SPECIALIST, &specialist::PROFILE, &specialist::AGENT],
+    ),
+    ("settings", "Keys of the settings", &[&settings::SETTINGS]),
+    ("script", "Keys of scripts", &[&script::SCRIPT]),
+];
+
+/// The reference pages as (name, markdown): one table of keys per map.
+pub fn key_reference() -> Vec<(&'static str, String)> {
+    let mut done = BTreeSet::new();
+    let mut page_of: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut pages = Vec::new();
+    for (name, title, roots) in PAGES {
+        let before = done.clone();
+        pages.push((*name, page(title, roots, &mut done)));
+        page_of.extend(done.difference(&before).map(|table| (*table, *name)));
+    }
+    for (name, text) in &mut pages {
+        for (table, page) in page_of.iter().filter(|(_, page)| *page != name) {
+            let anchor = table.to_lowercase();
+            *text = text.replace(&format!("](#{anchor})"), &format!("]({page}.md#{anchor})"));
+        }
+    }
+    pages
+}
+
+fn page(title: &str, roots: &[&'static KeyTable], done: &mut BTreeSet<&'static str>) -> String {
+    let mut text = format!(
+        "# {title}\n\n<!-- Generated from src/definition/keys. Run `KB_UPDATE_DOCS=1 cargo test --test it`. -->\n"
+    );
+    let mut reached = BTreeMap::new();
+    roots.iter().for_each(|table| reach(table, &mut reached));
+    let first = roots.iter().map(|table| table.name);
+    let rest: Vec<&str> = reached.keys().copied().filter(|name| *name != "defaults").collect();
+    for name in first.chain(rest) {
+        if done.insert(name) {
+            section(reached[name], &mut text);
+        }
+    }
+    text
+}
+
+fn section(table: &'static KeyTable, text: &mut String) {
+    *text += &format!("\n## {}\n\n{}\n\n", table.name, table.about);
+    *text += "| key | type | default | description | example |\n|---|---|---|---|---|\n";
+    for key in table.keys() {
+        *text += &row(key);
+    }
+    if let Some(others) = table.others {
+        *text += &format!("| any other name | {} | | | |\n", cell(&others.name()));
+    }
+}
+
+fn row(key: &KeySpec) -> String {
+    let default = match (key.required, key.default) {
+        (true, _) => "**required**".to_owned(),
+        (false, "") => String::new(),
+        (false, default) if default.contains([' ', '`']) => default.to_owned(),
+        (false, default) => format!("`{default}`"),
+    };
+    let mut about = key.about.to_owned();
+    if !key.only.is_empty() {
+        let kinds: Vec<String> = key.only.iter().map(|kind| format!("`{kind}`")).collect();
+        about += &format!(" Only with {}.", kinds.join(" or "));
+    }
+    match key.support {
+        Support::Full => {}
+        Support::NoEffect | Support::Planned => about += " *Not supported yet: no effect.*",
+        Support::GateInconclusive => about += " *Not supported yet.*",
+        Support::RunRefused => about += " *Not supported yet: runs with it are refused.*",
+    }
+    let example = match key.example {
+        "" => String::new(),
+        example => format!("`{}: {example}`", key.name),
+    };
+    let cells = [format!("`{}`", key.name), key.ty.name(), default, about, example];
+    let cells: Vec<String> = cells.iter().map(|text| cell(text)).collect();
+    format!("| {} |\n", cells.join(" | "))
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}

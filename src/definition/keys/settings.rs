@@ -1,0 +1,277 @@
+//! Keys of the project settings.
+
+use super::KeyType::{
+    Any, Boolean, Choice, Constant, Integer, ListOrOne, Map, MapOf, Number, OneOf, Pattern, Text,
+};
+use super::choices::{
+    INCONCLUSIVE_ACTION_NAMES, PROCESSES_NAMES, PROMPTS_NAMES, SANDBOX_LEVEL_NAMES, SYNC_NAMES,
+    TIER_NAMES,
+};
+use super::{KeyRule, KeySpec, KeyTable, KeyType, key, table};
+
+pub(crate) static SETTINGS: KeyTable = table(
+    "settings",
+    "the settings",
+    "The project settings: `.kb/kb.config.yml` or `.kb/kb.config.json`. Every key is optional.",
+    &[SETTINGS_KEYS],
+);
+
+const TEXTS: KeyType = ListOrOne(&Text);
+
+const SETTINGS_KEYS: &[KeySpec] = &[
+    key("$schema", Text, "Address of the JSON Schema, for editors."),
+    key("schema", Any, "Not used: the settings are recognised by their path."),
+    key("llm", Map(&LLM), "Models and prices.")
+        .example("{tiers: {small: {provider: ollama, model: qwen3}}}"),
+    key("tools", Map(&TOOLS), "Tool policies."),
+    key("security", Map(&SECURITY), "Tool policies in the form of agent files."),
+    key("secrets", MapOf(&SECRET_VALUE), "Sources of secrets by name.")
+        .example("{TOKEN: env:GITHUB_TOKEN}"),
+    key("env", Map(&ENV), "Environment of processes.").example("{pass: [CI]}"),
+    key(
+        "sandbox",
+        OneOf(const { &[Constant("required"), Map(&SANDBOX)] }),
+        "Confinement of processes; `required` is short for `{require: kernel}`.",
+    )
+    .example("{require: process}"),
+    key("limits", Map(&LIMITS), "Limits of runs.").example("{maxParallel: 4}"),
+    key("journal", Map(&JOURNAL), "The journal.").example("{sync: full}"),
+    key("verifier", Map(&VERIFIER), "Gates.").example("{inconclusivePolicy: fail}"),
+    key("orchestrator", Map(&ORCHESTRATOR), "Escalation."),
+    key("testCommands", TEXTS, "Command texts that count as a test run.")
+        .example("[make check]")
+        .no_effect(),
+    key("memory", Any, "Memory across tasks.").planned(),
+    key("agentLoop", Any, "Limits of the loop of model calls. Use `limits` of a specialist.")
+        .planned(),
+];
+
+pub(crate) static LLM: KeyTable = table("llmSettings", "`llm`", "Models and prices.", &[LLM_KEYS]);
+
+const LLM_KEYS: &[KeySpec] = &[
+    key("tiers", Map(&TIERS), "The model of each tier.")
+        .default("from API keys in the environment, or a local server")
+        .example("{small: {provider: ollama, model: qwen3}}"),
+    key(
+        "prices",
+        MapOf(const { &Map(&PRICE) }),
+        "Prices by model name; they take precedence over the built-in prices.",
+    )
+    .example("{qwen3: {input: 0, output: 0}}"),
+    key("maxInputTokens", Integer(100, 10_000_000), "Maximum tokens of the values in one prompt (`input` and the placeholders of `task`); above it, the largest values are passed as previews.")
+        .default("4000"),
+];
+
+pub(crate) static TIERS: KeyTable =
+    table("tiers", "`tiers`", "The model of each tier.", &[TIERS_KEYS]);
+
+const TIERS_KEYS: &[KeySpec] = &[
+    key("small", Map(&TIER), "The small model."),
+    key("medium", Map(&TIER), "The medium model."),
+    key("large", Map(&TIER), "The large model."),
+];
+
+pub(crate) static TIER: KeyTable = table("tier", "a tier", "The model of one tier.", &[TIER_KEYS]);
+
+const TIER_KEYS: &[KeySpec] = &[
+    key("provider", Text, "`anthropic`, `openai`, `gemini`, `ollama`, `openai-compatible`, …; optional with an `endpoint`.")
+        .example("anthropic"),
+    key("model", Text, "Name of the model, as the provider spells it.").required().example("qwen3"),
+    key("endpoint", Pattern("^https?://"), "Base URL.").example("http://127.0.0.1:11434/v1"),
+    key("apiKeyEnv", Pattern("^[A-Za-z_][A-Za-z0-9_]*$"), "Environment variable that contains the API key.")
+        .example("OPENAI_API_KEY"),
+    key("price", Map(&PRICE), "Price of the model.").example("{input: 3, output: 15}"),
+];
+
+pub(crate) static PRICE: KeyTable =
+    table("price", "a price", "A price in US dollars per million tokens.", &[PRICE_KEYS]);
+
+const DOLLARS: KeyType = Number(0.0, f64::INFINITY);
+
+const PRICE_KEYS: &[KeySpec] = &[
+    key("input", DOLLARS, "Prompt tokens.").required().example("3"),
+    key("output", DOLLARS, "Completion tokens.").required().example("15"),
+    key("cachedInput", DOLLARS, "Prompt tokens read from the provider's cache.").default("`input`"),
+];
+
+pub(crate) static ORCHESTRATOR: KeyTable =
+    table("orchestrator", "`orchestrator`", "Escalation.", &[ORCHESTRATOR_KEYS]);
+
+const ORCHESTRATOR_KEYS: &[KeySpec] =
+    &[key("escalation", Map(&ESCALATION), "Limits of model escalation.")
+        .example("{maxEscalationsPerSpecialist: 2}")];
+
+pub(crate) static ESCALATION: KeyTable =
+    table("escalation", "`escalation`", "Limits of model escalation.", &[ESCALATION_KEYS]);
+
+const ESCALATION_KEYS: &[KeySpec] = &[
+    key(
+        "maxEscalationsPerSpecialist",
+        Integer(0, u32::MAX),
+        "Maximum escalations of one specialist.",
+    )
+    .no_effect(),
+    key(
+        "maxLargeTierUsesPerRun",
+        Integer(0, u32::MAX),
+        "Maximum uses of the large tier in one run.",
+    )
+    .no_effect(),
+    key("maxCostUsdPerRun", DOLLARS, "Maximum cost of a run in US dollars.").run_refused(),
+    key("warnCostUsdThreshold", DOLLARS, "Cost in US dollars from which a run warns.")
+        .run_refused(),
+    key("budgetAllocation", Any, "Shares of the budget.").no_effect(),
+    key(
+        "defaultLadder",
+        MapOf(&ListOrOne(&Choice(TIER_NAMES))),
+        "Tiers to escalate through, by specialist id.",
+    )
+    .example("{implementer: [medium, large]}")
+    .no_effect(),
+];
+
+pub(crate) static VERIFIER: KeyTable = table("verifier", "`verifier`", "Gates.", &[VERIFIER_KEYS]);
+
+const VERIFIER_KEYS: &[KeySpec] = &[key(
+    "inconclusivePolicy",
+    OneOf(const { &[Choice(INCONCLUSIVE_ACTION_NAMES), Map(&INCONCLUSIVE)] }),
+    "Default for `onInconclusive`. Only `warn` and `fail` are supported yet.",
+)
+.default("warn")
+.example("fail")];
+
+pub(crate) static INCONCLUSIVE: KeyTable = table(
+    "inconclusivePolicy",
+    "`inconclusivePolicy`",
+    "What follows an `inconclusive` verdict.",
+    &[INCONCLUSIVE_KEYS],
+);
+
+const INCONCLUSIVE_KEYS: &[KeySpec] = &[
+    key("action", Choice(INCONCLUSIVE_ACTION_NAMES), "What follows an `inconclusive` verdict.")
+        .default("warn"),
+    key("failOnInconclusive", Boolean, "The same as `action: fail`.").default("false"),
+    key("retryWithProbes", Any, "Whether the verifier collects more evidence.").planned(),
+    key("maxRetries", Any, "Maximum number of retries.").planned(),
+    key("escalateTo", Any, "Tier to escalate to.").planned(),
+];
+
+pub(crate) static TOOLS: KeyTable =
+    table("toolSettings", "`tools`", "Tool policies.", &[TOOLS_KEYS]);
+
+const TOOLS_KEYS: &[KeySpec] = &[
+    key("security", Map(&TOOL_POLICIES), "Restrictions by tool.")
+        .example("{shell:exec: {enabled: false}}"),
+    key("http", Map(&HTTP), "HTTP requests.").example("{allowPrivate: [\"localhost:8080\"]}"),
+];
+
+pub(crate) static TOOL_POLICIES: KeyTable = table(
+    "toolPolicies",
+    "`security`",
+    "Restrictions by tool: the name of a tool or group (`fs:write`, `fs:*`, `file_write`), and what is restricted.",
+    &[TOOL_POLICIES_KEYS],
+)
+.others(Map(&TOOL_POLICY));
+
+const TOOL_POLICIES_KEYS: &[KeySpec] =
+    &[key("allowedTools", TEXTS, "The only tools that may be called.").example("[fs:read]")];
+
+pub(crate) static TOOL_POLICY: KeyTable =
+    table("toolPolicy", "the security of a tool", "Restrictions of one tool.", &[TOOL_POLICY_KEYS]);
+
+const TOOL_POLICY_KEYS: &[KeySpec] = &[
+    key("enabled", Boolean, "`false` denies every call.").default("true"),
+    key("requiresApproval", Boolean, "`true` makes every call wait for an approval."),
+    key("allowedPaths", TEXTS, "Globs of the only paths that the tool may access.")
+        .example("[\"src/**\"]"),
+    key("deniedPaths", TEXTS, "Globs of paths that the tool may not access.")
+        .example("[\"**/.env\"]"),
+];
+
+pub(crate) static HTTP: KeyTable =
+    table("httpSettings", "`http`", "HTTP requests of tools and steps.", &[HTTP_KEYS]);
+
+const HTTP_KEYS: &[KeySpec] =
+    &[key("allowPrivate", TEXTS, "Private hosts (with port) that requests may reach.")
+        .example("[\"localhost:8080\"]")];
+
+pub(crate) static SECURITY: KeyTable =
+    table("security", "`security`", "Tool policies in the form of agent files.", &[SECURITY_KEYS]);
+
+const SECURITY_KEYS: &[KeySpec] = &[
+    key("globalLimits", Any, "Limits of tool calls and API calls.").run_refused(),
+    key("tools", Map(&TOOL_POLICIES), "Restrictions by tool.")
+        .example("{file_write: {requires_approval: true}}"),
+];
+
+const SECRET_VALUE: KeyType = OneOf(const { &[Pattern("^(env|file):.+"), Map(&SECRET)] });
+
+pub(crate) static SECRET: KeyTable =
+    table("secret", "a secret", "The source of a secret.", &[SECRET_KEYS])
+        .rule(KeyRule::ExactlyOne(&["command", "env", "file"]));
+
+const SECRET_KEYS: &[KeySpec] = &[
+    key("env", Text, "Name of an environment variable.").example("GITHUB_TOKEN"),
+    key("file", Text, "Path of a file.").example(".token"),
+    key("command", TEXTS, "Program and arguments that print the value.")
+        .example("[pass, show, github]"),
+];
+
+pub(crate) static ENV: KeyTable =
+    table("envSettings", "`env`", "Environment of processes.", &[ENV_KEYS]);
+
+const ENV_KEYS: &[KeySpec] =
+    &[key("pass", TEXTS, "Variables that processes inherit from the environment of `kb`.")
+        .example("[CI]")];
+
+pub(crate) static SANDBOX: KeyTable =
+    table("sandbox", "`sandbox`", "Confinement of processes.", &[SANDBOX_KEYS]);
+
+const SANDBOX_KEYS: &[KeySpec] = &[
+    key(
+        "require",
+        Choice(SANDBOX_LEVEL_NAMES),
+        "Minimum sandbox level; runs below it are refused.",
+    )
+    .default("none"),
+    key(
+        "criticalUnapprovedAt",
+        Choice(SANDBOX_LEVEL_NAMES),
+        "Sandbox level from which critical tools run without approval.",
+    )
+    .default("kernel"),
+    key("processes", Choice(PROCESSES_NAMES), "How the processes of a step are isolated.")
+        .default("auto"),
+    key(
+        "read",
+        TEXTS,
+        "Additional paths that sandboxed commands may read; `~/` is the home directory.",
+    )
+    .example("[~/.cargo]"),
+    key("write", TEXTS, "Additional paths that sandboxed commands may read and write.")
+        .example("[/tmp/cache]"),
+];
+
+pub(crate) static JOURNAL: KeyTable =
+    table("journal", "`journal`", "The journal.", &[JOURNAL_KEYS]);
+
+const JOURNAL_KEYS: &[KeySpec] = &[
+    key("sync", Choice(SYNC_NAMES), "`full` syncs every event to disk before its effect.")
+        .default("normal"),
+    key(
+        "prompts",
+        Choice(PROMPTS_NAMES),
+        "Whether the journal keeps the prompts of model calls, or only their digests.",
+    )
+    .default("full"),
+];
+
+pub(crate) static LIMITS: KeyTable =
+    table("limitSettings", "`limits`", "Limits of runs.", &[LIMITS_KEYS]);
+
+const LIMITS_KEYS: &[KeySpec] = &[key(
+    "maxParallel",
+    Integer(1, 100_000),
+    "Maximum parallel steps of playbooks without a limit of their own.",
+)
+.default("number of processors, at least 2")];

@@ -1,0 +1,309 @@
+//! Keys of specialists: the file `kb.specialist/1`, the `agent:` form, and agent profiles.
+
+use super::KeyType::{
+    Any, AnyMap, Boolean, Choice, Constant, Duration, Integer, List, ListOrOne, Map, Number, OneOf,
+    Scalar, Schema, Text,
+};
+use super::choices::{INPUT_POLICY_NAMES, OUTPUT_FORMAT_NAMES, TIER_NAMES};
+use super::{KeySpec, KeyTable, KeyType, key, table};
+
+pub(crate) static SPECIALIST: KeyTable = table(
+    "specialist",
+    "a specialist",
+    "A specialist: YAML in `.kb/specialists/ID.yml` or `.kb/specialists/ID/specialist.yml`.",
+    &[SPECIALIST_ID, COMMON, UNSUPPORTED],
+);
+
+pub(crate) static PROFILE: KeyTable = table(
+    "profile",
+    "an agent profile",
+    "An agent profile: the front matter of a markdown file in `.kb/agents/` or `agents/`. The body is the system prompt, the path is the id. Subagent files of Claude Code have this form.",
+    &[PROFILE_ID, COMMON, PROFILE_KEYS, UNSUPPORTED],
+);
+
+pub(crate) static AGENT_FILE: KeyTable =
+    table("agentFile", "the file", "A specialist in the `agent:` form.", &[AGENT_FILE_KEYS]);
+
+pub(crate) static AGENT: KeyTable = table(
+    "agent",
+    "an agent",
+    "A specialist in the `agent:` form: everything is below the key `agent`.",
+    &[AGENT_KEYS, UNSUPPORTED],
+);
+
+const SPECIALIST_ID: &[KeySpec] = &[
+    key("schema", Constant("kb.specialist/1"), "Kind of the file and version of the language.")
+        .required()
+        .example("kb.specialist/1"),
+    key("id", Text, "Unique id of the specialist.").required().example("implementer"),
+];
+
+const PROFILE_ID: &[KeySpec] = &[
+    key("schema", Any, "Not used: a profile is recognised by its folder."),
+    key("id", Any, "Not used: the path is the id."),
+];
+
+const TEMPERATURE: KeySpec =
+    key("temperature", Number(0.0, 2.0), "Sampling temperature.").default("that of the provider");
+const MAX_TOKENS: KeySpec =
+    key("maxTokens", Integer(1, u32::MAX), "Maximum tokens of one response.");
+const TOOLS: KeyType = ListOrOne(&Text);
+const VERSION: KeySpec = key("version", Scalar, "Version, for display.").example("\"1.0\"");
+const DISPLAY_KEY: KeySpec =
+    key("display", Map(&DISPLAY), "How the specialist is shown.").example("{name: Writer}");
+const BRAIN_KEY: KeySpec =
+    key("brain", Map(&BRAIN), "Model and system prompt in one map; the same as `llm` and `role`.")
+        .example("{model: gpt-4o}");
+const CAPABILITIES_KEY: KeySpec = key(
+    "capabilities",
+    OneOf(const { &[Text, List(const { &OneOf(const { &[Text, Map(&CAPABILITY)] }) })] }),
+    "What the specialist can do, for display and for choosing one.",
+)
+.example("[review code]");
+
+const COMMON: &[KeySpec] = &[
+    key("name", Text, "Display name.").default("the id"),
+    VERSION,
+    key("description", Text, "Description shown in lists."),
+    DISPLAY_KEY,
+    key("role", Text, "System prompt.").example("You review Rust code."),
+    key("context", Map(&CONTEXT), "System prompt, or additional context next to a `role`."),
+    key("staticContext", Text, "Context that is part of every prompt."),
+    key("examples", List(const { &Map(&EXAMPLE) }), "Examples of past tasks for the prompt."),
+    key("llm", Map(&LLM), "Choice of the model.").example("{tier: small}"),
+    key("limits", Map(&LIMITS), "Limits of one attempt.").example("{maxSteps: 10}"),
+    FORCED_REASONING,
+    key("tools", TOOLS, "Allow-list of tools; globs such as `fs:*` are allowed.")
+        .default("no tools")
+        .example("[fs:read, \"fs:*\"]"),
+    key("constraints", ListOrOne(&Text), "Rules for the prompt."),
+    CAPABILITIES_KEY,
+    key("input", Map(&INPUT), "Input of the specialist."),
+    key("inputPolicy", Choice(INPUT_POLICY_NAMES), "`strict` makes invalid input an error.")
+        .default("warn"),
+    key("output", Map(&OUTPUT), "Output of the specialist.")
+        .example("{schema: {files: \"string[]\"}}"),
+    BRAIN_KEY,
+    key("mcpServers", Any, "MCP servers that offer more tools.").planned(),
+    key("memory", Any, "Memory across tasks.").planned(),
+];
+
+/// Keys of all forms that are not supported yet.
+const UNSUPPORTED: &[KeySpec] = &[
+    key(
+        "security",
+        Any,
+        "Restrictions of tools for this specialist. Use `tools.security` of the settings.",
+    )
+    .run_refused(),
+    key("globalLimits", Any, "Limits of tool calls and API calls.").run_refused(),
+    key("progressHeartbeat", Any, "Progress events at an interval.").planned(),
+    key("singleton", Any, "At most one process per agent.").planned(),
+];
+
+const PROFILE_KEYS: &[KeySpec] = &[
+    key(
+        "model",
+        Text,
+        "Name of a model, a tier, or one of `haiku`, `sonnet`, `opus` and `inherit`.",
+    )
+    .example("sonnet"),
+    TEMPERATURE,
+    MAX_TOKENS,
+    key("maxTurns", Integer(1, 10_000), "Maximum number of model calls.").default("15"),
+    key("disallowedTools", TOOLS, "Tools to remove from `tools`.").example("[Bash]"),
+    key("color", Any, "Color for display; not used."),
+    key("type", Any, "Type of the agent; not used."),
+    key("tags", Any, "Tags; not used."),
+    key("permissionMode", Any, "Permission mode of Claude Code.").planned(),
+    key("skills", Any, "Skills of Claude Code.").planned(),
+    key("hooks", Any, "Hooks of Claude Code.").planned(),
+    key("effort", Any, "Reasoning effort.").planned(),
+    key("background", Any, "Whether the agent runs in the background.").planned(),
+    key("isolation", Any, "Isolation of the agent.").planned(),
+];
+
+const AGENT_FILE_KEYS: &[KeySpec] = &[
+    key("schema", Any, "Not used in this form."),
+    key("agent", Map(&AGENT), "The specialist.").required(),
+];
+
+const AGENT_KEYS: &[KeySpec] = &[
+    key("name", Text, "Unique id of the specialist.").required().example("agent.writer.001"),
+    key("type", Text, "Type of the agent; not used.").example("writer"),
+    VERSION,
+    DISPLAY_KEY,
+    BRAIN_KEY,
+    key("tools", OneOf(const { &[Text, List(&Text), Map(&AGENT_TOOLS)] }), "Allow-list of tools.")
+        .default("no tools")
+        .example("[fs:read]"),
+    CAPABILITIES_KEY,
+    key("agentLoop", Map(&AGENT_LOOP), "Limits of the loop of model calls.")
+        .example("{max_iterations: 5}"),
+    key("limits", Map(&AGENT_LIMITS), "Limits of one attempt.")
+        .example("{max_execution_time_seconds: 300}"),
+    key("memory", Any, "Memory across tasks.").planned(),
+    key("registry", Any, "Registration of the agent.").planned(),
+];
+
+pub(crate) static AGENT_TOOLS: KeyTable = table(
+    "agentTools",
+    "`tools`",
+    "Tools of a specialist in the `agent:` form.",
+    &[AGENT_TOOLS_KEYS],
+);
+
+const AGENT_TOOLS_KEYS: &[KeySpec] = &[
+    key("enabled", TOOLS, "Allow-list of tools.").default("no tools").example("[file_read]"),
+    key(
+        "security",
+        AnyMap,
+        "Restrictions of tools for this specialist. Use `tools.security` of the settings.",
+    )
+    .run_refused(),
+];
+
+pub(crate) static AGENT_LOOP: KeyTable =
+    table("agentLoop", "`agent_loop`", "Limits of the loop of model calls.", &[AGENT_LOOP_KEYS]);
+
+const AGENT_LOOP_KEYS: &[KeySpec] = &[
+    key("maxIterations", Integer(1, 10_000), "Maximum number of model calls.").default("15"),
+    key("maxToolCalls", Integer(1, 10_000), "Maximum number of tool calls.").default("20"),
+    key("enableSelfCritique", Any, "Whether the model reviews its own result.").planned(),
+];
+
+pub(crate) static AGENT_LIMITS: KeyTable = table(
+    "agentLimits",
+    "`limits`",
+    "Limits of a specialist in the `agent:` form.",
+    &[AGENT_LIMITS_KEYS],
+);
+
+const AGENT_LIMITS_KEYS: &[KeySpec] = &[
+    key("maxExecutionTimeSeconds", Integer(1, 1_000_000), "Time limit of one attempt in seconds.")
+        .default("300"),
+    key("maxRetries", Any, "Maximum number of retries.").planned(),
+];
+
+pub(crate) static DISPLAY: KeyTable =
+    table("display", "`display`", "How a specialist is shown.", &[DISPLAY_KEYS]);
+
+const DISPLAY_KEYS: &[KeySpec] = &[
+    key("name", Text, "Display name."),
+    key("description", Text, "Description shown in lists."),
+    key("emoji", Text, "Emoji in front of the name."),
+    key("avatar", Any, "Name of an icon; not used."),
+    key("color", Any, "Color; not used."),
+];
+
+pub(crate) static CONTEXT: KeyTable =
+    table("context", "`context`", "Context of a specialist.", &[CONTEXT_KEYS]);
+
+const CONTEXT_KEYS: &[KeySpec] = &[
+    key("system", Text, "System prompt, or additional context next to a `role`."),
+    key("rag", Any, "Retrieval of documents.").planned(),
+];
+
+pub(crate) static EXAMPLE: KeyTable =
+    table("example", "an example", "An example of a past task.", &[EXAMPLE_KEYS]);
+
+const EXAMPLE_KEYS: &[KeySpec] = &[
+    key("task", Text, "The task.").required(),
+    key("approach", Text, "How the task was done.").required(),
+    key("outcome", Text, "The result.").required(),
+];
+
+const FORCED_REASONING: KeySpec = key(
+    "forcedReasoningInterval",
+    Integer(1, 1000),
+    "Number of calls after which one turn must answer without tools.",
+)
+.default("never");
+
+pub(crate) static LIMITS: KeyTable =
+    table("specialistLimits", "`limits`", "Limits of one attempt of a specialist.", &[LIMITS_KEYS]);
+
+const LIMITS_KEYS: &[KeySpec] = &[
+    key("maxSteps", Integer(1, 10_000), "Maximum number of model calls.").default("15"),
+    key("maxToolCalls", Integer(0, 10_000), "Maximum number of tool calls.").default("20"),
+    key("timeout", Duration, "Time limit of the attempt.").default("5m"),
+    key("timeoutMs", Integer(1, u32::MAX), "Time limit of the attempt in milliseconds."),
+    FORCED_REASONING,
+];
+
+pub(crate) static LLM: KeyTable =
+    table("llm", "`llm`", "The model of a specialist.", &[LLM_KEYS, GENERATION]);
+
+const LLM_KEYS: &[KeySpec] = &[
+    key("tier", Choice(TIER_NAMES), "Model tier.").default("medium"),
+    key("ladder", ListOrOne(&Choice(TIER_NAMES)), "Tiers to escalate through, in ascending order.")
+        .example("[small, medium]")
+        .no_effect(),
+];
+
+const GENERATION: &[KeySpec] = &[
+    key("model", Text, "Model by name; takes precedence over the tier.").example("gpt-4o"),
+    TEMPERATURE,
+    MAX_TOKENS,
+    key(
+        "fallback",
+        OneOf(const { &[Text, Map(&FALLBACK)] }),
+        "Model to use if the first one is not available.",
+    )
+    .example("gpt-4o-mini"),
+    key(
+        "provider",
+        Text,
+        "Provider of the model. Providers are configured in the settings under `llm.tiers`.",
+    )
+    .planned(),
+];
+
+pub(crate) static FALLBACK: KeyTable =
+    table("fallback", "`fallback`", "The fallback model.", &[FALLBACK_KEYS]);
+
+const FALLBACK_KEYS: &[KeySpec] = &[
+    key("enabled", Boolean, "Whether the fallback is used.").default("true"),
+    key("model", Text, "Name of the model.").example("gpt-4o-mini"),
+];
+
+pub(crate) static BRAIN: KeyTable = table(
+    "brain",
+    "`brain`",
+    "Model and system prompt of a specialist.",
+    &[BRAIN_KEYS, GENERATION],
+);
+
+const BRAIN_KEYS: &[KeySpec] = &[key("systemPrompt", Text, "System prompt.")];
+
+pub(crate) static CAPABILITY: KeyTable =
+    table("capability", "a capability", "A capability of a specialist.", &[CAPABILITY_KEYS]);
+
+const CAPABILITY_KEYS: &[KeySpec] = &[
+    key("name", Text, "Name of the capability.").required().example("write_article"),
+    key("version", Any, "Version of the capability; not used."),
+    key("description", Any, "Description of the capability; not used."),
+    key("inputSchema", Any, "Schema of the input of the capability.").run_refused(),
+    key("outputSchema", Any, "Schema of the output of the capability.").run_refused(),
+    key("toolsRequired", Any, "Tools that the capability needs.").run_refused(),
+    key("promptTemplate", Any, "Prompt of the capability.").run_refused(),
+];
+
+pub(crate) static INPUT: KeyTable =
+    table("specialistInput", "`input`", "The input of a specialist.", &[INPUT_KEYS]);
+
+const INPUT_KEYS: &[KeySpec] =
+    &[key("schema", Schema, "Schema of the `input` of a step.").example("{files: \"string[]\"}")];
+
+pub(crate) static OUTPUT: KeyTable =
+    table("specialistOutput", "`output`", "The output of a specialist.", &[OUTPUT_KEYS]);
+
+const OUTPUT_KEYS: &[KeySpec] = &[
+    key(
+        "format",
+        Choice(OUTPUT_FORMAT_NAMES),
+        "Accepted and not used: the output is always structured.",
+    ),
+    key("schema", Schema, "Schema of the output; `summary` is always part of it.")
+        .example("{files: \"string[]\"}"),
+];

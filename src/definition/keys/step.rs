@@ -1,0 +1,175 @@
+//! Keys of steps, and of `defaults`, which sets them for all steps.
+
+use super::KeyType::{
+    Any, AnyMap, Boolean, Choice, Duration, Expression, Forbidden, Integer, List, ListOrOne, Map,
+    MapOf, OneOf, Pattern, ScalarTemplate, Template, Text,
+};
+use super::checks::{CHECK, VERIFY};
+use super::choices::{EVIDENCE_NAMES, ON_ERROR_NAMES, PARSE_NAMES, RUN_IF_NAMES, WORKSPACE_NAMES};
+use super::playbook::BUDGET;
+use super::step_parts::{
+    APPROVE, ASK, FOR_EACH, HTTP, RECOVERY, RETRY, STEP_OUTPUT, TIMEOUT, WAIT,
+};
+use super::{KeyRule, KeySpec, KeyTable, key, table};
+
+/// The keys of which a step has exactly one.
+pub(crate) const KIND_NAMES: &[&str] = &[
+    "specialist",
+    "agent",
+    "run",
+    "tool",
+    "http",
+    "playbook",
+    "ask",
+    "approve",
+    "set",
+    "wait",
+    "gate",
+];
+
+pub(crate) static STEP: KeyTable = table(
+    "step",
+    "a step",
+    "One step. It has exactly one kind key: `specialist`, `agent`, `run`, `tool`, `http`, `playbook`, `ask`, `approve`, `set`, `wait` or `gate`.",
+    &[KINDS, ID, OWN_KEYS, COMMON],
+)
+.rule(KeyRule::OneOrInherited(KIND_NAMES));
+
+pub(crate) static DEFAULTS: KeyTable = table(
+    "defaults",
+    "`defaults`",
+    "Step keys that apply to every step that does not set them.",
+    &[KINDS, NO_ID, OWN_KEYS, COMMON],
+);
+
+const KINDS: &[KeySpec] = &[
+    key("specialist", Text, "Id of the specialist that does the task.").example("implementer"),
+    key("agent", Text, "Path of an agent profile; the same as `specialist` with that path as id.")
+        .example("agents/reviewer.md"),
+    key(
+        "run",
+        OneOf(&[Text, List(&ScalarTemplate)]),
+        "A shell script (`bash -euo pipefail`, without placeholders), or a program and its arguments.",
+    )
+    .example("[cargo, test]"),
+    key("tool", Text, "Name of the tool to call; its arguments are in `input`.").example("fs:write"),
+    key("http", Map(&HTTP), "HTTP request to send.").example("{url: \"https://example.org/\"}"),
+    key("playbook", Text, "Id of a playbook that runs as a child run.").example("deploy").run_refused(),
+    key("ask", OneOf(const { &[Text, Map(&ASK)] }), "Question to a person.").example("{question: \"Which version?\"}"),
+    key("approve", OneOf(const { &[Text, Map(&APPROVE)] }), "Approval by a person.").example("{message: \"Deploy?\"}"),
+    key("set", MapOf(&Any), "Values to compute; the output is the map.")
+        .example("{count: \"{{files | length}}\"}"),
+    key("wait", OneOf(const { &[Duration, Map(&WAIT)] }), "Time to wait.").example("30s"),
+    key("gate", List(const { &Map(&CHECK) }), "Checks; the step has no other work.")
+        .example("[{file: out.txt}]"),
+];
+
+const ID: &[KeySpec] =
+    &[key("id", Pattern("^[A-Za-z_][A-Za-z0-9_-]*$"), "Id of the step, unique in its playbook.")
+        .required()
+        .example("build")];
+
+const NO_ID: &[KeySpec] = &[key("id", Forbidden, "Not allowed: steps cannot share an id.")];
+
+const SPECIALISTS: &[&str] = &["specialist", "agent"];
+
+const OWN_KEYS: &[KeySpec] = &[
+    key("task", Template, "The task of the specialist.")
+        .only(SPECIALISTS)
+        .example("\"Implement {{feature}}\""),
+    key("prompt", Template, "The same as `task`.").only(SPECIALISTS),
+    key("taskFile", Text, "Path of a file that contains the task; it has no placeholders.")
+        .only(SPECIALISTS)
+        .example("tasks/implement.md"),
+    key(
+        "outputs",
+        ListOrOne(&Text),
+        "Required text keys of the output; short for `output.schema`.",
+    )
+    .only(SPECIALISTS)
+    .example("[findings]"),
+    key("includeArtifacts", Any, "Files of other steps to add to the prompt.")
+        .only(SPECIALISTS)
+        .no_effect(),
+    key("parse", Choice(PARSE_NAMES), "How stdout becomes the output.")
+        .only(&["run"])
+        .default("text"),
+    key("with", MapOf(&Any), "Parameters of the child run.")
+        .only(&["playbook"])
+        .example("{env: prod}"),
+];
+
+const COMMON: &[KeySpec] = &[
+    key("name", Text, "Display name."),
+    key("dependsOn", ListOrOne(&Text), "Steps that must have ended before this one starts.")
+        .example("[build, lint]"),
+    key("condition", Expression, "The step is skipped if this expression is false.")
+        .example("\"{{test.output.failed}} > 0\""),
+    key(
+        "runIf",
+        Choice(RUN_IF_NAMES),
+        "Join: which statuses of the dependencies let the step run.",
+    )
+    .default("allSucceeded"),
+    key("input", Any, "Structured input of a specialist, or arguments of a tool.")
+        .example("{path: out.txt, content: \"{{text}}\"}"),
+    key(
+        "timeout",
+        OneOf(const { &[Duration, Map(&TIMEOUT)] }),
+        "Time limit of one attempt. Not with `ask`, `approve` and `wait`.",
+    )
+    .example("10m"),
+    key("retry", Map(&RETRY), "Retry policy. Not with `ask`, `approve` and `wait`.")
+        .example("{max: 2}"),
+    key(
+        "recovery",
+        List(const { &Map(&RECOVERY) }),
+        "Recovery table: ordered rules for failed attempts. Not with `ask`, `approve` and `wait`.",
+    )
+    .example("[{on: [transient], do: retry, max: 2}]")
+    .run_refused(),
+    key(
+        "maxAttempts",
+        Integer(1, 1000),
+        "Maximum number of attempts in one iteration. Not with `ask`, `approve` and `wait`.",
+    )
+    .default("the sum that `retry` and `verify` allow"),
+    key("retrySafe", Boolean, "Whether the step may run again after a crash during an attempt.")
+        .default("true"),
+    key(
+        "verify",
+        Map(&VERIFY),
+        "Gate that decides whether the step counts as done. Not with `ask`, `approve` and `wait`.",
+    )
+    .example("{checks: [{file: out.txt}]}"),
+    key("onError", Choice(ON_ERROR_NAMES), "`continue` tolerates a failure of this step.")
+        .default("fail"),
+    key("env", MapOf(&ScalarTemplate), "Environment variables of its processes.")
+        .example("{NAME: \"{{name}}\"}"),
+    key("cwd", Template, "Working directory, relative to the project root.").default("."),
+    key("locks", ListOrOne(&Text), "Locks that the step holds while it runs.")
+        .example("[database]")
+        .run_refused(),
+    key(
+        "workspace",
+        Choice(WORKSPACE_NAMES),
+        "`exclusive` takes the `workspace` lock, `shared` does not.",
+    )
+    .default("`exclusive` for specialists with a writing tool"),
+    key("evidence", Choice(EVIDENCE_NAMES), "Whether file changes of its processes are recorded.")
+        .default("`full` if its checks need them"),
+    key("budget", Map(&BUDGET), "Limits of cost, tokens and tool calls of the step.")
+        .example("{maxTokens: 50000}")
+        .run_refused(),
+    key(
+        "forEach",
+        OneOf(const { &[Text, List(&Any), Map(&FOR_EACH)] }),
+        "One step instance per item of a list.",
+    )
+    .example("\"{{plan.output.files}}\""),
+    key("loop", AnyMap, "Repeats the step until a condition is true.").run_refused(),
+    key("cache", Any, "Reuses the output of an earlier run. Not with `ask`, `approve` and `wait`.")
+        .no_effect(),
+    key("output", Map(&STEP_OUTPUT), "Output of the step.")
+        .example("{schema: {files: \"string[]\"}}"),
+];

@@ -1,0 +1,68 @@
+//! `ask:`: waits for the answer of a person.
+
+use super::Kind;
+use crate::definition::keys::step_parts;
+use crate::definition::model::{AskStep, NotYet, StepKind};
+use crate::definition::schema::Schema;
+use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
+
+pub(super) static ASK: Kind = Kind {
+    starts_process: |_| false,
+    excluded: waiting_exclusions!(
+        "ask",
+        "write it in `ask: {question: ..., timeout: ..., default: ...}`",
+        "write `ask: {question: ..., schema: ...}`"
+    ),
+    no_effect: &["retrySafe", "evidence"],
+    no_effect_without_verify: &["workspace"],
+    ..Kind::new("ask", decode)
+};
+
+/// Decodes a text (the question) or a map.
+fn decode(
+    node: &Node,
+    _: &Fields<'_>,
+    decoder: &mut Decoder,
+    _: &mut Vec<NotYet>,
+) -> Option<StepKind> {
+    if node.as_text().is_some() {
+        let question = decoder.template(node, "ask", Secrets::Refused)?;
+        let (options, schema, default, timeout) = (Vec::new(), None, None, None);
+        let ask = AskStep { question, options, schema, default, timeout };
+        return Some(StepKind::Ask(ask.into()));
+    }
+    let fields = decoder.fields(node, &step_parts::ASK)?;
+    let question = decoder
+        .required(&fields, "question")
+        .and_then(|node| decoder.template(node, "question", Secrets::Refused));
+    let options = fields.get("options").map(|node| decoder.texts(node, "options"));
+    let schema = match fields.get("schema") {
+        Some(node) => Some(Schema::decode(node, decoder)?),
+        None => None,
+    };
+    if let (Some(_), Some((key, _))) = (&options, fields.entry("schema")) {
+        let message = "`ask` has `options` or `schema`, not both".to_owned();
+        let help = "keep `options` for a choice, or write an `enum` in the schema".to_owned();
+        decoder.bad_value(key.span, message, help);
+    }
+    let timeout = fields.duration("timeout", decoder);
+    if let (Some((key, _)), None) = (fields.entry("timeout"), fields.get("default")) {
+        let message = "`timeout` of `ask` needs a `default`".to_owned();
+        let help = "add `default:`, the answer that is taken when the time is up".to_owned();
+        decoder.bad_value(key.span, message, help);
+    }
+    let options = options.unwrap_or_default();
+    let mut ask = AskStep { question: question?, options, schema, default: None, timeout };
+    if let Some(node) = fields.get("default") {
+        let default = node.to_json();
+        match ask.check(&default) {
+            Ok(()) => ask.default = Some(default),
+            Err(expected) => {
+                let message = format!("the default is not an accepted answer: {expected}");
+                decoder.bad_value(node.span, message, "correct the default".to_owned());
+                return None;
+            }
+        }
+    }
+    Some(StepKind::Ask(ask.into()))
+}

@@ -1,0 +1,280 @@
+//! The tables of keys: the schemas, the reference pages and the loader agree with them.
+
+use super::*;
+use crate::generated;
+use kb::definition::{DefinitionFile, KeyTable, file_schema, key_reference, load_value};
+use kb::value::Json;
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+fn validator(file: DefinitionFile) -> jsonschema::Validator {
+    jsonschema::validator_for(&file_schema(file)).expect("a valid schema")
+}
+
+fn faults(file: DefinitionFile, value: &Json) -> Vec<String> {
+    let validator = validator(file);
+    let faults = validator.iter_errors(value);
+    faults.map(|fault| format!("{}: {fault}", fault.instance_path())).collect()
+}
+
+fn tree(text: &str) -> Json {
+    let (value, _, found) = load_value("x.yml", text.as_bytes());
+    value.unwrap_or_else(|| panic!("{text}: {found:?}")).value
+}
+
+#[test]
+fn the_reference_of_keys_is_up_to_date() {
+    for (name, text) in key_reference() {
+        generated::file(&format!("docs/reference/generated/{name}.md"), &text);
+    }
+}
+
+#[test]
+fn schemas_are_valid_and_describe_every_key() {
+    for file in DefinitionFile::ALL {
+        let schema = file_schema(file);
+        jsonschema::meta::validate(&schema).unwrap_or_else(|fault| panic!("{file:?}: {fault}"));
+        for (table, definition) in schema["$defs"].as_object().expect("definitions") {
+            for (key, property) in definition["properties"].as_object().expect("properties") {
+                let described = property.is_boolean() || property["description"].is_string();
+                assert!(described, "{file:?}: `{key}` of {table} has no description");
+            }
+        }
+    }
+}
+
+#[test]
+fn schemas_have_exactly_the_keys_of_the_tables() {
+    for file in DefinitionFile::ALL {
+        let schema = file_schema(file);
+        for table in file.all_tables() {
+            let definition = &schema["$defs"][table.name];
+            let keys = |part: &str| -> BTreeSet<String> {
+                let map = definition[part].as_object();
+                map.into_iter().flat_map(|map| map.keys().cloned()).collect()
+            };
+            let names: BTreeSet<_> = table.keys().map(|key| key.name.to_owned()).collect();
+            assert_eq!(keys("properties"), names, "{}", table.name);
+            let snake = table.keys().filter_map(|key| key.snake_case());
+            let snake: BTreeSet<_> = snake.map(|name| format!("^{name}$")).collect();
+            assert_eq!(keys("patternProperties"), snake, "{}", table.name);
+        }
+    }
+}
+
+#[test]
+fn names_of_tables_and_keys_are_unique() {
+    for file in DefinitionFile::ALL {
+        for table in file.all_tables() {
+            let names: Vec<&str> = table.keys().map(|key| key.name).collect();
+            let unique: BTreeSet<&str> = names.iter().copied().collect();
+            assert_eq!(names.len(), unique.len(), "{}", table.name);
+        }
+    }
+}
+
+#[test]
+fn examples_fit_the_types_of_their_keys() {
+    for file in DefinitionFile::ALL {
+        let schema = file_schema(file);
+        for table in file.all_tables() {
+            for key in table.keys().filter(|key| !key.example.is_empty()) {
+                let value = tree(&format!("{}: {}\n", key.name, key.example));
+                let property = format!("#/$defs/{}/properties/{}", table.name, key.name);
+                let part = json!({"$ref": property, "$defs": schema["$defs"]});
+                let validator = jsonschema::validator_for(&part).expect("a valid schema");
+                let fits = validator.is_valid(&value[key.name]);
+                assert!(fits, "`{}: {}` of {}", key.name, key.example, table.name);
+            }
+        }
+    }
+}
+
+/// A definition with a map of one table in it, in flow style; `@` is where the map's entries go.
+fn wrapper(table: &KeyTable) -> Option<(FileRole, &'static str, &'static str)> {
+    let playbook = |text| Some((FileRole::Playbook, "p.yml", text));
+    let specialist = |text| Some((FileRole::Specialist, ".kb/specialists/s.yml", text));
+    let settings = |text| Some((FileRole::Settings, ".kb/kb.config.yml", text));
+    match table.name {
+        "playbook" => playbook("{@}"),
+        "workflow" => Some((FileRole::Workflow, "workflows/w.md", "---\n{@}\n---\n")),
+        "param" => playbook("{params: [{@}]}"),
+        "limits" => playbook("{limits: {@}}"),
+        "budget" => playbook("{budget: {@}}"),
+        "concurrency" => playbook("{concurrency: {@}}"),
+        "on" => playbook("{on: {@}}"),
+        "defaults" => playbook("{defaults: {@}}"),
+        "step" => playbook("{steps: [{@}]}"),
+        "http" => playbook("{steps: [{http: {@}}]}"),
+        "ask" => playbook("{steps: [{ask: {@}}]}"),
+        "approve" => playbook("{steps: [{approve: {@}}]}"),
+        "wait" => playbook("{steps: [{wait: {@}}]}"),
+        "timeout" => playbook("{steps: [{run: x, timeout: {@}}]}"),
+        "retry" => playbook("{steps: [{run: x, retry: {@}}]}"),
+        "recovery" => playbook("{steps: [{run: x, recovery: [{@}]}]}"),
+        "forEach" => playbook("{steps: [{run: x, forEach: {@}}]}"),
+        "output" => playbook("{steps: [{run: x, output: {@}}]}"),
+        "verify" => playbook("{steps: [{run: x, verify: {@}}]}"),
+        "check" => playbook("{steps: [{gate: [{@}]}]}"),
+        "file" => playbook("{steps: [{gate: [{file: {@}}]}]}"),
+        "count" => playbook("{steps: [{gate: [{file: {path: x, count: {@}}}]}]}"),
+        "tests" => playbook("{steps: [{gate: [{command: [x], tests: {@}}]}]}"),
+        "specialist" => specialist("{@}"),
+        "agentFile" => specialist("{agent: {name: a}, @}"),
+        "agent" => specialist("{agent: {@}}"),
+        "agentTools" => specialist("{agent: {tools: {@}}}"),
+        "agentLoop" => specialist("{agent: {agent_loop: {@}}}"),
+        "agentLimits" => specialist("{agent: {limits: {@}}}"),
+        "display" => specialist("{display: {@}}"),
+        "context" => specialist("{context: {@}}"),
+        "example" => specialist("{examples: [{@}]}"),
+        "specialistLimits" => specialist("{limits: {@}}"),
+        "llm" => specialist("{llm: {@}}"),
+        "fallback" => specialist("{llm: {fallback: {@}}}"),
+        "brain" => specialist("{brain: {@}}"),
+        "capability" => specialist("{capabilities: [{@}]}"),
+        "specialistInput" => specialist("{input: {@}}"),
+        "specialistOutput" => specialist("{output: {@}}"),
+        "profile" => Some((FileRole::AgentProfile, "agents/a.md", "---\n{@}\n---\nx\n")),
+        "settings" => settings("{@}"),
+        "llmSettings" => settings("{llm: {@}}"),
+        "tiers" => settings("{llm: {tiers: {@}}}"),
+        "tier" => settings("{llm: {tiers: {small: {@}}}}"),
+        "price" => settings("{llm: {prices: {m: {@}}}}"),
+        "orchestrator" => settings("{orchestrator: {@}}"),
+        "escalation" => settings("{orchestrator: {escalation: {@}}}"),
+        "verifier" => settings("{verifier: {@}}"),
+        "inconclusivePolicy" => settings("{verifier: {inconclusivePolicy: {@}}}"),
+        "toolSettings" => settings("{tools: {@}}"),
+        "toolPolicy" => settings("{tools: {security: {\"fs:read\": {@}}}}"),
+        "httpSettings" => settings("{tools: {http: {@}}}"),
+        "security" => settings("{security: {@}}"),
+        "secret" => settings("{secrets: {A: {@}}}"),
+        "envSettings" => settings("{env: {@}}"),
+        "sandbox" => settings("{sandbox: {@}}"),
+        "journal" => settings("{journal: {@}}"),
+        "limitSettings" => settings("{limits: {@}}"),
+        _ => None,
+    }
+}
+
+/// Tables whose maps the loader reads without a [`wrapper`] here: scripts have a loader of their own,
+/// and the names in `security` are names of tools.
+const ELSEWHERE: [&str; 6] = ["script", "turn", "call", "usage", "error", "toolPolicies"];
+
+#[test]
+fn the_loader_knows_exactly_the_keys_of_the_tables() {
+    let unknown = |table: &KeyTable, entry: &str| {
+        let (role, path, text) = wrapper(table)?;
+        let (_, said) = said(role, path, text.replace('@', entry));
+        Some(said.lines().any(|line| line.contains("KB0106") && line.contains("unknown key")))
+    };
+    for file in DefinitionFile::ALL {
+        for table in file.all_tables() {
+            for key in table.keys() {
+                for name in [Some(key.name.to_owned()), key.snake_case()].into_iter().flatten() {
+                    let example = if key.example.is_empty() { "x" } else { key.example };
+                    match unknown(table, &format!("\"{name}\": {example}")) {
+                        Some(unknown) => assert!(!unknown, "`{name}` of {}", table.name),
+                        None => assert!(ELSEWHERE.contains(&table.name), "{}", table.name),
+                    }
+                }
+            }
+            let other = unknown(table, "xyzzy: 1");
+            assert!(other.is_none_or(|unknown| unknown), "{} takes any key", table.name);
+        }
+    }
+}
+
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    for path in entries.flatten().map(|entry| entry.path()) {
+        match path.is_dir() {
+            true => files(&path, found),
+            false => found.push(path),
+        }
+    }
+}
+
+/// The kind of a definition file of the repository, by its content and path.
+fn kind(path: &Path, text: &str) -> Option<(FileRole, DefinitionFile)> {
+    let name = path.to_str().unwrap_or_default();
+    let settings = ["escalation", "inconclusive", "security", "kb.config"];
+    let has = |line: &str| text.lines().any(|own| own.trim_end() == line);
+    if settings.iter().any(|part| name.contains(part)) {
+        return Some((FileRole::Settings, DefinitionFile::Settings));
+    } else if name.ends_with("agent.md") {
+        return Some((FileRole::AgentProfile, DefinitionFile::AgentProfile));
+    } else if name.ends_with(".md") {
+        return Some((FileRole::Workflow, DefinitionFile::Workflow));
+    } else if has("schema: kb.playbook/1") {
+        return Some((FileRole::Playbook, DefinitionFile::Playbook));
+    }
+    let specialist = has("schema: kb.specialist/1") || has("agent:");
+    specialist.then_some((FileRole::Specialist, DefinitionFile::Specialist))
+}
+
+#[test]
+fn every_definition_that_loads_fits_its_schema() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut paths = Vec::new();
+    for folder in ["tests/definitions", "playbooks", ".kb", "templates", "assets"] {
+        files(&root.join(folder), &mut paths);
+    }
+    let mut checked = BTreeSet::new();
+    for path in paths {
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        let Some((role, file)) = kind(&path, &text) else { continue };
+        let shown = path.strip_prefix(root).expect("in the repository").display().to_string();
+        let (catalog, found) = definition::load(vec![super::file(&shown, role, &text)]);
+        if found.iter().any(Diagnostic::is_error) {
+            // Two samples of the older documents are not YAML.
+            assert!(lines(&catalog, &found).contains("KB0101"), "{shown}: {found:?}");
+            continue;
+        }
+        let yaml = match (shown.ends_with(".md"), text.strip_prefix("---\n")) {
+            (false, _) => text.as_str(),
+            (true, Some(rest)) => rest.split("\n---\n").next().unwrap_or_default(),
+            // Documentation, not a workflow.
+            (true, None) => continue,
+        };
+        assert_eq!(faults(file, &tree(yaml)), [""; 0], "{shown}");
+        checked.insert(format!("{file:?}"));
+    }
+    assert_eq!(checked.len(), 5, "only {checked:?}");
+}
+
+#[test]
+fn the_schemas_accept_forms_that_they_refused_before() {
+    let settings = json!({
+        "security": {"global_limits": {"max_tool_calls_per_task": 20}, "tools": {"file_write": {"enabled": false}}},
+        "sandbox": {"read": ["~/.cargo"], "write": ["/tmp"]},
+        "memory": {}, "agent_loop": {"max_iterations": 3},
+    });
+    assert_eq!(faults(DefinitionFile::Settings, &settings), [""; 0]);
+    assert_eq!(faults(DefinitionFile::Settings, &json!({"sandbox": "required"})), [""; 0]);
+    let specialist = json!({
+        "schema": "kb.specialist/1", "id": "s", "memory": {"short_term": {"enabled": true}},
+        "output": {"format": "structured", "schema": {"a": "string"}},
+        "brain": {"model": "m", "max_tokens": 5, "fallback": {"enabled": true, "model": "n"}},
+        "llm": {"fallback": {"enabled": true, "model": "n"}},
+    });
+    assert_eq!(faults(DefinitionFile::Specialist, &specialist), [""; 0]);
+    let workflow = json!({"steps": [{"id": "a", "agent": "agents/a.md", "prompt": "x"}]});
+    assert_eq!(faults(DefinitionFile::Workflow, &workflow), [""; 0]);
+}
+
+#[test]
+fn the_schemas_refuse_what_the_loader_refuses() {
+    let refused = [
+        (DefinitionFile::Playbook, json!({"steps": []})),
+        (DefinitionFile::Settings, json!({"sandbox": "maybe"})),
+        (DefinitionFile::Settings, json!({"secrets": {"A": "hunter2"}})),
+        (DefinitionFile::Specialist, json!({"schema": "kb.specialist/1", "id": "s", "rol": "x"})),
+        (DefinitionFile::Specialist, json!({"agent": {"title": "x"}})),
+    ];
+    for (file, value) in refused {
+        assert!(!faults(file, &value).is_empty(), "{value}");
+    }
+}

@@ -1,0 +1,84 @@
+//! Keys that this version does not support: what restricts a run refuses it, the rest only warns.
+
+use super::*;
+
+fn specialist_said(text: &str) -> (Vec<String>, String) {
+    let text = format!("schema: kb.specialist/1\nid: s\nrole: x\n{text}\n");
+    let (found, said) = specialist(FileRole::Specialist, ".kb/specialists/s.yml", &text);
+    (found.not_yet.iter().map(|not_yet| not_yet.what.clone()).collect(), said)
+}
+
+#[test]
+fn restrictions_of_a_specialist_refuse_its_runs() {
+    let (refused, said) = specialist_said("security: {tools: {file_write: {enabled: false}}}");
+    assert_eq!(refused, ["security"]);
+    insta::assert_snapshot!(said, @"
+    warning KB0901 4:1 `security` is not supported yet | the definition loads, but cannot run with this version
+    ");
+    assert_eq!(specialist_said("global_limits: {max_tool_calls_per_task: 3}").0, ["global_limits"]);
+    let (refused, _) = specialist_said(
+        "capabilities: [{name: a, input_schema: {}, output_schema: {}, tools_required: [], prompt_template: x}]",
+    );
+    assert_eq!(refused, ["input_schema", "output_schema", "tools_required", "prompt_template"]);
+    let (found, said) = specialist(
+        FileRole::Specialist,
+        ".kb/specialists/s.yml",
+        "agent: {name: a, tools: {security: {file_read: {enabled: false}}}, security: {global_limits: {}}}\n",
+    );
+    assert_eq!(found.not_yet.len(), 2, "{said}");
+}
+
+#[test]
+fn global_limits_of_the_settings_refuse_runs() {
+    let (found, said) = settings("security: {global_limits: {max_api_calls_per_minute: 60}}\n");
+    assert_eq!(found.not_yet.len(), 1);
+    insta::assert_snapshot!(said, @"
+    warning KB0901 1:12 `security.global_limits` is not supported yet | the definition loads, but cannot run with this version
+    ");
+}
+
+#[test]
+fn keys_of_other_tools_load_with_a_warning() {
+    let text = "agent: {name: a, progress_heartbeat: {enabled: true, interval_seconds: 30}, singleton: {enabled: true, queue_prefix: singleton}}\n";
+    let (found, said) = specialist(FileRole::Specialist, ".kb/specialists/s.yml", text);
+    assert!(found.not_yet.is_empty());
+    insta::assert_snapshot!(said, @"
+    warning KB0902 1:18 `progress_heartbeat` is not supported yet | it has no effect for now
+    warning KB0902 1:77 `singleton` is not supported yet | it has no effect for now
+    ");
+    let (refused, said) = specialist_said("progressHeartbeat: {enabled: true}\nsingleton: {}");
+    assert!(refused.is_empty() && said.lines().count() == 2, "{said}");
+    let text =
+        "memory: {short_term: {enabled: true}}\nagent_loop: {max_iterations: 5}\n$schema: x\n";
+    let (found, said) = settings(text);
+    assert!(found.not_yet.is_empty());
+    insta::assert_snapshot!(said, @"
+    warning KB0902 1:1 `memory` is not supported yet | it has no effect for now
+    warning KB0902 2:1 `agent_loop` is not supported yet | it has no effect for now
+    ");
+}
+
+#[test]
+fn rows_of_a_recovery_table_are_checked() {
+    insta::assert_snapshot!(steps_said(
+        "  - {id: a, run: x, recovery: [{on: [bogus], do: fly}, {on: [transiemt], do: retri}]}
+  - {id: b, run: x, recovery: [{on: [timeout], do: rework}, {do: retry}, {on: exit}]}
+  - {id: c, specialist: s, task: x, recovery: [{on: stuck, do: switchSpecialist}]}
+  - {id: d, run: x, recovery: [{on: [\"*\"], do: retry, max: 2, backoff: linear, initial: soon}]}
+"
+    ), @"
+    warning KB0901 5:21 `recovery` is not supported yet | the definition loads, but cannot run with this version
+    error KB0112 5:38 `bogus` is not an outcome | write one of *, transient, timeout, exit, exit:N, tool_error, validation_failed, gate_failed, gate_inconclusive, stuck, policy_denied, unknown
+    error KB0112 5:50 `fly` is not a value of `do` | write one of retry, rework, escalateModel, changeStrategy, switchSpecialist, askUser, fail
+    error KB0112 5:62 `transiemt` is not an outcome | did you mean `transient`?
+    error KB0112 5:78 `retri` is not a value of `do` | did you mean `retry`?
+    warning KB0901 6:21 `recovery` is not supported yet | the definition loads, but cannot run with this version
+    error KB0211 6:52 `rework` is only available for specialist steps | use `retry`, `askUser` or `fail`
+    error KB0108 6:61 a row of `recovery` has no `on` | add `on:`
+    error KB0108 6:74 a row of `recovery` has no `do` | add `do:`
+    warning KB0901 7:37 `recovery` is not supported yet | the definition loads, but cannot run with this version
+    error KB0108 7:48 a row with `switchSpecialist` has no `to` | add `to:`
+    warning KB0901 8:21 `recovery` is not supported yet | the definition loads, but cannot run with this version
+    error KB0112 8:89 `soon` is not a duration | write a number with a unit, such as `250ms`, `90s`, `5m` or `1h30m`
+    ");
+}
