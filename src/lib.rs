@@ -58,7 +58,7 @@
 //! | [`wire`] (pure) | versioned public forms of events, runs, definitions and problems | diagnostic, value, evidence, definition, plan, run |
 //! | [`inspect`] | recorded runs, read back: events, outputs, file changes, the audit | diagnostic, value, clock, evidence, definition, plan, verify, run, attempt, journal, engine, wire |
 //! | [`project`] | finds and reads the files of a project | diagnostic, value, definition |
-//! | [`service`] | the use cases | diagnostic, value, clock, redaction, expression, definition, plan, run, attempt, journal, process, workspace, tool, llm, specialist, executor, engine, wire, inspect, project |
+//! | [`service`] | the use cases | diagnostic, value, clock, redaction, evidence, expression, definition, plan, run, attempt, journal, process, workspace, tool, llm, specialist, executor, engine, wire, inspect, project |
 //! | [`cli`] | one file per command; displays; exit codes | diagnostic, value, wire, service |
 //! <!-- end: modules -->
 //!

@@ -169,7 +169,7 @@ fn conclude(
     program: &str,
     terminal: &mut Terminal,
 ) -> Result<Exit, CliError> {
-    let (run, status) = (left.run.as_str(), left.status.as_str());
+    let (run, status) = (left.run.as_str(), left.status);
     match display.json {
         false => terminal.out(&summary::text(program, run, status, summary))?,
         true => {

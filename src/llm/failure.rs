@@ -18,9 +18,7 @@ impl ModelError {
     pub fn failure(&self) -> Failure {
         let failure = |code: &str| Failure::new(code, self.to_string());
         match self {
-            ModelError::NoModel { .. } => {
-                failure("KB0701").help("`kb doctor` shows what was found")
-            }
+            ModelError::NoModel { help, .. } => failure("KB0701").help(help),
             ModelError::Transient { .. } => {
                 failure("KB0702").help(
                 "`kb doctor --call` tries each tier with one small call; the endpoint is the one of \

@@ -190,8 +190,10 @@ pub enum ModelError {
     /// No model for that tier or name.
     #[error("{message}")]
     NoModel {
-        /// Names the three things that would give one.
+        /// What is missing.
         message: String,
+        /// How to provide a model.
+        help: String,
     },
     /// A script has no such turn.
     #[error("{message}")]

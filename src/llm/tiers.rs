@@ -175,7 +175,7 @@ impl Tiers {
             (None, Some(slot)) => slot.target.clone(),
             (None, None) => Err(format!("there is no model for the tier `{tier}`")),
         };
-        found.map_err(|why| ModelError::NoModel { message: self.no_model(&why) })
+        found.map_err(|why| self.no_model(&why))
     }
 
     /// Who answers for a tier, or for a model by name.
@@ -274,7 +274,7 @@ impl Tiers {
             (None, Some(maker)) => Target::known(maker, name, &self.env, &self.prices),
             (None, None) => Err(match name.split_once('/') {
                 Some((maker, alone)) if known::by_name(maker).is_some() => format!(
-                    "no server is known for the model `{name}`; write `{alone}`, without `{maker}/`"
+                    "no server is known for the model `{name}` (write `{alone}`, without `{maker}/`)"
                 ),
                 _ => format!("no server is known for the model `{name}`"),
             }),
@@ -285,13 +285,12 @@ impl Tiers {
         known.keys.iter().any(|key| self.env.get(key).is_some())
     }
 
-    fn no_model(&self, why: &str) -> String {
+    fn no_model(&self, why: &str) -> ModelError {
         let hint = self.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
-        format!(
-            "{why}{hint}; one of these gives a model: a key in `ANTHROPIC_API_KEY`, \
-             `OPENAI_API_KEY` or `GEMINI_API_KEY`; a local server, or any OpenAI-compatible one \
-             named by `KB_LLM_ENDPOINT` and `KB_LLM_MODEL`; a script with `--script FILE`"
-        )
+        let help = "set `ANTHROPIC_API_KEY`, `OPENAI_API_KEY` or `GEMINI_API_KEY`; or start a local \
+                    server, or set `KB_LLM_ENDPOINT` and `KB_LLM_MODEL` to an OpenAI-compatible \
+                    one; or use a script with `--script FILE`";
+        ModelError::NoModel { message: format!("{why}{hint}"), help: help.to_owned() }
     }
 }
 

@@ -37,6 +37,14 @@ pub struct PlannedStep {
     pub id: String,
     /// Its kind key.
     pub kind: &'static str,
+    /// Display name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Id of its specialist.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub specialist: Option<String>,
+    /// Its explicit dependencies; `after` has all of them.
+    pub depends_on: Vec<String>,
     /// What it does, in a few words.
     pub what: String,
     /// What it waits for.
@@ -133,6 +141,9 @@ fn step(plan: &Plan, ix: StepIx, may_skip: bool, tiers: &Tiers, scope: &ParamSco
     PlannedStep {
         id: step.id.to_string(),
         kind: step.kind.name(),
+        name: step.details().name.as_deref().map(str::to_owned),
+        specialist: specialist.map(|specialist| specialist.id.to_string()),
+        depends_on: step.depends_on.iter().map(|(id, _)| id.to_string()).collect(),
         what: what(&step.kind),
         after: plan.dependencies(ix).map(edge).collect(),
         condition: step.condition.as_ref().map(|c| c.source().to_owned()),

@@ -1,6 +1,9 @@
 use super::parts::{
     BlobRef, CheckView, ErrorView, EvidenceView, FileChange, RequestView, UsageView,
 };
+use crate::diagnostic::Severity;
+use crate::evidence::{Confidence, InvocationStatus, Verdict};
+use crate::run::{RunStatus, StepStatus};
 use crate::value::Json;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -42,8 +45,8 @@ pub enum Body {
     #[schemars(rename = "run:waiting")]
     RunWaiting {
         /// `waiting`: for people or budget; `interrupted`: it was told to stop starting work.
-        #[schemars(extend("enum" = ["waiting", "interrupted"]))]
-        status: &'static str,
+        #[schemars(with = "String", extend("enum" = ["waiting", "interrupted"]))]
+        status: RunStatus,
         /// Why.
         reason: String,
     },
@@ -99,8 +102,8 @@ pub enum Body {
     #[schemars(rename = "step:note")]
     StepNote {
         /// How much it matters.
-        #[schemars(extend("enum" = ["info", "warning"]))]
-        level: &'static str,
+        #[schemars(with = "String", extend("enum" = ["info", "warning"]))]
+        level: Severity,
         /// What.
         text: String,
     },
@@ -152,8 +155,11 @@ pub enum Body {
         /// Which tool.
         tool: String,
         /// How it ended.
-        #[schemars(extend("enum" = ["success", "failed", "timeout", "denied", "unknown"]))]
-        status: &'static str,
+        #[schemars(
+            with = "String",
+            extend("enum" = ["success", "failed", "timeout", "denied", "unknown"])
+        )]
+        status: InvocationStatus,
         /// Digest of the unmasked arguments.
         args_hash: String,
         /// Bytes of the whole result.
@@ -191,11 +197,11 @@ pub enum Body {
     #[schemars(rename = "verification:complete")]
     VerificationComplete {
         /// What it says.
-        #[schemars(extend("enum" = ["passed", "failed", "inconclusive"]))]
-        verdict: String,
+        #[schemars(with = "String", extend("enum" = ["passed", "failed", "inconclusive"]))]
+        verdict: Verdict,
         /// How good the proof is.
-        #[schemars(extend("enum" = ["low", "medium", "high"]))]
-        confidence: &'static str,
+        #[schemars(with = "String", extend("enum" = ["low", "medium", "high"]))]
+        confidence: Confidence,
         /// The first reason that is not `passed`.
         #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
@@ -254,8 +260,11 @@ pub enum Body {
     #[schemars(rename = "step:end")]
     StepEnd {
         /// How.
-        #[schemars(extend("enum" = ["succeeded", "failed", "skipped", "blocked", "cancelled"]))]
-        status: &'static str,
+        #[schemars(
+            with = "String",
+            extend("enum" = ["succeeded", "failed", "skipped", "blocked", "cancelled"])
+        )]
+        status: StepStatus,
         /// Whether its failure does not fail the run.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         tolerated: bool,
@@ -270,7 +279,8 @@ pub enum Body {
         error: Option<ErrorView>,
         /// What its gate said last.
         #[serde(skip_serializing_if = "Option::is_none")]
-        verdict: Option<String>,
+        #[schemars(with = "Option<String>")]
+        verdict: Option<Verdict>,
         /// Bytes that its process wrote to stdout beyond what is kept.
         #[serde(skip_serializing_if = "Option::is_none")]
         stdout_cut: Option<u64>,
@@ -286,8 +296,8 @@ pub enum Body {
     #[schemars(rename = "run:end")]
     RunEnd {
         /// How.
-        #[schemars(extend("enum" = ["succeeded", "failed", "cancelled"]))]
-        status: &'static str,
+        #[schemars(with = "String", extend("enum" = ["succeeded", "failed", "cancelled"]))]
+        status: RunStatus,
         /// What it hands out.
         #[serde(skip_serializing_if = "Option::is_none")]
         outputs: Option<Arc<Json>>,

@@ -17,13 +17,17 @@ mod schema;
 mod specialist_view;
 mod translator;
 
-pub use crate::run::{Question, QuestionKind};
+pub use crate::evidence::{ChangeKind, Confidence, InvocationStatus, Verdict};
+pub use crate::run::{Question, QuestionKind, RunStatus, StepStatus};
 pub use body::Body;
 pub use definition_view::{DefinitionView, ParamView, StepOutline};
 pub use event::{Event, InstanceRef, VERSION};
-pub use parts::{BlobRef, CheckView, ErrorView, EvidenceView, FileChange, RequestView, UsageView};
+pub use parts::{
+    BlobRef, CheckView, ErrorView, EvidenceView, FileChange, RequestView, UsageView,
+    change_kind_name,
+};
 pub use problem::Problem;
 pub use run_view::{InstanceView, RunHead, RunView};
 pub use schema::event_schema;
-pub use specialist_view::SpecialistView;
+pub use specialist_view::{ExampleView, SpecialistLimits, SpecialistView};
 pub use translator::Translator;

@@ -1,5 +1,5 @@
 use crate::evidence::{
-    Change, ChangeKind, CheckDetail, EvidenceRef, FileKind, Payload, RequestDigests,
+    Change, ChangeKind, CheckDetail, EvidenceRef, FileKind, Payload, RequestDigests, Verdict,
 };
 use crate::value::{Digest, Failure, Json, Usage};
 use schemars::JsonSchema;
@@ -122,9 +122,9 @@ pub(super) fn inline_or_blob(payload: Option<&Payload>) -> (Option<Arc<Json>>, O
 pub struct CheckView {
     /// What was checked.
     pub check: String,
-    /// What came out.
-    #[schemars(extend("enum" = ["passed", "failed", "inconclusive"]))]
-    pub verdict: String,
+    /// The result of the check.
+    #[schemars(with = "String", extend("enum" = ["passed", "failed", "inconclusive"]))]
+    pub verdict: Verdict,
     /// Why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -137,7 +137,7 @@ impl From<&CheckDetail> for CheckView {
     fn from(detail: &CheckDetail) -> Self {
         CheckView {
             check: detail.check.clone(),
-            verdict: detail.verdict.to_string(),
+            verdict: detail.verdict,
             reason: detail.reason.clone(),
             evidence: detail.evidence.clone(),
         }
@@ -172,8 +172,9 @@ pub struct FileChange {
     /// Relative to the workspace.
     pub path: String,
     /// What happened to it.
-    #[schemars(extend("enum" = ["created", "modified", "deleted"]))]
-    pub change: &'static str,
+    #[schemars(with = "String", extend("enum" = ["created", "modified", "deleted"]))]
+    #[serde(serialize_with = "change_name")]
+    pub change: ChangeKind,
     /// Digest of what it became.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
@@ -184,14 +185,23 @@ pub struct FileChange {
     pub before_sha256: Option<Digest>,
 }
 
+/// The name of a change in JSON and in the terminal.
+pub fn change_kind_name(kind: ChangeKind) -> &'static str {
+    match kind {
+        ChangeKind::Created => "created",
+        ChangeKind::Modified => "modified",
+        ChangeKind::Deleted => "deleted",
+    }
+}
+
+fn change_name<S: serde::Serializer>(kind: &ChangeKind, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(change_kind_name(*kind))
+}
+
 impl FileChange {
     /// What a recorded change says; `None` for one without either side, and for directories.
     pub fn of(change: &Change) -> Option<FileChange> {
-        let kind = match change.kind()? {
-            ChangeKind::Created => "created",
-            ChangeKind::Modified => "modified",
-            ChangeKind::Deleted => "deleted",
-        };
+        let kind = change.kind()?;
         let state = change.after.as_ref().or(change.before.as_ref())?;
         let sha256 = change.after.as_ref().and_then(|after| after.sha256);
         let before = change.before.as_ref().and_then(|before| before.sha256);

@@ -1,5 +1,6 @@
 use super::Body;
 use super::parts::{ErrorView, EvidenceView, FileChange, RequestView, inline_or_blob};
+use crate::diagnostic::Severity;
 use crate::evidence::{Invocation, InvocationStatus, Payload, Record};
 use crate::value::WARNING;
 
@@ -37,8 +38,8 @@ pub(super) fn stdout_cut(record: &Record) -> Option<u64> {
 
 fn note(text: &str) -> Body {
     match text.strip_prefix(WARNING) {
-        Some(text) => Body::StepNote { level: "warning", text: text.to_owned() },
-        None => Body::StepNote { level: "info", text: text.to_owned() },
+        Some(text) => Body::StepNote { level: Severity::Warning, text: text.to_owned() },
+        None => Body::StepNote { level: Severity::Info, text: text.to_owned() },
     }
 }
 
@@ -49,13 +50,7 @@ fn tool_result(turn: u32, invocation: &Invocation, result: &Payload) -> Body {
         turn,
         id: invocation.id.clone(),
         tool: invocation.tool.clone(),
-        status: match invocation.status {
-            InvocationStatus::Success => "success",
-            InvocationStatus::Failed => "failed",
-            InvocationStatus::Timeout => "timeout",
-            InvocationStatus::Denied => "denied",
-            InvocationStatus::Unknown => "unknown",
-        },
+        status: invocation.status,
         args_hash: invocation.args_hash.to_string(),
         bytes: invocation.bytes,
         error: result.and_then(|result| ErrorView::of_result(result)),

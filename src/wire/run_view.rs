@@ -1,4 +1,5 @@
 use super::parts::{CheckView, ErrorView, UsageView};
+use crate::evidence::Verdict;
 use crate::plan::Plan;
 use crate::run::{Instance, Question, RunStatus, State, StepStatus};
 use crate::value::{RunId, Timestamp};
@@ -26,8 +27,8 @@ pub struct RunHead {
 pub struct RunView {
     /// Its id.
     pub run: String,
-    /// Where it stands.
-    pub status: &'static str,
+    /// Status of the run.
+    pub status: RunStatus,
     /// The definition's id.
     pub definition: String,
     /// RFC 3339.
@@ -57,8 +58,8 @@ pub struct InstanceView {
     pub instance: String,
     /// The step's kind key.
     pub kind: &'static str,
-    /// Where it stands.
-    pub status: &'static str,
+    /// Status of the instance.
+    pub status: StepStatus,
     /// From 1.
     pub iteration: u32,
     /// Attempts begun.
@@ -72,7 +73,7 @@ pub struct InstanceView {
     /// What it took.
     pub usage: UsageView,
     /// What its gate said last.
-    pub verdict: Option<String>,
+    pub verdict: Option<Verdict>,
     /// What its gate checked last, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<CheckView>,
@@ -115,7 +116,7 @@ impl RunView {
     pub fn head(head: &RunHead) -> RunView {
         RunView {
             run: head.run.to_string(),
-            status: head.status.as_str(),
+            status: head.status,
             definition: head.definition.clone(),
             started_at: head.started_at.rfc3339(),
             ended_at: head.ended_at.map(Timestamp::rfc3339),
@@ -154,14 +155,14 @@ impl InstanceView {
             step: step.id.to_string(),
             instance: name,
             kind: step.kind.name(),
-            status: instance.status.as_str(),
+            status: instance.status,
             iteration: instance.iteration,
             attempts: instance.attempt,
             started_at: instance.started_at().map(Timestamp::rfc3339),
             ended_at: instance.ended_at().map(Timestamp::rfc3339),
             duration_ms: duration,
             usage: instance.usage().into(),
-            verdict: instance.verification().map(|v| v.verdict.to_string()),
+            verdict: instance.verification().map(|v| v.verdict),
             checks: checks.map(CheckView::from).collect(),
             tolerated: instance.tolerated,
             error: instance.failure().filter(|_| failed).map(ErrorView::from),

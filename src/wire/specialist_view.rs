@@ -1,3 +1,5 @@
+//! The JSON form of a specialist.
+
 use crate::definition::Specialist;
 use crate::value::Json;
 use serde::Serialize;
@@ -6,47 +8,98 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SpecialistView {
-    /// Its id.
+    /// Id of the specialist.
     pub id: String,
-    /// Its file.
+    /// Path of its file.
     pub path: String,
-    /// For people.
+    /// Display name.
     pub name: String,
-    /// For people.
+    /// Description for people.
     pub description: Option<String>,
-    /// Its own version.
+    /// Version of the specialist.
     pub version: Option<String>,
-    /// Its model tier.
+    /// Its system prompt.
+    pub role: String,
+    /// Rules that are added to the system prompt.
+    pub constraints: Vec<String>,
+    /// Context that is added to the system prompt.
+    pub static_context: Option<String>,
+    /// Examples that are added to the system prompt.
+    pub examples: Vec<ExampleView>,
+    /// Model tier.
     pub tier: &'static str,
-    /// A model by name, which holds over the tier.
+    /// A model by name, which takes precedence over the tier.
     pub model: Option<String>,
-    /// The allow-list.
+    /// Limits of one attempt.
+    pub limits: SpecialistLimits,
+    /// The tools that it may call.
     pub tools: Vec<String>,
-    /// Whitelisted tools that this version does not know.
+    /// Listed tools that this version does not support.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unknown_tools: Vec<String>,
     /// Whether one of its tools writes files or runs commands.
     pub writes: bool,
-    /// What it can do.
+    /// Descriptions of its capabilities.
     pub capabilities: Vec<String>,
-    /// What it is given, as JSON Schema.
+    /// JSON Schema of its input.
     pub input_schema: Option<Json>,
-    /// What it hands back, as JSON Schema.
+    /// JSON Schema of its output.
     pub output_schema: Option<Json>,
+}
+
+/// Limits of one attempt of a specialist.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SpecialistLimits {
+    /// Maximum number of model calls.
+    pub max_steps: u32,
+    /// Maximum number of tool calls.
+    pub max_tool_calls: u32,
+    /// Time limit in milliseconds.
+    pub timeout_ms: u64,
+    /// Maximum number of tokens of one response.
+    pub max_tokens: Option<u32>,
+}
+
+/// An example in the system prompt.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ExampleView {
+    /// The task.
+    pub task: String,
+    /// How the task was done.
+    pub approach: String,
+    /// The result.
+    pub outcome: String,
 }
 
 impl From<&Specialist> for SpecialistView {
     fn from(specialist: &Specialist) -> Self {
         let names =
             |tools: &[crate::value::ToolName]| tools.iter().map(|t| t.to_string()).collect();
+        let example = |example: &crate::definition::Example| ExampleView {
+            task: example.task.clone(),
+            approach: example.approach.clone(),
+            outcome: example.outcome.clone(),
+        };
+        let limits = &specialist.limits;
         SpecialistView {
             id: specialist.id.to_string(),
             path: specialist.path.clone(),
             name: specialist.name.clone(),
             description: specialist.description.clone(),
             version: specialist.version.clone(),
+            role: specialist.role.clone(),
+            constraints: specialist.constraints.clone(),
+            static_context: specialist.static_context.clone(),
+            examples: specialist.examples.iter().map(example).collect(),
             tier: specialist.model.tier.as_str(),
             model: specialist.model.model.clone(),
+            limits: SpecialistLimits {
+                max_steps: limits.max_steps,
+                max_tool_calls: limits.max_tool_calls,
+                timeout_ms: limits.timeout.as_millis() as u64,
+                max_tokens: specialist.model.max_tokens,
+            },
             tools: names(&specialist.tools),
             unknown_tools: names(&specialist.unknown_tools),
             writes: specialist.writes(),

@@ -4,9 +4,9 @@ use super::instances::InstanceTable;
 use super::parts::{CheckView, ErrorView, inline_or_blob};
 use super::record_body::{record_body, stdout_cut};
 use crate::definition::StepKind;
-use crate::evidence::{Confidence, Payload, Verification};
+use crate::evidence::{Payload, Verification};
 use crate::plan::{Plan, PlanStep};
-use crate::run::{self, InstanceIx, Question, QuestionKind, StepStatus};
+use crate::run::{self, InstanceIx, Question, QuestionKind, RunStatus, StepStatus};
 use crate::value::{Digest, Json, RunId, Timestamp, Usage};
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ impl Translator {
     pub fn waiting(&self, at: Timestamp) -> Option<Event> {
         let waits = self.instances.names(&self.instances.with_status(StepStatus::Waiting));
         let reason = format!("an answer is needed for {}", waits.join(", "));
-        let body = Body::RunWaiting { status: "waiting", reason };
+        let body = Body::RunWaiting { status: RunStatus::Waiting, reason };
         let event = Event { at, run: self.run.clone(), seq: None, place: None, body };
         (!waits.is_empty()).then_some(event)
     }
@@ -146,7 +146,8 @@ impl Translator {
             }
             E::Reset { roots, closure, reason } => self.reset(roots, closure, reason),
             E::Draining { reason } => {
-                let body = Body::RunWaiting { status: "interrupted", reason: reason.clone() };
+                let body =
+                    Body::RunWaiting { status: RunStatus::Interrupted, reason: reason.clone() };
                 vec![(None, body)]
             }
             E::RunEnded { status, outputs, failure } => {
@@ -154,7 +155,7 @@ impl Translator {
                 vec![(
                     None,
                     Body::RunEnd {
-                        status: status.as_str(),
+                        status: *status,
                         outputs,
                         outputs_blob,
                         error: failure.as_ref().map(ErrorView::from),
@@ -255,12 +256,8 @@ impl Translator {
             active.verdict = Some(verification.verdict);
         }
         let body = Body::VerificationComplete {
-            verdict: verification.verdict.to_string(),
-            confidence: match verification.confidence {
-                Confidence::Low => "low",
-                Confidence::Medium => "medium",
-                Confidence::High => "high",
-            },
+            verdict: verification.verdict,
+            confidence: verification.confidence,
             reason: verification.reason.clone(),
             checks: verification.checks.iter().map(CheckView::from).collect(),
         };
@@ -316,12 +313,12 @@ impl Translator {
         let (output, output_blob) = inline_or_blob(output.as_ref().or(active.output.as_ref()));
         let failure = failure.as_ref().or(active.failure.as_ref()).filter(|_| !succeeded);
         let body = Body::StepEnd {
-            status: status.as_str(),
+            status,
             tolerated,
             output,
             output_blob,
             error: failure.map(ErrorView::from),
-            verdict: active.verdict.map(|verdict| verdict.to_string()),
+            verdict: active.verdict,
             stdout_cut: active.stdout_cut,
             is_finally,
             usage: active.usage.into(),

@@ -95,7 +95,7 @@ const MODULES: &[Module] = &[
     ]),
     impure("project", "finds and reads the files of a project", &["diagnostic", "value", "definition"]),
     impure("service", "the use cases", &[
-        "diagnostic", "value", "clock", "redaction", "expression", "definition", "plan",
+        "diagnostic", "value", "clock", "redaction", "evidence", "expression", "definition", "plan",
         "run", "attempt", "journal", "process", "workspace", "tool", "llm", "specialist",
         "executor", "engine", "wire", "inspect", "project",
     ]),

@@ -81,14 +81,14 @@ fn a_failed_run_says_why_and_the_one_command_that_goes_on() {
     }
     scratch.kb(&["run", "resume", &run]).code(2).says(&["kb run retry"]);
     scratch.kb(&["run", "output", &run, "b"]).code(2).says(&[&format!("kb run logs {run} b")]);
-    scratch.kb(&["run", "retry", &run]).code(1).says(&["goes back with 2 instances: "]);
+    scratch.kb(&["run", "retry", &run]).code(1).says(&["reset with 2 instances: "]);
     scratch.write("mended", "");
     scratch.kb(&["run", "retry", &run]).code(0).says(&["p succeeded"]);
     let show = scratch.json(&["run", "show", &run, "--json"]);
     assert_eq!((&show["status"], &show["steps"][0]["iteration"]), (&json!("succeeded"), &json!(3)));
     scratch.kb(&["run", "retry", &run]).code(2).says(&["--from STEP"]);
     let again = scratch.kb(&["run", "retry", &run, "--from", "b"]).code(0);
-    again.says(&["goes back with 1 instance: "]);
+    again.says(&["reset with 1 instance: "]);
     scratch.kb(&["run", "retry", &run, "--from", "bb"]).code(4).says(&["there is no step `bb`"]);
 }
 
@@ -270,7 +270,7 @@ finally:
     let scratch = Scratch::new(&[("playbooks/p.yml", text)]);
     let said = scratch.kb(&["playbook", "run", "p"]).code(0);
     for text in [
-        "warning weak: its gate failed, and `onFailed: warn` lets it pass: ",
+        "warning weak: its gate failed; `onFailed: warn` accepts the result: ",
         "warning vague: its gate is inconclusive: ",
         "warning tidy: a step of `finally` failed: ",
         "; 2 checks did not pass",

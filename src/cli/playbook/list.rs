@@ -4,6 +4,7 @@ use crate::cli::render::{broken, table};
 use crate::cli::terminal::Terminal;
 use crate::cli::{CliResult, Exit};
 use crate::service::{self, Environment, Project};
+use crate::wire::DefinitionView;
 
 /// List the playbooks and workflows of the project
 #[derive(Debug, clap::Args)]
@@ -18,18 +19,22 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     let rows = service::list_playbooks(&project);
     if args.json {
         terminal.json(&rows)?;
-        return Ok(Exit::Done);
+    } else {
+        terminal.out(&text(&rows))?;
     }
-    let mut table = table::Table::new(["ID", "STEPS", "PARAMETERS", "NAME"]);
-    for row in &rows {
-        let params: Vec<&str> = row.params.iter().map(|p| p.name.as_str()).collect();
-        table.row([&row.id, &row.steps.len().to_string(), &params.join(", "), &row.name]);
-    }
-    terminal.out(&table.text())?;
     let files = project.broken_files();
     if rows.is_empty() && files.is_empty() {
         terminal.err("no playbooks yet; `kb playbook new ID` creates one\n")?;
     }
     broken::print(&files, "kb playbook validate", terminal)?;
     Ok(Exit::Done)
+}
+
+fn text(rows: &[DefinitionView]) -> String {
+    let mut table = table::Table::new(["ID", "STEPS", "PARAMETERS", "NAME"]);
+    for row in rows {
+        let params: Vec<&str> = row.params.iter().map(|p| p.name.as_str()).collect();
+        table.row([&row.id, &row.steps.len().to_string(), &params.join(", "), &row.name]);
+    }
+    table.text()
 }

@@ -1,25 +1,18 @@
-//! A public event in words: one line, the same live, off a terminal and from the journal.
+//! The text of an event, in live displays, on plain terminals and in `kb run logs`.
 
 use super::quantity::{bytes, cost, time, tokens};
+use super::status::{Status, confidence};
 use super::table::plain;
-use crate::cli::terminal::{DIM, ERROR, GOOD, HINT, TITLE, WARNING, paint};
+use crate::cli::terminal::{DIM, ERROR, TITLE, WARNING, paint};
+use crate::diagnostic::Severity;
 use crate::value::{Json, Timestamp, counted, json_text};
-use crate::wire::{Body, CheckView, ErrorView, Event, FileChange};
-use anstyle::Style;
+use crate::wire::{
+    Body, CheckView, Confidence, ErrorView, Event, FileChange, InvocationStatus, StepStatus,
+    Verdict, change_kind_name,
+};
 
-/// How a status looks.
-pub(in crate::cli) fn status_style(status: &str) -> Style {
-    match status {
-        "succeeded" | "passed" | "success" => GOOD,
-        "failed" | "blocked" | "denied" => ERROR,
-        "cancelled" | "interrupted" | "waiting" | "inconclusive" | "timeout" => WARNING,
-        "skipped" | "pending" => DIM,
-        _ => HINT,
-    }
-}
-
-/// One line: time since the run's start, the instance, what happened. `None` where there is nothing to
-/// say that another line does not say better.
+/// The text of an event: time since the start of the run, step instance, description. `None` for
+/// events that other lines cover.
 pub(in crate::cli) fn line(event: &Event, began: Timestamp) -> Option<String> {
     let text = describe(event)?;
     let since = event.at.since(began).as_millis() as u64;
@@ -43,18 +36,18 @@ fn describe(event: &Event) -> Option<String> {
         }
         Body::StepExpanded { count, .. } => format!("expanded into {count} items"),
         Body::StepReset { closure, reason, .. } => {
-            format!("goes back with {}: {}", counted(closure.len(), "instance"), plain(reason))
+            format!("reset with {}: {}", counted(closure.len(), "instance"), plain(reason))
         }
         Body::StepWaiting { reason, until } => match until {
-            Some(until) => format!("{} for {} until {until}", styled("waiting"), plain(reason)),
-            None => format!("{}: {}", styled("waiting"), plain(reason)),
+            Some(until) => format!("{} for {} until {until}", waiting(), plain(reason)),
+            None => format!("{}: {}", waiting(), plain(reason)),
         },
         Body::ModelCall { model, usage, calls, .. } => {
-            let asks = match calls {
+            let requests = match calls {
                 0 => String::new(),
-                calls => format!(", asks for {}", counted(*calls, "tool call")),
+                calls => format!(", requests {}", counted(*calls, "tool call")),
             };
-            format!("model {}: {}, {}{asks}", plain(model), tokens(usage), cost(usage))
+            format!("model {}: {}, {}{requests}", plain(model), tokens(usage), cost(usage))
         }
         Body::ToolCall { tool, args, .. } => {
             format!("tool {} {}", plain(tool), brief_args(args.as_deref()))
@@ -63,15 +56,15 @@ fn describe(event: &Event) -> Option<String> {
             let tool = plain(tool);
             format!(
                 "tool {tool} {} in {}{}",
-                styled(status),
+                status.styled(),
                 time(*duration_ms),
                 error_with_help(error)
             )
         }
         Body::ToolResult { tool, status, bytes, duration_ms, changes, .. } => {
-            tool_result(tool, status, *bytes, *duration_ms, changes)
+            tool_result(tool, *status, *bytes, *duration_ms, changes)
         }
-        Body::StepNote { level: "warning", text } => {
+        Body::StepNote { level: Severity::Warning, text } => {
             format!("{}: {}", paint(WARNING, "warning"), plain(text))
         }
         Body::StepNote { text, .. } => format!("note: {}", plain(text)),
@@ -79,7 +72,7 @@ fn describe(event: &Event) -> Option<String> {
             format!("attempt ended: {}{}", paint(ERROR, outcome), error_suffix(error.as_ref()))
         }
         Body::VerificationComplete { verdict, confidence, reason, checks } => {
-            verdict_line(verdict, confidence, reason.as_deref(), checks)
+            verdict_line(*verdict, *confidence, reason.as_deref(), checks)
         }
         Body::RecoveryApplied { row, taken, max, reason, .. } => {
             format!("{} {taken} of {max}: {}", paint(WARNING, row), plain(reason))
@@ -102,7 +95,7 @@ fn describe(event: &Event) -> Option<String> {
             format!("{what} by {}{}", plain(by), comment.unwrap_or_default())
         }
         Body::StepEnd { status, tolerated, error, duration_ms, stdout_cut, .. } => {
-            let mut text = step_end(status, *tolerated, error.as_ref(), *duration_ms);
+            let mut text = step_end(*status, *tolerated, error.as_ref(), *duration_ms);
             if let Some(cut) = stdout_cut {
                 text.push_str(&indented(&format!(
                     "{}: {}",
@@ -114,7 +107,7 @@ fn describe(event: &Event) -> Option<String> {
         }
         Body::RunEnd { status, duration_ms, error, .. } => {
             let why = error_suffix(error.as_ref());
-            format!("run {} in {}{why}", styled(status), time(*duration_ms))
+            format!("run {} in {}{why}", status.styled(), time(*duration_ms))
         }
     })
 }
@@ -125,28 +118,45 @@ fn describe_run(event: &Event) -> String {
             format!("run {} of {}", event.run, paint(TITLE, definition))
         }
         Body::RunResume { in_flight, .. } if in_flight.is_empty() => {
-            format!("run {} goes on", event.run)
+            format!("run {} resumed", event.run)
         }
         Body::RunResume { in_flight, .. } => {
-            format!("run {} goes on, in flight: {}", event.run, plain(&in_flight.join(", ")))
+            format!("run {} resumed, running steps: {}", event.run, plain(&in_flight.join(", ")))
         }
-        Body::RunWaiting { status, reason } => format!("run {}: {}", styled(status), plain(reason)),
+        Body::RunWaiting { status, reason } => {
+            format!("run {}: {}", status.styled(), plain(reason))
+        }
         _ => String::new(),
     }
 }
 
-fn step_start(kind: &str, who: Option<&str>, tier: Option<&str>, attempt: Option<u32>) -> String {
-    let who = who.map(|who| format!(" {}", plain(who))).unwrap_or_default();
+fn waiting() -> String {
+    StepStatus::Waiting.styled()
+}
+
+fn step_start(
+    kind: &str,
+    specialist: Option<&str>,
+    tier: Option<&str>,
+    attempt: Option<u32>,
+) -> String {
+    let who = specialist.map(|name| format!(" {}", plain(name))).unwrap_or_default();
     let tier = tier.map(|tier| format!(" ({tier})")).unwrap_or_default();
     let again = attempt.filter(|n| *n > 1).map(|n| format!(", attempt {n}")).unwrap_or_default();
     format!("started: {kind}{who}{tier}{again}")
 }
 
-fn tool_result(tool: &str, status: &str, size: u64, ms: u64, changes: &[FileChange]) -> String {
+fn tool_result(
+    tool: &str,
+    status: InvocationStatus,
+    size: u64,
+    ms: u64,
+    changes: &[FileChange],
+) -> String {
     let mut text =
-        format!("tool {} {} in {}, {}", plain(tool), styled(status), time(ms), bytes(size));
+        format!("tool {} {} in {}, {}", plain(tool), status.styled(), time(ms), bytes(size));
     for change in changes.iter().take(3) {
-        text.push_str(&format!(", {} {}", change.change, plain(&change.path)));
+        text.push_str(&format!(", {} {}", change_kind_name(change.change), plain(&change.path)));
     }
     if changes.len() > 3 {
         text.push_str(&format!(" and {} more", changes.len() - 3));
@@ -155,46 +165,44 @@ fn tool_result(tool: &str, status: &str, size: u64, ms: u64, changes: &[FileChan
 }
 
 fn verdict_line(
-    verdict: &str,
-    confidence: &str,
+    verdict: Verdict,
+    strength: Confidence,
     reason: Option<&str>,
     checks: &[CheckView],
 ) -> String {
     let why = match reason {
         Some(reason) => format!(": {}", plain(reason)),
-        None if checks.is_empty() => ": nothing was claimed".to_owned(),
-        None => format!(", {}, confidence {confidence}", counted(checks.len(), "check")),
+        None if checks.is_empty() => ": no claims".to_owned(),
+        None => {
+            let count = counted(checks.len(), "check");
+            format!(", {count}, confidence {}", confidence(strength))
+        }
     };
-    let open: Vec<&CheckView> = checks.iter().filter(|c| c.verdict != "passed").collect();
+    let open: Vec<&CheckView> = checks.iter().filter(|c| c.verdict != Verdict::Passed).collect();
     let lines = open.iter().filter(|_| open.len() > 1).map(|check| indented(&check_text(check)));
-    format!("gate {}{why}{}", styled(verdict), lines.collect::<String>())
+    format!("gate {}{why}{}", verdict.styled(), lines.collect::<String>())
 }
 
-/// One check of a gate in words.
+/// The text of one check of a gate.
 pub(in crate::cli) fn check_text(check: &CheckView) -> String {
     let why = check.reason.as_ref().map(|why| format!(": {}", plain(why))).unwrap_or_default();
-    format!("{} {}{why}", styled(&check.verdict), plain(&check.check))
+    format!("{} {}{why}", check.verdict.styled(), plain(&check.check))
 }
 
-/// What is said of a stdout that was too long.
+/// The warning about a stdout over the size limit.
 pub(super) fn stdout_truncated(bytes_cut: u64) -> String {
     format!("{} of stdout were cut; write large output to a file", bytes(bytes_cut))
 }
 
-/// A line below another.
+/// An indented line below another one.
 fn indented(text: &str) -> String {
     format!("\n{:>8}    {text}", "")
 }
 
-fn step_end(status: &str, tolerated: bool, error: Option<&ErrorView>, ms: u64) -> String {
+fn step_end(status: StepStatus, tolerated: bool, error: Option<&ErrorView>, ms: u64) -> String {
     let tolerated = if tolerated { ", tolerated" } else { "" };
     let took = if ms > 0 { format!(" in {}", time(ms)) } else { String::new() };
-    format!("{}{took}{tolerated}{}", styled(status), error_suffix(error))
-}
-
-/// A status word in its style.
-fn styled(status: &str) -> String {
-    paint(status_style(status), status)
+    format!("{}{took}{tolerated}{}", status.styled(), error_suffix(error))
 }
 
 fn error_suffix(error: Option<&ErrorView>) -> String {
@@ -206,7 +214,7 @@ fn error_with_help(error: &ErrorView) -> String {
     format!(": {} [{}]{help}", plain(&error.message), error.code)
 }
 
-/// What a tool is called with, in a few words: its path, command or pattern.
+/// The main argument of a tool call: its path, command, URL or pattern.
 pub(super) fn brief_args(args: Option<&Json>) -> String {
     const KEYS: [&str; 6] = ["path", "command", "argv", "url", "pattern", "ref"];
     let found = args.and_then(|args| KEYS.iter().find_map(|key| args.get(key)));

@@ -1,16 +1,19 @@
-use super::event_line::{brief_args, status_style, stdout_truncated};
+//! The live display of a run on a terminal.
+
+use super::event_line::{brief_args, stdout_truncated};
 use super::quantity::{cost, grouped, time};
+use super::status::Status;
 use super::table::plain;
 use super::{Renderer, line};
 use crate::cli::terminal::{DIM, TITLE, WARNING, paint};
 use crate::service::Progress;
 use crate::value::Timestamp;
-use crate::wire::{Body, Event, UsageView};
+use crate::wire::{Body, Event, StepStatus, UsageView, Verdict};
 use anstream::ColorChoice;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
 
-/// A line a running step at the bottom of the terminal; finished ones stay above for good.
+/// One row for each running step at the bottom of the terminal; finished steps are printed above.
 pub(super) struct Live {
     screen: MultiProgress,
     rows: BTreeMap<String, Row>,
@@ -21,19 +24,19 @@ pub(super) struct Live {
     colour: bool,
 }
 
-/// A running step.
+/// The row of a running step.
 struct Row {
     bar: ProgressBar,
     what: String,
     model: Option<String>,
     usage: UsageView,
     now: Option<String>,
-    verdict: Option<String>,
+    verdict: Option<Verdict>,
     attempt: u32,
     colour: bool,
 }
 
-/// How much of what a model writes is kept for the one line that shows it.
+/// Length of the row with model text, in characters.
 const MODEL_TEXT_CHARS: usize = 60;
 
 impl Live {
@@ -82,21 +85,21 @@ impl Live {
         }
     }
 
-    /// Takes a finished step off the screen and leaves one line of it above.
-    fn finish(&mut self, name: &str, event: &Event, status: &str) {
+    /// Removes the row of a finished step and prints one line about it above.
+    fn finish(&mut self, name: &str, event: &Event, status: StepStatus) {
         let row = self.rows.remove(name);
         let Body::StepEnd { usage, duration_ms, verdict, error, stdout_cut, .. } = &event.body
         else {
             return;
         };
-        let mark = paint(status_style(status), mark(status));
-        let mut parts = vec![format!("{mark} {}  {status}", paint(TITLE, &plain(name)))];
+        let mark = paint(status.style(), mark(status));
+        let mut parts = vec![format!("{mark} {}  {}", paint(TITLE, &plain(name)), status.name())];
         if *duration_ms > 0 {
             parts.push(time(*duration_ms));
         }
         parts.extend(row.as_ref().and_then(|row| row.model.as_deref()).map(plain));
         parts.extend((usage.model_calls > 0).then(|| totals(usage)));
-        parts.extend(verdict.as_ref().map(|v| format!("gate {}", paint(status_style(v), v))));
+        parts.extend(verdict.map(|verdict| format!("gate {}", verdict.styled())));
         parts.extend(error.as_ref().map(|e| format!("{} [{}]", plain(&e.message), e.code)));
         parts.extend(
             stdout_cut
@@ -121,7 +124,7 @@ impl Live {
             self.model_text.clear();
         }
         self.model_text.push_str(text);
-        // The end of what is said is what is new, so long text loses its beginning.
+        // The end of the text is new, so the start of a long text is dropped.
         let skip = self.model_text.chars().count().saturating_sub(MODEL_TEXT_CHARS);
         self.model_text = self.model_text.chars().skip(skip).collect();
         self.model_row.set_message(format!("{}: {}", plain(name), plain(&self.model_text)));
@@ -158,12 +161,12 @@ impl Renderer for Live {
                 }
             }
             Body::VerificationComplete { verdict, .. } => {
-                self.change(&name, |row| row.verdict = Some(verdict.clone()));
-                if verdict != "passed" {
+                self.change(&name, |row| row.verdict = Some(*verdict));
+                if *verdict != Verdict::Passed {
                     line(event, began).into_iter().for_each(|text| self.print_above(&text));
                 }
             }
-            Body::StepEnd { status, .. } => self.finish(&name, event, status),
+            Body::StepEnd { status, .. } => self.finish(&name, event, *status),
             Body::RunEnd { .. } | Body::StepReady {} | Body::StepToken { .. } => {}
             Body::AttemptEnd { .. } => {}
             Body::RunStart { .. }
@@ -223,7 +226,7 @@ impl Row {
         }
         parts.extend(self.model.as_deref().map(plain));
         parts.extend((self.usage.model_calls > 0).then(|| totals(&self.usage)));
-        parts.extend(self.verdict.as_ref().map(|verdict| format!("gate {verdict}")));
+        parts.extend(self.verdict.map(|verdict| format!("gate {}", verdict.name())));
         parts.extend(self.now.clone());
         self.bar.set_message(shown(&parts.join("  "), self.colour));
         self.bar.tick();
@@ -235,15 +238,15 @@ fn totals(usage: &UsageView) -> String {
     paint(DIM, &format!("{} tokens  {}", grouped(tokens), cost(usage)))
 }
 
-fn mark(status: &str) -> &'static str {
+fn mark(status: StepStatus) -> &'static str {
     match status {
-        "succeeded" => "✓",
-        "failed" => "✗",
+        StepStatus::Succeeded => "✓",
+        StepStatus::Failed => "✗",
         _ => "-",
     }
 }
 
-/// A text as this terminal takes it.
+/// A text with or without its styles.
 fn shown(text: &str, colour: bool) -> String {
     match colour {
         true => text.to_owned(),
@@ -251,7 +254,7 @@ fn shown(text: &str, colour: bool) -> String {
     }
 }
 
-/// A template without its styles; the library that draws it does not know `NO_COLOR`.
+/// A template without styles; the progress bar library does not support `NO_COLOR`.
 fn uncoloured(template: &str) -> String {
     [":.cyan", ":.bold", ":.dim", ".dim"]
         .iter()
@@ -260,7 +263,7 @@ fn uncoloured(template: &str) -> String {
 
 fn style(template: &str, colour: bool) -> ProgressStyle {
     let template = if colour { template.to_owned() } else { uncoloured(template) };
-    // The templates are written here; one that does not parse falls back to the library's own.
+    // An invalid template would be a bug here; the default of the library replaces it.
     ProgressStyle::with_template(&template)
         .unwrap_or_else(|_| ProgressStyle::default_spinner())
         .tick_chars("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ ")

@@ -1,6 +1,7 @@
-//! How things look: tables, diagnostics, and runs as they go on. Decides nothing.
+//! Output formats: tables, diagnostics, event lines, live displays and summaries of runs.
 //!
-//! Every display of a run is drawn from the same public events, live or from the journal.
+//! Every display of a run uses the same public events, live or from the journal. Start at
+//! [`renderer`].
 
 pub(super) mod broken;
 pub(super) mod diagnostics;
@@ -11,10 +12,12 @@ mod live;
 mod quantity;
 mod renderer;
 mod run_summary;
+mod status;
 pub(super) mod summary;
 pub(super) mod table;
 
-pub(super) use event_line::{check_text, line, status_style};
+pub(super) use event_line::{check_text, line};
 pub(super) use quantity::{bytes, spent};
 pub(super) use renderer::{Display, Renderer, renderer};
 pub(super) use run_summary::RunSummary;
+pub(super) use status::Status;

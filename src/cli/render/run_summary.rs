@@ -1,75 +1,79 @@
+//! The totals of a run, collected from its events.
+
 use super::event_line::stdout_truncated;
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, Severity};
 use crate::value::{Json, Timestamp, WARNING};
-use crate::wire::{Body, CheckView, ErrorView, Event, QuestionKind, UsageView};
+use crate::wire::{
+    Body, ChangeKind, CheckView, ErrorView, Event, QuestionKind, StepStatus, UsageView, Verdict,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What a run's events add up to, for the summary.
+/// The totals of a run's events, for the summary.
 #[derive(Debug, Default)]
 pub(in crate::cli) struct RunSummary {
-    /// The definition's id.
+    /// Id of the definition.
     pub(in crate::cli) definition: String,
-    /// When the first event was.
+    /// Time of the first event.
     pub(in crate::cli) began: Option<Timestamp>,
-    /// When the last event was.
+    /// Time of the last event.
     pub(in crate::cli) last: Option<Timestamp>,
-    /// Verdicts of each gate, in order of time.
-    pub(in crate::cli) verdicts: BTreeMap<String, Vec<String>>,
-    /// Each step's last reason that was no `passed`.
+    /// Verdicts of each step instance, in order.
+    pub(in crate::cli) verdicts: BTreeMap<String, Vec<Verdict>>,
+    /// Reason of the last verdict of each step instance that did not pass.
     pub(in crate::cli) reasons: BTreeMap<String, String>,
-    /// What became of each file.
-    pub(in crate::cli) files: BTreeMap<String, &'static str>,
-    /// Failed and tolerated steps, with why.
+    /// Changed files and their change.
+    pub(in crate::cli) files: BTreeMap<String, ChangeKind>,
+    /// Failed steps, including tolerated ones.
     pub(in crate::cli) failures: Vec<Failed>,
-    /// How many checks of each step's last gate did not pass.
+    /// Number of checks in the last gate of each step instance that did not pass.
     pub(in crate::cli) open_checks: BTreeMap<String, usize>,
-    /// What went through, but not as it should: instance and text, in order of time.
+    /// Warnings: step instance and text, in order.
     pub(in crate::cli) warnings: Vec<(String, String)>,
-    /// Steps with a tool call that a person has to approve.
+    /// Denied tool calls that require approval.
     pub(in crate::cli) unapproved: Vec<Unapproved>,
     /// Steps that wait for a person: the question or the reason.
     pub(in crate::cli) waiting: BTreeMap<String, String>,
     /// Those of them that need an answer rather than an approval.
     pub(in crate::cli) questions: BTreeSet<String>,
-    /// What the run hands out.
+    /// Outputs of the run.
     pub(in crate::cli) outputs: Option<Arc<Json>>,
-    /// Whether that is too large to be shown.
+    /// Whether the outputs are too large to show.
     pub(in crate::cli) large_outputs: bool,
-    /// Why the run did not succeed, where that is no step's own failure.
+    /// The failure of the run, if it is not the failure of a step.
     pub(in crate::cli) error: Option<ErrorView>,
-    /// What claims of each step's last gate were let pass with.
+    /// Warnings of the last gate of each step instance.
     claims: BTreeMap<String, Vec<String>>,
-    /// What it took.
+    /// Total usage.
     pub(in crate::cli) usage: UsageView,
-    /// Steps by status, once the run has ended.
+    /// Number of steps by status, once the run has ended.
     pub(in crate::cli) counts: BTreeMap<&'static str, u32>,
 }
 
-/// A tool that was denied because nobody approved it.
+/// A tool call that was denied because it was not approved.
 #[derive(Debug, PartialEq)]
 pub(in crate::cli) struct Unapproved {
-    /// Of which step.
+    /// Id of the step.
     pub(in crate::cli) step: String,
-    /// For whom.
+    /// Name of the step instance.
     pub(in crate::cli) instance: String,
-    /// Which.
+    /// Name of the tool.
     pub(in crate::cli) tool: String,
 }
 
 /// A step that failed.
 #[derive(Debug)]
 pub(in crate::cli) struct Failed {
-    /// Which.
+    /// Name of the step instance.
     pub(in crate::cli) instance: String,
-    /// Whether the run did not mind.
+    /// Whether the failure is tolerated.
     pub(in crate::cli) tolerated: bool,
-    /// Why.
+    /// The failure.
     pub(in crate::cli) error: Option<ErrorView>,
 }
 
 impl RunSummary {
-    /// Takes in the next event.
+    /// Adds the next event.
     pub(in crate::cli) fn add(&mut self, event: &Event) {
         self.began.get_or_insert(event.at);
         self.last = Some(event.at);
@@ -77,10 +81,10 @@ impl RunSummary {
         match &event.body {
             Body::RunStart { definition, .. } => self.definition.clone_from(definition),
             Body::VerificationComplete { verdict, reason, checks, .. } => {
-                self.verdicts.entry(name.clone()).or_default().push(verdict.clone());
+                self.verdicts.entry(name.clone()).or_default().push(*verdict);
                 self.judged(&name, reason.as_ref(), checks);
             }
-            Body::StepNote { level: "warning", text } => self.warn(&name, text.clone()),
+            Body::StepNote { level: Severity::Warning, text } => self.warn(&name, text.clone()),
             Body::ToolResult { changes, tool, error, .. } => {
                 changes.iter().for_each(|change| self.changed(&change.path, change.change));
                 let code = Code::NEEDS_APPROVAL.as_str();
@@ -128,9 +132,9 @@ impl RunSummary {
     fn judged(&mut self, name: &str, reason: Option<&String>, checks: &[CheckView]) {
         self.reasons.remove(name);
         self.reasons.extend(reason.cloned().map(|reason| (name.to_owned(), reason)));
-        let open = checks.iter().filter(|check| check.verdict != "passed").count();
+        let open = checks.iter().filter(|check| check.verdict != Verdict::Passed).count();
         self.open_checks.insert(name.to_owned(), open);
-        let excused = checks.iter().filter(|check| check.verdict == "passed");
+        let excused = checks.iter().filter(|check| check.verdict == Verdict::Passed);
         let excused = excused.filter_map(|check| check.reason.as_deref()?.strip_prefix(WARNING));
         self.claims.insert(name.to_owned(), excused.map(str::to_owned).collect());
     }
@@ -142,15 +146,17 @@ impl RunSummary {
         };
         self.waiting.remove(&name);
         self.questions.remove(&name);
-        let succeeded = *status == "succeeded";
+        let succeeded = *status == StepStatus::Succeeded;
         let reason = self.reasons.get(&name).map(|why| format!(": {why}")).unwrap_or_default();
-        match verdict.as_deref().filter(|_| succeeded) {
-            Some("failed") => {
-                let text = format!("its gate failed, and `onFailed: warn` lets it pass{reason}");
+        match verdict.filter(|_| succeeded) {
+            Some(Verdict::Failed) => {
+                let text = format!("its gate failed; `onFailed: warn` accepts the result{reason}");
                 self.warn(&name, text);
             }
-            Some("inconclusive") => self.warn(&name, format!("its gate is inconclusive{reason}")),
-            _ => {}
+            Some(Verdict::Inconclusive) => {
+                self.warn(&name, format!("its gate is inconclusive{reason}"))
+            }
+            Some(Verdict::Passed) | None => {}
         }
         for claim in self.claims.remove(&name).unwrap_or_default() {
             self.warn(&name, claim);
@@ -158,15 +164,15 @@ impl RunSummary {
         if let Some(cut) = stdout_cut {
             self.warn(&name, stdout_truncated(*cut));
         }
-        if *status == "failed" && *is_finally {
+        if *status == StepStatus::Failed && *is_finally {
             let why = error.as_ref().map(|e| format!(": {} [{}]", e.message, e.code));
             self.warn(&name, format!("a step of `finally` failed{}", why.unwrap_or_default()));
-        } else if *status == "failed" {
+        } else if *status == StepStatus::Failed {
             let (tolerated, error) = (*tolerated, error.clone());
             self.failures.push(Failed { instance: name.clone(), tolerated, error });
         }
         if succeeded || *tolerated {
-            // What the step got over, its items' failures are part of.
+            // If the step succeeded or is tolerated, so are the failures of its items.
             let items = format!("{name}[");
             let own = self.failures.iter_mut().filter(|f| f.instance.starts_with(&items));
             own.for_each(|failed| failed.tolerated = true);
@@ -189,19 +195,25 @@ impl RunSummary {
         }
     }
 
-    /// A file that is made and then changed is new; one that is made and then deleted is nothing.
-    fn changed(&mut self, path: &str, change: &'static str) {
+    /// Merges two changes of a file: created and modified is created, created and deleted is none.
+    fn changed(&mut self, path: &str, change: ChangeKind) {
         match (self.files.get(path).copied(), change) {
-            (Some("created"), "deleted") => drop(self.files.remove(path)),
-            (Some("created"), _) => {}
-            (Some("deleted"), "created") => drop(self.files.insert(path.to_owned(), "modified")),
-            _ => drop(self.files.insert(path.to_owned(), change)),
+            (Some(ChangeKind::Created), ChangeKind::Deleted) => {
+                self.files.remove(path);
+            }
+            (Some(ChangeKind::Created), _) => {}
+            (Some(ChangeKind::Deleted), ChangeKind::Created) => {
+                self.files.insert(path.to_owned(), ChangeKind::Modified);
+            }
+            _ => {
+                self.files.insert(path.to_owned(), change);
+            }
         }
     }
 
     fn spend(&mut self, usage: &UsageView) {
         let own = &mut self.usage;
-        // Where nothing was asked yet, the cost is known: none.
+        // Before the first model call, the cost is zero and known.
         let before = if own.model_calls == 0 { Some(0.0) } else { own.cost_usd };
         own.prompt_tokens += usage.prompt_tokens;
         own.completion_tokens += usage.completion_tokens;

@@ -1,27 +1,28 @@
-//! What is said when a run was left: how it stands, what it made, and the one command that goes on.
+//! The summary after a run: status, failures, verdicts, changed files, outputs and the next command.
 
 use super::quantity::{spent, time};
 use super::run_summary::{Failed, RunSummary, Unapproved};
-use super::status_style;
+use super::status::Status;
 use super::table::plain;
-use crate::cli::terminal::{DIM, HINT, TITLE, WARNING, paint};
+use crate::cli::terminal::{DIM, ERROR, HINT, TITLE, WARNING, paint};
 use crate::value::{Json, counted, json_text};
+use crate::wire::{ChangeKind, RunStatus, Verdict, change_kind_name};
 
-/// The summary of a run that stands at this status.
-pub(in crate::cli) fn text(program: &str, run: &str, status: &str, summary: &RunSummary) -> String {
+/// The summary of a run with this status.
+pub(in crate::cli) fn text(
+    program: &str,
+    run: &str,
+    status: RunStatus,
+    summary: &RunSummary,
+) -> String {
     let mut out = vec![headline(status, summary)];
     out.extend(summary.failures.iter().map(failed));
     out.extend(summary.error.as_ref().map(|error| {
         let help = error.help.as_ref().map(|help| hint(help)).unwrap_or_default();
-        format!(
-            "{}: {} [{}]{help}",
-            paint(super::status_style("failed"), "error"),
-            plain(&error.message),
-            error.code
-        )
+        format!("{}: {} [{}]{help}", paint(ERROR, "error"), plain(&error.message), error.code)
     }));
     out.extend(summary.waiting.iter().map(|(instance, reason)| {
-        format!("{} {}: {}", paint(WARNING, "waits"), plain(instance), plain(reason))
+        format!("{} {}: {}", paint(WARNING, "waiting"), plain(instance), plain(reason))
     }));
     out.extend(summary.warnings.iter().map(|(instance, text)| {
         format!("{} {}: {}", paint(WARNING, "warning"), plain(instance), plain(text))
@@ -32,71 +33,72 @@ pub(in crate::cli) fn text(program: &str, run: &str, status: &str, summary: &Run
     out.extend(spent(&summary.usage).map(|spent| {
         let calls = counted(summary.usage.model_calls as usize, "model call");
         let tools = counted(summary.usage.tool_calls as usize, "tool call");
-        row("spent", &format!("{spent}, {calls}, {tools}"))
+        row("usage", &format!("{spent}, {calls}, {tools}"))
     }));
     out.extend(outputs(summary));
     if summary.large_outputs {
-        out.push(row("outputs", &format!("large; `{program} run output {run}` prints them")));
+        out.push(row(
+            "outputs",
+            &format!("too large to show; print them with `{program} run output {run}`"),
+        ));
     }
     out.push(row("run", run));
     out.extend(
         next_command(program, run, status, summary.questions.first())
-            .map(|command| row("go on", &paint(TITLE, &command))),
+            .map(|command| row("next", &paint(TITLE, &command))),
     );
     out.join("\n") + "\n"
 }
 
-/// The one command that goes on with a run, where there is something to go on with.
-///
-/// `question` is a step of a waiting run that needs an answer.
+/// The command that continues a run, if it can be continued. `question` is a step of a waiting run that needs an answer.
 pub(in crate::cli) fn next_command(
     program: &str,
     run: &str,
-    status: &str,
+    status: RunStatus,
     question: Option<&String>,
 ) -> Option<String> {
     match status {
-        "failed" | "cancelled" => Some(format!("{program} run retry {run}")),
-        "interrupted" => Some(format!("{program} run resume {run}")),
-        "waiting" => Some(match question {
+        RunStatus::Failed | RunStatus::Cancelled => Some(format!("{program} run retry {run}")),
+        RunStatus::Interrupted => Some(format!("{program} run resume {run}")),
+        RunStatus::Waiting => Some(match question {
             Some(step) => format!("{program} run answer {run} {step} TEXT"),
             None => format!("{program} run approve {run}"),
         }),
-        _ => None,
+        RunStatus::Running | RunStatus::Succeeded => None,
     }
 }
 
-/// What a person has to approve, and the command that does.
-fn unapproved(program: &str, run: &str, status: &str, summary: &RunSummary) -> Option<String> {
+/// Denied tool calls that require approval, and the command that approves them.
+fn unapproved(program: &str, run: &str, status: RunStatus, summary: &RunSummary) -> Option<String> {
     let first = summary.unapproved.first()?;
     let of =
         |denied: &Unapproved| format!("{} for {}", plain(&denied.tool), plain(&denied.instance));
     let all: Vec<String> = summary.unapproved.iter().map(of).collect();
     let command = match status {
-        "succeeded" => format!("{program} run retry {run} --from {} --yes", first.step),
-        "interrupted" | "waiting" => format!("{program} run resume {run} --yes"),
+        RunStatus::Succeeded => format!("{program} run retry {run} --from {} --yes", first.step),
+        RunStatus::Interrupted | RunStatus::Waiting => format!("{program} run resume {run} --yes"),
         _ => format!("{program} run retry {run} --yes"),
     };
     let help = hint(&format!("`{command}` approves it for this run"));
     let word = paint(WARNING, "denied");
-    Some(format!("{word} {}: nobody approved it{help}", all.join(", ")))
+    Some(format!("{word} {}: not approved{help}", all.join(", ")))
 }
 
-fn headline(status: &str, summary: &RunSummary) -> String {
+fn headline(status: RunStatus, summary: &RunSummary) -> String {
     let took = summary.began.zip(summary.last).map(|(from, to)| to.since(from).as_millis() as u64);
     let took = took.map(|ms| format!(" in {}", time(ms))).unwrap_or_default();
     let order = ["succeeded", "failed", "skipped", "blocked", "cancelled"];
     let count = |word: &&str| summary.counts.get(*word).map(|n| format!("{n} {word}"));
     let counts: Vec<String> = order.iter().filter_map(count).collect();
     let counts = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
-    format!("{} {}{took}{counts}", summary.definition, paint(status_style(status), status))
+    format!("{} {}{took}{counts}", summary.definition, status.styled())
 }
 
 fn failed(failed: &Failed) -> String {
     let name = plain(&failed.instance);
     let word = match failed.tolerated {
         true => paint(WARNING, "tolerated"),
-        false => paint(status_style("failed"), "failed"),
+        false => paint(ERROR, "failed"),
     };
     match &failed.error {
         None => format!("{word} {name}"),
@@ -116,8 +118,8 @@ fn row(title: &str, text: &str) -> String {
 }
 
 fn verdicts(summary: &RunSummary) -> Option<String> {
-    let of = |(instance, verdicts): (&String, &Vec<String>)| {
-        let words: Vec<String> = verdicts.iter().map(|v| paint(status_style(v), v)).collect();
+    let of = |(instance, verdicts): (&String, &Vec<Verdict>)| {
+        let words: Vec<String> = verdicts.iter().map(|verdict| verdict.styled()).collect();
         let more = match summary.open_checks.get(instance) {
             Some(open) if *open > 1 => format!("; {open} checks did not pass"),
             _ => String::new(),
@@ -135,7 +137,7 @@ fn files(summary: &RunSummary) -> Option<String> {
         return None;
     }
     let mut parts: Vec<String> = Vec::new();
-    for kind in ["created", "modified", "deleted"] {
+    for kind in [ChangeKind::Created, ChangeKind::Modified, ChangeKind::Deleted] {
         let of_kind = summary.files.iter().filter(|(_, change)| **change == kind);
         let paths: Vec<String> = of_kind.map(|(path, _)| plain(path)).collect();
         if paths.is_empty() {
@@ -145,6 +147,7 @@ fn files(summary: &RunSummary) -> Option<String> {
             0 => String::new(),
             n => format!(" and {n} more"),
         };
+        let kind = change_kind_name(kind);
         parts.push(format!("{kind} {}{more}", paths[..paths.len().min(SHOWN)].join(", ")));
     }
     Some(row("files", &parts.join("; ")))

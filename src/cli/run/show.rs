@@ -1,13 +1,13 @@
 //! `kb run show`
 
 use crate::cli::render::table::{Table, plain};
-use crate::cli::render::{check_text, spent, status_style, summary};
+use crate::cli::render::{Status, check_text, spent, summary};
 use crate::cli::terminal::{DIM, HINT, TITLE, Terminal, WARNING, paint};
 use crate::cli::{CliResult, Exit};
 use crate::service::runs::ProjectContext;
 use crate::service::{self, Environment};
 use crate::value::format_duration;
-use crate::wire::{InstanceView, QuestionKind, RunView};
+use crate::wire::{InstanceView, QuestionKind, RunView, Verdict};
 use std::time::Duration;
 
 /// Show the status of a run and its steps
@@ -30,7 +30,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
 }
 
 fn text(view: &RunView) -> String {
-    let status = paint(status_style(view.status), view.status);
+    let status = view.status.styled();
     let started = paint(DIM, &view.started_at);
     let run = paint(TITLE, &view.run);
     let mut out = format!("{run} {status}: {}, {started}\n", view.definition);
@@ -44,7 +44,7 @@ fn text(view: &RunView) -> String {
         out.push_str("* failure tolerated\n");
     }
     for step in &view.steps {
-        let open: Vec<_> = step.checks.iter().filter(|c| c.verdict != "passed").collect();
+        let open: Vec<_> = step.checks.iter().filter(|c| c.verdict != Verdict::Passed).collect();
         if !open.is_empty() {
             out.push_str(&format!("\ngate of {}\n", paint(TITLE, &plain(&step.instance))));
         }
@@ -82,11 +82,11 @@ fn steps(steps: &[InstanceView]) -> String {
         let why = step.error.as_ref().map(|e| format!("{} [{}]", e.message, e.code));
         table.row([
             step.instance.clone(),
-            format!("{}{mark}", step.status),
+            format!("{}{mark}", step.status.name()),
             or_none(u64::from(step.attempts)),
             took(step.duration_ms).unwrap_or_default(),
             or_none(tokens),
-            step.verdict.clone().unwrap_or_default(),
+            step.verdict.map(|verdict| verdict.name().to_owned()).unwrap_or_default(),
             why.unwrap_or_default(),
         ]);
     }

@@ -8,10 +8,10 @@ use crate::service::runs::ProjectContext;
 use crate::service::{self, Audit, Environment};
 use crate::value::Digest;
 
-/// Check that what is recorded of a run still holds
+/// Verify the integrity of a recorded run
 ///
-/// Checks the hash chain over its events, its blobs, and each verdict, which is computed again from the
-/// recorded observations. Reads only the journal, not the workspace. Exits with 1 if a check fails.
+/// Checks the hash chain over the events, the blobs, and that the recorded observations give the
+/// recorded verdicts. Only the journal is read, not the workspace. Exits with 1 if a check fails.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Run id, a unique prefix of it, or @last

@@ -5,6 +5,7 @@ use crate::cli::render::table::Table;
 use crate::cli::terminal::Terminal;
 use crate::cli::{CliResult, Exit};
 use crate::service::{self, Environment, Project};
+use crate::wire::SpecialistView;
 
 /// List the specialists and agent profiles of the project
 #[derive(Debug, clap::Args)]
@@ -19,17 +20,21 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     let rows = service::list_specialists(&project);
     if args.json {
         terminal.json(&rows)?;
-        return Ok(Exit::Done);
+    } else {
+        terminal.out(&text(&rows))?;
     }
-    let mut table = Table::new(["ID", "TIER", "TOOLS", "NAME"]);
-    for row in &rows {
-        table.row([&row.id, row.tier, &row.tools.join(", "), &row.name]);
-    }
-    terminal.out(&table.text())?;
     let files = service::broken_specialists(&project);
     if rows.is_empty() && files.is_empty() {
         terminal.err("no specialists yet; `kb specialist new ID` creates one\n")?;
     }
     broken::print(&files, "kb specialist validate", terminal)?;
     Ok(Exit::Done)
+}
+
+fn text(rows: &[SpecialistView]) -> String {
+    let mut table = Table::new(["ID", "TIER", "TOOLS", "NAME"]);
+    for row in rows {
+        table.row([&row.id, row.tier, &row.tools.join(", "), &row.name]);
+    }
+    table.text()
 }

@@ -36,11 +36,10 @@ pub(super) async fn tiers(
         let choice = &specialist.model;
         let name = if model.is_some() { None } else { choice.model.as_deref() };
         tiers.resolve(choice.tier, name).map_err(|error| {
-            let text = error.to_string();
-            let (problem, help) = text.split_once("; ").unwrap_or((&text, ""));
-            let message = format!("specialist `{}` has no model: {problem}", specialist.id);
-            let failure = Failure::new(Code::NO_MODEL.as_str(), message);
-            ServiceError::environment(if help.is_empty() { failure } else { failure.help(help) })
+            let message = format!("specialist `{}` has no model: {error}", specialist.id);
+            let help = error.failure().help.unwrap_or_default();
+            let failure = Failure::new(Code::NO_MODEL.as_str(), message).help(help);
+            ServiceError::environment(failure)
         })?;
     }
     Ok(Some(tiers))
