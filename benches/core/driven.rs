@@ -77,16 +77,17 @@ impl House {
         };
         let (_keep, commands) = unbounded_channel();
         let setup = Setup {
+            parts,
             run: self.run.clone(),
             epoch: self.epoch,
             plan: self.plan.clone(),
             params: Arc::new(json!({})),
             rules: Rules::default(),
-            opening: StartMode::Start { digest: Digest::of("d"), environment: json!({}) },
-            updates: None,
-            commands,
+            task_files: JsonMap::new(),
+            start: StartMode::Start { digest: Digest::of("d"), environment: json!({}) },
+            history: Vec::new(),
         };
-        let summary = drive(parts, setup, JsonMap::new()).await.expect("a journal that works");
+        let summary = drive(setup, None, commands).await.expect("a journal that works");
         assert_eq!(summary.status, RunStatus::Succeeded);
         self
     }

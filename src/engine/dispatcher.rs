@@ -8,19 +8,19 @@
 use super::active::ActiveAttempts;
 use super::attempts::Message;
 use super::context::{Attempt, RunContext};
+use super::event_channel::EventSender;
 use super::fold::Folded;
 use super::inbox;
 use super::payloads::Payloads;
 use super::queue::InputQueue;
 use super::secret_fetcher::SecretFetcher;
-use super::setup::{Parts, RunControl, Setup, StartMode, Summary};
+use super::setup::{RunControl, Setup, StartMode, Summary};
 use super::tick::PendingWrite;
 use super::timers::Timers;
 use crate::attempt::Stopped;
 use crate::clock;
-use crate::journal::{JournalError, StoredEvent};
+use crate::journal::JournalError;
 use crate::run::{Input, RunStatus};
-use crate::value::JsonMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -28,25 +28,15 @@ use tokio::sync::mpsc::UnboundedReceiver;
 /// Interval between two reads of the inbox.
 const INBOX_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Drives a run until it ends, waits for people only, or is stopped. `task_files` are the frozen
-/// texts of `taskFile`s. Fails only if the journal fails; everything before that is stored.
+/// Drives a run until it ends, waits for people only, or is stopped. `events` receives stored events
+/// and progress; `control` stops the run. Fails only if the journal fails; everything before that is
+/// stored.
 pub async fn drive(
-    parts: Parts,
     setup: Setup,
-    task_files: JsonMap,
+    events: Option<EventSender>,
+    control: UnboundedReceiver<RunControl>,
 ) -> Result<Summary, JournalError> {
-    let stored = parts.journal.events(&setup.run, 0)?;
-    drive_on(parts, setup, task_files, stored).await
-}
-
-/// Like [`drive`], for a caller that has read the events of the run already.
-pub async fn drive_on(
-    parts: Parts,
-    setup: Setup,
-    task_files: JsonMap,
-    stored: Vec<StoredEvent>,
-) -> Result<Summary, JournalError> {
-    let dispatcher = Dispatcher::open(parts, setup, task_files, stored);
+    let dispatcher = Dispatcher::open(setup, events, control);
     crate::task::drive(run_to_end(dispatcher)).await
 }
 
@@ -81,15 +71,18 @@ pub(super) struct Dispatcher {
 }
 
 impl Dispatcher {
-    fn open(parts: Parts, setup: Setup, task_files: JsonMap, stored: Vec<StoredEvent>) -> Self {
-        let Setup { run, epoch, plan, params, rules, opening, updates, commands } = setup;
-        let folded = Folded::of(&plan, rules, &stored);
+    fn open(
+        setup: Setup,
+        events: Option<EventSender>,
+        control: UnboundedReceiver<RunControl>,
+    ) -> Self {
+        let Setup { parts, run, epoch, plan, params, task_files, rules, start, history } = setup;
+        let folded = Folded::of(&plan, rules, &history);
         let timers = Timers::new(plan.playbook().limits.timeout);
         let payloads = Payloads::new(parts.journal.clone());
         let task_files = Arc::new(task_files);
-        let events = updates;
         let context = RunContext { parts, run, epoch, plan, params, task_files, payloads, events };
-        let secrets = SecretFetcher::new(&context, &folded.state, &stored);
+        let secrets = SecretFetcher::new(&context, &folded.state, &history);
         let mut dispatcher = Dispatcher {
             context,
             folded,
@@ -98,12 +91,12 @@ impl Dispatcher {
             timers,
             attempts: ActiveAttempts::new(),
             secrets,
-            control: commands,
-            start: opening,
+            control,
+            start,
             leaving: false,
             abandoned: false,
         };
-        dispatcher.queue_start(stored.is_empty());
+        dispatcher.queue_start(history.is_empty());
         dispatcher
     }
 

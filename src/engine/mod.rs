@@ -29,7 +29,7 @@ mod tick;
 mod timers;
 mod waiting;
 
-pub use dispatcher::{drive, drive_on};
+pub use dispatcher::drive;
 pub use event_channel::{EventReceiver, EventSender, event_channel};
 pub use fold::Folded;
 pub use payloads::Payloads;

@@ -8,11 +8,9 @@ use crate::journal::{Journal, StoredEvent};
 use crate::plan::Plan;
 use crate::redaction::{Masked, Redactor};
 use crate::run::{InstanceIx, Reply, Rules, RunStatus};
-use crate::value::{Digest, Failure, InstanceKey, Json, RunId, Timestamp, Usage};
+use crate::value::{Digest, Failure, InstanceKey, Json, JsonMap, RunId, Timestamp, Usage};
 use std::sync::Arc;
-use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::event_channel::EventSender;
 use super::scope::Secrets;
 
 /// The parts that the engine uses.
@@ -30,8 +28,10 @@ pub struct Parts {
     pub prompts: PromptRecording,
 }
 
-/// One run to drive, whose lease this process owns.
+/// A run that is ready to be driven. This process owns its lease.
 pub struct Setup {
+    /// The parts that the engine uses.
+    pub parts: Parts,
     /// Run id.
     pub run: RunId,
     /// Epoch of the lease, from [`RunIndex::create`](crate::journal::RunIndex::create) or
@@ -41,14 +41,14 @@ pub struct Setup {
     pub plan: Arc<Plan>,
     /// Parameters; secrets are references.
     pub params: Arc<Json>,
+    /// Frozen texts of `taskFile`s, by path.
+    pub task_files: JsonMap,
     /// Options that are not in the plan.
     pub rules: Rules,
     /// How the run starts or continues.
-    pub opening: StartMode,
-    /// Receives stored events and progress.
-    pub updates: Option<EventSender>,
-    /// Controls from the terminal.
-    pub commands: UnboundedReceiver<RunControl>,
+    pub start: StartMode,
+    /// All events of the run so far; empty for a new run.
+    pub history: Vec<StoredEvent>,
 }
 
 /// How a lease owner starts or continues a run.

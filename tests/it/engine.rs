@@ -114,16 +114,17 @@ impl House {
             prompts: Default::default(),
         };
         let setup = Setup {
+            parts,
             run: self.run.clone(),
             epoch: self.epoch,
             plan: self.plan.clone(),
             params: Arc::new(json!({})),
             rules: Rules { max_parallel: 4, ..Rules::default() },
-            opening,
-            updates: self.updates.clone(),
-            commands,
+            task_files: JsonMap::new(),
+            start: opening,
+            history: self.journal.events(&self.run, 0).unwrap(),
         };
-        drive(parts, setup, JsonMap::new()).await.unwrap()
+        drive(setup, self.updates.clone(), commands).await.unwrap()
     }
 
     fn take_again(&mut self) {

@@ -22,7 +22,6 @@ use crate::workspace::Workspace;
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tokio::sync::mpsc::unbounded_channel;
 
 /// The parts of a run and the facts about this machine that its first event records.
 pub(super) struct Assembly {
@@ -52,17 +51,14 @@ impl Assembly {
         leased: LeasedRun,
         plan: Arc<Plan>,
         frozen: Frozen,
-        opening: StartMode,
+        start: StartMode,
     ) -> Prepared {
-        let LeasedRun { run, epoch, before, changed, killed_owner } = leased;
+        let LeasedRun { run, epoch, before: history, changed, killed_owner } = leased;
         let params = Arc::new(Json::Object(frozen.params));
-        let rules = self.rules;
-        // Displays and commands attach when the run is driven.
-        let (updates, (_, commands)) = (None, unbounded_channel());
-        let setup = Setup { run, epoch, plan, params, rules, opening, updates, commands };
-        let Assembly { context, parts, recording, .. } = self;
         let task_files = frozen.task_files;
-        Prepared { context, parts, setup, before, task_files, recording, changed, killed_owner }
+        let Assembly { context, parts, rules, recording, .. } = self;
+        let setup = Setup { parts, run, epoch, plan, params, task_files, rules, start, history };
+        Prepared { context, setup, recording, changed, killed_owner }
     }
 
     /// Facts about this machine and the limits of the run, for `run:start`.

@@ -2,14 +2,13 @@
 
 use super::context::ProjectContext;
 use crate::diagnostic::Code;
-use crate::engine::{self, EventSender, Parts, RunControl, Setup, Summary};
+use crate::engine::{self, EventSender, RunControl, Setup, Summary};
 use crate::inspect::LiveReader;
-use crate::journal::StoredEvent;
 use crate::llm::Recording;
 use crate::plan::Plan;
 use crate::process::wait_for_orphans_of;
 use crate::service::ServiceError;
-use crate::value::{Failure, JsonMap, RunId};
+use crate::value::{Failure, RunId};
 use crate::wire::Event;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,10 +17,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 /// A run that is ready to be driven. Between preparing and driving it, a display can attach.
 pub struct Prepared {
     pub(super) context: ProjectContext,
-    pub(super) parts: Parts,
     pub(super) setup: Setup,
-    pub(super) before: Vec<StoredEvent>,
-    pub(super) task_files: JsonMap,
     pub(super) recording: Option<(Arc<Recording>, PathBuf)>,
     pub(super) changed: Vec<String>,
     /// The process id of the previous lease owner, if it was killed. Its processes must end first.
@@ -63,21 +59,20 @@ impl Prepared {
     /// A reader for the events of this run. `replayed` receives the events that exist already.
     pub fn live_reader(&self, replayed: &mut dyn FnMut(&Event)) -> LiveReader {
         let (run, plan) = (self.setup.run.clone(), self.setup.plan.clone());
-        LiveReader::new(run, plan, self.parts.journal.clone(), &self.before, replayed)
+        LiveReader::new(run, plan, self.setup.parts.journal.clone(), &self.setup.history, replayed)
     }
 
     /// Drives the run until it ends, waits for people only, or is stopped by a command.
     pub async fn drive(
         self,
-        updates: Option<EventSender>,
-        commands: UnboundedReceiver<RunControl>,
+        events: Option<EventSender>,
+        control: UnboundedReceiver<RunControl>,
     ) -> Result<Summary, ServiceError> {
         if let Some(pid) = self.killed_owner {
             wait_for_orphans_of(pid).await;
         }
         let run = self.setup.run.clone();
-        let setup = Setup { updates, commands, ..self.setup };
-        let summary = engine::drive_on(self.parts, setup, self.task_files, self.before).await?;
+        let summary = engine::drive(self.setup, events, control).await?;
         if let Some((recording, path)) = self.recording {
             recording.write_to(&path).map_err(|error| {
                 let (status, path) = (summary.status, path.display());

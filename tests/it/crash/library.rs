@@ -338,17 +338,19 @@ impl<'a> House<'a> {
             redactor: Arc::default(),
             prompts: Default::default(),
         };
+        let history = parts.journal.events(&self.run, 0)?;
         let setup = Setup {
+            parts,
             run: self.run.clone(),
             epoch,
             plan: self.plan.clone(),
             params: Arc::new(json!({})),
             rules: Rules { max_parallel: 3, ..Rules::default() },
-            opening,
-            updates: Some(updates),
-            commands,
+            task_files: JsonMap::new(),
+            start: opening,
+            history,
         };
-        drive(parts, setup, JsonMap::new()).await
+        drive(setup, Some(updates), commands).await
     }
 
     /// What did not work, for people.
