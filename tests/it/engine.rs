@@ -337,7 +337,7 @@ async fn whatever_an_attempt_leaves_or_shows_is_masked() {
     let mut shown = Vec::new();
     while let Some(update) = news.try_recv() {
         match update {
-            Update::Progress { progress, .. } => shown.push(format!("{progress:?}")),
+            Update::Progress { progress, .. } => shown.push(format!("{:?}", *progress)),
             Update::Stored(stored) => assert!(!format!("{stored:?}").contains("tulip")),
         }
     }

@@ -417,7 +417,7 @@ fn an_answer_shows_the_run_that_goes_on_as_events_too() {
     let kinds: Vec<&str> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
     assert!(kinds.contains(&"ask:answered") && kinds.ends_with(&["run:end"]), "{kinds:?}");
     let late = scratch.kb(&["run", "cancel", "@last", "--json"]).code(0);
-    assert!(late.out.is_empty() && late.err.contains("has succeeded already"), "{late:?}");
+    assert!(late.out.is_empty() && late.err.contains("has already succeeded"), "{late:?}");
 }
 
 #[test]
@@ -779,7 +779,7 @@ steps:
     let mut child = command.stderr(Stdio::null()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     assert!(lines.by_ref().any(|line| line.contains("\"step:waiting\"")), "it waits");
-    scratch.kb(&["run", "approve", "@last", "pay"]).code(0).says(&["the answer was sent"]);
+    scratch.kb(&["run", "approve", "@last", "pay"]).code(0).says(&["the reply was delivered"]);
     lines.for_each(drop);
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert_eq!(scratch.read("ledger"), "pay\npay\n");
@@ -841,7 +841,7 @@ fn a_parameter_by_its_bare_name_in_a_script_is_mended_with_the_full_one() {
     );
     run(&scratch)
         .code(2)
-        .says(&["KB0302", "a script names a parameter in full: `{{params.topic}}`"]);
+        .says(&["KB0302", "in a script, write the full reference: `{{params.topic}}`"]);
 }
 
 #[test]
@@ -955,7 +955,7 @@ fn steps_of_a_root_without_rights_have_none_in_their_namespace() {
     let refused = command.args(["playbook", "run", "p"]).output().unwrap();
     let said = String::from_utf8_lossy(&refused.stderr);
     assert_eq!(refused.status.code(), Some(5), "{said}");
-    assert!(said.contains("KB0563") && said.contains("is not reached here"), "{said}");
+    assert!(said.contains("KB0563") && said.contains("is not available on this machine"), "{said}");
 }
 
 #[test]
