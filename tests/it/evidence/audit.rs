@@ -248,7 +248,12 @@ fn a_verdict_that_does_not_follow_from_its_observations_is_noticed() {
         "1 tool calls are recorded, but the verdict was computed from 2",
     );
     let frozen = "UPDATE frozen SET body = replace(body, 'minCount: 2', 'minCount: 1')";
-    check(&sample, anew(frozen.to_owned()), "KB0865", "the stored definitions are not the ones that the run started with");
+    check(
+        &sample,
+        anew(frozen.to_owned()),
+        "KB0865",
+        "the stored definitions are not the ones that the run started with",
+    );
     // A gate that could not look leaves no basis, and that of the attempt before is not its own.
     sample.change(
         "UPDATE events SET type = 'draining', body = '{\"type\":\"draining\",\"reason\":\"\"}'
