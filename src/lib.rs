@@ -36,16 +36,16 @@
 //! | [`diagnostic`] (pure) | sources, spans, diagnostics with stable codes, one page per code | – |
 //! | [`value`] (pure) | ids, instance keys, durations, digests, money, canonical JSON, size limits | – |
 //! | [`clock`] | the only reader of the system clock | value |
-//! | [`redaction`] | masking of secrets in all encodings | value |
 //! | [`task`] | tasks that continue on the thread that wakes them | – |
 //! | [`evidence`] (pure) | tool calls, file changes, verdicts, records of a conversation | value |
+//! | [`redaction`] (pure) | masking of secrets, and the type of masked values | value, evidence |
 //! | [`expression`] (pure) | placeholders and expressions: parsed once, references with strengths | diagnostic, value |
 //! | [`toolspec`] (pure) | the table of tools: names, levels, schemas, effects | value |
 //! | [`definition`] (pure) | text with positions → decoded and checked model; one rule per file | diagnostic, value, expression, toolspec |
 //! | [`plan`] (pure) | the sealed DAG, its order and its drawings | diagnostic, value, expression, toolspec, definition |
 //! | [`verify`] (pure) | checks and claims over evidence → verdict | value, evidence, expression, definition |
-//! | [`run`] (pure) | the state machine: state, events, inputs, effects; one file per input | diagnostic, value, evidence, expression, definition, plan |
-//! | [`attempt`] | the types between engine and executor: request, work, outcome, recorder | value, evidence, definition |
+//! | [`run`] (pure) | the state machine: state, events, inputs, effects; one file per input | diagnostic, value, evidence, redaction, expression, definition, plan |
+//! | [`attempt`] | the types between engine and executor: request, work, outcome, recorder | value, evidence, redaction, definition |
 //! | [`journal`] | events with expected versions, leases, inbox, blobs; SQLite and memory | value, definition, run |
 //! | [`process`] | the only starter of processes: init process, namespace workers, limits, sandbox | clock, task |
 //! | [`workspace`] | the project files: path guard, manifests, watching, text diffs | diagnostic, value, clock, redaction, evidence |

@@ -59,6 +59,7 @@ pub(super) fn specs() -> Vec<ToolSpec> {
                 },
                 "required": ["replaced", "line"],
             }),
+            reads_files: true,
             writes: true,
             ..ToolSpec::base()
         },

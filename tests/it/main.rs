@@ -40,6 +40,7 @@ mod shipped;
 mod simulate;
 mod specialist;
 mod task;
+mod tool_security;
 mod tools;
 mod verify;
 mod views;

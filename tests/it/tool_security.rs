@@ -1,0 +1,159 @@
+//! `tools.security` in the settings, through the binary: groups, path rules, entries that narrow
+//! together, and names of tools that do not exist yet.
+
+use crate::scratch::{Said, Scratch};
+
+/// Runs one `tool` step with these settings in a project with some files.
+fn call(settings: &str, step: &str) -> Said {
+    let playbook = format!("schema: kb.playbook/1\nid: p\nsteps:\n  - {{id: a, {step}}}\n");
+    let scratch = Scratch::new(&[
+        ("playbooks/p.yml", &playbook),
+        (".kb/kb.config.yml", settings),
+        ("sub/a.txt", "SECRET in sub\n"),
+        ("sub/.env", "SECRET in sub/.env\n"),
+        ("out.txt", "SECRET outside\n"),
+        (".env", "SECRET in .env\n"),
+    ]);
+    let said = scratch.kb(&["playbook", "run", "p", "--json"]);
+    for path in ["sub/a.txt", "sub/.env", "out.txt", ".env"] {
+        assert!(scratch.has(path), "{path} was deleted");
+    }
+    assert_eq!(scratch.read("out.txt"), "SECRET outside\n");
+    said
+}
+
+fn refused(settings: &str, step: &str) {
+    let said = call(settings, step);
+    assert!(said.out.contains("KB0601"), "{settings} {step}: {}", said.out);
+    said.code(1);
+}
+
+const EDIT: &str = "tool: 'fs:edit', input: {path: out.txt, old: SECRET, new: x}";
+const DELETE: &str = "tool: 'fs:delete', input: {path: out.txt}";
+const WRITE: &str = "tool: 'fs:write', input: {path: out.txt, content: x}";
+
+#[test]
+fn a_group_covers_every_tool_of_the_group() {
+    for entry in ["file_write: {enabled: false}", "allowed_tools: [file_read]"] {
+        let settings = format!("tools: {{security: {{{entry}}}}}\n");
+        for step in [WRITE, EDIT, DELETE] {
+            refused(&settings, step);
+        }
+        call(&settings, "tool: 'fs:list', input: {}").code(0);
+    }
+    for entry in ["shell", "code_execute", "Bash"] {
+        let settings = format!("tools: {{security: {{{entry}: {{enabled: false}}}}}}\n");
+        refused(&settings, "tool: 'shell:exec', input: {command: 'true'}");
+    }
+    for entry in ["api_call", "web_fetch", "'http:get'"] {
+        let settings = format!("tools: {{security: {{{entry}: {{enabled: false}}}}}}\n");
+        refused(&settings, "tool: 'http:request', input: {url: 'https://example.com/'}");
+    }
+}
+
+#[test]
+fn read_rules_apply_to_every_tool_that_reads() {
+    let rules = "{allowed_paths: ['sub/**'], denied_paths: ['**/.env']}";
+    for entry in ["file_read", "'fs:read'", "Read"] {
+        let settings = format!("tools: {{security: {{{entry}: {rules}}}}}\n");
+        for tool in
+            ["tool: 'fs:search', input: {pattern: SECRET}", "tool: 'fs:list', input: {glob: '**'}"]
+        {
+            let said = call(&settings, tool);
+            assert!(said.out.contains("sub/a.txt"), "{entry} {tool}: {}", said.out);
+            for hidden in [".env\"", "SECRET outside", "out.txt", "SECRET in .env"] {
+                let seen = said.out.replace('\\', "").contains(hidden);
+                assert!(!seen, "{entry} {tool} shows {hidden}: {}", said.out);
+            }
+            said.code(0);
+        }
+        for step in [
+            "tool: 'fs:read', input: {path: out.txt}",
+            "tool: 'fs:read', input: {path: sub/.env}",
+            "tool: 'fs:search', input: {pattern: S, path: .env}",
+            "tool: 'fs:exists', input: {path: sub/.env}",
+            EDIT,
+        ] {
+            refused(&settings, step);
+        }
+    }
+}
+
+#[test]
+fn entries_for_one_tool_under_different_names_narrow_together() {
+    for (first, second, step) in [
+        ("file_write: {enabled: false}", "'fs:edit': {enabled: true}", EDIT),
+        ("'fs:edit': {enabled: false}", "file_edit: {enabled: true}", EDIT),
+        (
+            "file_read: {denied_paths: [out.txt]}",
+            "'fs:read': {denied_paths: []}",
+            "tool: 'fs:read', input: {path: out.txt}",
+        ),
+        (
+            "file_read: {allowed_paths: ['sub/**']}",
+            "'fs:read': {allowed_paths: ['**']}",
+            "tool: 'fs:read', input: {path: out.txt}",
+        ),
+    ] {
+        for (first, second) in [(first, second), (second, first)] {
+            refused(&format!("tools: {{security: {{{first}, {second}}}}}\n"), step);
+        }
+    }
+    let two_lists =
+        "tools: {security: {allowed_tools: [file_read], allowedTools: [file_read, file_write]}}\n";
+    refused(two_lists, WRITE);
+}
+
+#[test]
+fn an_approval_is_required_if_one_of_several_entries_requires_it() {
+    for security in [
+        "{file_write: {requiresApproval: true}, 'fs:write': {requiresApproval: false}}",
+        "{'fs:write': {requiresApproval: false}, file_write: {requiresApproval: true}}",
+    ] {
+        let settings = format!("tools: {{security: {security}}}\n");
+        let scratch = Scratch::new(&[
+            (
+                "playbooks/p.yml",
+                "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: a, specialist: s, task: Write.}\n",
+            ),
+            (
+                ".kb/specialists/s.yml",
+                "schema: kb.specialist/1\nid: s\nrole: You write.\ntools: [fs:write]\noutput: {schema: {summary: string}}\n",
+            ),
+            (".kb/kb.config.yml", &settings),
+            (
+                "script.yml",
+                "schema: kb.script/1\nsteps:\n  a:\n    - calls: [{tool: fs:write, args: {path: x, content: y}}]\n    - error: {status: 400}\n",
+            ),
+        ]);
+        let said =
+            scratch.kb(&["playbook", "run", "p", "--script", "script.yml", "--json"]).code(1);
+        assert!(said.out.contains("KB0604"), "{security}: {}", said.out);
+        assert!(!scratch.has("x"));
+    }
+}
+
+#[test]
+fn names_of_tools_that_come_later_load_with_a_warning() {
+    const NAMES: &str = "knowledge_query, knowledge_contribute, memory_read, memory_write, memory_search, \
+                         publish, subscribe, blackboard_read, blackboard_write, delegate, 'devkit:*', \
+                         'devkit:build', 'workflow:run', 'llm:complete', 'api:call', 'http:get', \
+                         'http:post', code_execute, web_search, 'mind:rag-query', 'code:search', \
+                         mcp__github__search, 'deploy:production', query_documents, ingest_file";
+    let specialist = format!(
+        "schema: kb.specialist/1\nid: s\nrole: You help.\ntools: [fs:read, {NAMES}]\noutput: {{schema: {{summary: string}}}}\n"
+    );
+    let scratch = Scratch::new(&[(".kb/specialists/s.yml", &specialist)]);
+    let said = scratch.kb(&["specialist", "validate", "s"]);
+    let said = if said.code == 2 { scratch.kb(&["specialist", "list"]) } else { said };
+    assert!(
+        !said.err.contains("KB0217") && !said.out.contains("KB0217"),
+        "{} {}",
+        said.out,
+        said.err
+    );
+    let shown = scratch.json(&["specialist", "info", "s", "--json"]);
+    let unknown = shown["unknownTools"].as_array().unwrap_or_else(|| panic!("{shown}"));
+    assert_eq!(unknown.len(), NAMES.split(',').count(), "{unknown:?}");
+    assert_eq!(shown["tools"], serde_json::json!(["fs:read"]));
+}
