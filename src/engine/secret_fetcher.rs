@@ -33,9 +33,9 @@ pub(super) struct Fetch {
 impl SecretFetcher {
     /// For a run with these events.
     pub(super) fn new(context: &RunContext, state: &State, stored: &[StoredEvent]) -> Self {
-        let started = stored.iter().filter_map(|stored| match &stored.event {
-            Event::Started { instance, .. } => Some(*instance),
-            _ => None,
+        let started = stored.iter().filter_map(|stored| {
+            let Event::Started { instance, .. } = &stored.event else { return None };
+            Some(*instance)
         });
         let steps: BTreeMap<_, _> = started.map(|ix| (state.instance(ix).step, ix)).collect();
         let previous = steps.into_values().flat_map(|ix| missing(context, state, ix)).collect();

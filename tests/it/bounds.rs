@@ -1,4 +1,4 @@
-//! Every stored event is bounded, whatever a model or a tool says, and nothing of it is lost.
+//! Every stored event has a bounded size, whatever a model or tool returns, and loses nothing.
 
 use crate::journal_contract::wait;
 use crate::scratch::Scratch;
@@ -235,7 +235,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_blob_of_an_event_that_is_gone_or_damaged_is_said_and_not_taken_for_an_event() {
+fn a_missing_or_damaged_blob_of_an_event_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let journal = open(folder.path());
     let new = NewRun { run: id(), definition: "p".into(), at: Timestamp(1), frozen: json!({}) };

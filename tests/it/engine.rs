@@ -1,4 +1,4 @@
-//! The engine over a journal in memory, with an executor whose work is written down in the test.
+//! The engine over a journal in memory, with an executor that each test defines.
 
 use crate::journal_contract::wait;
 use crate::simulate::{plan, playbook, step};
@@ -284,7 +284,7 @@ async fn a_large_output_goes_to_a_blob_and_a_small_one_stays() {
 }
 
 #[tokio::test]
-async fn a_panic_in_an_attempt_fails_its_step_and_not_the_holder() {
+async fn a_panic_in_an_attempt_fails_its_step_only() {
     let house = House::new(vec![shell("a", &[]), shell("b", &[])]);
     let work = |request: Request, _: Context| {
         if request.instance.step == *"a" {
@@ -438,7 +438,7 @@ async fn a_cancel_from_another_process_ends_the_run() {
 }
 
 #[tokio::test]
-async fn a_holder_whose_epoch_is_over_cannot_write() {
+async fn a_writer_with_an_old_epoch_is_refused() {
     let mut house = House::new(vec![shell("a", &[])]);
     let old = house.epoch;
     house.take_again();

@@ -102,7 +102,7 @@ fn of_type(kind: &'static str) -> impl Fn(&Value) -> bool {
 // --- Steps that misbehave
 
 #[test]
-fn a_flood_of_output_is_cut_and_said_and_memory_stays_small() {
+fn a_flood_of_output_is_cut_and_reported_and_memory_stays_small() {
     let scratch = project(
         "steps: [{id: flood, run: \"head -c 1000000000 /dev/zero | tr '\\\\0' x\"}, {id: after, dependsOn: [flood], run: echo done}]\n",
     );
@@ -214,7 +214,7 @@ fn a_model_that_ends_in_the_middle_is_asked_again_and_what_it_did_stays_done() {
 }
 
 #[test]
-fn a_model_that_is_down_for_good_fails_its_step_and_says_what_it_said() {
+fn a_model_that_stays_down_fails_its_step_with_its_message() {
     let errors = "    - error: {status: 503, message: overloaded, retryAfter: 0}\n".repeat(40);
     let scratch = scripted(
         "steps: [{id: a, specialist: editor, task: Go., retry: {max: 1, on: [transient], initial: 1ms}, maxAttempts: 2}]\n",
@@ -287,7 +287,7 @@ steps:
 
 /// What keeps a step is stopped, so that the step outlives its `kb` for as long as the test wants.
 #[test]
-fn a_run_goes_on_once_nothing_of_the_killed_holder_can_write_any_more() {
+fn a_run_continues_once_no_orphan_of_the_killed_owner_can_write() {
     let scratch = project(
         "steps: [{id: a, run: 'if test -e began; then echo new > out; touch again; exit; fi; touch began; \
          until test -e go; do sleep 0.02; done; echo old > out; touch wrote'}]\n",
@@ -428,7 +428,7 @@ fn what_waits_for_a_person_can_be_refused() {
 }
 
 #[test]
-fn a_run_has_one_holder_and_a_second_is_refused_with_its_pid() {
+fn a_run_has_one_lease_owner_and_a_second_is_refused_with_its_pid() {
     let scratch = project(&format!("steps: [{{id: a, run: 'echo x >> ledger; {WAIT}'}}]\n"));
     let mut held = Held::begin(&scratch);
     appears(&scratch, "began");
@@ -483,7 +483,7 @@ limits: {maxParallel: 1}
 // --- The journal and the streams
 
 #[test]
-fn a_state_folder_that_cannot_be_used_is_said_with_the_mend() {
+fn an_unusable_state_folder_is_reported_with_help() {
     let scratch = project("steps: [{id: a, run: touch ran}]\n");
     let file = scratch.root().join("a-file");
     std::fs::write(&file, "").unwrap();
@@ -533,7 +533,7 @@ fn a_journal_of_a_newer_version_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn a_journal_that_is_no_database_is_said_and_nothing_panics() {
+fn a_journal_that_is_not_a_database_is_reported_without_panic() {
     let scratch = project("steps: [{id: a, run: echo x}]\n");
     run(&scratch).code(0);
     let path = database(&scratch);
@@ -761,7 +761,7 @@ fn a_disk_that_is_full_is_an_error_and_the_run_goes_on_when_there_is_room() {
 }
 
 #[test]
-fn a_holder_that_is_at_work_takes_in_the_answer_of_another_process() {
+fn a_running_owner_receives_the_answer_of_another_process() {
     let scratch = project(
         "limits: {maxParallel: 4}
 steps:
@@ -834,7 +834,7 @@ fn two_runs_of_one_project_do_not_disturb_each_other() {
 }
 
 #[test]
-fn a_parameter_by_its_bare_name_in_a_script_is_mended_with_the_full_one() {
+fn a_bare_parameter_name_in_a_script_has_help() {
     let scratch = scripted(
         "params: [{name: topic, default: x}]\nsteps: [{id: a, specialist: editor, task: '{{topic}}'}]\n",
         "  a:\n    - output: {summary: 'on {{topic}}'}\n",
@@ -893,7 +893,7 @@ fn a_run_that_goes_on_without_any_process_leaves_no_temporary_directory() {
 }
 
 #[test]
-fn the_level_of_processes_is_chosen_and_said() {
+fn the_process_control_level_is_chosen_and_reported() {
     let scratch = project("steps: [{id: a, run: 'ls /proc | grep -c ^[0-9]'}]\n");
     let check = |settings: &str, expected: &str| {
         scratch.write(".kb/kb.config.yml", settings);

@@ -1,1 +1,1 @@
-//! run.
+//! The state machine: decisions for single inputs.

@@ -1,7 +1,5 @@
-//! Several processes and one journal: holders, readers, cancels and answers from outside, and a holder
-//! that was stopped for a while.
-//!
-//! The quick form takes seconds; `KB_SHARING_SECONDS=600` is the whole one.
+//! Several processes with one journal: lease owners, readers, cancellations and answers of other
+//! processes, and an owner that was stopped for a while.
 
 use crate::proof;
 use crate::scratch::{Said, Scratch};
@@ -197,7 +195,7 @@ impl Shared<'_> {
         begun.then_some(run)
     }
 
-    /// Runs that are killed in the middle of what must not simply run again: a new holder asks, and
+    /// Runs that are killed in the middle of what must not simply run again: a new lease owner asks, and
     /// each answer comes from two processes at once.
     fn answer(&self) {
         let mut round = 0;
@@ -332,7 +330,7 @@ fn no_holes(directory: &Path) -> usize {
 }
 
 #[test]
-fn readers_cancels_and_answers_share_a_journal_with_holders_and_nobody_is_disturbed() {
+fn readers_cancels_and_answers_share_a_journal_with_lease_owners() {
     let seconds = proof::amount("KB_SHARING_SECONDS", 5, 600);
     let items = seconds * 8 + 200;
     let long = format!(
@@ -404,7 +402,7 @@ fn readers_cancels_and_answers_share_a_journal_with_holders_and_nobody_is_distur
     );
 }
 
-/// A holder that is stopped in the middle of a step, and whose lock is lost meanwhile, as happens on a
+/// A lease owner that is stopped in the middle of a step, and whose lock is lost meanwhile, as happens on a
 /// network file system; another process has taken the run over, and is in the middle of that step too.
 struct TakenOver {
     scratch: Scratch,
@@ -464,7 +462,7 @@ fn lock(scratch: &Scratch, run: &str) -> PathBuf {
 const GOES: &str = "test -e began-1 && N=2 || N=1; touch began-$N; until test -e go-$N; do sleep 0.02; done; echo $N >> ledger";
 
 #[test]
-fn a_holder_that_was_stopped_and_lost_its_lock_writes_nothing_when_it_goes_on() {
+fn a_stopped_owner_that_lost_its_lease_writes_nothing_when_it_continues() {
     let steps = format!(
         "  - {{id: a, run: '{GOES}'}}\n  - {{id: b, dependsOn: [a], run: 'echo b >> ledger'}}\n"
     );
@@ -491,7 +489,7 @@ fn a_holder_that_was_stopped_and_lost_its_lock_writes_nothing_when_it_goes_on() 
 }
 
 #[test]
-fn a_holder_that_was_stopped_and_lost_its_lock_eats_no_answer() {
+fn a_stopped_owner_that_lost_its_lease_consumes_no_answer() {
     // What must not simply run again waits for a person in the second holder; in the first one, which
     // sleeps, it runs, so that an answer would mean nothing to it.
     let steps = "  - {id: pay, retrySafe: false, run: 'until test -e paid; do sleep 0.02; done'}\n"

@@ -1,3 +1,5 @@
+//! One crash case: a project, its kills, and what must hold afterwards.
+
 use super::law::{Count, Life, hold, lost_sight_of_a_call};
 use super::ledger::{self, Line};
 use super::orphans;
@@ -17,10 +19,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A holder that does not end by itself within this time hangs.
+/// A lease owner that does not end by itself within this time hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// One run of the real binary in a project of its own, through all its holders.
+/// One run of the real binary in a project of its own, through all its lease owners.
 pub(super) struct Case {
     pub(super) scratch: Scratch,
     pub(super) lives: Vec<Life>,
@@ -38,7 +40,7 @@ pub(super) enum Next {
     Nothing(RunStatus),
 }
 
-/// How a holder left.
+/// How a lease owner left.
 pub(super) enum Left {
     Killed,
     Exit(i32),
@@ -106,7 +108,7 @@ impl Case {
         ledger::read(&self.scratch.root().join(LEDGER))
     }
 
-    /// Writes down where journal and ledger stand now that a holder is gone, and says what a user
+    /// Writes down where journal and ledger stand now that a lease owner is gone, and says what a user
     /// would do.
     pub(super) fn note(&mut self, left: &Left, said: &Path) -> Result<Next, String> {
         let lines = self.lines().len();
@@ -184,7 +186,7 @@ impl Case {
     }
 }
 
-/// Waits for a holder's end, at most until a moment; whether it has ended by itself.
+/// Waits for a lease owner's end, at most until a moment; whether it has ended by itself.
 pub(super) fn ended_before(
     child: &mut Child,
     until: Option<Instant>,

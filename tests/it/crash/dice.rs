@@ -1,3 +1,5 @@
+//! A seeded random number generator.
+
 /// Numbers that are the same for the same seed (splitmix64).
 pub(super) struct Dice(u64);
 

@@ -1,4 +1,4 @@
-//! What must hold over a run that was killed again and again, whatever killed it.
+//! The rules that hold for a run that was killed any number of times.
 
 use super::ledger::Line;
 use kb::definition::StepKind;
@@ -9,7 +9,7 @@ use kb::run::{Event, Rules, State, StepStatus};
 use kb::value::RunId;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where journal and ledger stood when a holder had died or left.
+/// Where journal and ledger stood when a lease owner had died or left.
 #[derive(Debug, Clone)]
 pub(super) struct Life {
     /// Every event that was stored by then.
@@ -24,7 +24,7 @@ pub(super) struct Life {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Count {
     pub(super) kills: u64,
-    /// Kills of a holder that had taken the run over from another.
+    /// Kills of a lease owner that had taken the run over from another.
     pub(super) recoveries: u64,
     pub(super) lost: u64,
     pub(super) repeated: u64,

@@ -1,3 +1,5 @@
+//! The ledger in which the work of a run notes its starts and ends, outside of `kb`.
+
 use std::path::Path;
 
 /// One line of the ledger: work that began, or ended.

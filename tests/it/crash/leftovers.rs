@@ -1,4 +1,4 @@
-//! What killed writers leave: small cases of what the kills have brought to light.
+//! Files that killed writers leave behind.
 
 use super::orphans;
 use crate::journal_contract::wait;

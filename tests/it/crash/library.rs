@@ -1,4 +1,4 @@
-//! Every write of a run as the last thing that its holder did, or the first that it did not do.
+//! Kills before and after every write of a run, inside one process.
 
 use super::dice::Dice;
 use super::law::{Count, Life, hold, lost_sight_of_a_call};
@@ -30,7 +30,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc::unbounded_channel;
 
-/// A run that needs more holders than this never ends.
+/// A run that needs more lease owners than this never ends.
 const HOLDERS: usize = 40;
 
 /// What somebody wants of the run, once the events say so; asked after each of them.
@@ -187,7 +187,7 @@ struct House<'a> {
     posted: Arc<AtomicBool>,
 }
 
-/// Where a holder left the run.
+/// Where a lease owner left the run.
 enum Left {
     Summary(Box<Summary>),
     Killed,
@@ -377,10 +377,10 @@ impl<'a> House<'a> {
     }
 }
 
-/// How a run went that was killed at these writes, one a holder.
+/// How a run went that was killed at these writes, one a lease owner.
 struct Ended {
     count: Count,
-    /// Writes of all its holders.
+    /// Writes of all its lease owners.
     writes: usize,
     files: BTreeMap<String, String>,
     outputs: Option<Json>,
@@ -388,7 +388,7 @@ struct Ended {
     met: BTreeSet<String>,
 }
 
-/// `death` says at which of its writes a holder dies, by the number of holders before it and of their
+/// `death` says at which of its writes a lease owner dies, by the number of lease owners before it and of their
 /// writes.
 fn play(
     story: &Story,
@@ -423,7 +423,7 @@ fn play(
                 );
             }
             Left::Killed => {
-                // A cancelled or expired run that ended just before its holder died.
+                // A cancelled or expired run that ended just before its lease owner died.
                 let journal = kb::journal::open(&house.state_dir(), Default::default()).unwrap();
                 if journal.run(&house.run).is_ok_and(|row| row.status == story.ends) {
                     break None;
@@ -470,7 +470,7 @@ fn at_every_write(story: &Story, stride: usize) -> (Count, BTreeSet<String>) {
 }
 
 #[test]
-fn a_holder_may_die_before_and_after_every_write() {
+fn an_owner_may_be_killed_before_and_after_every_write() {
     let mut count = Count::default();
     let mut met = BTreeSet::new();
     for story in &STORIES {
@@ -514,10 +514,10 @@ fn a_holder_may_die_before_and_after_every_write() {
     );
 }
 
-/// Several deaths in a row, each at one of the first writes of a holder: it may die while it takes the
+/// Several deaths in a row, each at one of the first writes of a lease owner: it may die while it takes the
 /// run over, and die again.
 #[test]
-fn holders_may_die_one_after_the_other() {
+fn owners_may_be_killed_one_after_the_other() {
     let runs = proof::amount("KB_CRASH_CHAINS", 4, 150);
     let usual = play(&STORIES[0], "undisturbed", |_, _| None);
     let next = AtomicUsize::new(0);

@@ -1,3 +1,5 @@
+//! A journal whose owner ends before or after a chosen write.
+
 use super::transitions;
 use crate::journal_contract::wait;
 use futures::FutureExt;
@@ -10,14 +12,14 @@ use kb::run::Event;
 use kb::value::{Digest, Json, RunId};
 use std::sync::Mutex;
 
-/// Whether a holder dies with its write done or not done.
+/// Whether a lease owner dies with its write done or not done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Before,
     After,
 }
 
-/// When a holder dies: at its n-th write, or once it has stored an event like this.
+/// When a lease owner dies: at its n-th write, or once it has stored an event like this.
 pub(super) struct Fate {
     death: Option<(usize, Side)>,
     omen: Option<fn(&Event) -> bool>,
@@ -50,7 +52,7 @@ impl Fate {
         self.lived.lock().unwrap().met.clone()
     }
 
-    /// Does a write unless the holder is dead by then.
+    /// Does a write unless the lease owner is dead by then.
     fn write<T>(
         &self,
         what: &str,
@@ -87,7 +89,7 @@ fn dead() -> JournalError {
     JournalError::Broken("its holder was killed".into())
 }
 
-/// A journal whose holder dies at one of its writes. From then on nothing that the holder does has
+/// A journal whose holder dies at one of its writes. From then on nothing that the lease owner does has
 /// any effect; what it had stored is there for the next.
 pub(super) struct Mortal {
     inner: std::sync::Arc<dyn Journal>,

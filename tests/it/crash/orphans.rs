@@ -1,4 +1,4 @@
-//! What a killed `kb` leaves behind: processes and files that nobody needs any more.
+//! Processes and files that a killed `kb` leaves behind.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

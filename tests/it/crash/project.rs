@@ -1,5 +1,4 @@
-//! The subject: a DAG of 31 steps in which everything happens that a run knows, with work that writes
-//! down outside of `kb` that it began and that it ended.
+//! The project of the crash tests: a DAG of 31 steps that uses every feature of a run.
 
 use super::server::Server;
 use crate::scratch::Scratch;

@@ -1,4 +1,4 @@
-//! Kills at random times, of one process or of many, also of those who take a run over.
+//! Kills at random times, of one or of many processes, also while a run is resumed.
 
 use super::case::{Case, Left, Next, Product, ended_before};
 use super::dice::Dice;
@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// A run that needs more holders than this never ends.
+/// A run that needs more lease owners than this never ends.
 const HOLDERS: usize = 150;
 
 /// Who is killed.
@@ -89,7 +89,7 @@ fn killed_until_it_ends(
         if case.lives.len() > HOLDERS {
             return Err("the run never ends".into());
         }
-        // Half of the holders hardly get to work: they die while they take the run over.
+        // Half of the lease owners hardly get to work: they die while they take the run over.
         let span = if dice.below(2) == 0 { span / 3 } else { span };
         let life = Duration::from_micros(dice.below(span.as_micros() as u64));
         let kind = [Kill::Alone, Kill::Alone, Kill::Group, Kill::All][dice.below(4) as usize];

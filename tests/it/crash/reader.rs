@@ -1,3 +1,5 @@
+//! Readers of a run that is killed.
+
 use super::case::{Case, Product};
 use super::orphans;
 use kb::value::Digest;

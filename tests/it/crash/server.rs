@@ -1,3 +1,5 @@
+//! An HTTP server that counts the requests of a run.
+
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -1,4 +1,4 @@
-//! The list of what is persisted, made from the code.
+//! The names of all events and records, read from the sources.
 
 use kb::evidence::Record;
 use kb::run::{Event, InstanceIx};

@@ -1,4 +1,4 @@
-//! The work of `step.sh` without processes, and models that are counted.
+//! The work of `step.sh` without processes, and models whose calls are counted.
 
 use super::project::LEDGER;
 use futures::FutureExt;

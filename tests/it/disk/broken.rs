@@ -1,4 +1,4 @@
-//! Calls that fail: with an I/O error, or for want of room, at each place where a run reads or writes.
+//! System calls that fail with an I/O error or for lack of space, at every read and write of a run.
 
 use super::device::{Device, Dice};
 use super::power_cut::{acknowledged, opens};
@@ -123,7 +123,7 @@ pub(super) fn spread(count: usize, amount: usize) -> Vec<usize> {
 const WRITES: &str = "write,truncate,create,mkdir,rename,unlink";
 
 #[test]
-fn an_io_error_at_any_write_is_said_and_the_run_goes_on_later() {
+fn an_io_error_at_any_write_is_reported_and_the_run_can_be_resumed() {
     let (scenario, end, count) = reference(WRITES);
     let points = spread(count, proof::amount("KB_EIO", 2, 300));
     let stopped = at_each(&points, |n| {
@@ -175,7 +175,7 @@ fn after_a_checkpoint_that_failed_nothing_more_is_stored() {
 }
 
 #[test]
-fn an_io_error_at_any_read_is_said_and_the_run_goes_on_later() {
+fn an_io_error_at_any_read_is_reported_and_the_run_can_be_resumed() {
     let (scenario, end, _) = reference("sync");
     // How often a run reads is not in the log: points beyond the last do nothing.
     let points = spread(50, proof::amount("KB_EIO", 1, 50));
@@ -252,7 +252,7 @@ outputs: {text: '{{big.output | default(1)}}'}";
 
 /// SQLite knows one cause for want of room, and calls the others failures of the disk.
 #[test]
-fn want_of_room_is_told_from_a_broken_disk_whatever_the_system_calls_it() {
+fn a_full_disk_is_distinguished_from_a_broken_one() {
     let run = |change: &dyn Fn(Fault, &Path) -> Fault| {
         let scenario = Scenario::of("[{id: a, run: echo x}]");
         let log = scenario.state.with_extension("log");
@@ -277,7 +277,7 @@ fn want_of_room_is_told_from_a_broken_disk_whatever_the_system_calls_it() {
 
 /// The second way to a full disk, exact to the call: from there on nothing has room.
 #[test]
-fn no_room_from_any_write_on_is_said_and_the_run_goes_on_when_there_is() {
+fn a_full_disk_from_any_write_is_reported_and_the_run_can_be_resumed() {
     let (scenario, end, count) = reference("write,create,mkdir");
     let deeds = [Deed::Enospc, Deed::Short, Deed::Edquot, Deed::Efbig];
     let amount = proof::amount("KB_ENOSPC", 2, 300);

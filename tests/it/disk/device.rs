@@ -1,3 +1,5 @@
+//! A model of a disk: which writes survive a power cut.
+
 use super::{Op, Record};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};

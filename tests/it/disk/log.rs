@@ -1,3 +1,5 @@
+//! The log of the writes and syncs of a run.
+
 use std::path::{Path, PathBuf};
 
 /// One thing that was done to the files, or said, in its order.

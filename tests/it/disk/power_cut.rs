@@ -1,5 +1,5 @@
-//! The power goes at any moment of a run: what was on the disk by then is built from the log of all
-//! writes and syncs, opened with the real library, and gone on with.
+//! Power cuts at any time of a run: the disk is rebuilt from the log of all writes and syncs, opened,
+//! and the run is resumed.
 
 use super::device::{Device, Dice};
 use super::scenario::{End, Scenario, integrity, journal_below};
@@ -68,7 +68,7 @@ pub(super) fn acknowledged(records: &[Record], events: u64) -> Vec<Value> {
     text.lines().filter_map(event).collect()
 }
 
-/// Whether an event is promised to be there after a power cut once it was acknowledged (DESIGN §4).
+/// Whether an event is promised to be there after a power cut once it was acknowledged.
 fn is_durable(event: &Value) -> bool {
     match event["type"].as_str().unwrap() {
         "run:start" | "run:end" | "ask:answered" => true,

@@ -1,5 +1,4 @@
-//! What a process that is gone has left, and the next one makes safe: names, and writes that a failed
-//! sync has lost.
+//! What the next process syncs after a crash: directory entries, and writes whose sync failed.
 
 use super::device::Device;
 use super::scenario::Scenario;

@@ -1,3 +1,5 @@
+//! The run whose disk fails.
+
 use crate::scratch::{Said, Scratch};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -64,7 +66,7 @@ impl Scenario {
 
     /// With its state in that folder.
     pub(super) fn with_state(state: &Path) -> Scenario {
-        // The words of the playbook that must be no placeholders are put in here.
+        // The words of the playbook that must be no placelease owners are put in here.
         let text = PLAYBOOK
             .replace("{{topic}} of a", "of a")
             .replace("HOLD", "test ! -e hold || sleep 300");

@@ -1,3 +1,5 @@
+//! Builds the preloaded library that intercepts system calls.
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;

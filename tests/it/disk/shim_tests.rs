@@ -1,4 +1,4 @@
-//! The instrument itself: it sees every change of the state folder, and does what it is told.
+//! Tests of the preloaded library.
 
 use super::shim::{stands_in_for, symbols};
 use super::{Deed, Fault, Op, Record, read_log};
@@ -170,7 +170,7 @@ fn a_process_is_killed_at_the_call_that_is_named() {
 }
 
 #[test]
-fn a_call_that_is_named_fails_as_it_is_told_to() {
+fn a_named_call_fails_as_requested() {
     for (deed, says) in [(Deed::Eio, "KB0801"), (Deed::Enospc, "KB0802"), (Deed::Short, "KB0802")] {
         let scratch = project();
         let fails = |fault: Fault| fault.ops("write").file("/blobs/").at(1, deed);

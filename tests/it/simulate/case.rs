@@ -1,5 +1,5 @@
-//! A schedule as data: what is asked for, what the world does to it, and who interferes when. Made
-//! from a seed, run, taken apart where it fails, and printed.
+//! A case: a plan, the outcomes of its work, and the order of crashes and interventions. It is created
+//! from a seed, executed, reduced if it fails, and printed.
 
 use super::plans::{condition, playbook, specialists, step};
 use kb::definition::*;
@@ -120,15 +120,15 @@ pub(super) enum Turn {
     Alarm(u16),
     /// An attempt records something.
     Record(u16),
-    /// kill -9: what was not stored is gone, and a new holder takes over.
+    /// kill -9: what was not stored is gone, and a new lease owner takes over.
     Crash,
     /// The newest appends, so many at most, that are not durable are gone too.
     PowerCut(u16),
-    /// A holder comes to cancel what has none, or the holder is told to.
+    /// A lease owner comes to cancel what has none, or the lease owner is told to.
     Cancel,
     /// The run's own time is up.
     Expire,
-    /// The holder is to leave.
+    /// The lease owner is to leave.
     Drain,
     /// A person answers for something.
     Person(u16, bool),

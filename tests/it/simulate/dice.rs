@@ -1,3 +1,5 @@
+//! A seeded random number generator.
+
 /// SplitMix64: small, seeded, the same everywhere.
 pub(super) struct Dice(pub(super) u64);
 

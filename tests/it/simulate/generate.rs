@@ -1,4 +1,4 @@
-//! Cases out of seeds.
+//! Generates cases from seeds.
 
 use super::case::{Case, End, GateSpec, Kind, Loop, Spec, Turn};
 use super::dice::Dice;

@@ -1,10 +1,10 @@
-//! The heart under a seeded simulator: random plans, fates, orders, crashes, power cuts, cancels,
-//! people, resets, repeats.
+//! The state machine under a seeded simulator: random plans, outcomes, orders, crashes, power cuts,
+//! cancellations, people, resets and repetitions.
 //!
-//! A seed makes a [`case::Case`], which is data; [`simulation`] runs it against the real `decide` and
-//! a journal, [`watch`] holds every event to DESIGN §9, and [`naive`] says from the language's tables
-//! alone what must come out. A case that fails is made small and printed as a playbook with what
-//! happened to it. `KB_SIMULATE=100000 cargo test simulate` runs more seeds.
+//! A seed creates a [`case::Case`], which is data. [`simulation`] executes it with the real `decide` and
+//! a journal, [`watch`] checks every event, and [`naive`] computes the expected result. A failing case
+//! is reduced and printed as a playbook with its history. `KB_SIMULATE=100000 cargo test simulate`
+//! runs more seeds.
 
 mod case;
 mod coverage;

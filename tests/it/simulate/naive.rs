@@ -1,4 +1,5 @@
-//! What must come out, from the language's tables alone: no queue, no state machine, no time.
+//! The expected result of a case, computed from the tables of the language only: without queue, state
+//! machine or time.
 
 use super::case::{Case, End, Spec};
 use kb::definition::{FailurePolicy, RunIf};
@@ -38,7 +39,7 @@ pub(super) fn expect(case: &Case, known: &Known<'_>) -> (Vec<StepStatus>, RunSta
     (ended.into_iter().map(|(status, _)| status).collect(), status)
 }
 
-/// How the ends of its dependencies end a step, where they do (LANGUAGE §3, joins).
+/// How the ends of its dependencies end a step, where they do.
 pub(super) fn joined(
     case: &Case,
     spec: &Spec,
@@ -92,7 +93,7 @@ fn alone(case: &Case, at: usize, known: &Known<'_>) -> StepStatus {
     if works { StepStatus::Succeeded } else { StepStatus::Failed }
 }
 
-/// Whether one of the attempts that the table of recovery allows is good enough (LANGUAGE §5).
+/// Whether one of the attempts that the table of recovery allows is good enough.
 fn works(case: &Case, spec: &Spec, item: usize, iteration: u32) -> bool {
     let specialist = spec.is_specialist();
     let (mut retries, on) = match spec.retry {

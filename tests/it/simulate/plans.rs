@@ -1,4 +1,4 @@
-//! Plans made in code, without a file.
+//! Plans built in code.
 
 use kb::definition::*;
 use kb::diagnostic::{SourceId, Span};

@@ -1,4 +1,4 @@
-//! Cases that went wrong once, as the shrinker left them.
+//! Cases that failed before, as the reducer printed them.
 
 use super::case::{Case, End, Kind, Loop, Spec, Turn};
 use super::coverage::Coverage;

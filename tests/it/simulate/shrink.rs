@@ -1,5 +1,4 @@
-//! A failing case made small: turns, steps, edges and features are taken out one after another for
-//! as long as it still fails.
+//! Reduces a failing case: removes turns, steps, edges and features for as long as it still fails.
 
 use super::case::{Case, End, GateSpec, Kind, Loop, Spec, Turn};
 use super::watch::Fault;

@@ -1,5 +1,5 @@
-//! A run under a case: no clock, no disk, no model. Effects wait in a list, and the case's turns say
-//! what comes next.
+//! Executes a case without clock, disk or model. Effects wait in a list, and the case decides which one
+//! is answered next.
 
 use super::case::{Case, End, Kind, Turn, WAIT};
 use super::coverage::Coverage;
@@ -164,7 +164,7 @@ impl<'a> Simulation<'a> {
         self.tell(Input::Started { digest, params, environment })
     }
 
-    /// The turns are over: everything open is answered, people say yes, holders come back.
+    /// The turns are over: everything open is answered, people say yes, lease owners come back.
     fn finish(&mut self) -> Result<(), Fault> {
         self.together = 0;
         self.store()?;
@@ -323,7 +323,7 @@ impl<'a> Simulation<'a> {
         &self.case.steps[self.state.instance(ix).step.at()]
     }
 
-    /// An effect fits the state that it comes from, and is asked for once by a holder.
+    /// An effect fits the state that it comes from, and is asked for once by a lease owner.
     fn check(&mut self, effect: &Effect) -> Result<(), Fault> {
         let state = &self.state;
         match effect {
@@ -397,7 +397,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Whether the holder has gone. Before that it answers what only computes.
+    /// Whether the lease owner has gone. Before that it answers what only computes.
     fn has_left(&mut self) -> Result<bool, Fault> {
         let pure = self.open.iter().any(|open| self.is_pure(&open.effect));
         if !self.leaves || pure {
@@ -415,7 +415,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// Whether the state still waits for the answer to an attempt or gate: an earlier one may have
-    /// come late, from a holder that died.
+    /// come late, from a lease owner that died.
     fn is_live(&self, effect: &Effect) -> bool {
         let (Effect::Execute { instance, iteration, attempt, .. }
         | Effect::Verify { instance, iteration, attempt }) = effect
@@ -505,7 +505,7 @@ impl<'a> Simulation<'a> {
         Ok(())
     }
 
-    /// `kb run retry`: a new holder, also of a run that has not ended (two may ask at once).
+    /// `kb run retry`: a new lease owner, also of a run that has not ended (two may ask at once).
     fn retry(&mut self, from: Option<u16>) -> Result<(), Fault> {
         self.take_hold()?;
         if self.seq == 0 {
@@ -640,7 +640,7 @@ impl<'a> Simulation<'a> {
     }
 }
 
-/// The commands of people and holders are not answers to anything, so none of them comes twice.
+/// The commands of people and lease owners are not answers to anything, so none of them comes twice.
 fn is_repeatable(input: &Input) -> bool {
     matches!(
         input,

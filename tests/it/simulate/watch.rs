@@ -1,4 +1,4 @@
-//! What must hold of every history, event by event (DESIGN §9). It folds the events on its own, so
+//! What must hold of every history, event by event. It folds the events on its own, so
 //! that the state which decides is compared with what is stored.
 
 use super::case::{Case, Kind, Spec};

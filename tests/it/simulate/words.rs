@@ -1,4 +1,4 @@
-//! Inputs and events in a few words, for the story of a failing case.
+//! Short descriptions of inputs and events for the report of a failing case.
 
 use kb::plan::Plan;
 use kb::run::*;
