@@ -10,7 +10,7 @@ use std::ops::Deref;
 ///
 /// Only [`Redactor::mask`] and its variants create one. The inputs of the state machine, and so the
 /// events of the journal, and the updates for displays take their texts in this type only.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Masked<T>(T);
 
 /// A value in which secrets can be masked.
@@ -74,6 +74,12 @@ impl<T> Deref for Masked<T> {
 
     fn deref(&self) -> &T {
         &self.0
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Masked<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 
