@@ -36,7 +36,6 @@
 //! | [`diagnostic`] (pure) | sources, spans, diagnostics with stable codes, one page per code | – |
 //! | [`value`] (pure) | ids, instance keys, durations, digests, money, canonical JSON, size limits | – |
 //! | [`clock`] | the only reader of the system clock | value |
-//! | [`task`] | tasks that continue on the thread that wakes them | – |
 //! | [`evidence`] (pure) | tool calls, file changes, verdicts, records of a conversation | value |
 //! | [`redaction`] (pure) | masking of secrets, and the type of masked values | value, evidence |
 //! | [`expression`] (pure) | placeholders and expressions: parsed once, references with strengths | diagnostic, value |
@@ -47,14 +46,14 @@
 //! | [`run`] (pure) | the state machine: state, events, inputs, effects; one file per input | diagnostic, value, evidence, redaction, expression, definition, plan |
 //! | [`attempt`] | the types between engine and executor: request, work, outcome, recorder | value, evidence, redaction, definition |
 //! | [`journal`] | events with expected versions, leases, inbox, blobs; SQLite and memory | value, definition, run |
-//! | [`process`] | the only starter of processes: init process, namespace workers, limits, sandbox | clock, task |
+//! | [`process`] | the only starter of processes: init process, namespace workers, limits, sandbox | clock |
 //! | [`workspace`] | the project files: path guard, manifests, watching, text diffs | diagnostic, value, clock, redaction, evidence |
 //! | [`http`] | the HTTP client, address rules, redirects | diagnostic, value |
 //! | [`tool`] | tool calls, their policy and the implementations; one file per tool | diagnostic, value, clock, redaction, evidence, toolspec, definition, process, workspace, http |
 //! | [`llm`] | model tiers, providers, prices, scripts and recordings | value, clock, redaction, definition |
 //! | [`specialist`] | the agent loop: a conversation is the fold of its records | diagnostic, value, clock, redaction, evidence, toolspec, definition, attempt, tool, llm |
 //! | [`executor`] | executes one attempt; observes for gates | diagnostic, value, clock, redaction, evidence, expression, definition, verify, attempt, process, workspace, http, tool, specialist |
-//! | [`engine`] | the dispatcher on tokio: timers, attempts, recovery at start | diagnostic, value, clock, redaction, task, evidence, expression, toolspec, definition, plan, run, attempt, journal, executor |
+//! | [`engine`] | the dispatcher on tokio: timers, attempts, recovery at start | diagnostic, value, clock, redaction, evidence, expression, toolspec, definition, plan, run, attempt, journal, executor |
 //! | [`wire`] (pure) | versioned public forms of events, runs, definitions and problems | diagnostic, value, evidence, definition, plan, run |
 //! | [`inspect`] | recorded runs, read back: events, outputs, file changes, the audit | diagnostic, value, clock, evidence, definition, plan, verify, run, attempt, journal, engine, wire |
 //! | [`project`] | finds and reads the files of a project | diagnostic, value, definition |
@@ -111,7 +110,6 @@ pub mod redaction;
 pub mod run;
 pub mod service;
 pub mod specialist;
-pub mod task;
 pub mod tool;
 pub mod toolspec;
 pub mod value;

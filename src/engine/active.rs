@@ -5,21 +5,30 @@ use super::context::{Attempt, RunContext};
 use crate::attempt::Stopped;
 use crate::clock;
 use crate::run::{InstanceIx, State};
-use crate::task::Task;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 /// How long [`ActiveAttempts::stop_all`] waits for attempts to end.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
 
+/// A task that ends when this is dropped.
+struct AbortOnDrop(JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 /// The running attempts. Their owner is the dispatcher.
 pub(super) struct ActiveAttempts {
     cancels: BTreeMap<InstanceIx, CancellationToken>,
     /// Tasks of attempts that are processes; dropping a task stops it.
-    processes: BTreeMap<InstanceIx, Task>,
+    processes: BTreeMap<InstanceIx, AbortOnDrop>,
     /// Start times of attempts, for the timeout that an attempt shares with its gate.
     started: BTreeMap<InstanceIx, Instant>,
     sender: UnboundedSender<Message>,
@@ -58,8 +67,8 @@ impl ActiveAttempts {
     }
 
     /// Keeps the task of an attempt that is a process.
-    pub(super) fn keep_process(&mut self, instance: InstanceIx, task: Task) {
-        self.processes.insert(instance, task);
+    pub(super) fn keep_process(&mut self, instance: InstanceIx, task: JoinHandle<()>) {
+        self.processes.insert(instance, AbortOnDrop(task));
     }
 
     /// Asks the attempt or gate of an instance to stop.

@@ -36,8 +36,7 @@ pub async fn drive(
     events: Option<EventSender>,
     control: UnboundedReceiver<RunControl>,
 ) -> Result<Summary, JournalError> {
-    let dispatcher = Dispatcher::open(setup, events, control);
-    crate::task::drive(run_to_end(dispatcher)).await
+    run_to_end(Dispatcher::open(setup, events, control)).await
 }
 
 async fn run_to_end(mut dispatcher: Dispatcher) -> Result<Summary, JournalError> {

@@ -10,7 +10,6 @@ use crate::attempt::{Outcome, StepWork};
 use crate::evidence::{Feedback, Record};
 use crate::journal::JournalError;
 use crate::run::{Effect, Input, InstanceIx, StepStatus};
-use crate::task;
 use crate::value::{Failure, Json, OutcomeKind};
 use std::sync::Arc;
 
@@ -97,7 +96,7 @@ impl Dispatcher {
         let is_process = matches!(request.work, StepWork::Run { .. });
         let attempt = attempts::run(self.context.parts.clone(), channel, request, cancel);
         if is_process {
-            self.attempts.keep_process(work.instance, task::spawn(attempt));
+            self.attempts.keep_process(work.instance, tokio::spawn(attempt));
         } else {
             tokio::spawn(attempt);
         }

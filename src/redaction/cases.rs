@@ -1,12 +1,11 @@
-//! One case and more for each row of the tables: a secret, and a text that this row alone finds it
-//! in. A row without one does not pass.
+//! Tests of the tables: for each row at least one secret and a text in which only this row finds it.
 
 use super::encodings::{ENCODINGS, Encoding, PARTS, written};
 use super::escapes::{ESCAPES, Escape};
 use super::index::Index;
 use std::ops::ControlFlow;
 
-/// A row, a secret, and how the secret stands somewhere.
+/// A row, a secret, and an encoded form of the secret.
 #[rustfmt::skip]
 const CASES: &[(&str, &str, &str)] = &[
     ("the whole value", "tok-9f3a77b\n", "dG9rLTlmM2E3N2IK"),
@@ -67,7 +66,7 @@ const CASES: &[(&str, &str, &str)] = &[
     ("separate lines, indented or with `\\r\\n`, in JSON", "one-1a\ntwo-2b\n3", r"one-1a\r\ntwo-2b\n  3"),
 ];
 
-/// Whether a text is one secret and nothing else, without the row of that name.
+/// Whether the whole text is one match, without the row of that name.
 fn is_found(secret: &str, text: &str, without: Option<&str>) -> bool {
     let others = |row: &&'static Encoding| Some(row.name) != without;
     let (parts, encodings): (Vec<_>, Vec<_>) =
@@ -91,7 +90,7 @@ fn each_row_finds_what_no_other_row_does() {
     }
 }
 
-/// Each row's name and by whom it is.
+/// The name and the programs of each row.
 fn rows() -> impl Iterator<Item = (&'static str, &'static str)> {
     let encodings = PARTS.iter().chain(ENCODINGS).map(|row| (row.name, row.by));
     encodings.chain(ESCAPES.iter().map(|row| (row.name, row.by)))

@@ -1,25 +1,27 @@
+//! Encodings of a whole secret: Base64, hexadecimal, parts of it.
+
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// Lines of a secret from this many characters on are masked alone; a shorter one says too little.
+/// The minimum length of a line of a secret that is masked alone, in characters.
 const SHORTEST_LINE: usize = 8;
-/// Texts within a secret that is JSON are masked alone from this many characters on.
+/// The minimum length of a text in a JSON secret that is masked alone, in characters.
 const SHORTEST_LEAF: usize = 12;
-/// Fragments of encodings from this many characters on.
+/// The minimum length of a fragment of Base64 that is masked, in characters.
 const SHORTEST_FRAGMENT: usize = 5;
 
-/// One row of a table, as docs/security.md shows it: what programs make of a value.
+/// One row of a table in `docs/security.md`: a part or an encoding of a secret.
 #[cfg_attr(not(test), expect(dead_code, reason = "names are for readers and for the manual"))]
 pub(super) struct Encoding {
     pub(super) name: &'static str,
-    /// Who writes so.
+    /// Programs that produce it.
     pub(super) by: &'static str,
     write: fn(&str) -> Vec<String>,
 }
 
-/// What of a value is masked wherever it stands.
+/// The parts of a secret that are masked.
 #[rustfmt::skip]
 pub(super) const PARTS: &[Encoding] = &[
     Encoding { name: "the whole value", by: "a file or pipe with the value", write: |value| vec![value.to_owned()] },
@@ -28,7 +30,7 @@ pub(super) const PARTS: &[Encoding] = &[
     Encoding { name: "each string in JSON", by: "`jq`, JSON parsers", write: leaves },
 ];
 
-/// How a part is written as a whole. What is found of it in any of the [`ESCAPES`] too is not here.
+/// The encodings of a part as a whole. Encodings of single characters are in [`ESCAPES`].
 ///
 /// [`ESCAPES`]: super::escapes::ESCAPES
 #[rustfmt::skip]
@@ -43,7 +45,7 @@ pub(super) const ENCODINGS: &[Encoding] = &[
     Encoding { name: "base64 of JSON in ASCII", by: "Python's `b64encode` of `json.dumps`", write: |part| base64_of_json(part, |letter| !letter.is_ascii()) },
 ];
 
-/// How programs write a value: every part in every encoding.
+/// A secret as programs write it: every part in every encoding.
 pub(super) fn encodings(value: &str) -> BTreeSet<String> {
     written(value, &all(PARTS), &all(ENCODINGS))
 }
@@ -52,7 +54,7 @@ pub(super) fn all(table: &'static [Encoding]) -> Vec<&'static Encoding> {
     table.iter().collect()
 }
 
-/// The same for some of the rows.
+/// [`encodings`] with some of the rows only.
 pub(super) fn written(
     value: &str,
     parts: &[&Encoding],
@@ -66,13 +68,13 @@ pub(super) fn written(
 fn lines(value: &str) -> Vec<String> {
     let value = value.trim();
     let lines = value.split(['\n', '\r']).map(str::trim);
-    // `-----BEGIN PRIVATE KEY-----` is no secret.
+    // `-----BEGIN PRIVATE KEY-----` is not secret.
     let is_frame = |line: &str| line.starts_with("-----") && line.ends_with("-----");
     let long = |line: &&str| line.chars().count() >= SHORTEST_LINE && !is_frame(line);
     lines.filter(|line| line.len() < value.len()).filter(long).map(str::to_owned).collect()
 }
 
-/// The long texts within a secret that is JSON, such as the key of a service's account, and their
+/// The long texts in a secret that is JSON, such as the key file of a service account, and their
 /// parts.
 fn leaves(value: &str) -> Vec<String> {
     let mut found = Vec::new();
@@ -112,14 +114,15 @@ fn base64_for_urls(value: &str) -> Vec<String> {
     fragments(&URL_SAFE_NO_PAD, value)
 }
 
-/// Base64 of base64 has no character in which the two alphabets differ.
+/// Base64 of Base64, in the standard alphabet only: the inner text contains no character that the two
+/// alphabets encode differently.
 fn base64_of_base64(value: &str) -> Vec<String> {
     let inner = [base64(value), base64_for_urls(value)].concat();
     inner.iter().flat_map(|text| base64(text)).collect()
 }
 
-/// What the value's bytes become in the base64 text of something that holds it, at each of the
-/// three alignments: the characters that depend on the value alone.
+/// The Base64 characters that depend on the value alone, at each of the three alignments that the
+/// value can have in a longer text.
 fn fragments(engine: &impl Engine, value: &str) -> Vec<String> {
     let fragment = |shift| {
         let bytes = [&[0; 2][..shift], value.as_bytes()].concat();
@@ -137,7 +140,7 @@ fn base64_of_json(value: &str, as_number: fn(char) -> bool) -> Vec<String> {
     [base64(&json), base64_for_urls(&json)].concat()
 }
 
-/// What stands between the quotes of JSON, with some characters as numbers.
+/// The JSON text of a value without its quotes, with some characters as `\u` escapes.
 fn json(value: &str, as_number: fn(char) -> bool) -> String {
     value.chars().fold(String::new(), |mut text, letter| {
         if as_number(letter) {

@@ -1,40 +1,39 @@
-//! How single characters are written otherwise. A search tries these wherever it meets one, so it
-//! does not matter which characters a program escapes, nor which ways are mixed.
+//! Encodings of single characters. A search decodes them wherever they occur, so it does not matter
+//! which characters a program escapes, or whether it mixes encodings.
 
-/// The deepest indentation of a line that is read over.
+/// The maximum indentation that is skipped at the start of a line.
 pub(super) const INDENT: usize = 64;
-/// Each writing of JSON into JSON doubles the backslashes; no more than these are read.
+/// The maximum number of backslashes in a row that are decoded. Nesting JSON in JSON doubles them.
 const MOST_BACKSLASHES: usize = 64;
 
-/// One row of the table.
+/// One row of the table in `docs/security.md`.
 #[cfg_attr(not(test), expect(dead_code, reason = "names are for readers and for the manual"))]
 pub(super) struct Escape {
     pub(super) name: &'static str,
-    /// Who writes so.
+    /// Programs that produce it.
     pub(super) by: &'static str,
-    /// The bytes of which each may be the first.
+    /// The possible first bytes.
     pub(super) opens: &'static [u8],
-    /// What a text begins with, by this row. The number is that of the backslashes that it begins
-    /// with.
+    /// Decodes the start of a text. The number is the number of backslashes at its start.
     read: fn(&[u8], usize) -> Reading,
 }
 
-/// How many bytes of a text stand for what.
+/// The number of decoded bytes and their meaning.
 pub(super) type Reading = Result<(usize, Meaning), Unread>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unread {
-    /// The text ends where one may have begun.
+    /// The text ends within a possible escape.
     Open,
     Other,
 }
 
-/// A character, a byte of one, or nothing.
+/// A decoded character, a byte of one, or nothing.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Meaning {
     bytes: [u8; 4],
     count: usize,
-    /// Whether it is guessed, from a line break: believed in long encodings alone.
+    /// Whether a line break was skipped. Matches over line breaks count for long encodings only.
     pub(super) folded: bool,
 }
 
@@ -88,7 +87,7 @@ pub(super) const ESCAPES: &[Escape] = &[
 // One bit each, below.
 const _: () = assert!(ESCAPES.len() <= u32::BITS as usize);
 
-/// All that a text begins with, by some rows of the table, one bit each.
+/// Decodes the start of a text with each of some rows of the table, one bit each.
 pub(super) fn read_each(
     text: &[u8],
     escapes: &[&Escape],
@@ -142,7 +141,7 @@ fn utf16(text: &[u8], run: usize) -> Reading {
         let letter = char::from_u32(first).ok_or(Unread::Other)?;
         return Ok((end, letter.into()));
     }
-    // The other half of a pair.
+    // The second half of a surrogate pair.
     let rest = &text[end..];
     let (length, second) = number(rest, backslashes(rest), b'u', 4)?;
     match char::decode_utf16([first as u16, second as u16]).next() {
@@ -194,7 +193,8 @@ fn numbered(text: &[u8], mark: &[u8], radix: u32) -> Reading {
     }
 }
 
-/// A line break and the indentation after it, as it is or as JSON writes it. An empty line is none.
+/// A line break and the indentation after it, literally or escaped as in JSON. Not before an empty
+/// line.
 fn fold(text: &[u8], run: usize, means: Meaning) -> Reading {
     let end = after_line_break(text, run)?;
     let is_itself = end == 1 && text[0] == b'\n' && means.count > 0;
@@ -262,7 +262,7 @@ fn digits(text: &[u8], count: usize, radix: u32) -> Result<u32, Unread> {
     }
 }
 
-/// One thing for another.
+/// A fixed text that stands for a byte.
 fn written(text: &[u8], as_this: &[u8], byte: u8) -> Reading {
     if text.starts_with(as_this) {
         Ok((as_this.len(), byte.into()))

@@ -1,40 +1,43 @@
+//! The search for encodings in a text.
+
 use super::escapes::{Escape, Meaning, Unread, read_each};
 use std::collections::BTreeSet;
 use std::ops::{ControlFlow, Range};
 
-/// Spellings from this many bytes on are found although they are folded over lines.
+/// The minimum length of an encoding that is found across line breaks, in bytes.
 const FOLDED: usize = 12;
-/// Bits of the filter: a few thousand encodings light one in a hundred.
+/// The size of the filter in bits, as a power of two. A few thousand encodings set one bit in a
+/// hundred.
 const FILTER_BITS: u32 = 18;
 const FILTER_WORDS: usize = 1 << (FILTER_BITS - 6);
 
-/// Finds encodings in a text, with or without escapes: a filter over the first four bytes, which
-/// says no to nearly every place at the price of one look, then the few encodings that begin so.
+/// Finds encodings in a text, with or without escapes. A filter over four bytes rejects nearly every
+/// position with one lookup; then the few encodings with that prefix are compared.
 pub(super) struct Index {
-    /// Sorted, so that those with a common beginning are neighbours.
+    /// Sorted, so that encodings with a common prefix are neighbours.
     encodings: Vec<Box<str>>,
     by_first: Box<[Range<usize>; 256]>,
-    /// At which of the first four places a byte stands, one bit each.
+    /// In which of the first four positions a byte occurs, one bit each.
     among: Box<[u8; 256]>,
     /// The first two bytes.
     pairs: Box<[u64; 1 << 10]>,
     filter: Box<[u64; FILTER_WORDS]>,
     escapes: Vec<&'static Escape>,
-    /// Which escapes begin with a byte, one bit each.
+    /// Which escapes start with a byte, one bit each.
     opens: Box<[u32; 256]>,
 }
 
-/// What begins at one place of a text.
+/// The matches that start at one position of a text.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct MatchStart<'i> {
-    /// The end of what reaches furthest, and which that is.
+    /// The longest match: its end and the encoding.
     pub(super) whole: Option<(usize, &'i str)>,
-    /// Whether the text ends before some encoding does.
+    /// Whether the text ends within a possible match.
     pub(super) open: bool,
 }
 
-/// How far a search has come: the encodings that are like the text up to there, how much of them
-/// that is, and whether the text was folded on the way.
+/// The state of a search: the encodings that match the text so far, the length of the match, and
+/// whether it extends over a line break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Descent {
     at: usize,
@@ -44,7 +47,7 @@ struct Descent {
     folded: bool,
 }
 
-/// The first four bytes of what a text may stand for.
+/// The first four decoded bytes of a text.
 #[derive(Debug, Clone, Copy, Default)]
 struct Start {
     bytes: [u8; 4],
@@ -52,7 +55,7 @@ struct Start {
 }
 
 impl Index {
-    /// Of these encodings, sorted, each of at least four bytes.
+    /// An index of encodings, which must be sorted and at least four bytes long.
     pub(super) fn of<'a>(
         encodings: impl Iterator<Item = &'a str>,
         escapes: impl Iterator<Item = &'static Escape>,
@@ -81,15 +84,15 @@ impl Index {
         Index { encodings, by_first, among, pairs, filter, escapes, opens }
     }
 
-    /// Calls back with each place at which encodings begin, from the first on, until it has enough.
-    /// A text that `ends` goes on no more, so that nothing is left open.
+    /// Calls `take` with each position at which encodings start, in order, until it breaks. If the
+    /// text `ends`, no match is left open.
     pub(super) fn each<'i>(
         &'i self,
         text: &[u8],
         ends: bool,
         mut take: impl FnMut(usize, MatchStart<'i>) -> ControlFlow<()>,
     ) {
-        // One bit for this place and each of the next three: something may begin with an escape.
+        // One bit for this position and each of the next three: a match may start with an escape.
         let mut escaped = 0;
         for at in (0..text.len().min(3)).filter(|at| self.opens(text[*at])) {
             escaped |= self.begins_around(text, at, ends);
@@ -111,8 +114,8 @@ impl Index {
         }
     }
 
-    /// The places, from the third before an escape to its own, at which encodings may begin if it is
-    /// read; one bit each.
+    /// The positions, from the third before an escape to its own, at which encodings may start if it
+    /// is decoded; one bit each.
     #[inline(never)]
     fn begins_around(&self, text: &[u8], escape: usize, ends: bool) -> u8 {
         let first = escape.saturating_sub(3);
@@ -138,8 +141,8 @@ impl Index {
         self.opens[usize::from(byte)] != 0
     }
 
-    /// All that a text may begin with: how long that is and what it stands for, or nothing where the
-    /// text ends too early to tell.
+    /// Decodes the start of a text in all possible ways: the length and the meaning, or `None` if the
+    /// text ends within a possible escape.
     fn read(&self, text: &[u8], mut take: impl FnMut(Option<(usize, Meaning)>)) {
         let rows = self.opens[usize::from(text[0])];
         read_each(text, &self.escapes, rows, |reading| match reading {
@@ -154,7 +157,7 @@ impl Index {
         self.filter[bit / 64] >> (bit % 64) & 1 == 1
     }
 
-    /// Whether encodings may begin so and go on with what the text stands for from a place on.
+    /// Whether encodings may start with these bytes and continue with the decoded text at `at`.
     fn may_go_on(&self, text: &[u8], at: usize, start: Start, ends: bool) -> bool {
         match start.count {
             0 => {}
@@ -183,13 +186,13 @@ impl Index {
         may
     }
 
-    /// What begins at that place: all encodings at once, byte by byte.
+    /// The matches that start at a position: all encodings at once, byte by byte.
     fn begun(&self, text: &[u8], at: usize) -> MatchStart<'_> {
         let mut begun = MatchStart::default();
         let to = self.encodings.len();
         let mut next = Some(Descent { at, done: 0, from: 0, to, folded: false });
-        // Those that come from reading an escape, in the order of the text: each is looked at once,
-        // however many ways lead to it.
+        // States after a decoded escape, in the order of the text. Each is visited once, however many
+        // ways lead to it.
         let mut read = BTreeSet::new();
         while let Some(descent) = next {
             self.descend(text, descent, &mut begun, &mut read);
@@ -207,7 +210,7 @@ impl Index {
     ) {
         while let Some(first) = self.encodings[descent.from..descent.to].first() {
             let Descent { at, done, folded, .. } = descent;
-            // The shortest of those with a common beginning stands first.
+            // The shortest encoding with a common prefix comes first.
             if first.len() == done {
                 let reaches = begun.whole.is_none_or(|(end, _)| end < at);
                 if reaches && (!folded || done >= FOLDED) {
@@ -238,13 +241,13 @@ impl Index {
         }
     }
 
-    /// Whether what goes on may be found.
+    /// Whether a continued match could count.
     fn believes(&self, descent: Descent) -> bool {
         let mut like = self.encodings[descent.from..descent.to].iter();
         !descent.folded || like.any(|encoding| encoding.len() >= FOLDED)
     }
 
-    /// Those of a descent that go on with these bytes.
+    /// The encodings of a state that continue with these bytes.
     fn going_on(&self, mut descent: Descent, bytes: &[u8]) -> Descent {
         for byte in bytes {
             let Descent { done, from, to, .. } = descent;

@@ -1,3 +1,5 @@
+//! The encodings of all secrets of a redactor.
+
 use super::encodings::encodings;
 use super::escapes::ESCAPES;
 use super::index::Index;
@@ -6,21 +8,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
-/// How a mask begins, in the place of a value.
+/// The start of a mask, which replaces a secret.
 pub const MASK: &str = "«secret:";
 
-/// Spellings of secrets and what finds them.
+/// The encodings of secrets and their index.
 #[derive(Default)]
 pub(super) struct Masks {
-    /// What was learnt.
+    /// The values of the secrets.
     values: BTreeSet<String>,
-    /// The secret's name by encoding.
+    /// The name of the secret by encoding.
     names: BTreeMap<String, String>,
-    /// Made when it is first needed, so that learning many secrets makes one.
+    /// Built on first use, so that adding many secrets builds it once.
     index: OnceLock<Index>,
 }
 
-/// A part of a text that is to be masked, and the secret that is in it.
+/// A part of a text to mask, and the name of its secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Match<'a> {
     pub(super) start: usize,
@@ -29,7 +31,7 @@ pub(super) struct Match<'a> {
 }
 
 impl Clone for Masks {
-    /// Without what finds them: a copy is made to learn more.
+    /// Without the index: a copy is made to add secrets.
     fn clone(&self) -> Self {
         let (values, names) = (self.values.clone(), self.names.clone());
         Masks { values, names, index: OnceLock::new() }
@@ -37,19 +39,19 @@ impl Clone for Masks {
 }
 
 impl Masks {
-    /// Whether this value was learnt.
+    /// Whether this value was added.
     pub(super) fn knows(&self, value: &str) -> bool {
         self.values.contains(value)
     }
 
-    /// The secret whose value stands in a text as it is, where it has so many characters.
+    /// The name of a secret of at least `shortest` characters whose value a text contains literally.
     pub(super) fn written_in(&self, text: &str, shortest: usize) -> Option<&str> {
         let long = self.values.iter().map(|value| value.trim());
         let mut long = long.filter(|value| value.chars().count() >= shortest);
         self.name_of(long.find(|value| text.contains(value))?)
     }
 
-    /// Learns one more. A encoding that several secrets have goes by the name of the first.
+    /// Adds a secret. An encoding that several secrets share has the name of the first.
     pub(super) fn learn(&mut self, name: &str, value: &str) {
         for encoding in encodings(value) {
             self.names.entry(encoding).or_insert_with(|| name.to_owned());
@@ -62,7 +64,7 @@ impl Masks {
         self.index.get_or_init(|| Index::of(self.names.keys().map(String::as_str), ESCAPES.iter()))
     }
 
-    /// The secret that has this text as a encoding.
+    /// The name of the secret that has this encoding.
     pub(super) fn name_of(&self, text: &str) -> Option<&str> {
         self.names.get(text).map(String::as_str)
     }
@@ -71,19 +73,18 @@ impl Masks {
         format!("{MASK}{name}»")
     }
 
-    /// Everything that is to be masked, in order.
+    /// The parts to mask, in order.
     pub(super) fn found_in(&self, text: &str) -> Vec<Match<'_>> {
         self.search(text, true).0
     }
 
-    /// The same for a text that may go on: up to where a encoding may have begun that it does not
-    /// hold whole, and where that is; the text's length where none has.
+    /// The parts to mask in a text that may continue, and the position up to which the result is
+    /// final: the start of a possible incomplete match, or the length of the text.
     pub(super) fn found_before_open(&self, text: &str) -> (Vec<Match<'_>>, usize) {
         self.search(text, false)
     }
 
-    /// Spellings that overlap are one: where the end of one is the beginning of another, masking the
-    /// first alone would leave a part of the second.
+    /// Overlapping matches are merged: masking one of them alone would leave a part of the other.
     fn search(&self, text: &str, ends: bool) -> (Vec<Match<'_>>, usize) {
         let mut found: Vec<Match<'_>> = Vec::new();
         let (mut open, mut longest) = (text.len(), 0);
@@ -109,7 +110,7 @@ impl Masks {
             }
             ControlFlow::Continue(())
         });
-        // What begins before that place and ends behind it may become longer.
+        // A match that ends after that position may become longer.
         if let Some(crossing) = found.pop_if(|last| last.end > open) {
             open = crossing.start;
         }
@@ -120,7 +121,7 @@ impl Masks {
         masked(text, &self.found_in(text))
     }
 
-    /// The same for a text that was cut off, perhaps in the middle of a encoding.
+    /// Masks a text that was truncated, perhaps within an encoding.
     pub(super) fn mask_cut<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let (found, open) = self.found_before_open(text);
         match text.len() - open {
@@ -130,7 +131,7 @@ impl Masks {
     }
 }
 
-/// The text with a mask in the place of everything found.
+/// The text with each match replaced by a mask.
 pub(super) fn masked<'a>(text: &'a str, found: &[Match<'_>]) -> Cow<'a, str> {
     if found.is_empty() {
         return Cow::Borrowed(text);

@@ -40,8 +40,6 @@ const MODULES: &[Module] = &[
     pure("diagnostic", "sources, spans, diagnostics with stable codes, one page per code", &[]),
     pure("value", "ids, instance keys, durations, digests, money, canonical JSON, size limits", &[]),
     impure("clock", "the only reader of the system clock", &["value"]),
-    // The end of a process and the reaction of the engine run on one thread.
-    impure("task", "tasks that continue on the thread that wakes them", &[]),
     pure("evidence", "tool calls, file changes, verdicts, records of a conversation", &["value"]),
     // Masked texts are the inputs of the state machine.
     pure("redaction", "masking of secrets, and the type of masked values", &["value", "evidence"]),
@@ -63,7 +61,7 @@ const MODULES: &[Module] = &[
     impure("journal", "events with expected versions, leases, inbox, blobs; SQLite and memory",
         &["value", "definition", "run"]),
     impure("process", "the only starter of processes: init process, namespace workers, limits, sandbox",
-        &["clock", "task"]),
+        &["clock"]),
     impure("workspace", "the project files: path guard, manifests, watching, text diffs",
         &["diagnostic", "value", "clock", "redaction", "evidence"]),
     impure("http", "the HTTP client, address rules, redirects", &["diagnostic", "value"]),
@@ -83,7 +81,7 @@ const MODULES: &[Module] = &[
     ]),
     // It evaluates conditions and asks the executor to observe.
     impure("engine", "the dispatcher on tokio: timers, attempts, recovery at start", &[
-        "diagnostic", "value", "clock", "redaction", "task", "evidence", "expression", "toolspec",
+        "diagnostic", "value", "clock", "redaction", "evidence", "expression", "toolspec",
         "definition", "plan", "run", "attempt", "journal", "executor",
     ]),
     pure("wire", "versioned public forms of events, runs, definitions and problems",

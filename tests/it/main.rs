@@ -39,7 +39,6 @@ mod sharing;
 mod shipped;
 mod simulate;
 mod specialist;
-mod task;
 mod tool_security;
 mod tools;
 mod verify;

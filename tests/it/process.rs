@@ -815,20 +815,3 @@ fn five_hundred_steps_leave_no_descriptor() {
         assert!(in_own_process("process::counter", level).status().unwrap().success());
     }
 }
-
-/// As a rule: where the end is told while the last of the output is taken in, that thread goes on.
-#[tokio::test]
-async fn what_follows_from_an_end_goes_on_on_the_thread_that_heard_of_it() {
-    LEVEL.set(ProcessLevel::PidNamespace);
-    let mut goes_on_there = false;
-    for _ in 0..20 {
-        let supervisor = supervisor();
-        goes_on_there |= kb::task::drive(async move {
-            let exited = supervisor.run(shell("sleep 0.02"), &CancellationToken::new(), None).await;
-            assert_eq!(exited.end, ProcessEnd::Code(0));
-            std::thread::current().name() == Some("kb-listen")
-        })
-        .await;
-    }
-    assert!(goes_on_there);
-}

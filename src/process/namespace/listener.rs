@@ -2,7 +2,6 @@
 
 use super::message::Report;
 use super::socket;
-use crate::task::follow_up;
 use rustix::fd::OwnedFd;
 use rustix::net::{Shutdown, shutdown};
 use std::io;
@@ -10,9 +9,6 @@ use std::sync::Arc;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// The socket to a worker, and the thread that receives its reports.
-///
-/// The thread also polls the tasks that a report wakes: as a rule they read the output of the step,
-/// store its end and start the next step, all on the processor that the last process has left.
 #[derive(Debug)]
 pub(super) struct Listener {
     socket: Arc<OwnedFd>,
@@ -68,7 +64,11 @@ impl Drop for Listener {
 fn listen(socket: &OwnedFd, reports: &UnboundedSender<Received>) {
     loop {
         match Received::on(socket) {
-            Ok(Some(received)) => follow_up(|| drop(reports.send(received))),
+            Ok(Some(received)) => {
+                if reports.send(received).is_err() {
+                    break;
+                }
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Ok(None) | Err(_) => break,
         }

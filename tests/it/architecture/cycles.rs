@@ -16,7 +16,6 @@ const EXCEPTIONS: &[&str] = &[
     "process",
     "project",
     "specialist",
-    "task",
     "workspace",
 ];
 
