@@ -1,8 +1,10 @@
+//! The outcome and failure of an attempt whose model call failed.
+
 use super::ModelError;
 use crate::value::{Failure, OutcomeKind};
 
 impl ModelError {
-    /// How an attempt ends that gets no answer.
+    /// The outcome of the attempt.
     pub fn outcome(&self) -> OutcomeKind {
         match self {
             ModelError::Transient { .. } => OutcomeKind::Transient,
@@ -14,24 +16,22 @@ impl ModelError {
         }
     }
 
-    /// The failure with its code and, where one is known, the mend.
+    /// The failure with its code and, if one is known, the fix.
     pub fn failure(&self) -> Failure {
         let failure = |code: &str| Failure::new(code, self.to_string());
         match self {
             ModelError::NoModel { help, .. } => failure("KB0701").help(help),
-            ModelError::Transient { .. } => {
-                failure("KB0702").help(
-                "`kb doctor --call` tries each tier with one small call; the endpoint is the one of \
-                 `llm.tiers` in the settings or of the environment",
-            )
-            }
+            ModelError::Transient { .. } => failure("KB0702").help(
+                "`kb doctor --call` tests each tier with one small call; the endpoint comes from \
+                 `llm.tiers` in the settings or from the environment",
+            ),
             ModelError::Timeout { .. } => {
-                failure("KB0703").help("raise the step's `timeout` or lower `llm.maxTokens`")
+                failure("KB0703").help("raise `timeout` of the step or lower `llm.maxTokens`")
             }
             ModelError::Refused { .. } => {
-                failure("KB0704").help("`kb doctor --call` tries each tier with one small call")
+                failure("KB0704").help("`kb doctor --call` tests each tier with one small call")
             }
-            ModelError::ScriptEnded { .. } => failure("KB0705").help("add that turn to the script"),
+            ModelError::ScriptEnded { .. } => failure("KB0705").help("add the turn to the script"),
             ModelError::Cancelled => failure("KB0501"),
         }
     }

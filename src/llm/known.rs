@@ -1,30 +1,30 @@
-//! The providers that are known by name: how they are spoken to, where, and with which key.
+//! The built-in providers: protocol, endpoint, key variables and default models.
 
 use crate::value::Tier;
 
-/// How a provider is spoken to.
+/// The protocol of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Protocol {
-    /// OpenAI's chat completions, which most others speak too.
+    /// OpenAI chat completions, which most other providers support too.
     OpenAi,
-    /// OpenAI's responses, for the models that have nothing else.
+    /// OpenAI responses, for models without chat completions.
     OpenAiResponses,
-    /// Anthropic's messages.
+    /// Anthropic messages.
     Anthropic,
-    /// Gemini's own.
+    /// Gemini `generateContent`.
     Gemini,
 }
 
-/// A provider that needs no endpoint in the settings.
+/// A provider that the settings can name without an endpoint.
 pub(super) struct KnownProvider {
     pub(super) name: &'static str,
     pub(super) protocol: Protocol,
     pub(super) endpoint: &'static str,
-    /// The variables that may hold its key, in order; none for a local server.
+    /// Environment variables with the API key, in order of precedence; none for a local server.
     pub(super) keys: &'static [&'static str],
-    /// How the names of its models begin.
+    /// Prefixes of the names of its models.
     pub(super) prefixes: &'static [&'static str],
-    /// Its models for small, medium and large, of which a key alone makes tiers.
+    /// Default models of the tiers small, medium and large.
     pub(super) models: [&'static str; 3],
 }
 
@@ -38,7 +38,7 @@ impl KnownProvider {
     }
 }
 
-/// In the order in which a key in the environment decides.
+/// All built-in providers. The first one with a key in the environment provides the tiers.
 pub(super) const KNOWN: &[KnownProvider] = &[
     KnownProvider {
         name: "anthropic",
@@ -109,14 +109,14 @@ pub(super) const KNOWN: &[KnownProvider] = &[
     local("lmstudio", "http://127.0.0.1:1234/v1/"),
 ];
 
-/// Ollama too is spoken to through its OpenAI-compatible endpoint: its own protocol loses the
-/// schema of a structured answer on the way.
+/// A server on this machine. Ollama is called through its OpenAI-compatible endpoint too: its own
+/// protocol drops the schema of structured output.
 const fn local(name: &'static str, endpoint: &'static str) -> KnownProvider {
     let protocol = Protocol::OpenAi;
     KnownProvider { name, protocol, endpoint, keys: &[], prefixes: &[], models: [""; 3] }
 }
 
-/// The provider of that name, as people spell it.
+/// The provider with that name or one of its common spellings.
 pub(super) fn by_name(name: &str) -> Option<&'static KnownProvider> {
     let spelt: String =
         name.to_ascii_lowercase().chars().filter(|c| !matches!(c, '-' | '_' | ' ')).collect();
@@ -129,7 +129,8 @@ pub(super) fn by_name(name: &str) -> Option<&'static KnownProvider> {
     KNOWN.iter().find(|known| known.name == spelt)
 }
 
-/// The provider that makes models of that name; open weights (`gpt-oss`) belong to nobody.
+/// The provider of the model with that name; `None` for open weights such as `gpt-oss`, which several
+/// providers serve.
 pub(super) fn by_model(model: &str) -> Option<&'static KnownProvider> {
     let open = model.starts_with("gpt-oss") || model.contains('/') || model.contains(':');
     let makes =
@@ -137,7 +138,7 @@ pub(super) fn by_model(model: &str) -> Option<&'static KnownProvider> {
     KNOWN.iter().find(makes).filter(|_| !open)
 }
 
-/// The names that `provider` takes, for messages.
+/// The valid values of `provider`, for messages.
 pub(super) fn names() -> String {
     let names: Vec<String> = KNOWN.iter().map(|known| format!("`{}`", known.name)).collect();
     names.join(", ")

@@ -1,46 +1,48 @@
+//! Discovery of model servers on this machine.
+
 use super::adapter::{Connection, web_client};
 use super::known::KNOWN;
 use crate::value::Json;
 use std::time::Duration;
 
-/// How long a server on this machine may take to say that it is there.
+/// Timeout for the response of a server on this machine.
 const PATIENCE: Duration = Duration::from_millis(300);
-/// The most of a list of models that is read.
+/// Maximum size of a list of models, in bytes.
 const LIST_BYTES: usize = 1 << 20;
 
-/// A model server found on this machine.
+/// A model server on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalServer {
-    /// `ollama`, `llama.cpp`, `lmstudio`.
+    /// Name of the server: `ollama`, `llama.cpp` or `lmstudio`.
     pub name: String,
-    /// Its OpenAI-compatible address.
+    /// Base URL of its OpenAI-compatible API.
     pub endpoint: String,
-    /// The models that it lists.
+    /// Names of the models that it lists.
     pub models: Vec<String>,
 }
 
 impl LocalServer {
-    /// The model to use where nobody says which: the first that is not for embeddings.
+    /// The default model: the first that is not an embedding model.
     pub(super) fn chat_model(&self) -> Option<&str> {
         self.models.iter().map(String::as_str).find(|name| !name.contains("embed"))
     }
 }
 
-/// Looks for Ollama, llama.cpp and LM Studio where they usually are, all at once, for 300 ms.
+/// Probes the default ports of Ollama, llama.cpp and LM Studio in parallel, with a timeout of 300 ms.
 pub async fn local_servers() -> Vec<LocalServer> {
     let usual = KNOWN.iter().filter(|known| known.keys.is_empty());
-    let places: Vec<_> = usual.map(|known| (known.name, known.endpoint)).collect();
-    servers_at(&places).await
+    let candidates: Vec<_> = usual.map(|known| (known.name, known.endpoint)).collect();
+    servers_at(&candidates).await
 }
 
-/// Looks for servers at these addresses (name, base address ending in `/`).
-pub async fn servers_at(places: &[(&str, &str)]) -> Vec<LocalServer> {
+/// Probes these servers (name, base URL ending in `/`).
+pub async fn servers_at(candidates: &[(&str, &str)]) -> Vec<LocalServer> {
     let Ok(web) = web_client(Connection::Plain) else { return Vec::new() };
-    let asked = places.iter().map(|(name, endpoint)| async {
+    let probes = candidates.iter().map(|(name, endpoint)| async {
         let models = tokio::time::timeout(PATIENCE, models(&web, endpoint)).await.ok()??;
         Some(LocalServer { name: (*name).into(), endpoint: (*endpoint).into(), models })
     });
-    futures::future::join_all(asked).await.into_iter().flatten().collect()
+    futures::future::join_all(probes).await.into_iter().flatten().collect()
 }
 
 async fn models(web: &reqwest::Client, endpoint: &str) -> Option<Vec<String>> {

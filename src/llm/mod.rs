@@ -1,7 +1,8 @@
-//! Models: tiers, providers, prices, scripts that stand in for a model.
+//! Models: tiers, providers, prices, and scripts in place of a model.
 //!
-//! Everything of the provider library stays in `adapter`. No retries inside: the engine owns them.
-//! The environment is handed in as a map; nothing here reads it.
+//! Start at [`ModelProvider`]. [`Tiers`] resolves a tier to a model, [`GenaiProvider`] calls it,
+//! [`ScriptPlayer`] replays a script and [`Recording`] writes one. Types of the provider library stay in
+//! `adapter`. Nothing here retries; retries belong to the engine. The environment is passed as a map.
 
 mod adapter;
 mod failure;
@@ -28,85 +29,86 @@ use futures::future::BoxFuture;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// Who is asked, as frozen at run start.
+/// A model, as resolved at the start of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelRef {
-    /// The model's name at its provider.
+    /// The name of the model at its provider.
     pub name: String,
-    /// The tier it stands for, where it was chosen by one.
+    /// The tier that selected it; `None` if it was named directly.
     pub tier: Option<Tier>,
 }
 
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
-    /// What the model is.
+    /// The system prompt.
     System(String),
-    /// What it is told.
+    /// A message of the user or the runtime.
     User(String),
-    /// What it said, and what it asked for.
+    /// A response of the model.
     Assistant {
-        /// Its text; may be empty.
+        /// The text of the response; may be empty.
         text: String,
-        /// The tools it asked for.
+        /// The requested tool calls.
         calls: Vec<CallRequest>,
     },
-    /// What a tool answered.
+    /// The result of a tool call.
     Tool {
-        /// The call's id.
+        /// The id of the call.
         call_id: String,
-        /// The tool.
+        /// The name of the tool.
         tool: String,
-        /// Its answer as text; data, never instructions.
+        /// The result as text; data, never instructions.
         content: String,
     },
 }
 
-/// A tool call that a model asks for.
+/// A tool call that a model requests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallRequest {
-    /// The provider's id; made up where it gave none.
+    /// The id that the provider assigned, or a generated one.
     pub id: String,
-    /// The tool, by our name (`fs:read`); adapters translate it to what a provider accepts.
+    /// The name of the tool, such as `fs:read`; adapters translate it into a form that the provider
+    /// accepts.
     pub tool: String,
-    /// Its arguments as parsed; a string where they were no JSON.
+    /// The parsed arguments; a string if they were not JSON.
     pub args: Json,
 }
 
-/// A tool as a model sees it.
+/// A tool definition in a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolDescription {
-    /// Our name.
+    /// The name of the tool, such as `fs:read`.
     pub name: String,
-    /// What it does.
+    /// The description that the model reads.
     pub description: String,
-    /// JSON Schema of its arguments.
+    /// JSON Schema of the arguments.
     pub schema: Json,
 }
 
-/// One question to a model.
+/// One request to a model.
 #[derive(Debug, Clone)]
 pub struct ChatRequest {
-    /// Who.
+    /// The model that is called.
     pub model: ModelRef,
     /// The conversation.
     pub messages: Vec<Message>,
-    /// The tools it may ask for; none in a reasoning or repair turn.
+    /// The offered tools; none in a reasoning turn.
     pub tools: Vec<ToolDescription>,
-    /// The provider's structured-output mode: the answer's text is JSON of this schema.
+    /// Schema for the provider's structured-output mode: the text of the response is JSON.
     pub response_schema: Option<Json>,
-    /// 0–2.
+    /// Sampling temperature, 0–2; `None`: the default of the provider.
     pub temperature: Option<f64>,
-    /// The longest answer.
+    /// Maximum tokens of the response.
     pub max_tokens: Option<u32>,
-    /// The most that the call may take.
+    /// Timeout of the call.
     pub timeout: Duration,
-    /// For scripts: which step, instance text and attempt asks, and which turn this is (from 1).
+    /// The step, attempt and turn of the call, for scripts and recordings.
     pub origin: CallOrigin,
 }
 
 impl ChatRequest {
-    /// The smallest question that shows whether a model answers, as `kb doctor --call` asks it.
+    /// The smallest request that shows whether a model responds (`kb doctor --call`).
     pub fn greeting(model: ModelRef) -> ChatRequest {
         ChatRequest {
             model,
@@ -126,65 +128,65 @@ impl ChatRequest {
     }
 }
 
-/// Who asks, for scripts and records.
+/// The step, attempt and turn that a model call belongs to.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CallOrigin {
-    /// The step's id.
+    /// The id of the step.
     pub step: String,
-    /// The instance as text, `review[src/a.rs]`.
+    /// The step instance, such as `review[src/a.rs]`.
     pub instance: String,
     /// From 1.
     pub attempt: u32,
     /// From 1 within the attempt.
     pub turn: u32,
-    /// The run's parameters, for a script's placeholders.
+    /// The parameters of the run, for placeholders in scripts.
     pub params: std::sync::Arc<Json>,
 }
 
-/// A model's answer.
+/// The response of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatReply {
-    /// Its text; may be empty where it asks for tools.
+    /// The text; may be empty if the response requests tools.
     pub text: String,
-    /// The tools it asks for, in order.
+    /// The requested tool calls, in order.
     pub calls: Vec<CallRequest>,
-    /// What it took, with its cost where a price is known.
+    /// Tokens of the call, with the cost if the price is known.
     pub usage: Usage,
     /// The model that answered.
     pub model: String,
-    /// Where the answer was cut by its own length limit.
+    /// Whether the response was truncated at its length limit.
     pub cut_short: bool,
-    /// A scripted final output: handed in as if by `submit_output`.
+    /// The output of a scripted turn, as if submitted with `submit_output`.
     pub submitted: Option<Json>,
 }
 
-/// Why there is no answer.
+/// The reason why a model call failed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ModelError {
-    /// 429, 5xx, a cut stream, a refused or broken connection.
+    /// A failure that may pass: 429, 5xx, an interrupted stream, a refused or broken connection.
     #[error("{message}")]
     Transient {
-        /// What happened, for people.
+        /// The message for people.
         message: String,
-        /// HTTP status where there was one.
+        /// HTTP status of the response, if there was one.
         status: Option<u16>,
-        /// What the provider asks for.
+        /// The delay that the provider asks for.
         retry_after: Option<Duration>,
     },
-    /// The call took longer than it may.
+    /// The call exceeded its timeout.
     #[error("the model `{model}` did not answer within {limit:?}")]
     Timeout {
-        /// Who was asked.
+        /// The model that was called.
         model: String,
-        /// The bound.
+        /// The timeout.
         limit: Duration,
     },
-    /// 400, 401, 403, 404: asking again would not help.
+    /// A failure that a retry cannot fix: 400, 401, 403, 404.
     #[error("{message}")]
     Refused {
-        /// What happened and the mend, for people.
+        /// The message for people, with the fix.
         message: String,
-        /// HTTP status where there was one.
+        /// HTTP status of the response, if there was one.
         status: Option<u16>,
     },
     /// No model for that tier or name.
@@ -195,20 +197,21 @@ pub enum ModelError {
         /// How to provide a model.
         help: String,
     },
-    /// A script has no such turn.
+    /// The script has no such turn.
     #[error("{message}")]
     ScriptEnded {
-        /// Which turn is missing.
+        /// The message, with the missing turn.
         message: String,
     },
-    /// `cancel` was called.
+    /// The call was cancelled.
     #[error("cancelled")]
     Cancelled,
 }
 
-/// Something that answers.
+/// A source of model responses.
 pub trait ModelProvider: Send + Sync {
-    /// Asks once. Text is handed to `on_token` as it comes. Dropping the future stops the call.
+    /// Calls the model once. `on_token` receives the text as it arrives. Dropping the future aborts the
+    /// call.
     fn chat<'a>(
         &'a self,
         request: ChatRequest,
@@ -216,6 +219,6 @@ pub trait ModelProvider: Send + Sync {
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Result<ChatReply, ModelError>>;
 
-    /// Whether there is a model for that choice; the error names what would give one.
+    /// Resolves a tier, or a model by name. The error lists the ways to configure one.
     fn resolve(&self, tier: Tier, model: Option<&str>) -> Result<ModelRef, ModelError>;
 }

@@ -1,10 +1,12 @@
+//! Prices of models.
+
 use crate::definition::ModelPrice;
 use crate::value::{Money, Usage};
 use std::collections::BTreeMap;
 
-/// List prices in dollars a million tokens: model, read, written, read from the cache. Standard
-/// processing, without surcharges for long contexts or for writing to the cache. Checked in
-/// October 2026; `llm.prices` in the settings holds over it.
+/// List prices in US dollars per million tokens: model, prompt, completion, cached prompt. Standard
+/// processing, without surcharges for long contexts or cache writes. Checked in October 2026;
+/// `llm.prices` in the settings takes precedence.
 const TABLE: &[(&str, f64, f64, f64)] = &[
     ("claude-fable-5-1", 10.0, 50.0, 0.25),
     ("claude-fable-5", 10.0, 50.0, 1.0),
@@ -55,24 +57,23 @@ const TABLE: &[(&str, f64, f64, f64)] = &[
     ("gemini-2.5-flash-lite", 0.1, 0.4, 0.01),
 ];
 
-/// What a local model costs.
+/// The price of a local model.
 pub(super) const FREE: ModelPrice = ModelPrice { input: 0.0, output: 0.0, cached_input: Some(0.0) };
 
-/// Prices by model name: those of the settings, then the built-in table.
+/// Prices by model name: the prices of the settings, then the built-in table.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Prices {
     own: BTreeMap<String, ModelPrice>,
 }
 
 impl Prices {
-    /// The table with the prices of the settings before it.
+    /// Prices with those of the settings taking precedence.
     pub fn new(own: BTreeMap<String, ModelPrice>) -> Self {
         Prices { own }
     }
 
-    /// The price of a model. A name with its maker before a slash or a date behind it
-    /// (`anthropic/claude-haiku-4-5-20251001`) has the price of the plain one; a model that is not
-    /// known has none, and never that of a similar one.
+    /// The price of a model. A provider prefix and a date suffix are ignored, as in
+    /// `anthropic/claude-haiku-4-5-20251001`. An unknown model has no price, not that of a similar one.
     pub fn of(&self, model: &str) -> Option<ModelPrice> {
         let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
         let plain = without_date(&name);
@@ -80,13 +81,13 @@ impl Prices {
         own.copied().or_else(|| listed(&name)).or_else(|| listed(plain))
     }
 
-    /// What that use of a model costs; `None` where it has no price.
+    /// The cost of a call; `None` if the model has no known price.
     pub fn cost(&self, model: &str, usage: &Usage) -> Option<Money> {
         self.of(model).map(|price| cost(&price, usage))
     }
 }
 
-/// What that use costs at that price.
+/// The cost of a call at that price.
 pub fn cost(price: &ModelPrice, usage: &Usage) -> Money {
     let cached = usage.cached_tokens.min(usage.prompt_tokens);
     let dollars = (usage.prompt_tokens - cached) as f64 * price.input
@@ -103,8 +104,8 @@ fn listed(name: &str) -> Option<ModelPrice> {
     })
 }
 
-/// `claude-haiku-4-5-20251001`, `claude-haiku-4-5@20251001`, `gpt-4o-2024-08-06` and `…-latest`
-/// without what stands behind the name.
+/// The name without the suffix of `claude-haiku-4-5-20251001`, `claude-haiku-4-5@20251001`,
+/// `gpt-4o-2024-08-06` or `…-latest`.
 fn without_date(name: &str) -> &str {
     let name = name.strip_suffix("-latest").unwrap_or(name);
     let digits = |text: &str, shape: &str| {

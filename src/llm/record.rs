@@ -1,3 +1,5 @@
+//! [`Recording`]: a provider that writes the responses of another one as a script.
+
 use super::yaml::yaml;
 use super::{CallOrigin, CallRequest, ChatReply, ChatRequest, ModelError, ModelProvider, ModelRef};
 use crate::redaction::Redactor;
@@ -10,14 +12,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// The longest delay that a script may say.
+/// Maximum delay in a script, in milliseconds.
 const LONGEST_DELAY_MS: u64 = 3_600_000;
 
-/// Asks another provider and keeps every answer, to be written as a script (`--record FILE`).
+/// Calls another provider and keeps every response, to write them as a script (`--record FILE`).
 ///
-/// Turns stand under their instance, from the second attempt on with `#attempt` behind it. What a
-/// script cannot say is left out: an answer that never came because the run was stopped. Secrets that
-/// a model saw and repeated are masked, since a script is a file that people share.
+/// The key of a turn is its step instance, followed by `#attempt` from the second attempt on. A response
+/// that never arrived because the run was stopped is not recorded. Secrets that a model repeats are
+/// masked, because people share scripts.
 pub struct Recording {
     inner: Arc<dyn ModelProvider>,
     redactor: Arc<Redactor>,
@@ -25,12 +27,12 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// A recording of that provider, empty so far.
+    /// An empty recording of that provider.
     pub fn new(inner: Arc<dyn ModelProvider>, redactor: Arc<Redactor>) -> Self {
         Recording { inner, redactor, turns: Mutex::default() }
     }
 
-    /// What was heard so far, as `kb.script/1`.
+    /// The responses so far as `kb.script/1`.
     pub fn script(&self) -> String {
         let turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         let key = |key: &str| self.redactor.mask_text(key).into_owned();
@@ -39,7 +41,7 @@ impl Recording {
         yaml(&json!({"schema": "kb.script/1", "steps": steps}))
     }
 
-    /// Writes the script; the file is there whole or not at all.
+    /// Writes the script atomically: the file is complete or absent.
     pub fn write_to(&self, path: &Path) -> std::io::Result<()> {
         let mut part = path.as_os_str().to_owned();
         part.push(".part");
@@ -49,7 +51,7 @@ impl Recording {
         })
     }
 
-    /// The turns from the first on; one that was not heard stands as an answer that was cut off.
+    /// All turns in order; a turn that was not recorded becomes an interrupted response.
     fn in_order(&self, turns: &BTreeMap<u32, Json>) -> Json {
         let last = turns.last_key_value().map_or(0, |(turn, _)| *turn);
         let missing = || json!({"error": {"status": 0, "message": "this turn was not recorded"}});
@@ -57,7 +59,7 @@ impl Recording {
         (1..=last).map(turn).collect()
     }
 
-    /// Masks what a model or its provider wrote. Counts stay numbers, whatever a secret looks like.
+    /// Masks the texts of a turn. Token counts stay numbers, even if a secret has the same digits.
     fn masked(&self, turn: &Json) -> Json {
         let mut turn = turn.clone();
         for part in ["say", "calls", "output"] {
@@ -88,7 +90,7 @@ impl ModelProvider for Recording {
             let origin = request.origin.clone();
             let answer = self.inner.chat(request, on_token, cancel).await;
             let turn = match &answer {
-                Ok(reply) => Some(said(reply)),
+                Ok(reply) => Some(response(reply)),
                 Err(error) => failed(error),
             };
             if let Some(turn) = turn {
@@ -110,9 +112,9 @@ fn key(origin: &CallOrigin) -> String {
     }
 }
 
-fn said(reply: &ChatReply) -> Json {
+fn response(reply: &ChatReply) -> Json {
     let mut turn = JsonMap::new();
-    let (calls, output) = handed_in(reply);
+    let (calls, output) = split_submission(reply);
     if !reply.text.is_empty() || (calls.is_empty() && output.is_none()) {
         turn.insert("say".into(), json!(reply.text));
     }
@@ -132,9 +134,9 @@ fn said(reply: &ChatReply) -> Json {
     Json::Object(turn)
 }
 
-/// The final output apart from the other calls, as a script has it: `submit_output` with an object,
-/// after everything else.
-fn handed_in(reply: &ChatReply) -> (&[CallRequest], Option<&Json>) {
+/// Separates the submitted output from the other calls, as in a script: `submit_output` with an object
+/// as the last call.
+fn split_submission(reply: &ChatReply) -> (&[CallRequest], Option<&Json>) {
     match (&reply.submitted, reply.calls.as_slice()) {
         (Some(output), calls) => (calls, Some(output)),
         (None, [before @ .., last])
@@ -169,8 +171,8 @@ fn failed(error: &ModelError) -> Option<Json> {
     }
 }
 
-/// A value in which nothing is a placeholder, whatever a model wrote: texts that look like one
-/// stand as `{text, raw: true}`, and so does the text of an object that looks like that itself.
+/// The value with every text escaped that would be read as a placeholder: it becomes
+/// `{text, raw: true}`, as does the text of an object that has this form already.
 fn literal(value: &Json) -> Json {
     let raw = |text: &Json| json!({"text": text, "raw": true});
     match value {

@@ -1,3 +1,5 @@
+//! [`ScriptPlayer`]: a provider that replays a script.
+
 use super::status::error_of_status;
 use super::{CallOrigin, CallRequest, ChatReply, ChatRequest, ModelError, ModelProvider, ModelRef};
 use crate::definition::{Script, ScriptError, ScriptTurn};
@@ -7,19 +9,18 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// Plays a script: answers that are written down (LANGUAGE §11).
+/// Replays a script.
 ///
-/// A turn is found from the origin alone, so a resumed run hears what it would have heard. Keys are
-/// tried in this order: `instance#attempt`, `step#attempt`, `instance`, `step`. An attempt without
-/// a key of its own starts the list of its step at the first turn again. A turn that is not there
-/// is an error, never a made-up answer.
+/// The turn is selected from the [`CallOrigin`] alone, so a resumed run gets the same responses. Keys are
+/// tried in this order: `instance#attempt`, `step#attempt`, `instance`, `step`. An attempt without a key
+/// of its own starts at the first turn of its step. A missing turn is an error; no response is made up.
 #[derive(Debug, Clone)]
 pub struct ScriptPlayer {
     script: Arc<Script>,
 }
 
 impl ScriptPlayer {
-    /// A player of that script; it keeps nothing between turns.
+    /// A player without state between turns.
     pub fn new(script: Arc<Script>) -> Self {
         ScriptPlayer { script }
     }
@@ -27,7 +28,7 @@ impl ScriptPlayer {
     fn turn(&self, origin: &CallOrigin) -> Result<&ScriptTurn, ModelError> {
         let found = keys(origin).into_iter().find_map(|key| self.script.steps.get_key_value(&key));
         let Some((key, turns)) = found else {
-            return Err(self.missing(origin, "no key fits"));
+            return Err(self.missing(origin, "no key matches"));
         };
         let index = (origin.turn.max(1) - 1) as usize;
         turns.get(index).ok_or_else(|| {
@@ -89,7 +90,7 @@ impl ModelProvider for ScriptPlayer {
     }
 }
 
-/// The keys under which a turn may stand, most specific first.
+/// The keys of a turn, most specific first.
 fn keys(origin: &CallOrigin) -> [String; 4] {
     [
         format!("{}#{}", origin.instance, origin.attempt),
@@ -124,7 +125,7 @@ async fn wait(
 
 fn failure(error: &ScriptError) -> ModelError {
     let message = error.message.clone().unwrap_or_else(|| match error.status {
-        0 => "the answer was cut off before its end".to_owned(),
+        0 => "the response was interrupted".to_owned(),
         status => format!("the model answered with status {status}"),
     });
     error_of_status(error.status, error.retry_after, message)
@@ -159,7 +160,7 @@ fn unfilled(origin: &CallOrigin, why: &crate::value::Failure) -> ModelError {
     ModelError::Refused { message, status: None }
 }
 
-/// A script costs nothing, whatever tokens it says.
+/// The scripted token counts, without cost.
 fn usage(turn: &ScriptTurn) -> Usage {
     let (prompt_tokens, completion_tokens) = turn.usage.unwrap_or_default();
     Usage {

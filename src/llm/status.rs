@@ -1,8 +1,10 @@
+//! The meaning of HTTP statuses of providers.
+
 use super::ModelError;
 use std::time::Duration;
 
-/// What an HTTP status of a provider (or of a script) means: 408, 409, 425, 429 and 5xx pass, all
-/// others will not; 0 is an answer that was cut off.
+/// The error for an HTTP status of a provider or a script. 408, 409, 425, 429 and 5xx are transient, 0 is
+/// an interrupted response, and every other status is a refusal.
 pub(super) fn error_of_status(
     status: u16,
     retry_after: Option<Duration>,

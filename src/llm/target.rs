@@ -1,3 +1,5 @@
+//! [`Target`]: a model with everything that a call needs: endpoint, key, protocol, price.
+
 use super::known::{self, KnownProvider, Protocol};
 use super::prices::{FREE, Prices};
 use crate::definition::{ModelPrice, TierSettings};
@@ -9,17 +11,17 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// Variables as `kb` found them when it started, keys among them.
+/// The environment variables that configure models, API keys among them.
 #[derive(Clone, Default)]
 pub(super) struct Environment(BTreeMap<String, String>);
 
 impl Environment {
-    /// The value of a variable that is set to something.
+    /// The value of a variable that is set and not blank.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
     }
 
-    /// Takes these variables over, as far as they are there.
+    /// Copies these variables from `env`, as far as they are set.
     pub(super) fn take<'a>(
         &mut self,
         names: impl IntoIterator<Item = &'a str>,
@@ -36,18 +38,18 @@ impl fmt::Debug for Environment {
     }
 }
 
-/// A model with everything that asking it takes.
+/// A model with everything that a call needs.
 #[derive(Debug, Clone)]
 pub struct Target {
-    /// Who serves it: `anthropic`, `ollama`, `openai-compatible`, ….
+    /// Name of the provider: `anthropic`, `ollama`, `openai-compatible`, ….
     pub provider: String,
-    /// Its name there.
+    /// Name of the model at the provider.
     pub model: String,
-    /// The base address, ending in `/`.
+    /// Base URL, ending in `/`.
     pub endpoint: String,
-    /// The variable that holds the key, where it needs one.
+    /// Environment variable with the API key; `None` if the provider needs none.
     pub key_env: Option<String>,
-    /// What it costs, where that is known.
+    /// Price of the model, if known.
     pub price: Option<ModelPrice>,
     pub(super) protocol: Protocol,
     pub(super) key: Option<SecretString>,
@@ -56,7 +58,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// A model of a known provider, with the first of its keys that is set.
+    /// A model of a built-in provider, with the first of its API keys that is set.
     pub(super) fn known(
         known: &KnownProvider,
         model: &str,
@@ -88,7 +90,7 @@ impl Target {
         Target::configured(&settings, env, prices)
     }
 
-    /// What `llm.tiers.TIER` says; the error says what is missing.
+    /// The model of `llm.tiers.TIER`; the error names what is missing.
     pub(super) fn configured(
         settings: &TierSettings,
         env: &Environment,
@@ -123,13 +125,13 @@ impl Target {
         })
     }
 
-    /// The same server, another of its models.
+    /// Another model of the same server.
     pub(super) fn with_model(&self, model: &str, prices: &Prices) -> Target {
         let price = is_local(&self.endpoint).then_some(FREE).or_else(|| prices.of(model));
         Target { model: model.to_owned(), price, ..self.clone() }
     }
 
-    /// Everything but the key, for the journal.
+    /// Everything except the API key, for the journal.
     pub fn frozen(&self) -> Json {
         let price = self.price.map(|price| {
             json!({"input": price.input, "output": price.output, "cachedInput": price.cached_input})
@@ -143,8 +145,8 @@ impl Target {
         })
     }
 
-    /// What [`Target::frozen`] wrote, with the key as it is now.
-    pub(super) fn thawed(
+    /// Restores the result of [`Target::frozen`], with the current API key.
+    pub(super) fn from_frozen(
         frozen: &Json,
         env: &Environment,
         prices: &Prices,
@@ -156,7 +158,7 @@ impl Target {
         });
         let settings = TierSettings {
             provider: text("provider"),
-            model: text("model").ok_or("the journal names no model")?,
+            model: text("model").ok_or("the journal contains no model")?,
             endpoint: text("endpoint"),
             api_key_env: text("apiKeyEnv"),
             price,
@@ -165,7 +167,7 @@ impl Target {
     }
 }
 
-/// Whether an address is on this machine.
+/// Whether a URL addresses this machine.
 pub(super) fn is_local(endpoint: &str) -> bool {
     let Ok(url) = reqwest::Url::parse(endpoint) else { return false };
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned();
@@ -174,17 +176,19 @@ pub(super) fn is_local(endpoint: &str) -> bool {
         || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback() || ip.is_unspecified())
 }
 
-/// The base address that people mean: with `/v1` where they give none, without
-/// `chat/completions`, with a slash at the end.
+/// The normalised base URL: with `/v1` if it has no path, without `chat/completions`, with a slash at
+/// the end.
 fn base(endpoint: &str) -> Result<String, String> {
     let bad =
-        || format!("the endpoint `{endpoint}` is no address such as `http://127.0.0.1:8080/v1`");
+        || format!("the endpoint `{endpoint}` is not a URL such as `http://127.0.0.1:8080/v1`");
     let url = reqwest::Url::parse(endpoint.trim()).map_err(|_| bad())?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
         return Err(bad());
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err("an endpoint must not hold a password; name a variable with `apiKeyEnv`".into());
+        return Err(
+            "an endpoint must not contain a password; name a variable with `apiKeyEnv`".into()
+        );
     }
     let path = url.path().trim_end_matches('/');
     let path = path.strip_suffix("/chat/completions").unwrap_or(path);
@@ -205,10 +209,11 @@ fn key(
     };
     if let Some(name) = &settings.api_key_env {
         let model = &settings.model;
-        let missing = || format!("`{name}` is to hold the key of `{model}`, and it is not set");
+        let missing =
+            || format!("`{name}`, which must contain the API key of `{model}`, is not set");
         return secret(name).ok_or_else(missing);
     }
-    // A key that belongs to a provider's own address is not sent to another one.
+    // The key of a provider is not sent to another endpoint.
     let names = match (known, &settings.endpoint) {
         (Some(known), None) => known.keys,
         (Some(known), Some(own)) if same_host(own, known.endpoint) => known.keys,
@@ -219,7 +224,9 @@ fn key(
     }
     match names.is_empty() {
         true => Ok((None, None)),
-        false => Err(format!("`{}` needs a key in `{}`", settings.model, names.join("` or `"))),
+        false => {
+            Err(format!("`{}` needs an API key in `{}`", settings.model, names.join("` or `")))
+        }
     }
 }
 
@@ -234,7 +241,7 @@ fn provider_name(given: Option<&str>, known: Option<&KnownProvider>, endpoint: &
     known.or(given).unwrap_or("openai-compatible").to_owned()
 }
 
-/// OpenAI's `codex` and `pro` models are only to be had through its responses.
+/// OpenAI serves its `codex` and `pro` models only through responses.
 fn protocol(known: Option<&KnownProvider>, model: &str) -> Protocol {
     match known {
         Some(known)
@@ -250,9 +257,9 @@ fn protocol(known: Option<&KnownProvider>, model: &str) -> Protocol {
 fn unknown(provider: Option<&str>, model: &str) -> String {
     match provider {
         Some(name) => format!(
-            "the provider `{name}` of `{model}` is not known; give its `endpoint`, or one of {}",
+            "the provider `{name}` of `{model}` is unknown; set its `endpoint`, or use one of {}",
             known::names()
         ),
-        None => format!("no provider is known for `{model}`; give `provider` or `endpoint`"),
+        None => format!("no provider is known for `{model}`; set `provider` or `endpoint`"),
     }
 }

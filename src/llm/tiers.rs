@@ -1,3 +1,5 @@
+//! [`Tiers`]: which model each tier uses, and where that choice comes from.
+
 use super::known::{self, KNOWN};
 use super::local::LocalServer;
 use super::prices::Prices;
@@ -9,10 +11,10 @@ use secrecy::ExposeSecret;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What is shorter is no key.
+/// Minimum length of an API key, in bytes.
 const SHORTEST_KEY: usize = 16;
 
-/// Where a tier's model comes from.
+/// The source of the model of a tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TierOrigin {
     /// `KB_LLM_ENDPOINT` and `KB_LLM_MODEL`.
@@ -30,7 +32,7 @@ pub enum TierOrigin {
 }
 
 impl TierOrigin {
-    /// The origin in words.
+    /// The source as text for messages.
     pub fn as_str(self) -> &'static str {
         match self {
             TierOrigin::EndpointVariables => "KB_LLM_ENDPOINT and KB_LLM_MODEL",
@@ -43,11 +45,11 @@ impl TierOrigin {
     }
 }
 
-/// The models of the three tiers, as far as there are any (LANGUAGE §8).
+/// The models of the three tiers, as far as any are configured.
 ///
-/// The first that is there decides, for each tier: `KB_LLM_ENDPOINT` with `KB_LLM_MODEL`; the
-/// settings; the first key in the environment; another tier of the settings; and, where a caller
-/// looked for one, a local server.
+/// For each tier the first of these sources decides: `KB_LLM_ENDPOINT` with `KB_LLM_MODEL`; the settings;
+/// the first API key in the environment; another tier of the settings; a local server, if the caller
+/// has looked for one.
 #[derive(Debug, Clone)]
 pub struct Tiers {
     slots: BTreeMap<Tier, Slot>,
@@ -62,14 +64,14 @@ struct Slot {
     target: Result<Target, String>,
 }
 
-/// One tier as `kb doctor` shows it.
+/// The configuration of one tier, for `kb doctor`.
 #[derive(Debug, Clone)]
 pub struct TierReport {
-    /// Which.
+    /// The tier.
     pub tier: Tier,
-    /// Where its model comes from.
+    /// The source of its model.
     pub origin: TierOrigin,
-    /// Its model, or why it cannot be asked.
+    /// Its model, or the reason why it cannot be called.
     pub target: Result<Target, String>,
 }
 
@@ -93,7 +95,7 @@ impl fmt::Display for TierReport {
 }
 
 impl Tiers {
-    /// The tiers that settings and environment give; no network is touched.
+    /// The tiers of the settings and the environment. Does not access the network.
     pub fn from(settings: &Settings, env: &BTreeMap<String, String>) -> Tiers {
         let prices = Prices::new(settings.prices.clone());
         let mut tiers =
@@ -110,8 +112,12 @@ impl Tiers {
         tiers
     }
 
-    /// What [`Tiers::frozen`] wrote at the start of a run, with keys as they are now.
-    pub fn thawed(frozen: &Json, settings: &Settings, env: &BTreeMap<String, String>) -> Tiers {
+    /// Restores the result of [`Tiers::frozen`] from the start of a run, with the current API keys.
+    pub fn from_frozen(
+        frozen: &Json,
+        settings: &Settings,
+        env: &BTreeMap<String, String>,
+    ) -> Tiers {
         let mut tiers = Tiers::from(settings, env);
         for tier in Tier::ALL {
             let Some(own) = frozen.get(tier.as_str()).filter(|own| own.is_object()) else {
@@ -119,29 +125,29 @@ impl Tiers {
                 continue;
             };
             tiers.env.take(own["apiKeyEnv"].as_str(), env);
-            let target = Target::thawed(own, &tiers.env, &tiers.prices);
+            let target = Target::from_frozen(own, &tiers.env, &tiers.prices);
             tiers.slots.insert(tier, Slot { origin: TierOrigin::Journal, target });
         }
         tiers
     }
 
-    /// The keys of its models, by the variables that hold them.
+    /// The API keys of the models, with the names of their variables.
     pub fn keys(&self) -> Vec<(String, String)> {
         let targets = self.slots.values().filter_map(|slot| slot.target.as_ref().ok());
         let key = |target: &Target| {
             let name = target.key_env.clone().unwrap_or_else(|| "key".to_owned());
             Some((name, target.key.as_ref()?.expose_secret().to_owned()))
         };
-        // Servers that want no key are often given a word such as `local`.
+        // Servers that need no key often get a placeholder such as `local`.
         targets.filter_map(key).filter(|(_, key)| key.len() >= SHORTEST_KEY).collect()
     }
 
-    /// Whether no tier has anything, so that looking for a local server is worth its time.
+    /// Whether no tier is configured, so that the caller should look for a local server.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// The same, with a local server for the tiers that have nothing.
+    /// These tiers, with a local server for those without a model.
     #[must_use]
     pub fn with_local(mut self, servers: &[LocalServer]) -> Tiers {
         let Some((server, model)) =
@@ -157,7 +163,7 @@ impl Tiers {
         self
     }
 
-    /// The same, with one model by name for all tiers (`--model NAME`).
+    /// These tiers, with one model by name for all of them (`--model NAME`).
     #[must_use]
     pub fn with_model(mut self, name: &str) -> Tiers {
         let slots = Tier::ALL.map(|tier| {
@@ -168,7 +174,7 @@ impl Tiers {
         self
     }
 
-    /// The model for a tier, or that model by name; it holds over the tier.
+    /// The model of a tier, or the model with that name, which takes precedence.
     pub fn target(&self, tier: Tier, model: Option<&str>) -> Result<Target, ModelError> {
         let found = match (model, self.slots.get(&tier)) {
             (Some(name), _) => self.named(tier, name),
@@ -178,13 +184,13 @@ impl Tiers {
         found.map_err(|why| self.no_model(&why))
     }
 
-    /// Who answers for a tier, or for a model by name.
+    /// Resolves a tier, or a model by name.
     pub fn resolve(&self, tier: Tier, model: Option<&str>) -> Result<ModelRef, ModelError> {
         let target = self.target(tier, model)?;
         Ok(ModelRef { name: target.model, tier: Some(tier) })
     }
 
-    /// Tier → provider, model, endpoint, key variable and price, without keys, for the journal.
+    /// Provider, model, endpoint, key variable and price by tier, without API keys, for the journal.
     pub fn frozen(&self) -> Json {
         let entry = |(tier, slot): (&Tier, &Slot)| {
             let target = slot.target.as_ref().map(Target::frozen).unwrap_or_default();
@@ -193,7 +199,7 @@ impl Tiers {
         Json::Object(self.slots.iter().map(entry).collect::<JsonMap>())
     }
 
-    /// One report a tier that has something, cheapest first.
+    /// One report for each configured tier, smallest first.
     pub fn describe(&self) -> Vec<TierReport> {
         let report = |(&tier, slot): (&Tier, &Slot)| TierReport {
             tier,
@@ -203,7 +209,7 @@ impl Tiers {
         self.slots.iter().map(report).collect()
     }
 
-    /// The prices that hold, for whoever estimates.
+    /// The prices in effect, for estimates.
     pub fn prices(&self) -> &Prices {
         &self.prices
     }
@@ -240,7 +246,7 @@ impl Tiers {
         }
     }
 
-    /// A tier that nothing gives takes the nearest one that the settings give, the cheaper first.
+    /// A tier without a model uses the nearest tier of the settings, the cheaper one first.
     fn fill_from_neighbours(&mut self) {
         let order = |tier| match tier {
             Tier::Small => [Tier::Medium, Tier::Large],
@@ -255,8 +261,8 @@ impl Tiers {
         }
     }
 
-    /// A model by name: a tier that has it, its maker where a key is there, the tier's own server
-    /// where somebody chose one.
+    /// A model by name: from the tier that has it, from its provider if there is an API key, or from
+    /// the server of the tier if it was configured explicitly.
     fn named(&self, tier: Tier, name: &str) -> Result<Target, String> {
         let own = self.slots.get(&tier).into_iter().chain(self.slots.values());
         if let Some(target) =
@@ -295,13 +301,13 @@ impl Tiers {
 }
 
 impl TierOrigin {
-    /// Whether somebody chose that server, which may then serve models of any name.
+    /// Whether the server was configured explicitly, so that it may serve models of any name.
     fn is_chosen(self) -> bool {
         matches!(self, TierOrigin::EndpointVariables | TierOrigin::Settings | TierOrigin::Journal)
     }
 }
 
-/// A provider without a model means its usual one for that tier.
+/// A provider without a model means its default model for the tier.
 fn complete(own: &TierSettings, tier: Tier) -> TierSettings {
     let known = own.provider.as_deref().and_then(known::by_name);
     match known.filter(|_| own.model.is_empty()) {
@@ -310,7 +316,7 @@ fn complete(own: &TierSettings, tier: Tier) -> TierSettings {
     }
 }
 
-/// Only the variables that matter are kept.
+/// The variables that configure models; all others are dropped.
 fn relevant(settings: &Settings, env: &BTreeMap<String, String>) -> Environment {
     let own = ["KB_LLM_ENDPOINT", "KB_LLM_MODEL", "KB_LLM_API_KEY"];
     let known = KNOWN.iter().flat_map(|known| known.keys.iter().copied());

@@ -1,14 +1,16 @@
+//! Tool calls of OpenAI streams, assembled from deltas.
+
 use crate::value::Json;
 use genai::chat::{ChatFrameSink, FrameCtx, RawFrameRef};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// The most calls that one answer may ask for.
+/// Maximum number of tool calls in one response.
 const MOST_CALLS: usize = 128;
-/// The longest arguments of all calls of an answer together.
+/// Maximum length of the arguments of all calls of a response, in bytes.
 const MOST_BYTES: usize = 4 << 20;
 
-/// A call as the provider wrote it.
+/// A tool call as the provider sent it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct RawCall {
     pub(super) id: String,
@@ -16,10 +18,10 @@ pub(super) struct RawCall {
     pub(super) arguments: String,
 }
 
-/// Puts the tool calls of an OpenAI stream together, delta by delta.
+/// Assembles the tool calls of an OpenAI stream from deltas.
 ///
-/// The library does so too, but makes as much room as the index of a call says, which is the
-/// sender's word, and leaves out calls without an index, which some servers send.
+/// The library does this too, but it allocates as many entries as the index of a call demands, which is
+/// untrusted, and it drops calls without an index, which some servers send.
 #[derive(Debug, Default)]
 pub(super) struct CallCollector {
     heard: Mutex<CollectedCalls>,
@@ -34,17 +36,17 @@ struct CollectedCalls {
 }
 
 impl CallCollector {
-    /// The calls in the order of their indexes.
+    /// The calls, ordered by index.
     pub(super) fn calls(&self) -> Vec<RawCall> {
         self.with(|heard| heard.calls.values().cloned().collect())
     }
 
-    /// The model that says it answers.
+    /// The model name in the response.
     pub(super) fn model(&self) -> Option<String> {
         self.with(|heard| heard.model.clone())
     }
 
-    /// Whether anything came that is an event with data.
+    /// Whether the stream contained any event with data.
     pub(super) fn heard_events(&self) -> bool {
         self.with(|heard| heard.events > 0)
     }
@@ -59,7 +61,7 @@ impl ChatFrameSink for CallCollector {
         if !frame.data.is_empty() {
             self.with(|heard| heard.events += 1);
         }
-        // Nearly all frames are text alone and need no second parsing.
+        // Nearly all frames contain only text and need no second parse.
         let first = self.with(|heard| heard.model.is_none());
         if !first && !frame.data.contains("tool_calls") {
             return;
@@ -102,7 +104,8 @@ impl CollectedCalls {
         call.arguments.push_str(&arguments);
     }
 
-    /// The call that a delta without an index belongs to: a new one where it has a name of its own.
+    /// The index of the call that a delta without an index belongs to; a delta with a name starts a new
+    /// call.
     fn index_of(&self, id: &str, name: &str) -> u64 {
         let last = self.calls.last_key_value();
         let known = self.calls.iter().find(|(_, call)| !id.is_empty() && call.id == id);

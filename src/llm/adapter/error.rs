@@ -1,3 +1,5 @@
+//! Errors of providers as [`ModelError`]s, with messages for people. Start at [`model_error`].
+
 use crate::clock;
 use crate::llm::ModelError;
 use crate::llm::status::error_of_status;
@@ -10,34 +12,34 @@ use secrecy::ExposeSecret;
 use std::error::Error as StdError;
 use std::time::Duration;
 
-/// How much of a provider's own words is repeated.
+/// Maximum length of a provider's message in ours, in characters.
 const WORDS: usize = 300;
-/// The longest wait that a provider may ask for.
+/// Maximum delay that a provider may ask for.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
-/// A failure that may pass.
+/// A transient error.
 pub(super) fn transient(message: String) -> ModelError {
     ModelError::Transient { message, status: None, retry_after: None }
 }
 
-/// A stream that ended before its end.
+/// The error for a stream without an end event.
 pub(super) fn cut(target: &Target, heard_events: bool) -> ModelError {
     transient(match heard_events {
-        true => format!("the answer of `{}` was cut off before its end", target.model),
+        true => format!("the response of `{}` was interrupted", target.model),
         false => format!(
-            "`{}` sent no stream of events; is it an address such as `http://127.0.0.1:8080/v1`?",
+            "`{}` did not send an event stream; check that it is a URL such as `http://127.0.0.1:8080/v1`",
             target.endpoint
         ),
     })
 }
 
-/// What went wrong, in our words; keys are masked in whatever the provider repeats.
+/// The error with a message for people; API keys in texts of the provider are masked.
 pub(super) fn model_error(error: Error, target: &Target) -> ModelError {
     match error {
         Error::HttpError { status, body, headers, .. } => {
             http(status.as_u16(), &headers, &body, target)
         }
-        // A stream opens before its status is known; what it was is inside.
+        // A stream opens before its status is known; the error inside has the status.
         Error::WebStream { error, cause, .. } => match error.downcast::<Error>() {
             Ok(inner) => model_error(*inner, target),
             Err(other) => transport(other.as_ref(), &cause, target),
@@ -56,18 +58,18 @@ pub(super) fn model_error(error: Error, target: &Target) -> ModelError {
         Error::ChatResponse { body, .. } => in_stream(&body, target),
         Error::StreamParse { serde_error, .. } => {
             let why = words(&serde_error.to_string(), target);
-            transient(format!("`{}` sent something that is no answer: {why}", target.model))
+            transient(format!("`{}` sent an invalid response: {why}", target.model))
         }
         Error::SerdeJson(_)
         | Error::JsonValueExt(_)
         | Error::InvalidJsonResponseElement { .. }
         | Error::NoChatResponse { .. }
         | Error::ChatResponseGeneration { .. } => {
-            transient(format!("`{}` sent something that is no answer", target.model))
+            transient(format!("`{}` sent an invalid response", target.model))
         }
         other => ModelError::Refused {
             message: format!(
-                "`{}` cannot be asked: {}",
+                "`{}` cannot be called: {}",
                 target.model,
                 words(&other.to_string(), target)
             ),
@@ -81,44 +83,44 @@ fn http(status: u16, headers: &HeaderMap, body: &str, target: &Target) -> ModelE
         Some(said) => format!(": {}", words(&said, target)),
         None => String::new(),
     };
-    let mend = mend(status, headers, target);
-    let message = format!("`{}` answered with status {status}{said}{mend}", target.model);
+    let fix = fix(status, headers, target);
+    let message = format!("`{}` answered with status {status}{said}{fix}", target.model);
     error_of_status(status, retry_after(headers), message)
 }
 
-/// An error whose body goes on and on.
+/// The error for a response with an endless body.
 pub(super) fn endless(status: u16, target: &Target) -> ModelError {
     let message = format!(
-        "`{}` answered with status {status} and more of a body than an error has",
+        "`{}` answered with status {status} and a body that exceeds the limit",
         target.model
     );
     error_of_status(status, None, message)
 }
 
-/// What a person can do about a status that will not change by itself.
-fn mend(status: u16, headers: &HeaderMap, target: &Target) -> String {
+/// The fix for a status that a retry cannot change, as the end of a message.
+fn fix(status: u16, headers: &HeaderMap, target: &Target) -> String {
     let endpoint = &target.endpoint;
     match (status, &target.key_env) {
-        (401 | 403, Some(name)) => format!("; check the key in `{name}`"),
+        (401 | 403, Some(name)) => format!("; check the API key in `{name}`"),
         (401 | 403, None) => format!(
-            "; `{endpoint}` wants a key: name its variable with `apiKeyEnv` of the tier, or set \
-             `KB_LLM_API_KEY`"
+            "; `{endpoint}` requires an API key: name its variable with `apiKeyEnv` of the tier, or \
+             set `KB_LLM_API_KEY`"
         ),
         (404, _) => format!(
-            "; check the model's name `{}` and the endpoint `{endpoint}` (`llm.tiers`, \
-             `KB_LLM_MODEL`, `KB_LLM_ENDPOINT`)",
+            "; check the model name `{}` and the endpoint `{endpoint}` (`llm.tiers`, `KB_LLM_MODEL`, \
+             `KB_LLM_ENDPOINT`)",
             target.model
         ),
         (300..=399, _) => {
-            let place = headers.get("location").and_then(|place| place.to_str().ok());
-            let place = place.map(|place| format!(" to `{}`", tidy(place))).unwrap_or_default();
-            format!("; `{endpoint}` points{place}: set that address as the endpoint")
+            let location = headers.get("location").and_then(|location| location.to_str().ok());
+            let location = location.map(|url| format!(" to `{}`", tidy(url))).unwrap_or_default();
+            format!("; `{endpoint}` redirects{location}: set that URL as the endpoint")
         }
         _ => String::new(),
     }
 }
 
-/// An error that came as an event of the stream.
+/// The error for an error event in the stream.
 fn in_stream(body: &Json, target: &Target) -> ModelError {
     let inner = if body["error"].is_object() { &body["error"] } else { body };
     let kind = inner["type"].as_str().or(inner["status"].as_str()).unwrap_or_default();
@@ -145,24 +147,31 @@ fn transport(
 ) -> ModelError {
     let endpoint = &target.endpoint;
     if let Some(StreamTimeout::Headers | StreamTimeout::Read) = error.downcast_ref() {
-        return transient(format!("`{}` fell silent in the middle of its answer", target.model));
+        return transient(format!(
+            "`{}` stopped sending in the middle of its response",
+            target.model
+        ));
     }
     let Some(web) = error.downcast_ref::<reqwest::Error>() else {
-        return transient(format!("`{}` broke off: {}", target.model, words(cause, target)));
+        return transient(format!(
+            "`{}` closed the connection: {}",
+            target.model,
+            words(cause, target)
+        ));
     };
     let why = words(&root(web), target);
     if web.is_connect() {
         let local = crate::llm::target::is_local(endpoint);
-        let mend = if local { "; does the server run?" } else { "; is there a network?" };
-        return transient(format!("cannot reach `{endpoint}`: {why}{mend}"));
+        let fix = if local { "; is the server running?" } else { "; is there a network?" };
+        return transient(format!("cannot reach `{endpoint}`: {why}{fix}"));
     }
     if web.is_timeout() {
-        return transient(format!("`{endpoint}` did not take the connection in time"));
+        return transient(format!("connecting to `{endpoint}` timed out"));
     }
-    transient(format!("the answer of `{}` was cut off: {why}", target.model))
+    transient(format!("the response of `{}` was interrupted: {why}", target.model))
 }
 
-/// The deepest cause, which is the one that says something.
+/// The innermost cause, which has the specific message.
 fn root(error: &dyn StdError) -> String {
     let mut deepest = error;
     while let Some(source) = deepest.source() {
@@ -171,14 +180,14 @@ fn root(error: &dyn StdError) -> String {
     deepest.to_string()
 }
 
-/// What a body says: `error.message` of JSON, nothing of a page of HTML, else its text.
+/// The message in a body: `error.message` of JSON, a fixed text for HTML, else the text itself.
 fn said(body: &str) -> Option<String> {
     let text = body.trim();
     if text.is_empty() {
         return None;
     }
     if text.starts_with('<') {
-        return Some("a page of HTML, as from a proxy or a web site".to_owned());
+        return Some("an HTML page, as from a proxy or a web site".to_owned());
     }
     let json: Json = serde_json::from_str(text).unwrap_or_default();
     let json = json.get(0).cloned().unwrap_or(json);
@@ -187,7 +196,7 @@ fn said(body: &str) -> Option<String> {
     found.or_else(|| Some(text.to_owned()))
 }
 
-/// A provider's words: one line, no control characters, no key, no more than a few lines' worth.
+/// A text of the provider as one bounded line, without control characters and API keys.
 fn words(text: &str, target: &Target) -> String {
     let keys = target.key.iter().map(|key| key.expose_secret());
     let masked = keys

@@ -1,7 +1,7 @@
-//! Real providers through the `genai` library, none of whose types leaves this room.
+//! Real providers through the `genai` library; its types do not leave this module.
 //!
-//! Always streams. Never retries, never logs a key, never follows a redirect with one, and takes
-//! everything that comes back for hostile data.
+//! Every call streams. Nothing here retries, logs an API key, or follows a redirect with one. Responses
+//! are treated as untrusted data. Start at [`GenaiProvider`].
 
 mod calls;
 mod error;

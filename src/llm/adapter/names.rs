@@ -1,11 +1,13 @@
+//! Tool names in the form that providers accept.
+
 use std::collections::BTreeMap;
 
-/// The longest tool name that providers take.
+/// Maximum length of a tool name at providers.
 const LONGEST: usize = 64;
 
-/// Tool names of one request, ours (`fs:read`) and the provider's (`fs_read`).
+/// The tool names of one request: `fs:read` here, `fs_read` at the provider.
 ///
-/// Providers take `[a-zA-Z0-9_-]{1,64}` alone. No two of our names share one of theirs.
+/// Providers accept only `[a-zA-Z0-9_-]{1,64}`. Different names have different provider names.
 #[derive(Debug, Default)]
 pub(super) struct ToolNames {
     theirs: BTreeMap<String, String>,
@@ -13,7 +15,7 @@ pub(super) struct ToolNames {
 }
 
 impl ToolNames {
-    /// The provider's name for one of ours, the same each time.
+    /// The provider name of a tool; the same for every call with that name.
     pub(super) fn outward(&mut self, name: &str) -> String {
         if let Some(known) = self.theirs.get(name) {
             return known.clone();
@@ -32,13 +34,13 @@ impl ToolNames {
         theirs
     }
 
-    /// Our name for one that came back; a name that nobody gave out comes back as it is.
+    /// The tool with that provider name; an unknown name is returned unchanged.
     pub(super) fn inward(&self, name: &str) -> String {
         self.ours.get(name).cloned().unwrap_or_else(|| name.to_owned())
     }
 }
 
-/// The name in the letters that providers take; all of them are one byte long.
+/// The name with every other character replaced by `_`; the result is ASCII.
 fn plain(name: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let text: String =

@@ -1,3 +1,5 @@
+//! [`GenaiProvider`]: one model call through the `genai` library.
+
 use super::calls::CallCollector;
 use super::error::model_error;
 use super::names::ToolNames;
@@ -17,22 +19,22 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
-/// Asks real models: those of the tiers, and others by name.
+/// Calls real models: the models of the tiers, and others by name.
 ///
-/// One question is one request; dropping its future or cancelling it closes the connection.
+/// One call is one HTTP request; dropping its future or cancelling it closes the connection.
 pub struct GenaiProvider {
     tiers: Tiers,
-    plain: MadeOnce,
-    local: MadeOnce,
-    remote: MadeOnce,
+    plain: LazyClient,
+    local: LazyClient,
+    remote: LazyClient,
     redactor: Arc<Redactor>,
 }
 
-/// A client, made when the first question needs it, or why there can be none.
-type MadeOnce = OnceLock<Result<Client, String>>;
+/// A client that the first call creates, or the reason why it cannot be created.
+type LazyClient = OnceLock<Result<Client, String>>;
 
 impl GenaiProvider {
-    /// A provider for those tiers; nothing is asked yet.
+    /// A provider for those tiers. Does not access the network.
     pub fn new(tiers: Tiers) -> Self {
         let [plain, local, remote] = [const { OnceLock::new() }; 3];
         GenaiProvider { tiers, plain, local, remote, redactor: Arc::default() }
@@ -44,7 +46,7 @@ impl GenaiProvider {
         GenaiProvider { redactor, ..self }
     }
 
-    /// The tiers it asks.
+    /// The tiers of the provider.
     pub fn tiers(&self) -> &Tiers {
         &self.tiers
     }
@@ -61,7 +63,7 @@ impl GenaiProvider {
             client.map_err(|error| error.to_string())
         });
         made.as_ref().map_err(|why| ModelError::Refused {
-            message: format!("no connection to `{}` is possible: {why}", target.endpoint),
+            message: format!("cannot connect to `{}`: {why}", target.endpoint),
             status: None,
         })
     }
@@ -92,7 +94,7 @@ impl GenaiProvider {
         let ModelRef { name, tier } = &request.model;
         let target = self.tiers.target(tier.unwrap_or(Tier::Medium), Some(name))?;
         let target = Target { redactor: self.redactor.clone(), ..target };
-        // The library reads what strangers send; where it breaks on it, the answer is broken.
+        // The library parses untrusted data; a panic in it means an invalid response.
         let asked = AssertUnwindSafe(response_status::bounded(
             &target,
             self.ask(&target, &request, on_token),
@@ -106,7 +108,7 @@ impl GenaiProvider {
                 Err(_) => Err(ModelError::Timeout { model: target.model.clone(), limit }),
                 Ok(Ok(answer)) => answer,
                 Ok(Err(_)) => Err(super::error::transient(format!(
-                    "`{}` sent something that cannot be read",
+                    "`{}` sent a response that cannot be read",
                     target.model
                 ))),
             },

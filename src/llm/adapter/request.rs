@@ -1,3 +1,5 @@
+//! Requests in the types of the `genai` library. Start at [`question`].
+
 use super::names::ToolNames;
 use crate::llm::known::Protocol;
 use crate::llm::target::Target;
@@ -14,13 +16,12 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 use std::time::Duration;
 
-/// How long a stream may be silent, where the question itself may take longer; servers that think
-/// send signs of life.
+/// Timeout between two events of a stream. Servers send keep-alive events while a model reasons.
 const SILENCE: Duration = Duration::from_secs(180);
-/// What stands where a server wants no key; the library insists on one.
+/// The API key for servers that need none, because the library requires one.
 const NO_KEY: &str = "none";
 
-/// Where the library is to send a question.
+/// The endpoint, key and model of a request.
 pub(super) fn service(target: &Target) -> ServiceTarget {
     let kind = match target.protocol {
         Protocol::OpenAi => AdapterKind::OpenAI,
@@ -36,9 +37,9 @@ pub(super) fn service(target: &Target) -> ServiceTarget {
     }
 }
 
-/// The conversation and the tools in the library's types.
+/// The messages and tools of a request.
 pub(super) fn question(request: &ChatRequest, names: &mut ToolNames) -> Question {
-    // The tools that are offered have the first right to the plain form of their names.
+    // Offered tools are named first, so that they get the unnumbered provider names.
     let tools: Vec<Tool> = request.tools.iter().map(|tool| offered(tool, names)).collect();
     let mut system = Vec::new();
     let mut messages: Vec<ChatMessage> = Vec::new();
@@ -69,14 +70,14 @@ pub(super) fn question(request: &ChatRequest, names: &mut ToolNames) -> Question
     question
 }
 
-/// The answers to one turn's calls go in one message, as Anthropic asks for.
+/// Adds the results of one turn as one message, as Anthropic requires.
 fn flush(answers: &mut Vec<ToolResponse>, messages: &mut Vec<ChatMessage>) {
     if !answers.is_empty() {
         messages.push(ChatMessage::tool(std::mem::take(answers)));
     }
 }
 
-/// What the model said before; nothing at all is left out, since providers refuse empty texts.
+/// An earlier response; an empty one is omitted, because providers refuse empty texts.
 fn said(text: &str, calls: &[CallRequest], names: &mut ToolNames) -> Option<ChatMessage> {
     let text = (!text.is_empty()).then(|| ContentPart::from_text(text));
     let calls = calls.iter().map(|call| {
@@ -91,7 +92,7 @@ fn said(text: &str, calls: &[CallRequest], names: &mut ToolNames) -> Option<Chat
     (!parts.is_empty()).then(|| ChatMessage::assistant(parts))
 }
 
-/// Providers take objects alone as arguments, also as the garbage that a model wrote before.
+/// The arguments as an object, which providers require even for invalid arguments of a model.
 fn object(args: &Json) -> Json {
     match args {
         Json::Object(_) => args.clone(),
@@ -105,8 +106,8 @@ fn offered(tool: &ToolDescription, names: &mut ToolNames) -> Tool {
         .with_schema(tool.schema.clone())
 }
 
-/// What is asked for beside the conversation. The calls of an OpenAI stream are put together by
-/// [`super::calls`], those of the others by the library.
+/// The options of a request. [`super::calls`] assembles the tool calls of OpenAI streams; the library
+/// assembles those of other protocols.
 pub(super) fn options(request: &ChatRequest, target: &Target) -> ChatOptions {
     let mut options = ChatOptions::default()
         .with_capture_usage(true)
@@ -127,7 +128,7 @@ pub(super) fn options(request: &ChatRequest, target: &Target) -> ChatOptions {
     }
 }
 
-/// Whether a schema has objects with free keys, which the strict mode would take for empty ones.
+/// Whether a schema has objects with arbitrary keys, which the strict mode would treat as empty.
 fn has_map(schema: &Json) -> bool {
     match schema {
         Json::Object(map) => {

@@ -1,4 +1,4 @@
-//! A bound on bodies of errors, which the library reads whole, however long they are.
+//! A limit on the bodies of error responses, which the provider library would read completely.
 
 use super::error::endless;
 use crate::llm::target::Target;
@@ -8,22 +8,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::task::Poll;
 
-/// How often an answer that is an error may have more to come. Each time brings one read of the
-/// connection or a few, each of 400 KiB at most; what providers say of an error fits into the first.
+/// Maximum number of polls of an error response that is not complete. Each poll reads at most 400 KiB a
+/// few times; real error messages are complete after the first.
 const READS: u32 = 24;
 
 tokio::task_local! {
     static STATUS: Arc<AtomicU16>;
 }
 
-/// Tells those who wait for an answer its status, as soon as that is known. Called by the client
-/// from within the future that asks.
-pub(super) fn answered(status: u16) {
-    // Who asks without waiting so, such as a look for local servers, reads by itself.
+/// Stores the status of a response as soon as the HTTP client knows it. The client calls this from
+/// within the future of the request.
+pub(super) fn observe(status: u16) {
+    // Requests outside of `bounded`, such as those to local servers, have no such slot.
     let _ = STATUS.try_with(|seen| seen.store(status, Ordering::Relaxed));
 }
 
-/// Waits for an answer, and gives up on the body of an error that has no end.
+/// Waits for the response, and fails if the body of an error does not end.
 pub(super) async fn bounded(
     target: &Target,
     asked: impl Future<Output = Result<ChatReply, ModelError>>,

@@ -1,3 +1,5 @@
+//! Reading of a streamed response. Start at [`Reader::read`].
+
 use super::calls::{CallCollector, RawCall};
 use super::error::{cut, model_error, transient};
 use super::names::ToolNames;
@@ -10,7 +12,7 @@ use futures::StreamExt;
 use genai::chat::{ChatStream, ChatStreamEvent, StopReason, StreamEnd, Usage as TheirUsage};
 use std::collections::BTreeSet;
 
-/// What reading a stream needs to know of its question.
+/// Reads the stream of one request.
 pub(super) struct Reader<'a> {
     pub(super) target: &'a Target,
     pub(super) names: &'a ToolNames,
@@ -20,7 +22,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads to the end; an answer without its end is none.
+    /// Reads the stream to its end. A stream without an end event is an error.
     pub(super) async fn read(&self, mut stream: ChatStream) -> Result<ChatReply, ModelError> {
         let mut text = String::new();
         while let Some(event) = stream.next().await {
@@ -41,7 +43,7 @@ impl Reader<'_> {
 
     fn reply(&self, text: String, end: StreamEnd) -> Result<ChatReply, ModelError> {
         let stop = end.captured_stop_reason.as_ref();
-        // Two of the library's readers make up an end where the stream has none.
+        // For these protocols the library invents an end event if the stream has none.
         let made_up = matches!(self.target.protocol, Protocol::Gemini | Protocol::OpenAiResponses);
         if stop.is_none() && made_up {
             return Err(cut(self.target, self.heard.heard_events()));
@@ -50,12 +52,12 @@ impl Reader<'_> {
         match stop {
             Some(StopReason::ContentFilter(why)) if text.is_empty() && calls.is_empty() => {
                 return Err(ModelError::Refused {
-                    message: format!("`{}` declined to answer ({why})", self.target.model),
+                    message: format!("`{}` refused to answer ({why})", self.target.model),
                     status: None,
                 });
             }
             None if text.is_empty() && calls.is_empty() => {
-                let message = format!("`{}` sent an empty answer", self.target.model);
+                let message = format!("`{}` sent an empty response", self.target.model);
                 return Err(transient(message));
             }
             _ => {}
@@ -70,7 +72,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The model that says it answers, unless what it says is no name but the path of a file.
+    /// The model name in the response, unless it is not a name but the path of a file.
     fn model(&self) -> String {
         let plain = |name: &String| {
             !name.is_empty()
@@ -103,7 +105,7 @@ impl Reader<'_> {
         all.into_iter().enumerate().map(call).collect()
     }
 
-    /// The provider's id, or one made up where it gave none or the same twice.
+    /// The id that the provider assigned, or a generated one if it is missing or repeated.
     fn id(&self, given: String, place: usize, seen: &mut BTreeSet<String>) -> String {
         let made_up = || format!("call-{}-{}-{}", self.origin.attempt, self.origin.turn, place + 1);
         let taken = given.trim().is_empty() || given.len() > 256 || seen.contains(&given);
@@ -112,7 +114,7 @@ impl Reader<'_> {
         id
     }
 
-    /// What it took; a count that is not there is zero, and then there is no cost to know.
+    /// Tokens and cost. A missing count is 0; without a prompt count the cost is unknown.
     fn usage(&self, theirs: Option<&TheirUsage>) -> Usage {
         let count = |n: Option<i32>| n.unwrap_or_default().max(0) as u64;
         let details = theirs.and_then(|usage| usage.prompt_tokens_details.as_ref());
@@ -133,7 +135,7 @@ impl Reader<'_> {
 
     fn too_long(&self) -> ModelError {
         let message = format!(
-            "`{}` wrote more than {} MiB in one answer",
+            "the response of `{}` exceeds {} MiB",
             self.target.model,
             limits::RENDERED_BYTES >> 20
         );
@@ -141,7 +143,7 @@ impl Reader<'_> {
     }
 }
 
-/// No arguments at all are an empty object.
+/// The arguments as text; missing arguments are an empty object.
 fn arguments(call: &RawCall) -> Json {
     match call.arguments.trim() {
         "" => Json::Object(Default::default()),
@@ -149,12 +151,12 @@ fn arguments(call: &RawCall) -> Json {
     }
 }
 
-/// Arguments as an object; what is none is handed over as the text that came.
+/// The arguments as an object, or as the received text if they are not an object.
 fn parsed(args: Json) -> Json {
     match args {
         Json::String(text) => match serde_json::from_str(&text) {
             Ok(object @ Json::Object(_)) => object,
-            // Some servers encode twice.
+            // Some servers encode arguments twice.
             Ok(Json::String(inner)) => match serde_json::from_str(&inner) {
                 Ok(object @ Json::Object(_)) => object,
                 _ => Json::String(text),

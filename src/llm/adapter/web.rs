@@ -1,36 +1,38 @@
+//! HTTP clients for model servers.
+
 use std::sync::Once;
 use std::time::Duration;
 
-/// How long a connection may take to stand.
+/// Timeout for establishing a connection.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// Never tries again, but is told of each answer before its body is read.
-fn told() -> reqwest::retry::Builder {
-    // A policy that may try again is asked whether it wants to; this one never does.
+/// A retry policy that never retries, but observes the status of each response before its body is read.
+fn status_observer() -> reqwest::retry::Builder {
+    // The client consults only policies that may retry; this one declines every time.
     reqwest::retry::for_host(String::new()).no_budget().max_retries_per_request(1).classify_fn(
         |answer| {
             if let Some(status) = answer.status() {
-                super::response_status::answered(status.as_u16());
+                super::response_status::observe(status.as_u16());
             }
             answer.success()
         },
     )
 }
 
-/// How servers are reached.
+/// How a server is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::llm) enum Connection {
-    /// On this machine, past any proxy, unencrypted: without reading the system's certificates,
-    /// which takes longer than all else before the first request.
+    /// On this machine, without proxy and encryption. The system certificates are not loaded, which
+    /// would take longer than everything else before the first request.
     Plain,
-    /// On this machine, past any proxy.
+    /// On this machine, without proxy.
     Local,
     /// Anywhere else.
     Remote,
 }
 
 impl Connection {
-    /// How a server is reached at an endpoint, `local` where that is on this machine.
+    /// The connection to an endpoint; `local` if the endpoint is on this machine.
     pub(super) fn to(endpoint: &str, local: bool) -> Connection {
         match (local, endpoint.starts_with("http://")) {
             (true, true) => Connection::Plain,
@@ -40,14 +42,14 @@ impl Connection {
     }
 }
 
-/// A client for such servers.
+/// An HTTP client for such servers.
 ///
-/// Redirects are not followed: a key would go with them. The error says why there can be no client,
-/// such as a machine without certificates.
+/// It does not follow redirects, which would receive the API key. The error is the reason why a client
+/// cannot be created, such as missing system certificates.
 pub(in crate::llm) fn web_client(line: Connection) -> Result<reqwest::Client, String> {
     static RING: Once = Once::new();
     RING.call_once(|| {
-        // An error means that somebody installed one before, which is as good.
+        // An error means that a provider is installed already.
         let _ = rustls::crypto::ring::default_provider().install_default();
     });
     let client = reqwest::Client::builder()
@@ -55,7 +57,7 @@ pub(in crate::llm) fn web_client(line: Connection) -> Result<reqwest::Client, St
         .redirect(reqwest::redirect::Policy::none())
         .user_agent(concat!("kb/", env!("CARGO_PKG_VERSION")))
         .tcp_nodelay(true)
-        .retry(told());
+        .retry(status_observer());
     let client = match line {
         Connection::Plain => client.no_proxy().tls_certs_only([]),
         Connection::Local => client.no_proxy(),

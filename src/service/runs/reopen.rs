@@ -131,8 +131,9 @@ pub(super) fn reopen(
     let (catalog, plan) = frozen.load()?;
     let opening = opening(&plan)?;
     let needs_model = needs_model(&plan) && frozen.script.is_none();
-    let tiers = needs_model
-        .then(|| Tiers::thawed(&frozen.tiers, &catalog.settings, &context.environment.variables));
+    let tiers = needs_model.then(|| {
+        Tiers::from_frozen(&frozen.tiers, &catalog.settings, &context.environment.variables)
+    });
     let present = present_settings(&context)?;
     let settings = Arc::new(catalog.settings.narrowed_by(&present));
     let assembly = assemble(&context, &settings, &frozen, tiers, None)?;

@@ -59,7 +59,7 @@ fn endpoints_are_taken_as_people_write_them() {
     check("https://h/a/v2/chat/completions", Ok("https://h/a/v2/"));
     check("h:1/v1", Err("the endpoint `h:1/v1` is no address"));
     check("ftp://h/v1", Err("the endpoint `ftp://h/v1` is no address"));
-    check("http://me:pw@h/v1", Err("an endpoint must not hold a password"));
+    check("http://me:pw@h/v1", Err("an endpoint must not contain a password"));
 }
 
 #[test]
@@ -110,15 +110,15 @@ fn a_tier_that_cannot_be_asked_says_why_and_what_gives_a_model() {
         }
     };
     let named = TierSettings { api_key_env: Some("MY_KEY".into()), ..tier(None, "gpt-4o", None) };
-    check(named, "`MY_KEY` is to hold the key of `gpt-4o`, and it is not set");
-    check(tier(None, "claude-x", None), "`claude-x` needs a key in `ANTHROPIC_API_KEY`");
+    check(named, "`MY_KEY`, which must contain the API key of `gpt-4o`, is not set");
+    check(tier(None, "claude-x", None), "`claude-x` needs an API key in `ANTHROPIC_API_KEY`");
     check(
         tier(None, "mine", None),
-        "no provider is known for `mine`; give `provider` or `endpoint`",
+        "no provider is known for `mine`; set `provider` or `endpoint`",
     );
     check(
         tier(Some("acme"), "x", None),
-        "the provider `acme` of `x` is not known; give its `endpoint`, or one of `anthropic`, \
+        "the provider `acme` of `x` is unknown; set its `endpoint`, or use one of `anthropic`, \
          `openai`, `gemini`, `mistral`, `deepseek`, `xai`, `groq`, `openrouter`, `ollama`, \
          `llama.cpp`, `lmstudio`",
     );
@@ -153,7 +153,7 @@ fn a_model_by_name_is_asked_where_it_is_made_or_at_the_chosen_server() {
         &none,
         &keyed,
         "gemini-x",
-        "`gemini-x` needs a key in `GEMINI_API_KEY` or `GOOGLE_API_KEY`",
+        "`gemini-x` needs an API key in `GEMINI_API_KEY` or `GOOGLE_API_KEY`",
     );
     check(&none, &keyed, "house", "https://api.anthropic.com/v1/");
     check(&gateway, &env(&[]), "claude-x", "https://gw.example/v1/");
@@ -196,10 +196,10 @@ fn what_is_frozen_has_no_key_and_gives_the_same_tiers_back() {
     assert!(!frozen.to_string().contains(KEY));
     // The settings have changed since; the run has not.
     let changed = settings(&[(Tier::Large, tier(None, "other", Some("http://h/v1")))]);
-    let thawed = Tiers::thawed(&frozen, &changed, &env);
-    assert_eq!(thawed.frozen(), frozen);
-    assert!(thawed.resolve(Tier::Large, None).is_ok());
-    assert!(!format!("{thawed:?}").contains(KEY), "a key shows in {thawed:?}");
+    let restored = Tiers::from_frozen(&frozen, &changed, &env);
+    assert_eq!(restored.frozen(), frozen);
+    assert!(restored.resolve(Tier::Large, None).is_ok());
+    assert!(!format!("{restored:?}").contains(KEY), "a key shows in {restored:?}");
 }
 
 #[test]

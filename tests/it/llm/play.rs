@@ -88,7 +88,7 @@ async fn a_missing_turn_names_itself_and_the_keys_there_are() {
     check(
         "c[1]",
         1,
-        "the script has no turn 1 for attempt 2 of `c[1]`: no key fits; its keys are `a`, `b`",
+        "the script has no turn 1 for attempt 2 of `c[1]`: no key matches; its keys are `a`, `b`",
     )
     .await;
 }
@@ -137,7 +137,7 @@ async fn a_scripted_failure_is_the_one_a_provider_would_give() {
     let wait = Some(Duration::from_secs(2));
     check(429, None, transient("the model answered with status 429", Some(429), wait)).await;
     check(503, Some("worker died"), transient("worker died", Some(503), None)).await;
-    check(0, None, transient("the answer was cut off before its end", None, None)).await;
+    check(0, None, transient("the answer was interrupted", None, None)).await;
     let message = "the model answered with status 401".into();
     check(401, None, ModelError::Refused { message, status: Some(401) }).await;
 }
