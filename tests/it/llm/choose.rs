@@ -57,8 +57,8 @@ fn endpoints_are_taken_as_people_write_them() {
     check("http://h:1/v1", Ok("http://h:1/v1/"));
     check("http://h:1/v1/", Ok("http://h:1/v1/"));
     check("https://h/a/v2/chat/completions", Ok("https://h/a/v2/"));
-    check("h:1/v1", Err("the endpoint `h:1/v1` is no address"));
-    check("ftp://h/v1", Err("the endpoint `ftp://h/v1` is no address"));
+    check("h:1/v1", Err("the endpoint `h:1/v1` is not a URL"));
+    check("ftp://h/v1", Err("the endpoint `ftp://h/v1` is not a URL"));
     check("http://me:pw@h/v1", Err("an endpoint must not contain a password"));
 }
 

@@ -206,7 +206,7 @@ async fn a_redirect_is_not_followed_with_a_key() {
 #[tokio::test]
 async fn an_answer_without_its_end_is_none() {
     let cut = sse(&[delta(json!({"content": "Good "}), None)]);
-    let message = "the answer of `test-model` was interrupted";
+    let message = "the response of `test-model` was interrupted";
     assert_eq!(error(answer(cut)).await, transient(message, None, None));
 
     for page in ["<html>Welcome</html>", "{\"choices\": []}", ""] {
@@ -281,7 +281,7 @@ async fn a_hostile_stream_harms_nothing() {
 
     let endless = delta(json!({"content": "x".repeat(5 << 20)}), None);
     let error = error(answer(sse(&[endless]))).await;
-    assert_eq!(error.to_string(), "`test-model` wrote more than 4 MiB in one answer");
+    assert_eq!(error.to_string(), "the response of `test-model` exceeds 4 MiB");
 }
 
 #[tokio::test]
@@ -306,7 +306,7 @@ async fn a_connection_that_breaks_in_the_middle_is_transient() {
         stream.write_all(part.as_bytes()).await.unwrap();
     };
     let (reply, ()) = tokio::join!(ask(&provider, question("hi")), breaking);
-    let message = "the answer of `test-model` was interrupted";
+    let message = "the response of `test-model` was interrupted";
     assert_eq!(reply, Err(transient(message, None, None)));
 }
 

@@ -105,7 +105,7 @@ async fn anthropic_cut_off_or_overloaded_is_transient() {
             (expected, OutcomeKind::Transient)
         );
     };
-    check(&[], "the answer of `claude-x` was interrupted").await;
+    check(&[], "the response of `claude-x` was interrupted").await;
     let error = json!({"type": "overloaded_error", "message": "Overloaded"});
     check(
         &[json!({"type": "error", "error": error})],
@@ -133,7 +133,7 @@ async fn gemini_answers_and_a_made_up_end_is_not_believed() {
     let reply = asked(part(Some("STOP"))).await.unwrap();
     assert_eq!((reply.text.as_str(), reply.usage.prompt_tokens), ("Hello", 5));
     let error = asked(part(None)).await.unwrap_err();
-    assert_eq!(error.to_string(), "the answer of `gemini-x` was interrupted");
+    assert_eq!(error.to_string(), "the response of `gemini-x` was interrupted");
 }
 
 /// Ollama's own protocol loses the schema; its OpenAI-compatible endpoint does not.
@@ -173,5 +173,5 @@ async fn openai_responses_answer_and_a_made_up_end_is_not_believed() {
     let reply = asked(events(&all)).await.unwrap();
     assert_eq!((reply.text.as_str(), reply.usage.prompt_tokens), ("Hello", 5));
     let error = asked(cut).await.unwrap_err();
-    assert_eq!(error.to_string(), "the answer of `gpt-9-codex` was interrupted");
+    assert_eq!(error.to_string(), "the response of `gpt-9-codex` was interrupted");
 }

@@ -137,7 +137,7 @@ async fn a_scripted_failure_is_the_one_a_provider_would_give() {
     let wait = Some(Duration::from_secs(2));
     check(429, None, transient("the model answered with status 429", Some(429), wait)).await;
     check(503, Some("worker died"), transient("worker died", Some(503), None)).await;
-    check(0, None, transient("the answer was interrupted", None, None)).await;
+    check(0, None, transient("the response was interrupted", None, None)).await;
     let message = "the model answered with status 401".into();
     check(401, None, ModelError::Refused { message, status: Some(401) }).await;
 }

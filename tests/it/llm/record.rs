@@ -106,7 +106,7 @@ async fn failures_come_back_as_they_were() {
             Some(429),
             Some(Duration::from_secs(7)),
         ),
-        transient("the answer of `m` was interrupted", None, None),
+        transient("the response of `m` was interrupted", None, None),
         Err(ModelError::Refused { message: "check the API key in `K`".into(), status: Some(401) }),
     ])
     .await;
