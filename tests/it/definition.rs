@@ -1,4 +1,4 @@
-//! Definitions: what loads, and what is said about what does not.
+//! Definitions: valid files load, invalid files are reported with code, position and help.
 
 use kb::definition::{self, Catalog, FileRole, InputFile, Playbook, Settings, Specialist};
 use kb::diagnostic::{Diagnostic, Severity};
@@ -20,7 +20,7 @@ fn file(path: &str, role: FileRole, text: impl AsRef<[u8]>) -> InputFile {
     InputFile { path: path.to_owned(), bytes: text.as_ref().into(), role }
 }
 
-/// What `load` says, a line each: `severity code line:column message | help`.
+/// The diagnostics as lines: `severity code line:column message | help`.
 fn lines(catalog: &Catalog, found: &[Diagnostic]) -> String {
     let mut out = String::new();
     for d in found {
@@ -40,26 +40,26 @@ fn lines(catalog: &Catalog, found: &[Diagnostic]) -> String {
     out
 }
 
-/// Loads one file and says what was said.
+/// Loads one file; returns the catalog and its diagnostics as lines.
 fn said(role: FileRole, path: &str, text: impl AsRef<[u8]>) -> (Catalog, String) {
     let (catalog, found) = definition::load(vec![file(path, role, text)]);
     let said = lines(&catalog, &found);
     (catalog, said)
 }
 
-/// A playbook that must load without a word.
+/// Loads a playbook that must have no diagnostics.
 fn playbook(text: &str) -> Arc<Playbook> {
     let (catalog, said) = said(FileRole::Playbook, "playbooks/p.yml", text);
     assert_eq!(said, "", "{text}");
     catalog.playbooks.values().next().expect("it loaded").clone()
 }
 
-/// The same with these steps.
+/// The text of a playbook with these steps.
 fn with_steps(steps: &str) -> String {
     format!("schema: kb.playbook/1\nid: p\nparams: [{{name: topic}}]\nsteps:\n{steps}\n")
 }
 
-/// What is said of a playbook with these steps; the first step stands on line 5.
+/// The diagnostics of a playbook with these steps; the first step is on line 5.
 fn steps_said(steps: &str) -> String {
     said(FileRole::Playbook, "playbooks/p.yml", with_steps(steps)).1
 }

@@ -15,7 +15,7 @@ use super::model::{Check, NotYet};
 use super::syntax::{Decoder, Fields, Node};
 use crate::diagnostic::{Code, Diagnostic};
 
-/// What the decoder of checks knows of one kind.
+/// One kind of check: its kind key and its decoder.
 pub(super) struct CheckKind {
     /// The kind key.
     key: &'static str,

@@ -30,6 +30,7 @@ pub fn file_schema(file: DefinitionFile) -> Json {
         schema["if"] = json!({"properties": {"defaults": none_of(KIND_NAMES)}});
         let step = json!({"items": exactly_one(KIND_NAMES)});
         schema["then"] = json!({"properties": {"steps": step, "finally": step}});
+        schema["properties"] = json!({"steps": {"minItems": 1}});
     }
     schema["$defs"] = Json::Object(definitions);
     schema

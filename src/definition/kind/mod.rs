@@ -38,7 +38,7 @@ pub(crate) use specialist::profile_path;
 use super::model::{NotYet, StepKind};
 use super::syntax::{Decoder, Fields, Node, Secrets};
 
-/// What the decoder of steps knows of one kind.
+/// One kind of step: its kind key, its decoder and its static rules.
 #[derive(Debug)]
 pub(crate) struct Kind {
     /// The kind key.

@@ -146,10 +146,10 @@ fn faults(json: &Json) -> Vec<String> {
         Err(error) => return vec![format!("the schema cannot be used: {error}")],
     };
     let faults = meta.iter_errors(json).map(|error| {
-        let place = error.instance_path().as_str().to_owned();
-        match place.is_empty() {
+        let location = error.instance_path().as_str().to_owned();
+        match location.is_empty() {
             true => format!("the schema is not valid: {error}"),
-            false => format!("the schema is not valid at `{place}`: {error}"),
+            false => format!("the schema is not valid at `{location}`: {error}"),
         }
     });
     faults.collect()

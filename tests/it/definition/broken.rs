@@ -1,9 +1,9 @@
-//! Broken definitions: what is said, and where.
+//! Invalid definitions: messages and positions.
 
 use super::*;
 
 #[test]
-fn all_problems_of_a_file_are_told_at_once() {
+fn all_problems_of_a_file_are_reported_at_once() {
     insta::assert_snapshot!(steps_said(
         "  - id: fetch
     run: make
@@ -454,7 +454,7 @@ fn a_step_with_problems_is_not_unknown_besides() {
 }
 
 #[test]
-fn a_condition_is_asked_before_there_are_items() {
+fn a_condition_cannot_read_items() {
     insta::assert_snapshot!(steps_said(
         "  - {id: a, forEach: [{x: 1}], condition: \"{{item.x}} == 1\", run: x}
   - {id: b, forEach: [1], condition: \"{{index}} > 0\", run: x}

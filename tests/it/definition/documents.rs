@@ -1,4 +1,4 @@
-//! The samples of the documents that the language grew from load as they are.
+//! The samples of the older documents load unchanged.
 
 use super::*;
 use kb::definition::{DefinitionForm, StepKind};
@@ -6,7 +6,7 @@ use kb::value::Tier;
 use std::time::Duration;
 
 #[test]
-fn the_sample_of_000_phase_8_loads_unchanged_and_without_a_word() {
+fn the_add_feature_sample_loads_unchanged_and_without_diagnostics() {
     let found = playbook(&document("add-feature.yml"));
     assert_eq!(found.id.as_str(), "add-feature");
     assert_eq!(found.name, "Добавление новой фичи");
@@ -64,7 +64,7 @@ fn the_researcher_of_000_11_1_loads() {
 }
 
 #[test]
-fn the_implementer_of_000_11_2_is_no_yaml_and_the_help_says_how_to_write_it() {
+fn a_union_of_quoted_words_is_not_yaml_and_the_help_shows_the_spelling() {
     let text = document("implementer-11-2.yml");
     let (_, told) = said(FileRole::Specialist, ".kb/specialists/implementer.yml", &text);
     insta::assert_snapshot!(told, @"error KB0101 45:27 text after a closing quote | YAML takes no text after a quote; write `testResult?: passed | failed | skipped`");
@@ -154,7 +154,7 @@ fn the_tool_security_of_003_is_a_setting() {
 }
 
 #[test]
-fn the_choice_of_000_18_6_is_no_yaml_and_the_help_says_how_to_write_it() {
+fn a_quoted_choice_in_settings_is_not_yaml_and_the_help_shows_the_spelling() {
     let (_, said) = settings(&document("inconclusive.yml"));
     insta::assert_snapshot!(said, @"error KB0101 5:20 text after a closing quote | YAML takes no text after a quote; write `action: warn | retry | escalate | fail`");
 }

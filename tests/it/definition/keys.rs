@@ -268,7 +268,7 @@ fn the_schemas_accept_forms_that_they_refused_before() {
 #[test]
 fn the_schemas_refuse_what_the_loader_refuses() {
     let refused = [
-        (DefinitionFile::Playbook, json!({"steps": []})),
+        (DefinitionFile::Playbook, json!({"schema": "kb.playbook/1", "id": "p", "steps": []})),
         (DefinitionFile::Settings, json!({"sandbox": "maybe"})),
         (DefinitionFile::Settings, json!({"secrets": {"A": "hunter2"}})),
         (DefinitionFile::Specialist, json!({"schema": "kb.specialist/1", "id": "s", "rol": "x"})),

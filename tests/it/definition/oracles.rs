@@ -1,4 +1,4 @@
-//! Two other readers of YAML must agree with ours on every regular file of the repository.
+//! Two other YAML parsers must agree with ours on every valid file of the repository.
 
 use kb::definition::load_value;
 use kb::value::Json;

@@ -93,7 +93,7 @@ fn keys_of_a_short_form_may_be_called_like_keywords() {
 }
 
 #[test]
-fn faults_of_schemas_are_told() {
+fn faults_of_schemas_are_reported() {
     let fault = |schema: &str| read(schema).expect_err("a fault");
     insta::assert_snapshot!(fault(r#"{files: "string["}"#), @r#"error KB0215 5:62 `string[` is not a type: expected `]`, found the end | write a type such as `string`, `string[]`, `"{name: string}[]"`, `"Record<string, string>"` or `a | b`"#);
     insta::assert_snapshot!(fault(r#"{files: "Record<int, string>"}"#), @r#"error KB0215 5:62 `Record<int, string>` is not a type: the keys of a `Record` are `string`, not `int` | write a type such as `string`, `string[]`, `"{name: string}[]"`, `"Record<string, string>"` or `a | b`"#);

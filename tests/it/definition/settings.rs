@@ -44,7 +44,7 @@ fn json_settings_are_read_whole() {
 }
 
 #[test]
-fn all_problems_of_settings_are_told_with_their_places() {
+fn all_problems_of_settings_are_reported_with_their_positions() {
     let (_, said) = settings(
         "llm:\n  tiers:\n    tiny: {model: a}\n    small: {endpoint: localhost}\n    large: {model: b, apiKeyEnv: sk-123-abc}\nsecrets: {TOKEN: hunter2}\nsandbox: {require: kernal}\norchestrator: {escalation: {defaultLadder: {a: [large, small]}}}\njournal: {sync: always}\n",
     );
@@ -90,7 +90,7 @@ fn settings_with_an_error_still_say_which_secrets_there_are() {
 }
 
 #[test]
-fn a_ladder_of_a_specialist_is_not_built_yet() {
+fn a_ladder_of_a_specialist_is_not_supported_yet() {
     let text =
         "schema: kb.specialist/1\nid: s\nrole: x\nllm: {tier: small, ladder: [small, large]}\n";
     let (catalog, said) = said(FileRole::Specialist, ".kb/specialists/s.yml", text);

@@ -211,7 +211,7 @@ fn keys_of_users_are_left_alone() {
 }
 
 #[test]
-fn what_is_not_built_yet_loads_with_a_warning_and_is_noted() {
+fn features_that_are_not_supported_yet_load_with_a_warning() {
     let (catalog, said) = said(
         FileRole::Playbook,
         "p.yml",
