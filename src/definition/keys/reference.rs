@@ -30,6 +30,8 @@ pub fn key_reference() -> Vec<(&'static str, String)> {
         page_of.extend(done.difference(&before).map(|table| (*table, *name)));
     }
     for (name, text) in &mut pages {
+        // The keys of `defaults` are those of a step.
+        *text = text.replace("](#defaults)", "](step.md#step)");
         for (table, page) in page_of.iter().filter(|(_, page)| *page != name) {
             let anchor = table.to_lowercase();
             *text = text.replace(&format!("](#{anchor})"), &format!("]({page}.md#{anchor})"));

@@ -128,7 +128,6 @@ fn all_found(pages: &[Page]) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "until the sources are rewritten"]
 fn every_standard_term_is_found_in_the_sources_and_the_documentation() {
     let text = |pages: &[Page]| -> String {
         pages.iter().map(|page| page.text.to_lowercase() + "\n").collect()
