@@ -11,9 +11,9 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 /// How many events and lines of progress wait for a watcher at most.
 const HELD: usize = 2048;
 
-/// A line from the engine to whoever watches. It holds a bounded number of updates: a watcher who
+/// A line from the engine to a display. It holds a bounded number of updates: a watcher who
 /// lags behind is told up to where events were stored, and finds what it missed in the journal. So
-/// neither does a slow terminal hold up a run, nor does a run fill the memory with what nobody reads.
+/// neither does a slow terminal hold up a run, nor does a run fill the memory with updates that no display reads.
 pub fn event_channel() -> (EventSender, EventReceiver) {
     let (line, updates) = unbounded_channel();
     let held = Arc::new(Held::default());

@@ -97,7 +97,7 @@ impl Dispatcher {
     }
 
     fn decide(&mut self, input: Input) {
-        // Each decision states anew whether the dispatcher can leave.
+        // Each decision states again whether the dispatcher can leave.
         self.write.effects.retain(|effect| *effect != Effect::Leave);
         let envelope = Envelope { at: self.write.at, epoch: self.context.epoch, input };
         let decision = decide(&self.context.plan, &mut self.folded.state, envelope);

@@ -1,4 +1,4 @@
-//! The one expression language (LANGUAGE §4): placeholders, references with strengths, typed values.
+//! The one expression language (docs/reference/expressions.md): placeholders, references with strengths, typed values.
 //!
 //! Pure. Parse once at load against the known [`Names`]; evaluate any number of times against a
 //! [`Scope`]. Values are never pasted into source; evaluation is total, bounded and deterministic.
@@ -6,7 +6,7 @@
 //!
 //! One text goes through `scan` (where are placeholders), `compile` (the engine's own parser, whose
 //! tree `lower` resolves against the names and rewrites: reads become slots, operators become typed
-//! and bounded ones of ours), and ends as a `program`: a plain path read without the engine, which is
+//! and bounded ones of `kb`), and ends as a `program`: a plain path read without the engine, which is
 //! what most placeholders are, a constant, or compiled code.
 
 mod brackets;

@@ -25,7 +25,7 @@ pub enum Root {
     Loop,
 }
 
-/// How much an outcome of the dependency matters to the join (LANGUAGE §3, edges).
+/// How much an outcome of the dependency matters to the join (docs/reference/language.md).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Strength {
     /// A read of `.status`, `.error`, `.verdict`: no outcome matters.

@@ -223,10 +223,9 @@ fn below_step(
 fn no_field(step: &str, field: &str, at: Range<usize>, near: Option<&str>) -> Unresolved {
     let help = match near {
         Some(near) => format!("did you mean `{step}.{near}`?"),
-        None => format!(
-            "a step has {}; what it handed out is below `{step}.output`",
-            STEP_FIELDS.join(", ")
-        ),
+        None => {
+            format!("a step has {}; its result is below `{step}.output`", STEP_FIELDS.join(", "))
+        }
     };
     let message = match field {
         "an index" => format!("the step `{step}` is no list"),
@@ -289,7 +288,7 @@ fn unknown<'n>(
     let help = match same.or_else(|| nearest(name, known.clone())) {
         Some(near) => Some(format!("did you mean `{near}`?")),
         None => {
-            // A step is known by two spellings, which are one where its id has no `-`.
+            // A step has two names, which are equal where its id has no `-`.
             let mut seen = std::collections::BTreeSet::new();
             let once = known.filter(|name| seen.insert(*name));
             let names: Vec<String> = once.take(12).map(|name| format!("`{name}`")).collect();

@@ -55,7 +55,7 @@ pub(super) enum Mode {
     Code,
 }
 
-/// The placeholders that a text of ours must not hold, such as a literal shell script: those whose
+/// The placeholders that a text of `kb` must not contain, such as a literal shell script: those whose
 /// root is a known name, with what stands between their brackets. Any other brace is not ours.
 pub fn placeholders_in(text: &str, names: &Names, style: Style) -> Vec<(Range<usize>, String)> {
     let (pieces, _) = Scanner::new(text, names, style, Mode::Text).scan();
@@ -292,7 +292,7 @@ fn dotted_names(names: &Names) -> Vec<String> {
     outputs.chain(fields).chain(params).collect()
 }
 
-/// Whether a text begins with a known name. Roots of the scope count only where something of theirs
+/// Whether a text begins with a known name. Roots of the scope count only where one of their fields
 /// is read, since `run` and `item` are ordinary words.
 fn is_known(names: &Names, word: &str, rest: &str) -> bool {
     let has_path = rest.starts_with(['.', '[']);

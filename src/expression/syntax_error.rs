@@ -5,7 +5,7 @@ use super::resolve::Unresolved;
 use crate::diagnostic::Code;
 use std::ops::Range;
 
-/// Spellings of other languages, longest first, and what to write here.
+/// Operators of other languages, longest first, and what to write here.
 const FOREIGN: &[(&str, &str)] = &[
     ("===", "compare with `==`; comparison is always typed"),
     ("!==", "compare with `!=`; comparison is always typed"),

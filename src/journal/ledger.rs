@@ -82,7 +82,7 @@ impl fmt::Display for Break {
             BreakKind::Missing => write!(f, "event {seq} is missing"),
             BreakKind::Added => write!(f, "event {seq} is one more than was recorded"),
             BreakKind::Altered if seq == 1 => {
-                write!(f, "event 1, or what the run was begun with, is not what was recorded")
+                write!(f, "event 1, or what the run was started with, is not what was recorded")
             }
             BreakKind::Altered => write!(f, "event {seq} is not what was recorded there"),
             BreakKind::Mislabelled => write!(f, "event {seq} is listed as one of another type"),

@@ -9,7 +9,7 @@ pub struct CodePage {
     pub code: &'static str,
     /// In a few words.
     pub title: &'static str,
-    /// What it means, an example, the mend.
+    /// The meaning, an example, the fix.
     pub text: &'static str,
 }
 

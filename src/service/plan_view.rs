@@ -11,7 +11,7 @@ use crate::value::{Json, JsonMap};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// A plan as people look at it before they run it.
+/// A plan as `kb playbook plan` shows it before a run.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanView {

@@ -1,4 +1,4 @@
-//! Playbooks and workflows as people look at them: a list, one of them, its graph.
+//! Playbooks and workflows as `kb playbook` shows them: a list, one of them, its graph.
 
 use super::{Project, ServiceError};
 use crate::definition::{Check, RunCommand, Step, StepKind, StepPhase, WaitStep};
@@ -7,7 +7,7 @@ use crate::plan::{Plan, graph as drawing};
 use crate::value::format_duration;
 use crate::wire::DefinitionView;
 
-/// A definition as people look at it.
+/// A definition as `kb playbook` shows it.
 #[derive(Debug, Clone)]
 pub struct DefinitionSheet {
     /// Its public form.

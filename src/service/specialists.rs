@@ -1,11 +1,11 @@
-//! Specialists as people look at them.
+//! Specialists as `kb specialist` shows them.
 
 use super::{BrokenFile, Project, ResourceKind, ServiceError};
 use crate::definition::Specialist;
 use crate::value::format_duration;
 use crate::wire::SpecialistView;
 
-/// A specialist as people look at it.
+/// A specialist as `kb specialist` shows it.
 #[derive(Debug, Clone)]
 pub struct SpecialistSheet {
     /// Its public form.

@@ -27,7 +27,7 @@ pub struct Brief {
     pub system: String,
     /// The first user message: the task, its input, and the evidence of a failed attempt.
     pub task: String,
-    /// Names of the tools on the allow-list, to recognise other spellings of them.
+    /// Names of the tools on the allow-list, to recognise other forms of them.
     pub tools: Vec<String>,
     /// Limits on turns, tool calls and time.
     pub limits: LoopLimits,

@@ -81,7 +81,7 @@ fn arguments(text: &str) -> Json {
     let text = &text[from..];
     match text.find('{').map(|at| (leading_json(&text[at..]), &text[at..])) {
         Some((Some(value), _)) => value,
-        // Broken JSON goes on as text, so that the tool's refusal shows the model what it wrote.
+        // Broken JSON is passed on as text, so that the tool's refusal shows the model what it wrote.
         Some((None, broken)) => Json::String(broken.trim().to_owned()),
         None => Json::Object(Default::default()),
     }

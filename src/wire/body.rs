@@ -33,10 +33,10 @@ pub enum Body {
         /// Everything known of the place.
         environment: Json,
     },
-    /// A new holder took the run over.
+    /// A new lease owner took over the run.
     #[schemars(rename = "run:resume")]
     RunResume {
-        /// The holder's epoch.
+        /// The epoch of the lease owner.
         epoch: u64,
         /// Instances that were in flight and go on.
         in_flight: Vec<String>,
@@ -245,7 +245,7 @@ pub enum Body {
     /// A person answered.
     #[schemars(rename = "ask:answered")]
     AskAnswered {
-        /// Whether it goes on.
+        /// Whether the step may continue.
         approved: bool,
         /// Who.
         by: String,
@@ -268,7 +268,7 @@ pub enum Body {
         /// Whether its failure does not fail the run.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         tolerated: bool,
-        /// What it handed out.
+        /// The output of the step.
         #[serde(skip_serializing_if = "Option::is_none")]
         output: Option<Arc<Json>>,
         /// Where that is, if it is large.
@@ -298,7 +298,7 @@ pub enum Body {
         /// How.
         #[schemars(with = "String", extend("enum" = ["succeeded", "failed", "cancelled"]))]
         status: RunStatus,
-        /// What it hands out.
+        /// The outputs of the run.
         #[serde(skip_serializing_if = "Option::is_none")]
         outputs: Option<Arc<Json>>,
         /// Where that is, if it is large.
@@ -314,7 +314,7 @@ pub enum Body {
         /// From its first start.
         duration_ms: u64,
         /// Head of the hash chain over every stored event, this one included; `kb run verify`
-        /// checks it. Absent where the run was begun by a `kb` that kept none.
+        /// checks it. Absent for runs of versions without a hash chain.
         #[serde(skip_serializing_if = "Option::is_none")]
         trace_head: Option<String>,
     },

@@ -22,7 +22,7 @@ pub struct DefinitionView {
     pub params: Vec<ParamView>,
     /// Its steps in file order, then those of `finally`.
     pub steps: Vec<StepOutline>,
-    /// The names of what a run hands out.
+    /// The names of the outputs.
     pub outputs: Vec<String>,
     /// What it uses that is not supported yet.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -1,6 +1,6 @@
 //! The public, versioned forms: events, run and definition views, problems.
 //!
-//! What scripts read (`--json`) and what every display of ours is drawn from, live or later. Pure, and
+//! What scripts read (`--json`) and what every display is drawn from, live or later. Pure, and
 //! apart from `run::Event`, which belongs to the journal and changes for its own reasons. Within one
 //! `v`, fields and types are added and never change or go. [`Translator`] turns what the journal holds
 //! into [`Event`]s; the views are made from folded state.

@@ -45,7 +45,7 @@ pub struct ErrorView {
     pub code: String,
     /// What is wrong.
     pub message: String,
-    /// The mend.
+    /// How to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
     /// More for programs.

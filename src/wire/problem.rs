@@ -12,7 +12,7 @@ pub struct Problem {
     pub severity: crate::diagnostic::Severity,
     /// What is wrong.
     pub message: String,
-    /// The mend.
+    /// How to fix it.
     pub help: Option<String>,
     /// The file, relative to the project where it lies inside.
     pub path: Option<String>,

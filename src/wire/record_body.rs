@@ -4,7 +4,7 @@ use crate::diagnostic::Severity;
 use crate::evidence::{Invocation, InvocationStatus, Payload, Record};
 use crate::value::WARNING;
 
-/// What a record says to the public; nothing where it is only for going on.
+/// What a record says to the public; nothing where it is needed only to resume.
 pub(super) fn record_body(record: &Record) -> Option<Body> {
     Some(match record {
         Record::ModelCall { turn, model, tier, usage, calls, request, digests, .. } => {

@@ -62,7 +62,7 @@ pub struct InstanceView {
     pub status: StepStatus,
     /// From 1.
     pub iteration: u32,
-    /// Attempts begun.
+    /// Number of attempts that started.
     pub attempts: u32,
     /// RFC 3339.
     pub started_at: Option<String>,

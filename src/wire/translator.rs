@@ -47,7 +47,7 @@ impl Translator {
         self.instances.place(instance)
     }
 
-    /// The event that says that the run waits for people alone, once its holder leaves for that
+    /// The event that says that the run waits for people alone, once its lease owner leaves for that
     /// reason; `None` where nothing waits for a person. It is not stored, so it has no `seq`.
     pub fn waiting(&self, at: Timestamp) -> Option<Event> {
         let waits = self.instances.names(&self.instances.with_status(StepStatus::Waiting));

@@ -20,12 +20,12 @@ pub(in crate::cli) enum Display {
     Quiet,
 }
 
-/// Shows a run as it goes on. A stream that is closed never stops a run: what cannot be shown is in
+/// Shows a run while it runs. A stream that is closed never stops a run: what cannot be shown is in
 /// the journal.
 pub(in crate::cli) trait Renderer {
     /// Something happened.
     fn event(&mut self, event: &Event);
-    /// Something is going on that is not stored.
+    /// Progress that is not stored.
     fn progress(&mut self, instance: &str, progress: &Progress);
     /// What was shown may be kept back until here, so that many lines are one write.
     fn flush(&mut self) {}

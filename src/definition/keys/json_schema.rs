@@ -76,9 +76,9 @@ fn table_schema(table: &'static KeyTable) -> Json {
             snake.insert(format!("^{spelling}$"), json!({"$ref": path}));
         }
         if key.required {
-            let spellings = [Some(key.name.to_owned()), spelling];
+            let forms = [Some(key.name.to_owned()), spelling];
             let present: Vec<Json> =
-                spellings.into_iter().flatten().map(|name| json!({"required": [name]})).collect();
+                forms.into_iter().flatten().map(|name| json!({"required": [name]})).collect();
             constraints.push(match present.as_slice() {
                 [one] => one.clone(),
                 _ => json!({"anyOf": present}),

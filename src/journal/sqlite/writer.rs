@@ -80,8 +80,8 @@ impl Writer {
 
     fn transact(&self, jobs: Vec<WriteJob>) -> Result<Vec<Answer>, JournalError> {
         let connection = &self.connection;
-        let begun = connection.prepare_cached("BEGIN IMMEDIATE").and_then(|mut b| b.execute([]));
-        begun.map_err(|error| self.broken(error))?;
+        let started = connection.prepare_cached("BEGIN IMMEDIATE").and_then(|mut b| b.execute([]));
+        started.map_err(|error| self.broken(error))?;
         let mut answers = Vec::with_capacity(jobs.len());
         for work in jobs {
             match work(connection) {
@@ -157,7 +157,7 @@ mod tests {
         let work = || -> Vec<WriteJob> {
             vec![Box::new(|c| Ok(c.execute("INSERT INTO t VALUES (1)", [])? as u64))]
         };
-        assert_eq!(writer.commit(false, work()), Ok(vec![Ok(1)]), "nobody waits for the sync");
+        assert_eq!(writer.commit(false, work()), Ok(vec![Ok(1)]), "no caller waits for the sync");
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
         while writer.syncer.check().is_ok() && std::time::Instant::now() < deadline {
             std::thread::yield_now();
@@ -198,6 +198,6 @@ mod tests {
             writer.commit(false, vec![work]).unwrap();
         }
         assert!(fs::metadata(&paths.database).unwrap().len() > before + 4_000_000);
-        assert!(fs::metadata(&paths.wal).unwrap().len() < 8_000_000, "the WAL begins anew");
+        assert!(fs::metadata(&paths.wal).unwrap().len() < 8_000_000, "the WAL starts again");
     }
 }

@@ -215,8 +215,9 @@ impl Decider<'_> {
         let untouched = (0..self.plan.steps().len())
             .map(|i| InstanceIx(i as u32))
             .filter(|ix| self.step(*ix).phase == StepPhase::Finally);
-        let begun = untouched.clone().any(|ix| self.instance(ix).status != StepStatus::Pending);
-        if !begun {
+        let has_started =
+            untouched.clone().any(|ix| self.instance(ix).status != StepStatus::Pending);
+        if !has_started {
             self.settle_open(StepPhase::Finally);
             self.fill();
         }

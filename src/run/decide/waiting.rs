@@ -77,7 +77,7 @@ impl Decider<'_> {
             Expiry::Done => self.finish_wait(ix, Payload::inline(Json::Null)),
             Expiry::Reply(reply) => self.answered(ix, reply),
             Expiry::Failed => {
-                let message = "nobody answered before the timeout";
+                let message = "no answer before the timeout";
                 let failure = Failure::new(Code::TIMED_OUT.as_str(), message)
                     .help("raise the timeout of the step, or set `onTimeout`");
                 self.end(ix, StepStatus::Failed, Some(failure));

@@ -19,9 +19,9 @@ const COMMAND_LIMIT: Duration = Duration::from_secs(20);
 /// The longest secret.
 const LONGEST: usize = 64 << 10;
 
-/// Secrets as the settings name them. Variables and files are read anew at each use; a command runs
+/// Secrets as the settings name them. Variables and files are read again at each use; a command runs
 /// once a process, when it is first needed, because it may ask a person or cost something. Each is
-/// known to the redactor before it is handed out, and one that cannot be masked is not.
+/// known to the redactor before a step receives it, and one that cannot be masked is not.
 pub struct ConfiguredSecrets {
     settings: Arc<Settings>,
     env: BTreeMap<String, String>,
@@ -33,7 +33,7 @@ pub struct ConfiguredSecrets {
 }
 
 /// When a command failed last, and why. Who asked before that moment takes it for an answer, so
-/// that a broken command runs once for all steps that wait for it, and anew for a retry.
+/// that a broken command runs once for all steps that wait for it, and again for a retry.
 type LastFailure = Option<(Instant, Failure)>;
 
 impl ConfiguredSecrets {
@@ -208,8 +208,8 @@ fn said(name: &str, argv: &[String], exited: ProcessResult) -> Result<String, Fa
         ProcessEnd::Lost => format!("did not end: {}", ProcessEnd::LOST),
         ProcessEnd::NotStarted(reason) => format!("did not start: {reason}"),
     };
-    let message = format!("the secret `{name}` cannot be had: its command `{program}` {why}");
-    let help = "run the command by hand in the project's folder; what it prints is neither kept nor \
+    let message = format!("the secret `{name}` is not available: its command `{program}` {why}");
+    let help = "run the command manually in the project's folder; what it prints is neither kept nor \
                 shown";
     Err(Failure::new(Code::SECRET_COMMAND_FAILED.as_str(), message).help(help))
 }

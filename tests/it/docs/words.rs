@@ -50,7 +50,7 @@ const STANDARD: [&str; 40] = [
 /// Invented or archaic expressions, with the term to use instead.
 const INVENTED: [(&str, &str); 29] = [
     (r"keepers?", "init process"),
-    (r"(?:the|a|each|its|one) cells?", "namespace worker"),
+    (r"(?:each|its|one) cells?|the cells", "namespace worker"),
     (r"guardians?", "watchdog"),
     (r"holders?", "lease owner"),
     (r"hops?", "redirect"),
