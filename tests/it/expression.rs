@@ -425,14 +425,14 @@ fn unknown_names_are_load_errors_with_the_nearest_name() {
         (
             "test.testResult == 'failed'",
             "KB0303 the step `test` has no field `testResult` | a step has output, status, error, \
-             errors, verdict, verdictDetails, exitCode, stdout, stderr, attempts, durationMs; what \
-             it handed out is below `test.output`",
+             errors, verdict, verdictDetails, exitCode, stdout, stderr, attempts, durationMs; its \
+             result is below `test.output`",
         ),
         (
             "test[0]",
             "KB0303 the step `test` is no list | a step has output, status, error, errors, \
-             verdict, verdictDetails, exitCode, stdout, stderr, attempts, durationMs; what it \
-             handed out is below `test.output`",
+             verdict, verdictDetails, exitCode, stdout, stderr, attempts, durationMs; its \
+             result is below `test.output`",
         ),
         (
             "output == 'x'",

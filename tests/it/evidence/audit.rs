@@ -156,8 +156,8 @@ fn every_change_of_the_journal_is_noticed() {
     check_chain(&sample, &fitting, "the head that is kept for the run is not that");
     check_chain(&sample, "UPDATE runs SET head = zeroblob(32)", "the head that is kept");
 
-    // What the run was begun with is under the first link.
-    let begun = "event 1, or what the run was begun with";
+    // What the run was started with is under the first link.
+    let begun = "event 1, or what the run was started with";
     for change in [
         "UPDATE frozen SET body = replace(body, 'minCount: 2', 'minCount: 1')",
         "UPDATE runs SET definition = 'q'",
