@@ -2,11 +2,13 @@
 //! written the code.
 
 use super::call::Caller;
+use super::policy::{Approvals, Policy};
 use super::process_trace::ProcessTrace;
 use crate::definition::{ApprovalLevel, Settings};
 use crate::process::{Confinement, KernelSandbox, SandboxCap, Spawn, Supervisor};
 use crate::redaction::Redactor;
-use crate::workspace::{Workspace, repository_outside};
+use crate::toolspec::find;
+use crate::workspace::{PathRules, Workspace, repository_outside};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -17,6 +19,8 @@ pub struct ProcessLauncher {
     workspace: Workspace,
     settings: Arc<Settings>,
     level: ApprovalLevel,
+    /// The path rules for reading.
+    reading: PathRules,
 }
 
 impl ProcessLauncher {
@@ -28,7 +32,10 @@ impl ProcessLauncher {
         settings: Arc<Settings>,
         level: ApprovalLevel,
     ) -> ProcessLauncher {
-        ProcessLauncher { supervisor, workspace, settings, level }
+        let policy = Policy::new(settings.clone(), Approvals::default(), level);
+        let reading =
+            find("fs:read").map_or_else(PathRules::nothing, |spec| policy.path_rules(spec));
+        ProcessLauncher { supervisor, workspace, settings, level, reading }
     }
 
     /// Starts processes of the author of a playbook, without the sandbox.
@@ -40,7 +47,7 @@ impl ProcessLauncher {
     /// that check its work. The kernel confines them where the sandbox level is `kernel`.
     pub fn confined(&self) -> Supervisor {
         match self.level {
-            ApprovalLevel::Kernel => self.supervisor.confined(self.confinement()),
+            ApprovalLevel::Kernel => self.supervisor.confined(self.confinement(None)),
             _ => self.supervisor.clone(),
         }
     }
@@ -50,11 +57,16 @@ impl ProcessLauncher {
         ProcessTrace::begin(spawn, self.workspace.root(), self.supervisor.base(), redactor)
     }
 
-    /// Starts the processes of a tool call.
+    /// Starts the processes of a tool call. Commands of a specialist can read only the part of the
+    /// project that the path rules for reading allow, as far as the kernel can express it: denied
+    /// paths inside of an allowed directory stay readable.
     pub(super) fn of(&self, caller: &Caller) -> Supervisor {
         match caller {
-            Caller::Specialist { .. } => self.confined(),
-            Caller::Author => self.supervisor.clone(),
+            Caller::Specialist { .. } if self.level == ApprovalLevel::Kernel => {
+                let readable = self.reading.roots(self.workspace.root());
+                self.supervisor.confined(self.confinement(readable))
+            }
+            Caller::Specialist { .. } | Caller::Author => self.supervisor.clone(),
         }
     }
 
@@ -64,7 +76,8 @@ impl ProcessLauncher {
     }
 
     /// The paths that confined processes may read and write: the project, and what the settings add.
-    fn confinement(&self) -> Confinement {
+    /// If `readable` is given, the rest of the project can be written, but not read.
+    fn confinement(&self, readable: Option<Vec<PathBuf>>) -> Confinement {
         let root = self.workspace.root();
         let paths = |list: &[String]| -> Vec<PathBuf> {
             let path = |path: &String| match path.starts_with("~/") {
@@ -73,7 +86,11 @@ impl ProcessLauncher {
             };
             list.iter().map(path).collect()
         };
-        Confinement::to([root.to_owned()])
+        let project = match readable {
+            None => Confinement::to([root.to_owned()]),
+            Some(readable) => Confinement::to(readable).with_write_only([root.to_owned()]),
+        };
+        project
             .with_read(repository_outside(root))
             .with_read(paths(&self.settings.sandbox_read))
             .with_write(paths(&self.settings.sandbox_write))

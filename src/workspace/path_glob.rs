@@ -13,6 +13,7 @@ use std::path::Path;
 #[derive(Debug, Clone)]
 pub(crate) struct PathGlob {
     whole: GlobMatcher,
+    text: String,
     /// Whether the glob also matches names at any depth, because it contains no `/`.
     name: bool,
 }
@@ -24,12 +25,17 @@ impl PathGlob {
         let whole = GlobBuilder::new(&text).literal_separator(true).build().map_err(|error| {
             PathError::BadGlob { glob: glob.to_owned(), why: error.kind().to_string() }
         })?;
-        Ok(PathGlob { whole: whole.compile_matcher(), name: false })
+        Ok(PathGlob { whole: whole.compile_matcher(), text, name: false })
     }
 
     /// A glob that matches whole paths or, without a `/`, names at any depth, as in `.gitignore`.
     pub(crate) fn anywhere(glob: &str) -> Result<Self, PathError> {
         Ok(PathGlob { name: !glob.contains('/'), ..Self::new(glob)? })
+    }
+
+    /// The path that contains everything that the glob matches; empty is the root.
+    pub(super) fn base(&self) -> &Path {
+        Path::new(if self.name { "" } else { literal_beginning(&self.text) })
     }
 
     /// Whether the glob matches a path.

@@ -4,7 +4,7 @@ use super::path_error::PathError;
 use super::path_glob::PathGlob;
 use super::path_text::case_folded;
 use super::protected_names::normalized;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// `allowed_paths` and `denied_paths` of the settings for one tool.
 #[derive(Debug, Clone, Default)]
@@ -34,6 +34,23 @@ impl PathRules {
     /// Rules that deny every path.
     pub(crate) fn nothing() -> Self {
         PathRules { allowed: vec![Vec::new()], denied: Vec::new() }
+    }
+
+    /// The paths below `root` that contain everything that may be accessed; `None` if that is all of
+    /// it. Denials are not considered.
+    pub(crate) fn roots(&self, root: &Path) -> Option<Vec<PathBuf>> {
+        let mut roots = vec![root.to_owned()];
+        for list in &self.allowed {
+            let bases: Vec<PathBuf> = list.iter().map(|glob| root.join(glob.base())).collect();
+            let both = |a: &PathBuf, b: &PathBuf| match (a.starts_with(b), b.starts_with(a)) {
+                (true, _) => Some(a.clone()),
+                (_, true) => Some(b.clone()),
+                _ => None,
+            };
+            roots =
+                roots.iter().flat_map(|a| bases.iter().filter_map(move |b| both(a, b))).collect();
+        }
+        (!roots.iter().any(|path| path == root)).then_some(roots)
     }
 
     /// Whether there are no rules.

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 pub struct Confinement {
     write: Vec<PathBuf>,
     read: Vec<PathBuf>,
+    write_only: Vec<PathBuf>,
     read_only: Vec<PathBuf>,
 }
 
@@ -33,6 +34,13 @@ impl Confinement {
     #[must_use]
     pub fn with_write(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
         self.write.extend(paths);
+        self
+    }
+
+    /// Adds paths that may be written and removed, but neither read nor listed nor executed.
+    #[must_use]
+    pub fn with_write_only(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.write_only.extend(paths);
         self
     }
 
@@ -62,6 +70,10 @@ impl Confinement {
         read.extend(paths::readable(base));
         let rules = Rules::new()?;
         let rules = write.iter().try_fold(rules, |rules, path| rules.allow(Access::Write, path))?;
+        let rules = self
+            .write_only
+            .iter()
+            .try_fold(rules, |rules, path| rules.allow(Access::WriteOnly, path))?;
         read.iter().try_fold(rules, |rules, path| rules.allow(Access::Read, path))
     }
 }

@@ -19,6 +19,8 @@ pub(super) enum Access {
     Read,
     /// [`Access::Read`], and write, create and remove.
     Write,
+    /// Write, create and remove only.
+    WriteOnly,
 }
 
 /// Required features, from Linux 6.2. An older kernel cannot restrict truncating files, so its rules
@@ -53,6 +55,10 @@ impl Rules {
             // Not devices: a process that can create a device node can read the disk.
             Access::Write => {
                 AccessFs::from_all(OPTIONAL) & !(AccessFs::MakeChar | AccessFs::MakeBlock)
+            }
+            Access::WriteOnly => {
+                let read = AccessFs::from_read(OPTIONAL) | AccessFs::MakeChar | AccessFs::MakeBlock;
+                AccessFs::from_all(OPTIONAL) & !read
             }
         };
         if !is_folder {

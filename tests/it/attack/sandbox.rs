@@ -2,7 +2,7 @@
 //! are kept from it; where the kernel has no Landlock, the tests say so and end.
 
 use crate::tools::bench::{Bench, Setup, call_of, put};
-use kb::definition::{ApprovalLevel, Settings};
+use kb::definition::{ApprovalLevel, Settings, ToolSecurity};
 use kb::evidence::InvocationStatus;
 use kb::process::{BaseEnvironment, ProcessLevel, Supervisor};
 use kb::tool::{CallResult, sandbox_level};
@@ -477,7 +477,7 @@ fn a_run_below_the_required_level_is_refused_and_every_level_is_told() {
             Some(required) => {
                 let said = said.code(5);
                 let message = format!(
-                    "`sandbox.require: {required}` is not reached here; the level is `{reached}`"
+                    "`sandbox.require: {required}` is not available on this machine; the level is `{reached}`"
                 );
                 assert!(said.err.contains("KB0563"), "{label}: {}", said.err);
                 assert!(said.err.contains(&message), "{label}: {}", said.err);
@@ -493,4 +493,38 @@ fn a_run_below_the_required_level_is_refused_and_every_level_is_told() {
             }
         }
     }
+}
+
+/// The path rules for reading restrict commands of a specialist by directory.
+#[tokio::test]
+async fn a_command_reads_only_the_directories_that_the_read_rules_allow() {
+    for supervisor in supervisors().iter().filter(|_| is_leased()) {
+        for globs in [&["sub/**"][..], &["sub/*.txt", "sub/deep/**"]] {
+            reads_by_rule(supervisor, globs).await;
+        }
+    }
+}
+
+async fn reads_by_rule(supervisor: &Supervisor, globs: &[&str]) {
+    let globs = globs.iter().map(|glob| (*glob).to_owned()).collect();
+    let security = ToolSecurity { allowed_paths: vec![globs], ..ToolSecurity::default() };
+    let name = kb::value::ToolName::new("fs:read").unwrap();
+    let settings = Settings { tool_security: [(name, security)].into(), ..Settings::default() };
+    let files = [("sub/a.txt", "inside"), ("sub/deep/b", "inside"), ("out.txt", "secret")];
+    let bench = confined(supervisor, &files, settings);
+    let rows = [
+        ("cat sub/a.txt sub/deep/b", true),
+        ("ls sub", true),
+        ("cat out.txt", false),
+        ("cat sub/../out.txt", false),
+        ("ln -s ../out.txt sub/link; cat sub/link", false),
+        ("mv out.txt sub/moved; cat sub/moved", false),
+        ("ln out.txt sub/hard; cat sub/hard", false),
+        ("ls .", false),
+        ("echo x > new.txt && mkdir made && echo y > made/new", true),
+        ("cat new.txt", false),
+        ("rm new.txt", true),
+    ];
+    let outside = tempfile::tempdir().unwrap();
+    check(&bench, outside.path(), &rows).await;
 }
