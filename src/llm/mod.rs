@@ -135,7 +135,7 @@ pub struct CallOrigin {
     pub step: String,
     /// The step instance, such as `review[src/a.rs]`.
     pub instance: String,
-    /// From 1.
+    /// Number of the attempt, from 1.
     pub attempt: u32,
     /// From 1 within the attempt.
     pub turn: u32,

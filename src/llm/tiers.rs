@@ -25,7 +25,7 @@ pub enum TierOrigin {
     Key,
     /// A server found on this machine.
     LocalServer,
-    /// `--model`.
+    /// The option `--model NAME`.
     Named,
     /// The start of the run.
     Journal,

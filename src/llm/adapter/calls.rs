@@ -24,7 +24,7 @@ pub(super) struct RawCall {
 /// untrusted, and it drops calls without an index, which some servers send.
 #[derive(Debug, Default)]
 pub(super) struct CallCollector {
-    heard: Mutex<CollectedCalls>,
+    collected: Mutex<CollectedCalls>,
 }
 
 #[derive(Debug, Default)]
@@ -38,36 +38,36 @@ struct CollectedCalls {
 impl CallCollector {
     /// The calls, ordered by index.
     pub(super) fn calls(&self) -> Vec<RawCall> {
-        self.with(|heard| heard.calls.values().cloned().collect())
+        self.with(|collected| collected.calls.values().cloned().collect())
     }
 
     /// The model name in the response.
     pub(super) fn model(&self) -> Option<String> {
-        self.with(|heard| heard.model.clone())
+        self.with(|collected| collected.model.clone())
     }
 
     /// Whether the stream contained any event with data.
-    pub(super) fn heard_events(&self) -> bool {
-        self.with(|heard| heard.events > 0)
+    pub(super) fn has_events(&self) -> bool {
+        self.with(|collected| collected.events > 0)
     }
 
     fn with<T>(&self, read: impl FnOnce(&mut CollectedCalls) -> T) -> T {
-        read(&mut self.heard.lock().unwrap_or_else(PoisonError::into_inner))
+        read(&mut self.collected.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl ChatFrameSink for CallCollector {
     fn on_frame(&self, _: &FrameCtx, frame: RawFrameRef<'_>) {
         if !frame.data.is_empty() {
-            self.with(|heard| heard.events += 1);
+            self.with(|collected| collected.events += 1);
         }
         // Nearly all frames contain only text and need no second parse.
-        let first = self.with(|heard| heard.model.is_none());
+        let first = self.with(|collected| collected.model.is_none());
         if !first && !frame.data.contains("tool_calls") {
             return;
         }
         let Some(data) = frame.json() else { return };
-        self.with(|heard| heard.take(&data));
+        self.with(|collected| collected.take(&data));
     }
 }
 
@@ -124,11 +124,11 @@ mod tests {
     use serde_json::json;
 
     fn check(deltas: &[Json], expected: &[(&str, &str, &str)]) {
-        let mut heard = CollectedCalls::default();
+        let mut collected = CollectedCalls::default();
         for delta in deltas {
-            heard.take(&json!({"choices": [{"delta": {"tool_calls": [delta]}}]}));
+            collected.take(&json!({"choices": [{"delta": {"tool_calls": [delta]}}]}));
         }
-        let calls: Vec<_> = heard
+        let calls: Vec<_> = collected
             .calls
             .values()
             .map(|call| (call.id.as_str(), call.name.as_str(), call.arguments.as_str()))

@@ -77,12 +77,12 @@ impl GenaiProvider {
         let client = self.client(target)?;
         let mut names = ToolNames::default();
         let question = question(request, &mut names);
-        let heard = Arc::new(CallCollector::default());
-        let options = options(request, target).with_raw_frame_sink_arc(heard.clone());
+        let collected = Arc::new(CallCollector::default());
+        let options = options(request, target).with_raw_frame_sink_arc(collected.clone());
         let answer = client.exec_chat_stream(service(target), question, Some(&options)).await;
         let stream = answer.map_err(|error| model_error(error, target))?.stream;
-        let (origin, heard, names) = (&request.origin, heard.as_ref(), &names);
-        Reader { target, names, origin, heard, on_token }.read(stream).await
+        let (origin, collected, names) = (&request.origin, collected.as_ref(), &names);
+        Reader { target, names, origin, collected, on_token }.read(stream).await
     }
 
     async fn bounded(

@@ -17,7 +17,7 @@ pub(super) struct Reader<'a> {
     pub(super) target: &'a Target,
     pub(super) names: &'a ToolNames,
     pub(super) origin: &'a CallOrigin,
-    pub(super) heard: &'a CallCollector,
+    pub(super) collected: &'a CallCollector,
     pub(super) on_token: &'a (dyn Fn(&str) + Send + Sync),
 }
 
@@ -38,7 +38,7 @@ impl Reader<'_> {
                 _ => {}
             }
         }
-        Err(cut(self.target, self.heard.heard_events()))
+        Err(cut(self.target, self.collected.has_events()))
     }
 
     fn reply(&self, text: String, end: StreamEnd) -> Result<ChatReply, ModelError> {
@@ -46,7 +46,7 @@ impl Reader<'_> {
         // For these protocols the library invents an end event if the stream has none.
         let made_up = matches!(self.target.protocol, Protocol::Gemini | Protocol::OpenAiResponses);
         if stop.is_none() && made_up {
-            return Err(cut(self.target, self.heard.heard_events()));
+            return Err(cut(self.target, self.collected.has_events()));
         }
         let calls = self.calls(&end);
         match stop {
@@ -80,7 +80,7 @@ impl Reader<'_> {
                 && !name.starts_with('/')
                 && name.chars().all(|c| c.is_ascii_graphic())
         };
-        self.heard.model().filter(plain).unwrap_or_else(|| self.target.model.clone())
+        self.collected.model().filter(plain).unwrap_or_else(|| self.target.model.clone())
     }
 
     fn calls(&self, end: &StreamEnd) -> Vec<CallRequest> {
@@ -88,7 +88,7 @@ impl Reader<'_> {
             let (id, name) = (call.call_id.clone(), call.fn_name.clone());
             (id, name, call.fn_arguments.clone())
         });
-        let raw = self.heard.calls().into_iter().map(|call| {
+        let raw = self.collected.calls().into_iter().map(|call| {
             let args = arguments(&call);
             (call.id, call.name, args)
         });
