@@ -19,7 +19,7 @@
 //! is performed only after its event is stored, so recovery is a fold over the events and one question:
 //! which effects were in flight?
 //!
-//! Start reading at [`service::runs::begin`], which checks, freezes and leases a run;
+//! Start reading at [`service::runs`], which checks, freezes and leases a run;
 //! [`engine::drive`], the loop; [`run::decide`], the decisions; [`executor::LocalExecutor`], the
 //! effects; and [`definition::load`], which reads definitions. `docs/architecture.md` describes how to
 //! add a tool, a step kind, a check, a command, a provider or a journal back end.

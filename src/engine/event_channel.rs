@@ -1,5 +1,4 @@
-//! The event channel: updates of a run from the dispatcher to displays, bounded. A reader that is too
-//! slow reads the journal instead.
+//! The bounded channel on which stored events and progress reach a display.
 
 use super::setup::Update;
 use crate::journal::StoredEvent;
@@ -8,100 +7,99 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// How many events and lines of progress wait for a watcher at most.
-const HELD: usize = 2048;
+/// Maximum number of events and progress updates that wait in a channel.
+const CAPACITY: usize = 2048;
 
-/// A line from the engine to a display. It holds a bounded number of updates: a watcher who
-/// lags behind is told up to where events were stored, and finds what it missed in the journal. So
-/// neither does a slow terminal hold up a run, nor does a run fill the memory with updates that no display reads.
+/// Creates an event channel. It holds a bounded number of updates. A receiver that falls behind reads
+/// missed events from the journal, so a slow display neither delays a run nor fills the memory.
 pub fn event_channel() -> (EventSender, EventReceiver) {
-    let (line, updates) = unbounded_channel();
-    let held = Arc::new(Held::default());
-    (EventSender { line, held: held.clone() }, EventReceiver { updates, held })
+    let (sender, updates) = unbounded_channel();
+    let shared = Arc::new(Shared::default());
+    (EventSender { sender, shared: shared.clone() }, EventReceiver { updates, shared })
 }
 
-/// The engine's end of the line. The watcher's may be closed at any time.
+/// The engine's end of the channel. The receiver may be dropped at any time.
 #[derive(Clone)]
 pub struct EventSender {
-    line: UnboundedSender<Update>,
-    held: Arc<Held>,
+    sender: UnboundedSender<Update>,
+    shared: Arc<Shared>,
 }
 
-/// The watcher's end of the line.
+/// The display's end of the channel.
 pub struct EventReceiver {
     updates: UnboundedReceiver<Update>,
-    held: Arc<Held>,
+    shared: Arc<Shared>,
 }
 
 #[derive(Default)]
-struct Held {
+struct Shared {
     count: AtomicUsize,
     missed: AtomicU64,
     nearly_full: Notify,
 }
 
 impl EventSender {
-    /// Tells of so many events, the last of which has this seq. They are made only where there is
-    /// room for them.
+    /// Sends `count` events, the last of which has the number `last`. `make` is called only if the
+    /// channel has capacity.
     pub(super) fn stored(&self, last: u64, count: usize, make: impl FnOnce() -> Vec<StoredEvent>) {
-        if self.takes(count) {
-            let _ = self.line.send(Update::Stored(make()));
+        if self.reserve(count) {
+            let _ = self.sender.send(Update::Stored(make()));
         } else {
-            self.held.missed.store(last, Ordering::Release);
-            self.held.nearly_full.notify_one();
+            self.shared.missed.store(last, Ordering::Release);
+            self.shared.nearly_full.notify_one();
         }
     }
 
-    /// Shows something that is never stored. A watcher who is far behind does without.
+    /// Sends progress, which is never stored. It is dropped if the channel is full.
     pub(super) fn progress(&self, update: Update) {
-        if self.takes(1) {
-            let _ = self.line.send(update);
+        if self.reserve(1) {
+            let _ = self.sender.send(update);
         }
     }
 
-    fn takes(&self, count: usize) -> bool {
-        let before = self.held.count.fetch_add(count, Ordering::AcqRel);
-        let fits = before + count <= HELD;
+    fn reserve(&self, count: usize) -> bool {
+        let before = self.shared.count.fetch_add(count, Ordering::AcqRel);
+        let fits = before + count <= CAPACITY;
         if !fits {
-            self.held.count.fetch_sub(count, Ordering::AcqRel);
-        } else if before + count > HELD / 2 {
-            self.held.nearly_full.notify_one();
+            self.shared.count.fetch_sub(count, Ordering::AcqRel);
+        } else if before + count > CAPACITY / 2 {
+            self.shared.nearly_full.notify_one();
         }
         fits
     }
 }
 
 impl EventReceiver {
-    /// The next update; `None` once the engine has gone and everything was taken.
+    /// Receives the next update; `None` once the engine has ended and the channel is empty.
     pub async fn recv(&mut self) -> Option<Update> {
         let update = self.updates.recv().await?;
-        Some(self.taken(update))
+        Some(self.release(update))
     }
 
-    /// The next update, where there is one already.
+    /// Receives the next update, if there is one.
     pub fn try_recv(&mut self) -> Option<Update> {
         let update = self.updates.try_recv().ok()?;
-        Some(self.taken(update))
+        Some(self.release(update))
     }
 
-    /// Returns when it is time to take what waits, lest more be missed.
+    /// Waits until the channel is more than half full.
     pub fn nearly_full(&self) -> impl Future<Output = ()> + use<> {
-        let held = self.held.clone();
-        async move { held.nearly_full.notified().await }
+        let shared = self.shared.clone();
+        async move { shared.nearly_full.notified().await }
     }
 
-    /// The seq of the last event that found no room here and has to be read in the journal; 0 where
-    /// all did.
+    /// Number of the last event that was not sent because the channel was full; 0 if all were sent.
+    /// Missed events are in the journal.
     pub fn missed(&self) -> u64 {
-        self.held.missed.load(Ordering::Acquire)
+        self.shared.missed.load(Ordering::Acquire)
     }
 
-    fn taken(&self, update: Update) -> Update {
+    fn release(&self, update: Update) -> Update {
         let count = match &update {
             Update::Stored(stored) => stored.len(),
             Update::Progress { .. } => 1,
         };
-        self.held.count.fetch_sub(count, Ordering::AcqRel);
+        self.shared.count.fetch_sub(count, Ordering::AcqRel);
         update
     }
 }

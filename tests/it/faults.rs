@@ -274,7 +274,7 @@ steps:
     // What was frozen runs, whatever became of the file.
     std::fs::remove_file(scratch.root().join("playbooks/p.yml")).unwrap();
     scratch.write("go", "");
-    scratch.kb(&["run", "resume", "@last"]).code(0).says(&["in flight: slow", "p succeeded"]);
+    scratch.kb(&["run", "resume", "@last"]).code(0).says(&["running steps: slow", "p succeeded"]);
     let run = scratch.last_run();
     let ledger = scratch.read("ledger");
     let mut lines: Vec<&str> = ledger.lines().collect();
@@ -799,8 +799,8 @@ steps:
     appears(&scratch, "two");
     held.kill();
     scratch.write("go", "");
-    scratch.kb(&["run", "resume", "@last"]).code(3).says(&["waits one", "waits two"]);
-    scratch.kb(&["run", "approve", "@last", "one"]).code(3).says(&["waits two"]);
+    scratch.kb(&["run", "resume", "@last"]).code(3).says(&["waiting one", "waiting two"]);
+    scratch.kb(&["run", "approve", "@last", "one"]).code(3).says(&["waiting two"]);
     scratch.kb(&["run", "approve", "@last", "nobody"]).code(4).says(&["`nobody`"]);
     scratch.kb(&["run", "approve", "@last", "two", "--deny"]).code(1).says(&["failed two"]);
     assert_eq!(scratch.read("ledger"), "one\n");

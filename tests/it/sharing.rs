@@ -505,7 +505,7 @@ fn a_stopped_owner_that_lost_its_lease_consumes_no_answer() {
     until("a person is asked", || (status("pay") == "waiting").then_some(()));
     // The answer lies there while only the sleeper could take it.
     signal(taken.second.id(), rustix::process::Signal::STOP);
-    scratch.kb(&["run", "approve", &run, "pay"]).code(0).says(&["the answer was sent"]);
+    scratch.kb(&["run", "approve", &run, "pay"]).code(0).says(&["the reply was delivered"]);
     // Nothing ends in the sleeper, so that the answer is all that it can meet. Were it to take that,
     // it would go on; then its step ends.
     signal(taken.first.id(), rustix::process::Signal::CONT);

@@ -74,7 +74,7 @@ fn is_glued_code(start: &str, program: &str) -> bool {
 
 /// Refuses a computed value as the code of an interpreter, given words and whether each is computed.
 ///
-/// [`check`] refuses a value after a literal `-c`. If the option is computed as well, that is known only
+/// `check` refuses a value after a literal `-c`. If the option is computed as well, that is known only
 /// when the words are rendered.
 pub fn refuse_computed_code<'w>(
     words: impl Iterator<Item = (&'w str, bool)>,

@@ -264,10 +264,10 @@ fn a_full_disk_is_distinguished_from_a_broken_one() {
     let mut writes = records.iter().filter(|record| is_counted(record, "write"));
     let first = 1 + writes.position(|write| write.path.ends_with("journal.sqlite3-wal")).unwrap();
     for (deed, code, help) in [
-        (Deed::Enospc, "KB0802", "free some room"),
-        (Deed::Edquot, "KB0802", "free some room"),
-        (Deed::Efbig, "KB0802", "free some room"),
-        (Deed::Eio, "KB0801", "look at the disk"),
+        (Deed::Enospc, "KB0802", "free disk space"),
+        (Deed::Edquot, "KB0802", "free disk space"),
+        (Deed::Efbig, "KB0802", "free disk space"),
+        (Deed::Eio, "KB0801", "check the disk"),
     ] {
         let (said, _) = run(&|fault, _| fault.at(first, deed).and_ever_after());
         let said = said.code(5).says(&[&format!("error[{code}]"), help]);
