@@ -1,24 +1,26 @@
+//! Finds definitions by phrases in natural language.
+
 use super::Project;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// A definition whose trigger fits a phrase.
+/// A definition with a trigger that matches a phrase.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Match {
-    /// The definition's id.
+    /// Id of the definition.
     pub id: String,
-    /// For people.
+    /// Display name of the definition.
     pub name: String,
-    /// The trigger that fits best.
+    /// The trigger that matches best.
     pub trigger: String,
-    /// How well, from 0 to 1.
+    /// Quality of the match, from 0 to 1.
     pub score: f64,
 }
 
-/// Below this a trigger has too little to do with a phrase to be named.
+/// Minimum score of a match.
 const MIN_SCORE: f64 = 0.34;
 
-/// Definitions whose triggers fit a phrase, the best first; equals in order of their ids.
+/// Definitions whose triggers match a phrase, best match first; equal scores by id.
 pub fn match_phrase(project: &Project, phrase: &str) -> Vec<Match> {
     let mut found: Vec<Match> = project
         .catalog
@@ -42,8 +44,8 @@ pub fn match_phrase(project: &Project, phrase: &str) -> Vec<Match> {
     found
 }
 
-/// How well a phrase fits a trigger: 1 where it holds all of the trigger's words in a row, else the
-/// share of the trigger's words that it has, by their beginnings.
+/// The score of a phrase for a trigger: 1 if it contains the trigger, otherwise the share of the
+/// trigger's words that it contains, compared by their stems.
 fn score(phrase: &str, trigger: &str) -> f64 {
     let (phrase, trigger) = (words(phrase), words(trigger));
     if trigger.is_empty() {
@@ -57,7 +59,7 @@ fn score(phrase: &str, trigger: &str) -> f64 {
     0.9 * wanted.iter().filter(has).count() as f64 / wanted.len() as f64
 }
 
-/// Whether two words are the same but for an ending.
+/// Whether two words differ only in their endings.
 fn same_stem(a: &str, b: &str) -> bool {
     let shared = a.chars().zip(b.chars()).take_while(|(x, y)| x == y).count();
     let longest = a.chars().count().max(b.chars().count());

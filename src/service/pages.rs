@@ -1,15 +1,17 @@
+//! The pages of diagnostic codes.
+
 use super::{ResourceKind, ServiceError};
 use crate::diagnostic::Code;
 use serde::Serialize;
 
-/// What a code means.
+/// The page of a diagnostic code.
 #[derive(Debug, Clone, Serialize)]
 pub struct CodePage {
-    /// The code.
+    /// The code, such as `KB0101`.
     pub code: &'static str,
-    /// In a few words.
+    /// Title of the page.
     pub title: &'static str,
-    /// The meaning, an example, the fix.
+    /// Explanation, example and fix, as markdown.
     pub text: &'static str,
 }
 
@@ -19,7 +21,7 @@ impl From<Code> for CodePage {
     }
 }
 
-/// The page of a code; `KB101`, `kb0101` and `101` are understood too.
+/// The page of a code. `KB101`, `kb0101` and `101` are accepted too.
 pub fn explain(text: &str) -> Result<CodePage, ServiceError> {
     let digits = text.trim_start_matches(|c: char| c.is_ascii_alphabetic());
     let padded = format!("KB{digits:0>4}");

@@ -1,6 +1,6 @@
-//! Values of parameters: typed by their declaration, checked, asked for where a terminal allows it.
+//! Parameter values: read by their declared type and checked; missing ones can be asked for.
 //!
-//! Pure: what was given, a file's content and a way to ask come in; a map or all problems come out.
+//! Start at [`resolve`]. It has no side effects except the calls of `ask`.
 
 mod value;
 
@@ -9,11 +9,11 @@ use crate::diagnostic::{Code, Diagnostic, Span, nearest};
 use crate::value::{Json, JsonMap, kind_of};
 use value::{check, fits_type, read, read_many};
 
-/// Asks a person for a parameter; `None` where there is no answer.
+/// Asks a person for the value of a parameter; `None` if there is no answer.
 pub type Ask<'a> = dyn FnMut(&Param) -> Option<String> + 'a;
 
-/// The values of a run's parameters, in the order of their declaration: what was given on the command
-/// line holds over the file's, and that over the defaults. All problems at once.
+/// The values of a run's parameters in the order of their declaration, or all problems. Values of the
+/// command line take precedence over the file, and the file over defaults.
 pub fn resolve(
     params: &[Param],
     given: &[(String, String)],
@@ -47,7 +47,7 @@ pub fn resolve(
     if problems.is_empty() { Ok(values) } else { Err(problems) }
 }
 
-/// Where a value stands in the file. The line of a literal secret is never shown.
+/// Position of a value in the file; `None` for secrets, because the line must not be shown.
 fn place(param: &Param, entry: Option<&EntrySpans>) -> Option<Span> {
     entry.filter(|_| param.kind != ParamType::Secret).map(|entry| entry.value)
 }
@@ -88,7 +88,8 @@ fn file_values<'f>(
             Some(map)
         }
         other => {
-            let message = format!("the parameter file holds a {}, not names", kind_of(other));
+            let message =
+                format!("the parameter file contains a {}, not a map of names", kind_of(other));
             let problem = Diagnostic::error(Code::PARAMETER_FILE, file.span, message);
             problems.push(problem.help("write `name: value` lines"));
             None
@@ -245,7 +246,7 @@ mod tests {
         assert_eq!(
             problems("[1]"),
             [
-                "1:1 the parameter file holds a list, not names",
+                "1:1 the parameter file contains a list, not a map of names",
                 "nowhere the required parameter `n` has no value"
             ]
         );

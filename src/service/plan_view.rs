@@ -11,31 +11,31 @@ use crate::value::{Json, JsonMap};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// A plan as `kb playbook plan` shows it before a run.
+/// The plan of a run before it starts.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanView {
-    /// The definition's id.
+    /// Id of the definition.
     pub definition: String,
-    /// Its file.
+    /// Path of its file.
     pub path: String,
-    /// Parameters as they would be.
+    /// Parameter values.
     pub params: JsonMap,
-    /// Steps in an order that the graph allows.
+    /// Steps in topological order.
     pub steps: Vec<PlannedStep>,
-    /// The longest chain of steps.
+    /// Ids of the steps on the longest chain of dependencies.
     pub critical_path: Vec<String>,
-    /// What the models may cost; null where a price is not known.
+    /// Estimate of the model cost; null if a price is unknown.
     pub cost: Option<CostRange>,
 }
 
-/// A step that would run.
+/// A step of the plan.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlannedStep {
-    /// Its id.
+    /// Id of the step.
     pub id: String,
-    /// Its kind key.
+    /// Step kind, such as `run`.
     pub kind: &'static str,
     /// Display name.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,61 +45,61 @@ pub struct PlannedStep {
     pub specialist: Option<String>,
     /// Its explicit dependencies; `after` has all of them.
     pub depends_on: Vec<String>,
-    /// What it does, in a few words.
+    /// Short description, such as `run cargo test`.
     pub what: String,
-    /// What it waits for.
+    /// Its dependencies.
     pub after: Vec<Edge>,
-    /// Its condition, as written.
+    /// Condition, as written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
-    /// Whether it may end without having run.
+    /// Whether it can be skipped.
     pub may_skip: bool,
-    /// Whether it is one of `finally`.
+    /// Whether it is a `finally` step.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub finally: bool,
-    /// A specialist's task.
+    /// The prompt of a specialist step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<Prompt>,
-    /// The model that would be asked, or why there is none.
+    /// The model, or why there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The tools that may be called.
+    /// Tools that the specialist may call.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
-    /// The checks of its gate.
+    /// Checks of its gate.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<&'static str>,
 }
 
-/// What a step waits for.
+/// A dependency of a step.
 #[derive(Debug, Clone, Serialize)]
 pub struct Edge {
-    /// Which step.
+    /// Id of the step that it depends on.
     pub step: String,
-    /// `needs`, `may-skip` or `watch`.
+    /// Dependency strength: `needs`, `may-skip` or `watch`.
     pub strength: &'static str,
 }
 
-/// A task as far as it can be rendered.
+/// A prompt, rendered as far as possible before the run.
 #[derive(Debug, Clone, Serialize)]
 pub struct Prompt {
-    /// Placeholders that cannot be filled yet stay as they are written.
+    /// The text; placeholders without a value yet are kept.
     pub text: String,
-    /// Whether all of it is rendered.
+    /// Whether all placeholders are rendered.
     pub complete: bool,
 }
 
-/// From one short answer a step to every call that its limits allow.
+/// Estimated cost: from one short response for each step to all calls that the limits allow.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CostRange {
-    /// Dollars.
+    /// Minimum in US dollars.
     pub min_usd: f64,
-    /// Dollars.
+    /// Maximum in US dollars.
     pub max_usd: f64,
 }
 
-/// What a run of this definition with these parameters would do.
+/// The plan of a run with these parameters.
 pub fn plan_view(
     project: &Project,
     request: &StartRequest,
@@ -181,7 +181,7 @@ fn prompt(step: &Step, scope: &ParamScope) -> Option<Prompt> {
     })
 }
 
-/// Which steps may be skipped: by their own condition, or because something that they need may be.
+/// For each step, whether it can be skipped: by its condition, or with one of its dependencies.
 fn may_skip(plan: &Plan) -> Vec<bool> {
     let mut may_skip = vec![false; plan.order().len()];
     for ix in plan.order() {
@@ -194,7 +194,7 @@ fn may_skip(plan: &Plan) -> Vec<bool> {
     may_skip
 }
 
-/// What a prompt and an answer are taken to be at least and at most, in tokens.
+/// Assumed minimum and maximum number of tokens of a prompt and of a response.
 const MIN_TOKENS: (f64, f64) = (500.0, 100.0);
 const MAX_TOKENS: (f64, f64) = (8_000.0, 4_096.0);
 
@@ -217,7 +217,7 @@ fn cost(plan: &Plan, may_skip: &[bool], tiers: &Tiers) -> Option<CostRange> {
     Some(range)
 }
 
-/// What is known before anything has run: the parameters.
+/// The scope before the run: parameters only.
 struct ParamScope {
     params: Arc<Json>,
 }

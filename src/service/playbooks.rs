@@ -1,4 +1,4 @@
-//! Playbooks and workflows as `kb playbook` shows them: a list, one of them, its graph.
+//! Playbooks and workflows as use cases: list, show, graph.
 
 use super::{Project, ServiceError};
 use crate::definition::{Check, RunCommand, Step, StepKind, StepPhase, WaitStep};
@@ -7,49 +7,49 @@ use crate::plan::{Plan, graph as drawing};
 use crate::value::format_duration;
 use crate::wire::DefinitionView;
 
-/// A definition as `kb playbook` shows it.
+/// A definition for display.
 #[derive(Debug, Clone)]
 pub struct DefinitionSheet {
-    /// Its public form.
+    /// The JSON form.
     pub view: DefinitionView,
-    /// Its steps in file order, those of `finally` last.
+    /// Steps in file order, `finally` steps last.
     pub steps: Vec<StepLine>,
 }
 
-/// A step in one line.
+/// One line about a step.
 #[derive(Debug, Clone)]
 pub struct StepLine {
-    /// Its id.
+    /// Id of the step.
     pub id: String,
-    /// Its kind with what it does, in a few words.
+    /// Short description, such as `run cargo test`.
     pub what: String,
-    /// What it waits for, however strongly.
+    /// Ids of the steps that it depends on.
     pub after: Vec<String>,
-    /// Its condition, as written.
+    /// Condition, as written.
     pub condition: Option<String>,
-    /// Whether it is one of `finally`.
+    /// Whether it is a `finally` step.
     pub finally: bool,
 }
 
-/// How a graph is drawn.
+/// Output format of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GraphFormat {
-    /// For a terminal.
+    /// Text for a terminal.
     Text,
-    /// For Graphviz.
+    /// Graphviz DOT.
     Dot,
-    /// For markdown.
+    /// Mermaid, for markdown.
     Mermaid,
-    /// For programs.
+    /// JSON, for programs.
     Json,
 }
 
-/// Every clean definition of the project.
+/// All valid definitions of the project.
 pub fn list_playbooks(project: &Project) -> Vec<DefinitionView> {
     project.catalog.playbooks.values().map(|p| DefinitionView::from(&**p)).collect()
 }
 
-/// One definition in full.
+/// One definition with its steps.
 pub fn show_playbook(project: &Project, id: &str) -> Result<DefinitionSheet, ServiceError> {
     let playbook = project.playbook(id)?;
     let (plan, _) = project.plan_of(&playbook);
@@ -60,7 +60,7 @@ pub fn show_playbook(project: &Project, id: &str) -> Result<DefinitionSheet, Ser
     })
 }
 
-/// What waits for what, drawn.
+/// The dependency graph of a definition.
 pub fn graph(project: &Project, id: &str, format: GraphFormat) -> Result<String, ServiceError> {
     let plan = project.plan(id)?;
     let text = match format {

@@ -3,11 +3,11 @@
 use crate::definition::{DefinitionFile, file_schema};
 use crate::wire;
 
-/// The kinds of files that have a JSON Schema.
+/// Names of the JSON Schemas.
 pub const SCHEMA_NAMES: [&str; 7] =
     ["playbook", "workflow", "specialist", "agent", "script", "settings", "events"];
 
-/// The JSON Schema of a kind of file, as text.
+/// The text of a JSON Schema by its name.
 pub fn schema(name: &str) -> Option<String> {
     let schema = match name {
         "playbook" => file_schema(DefinitionFile::Playbook),

@@ -1,26 +1,26 @@
-//! Specialists as `kb specialist` shows them.
+//! Specialists as use cases: list, show.
 
 use super::{BrokenFile, Project, ResourceKind, ServiceError};
 use crate::definition::Specialist;
 use crate::value::format_duration;
 use crate::wire::SpecialistView;
 
-/// A specialist as `kb specialist` shows it.
+/// A specialist for display.
 #[derive(Debug, Clone)]
 pub struct SpecialistSheet {
-    /// Its public form.
+    /// The JSON form.
     pub view: SpecialistView,
-    /// Its model in one line.
+    /// Its model, as one line.
     pub model: String,
-    /// Its limits in one line.
+    /// Its limits, as one line.
     pub limits: String,
-    /// Rules of its prompt.
+    /// Rules that are added to the system prompt.
     pub constraints: Vec<String>,
     /// Its system prompt.
     pub role: String,
 }
 
-/// Every clean specialist of the project.
+/// All valid specialists of the project.
 pub fn list_specialists(project: &Project) -> Vec<SpecialistView> {
     project.catalog.specialists.values().map(|s| SpecialistView::from(&**s)).collect()
 }
@@ -32,7 +32,7 @@ pub fn broken_specialists(project: &Project) -> Vec<BrokenFile> {
     project.broken_files().into_iter().filter(is_specialist).collect()
 }
 
-/// One specialist in full, by its id or its file.
+/// One specialist by its id or path.
 pub fn show_specialist(project: &Project, id: &str) -> Result<SpecialistSheet, ServiceError> {
     let all = &project.catalog.specialists;
     match all.get(id).or_else(|| all.values().find(|specialist| specialist.path == id)) {
@@ -60,7 +60,7 @@ fn model(specialist: &Specialist) -> String {
         None => format!("tier {}", choice.tier),
     }];
     parts.extend(choice.temperature.map(|t| format!("temperature {t}")));
-    parts.extend(choice.max_tokens.map(|n| format!("at most {n} tokens an answer")));
+    parts.extend(choice.max_tokens.map(|n| format!("at most {n} tokens per response")));
     if !choice.ladder.is_empty() {
         let ladder: Vec<&str> = choice.ladder.iter().map(|tier| tier.as_str()).collect();
         parts.push(format!("ladder {}", ladder.join(" → ")));
@@ -74,7 +74,7 @@ fn limits(specialist: &Specialist) -> String {
     let mut text =
         format!("{} model calls, {} tool calls, {time}", limits.max_steps, limits.max_tool_calls);
     if let Some(interval) = limits.forced_reasoning_interval {
-        text.push_str(&format!(", a turn without tools after {interval} calls"));
+        text.push_str(&format!(", a turn without tools after {interval} tool calls"));
     }
     text
 }

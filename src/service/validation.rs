@@ -1,4 +1,4 @@
-//! Checking definitions: all problems of everything that is asked for, at once.
+//! Validates definitions and reports all problems at once.
 
 use super::runs::read_task_files;
 use super::{Project, ResourceKind, ServiceError};
@@ -6,36 +6,36 @@ use crate::diagnostic::{Diagnostic, Severity, Sources};
 use crate::wire;
 use std::collections::BTreeSet;
 
-/// What a check found.
+/// The result of a validation.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// Every problem, by file and place.
+    /// All problems, sorted by file and position.
     pub diagnostics: Vec<Diagnostic>,
-    /// The texts that they point into.
+    /// The texts that the problems point into.
     pub sources: Sources,
-    /// How many definitions are clean.
+    /// Number of valid definitions.
     pub checked: usize,
 }
 
 impl Report {
-    /// Whether something does not run.
+    /// Whether there is an error.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
-    /// Whether something runs, but probably not as meant.
+    /// Whether there is a warning.
     pub fn has_warnings(&self) -> bool {
         self.diagnostics.iter().any(|d| d.severity == Severity::Warning)
     }
 
-    /// The public form.
+    /// The JSON form.
     pub fn views(&self) -> Vec<wire::Problem> {
         self.diagnostics.iter().map(|d| wire::Problem::of(d, &self.sources)).collect()
     }
 }
 
-/// Checks these playbooks and workflows with the specialists that they reach; without names,
-/// everything of the project.
+/// Validates playbooks and workflows and the specialists that they use; without names, all
+/// definitions of the project.
 pub fn validate_playbooks(project: &Project, names: &[String]) -> Result<Report, ServiceError> {
     let named: Vec<&str> = names.iter().map(String::as_str).collect();
     let project = project.with_named(&named)?;
@@ -66,7 +66,7 @@ pub fn validate_playbooks(project: &Project, names: &[String]) -> Result<Report,
     Ok(report(&project, diagnostics, checked))
 }
 
-/// Checks these specialists and agent profiles; without names, all of the project.
+/// Validates specialists and agent profiles; without names, all of the project.
 pub fn validate_specialists(project: &Project, names: &[String]) -> Result<Report, ServiceError> {
     let named: Vec<&str> = names.iter().map(String::as_str).collect();
     let project = project.with_named(&named)?;
@@ -118,7 +118,8 @@ fn everything(project: &Project) -> Report {
     report(project, diagnostics, checked)
 }
 
-/// By file and place, each problem once: a specialist is reached by many definitions.
+/// Sorts problems by file and position and removes duplicates: many definitions can use one
+/// specialist.
 fn report(project: &Project, diagnostics: Vec<Diagnostic>, checked: usize) -> Report {
     let sources = project.sources().clone();
     let path = |d: &Diagnostic| d.span.map(|span| sources.get(span.source).path.clone());

@@ -1,3 +1,5 @@
+//! The content of public events.
+
 use super::parts::{
     BlobRef, CheckView, ErrorView, EvidenceView, FileChange, RequestView, UsageView,
 };
@@ -10,219 +12,220 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What an event says, by its `type`.
+/// The content of an event, by its `type`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged, rename_all_fields = "camelCase")]
 #[schemars(!untagged, tag = "type")]
 pub enum Body {
-    /// A run began.
+    /// A run started.
     #[schemars(rename = "run:start")]
     RunStart {
-        /// The definition's id.
+        /// Id of the definition.
         definition: String,
-        /// Digest over everything that is frozen.
+        /// Digest of the stored definitions, parameters and limits.
         digest: String,
-        /// Parameters; secrets as references.
+        /// Parameter values; secrets are references.
         params: Json,
-        /// How far processes are held: `none`, `process`, `kernel`.
+        /// Sandbox level: `none`, `process` or `kernel`.
         #[serde(skip_serializing_if = "Option::is_none")]
         sandbox: Option<String>,
-        /// How surely processes end with their step.
+        /// Process control level: `pid-namespace` or `group`.
         #[serde(skip_serializing_if = "Option::is_none")]
         process: Option<String>,
-        /// Everything known of the place.
+        /// Facts about the machine and the limits of the run.
         environment: Json,
     },
-    /// A new lease owner took over the run.
+    /// A process continued the run.
     #[schemars(rename = "run:resume")]
     RunResume {
-        /// The epoch of the lease owner.
+        /// Epoch of its lease.
         epoch: u64,
-        /// Instances that were in flight and go on.
+        /// Step instances that were running and continue.
         in_flight: Vec<String>,
     },
-    /// The run stands still and can be resumed.
+    /// The run stopped and can be resumed.
     #[schemars(rename = "run:waiting")]
     RunWaiting {
-        /// `waiting`: for people or budget; `interrupted`: it was told to stop starting work.
+        /// `waiting`: for an answer or budget; `interrupted`: on request or by a signal.
         #[schemars(with = "String", extend("enum" = ["waiting", "interrupted"]))]
         status: RunStatus,
-        /// Why.
+        /// Reason, for people.
         reason: String,
     },
-    /// All that is missing is a slot or a lock.
+    /// The step instance can start and waits for a slot or a lock.
     #[schemars(rename = "step:ready")]
     StepReady {},
-    /// An attempt begins.
+    /// An attempt started.
     #[schemars(rename = "step:start")]
     StepStart {
-        /// The step's kind key.
+        /// Step kind, such as `run`.
         kind: &'static str,
-        /// Its specialist.
+        /// Id of the specialist, for specialist steps.
         #[serde(skip_serializing_if = "Option::is_none")]
         specialist: Option<String>,
-        /// The specialist's model tier.
+        /// Model tier of the specialist.
         #[serde(skip_serializing_if = "Option::is_none")]
         tier: Option<&'static str>,
     },
-    /// A `forEach` list became instances.
+    /// A `forEach` list was expanded into step instances.
     #[schemars(rename = "step:expanded")]
     StepExpanded {
-        /// How many.
+        /// Number of items.
         count: usize,
-        /// Their unique keys, in item order.
+        /// Unique keys of the items, in order.
         keys: Vec<String>,
     },
-    /// Instances go back to the start of their next iteration.
+    /// Step instances start their next iteration.
     #[schemars(rename = "step:reset")]
     StepReset {
-        /// What was asked to go back.
+        /// The step instances that were reset on request.
         roots: Vec<String>,
-        /// Everything that goes back.
+        /// All step instances that are reset, including dependents.
         closure: Vec<String>,
-        /// Why.
+        /// Reason, for people.
         reason: String,
     },
-    /// The step waits and holds no slot.
+    /// The step instance waits without a slot.
     #[schemars(rename = "step:waiting")]
     StepWaiting {
-        /// For what.
+        /// What it waits for.
         reason: String,
-        /// For this moment, RFC 3339; absent where it waits for a person.
+        /// End of the wait, in RFC 3339; absent if it waits for a person.
         #[serde(skip_serializing_if = "Option::is_none")]
         until: Option<String>,
     },
-    /// The model wrote this; only with `--tokens`, never stored, and left out where the reader lags far.
+    /// A piece of model text. Only with `--tokens`, not stored, and dropped for slow readers.
     #[schemars(rename = "step:token")]
     StepToken {
-        /// A piece of text.
+        /// The text.
         text: String,
     },
-    /// Something worth knowing of an attempt: a warning, a repair turn, a fallback model.
+    /// A note about an attempt: a warning, a repair turn, a fallback model.
     #[schemars(rename = "step:note")]
     StepNote {
-        /// How much it matters.
+        /// Severity of the note.
         #[schemars(with = "String", extend("enum" = ["info", "warning"]))]
         level: Severity,
-        /// What.
+        /// The note.
         text: String,
     },
-    /// A model answered.
+    /// A model call ended with a response.
     #[schemars(rename = "model:call")]
     ModelCall {
-        /// Turn of the attempt, from 1.
+        /// Number of the turn in the attempt, from 1.
         turn: u32,
-        /// The model that answered.
+        /// Name of the model.
         model: String,
-        /// The tier it was chosen by.
+        /// Model tier that the model was chosen for.
         #[serde(skip_serializing_if = "Option::is_none")]
         tier: Option<&'static str>,
-        /// What it took.
+        /// Tokens and cost.
         usage: UsageView,
-        /// Dollars; null where its price is not known.
+        /// Cost in US dollars; null if the price is unknown.
         cost_usd: Option<f64>,
-        /// How many tools it asks for.
+        /// Number of tool calls in the response.
         calls: usize,
-        /// Digest of all that it was sent.
+        /// Digest of the whole request.
         request_hash: String,
-        /// Digests of the parts of what it was sent.
+        /// Digests of the parts of the request.
         #[serde(skip_serializing_if = "Option::is_none")]
         digests: Option<RequestView>,
     },
-    /// A tool is about to be called.
+    /// A tool call started.
     #[schemars(rename = "tool:call")]
     ToolCall {
-        /// Turn of the attempt; 0 for a step's own call.
+        /// Number of the turn; 0 for a call by the step itself.
         turn: u32,
-        /// Unique within the attempt.
+        /// Id of the call, unique in the attempt.
         id: String,
-        /// Which tool.
+        /// Name of the tool.
         tool: String,
-        /// Its arguments, masked.
+        /// Arguments, with secrets masked.
         #[serde(skip_serializing_if = "Option::is_none")]
         args: Option<Arc<Json>>,
-        /// Where they are, if they are large.
+        /// The blob of large arguments.
         #[serde(skip_serializing_if = "Option::is_none")]
         args_blob: Option<BlobRef>,
     },
-    /// It ended.
+    /// A tool call ended.
     #[schemars(rename = "tool:result")]
     ToolResult {
-        /// As in its call.
+        /// The same value as in `tool:call`.
         turn: u32,
-        /// As in its call.
+        /// The same value as in `tool:call`.
         id: String,
-        /// Which tool.
+        /// Name of the tool.
         tool: String,
-        /// How it ended.
+        /// Status of the call.
         #[schemars(
             with = "String",
             extend("enum" = ["success", "failed", "timeout", "denied", "unknown"])
         )]
         status: InvocationStatus,
-        /// Digest of the unmasked arguments.
+        /// Digest of the arguments before masking.
         args_hash: String,
-        /// Bytes of the whole result.
+        /// Size of the whole result in bytes.
         bytes: u64,
-        /// Why it was denied or did not work, as its caller was told.
+        /// The error that the caller received.
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<ErrorView>,
-        /// How long it took.
+        /// Duration in milliseconds.
         duration_ms: u64,
-        /// What it points to.
+        /// References to evidence: files, HTTP responses, receipts.
         evidence: Vec<EvidenceView>,
-        /// Files that were changed while it ran.
+        /// Files that changed during the call.
         changes: Vec<FileChange>,
-        /// Of a process: argv, cwd, digest of its environment, its end, bytes cut.
+        /// Facts about the process: argv, cwd, digest of its environment, exit, truncated bytes.
         #[serde(skip_serializing_if = "Option::is_none")]
         process: Option<Json>,
     },
-    /// An attempt ended, before its gate.
+    /// An attempt ended; its gate follows.
     #[schemars(rename = "attempt:end")]
     AttemptEnd {
-        /// In one word: `ok`, `transient`, `exit:1`, …
+        /// Outcome: `ok`, `transient`, `exit:1`, …
         outcome: String,
-        /// Why it did not work.
+        /// The failure, if there is one.
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<ErrorView>,
-        /// What it took.
+        /// Tokens and cost.
         usage: UsageView,
-        /// How long it took.
+        /// Duration in milliseconds.
         duration_ms: u64,
-        /// Of a step's own process: argv, cwd, digest of its environment, its end, bytes cut.
+        /// Facts about the process of the step: argv, cwd, digest of its environment, exit, truncated
+        /// bytes.
         #[serde(skip_serializing_if = "Option::is_none")]
         process: Option<Json>,
     },
-    /// A gate spoke.
+    /// A gate gave its verdict.
     #[schemars(rename = "verification:complete")]
     VerificationComplete {
-        /// What it says.
+        /// Verdict of the gate.
         #[schemars(with = "String", extend("enum" = ["passed", "failed", "inconclusive"]))]
         verdict: Verdict,
-        /// How good the proof is.
+        /// Strength of the proof.
         #[schemars(with = "String", extend("enum" = ["low", "medium", "high"]))]
         confidence: Confidence,
-        /// The first reason that is not `passed`.
+        /// Reason of the first check that did not pass.
         #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
-        /// Each check, in order.
+        /// Results of all checks, in order.
         checks: Vec<CheckView>,
     },
-    /// A row of the recovery table was taken: another attempt follows.
+    /// A row of the recovery table was applied; another attempt follows.
     #[schemars(rename = "recovery:applied")]
     RecoveryApplied {
-        /// What happened.
+        /// Outcome of the failed attempt.
         outcome: String,
-        /// What is done about it: `retry`, `rework`, …
+        /// Action of the row: `retry`, `rework`, …
         row: String,
-        /// How often this row was taken now.
+        /// How often the row has been applied, including now.
         taken: u32,
-        /// How often it may be.
+        /// How often the row may be applied.
         max: u32,
-        /// Why.
+        /// Reason, for people.
         reason: String,
     },
-    /// A person is asked.
+    /// A question to a person.
     #[schemars(rename = "ask:opened")]
     AskOpened {
         /// The question or the message.
@@ -242,12 +245,12 @@ pub enum Body {
         #[serde(skip_serializing_if = "Option::is_none")]
         until: Option<String>,
     },
-    /// A person answered.
+    /// The answer of a person.
     #[schemars(rename = "ask:answered")]
     AskAnswered {
-        /// Whether the step may continue.
+        /// Whether the step continues.
         approved: bool,
-        /// Who.
+        /// Name of the person or command.
         by: String,
         /// The answer to a question, unless it is in a blob.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -256,72 +259,72 @@ pub enum Body {
         #[serde(skip_serializing_if = "Option::is_none")]
         comment: Option<String>,
     },
-    /// An instance ended in this iteration.
+    /// A step instance ended in this iteration.
     #[schemars(rename = "step:end")]
     StepEnd {
-        /// How.
+        /// Status at the end.
         #[schemars(
             with = "String",
             extend("enum" = ["succeeded", "failed", "skipped", "blocked", "cancelled"])
         )]
         status: StepStatus,
-        /// Whether its failure does not fail the run.
+        /// Whether the failure does not fail the run.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         tolerated: bool,
-        /// The output of the step.
+        /// Output of the step instance.
         #[serde(skip_serializing_if = "Option::is_none")]
         output: Option<Arc<Json>>,
-        /// Where that is, if it is large.
+        /// The blob of a large value.
         #[serde(skip_serializing_if = "Option::is_none")]
         output_blob: Option<BlobRef>,
-        /// Why it did not succeed.
+        /// The failure, if it did not succeed.
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<ErrorView>,
-        /// What its gate said last.
+        /// Last verdict of its gate.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Option<String>")]
         verdict: Option<Verdict>,
-        /// Bytes that its process wrote to stdout beyond what is kept.
+        /// Bytes of stdout over the size limit, which were not stored.
         #[serde(skip_serializing_if = "Option::is_none")]
         stdout_cut: Option<u64>,
-        /// Whether it is one of `finally`, whose failures never fail the run.
+        /// Whether it is a `finally` step, whose failure does not fail the run.
         #[serde(rename = "finally", skip_serializing_if = "std::ops::Not::not")]
         is_finally: bool,
-        /// What all its attempts of this iteration took, those of its items included.
+        /// Usage of all attempts in this iteration, including items.
         usage: UsageView,
-        /// From the start of its first attempt, waits included; 0 where it never started.
+        /// Milliseconds since its first attempt, including waits; 0 if it never started.
         duration_ms: u64,
     },
     /// The run ended.
     #[schemars(rename = "run:end")]
     RunEnd {
-        /// How.
+        /// Status at the end.
         #[schemars(with = "String", extend("enum" = ["succeeded", "failed", "cancelled"]))]
         status: RunStatus,
-        /// The outputs of the run.
+        /// Outputs of the run.
         #[serde(skip_serializing_if = "Option::is_none")]
         outputs: Option<Arc<Json>>,
-        /// Where that is, if it is large.
+        /// The blob of a large value.
         #[serde(skip_serializing_if = "Option::is_none")]
         outputs_blob: Option<BlobRef>,
-        /// Why it did not succeed, where that is not a step's own failure.
+        /// The failure of the run, if it is not the failure of a step.
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<ErrorView>,
-        /// What it took, all iterations together.
+        /// Usage of all iterations.
         usage: UsageView,
-        /// Steps by status.
+        /// Number of steps by status.
         counts: BTreeMap<&'static str, u32>,
-        /// From its first start.
+        /// Milliseconds since the first start.
         duration_ms: u64,
         /// Head of the hash chain over every stored event, this one included; `kb run verify`
-        /// checks it. Absent for runs of versions without a hash chain.
+        /// checks it. Absent if an older `kb` without a hash chain started the run.
         #[serde(skip_serializing_if = "Option::is_none")]
         trace_head: Option<String>,
     },
 }
 
 impl Body {
-    /// The event's `type`.
+    /// The value of `type`.
     pub fn kind(&self) -> &'static str {
         match self {
             Body::RunStart { .. } => "run:start",

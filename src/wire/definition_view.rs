@@ -1,3 +1,5 @@
+//! The JSON form of playbooks and workflows.
+
 use crate::definition::{DefinitionForm, Param, ParamType, Playbook, Step, StepKind, StepPhase};
 use crate::value::Json;
 use serde::Serialize;
@@ -6,71 +8,71 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DefinitionView {
-    /// Its id.
+    /// Id of the definition.
     pub id: String,
-    /// Its file.
+    /// Path of its file.
     pub path: String,
     /// `playbook` or `workflow`.
     pub form: &'static str,
-    /// For people.
+    /// Display name.
     pub name: String,
-    /// For people.
+    /// Description for people.
     pub description: Option<String>,
-    /// Phrases that find it.
+    /// Phrases that `kb playbook match` finds it by.
     pub triggers: Vec<String>,
-    /// Its parameters, in order.
+    /// Parameters, in order.
     pub params: Vec<ParamView>,
-    /// Its steps in file order, then those of `finally`.
+    /// Steps in file order, then the `finally` steps.
     pub steps: Vec<StepOutline>,
-    /// The names of the outputs.
+    /// Names of the outputs.
     pub outputs: Vec<String>,
     /// What it uses that is not supported yet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_yet: Vec<String>,
 }
 
-/// A parameter.
+/// A declared parameter.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ParamView {
-    /// Its name.
+    /// Name of the parameter.
     pub name: String,
-    /// What it takes.
+    /// Type of its values.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// Whether a run needs a value.
+    /// Whether a run cannot start without a value.
     pub required: bool,
-    /// The value without one.
+    /// Default value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Json>,
-    /// For people.
+    /// Description for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The only values, where given.
+    /// Allowed values; empty if all are allowed.
     #[serde(rename = "enum", skip_serializing_if = "Vec::is_empty")]
     pub one_of: Vec<Json>,
 }
 
-/// A step.
+/// A step of a definition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StepOutline {
-    /// Its id.
+    /// Id of the step.
     pub id: String,
-    /// Its kind key.
+    /// Step kind, such as `run`.
     pub kind: &'static str,
-    /// For people.
+    /// Display name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Its specialist.
+    /// Id of the specialist, for specialist steps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub specialist: Option<String>,
-    /// Its explicit dependencies; `graph --format json` has all of them.
+    /// Explicit dependencies; `graph --format json` has all of them.
     pub depends_on: Vec<String>,
-    /// Its condition, as written.
+    /// Condition, as written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
-    /// Whether it is one of `finally`.
+    /// Whether it is a `finally` step.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub finally: bool,
 }

@@ -1,3 +1,5 @@
+//! The envelope of public events.
+
 use super::Body;
 use crate::value::{RunId, StepId, Timestamp};
 use schemars::JsonSchema;
@@ -6,71 +8,71 @@ use serde::{Serialize, Serializer};
 /// The version of the public forms; every event carries it as `v`.
 pub const VERSION: u32 = 1;
 
-/// One public event. Its JSON is one object: `v`, `type`, `time`, `run`, `seq`, where it has one
-/// `step`, `instance`, `iteration`, `attempt`, and the fields of its [`Body`].
+/// One public event. Its JSON is one object: `v`, `type`, `time`, `run`, `seq`; `step`, `instance`,
+/// `iteration` and `attempt` if it belongs to a step instance; and the fields of its [`Body`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// When it was decided.
+    /// Time of the decision.
     pub at: Timestamp,
-    /// Which run.
+    /// Id of the run.
     pub run: RunId,
-    /// The journal's number of the transition it comes from, shared by all events of one; `None`
-    /// where nothing is stored.
+    /// Number of the stored event that it comes from; several public events can share one. `None`
+    /// for events that are not stored.
     pub seq: Option<u64>,
-    /// Which instance, where it is about one.
+    /// The step instance that it belongs to, if any.
     pub place: Option<InstanceRef>,
-    /// What it says.
+    /// Content of the event.
     pub body: Body,
 }
 
-/// Where in a run something happens.
+/// A step instance in one iteration and attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstanceRef {
-    /// The step.
+    /// Id of the step.
     pub step: StepId,
-    /// The step, or one item of it: `review[src/a.rs]`.
+    /// Name of the instance: the step id, or an item such as `review[src/a.rs]`.
     pub instance: std::sync::Arc<str>,
-    /// From 1.
+    /// Number of the iteration, from 1.
     pub iteration: u32,
-    /// From 1 in each iteration; `None` before the first.
+    /// Number of the attempt in the iteration, from 1; `None` before the first.
     pub attempt: Option<u32>,
 }
 
 impl Event {
-    /// A piece of text that a model just wrote.
+    /// An event for a piece of model text.
     pub fn token(at: Timestamp, run: RunId, place: InstanceRef, text: impl Into<String>) -> Event {
         let body = Body::StepToken { text: text.into() };
         Event { at, run, seq: None, place: Some(place), body }
     }
 }
 
-/// An event as it is written. The body is flattened last, so that every line begins alike.
+/// The JSON form of an event. The body comes last, so that all lines start with the same keys.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "Event", description = "One line of `--json` and of `kb run events`.")]
 pub(super) struct Line<'a> {
-    /// Version of this form.
+    /// Version of the event format.
     #[schemars(extend("const" = 1))]
     v: u32,
     #[serde(rename = "type")]
     #[schemars(skip)]
     kind: &'static str,
-    /// RFC 3339, UTC.
+    /// Time in RFC 3339, UTC.
     time: String,
-    /// The run's id.
+    /// Id of the run.
     run: &'a str,
-    /// The journal's number of the transition; absent where nothing is stored.
+    /// Number of the stored event; absent if the event is not stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     seq: Option<u64>,
-    /// The step's id.
+    /// Id of the step.
     #[serde(skip_serializing_if = "Option::is_none")]
     step: Option<&'a str>,
-    /// The step, or one item of it.
+    /// Name of the step instance: the step id, or `step[item]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     instance: Option<&'a str>,
-    /// From 1.
+    /// Number of the iteration, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     iteration: Option<u32>,
-    /// From 1 in each iteration.
+    /// Number of the attempt in the iteration, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     attempt: Option<u32>,
     #[serde(flatten)]

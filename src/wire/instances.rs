@@ -1,3 +1,5 @@
+//! The states of step instances, folded from stored events.
+
 use super::event::InstanceRef;
 use crate::evidence::{Payload, Verdict};
 use crate::plan::{Plan, PlanStep, StepIx};
@@ -6,7 +8,7 @@ use crate::value::{Failure, InstanceKey, StepId, Timestamp, Usage};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What is folded of one instance: only what later events of it need.
+/// State of one step instance, as far as the translation of later events needs it.
 #[derive(Debug, Clone)]
 pub(super) struct InstanceProgress {
     step: StepIx,
@@ -17,7 +19,7 @@ pub(super) struct InstanceProgress {
     active: Option<Box<ActiveInstance>>,
 }
 
-/// What is folded of one from the first that is heard of it until it ends.
+/// State of a step instance from its first event until it ends.
 #[derive(Debug, Clone)]
 pub(super) struct ActiveInstance {
     name: Arc<str>,
@@ -51,7 +53,7 @@ impl InstanceProgress {
         InstanceProgress { step, item, iteration, attempt: 0, status, active: None }
     }
 
-    /// The next iteration; nothing of the last one is left.
+    /// Starts the next iteration; the state of the last one is dropped.
     fn restart(&mut self) {
         *self = InstanceProgress::new(self.step, self.item.take(), self.iteration + 1);
     }
@@ -65,7 +67,7 @@ impl InstanceProgress {
     }
 }
 
-/// All instances of a run, folded.
+/// The states of all step instances of a run.
 #[derive(Debug, Clone)]
 pub(super) struct InstanceTable {
     plan: Arc<Plan>,
@@ -83,7 +85,7 @@ impl InstanceTable {
         self.instances.get_mut(ix.at())
     }
 
-    /// What is folded of an instance while it is at active.
+    /// The state of an instance that has not ended.
     pub(super) fn active(&mut self, ix: InstanceIx) -> Option<&mut ActiveInstance> {
         let progress = self.instances.get_mut(ix.at())?;
         if progress.active.is_none() {
@@ -93,7 +95,7 @@ impl InstanceTable {
         progress.active.as_deref_mut()
     }
 
-    /// The same, for the last time.
+    /// Ends an instance and returns its state.
     pub(super) fn end(
         &mut self,
         ix: InstanceIx,
@@ -111,7 +113,7 @@ impl InstanceTable {
         }
     }
 
-    /// Adds the items of an expansion; they begin in the iteration of their step.
+    /// Adds the items of an expansion. They start in the iteration of their step.
     pub(super) fn expand(&mut self, parent: InstanceIx, keys: &[String]) {
         let Some(above) = self.instances.get(parent.at()) else { return };
         let (step, iteration) = (above.step, above.iteration);
@@ -122,7 +124,7 @@ impl InstanceTable {
         self.instances.extend(keys.iter().enumerate().map(item));
     }
 
-    /// Adds what an attempt took to its instance, and to the step that it is an item of.
+    /// Adds usage to an instance and, for an item, to its step.
     pub(super) fn spend(&mut self, ix: InstanceIx, usage: Usage) {
         let mut at = Some(ix);
         while let Some(ix) = at {
@@ -132,7 +134,7 @@ impl InstanceTable {
         }
     }
 
-    /// Its step in the plan.
+    /// The planned step of an instance.
     pub(super) fn step(&self, ix: InstanceIx) -> Option<&PlanStep> {
         Some(self.plan.step(self.instances.get(ix.at())?.step))
     }
@@ -156,7 +158,7 @@ impl InstanceTable {
         })
     }
 
-    /// Steps, not items, by status.
+    /// Number of steps by status, without items.
     pub(super) fn counts(&self) -> BTreeMap<&'static str, u32> {
         let mut counts = BTreeMap::new();
         for progress in &self.instances[..self.plan.steps().len()] {
@@ -165,7 +167,7 @@ impl InstanceTable {
         counts
     }
 
-    /// Instances that stand there.
+    /// The instances with this status.
     pub(super) fn with_status(&self, status: StepStatus) -> Vec<InstanceIx> {
         let all = (0..).map(InstanceIx).zip(&self.instances);
         all.filter(|(_, progress)| progress.status == status).map(|(ix, _)| ix).collect()

@@ -1,9 +1,9 @@
-//! The public, versioned forms: events, run and definition views, problems.
+//! The public, versioned JSON forms: events, views of runs and definitions, problems.
 //!
-//! What scripts read (`--json`) and what every display is drawn from, live or later. Pure, and
-//! apart from `run::Event`, which belongs to the journal and changes for its own reasons. Within one
-//! `v`, fields and types are added and never change or go. [`Translator`] turns what the journal holds
-//! into [`Event`]s; the views are made from folded state.
+//! Scripts read these forms with `--json`, and all displays use them. They are separate from
+//! `run::Event`, the form that the journal stores. Within one version, fields are added but never
+//! changed or removed. [`Translator`] turns stored events into [`Event`]s; views are made from the
+//! state of a run. Start at [`Event`] and [`RunView`].
 
 mod body;
 mod definition_view;

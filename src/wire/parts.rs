@@ -1,3 +1,5 @@
+//! Parts that several public forms share: usage, errors, checks, file changes.
+
 use crate::evidence::{
     Change, ChangeKind, CheckDetail, EvidenceRef, FileKind, Payload, RequestDigests, Verdict,
 };
@@ -6,21 +8,21 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// What model calls took. `costUsd` is null where a model without a price took part.
+/// Usage of models and tools. `costUsd` is null if the price of a model is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageView {
-    /// Tokens read by the model.
+    /// Number of tokens in the prompts.
     pub prompt_tokens: u64,
-    /// Tokens written by the model.
+    /// Number of tokens in the responses.
     pub completion_tokens: u64,
-    /// Of the prompt, those the provider had cached.
+    /// Number of prompt tokens that the provider had cached.
     pub cached_tokens: u64,
-    /// Dollars.
+    /// Cost in US dollars.
     pub cost_usd: Option<f64>,
-    /// Model calls.
+    /// Number of model calls.
     pub model_calls: u32,
-    /// Tool calls.
+    /// Number of tool calls.
     pub tool_calls: u32,
 }
 
@@ -37,18 +39,18 @@ impl From<Usage> for UsageView {
     }
 }
 
-/// Why something did not work; `kb explain CODE` has a page for the code.
+/// An error; `kb explain CODE` shows the page of its code.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorView {
     /// A stable code such as `KB0502`.
     pub code: String,
-    /// What is wrong.
+    /// Description of the problem.
     pub message: String,
-    /// How to fix it.
+    /// The fix, if one is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
-    /// More for programs.
+    /// Details for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<Json>,
 }
@@ -61,7 +63,7 @@ impl From<&Failure> for ErrorView {
 }
 
 impl ErrorView {
-    /// What a tool's result says where it is `{error: {code, message, help}}`.
+    /// The error in the result of a tool, if it has the form `{error: {code, message, help}}`.
     pub(super) fn of_result(result: &Json) -> Option<ErrorView> {
         let error = result.get("error")?;
         let text = |key: &str| error.get(key).and_then(Json::as_str).map(str::to_owned);
@@ -70,20 +72,20 @@ impl ErrorView {
     }
 }
 
-/// Digests of the parts of what a model was sent.
+/// Digests of the parts of a model request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RequestView {
-    /// The system prompt.
+    /// Digest of the system prompt.
     #[schemars(with = "String")]
     pub prompt: Digest,
-    /// The tools that were offered, with their schemas.
+    /// Digest of the tools with their schemas.
     #[schemars(with = "String")]
     pub tools: Digest,
-    /// The schema of the answer, where one was asked for.
+    /// Digest of the response schema, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub schema: Option<Digest>,
-    /// The model as it was asked for.
+    /// Digest of the model parameters.
     #[schemars(with = "String")]
     pub model: Digest,
 }
@@ -95,17 +97,17 @@ impl From<&RequestDigests> for RequestView {
     }
 }
 
-/// A value too large for an event: its canonical JSON text is stored under its digest.
+/// A reference to a value that is too large for an event. The blob is its canonical JSON text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct BlobRef {
-    /// Names it.
+    /// Digest of the blob.
     #[schemars(with = "String")]
     pub sha256: Digest,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
-/// The value itself, or where it is.
+/// A value, or the reference to its blob.
 pub(super) fn inline_or_blob(payload: Option<&Payload>) -> (Option<Arc<Json>>, Option<BlobRef>) {
     match payload {
         None => (None, None),
@@ -116,19 +118,19 @@ pub(super) fn inline_or_blob(payload: Option<&Payload>) -> (Option<Arc<Json>>, O
     }
 }
 
-/// One check of a gate.
+/// The result of one check of a gate.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckView {
-    /// What was checked.
+    /// Name of the check.
     pub check: String,
     /// The result of the check.
     #[schemars(with = "String", extend("enum" = ["passed", "failed", "inconclusive"]))]
     pub verdict: Verdict,
-    /// Why.
+    /// Reason of the verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What was observed.
+    /// Observations, for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Json>,
 }
@@ -144,15 +146,15 @@ impl From<&CheckDetail> for CheckView {
     }
 }
 
-/// Something outside the journal that a tool call points to.
+/// A reference from a tool call to something outside the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EvidenceView {
-    /// `file`, `http`, `receipt`, `log` or `hash`.
+    /// Kind: `file`, `http`, `receipt`, `log` or `hash`.
     pub kind: String,
     /// Path, URL or id.
     #[serde(rename = "ref")]
     pub reference: String,
-    /// Digest of what it pointed to.
+    /// Digest of the content.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub sha256: Option<Digest>,
@@ -165,21 +167,21 @@ impl From<&EvidenceRef> for EvidenceView {
     }
 }
 
-/// A file that was changed while a tool ran.
+/// A file that changed during a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileChange {
-    /// Relative to the workspace.
+    /// Path relative to the workspace.
     pub path: String,
-    /// What happened to it.
+    /// Kind of the change.
     #[schemars(with = "String", extend("enum" = ["created", "modified", "deleted"]))]
     #[serde(serialize_with = "change_name")]
     pub change: ChangeKind,
-    /// Digest of what it became.
+    /// Digest of the new content.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub sha256: Option<Digest>,
-    /// Digest of what it was, where that was known.
+    /// Digest of the old content, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub before_sha256: Option<Digest>,
@@ -199,7 +201,7 @@ fn change_name<S: serde::Serializer>(kind: &ChangeKind, serializer: S) -> Result
 }
 
 impl FileChange {
-    /// What a recorded change says; `None` for one without either side, and for directories.
+    /// The public form of a recorded change; `None` for directories.
     pub fn of(change: &Change) -> Option<FileChange> {
         let kind = change.kind()?;
         let state = change.after.as_ref().or(change.before.as_ref())?;

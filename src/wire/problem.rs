@@ -1,8 +1,10 @@
+//! The JSON form of diagnostics.
+
 use crate::diagnostic::{Diagnostic, Sources};
 use serde::Serialize;
 
-/// One problem of a definition, as `validate --json` gives it. Lines and columns are from 1, columns
-/// in characters; all of them and the path are null where there is no file to point into.
+/// A problem in a definition, for `validate --json`. Lines and columns start at 1, columns count
+/// characters. Path, lines and columns are null if the problem has no position.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Problem {
@@ -10,11 +12,11 @@ pub struct Problem {
     pub code: &'static str,
     /// `error`, `warning` or `info`.
     pub severity: crate::diagnostic::Severity,
-    /// What is wrong.
+    /// Description of the problem.
     pub message: String,
-    /// How to fix it.
+    /// The fix, if one is known.
     pub help: Option<String>,
-    /// The file, relative to the project where it lies inside.
+    /// Path of the file, relative to the project if it is inside.
     pub path: Option<String>,
     /// First line.
     pub line: Option<u32>,
@@ -27,7 +29,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// What a diagnostic says, with its span as lines and columns.
+    /// The JSON form of a diagnostic.
     pub fn of(diagnostic: &Diagnostic, sources: &Sources) -> Problem {
         let span = diagnostic.span;
         let start = span.map(|span| sources.position(span.source, span.start));

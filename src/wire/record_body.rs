@@ -1,10 +1,12 @@
+//! Public events from the records of attempts.
+
 use super::Body;
 use super::parts::{ErrorView, EvidenceView, FileChange, RequestView, inline_or_blob};
 use crate::diagnostic::Severity;
 use crate::evidence::{Invocation, InvocationStatus, Payload, Record};
 use crate::value::WARNING;
 
-/// What a record says to the public; nothing where it is needed only to resume.
+/// The public event of a record; `None` for records that only a resumed attempt needs.
 pub(super) fn record_body(record: &Record) -> Option<Body> {
     Some(match record {
         Record::ModelCall { turn, model, tier, usage, calls, request, digests, .. } => {
@@ -29,7 +31,7 @@ pub(super) fn record_body(record: &Record) -> Option<Body> {
     })
 }
 
-/// How much of a step's own process was not kept of what it wrote to stdout.
+/// Bytes of stdout of a step's own process that were not stored.
 pub(super) fn stdout_cut(record: &Record) -> Option<u64> {
     let Record::ToolResult { turn: 0, invocation, .. } = record else { return None };
     let cut = invocation.process.as_ref()?.get("stdoutCut")?.as_u64()?;

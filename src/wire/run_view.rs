@@ -1,3 +1,5 @@
+//! The JSON form of runs.
+
 use super::parts::{CheckView, ErrorView, UsageView};
 use crate::evidence::Verdict;
 use crate::plan::Plan;
@@ -6,18 +8,18 @@ use crate::value::{RunId, Timestamp};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What the journal's list says of a run.
+/// The entry of a run in the list of runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunHead {
-    /// Its id.
+    /// Id of the run.
     pub run: RunId,
-    /// Where it stands, `interrupted` included.
+    /// Status of the run.
     pub status: RunStatus,
-    /// The definition's id.
+    /// Id of the definition.
     pub definition: String,
-    /// When it began.
+    /// Time of the start.
     pub started_at: Timestamp,
-    /// When it ended, if it has.
+    /// Time of the end, if it has ended.
     pub ended_at: Option<Timestamp>,
 }
 
@@ -25,62 +27,62 @@ pub struct RunHead {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunView {
-    /// Its id.
+    /// Id of the run.
     pub run: String,
     /// Status of the run.
     pub status: RunStatus,
-    /// The definition's id.
+    /// Id of the definition.
     pub definition: String,
-    /// RFC 3339.
+    /// Time of the start, in RFC 3339.
     pub started_at: String,
-    /// RFC 3339.
+    /// Time of the end, in RFC 3339; null if it has not ended.
     pub ended_at: Option<String>,
-    /// From its start to its end, or to its last step's end.
+    /// Milliseconds from the start to the end of the run or of its last step.
     pub duration_ms: Option<u64>,
-    /// What it took.
+    /// Usage of models and tools.
     pub usage: UsageView,
-    /// Steps by status.
+    /// Number of steps by status.
     pub counts: BTreeMap<&'static str, u32>,
-    /// Why it did not succeed, where that is not a step's own failure.
+    /// The failure of the run, if it is not the failure of a step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorView>,
-    /// Its steps in plan order, each followed by its items.
+    /// Steps in plan order, each followed by its items.
     pub steps: Vec<InstanceView>,
 }
 
-/// A step of a run, or one item of it, as it stands in its present iteration.
+/// A step or item of a run in its current iteration.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InstanceView {
-    /// The step's id.
+    /// Id of the step.
     pub step: String,
-    /// The step, or one item of it.
+    /// Name of the step instance: the step id, or `step[item]`.
     pub instance: String,
-    /// The step's kind key.
+    /// Step kind, such as `run`.
     pub kind: &'static str,
     /// Status of the instance.
     pub status: StepStatus,
-    /// From 1.
+    /// Number of the iteration, from 1.
     pub iteration: u32,
-    /// Number of attempts that started.
+    /// Number of attempts so far.
     pub attempts: u32,
-    /// RFC 3339.
+    /// Time of the start, in RFC 3339.
     pub started_at: Option<String>,
-    /// RFC 3339.
+    /// Time of the end, in RFC 3339; null if it has not ended.
     pub ended_at: Option<String>,
-    /// From its first attempt to its end.
+    /// Milliseconds from the first attempt to the end.
     pub duration_ms: Option<u64>,
-    /// What it took.
+    /// Usage of models and tools.
     pub usage: UsageView,
-    /// What its gate said last.
+    /// Last verdict of its gate.
     pub verdict: Option<Verdict>,
-    /// What its gate checked last, in order.
+    /// Checks of the last verdict, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<CheckView>,
-    /// Whether its failure does not fail the run.
+    /// Whether the failure does not fail the run.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tolerated: bool,
-    /// Why it did not succeed.
+    /// The failure, if it did not succeed.
     pub error: Option<ErrorView>,
     /// The question that it waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,7 +90,7 @@ pub struct InstanceView {
 }
 
 impl RunView {
-    /// A run as its events add up.
+    /// The view of a run from its folded state.
     pub fn of(head: &RunHead, plan: &Plan, state: &State) -> RunView {
         let mut steps: Vec<(usize, usize, InstanceView)> = state
             .instances()
@@ -112,7 +114,7 @@ impl RunView {
         view
     }
 
-    /// What is known without its events.
+    /// The view of a run without its events.
     pub fn head(head: &RunHead) -> RunView {
         RunView {
             run: head.run.to_string(),
@@ -129,7 +131,7 @@ impl RunView {
     }
 }
 
-/// Whether an instance belongs to the present: items of an expansion that was started again are not.
+/// Whether an instance is current; items of an earlier expansion are not.
 fn is_live(state: &State, ix: crate::run::InstanceIx) -> bool {
     match &state.instance(ix).item {
         None => true,

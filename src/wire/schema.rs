@@ -1,3 +1,5 @@
+//! The JSON Schema of public events.
+
 use super::event::Line;
 use crate::value::Json;
 use schemars::generate::SchemaSettings;

@@ -1,3 +1,5 @@
+//! Translates stored events into public events.
+
 use super::Body;
 use super::event::{Event, InstanceRef};
 use super::instances::InstanceTable;
@@ -22,13 +24,13 @@ pub struct Translator {
 }
 
 impl Translator {
-    /// At the start of a run.
+    /// A translator at the start of a run.
     pub fn new(run: RunId, plan: Arc<Plan>) -> Translator {
         Translator { run, instances: InstanceTable::of(plan), began: None, usage: Usage::NONE }
     }
 
-    /// What one stored event says to the public: nothing, one event or several with its `seq`.
-    /// `head` is the hash chain's with this event as its last, where one is kept and known.
+    /// The public events of one stored event: none, one or several with the same `seq`. `head` is the
+    /// head of the hash chain after this event, if known.
     pub fn translate(
         &mut self,
         seq: u64,
@@ -42,13 +44,13 @@ impl Translator {
         bodies.into_iter().map(event).collect()
     }
 
-    /// Where an instance stands, for events that are not stored ([`Event::token`]).
+    /// The current iteration and attempt of an instance, for events that are not stored.
     pub fn place(&self, instance: InstanceIx) -> Option<InstanceRef> {
         self.instances.place(instance)
     }
 
-    /// The event that says that the run waits for people alone, once its lease owner leaves for that
-    /// reason; `None` where nothing waits for a person. It is not stored, so it has no `seq`.
+    /// The event that the run waits for people only; `None` if no step waits for a person. It is not
+    /// stored, so it has no `seq`.
     pub fn waiting(&self, at: Timestamp) -> Option<Event> {
         let waits = self.instances.names(&self.instances.with_status(StepStatus::Waiting));
         let reason = format!("an answer is needed for {}", waits.join(", "));
@@ -57,7 +59,7 @@ impl Translator {
         (!waits.is_empty()).then_some(event)
     }
 
-    /// What the run took so far, all iterations together.
+    /// Usage of the run so far, in all iterations.
     pub fn usage(&self) -> Usage {
         self.usage
     }

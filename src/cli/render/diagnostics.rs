@@ -1,8 +1,10 @@
+//! Printing of diagnostics.
+
 use crate::cli::terminal::{ERROR, HINT, Terminal, WARNING, paint};
 use crate::diagnostic::{self, Diagnostic, Severity, Sources};
 use std::io;
 
-/// Prints problems with their source lines, then how many there are.
+/// Prints problems with their source lines, and their number.
 pub(in crate::cli) fn print(
     all: &[Diagnostic],
     sources: &Sources,
@@ -12,7 +14,7 @@ pub(in crate::cli) fn print(
     for problem in all {
         let text = match problem.span {
             Some(_) => diagnostic::render(problem, sources, colour),
-            None => placeless(problem),
+            None => without_position(problem),
         };
         terminal.err(&format!("{}\n\n", text.trim_end()))?;
     }
@@ -22,8 +24,8 @@ pub(in crate::cli) fn print(
     }
 }
 
-/// A problem without a place in a file, as all other errors look.
-fn placeless(problem: &Diagnostic) -> String {
+/// The text of a problem without a position.
+fn without_position(problem: &Diagnostic) -> String {
     let (style, word) = match problem.severity {
         Severity::Error => (ERROR, "error"),
         Severity::Warning => (WARNING, "warning"),
@@ -35,7 +37,7 @@ fn placeless(problem: &Diagnostic) -> String {
     format!("{title}: {}{}", problem.message, help.unwrap_or_default())
 }
 
-/// Says in one line each what runs, but probably not as meant.
+/// Prints warnings, each on one line.
 pub(in crate::cli) fn print_warnings(
     all: &[Diagnostic],
     sources: &Sources,

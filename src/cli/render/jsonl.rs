@@ -1,3 +1,5 @@
+//! Events as JSON lines.
+
 use super::Renderer;
 use super::renderer::BUFFER_BYTES;
 use crate::cli::terminal::Terminal;
@@ -5,10 +7,10 @@ use crate::service::Progress;
 use crate::wire::Event;
 use std::io::Write;
 
-/// One public event a line, on stdout.
+/// Prints public events as JSON lines to stdout.
 pub(super) struct JsonLines {
     tokens: bool,
-    /// Lines that are not written yet.
+    /// Buffered lines.
     lines: Vec<u8>,
     closed: bool,
 }

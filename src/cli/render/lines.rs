@@ -1,3 +1,5 @@
+//! Events as plain lines.
+
 use super::renderer::BUFFER_BYTES;
 use super::{Renderer, line};
 use crate::cli::terminal::Terminal;
@@ -5,10 +7,10 @@ use crate::service::Progress;
 use crate::value::Timestamp;
 use crate::wire::Event;
 
-/// One line an event, on stderr, where there is no terminal to draw on.
+/// Prints events as lines to stderr, without a live display.
 pub(super) struct PlainLines {
     terminal: Terminal,
-    /// Lines that are not written yet.
+    /// Buffered lines.
     lines: String,
     began: Option<Timestamp>,
 }

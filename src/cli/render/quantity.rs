@@ -1,10 +1,10 @@
-//! Numbers for people.
+//! Formatting of numbers, costs, durations and sizes.
 
 use crate::value::{Money, format_duration};
 use crate::wire::UsageView;
 use std::time::Duration;
 
-/// `1,234,567`.
+/// A number with thousands separators, such as `1,234,567`.
 pub(in crate::cli) fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
@@ -17,30 +17,30 @@ pub(in crate::cli) fn grouped(n: u64) -> String {
     out
 }
 
-/// `640 + 58 tokens`, read and written.
+/// Prompt and response tokens, such as `640 + 58 tokens`.
 pub(in crate::cli) fn tokens(usage: &UsageView) -> String {
     format!("{} + {} tokens", grouped(usage.prompt_tokens), grouped(usage.completion_tokens))
 }
 
-/// `$0.01`; a model without a price has no known cost.
+/// A cost such as `$0.01`.
 pub(in crate::cli) fn cost(usage: &UsageView) -> String {
     match usage.cost_usd {
         Some(usd) => Money::from_usd(usd).to_string(),
-        None => "cost not known".to_owned(),
+        None => "cost unknown".to_owned(),
     }
 }
 
-/// Tokens and cost, or nothing where no model was asked.
+/// Tokens and cost; `None` without model calls.
 pub(in crate::cli) fn spent(usage: &UsageView) -> Option<String> {
     (usage.model_calls > 0).then(|| format!("{}, {}", tokens(usage), cost(usage)))
 }
 
-/// Milliseconds for people.
+/// A duration such as `1m20s`.
 pub(in crate::cli) fn time(ms: u64) -> String {
     format_duration(Duration::from_millis(ms))
 }
 
-/// `1,204 bytes`, `1 byte`.
+/// A size such as `1,204 bytes`.
 pub(in crate::cli) fn bytes(n: u64) -> String {
     match n {
         1 => "1 byte".to_owned(),

@@ -1,41 +1,43 @@
+//! The interface of displays of a run.
+
 use super::{jsonl, lines, live};
 use crate::cli::terminal::Terminal;
 use crate::service::Progress;
 use crate::wire::Event;
 
-/// How much of lines is kept back at most, until they are written.
+/// Size of buffered lines that causes a write, in bytes.
 pub(super) const BUFFER_BYTES: usize = 64 << 10;
 
-/// How a run is to be shown.
+/// The kind of display of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum Display {
-    /// What suits the terminal.
+    /// A live display or lines, depending on the terminal.
     Auto,
-    /// One event a line, as data; with or without the model's words as they come.
+    /// JSON lines on stdout.
     Json {
-        /// Whether `step:token` events are written.
+        /// Whether `step:token` events are printed.
         tokens: bool,
     },
-    /// Nothing until the summary.
+    /// The summary only.
     Quiet,
 }
 
-/// Shows a run while it runs. A stream that is closed never stops a run: what cannot be shown is in
-/// the journal.
+/// Displays a run while it executes. A closed stream does not stop the run; its events are in the
+/// journal.
 pub(in crate::cli) trait Renderer {
-    /// Something happened.
+    /// Shows an event.
     fn event(&mut self, event: &Event);
-    /// Progress that is not stored.
+    /// Shows the current activity of a step instance; it is not stored.
     fn progress(&mut self, instance: &str, progress: &Progress);
-    /// What was shown may be kept back until here, so that many lines are one write.
+    /// Writes buffered lines.
     fn flush(&mut self) {}
-    /// A moment has passed.
+    /// Redraws time-dependent parts.
     fn tick(&mut self) {}
-    /// A word to the person at the terminal.
+    /// Shows a message to the user.
     fn note(&mut self, text: &str);
-    /// Nothing more follows.
+    /// Ends the display.
     fn close(&mut self) {}
-    /// Whether tokens are wanted as events.
+    /// Whether model text is shown as events.
     fn wants_tokens(&self) -> bool {
         false
     }
@@ -51,7 +53,7 @@ pub(in crate::cli) fn renderer(display: Display, terminal: &Terminal) -> Box<dyn
     }
 }
 
-/// Shows nothing.
+/// A display that shows nothing.
 struct Quiet;
 
 impl Renderer for Quiet {

@@ -1,28 +1,30 @@
+//! Text tables.
+
 use crate::cli::terminal::{DIM, paint};
 
-/// Columns that line up; the last one is never padded. Empty tables are empty text.
+/// Rows with aligned columns. A table without rows is an empty text.
 pub(in crate::cli) struct Table<const N: usize> {
     head: Option<[&'static str; N]>,
     rows: Vec<[String; N]>,
 }
 
 impl<const N: usize> Table<N> {
-    /// With a heading.
+    /// A table with a heading.
     pub(in crate::cli) fn new(head: [&'static str; N]) -> Self {
         Table { head: Some(head), rows: Vec::new() }
     }
 
-    /// Without one.
+    /// A table without a heading.
     pub(in crate::cli) fn bare() -> Self {
         Table { head: None, rows: Vec::new() }
     }
 
-    /// Adds a row; line breaks and control characters of a cell become spaces.
+    /// Adds a row; line breaks and control characters in cells become spaces.
     pub(in crate::cli) fn row<S: AsRef<str>>(&mut self, cells: [S; N]) {
         self.rows.push(cells.map(|cell| plain(cell.as_ref())));
     }
 
-    /// The whole table.
+    /// The text of the table.
     pub(in crate::cli) fn text(&self) -> String {
         if self.rows.is_empty() {
             return String::new();
@@ -43,7 +45,7 @@ fn line<S: AsRef<str>>(cells: &[S], widths: &[usize]) -> String {
     cells.iter().zip(widths).map(pad).collect::<Vec<_>>().join("  ").trim_end().to_owned()
 }
 
-/// A text on one line, without anything that a terminal would obey.
+/// A text on one line, with control characters replaced by spaces.
 pub(in crate::cli) fn plain(text: &str) -> String {
     let safe = |c: char| if c.is_control() { ' ' } else { c };
     text.chars().map(safe).collect::<String>().trim_end().to_owned()

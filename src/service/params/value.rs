@@ -1,4 +1,4 @@
-//! One value: read from a text or held to its declared type, then to its bounds.
+//! Reads and checks one parameter value.
 
 use crate::definition::{Param, ParamType};
 use crate::diagnostic::{Code, Diagnostic, nearest};
@@ -15,7 +15,7 @@ fn type_name(kind: ParamType) -> &'static str {
         ParamType::Integer => "a whole number",
         ParamType::Number => "a number",
         ParamType::Boolean => "`true` or `false`",
-        ParamType::List => "a list: JSON, or values with commas between them",
+        ParamType::List => "a list: JSON, or values separated by commas",
         ParamType::Object => "an object in JSON, such as '{\"a\": 1}'",
         ParamType::Path => "a path",
         ParamType::Secret => "a reference to a secret: `env:NAME` or `file:PATH`",
@@ -25,14 +25,14 @@ fn type_name(kind: ParamType) -> &'static str {
 fn wrong(param: &Param, shown: &str) -> Box<Diagnostic> {
     let name = &param.name;
     let message = match param.kind {
-        // A literal secret must not be repeated on a terminal or in a log.
+        // A literal secret must not appear in a message.
         ParamType::Secret => format!("`{name}` is given a literal secret"),
         _ => format!("`{name}` is given `{shown}`"),
     };
     unfit(message, format!("`{name}` takes {}", type_name(param.kind)))
 }
 
-/// Reads what was given several times.
+/// Reads a parameter that was given several times.
 pub(super) fn read_many(param: &Param, texts: &[&str]) -> Result<Json, Box<Diagnostic>> {
     if param.kind == ParamType::List {
         let values: Result<Vec<Json>, Box<Diagnostic>> =
@@ -47,7 +47,7 @@ pub(super) fn read_many(param: &Param, texts: &[&str]) -> Result<Json, Box<Diagn
     Err(unfit(message, "only a list can be given more than once".to_owned()))
 }
 
-/// Reads a text as the declared type.
+/// Reads a text by the declared type.
 pub(super) fn read(param: &Param, text: &str) -> Result<Json, Box<Diagnostic>> {
     let fail = || wrong(param, text);
     match param.kind {
@@ -92,7 +92,7 @@ fn is_secret_reference(text: &str) -> bool {
     ["env:", "file:"].iter().any(|p| text.strip_prefix(p).is_some_and(|rest| !rest.is_empty()))
 }
 
-/// Whether a value from a file has the declared type; nothing is converted.
+/// Checks that a value from a file has the declared type; values are not converted.
 pub(super) fn fits_type(param: &Param, value: Json) -> Result<Json, Box<Diagnostic>> {
     let fits = match param.kind {
         ParamType::String => value.is_string(),
@@ -107,7 +107,7 @@ pub(super) fn fits_type(param: &Param, value: Json) -> Result<Json, Box<Diagnost
     if fits { Ok(value) } else { Err(wrong(param, &json_text(&value))) }
 }
 
-/// Holds a value to what its declaration says beside the type.
+/// Checks a value against the allowed values, pattern, bounds and schema of its declaration.
 pub(super) fn check(param: &Param, value: Json) -> Result<Json, Box<Diagnostic>> {
     check_enum(param, &value)?;
     check_pattern(param, &value)?;
@@ -130,7 +130,7 @@ fn check_enum(param: &Param, value: &Json) -> Result<(), Box<Diagnostic>> {
 
 fn check_pattern(param: &Param, value: &Json) -> Result<(), Box<Diagnostic>> {
     let (Some(pattern), Some(text)) = (&param.pattern, value.as_str()) else { return Ok(()) };
-    // The pattern was checked when the definition was loaded; one that is no pattern fits nothing.
+    // The pattern was checked when the definition was loaded; an invalid one matches nothing.
     let fits = regex::Regex::new(&format!("^(?:{pattern})$")).is_ok_and(|re| re.is_match(text));
     if fits {
         return Ok(());

@@ -1,3 +1,5 @@
+//! Secrets from the settings: variables, files and commands.
+
 use crate::clock;
 use crate::definition::{SecretSource, Settings};
 use crate::diagnostic::Code;
@@ -14,14 +16,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// How long the command of a secret may take.
+/// Time limit of the command of a secret.
 const COMMAND_LIMIT: Duration = Duration::from_secs(20);
-/// The longest secret.
+/// Maximum size of a secret in bytes.
 const LONGEST: usize = 64 << 10;
 
-/// Secrets as the settings name them. Variables and files are read again at each use; a command runs
-/// once a process, when it is first needed, because it may ask a person or cost something. Each is
-/// known to the redactor before a step receives it, and one that cannot be masked is not.
+/// The secrets of the settings. Variables and files are read at each use; a command runs once for
+/// each run of this process, when its secret is first needed, because it may ask a person. A value
+/// is registered with the redactor before it is returned; a value that cannot be masked is refused.
 pub struct ConfiguredSecrets {
     settings: Arc<Settings>,
     env: BTreeMap<String, String>,
@@ -32,13 +34,12 @@ pub struct ConfiguredSecrets {
     commands: BTreeMap<String, tokio::sync::Mutex<LastFailure>>,
 }
 
-/// When a command failed last, and why. Who asked before that moment takes it for an answer, so
-/// that a broken command runs once for all steps that wait for it, and again for a retry.
+/// Time and failure of the last execution of a command. Steps that were waiting at that time get
+/// this failure, so that a failing command runs once for all of them, and again for a retry.
 type LastFailure = Option<(Instant, Failure)>;
 
 impl ConfiguredSecrets {
-    /// Those of the settings; `env:` reads that environment, `file:` and commands are relative to
-    /// `root`.
+    /// The secrets of the settings. `env:` reads `env`; files and commands are relative to `root`.
     pub fn new(
         settings: Arc<Settings>,
         env: BTreeMap<String, String>,
@@ -53,10 +54,10 @@ impl ConfiguredSecrets {
         ConfiguredSecrets { settings, env, root, supervisor, redactor, values, commands }
     }
 
-    /// Makes every secret known to the redactor at once, before anything is shown.
+    /// Registers all secrets with the redactor before anything is displayed.
     pub fn reveal_all_to_redactor(&self) {
         for (name, source) in &self.settings.secrets {
-            // A command may ask a person; it is run when it is needed, not before.
+            // A command may ask a person, so it runs only when its secret is needed.
             if let Some(value) = self.read(name, source) {
                 self.redactor.add(name, &value);
             }
@@ -72,7 +73,7 @@ impl ConfiguredSecrets {
         }
     }
 
-    /// The value as it is now, as far as that needs no waiting.
+    /// The current value, if it is available without running a command.
     fn read(&self, secret: &str, source: &SecretSource) -> Option<String> {
         let value = match source {
             SecretSource::Env(name) => self.env.get(name).cloned(),
@@ -101,7 +102,7 @@ impl ConfiguredSecrets {
         }
         let exited = self.supervisor.run(self.spawn(argv), cancel, None).await;
         let values =
-            said(name, argv, exited).and_then(|value| match self.redactor.add(name, &value) {
+            value_of(name, argv, exited).and_then(|value| match self.redactor.add(name, &value) {
                 true => Ok(value),
                 false => Err(weak(name)),
             });
@@ -169,7 +170,7 @@ impl Secrets for ConfiguredSecrets {
     }
 }
 
-/// A small regular file; anything else could be waited for without end.
+/// The content of a small regular file. Reading other files could block.
 fn read_file(path: &Path) -> Option<String> {
     if !std::fs::metadata(path).ok()?.is_file() {
         return None;
@@ -184,7 +185,7 @@ fn without_line_end(text: &str) -> String {
 }
 
 /// What a command printed. Of that nothing may be values, also where it did not end well.
-fn said(name: &str, argv: &[String], exited: ProcessResult) -> Result<String, Failure> {
+fn value_of(name: &str, argv: &[String], exited: ProcessResult) -> Result<String, Failure> {
     let program = argv.first().map_or("", String::as_str);
     let why = match exited.end {
         ProcessEnd::Code(0) => {
@@ -192,9 +193,7 @@ fn said(name: &str, argv: &[String], exited: ProcessResult) -> Result<String, Fa
             match value.as_str() {
                 "" => "printed nothing".to_owned(),
                 _ if exited.stdout_cut > 0 => format!("printed more than {} KiB", LONGEST >> 10),
-                text if text.contains('\u{fffd}') => {
-                    "printed something that is no UTF-8".to_owned()
-                }
+                text if text.contains('\u{fffd}') => "printed text that is not UTF-8".to_owned(),
                 text if text.contains('\0') => "printed a NUL character".to_owned(),
                 _ => return Ok(value),
             }
@@ -208,17 +207,17 @@ fn said(name: &str, argv: &[String], exited: ProcessResult) -> Result<String, Fa
         ProcessEnd::Lost => format!("did not end: {}", ProcessEnd::LOST),
         ProcessEnd::NotStarted(reason) => format!("did not start: {reason}"),
     };
-    let message = format!("the secret `{name}` is not available: its command `{program}` {why}");
-    let help = "run the command manually in the project's folder; what it prints is neither kept nor \
-                shown";
+    let message = format!("the secret `{name}` cannot be obtained: its command `{program}` {why}");
+    let help =
+        "run the command by hand in the project folder; its output is neither stored nor shown";
     Err(Failure::new(Code::SECRET_COMMAND_FAILED.as_str(), message).help(help))
 }
 
 fn weak(secret: &str) -> Failure {
     let message = format!(
-        "the secret `{secret}` cannot be kept out of what is stored and shown: it is shorter than \
-         {SHORTEST} characters, or an ordinary word of JSON"
+        "the secret `{secret}` cannot be masked: it is shorter than {SHORTEST} characters, or an \
+         ordinary word of JSON"
     );
-    let help = "a value that is no secret goes in as a parameter, or through `env.pass`";
+    let help = "pass a value that is not secret as a parameter or with `env.pass`";
     Failure::new(Code::SECRET_TOO_SHORT.as_str(), message).help(help)
 }

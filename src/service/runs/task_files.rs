@@ -1,10 +1,11 @@
+//! Reads the task files of specialist steps.
+
 use crate::definition::{Playbook, StepKind, TaskText};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::value::{Json, JsonMap};
 use std::path::Path;
 
-/// The texts of every `taskFile` of a definition, by path; or each that cannot be read, where it is
-/// named.
+/// The texts of all `taskFile`s of a definition by path, or a problem for each that cannot be read.
 pub(in crate::service) fn read_task_files(
     playbook: &Playbook,
     root: &Path,
@@ -19,7 +20,7 @@ pub(in crate::service) fn read_task_files(
             }
             Err(error) => {
                 let message = format!("`taskFile: {path}` cannot be read: {error}");
-                let help = "write the file, or correct its path; it begins at the project's root";
+                let help = "create the file, or fix its path; it is relative to the project root";
                 problems.push(Diagnostic::error(Code::TASK_TEXT, *span, message).help(help));
             }
         }

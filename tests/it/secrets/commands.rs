@@ -1,4 +1,4 @@
-//! Secrets that a command gives, and those that cannot be had.
+//! Secrets that a command gives, and those that cannot be obtained.
 
 use crate::scratch::{Said, Scratch};
 use serde_json::{Value, json};
@@ -101,7 +101,7 @@ fn a_command_that_gives_no_secret_fails_its_step_and_nothing_that_it_said_is_kep
     check("echo no-5e1cret-$((4+5)); echo no-5e1cret-$((4+5)) >&2; exit 3", "exit code 3 [KB0568]");
     check("true", "printed nothing");
     check("head -c 70000 /dev/zero | tr '\\0' x", "more than 64 KiB");
-    check("printf 'no-5e1cret-\\xff\\xfe'", "no UTF-8");
+    check("printf 'no-5e1cret-\\xff\\xfe'", "not UTF-8");
     check("echo ab", "shorter than 4");
     check("kill -9 $$", "signal 9 [KB0568]");
 }
