@@ -2,9 +2,9 @@
 //! [`run_diff`].
 
 use super::{InspectError, Reader};
-use crate::evidence::{Change, FileKind, FileState, Invocation, Record};
+use crate::evidence::{Change, FileKind, FileState, Invocation, ProcessFacts, Record};
 use crate::run::Event;
-use crate::value::{Digest, Json};
+use crate::value::Digest;
 use crate::wire::InstanceRef;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -197,13 +197,10 @@ fn changes_of<'f>(
 
 impl InstanceChanges {
     fn add(&mut self, invocation: &Invocation) {
-        let has_flag = |key: &str| {
-            let process = invocation.process.as_ref();
-            process.and_then(|process| process.get(key)) == Some(&Json::Bool(true))
-        };
+        let facts = invocation.process.as_ref().map(ProcessFacts::of).unwrap_or_default();
         self.ran = invocation.process.is_some();
-        self.unwatched |= self.ran && !has_flag("watched") && invocation.changes.is_empty();
-        self.truncated |= has_flag("manifestTruncated");
+        self.unwatched |= self.ran && !facts.watched && invocation.changes.is_empty();
+        self.truncated |= facts.manifest_truncated;
         for change in &invocation.changes {
             self.change(invocation, change);
         }

@@ -5,7 +5,7 @@ use super::streams::with_process_facts;
 use super::{Frozen, InspectError};
 use crate::definition::InconclusivePolicy;
 use crate::engine::Payloads;
-use crate::evidence::{Payload, Record};
+use crate::evidence::{AttemptStreams, Payload, Record};
 use crate::journal::{Journal, JournalError, RunRow, StoredEvent};
 use crate::plan::Plan;
 use crate::run::{self, Rules, RunStatus, State};
@@ -187,7 +187,10 @@ impl Reader {
         let (ix, parts) = match &stored.event {
             run::Event::AttemptEnded { instance, streams: Some(streams), .. } => {
                 let streams = self.load(streams)?;
-                (*instance, vec![stream(&streams, "stdout"), stream(&streams, "stderr")])
+                let streams = AttemptStreams::of(&streams);
+                let stdout = stream("stdout", streams.stdout(), streams.stdout_cut());
+                let stderr = stream("stderr", streams.stderr(), streams.stderr_cut());
+                (*instance, vec![stdout, stderr])
             }
             run::Event::Recorded { instance, record, .. } => {
                 let Record::ModelCall { text, .. } = &**record else { return Ok(Vec::new()) };
@@ -239,10 +242,10 @@ fn head(row: &RunRow) -> RunHead {
     }
 }
 
-/// The stored output of a process on one of its streams, with a line that says how much was cut.
-fn stream(streams: &Json, channel: &'static str) -> (&'static str, String) {
-    let mut text = streams[channel].as_str().unwrap_or_default().to_owned();
-    if let Some(bytes) = streams[format!("{channel}Cut")].as_u64() {
+/// A stored stream of a process, with a line that says how much was cut.
+fn stream(channel: &'static str, text: &str, cut: Option<u64>) -> (&'static str, String) {
+    let mut text = text.to_owned();
+    if let Some(bytes) = cut {
         let newline = if text.ends_with('\n') { "" } else { "\n" };
         text.push_str(&format!(
             "{newline}[{bytes} more bytes were cut; write large output to a file]\n"

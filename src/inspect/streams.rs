@@ -1,9 +1,8 @@
 //! Process output of an attempt, which may be stored in a blob.
 
 use crate::engine::Payloads;
-use crate::evidence::Payload;
+use crate::evidence::{AttemptStreams, Payload};
 use crate::run::Event;
-use crate::value::Json;
 use std::borrow::Cow;
 
 /// Makes the facts about an attempt's process available to the translator, which cannot open blobs:
@@ -16,9 +15,7 @@ pub(super) fn with_process_facts<'a>(payloads: &Payloads, event: &'a Event) -> C
     let Ok(whole) = payloads.load(payload) else { return Cow::Borrowed(event) };
     let mut event = event.clone();
     if let Event::AttemptEnded { streams, .. } = &mut event {
-        let kept = ["stdoutCut", "stderrCut", "process"].into_iter();
-        let kept = kept.filter_map(|key| Some((key.to_owned(), whole.get(key)?.clone())));
-        *streams = Some(Payload::inline(Json::Object(kept.collect())));
+        *streams = Some(Payload::inline(AttemptStreams::of(&whole).without_text()));
     }
     Cow::Owned(event)
 }

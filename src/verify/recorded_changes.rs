@@ -1,7 +1,6 @@
 //! The file changes that the runtime recorded for one step, by path.
 
-use crate::evidence::{Change, FileState, Invocation, InvocationStatus, Purpose};
-use crate::value::Json;
+use crate::evidence::{Change, FileState, Invocation, InvocationStatus, ProcessFacts, Purpose};
 use std::collections::BTreeMap;
 
 /// A file change with the tool call that made it.
@@ -70,8 +69,7 @@ impl<'a> RecordedChanges<'a> {
 
 fn gap(trace: &[Invocation]) -> Option<String> {
     let truncated = |call: &&Invocation| {
-        let cut = call.process.as_ref().and_then(|process| process.get("manifestTruncated"));
-        cut == Some(&Json::Bool(true))
+        call.process.as_ref().is_some_and(|process| ProcessFacts::of(process).manifest_truncated)
     };
     if let Some(call) = trace.iter().find(|call| call.status == InvocationStatus::Unknown) {
         return Some(format!(

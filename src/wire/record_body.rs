@@ -3,7 +3,7 @@
 use super::Body;
 use super::parts::{ErrorView, EvidenceView, FileChange, RequestView, inline_or_blob};
 use crate::diagnostic::Severity;
-use crate::evidence::{Invocation, InvocationStatus, Payload, Record};
+use crate::evidence::{Invocation, InvocationStatus, Payload, ProcessFacts, Record};
 use crate::value::WARNING;
 
 /// The public event of a record; `None` for records that only a resumed attempt needs.
@@ -34,7 +34,7 @@ pub(super) fn record_body(record: &Record) -> Option<Body> {
 /// Bytes of stdout of a step's own process that were not stored.
 pub(super) fn stdout_cut(record: &Record) -> Option<u64> {
     let Record::ToolResult { turn: 0, invocation, .. } = record else { return None };
-    let cut = invocation.process.as_ref()?.get("stdoutCut")?.as_u64()?;
+    let cut = ProcessFacts::of(invocation.process.as_ref()?).stdout_cut;
     (cut > 0).then_some(cut)
 }
 

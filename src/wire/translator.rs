@@ -6,7 +6,7 @@ use super::instances::InstanceTable;
 use super::parts::{CheckView, ErrorView, inline_or_blob};
 use super::record_body::{record_body, stdout_cut};
 use crate::definition::StepKind;
-use crate::evidence::{Payload, Verification};
+use crate::evidence::{AttemptStreams, Payload, Verification};
 use crate::plan::{Plan, PlanStep};
 use crate::run::{self, InstanceIx, Question, QuestionKind, RunStatus, StepStatus};
 use crate::value::{Digest, Json, RunId, Timestamp, Usage};
@@ -231,20 +231,20 @@ impl Translator {
             return Vec::new();
         };
         let streams = streams.as_ref().and_then(Payload::as_inline);
-        let stream = |name: &str| streams.and_then(|streams| streams.get(name));
+        let streams = streams.map(|streams| AttemptStreams::of(streams));
         self.usage += *usage;
         self.instances.spend(ix, *usage);
         let Some(active) = self.instances.active(ix) else { return Vec::new() };
         active.output.clone_from(output);
         active.failure.clone_from(failure);
         active.verdict = None;
-        active.stdout_cut = stream("stdoutCut").and_then(Json::as_u64).or(active.stdout_cut);
+        active.stdout_cut = streams.and_then(AttemptStreams::stdout_cut).or(active.stdout_cut);
         let body = Body::AttemptEnd {
             outcome: outcome.name(),
             error: failure.as_ref().map(ErrorView::from),
             usage: (*usage).into(),
             duration_ms: elapsed(active.attempt_began, at),
-            process: stream("process").cloned(),
+            process: streams.and_then(AttemptStreams::process).cloned(),
         };
         self.here(ix, body)
     }

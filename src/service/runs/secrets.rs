@@ -207,7 +207,7 @@ fn value_of(name: &str, argv: &[String], exited: ProcessResult) -> Result<String
         ProcessEnd::Lost => format!("did not end: {}", ProcessEnd::LOST),
         ProcessEnd::NotStarted(reason) => format!("did not start: {reason}"),
     };
-    let message = format!("the secret `{name}` cannot be obtained: its command `{program}` {why}");
+    let message = format!("the secret `{name}` is not available: its command `{program}` {why}");
     let help =
         "run the command by hand in the project folder; its output is neither stored nor shown";
     Err(Failure::new(Code::SECRET_COMMAND_FAILED.as_str(), message).help(help))
