@@ -1,7 +1,7 @@
-//! Where brackets and quotes end.
+//! The ends of placeholders and quoted strings.
 
-/// Where the `}}` is that ends a placeholder whose inside begins at `from`: quotes and inner
-/// brackets are respected where they are balanced.
+/// The offset of the `}}` that closes a placeholder whose content starts at `from`. Balanced quotes and
+/// inner brackets are skipped.
 pub(super) fn close(text: &str, from: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let (mut at, mut depth) = (from, 0usize);
@@ -22,7 +22,7 @@ pub(super) fn close(text: &str, from: usize) -> Option<usize> {
     text[from..].find("}}").map(|i| from + i)
 }
 
-/// One past the closing quote of a quoted text.
+/// The offset after the closing quote of a string that starts at `open`; `None` if it is not closed.
 pub(super) fn end_of_quotes(text: &str, open: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let quote = bytes[open];

@@ -1,4 +1,4 @@
-//! From one expression's text to a program with its references, or to everything wrong with it.
+//! Compiles the text of one expression to a program with its references, or reports all problems.
 
 use super::brackets::end_of_quotes;
 use super::lower::{lower, lower_path};
@@ -12,10 +12,10 @@ use minijinja::machinery::{parse_expr, tokenize};
 use minijinja::syntax::SyntaxConfig;
 use std::ops::Range;
 
-/// The longest expression, in bytes.
+/// Maximum length of an expression in bytes.
 const EXPRESSION_BYTES: usize = 4096;
-/// The most operators, keys and brackets of one expression. They bound the depth of the tree, which
-/// the engine walks recursively and bounds itself only for brackets.
+/// Maximum number of operators, keys and brackets of an expression. They limit the depth of the syntax
+/// tree, which minijinja walks recursively; minijinja itself limits only brackets.
 const OPERATORS: usize = 500;
 
 /// Parses, resolves and compiles.
@@ -34,7 +34,7 @@ pub(super) fn compile(text: &SourceText<'_>) -> Result<Program, Vec<Diagnostic>>
         let message = "the expression is empty";
         return Err(vec![
             Diagnostic::error(Code::BAD_EXPRESSION, text.span(whole), message)
-                .help("write what must hold, as in `test.output.testResult == 'failed'`"),
+                .help("write a condition, as in `test.output.testResult == 'failed'`"),
         ]);
     }
     let dashed = dashed_steps(text);
@@ -58,14 +58,14 @@ pub(super) fn compile(text: &SourceText<'_>) -> Result<Program, Vec<Diagnostic>>
     })
 }
 
-/// The engine's syntax tree. All tokens are read first: its parser loses an error of its lexer that
-/// follows a text, and with it the rest, so that `a == 'b' && c` would be `a == 'b'`.
+/// The syntax tree of minijinja. All tokens are read first, because its parser drops a lexer error after
+/// a string together with the rest of the text: `a == 'b' && c` would become `a == 'b'`.
 fn parse(code: &str) -> Result<Expr<'_>, minijinja::Error> {
     tokenize(code, true, SyntaxConfig::default()).try_for_each(|token| token.map(|_| ()))?;
     parse_expr(code)
 }
 
-/// How many signs and operator words a text has, texts in quotes left out.
+/// Number of punctuation characters and operator words outside quoted strings.
 fn operators(code: &str) -> usize {
     let (mut count, mut at) = (0, 0);
     while let Some(next) = code[at..].chars().next() {
@@ -80,7 +80,7 @@ fn operators(code: &str) -> usize {
     count + code.split_whitespace().filter(word).count()
 }
 
-/// Step ids with a `-`, where they stand as a bare name and would be subtracted.
+/// Step ids with a `-` that are written as bare names and would be read as subtractions.
 fn dashed_steps(text: &SourceText<'_>) -> Vec<Diagnostic> {
     if !text.code.contains('-') {
         return Vec::new();
@@ -98,7 +98,7 @@ fn dashed_steps(text: &SourceText<'_>) -> Vec<Diagnostic> {
         .collect()
 }
 
-/// The words of an expression, dashes included, that begin a name: no keys, no texts.
+/// The bare names of an expression, including dashes, without keys and quoted strings.
 fn words(code: &str) -> Vec<Range<usize>> {
     let is_inner = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let (mut found, mut at) = (Vec::new(), 0);

@@ -1,10 +1,10 @@
-//! Between JSON and the engine's values: exact integers, kept order of keys, bounded size.
+//! Conversion between JSON and values of minijinja: exact integers, preserved key order, limited size.
 
 use super::fault::Fault;
 use crate::value::{Json, JsonMap, json_text, limits};
 use minijinja::value::{Value, ValueKind};
 
-/// The engine's form of a JSON value.
+/// Converts JSON to a value of minijinja.
 pub(super) fn to_value(json: &Json) -> Value {
     match json {
         Json::Null => Value::from(()),
@@ -22,12 +22,12 @@ pub(super) fn to_value(json: &Json) -> Value {
     }
 }
 
-/// The JSON form of a value that is defined, as long as it stays under the size limit.
+/// Converts a defined value to JSON, up to the size limit.
 pub(super) fn from_value(value: &Value) -> Result<Json, Fault> {
     convert(value, &mut SizeBudget::default())
 }
 
-/// What a value is as text: strings raw, everything else compact JSON.
+/// A value as text: strings unchanged, everything else as compact JSON.
 pub(super) fn text_of(value: &Value) -> Result<String, Fault> {
     match value.as_str() {
         Some(text) => Ok(text.to_owned()),
@@ -35,14 +35,14 @@ pub(super) fn text_of(value: &Value) -> Result<String, Fault> {
     }
 }
 
-/// How many bytes a value is about, counted no further than the limit.
+/// The approximate size of a value in bytes; an error above the limit.
 pub(super) fn measure(value: &Value) -> Result<usize, Fault> {
     let mut budget = SizeBudget::default();
     fill(value, &mut budget)?;
     Ok(limits::RENDERED_BYTES - budget.0)
 }
 
-/// What a result may still take.
+/// The number of bytes that a result may still use.
 struct SizeBudget(usize);
 
 impl Default for SizeBudget {
@@ -84,7 +84,7 @@ fn convert(value: &Value, budget: &mut SizeBudget) -> Result<Json, Fault> {
             }
             Ok(Json::Object(map))
         }
-        kind => Err(Fault::failed(format!("a value of the kind `{kind}` is no JSON"))),
+        kind => Err(Fault::failed(format!("a value of type `{kind}` cannot be converted to JSON"))),
     }
 }
 

@@ -1,7 +1,7 @@
-//! The one `minijinja` environment: what expressions can call, each call bounded.
+//! The `minijinja` environment: the filters, tests and functions of the language, each with limits.
 //!
-//! It holds no template, no loader and no global but `range`; time, chance, files and environment
-//! are out of reach because nothing here offers them.
+//! It has no templates, no loader and no global except `range`, so expressions cannot access the time,
+//! random numbers, files or the environment.
 
 use super::convert::{from_value, measure, text_of, to_value};
 use super::fault::Fault;
@@ -10,12 +10,12 @@ use minijinja::value::{Rest, Value, ValueOrKwargs, from_args};
 use minijinja::{Environment, Error, Expression, State, UndefinedBehavior, filters, tests};
 use std::sync::LazyLock;
 
-/// Instructions that one evaluation may take.
+/// Maximum number of minijinja instructions of one evaluation.
 const FUEL: u64 = 100_000;
-/// Bytes that all operations of one evaluation may read and write together.
-const WORK: usize = 64 << 20;
+/// Maximum number of bytes that the operations of one evaluation read and write.
+const MAX_WORK: usize = 64 << 20;
 
-/// Filters of the language.
+/// The filters of the language.
 pub(super) const FILTERS: &[&str] = &[
     "abs",
     "attr",
@@ -64,7 +64,7 @@ pub(super) const FILTERS: &[&str] = &[
     "zip",
 ];
 
-/// Tests of the language, as in `x is even`.
+/// The tests of the language, as in `x is even`.
 pub(super) const TESTS: &[&str] = &[
     "boolean",
     "defined",
@@ -99,7 +99,7 @@ pub(super) const TESTS: &[&str] = &[
     "upper",
 ];
 
-/// Compiles source that [`super::lower`] wrote.
+/// Compiles the source that [`super::lower`] generated.
 pub(super) fn compile(source: String) -> Result<Expression<'static, 'static>, Error> {
     ENGINE.compile_expression_owned(source)
 }
@@ -120,7 +120,7 @@ static ENGINE: LazyLock<Environment<'static>> = LazyLock::new(|| {
     engine
 });
 
-/// The engine's own filters, under names that no expression can write.
+/// The filters of minijinja, under names that an expression cannot contain.
 fn add_raw_filters(engine: &mut Environment<'static>) {
     macro_rules! raw {
         ($($name:ident)*) => {
@@ -136,7 +136,7 @@ fn add_raw_filters(engine: &mut Environment<'static>) {
     engine.add_filter("raw:d", filters::default);
 }
 
-/// Filters that speak JSON where the engine's speak Python, and those it does not have.
+/// Filters that use JSON where those of minijinja use Python notation, and filters that it lacks.
 fn add_own_filters(engine: &mut Environment<'static>) {
     engine.add_filter("raw:string", |value: &Value| Ok::<_, Error>(text_of(value)?));
     engine.add_filter("raw:tojson", |value: &Value| Ok::<_, Error>(from_value(value)?.to_string()));
@@ -164,37 +164,37 @@ fn add_own_filters(engine: &mut Environment<'static>) {
     });
 }
 
-/// One filter call: undefined passes through, input and output are paid for.
+/// One filter call. Undefined arguments give undefined; input and output count as work.
 fn guarded(name: &str, state: &mut State, args: Vec<Value>) -> Result<Value, Error> {
     let has_default = matches!(name, "default" | "d");
     if !has_default && args.iter().any(Value::is_undefined) {
         return Ok(Value::UNDEFINED);
     }
     for arg in args.iter().filter(|arg| !arg.is_undefined()) {
-        pay(state, measure(arg)?)?;
+        charge(state, measure(arg)?)?;
     }
     check_growth(name, &args)?;
     let result = state.apply_filter(&format!("raw:{name}"), &args)?;
     if let Some(text) = result.as_str() {
-        pay(state, text.len())?;
+        charge(state, text.len())?;
     }
     Ok(result)
 }
 
-/// What the operations of one evaluation took so far.
+/// The work of one evaluation so far, in bytes.
 #[derive(Default, Debug)]
-struct Work(usize);
+struct WorkUsed(usize);
 
-fn pay(state: &mut State, bytes: usize) -> Result<(), Fault> {
-    let work = state.get_or_insert_extension(Work::default());
+fn charge(state: &mut State, bytes: usize) -> Result<(), Fault> {
+    let work = state.get_or_insert_extension(WorkUsed::default());
     work.0 = work.0.saturating_add(bytes).saturating_add(16);
-    match work.0 > WORK {
+    match work.0 > MAX_WORK {
         true => Err(Fault::exhausted()),
         false => Ok(()),
     }
 }
 
-/// Refuses the filters that make much of little before they do.
+/// Checks the size of the result before filters that can produce much more than their input.
 fn check_growth(name: &str, args: &[Value]) -> Result<(), Fault> {
     let text = |at: usize| args.get(at).and_then(Value::as_str).unwrap_or_default();
     let count = |at: usize| args.get(at).and_then(Value::as_usize).unwrap_or_default();
@@ -254,7 +254,7 @@ fn add_tests(engine: &mut Environment<'static>) {
     }
 }
 
-/// The functions that lowered source calls in place of the engine's own operators.
+/// The functions that generated source calls instead of the operators of minijinja.
 fn add_operators(engine: &mut Environment<'static>) {
     engine.add_function("range", minijinja::functions::range);
     engine.add_function("compare", |args: Rest<Value>| {
@@ -293,7 +293,7 @@ fn add_operators(engine: &mut Environment<'static>) {
     }
 }
 
-/// Refuses operands that the engine would fail on without a clear word, or work on for too long.
+/// Refuses operands for which minijinja has an unclear error or takes too long.
 fn check_operands(source: &str, a: &Value, b: &Value) -> Result<(), Fault> {
     let divides = matches!(source, "a / b" | "a // b" | "a % b");
     match source {
@@ -305,8 +305,8 @@ fn check_operands(source: &str, a: &Value, b: &Value) -> Result<(), Fault> {
     }
 }
 
-/// An operation over values: undefined passes through, the operands are paid for. The work sees
-/// them as variables `a`, `b`, `c`, `d`.
+/// An operation on values. Undefined operands give undefined; operands count as work. They are the
+/// variables `a`, `b`, `c`, `d` of `work`.
 fn operation(
     state: &mut State,
     operands: &[&Value],
@@ -316,7 +316,7 @@ fn operation(
         return Ok(Value::UNDEFINED);
     }
     for value in operands {
-        pay(state, measure(value)?)?;
+        charge(state, measure(value)?)?;
     }
     let named = ["a", "b", "c", "d"].into_iter().zip(operands);
     work(Value::from_pairs(named.map(|(name, value)| (name, (*value).clone()))))
@@ -324,8 +324,8 @@ fn operation(
 
 type Native = Expression<'static, 'static>;
 
-/// An operation of the engine itself. The environment has nothing in it, so these sources cannot
-/// fail to compile; a test of this module evaluates each.
+/// An operator of minijinja itself, compiled in an empty environment. The sources are constants, and a
+/// test evaluates each of them.
 fn native(source: &'static str) -> Native {
     static PLAIN: LazyLock<Environment<'static>> = LazyLock::new(Environment::empty);
     PLAIN.compile_expression(source).expect("a constant source of this file is a valid expression")

@@ -1,4 +1,4 @@
-//! Why an evaluation has no value, before it is known in which text.
+//! Errors of evaluation, before the text in which they occurred is known.
 
 use super::scope::EvalError;
 use crate::diagnostic::Code;
@@ -6,7 +6,7 @@ use crate::value::{Failure, limits};
 use minijinja::{Error, ErrorKind};
 use std::fmt;
 
-/// A failed operation. It travels through the engine as the source of one of its errors.
+/// A failed operation. minijinja carries it as the source of its own error.
 #[derive(Debug, Clone)]
 pub(super) struct Fault {
     code: Code,
@@ -15,7 +15,7 @@ pub(super) struct Fault {
 }
 
 impl Fault {
-    /// Something is undefined where a value is needed.
+    /// A value is undefined where one is needed.
     pub(super) fn undefined() -> Fault {
         Fault {
             code: Code::UNDEFINED_VALUE,
@@ -24,24 +24,24 @@ impl Fault {
         }
     }
 
-    /// Something that cannot be searched for in something else.
-    pub(super) fn search(what: &str, place: &str) -> Fault {
-        let message = format!("`in` cannot look for {} in {}", article(what), article(place));
+    /// `in` does not support these types.
+    pub(super) fn search(needle: &str, haystack: &str) -> Fault {
+        let message = format!("`in` cannot look for {} in {}", article(needle), article(haystack));
         let help = "`in` looks for a text in a text or an object, and for anything in a list";
         Fault { code: Code::TYPE_MISMATCH, message, help: None }.help(help)
     }
 
-    /// Two kinds that an operator cannot order.
+    /// Two types that an operator cannot order.
     pub(super) fn order(operator: &str, left: &str, right: &str) -> Fault {
         let message = match left == right {
-            true => format!("`{operator}` cannot order two values of the kind {left}"),
+            true => format!("`{operator}` cannot order two values of type {left}"),
             false => format!("`{operator}` cannot order {} and {}", article(left), article(right)),
         };
         Fault { code: Code::TYPE_MISMATCH, message, help: None }.help(match (left, right) {
             ("string", "number") | ("number", "string") => {
                 "convert one side first, as in `value | int` or `value | string`"
             }
-            _ => "compare values of one kind; `is defined` and `is none` ask for what is missing",
+            _ => "compare values of the same type; `is defined` and `is none` test for missing values",
         })
     }
 
@@ -50,7 +50,7 @@ impl Fault {
         Fault { code: Code::EVALUATION_FAILED, message: message.into(), help: None }
     }
 
-    /// More than an expression may produce.
+    /// The result exceeds the size limit.
     pub(super) fn too_large() -> Fault {
         let limit = limits::RENDERED_BYTES >> 20;
         Fault {
@@ -60,7 +60,7 @@ impl Fault {
         }
     }
 
-    /// More work than an evaluation may take.
+    /// The evaluation exceeds the work limit.
     pub(super) fn exhausted() -> Fault {
         Fault {
             code: Code::EXPRESSION_TOO_LARGE,
@@ -69,7 +69,7 @@ impl Fault {
         }
     }
 
-    /// What an error of the engine means.
+    /// Converts an error of minijinja.
     pub(super) fn of_engine(error: Error) -> Fault {
         let mut source: Option<&(dyn std::error::Error + 'static)> = Some(&error);
         while let Some(inner) = source {
@@ -90,7 +90,7 @@ impl Fault {
         self
     }
 
-    /// The step's failure, with the text in which it happened.
+    /// The failure of the step, with the text in which the error occurred.
     pub(super) fn in_text(self, text: &str) -> EvalError {
         let text = excerpt(text);
         if self.code == Code::UNDEFINED_VALUE {
@@ -108,8 +108,8 @@ fn undefined_text(text: &str) -> EvalError {
         format!("`{text}` needs a value that is undefined"),
     );
     Box::new(failure.help(
-        "give it a fallback with `| default('…')`, or run the step only where the value is there, \
-         by a `condition` with `is defined`",
+        "give it a fallback with `| default('…')`, or run the step only if the value exists, \
+         with a `condition` that tests `is defined`",
     ))
 }
 
@@ -121,7 +121,7 @@ fn article(kind: &str) -> String {
     }
 }
 
-/// A text on one line, cut where it is long.
+/// A text on one line, truncated if it is long.
 fn excerpt(text: &str) -> String {
     let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(80) {

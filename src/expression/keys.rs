@@ -1,7 +1,9 @@
+//! Keys of paths such as `build.output.files[0]`.
+
 use smol_str::SmolStr;
 use std::ops::Range;
 
-/// A key with where it is written.
+/// A key with its position in the text.
 #[derive(Debug, Clone)]
 pub(super) struct PathSegment {
     pub(super) key: Key,
@@ -14,7 +16,7 @@ impl PathSegment {
     }
 }
 
-/// One literal key of a path, where it is kept.
+/// A borrowed literal key of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeyRef<'k> {
     /// `.name` or `['name']`.
@@ -23,12 +25,12 @@ pub(super) enum KeyRef<'k> {
     Index(i64),
 }
 
-/// The literal keys of a path. Large plans hold very many, nearly all of them plain names.
+/// The literal keys of a path. Large plans have very many, and nearly all are plain names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Keys {
-    /// Names with dots between them.
+    /// Names joined by dots.
     Plain(SmolStr),
-    /// Where one of them is an index, is empty or has a dot.
+    /// Keys of which one is an index, is empty or contains a dot.
     Any(Box<[Key]>),
 }
 
@@ -49,7 +51,7 @@ impl Key {
 }
 
 impl Keys {
-    /// The keys of some segments, after `first`.
+    /// `first` followed by the keys of segments.
     pub(super) fn of(first: Option<&str>, segments: &[PathSegment]) -> Keys {
         let keys =
             || first.map(KeyRef::Name).into_iter().chain(segments.iter().map(PathSegment::key));
@@ -74,7 +76,7 @@ impl Keys {
         Keys::Plain(text.as_str().into())
     }
 
-    /// Each, in order.
+    /// The keys in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = KeyRef<'_>> {
         let (plain, any): (&str, &[Key]) = match self {
             Keys::Plain(text) => (text, &[]),

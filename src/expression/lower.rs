@@ -1,7 +1,7 @@
-//! From the engine's syntax tree to what is evaluated: names become slots, operators become calls of
-//! our own, and everything that is read is written down.
+//! Rewrites a syntax tree of minijinja to the source that is evaluated: names become slots, operators
+//! become calls of typed functions with limits, and all references are collected.
 //!
-//! The tree is the engine's, so that what it accepts and what is checked here cannot differ.
+//! Because the tree comes from minijinja, the checked text and the evaluated text cannot differ.
 
 use super::convert::from_value;
 use super::engine::{FILTERS, TESTS};
@@ -17,10 +17,10 @@ use minijinja::machinery::ast::{BinOpKind, Call, CallArg, CompareOpKind, Expr, U
 use minijinja::value::Value;
 use std::ops::Range;
 
-/// What became of a syntax tree.
+/// The result of rewriting a syntax tree.
 #[derive(Debug)]
 pub(super) struct Lowered {
-    /// Present in form only where there are no problems.
+    /// Usable only if there are no problems.
     pub(super) program: Result<Program, Fault>,
     pub(super) problems: Vec<Unresolved>,
 }
@@ -45,7 +45,7 @@ pub(super) fn lower(text: &SourceText<'_>, tree: &Expr<'_>) -> Lowered {
     Lowered { program, problems }
 }
 
-/// What [`lower`] makes of a path.
+/// The result of [`lower`] for a plain path.
 pub(super) fn lower_path(text: &SourceText<'_>, path: &[PathSegment], at: Range<usize>) -> Lowered {
     match text.read(path, at, false) {
         Ok(read) => Lowered { program: Ok(Program::Read(read)), problems: Vec::new() },
@@ -190,8 +190,8 @@ impl Writer<'_> {
         self.text(")");
     }
 
-    /// Whether the text before the right operand says `not in`: the tree does not tell it from
-    /// `not (a in b)`, which differs where an operand is undefined.
+    /// Whether the text before the right operand is `not in`. The tree does not distinguish it from
+    /// `not (a in b)`, which differs if an operand is undefined.
     fn is_not_in(&self, right: &Expr<'_>) -> bool {
         let before = self.whole.code[..start_of(right)]
             .trim_end_matches(|c: char| c == '(' || c.is_whitespace());
@@ -250,7 +250,7 @@ impl Writer<'_> {
         self.text(")");
     }
 
-    /// A filter or test: `guarded.0` holds for what it is applied to, `guarded.1` for its arguments.
+    /// A filter or test: `guarded.0` applies to its input, `guarded.1` to its arguments.
     fn applied(
         &mut self,
         sign: &str,
@@ -283,7 +283,7 @@ impl Writer<'_> {
                     self.problem(
                         Code::BAD_EXPRESSION,
                         range_of(value),
-                        "`*` and `**` arguments are not in the language".to_owned(),
+                        "`*` and `**` arguments are not supported".to_owned(),
                         Some("write the arguments out".to_owned()),
                     );
                 }
@@ -303,7 +303,7 @@ impl Writer<'_> {
                 format!("unknown function `{}`", function.id),
                 match FILTERS.contains(&function.id) {
                     true => format!("it is a filter: write `value | {}`", function.id),
-                    false => "the one function is `range`; values are changed by filters, as in `name | upper`".to_owned(),
+                    false => "the only function is `range`; use a filter to change a value, as in `name | upper`".to_owned(),
                 },
             ),
             Expr::GetAttr(method) => (
@@ -313,7 +313,7 @@ impl Writer<'_> {
                     None => "use a filter, as in `name | upper`".to_owned(),
                 },
             ),
-            _ => ("only `range` can be called".to_owned(), "values are changed by filters".to_owned()),
+            _ => ("only `range` can be called".to_owned(), "use a filter to change a value, as in `name | upper`".to_owned()),
         };
         self.problem(Code::UNKNOWN_FILTER, at, message, Some(help));
     }
@@ -357,7 +357,7 @@ fn comparison_name(operator: CompareOpKind) -> &'static str {
     }
 }
 
-/// The filter that does what a well-known method of other languages does.
+/// The filter that corresponds to a common method of other languages.
 fn method_filter(method: &str) -> Option<&'static str> {
     Some(match method {
         "upper" | "toUpperCase" => "upper",

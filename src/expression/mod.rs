@@ -1,13 +1,13 @@
-//! The one expression language (docs/reference/expressions.md): placeholders, references with strengths, typed values.
+//! The expression language: placeholders, references with strengths, typed values.
 //!
-//! Pure. Parse once at load against the known [`Names`]; evaluate any number of times against a
-//! [`Scope`]. Values are never pasted into source; evaluation is total, bounded and deterministic.
-//! The engine below is `minijinja`, and no type of it leaves this module.
+//! Pure. A text is parsed once against the declared [`Names`] and evaluated any number of times against
+//! a [`Scope`]. Values are never inserted into source text; evaluation is deterministic and limited in
+//! time and memory. The engine is `minijinja`; its types do not appear outside this module.
 //!
-//! One text goes through `scan` (where are placeholders), `compile` (the engine's own parser, whose
-//! tree `lower` resolves against the names and rewrites: reads become slots, operators become typed
-//! and bounded ones of `kb`), and ends as a `program`: a plain path read without the engine, which is
-//! what most placeholders are, a constant, or compiled code.
+//! `scan` finds the placeholders of a text. `compile` parses each with minijinja; `lower` resolves names
+//! (`resolve`) and rewrites the tree: reads become slots, operators become typed functions with limits.
+//! The result is a `program`: a plain path that needs no engine (most placeholders), a constant, or
+//! compiled code. Start reading at [`Template`] and [`Expression`].
 
 mod brackets;
 mod compile;
@@ -37,8 +37,7 @@ pub use scan::{bare_names, placeholders_in};
 pub use scope::{EvalError, Scope};
 pub use template::{Template, ValueMap, ValueTemplate};
 
-/// Words that cannot be the id of a step or the name of a parameter: roots of the scope and words of
-/// the language itself.
+/// Names that a step or parameter cannot have: roots of the scope and keywords.
 pub const RESERVED_ROOTS: &[&str] = &[
     "params", "steps", "run", "env", "secrets", "item", "index", "loop", "true", "false", "none",
     "null", "True", "False", "None", "and", "or", "not", "in", "is", "if", "else", "self", "range",

@@ -4,40 +4,41 @@ use crate::diagnostic::Span;
 use crate::value::StepId;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The names that a text may refer to; placeholders are resolved against them at load.
+/// The names that a text may refer to. Placeholders are resolved against them when a definition is
+/// loaded.
 #[derive(Debug, Clone, Default)]
 pub struct Names {
-    /// Step ids of the definition.
+    /// Ids of the steps.
     pub steps: BTreeSet<StepId>,
-    /// Parameter names.
+    /// Names of the parameters.
     pub params: BTreeSet<String>,
-    /// Declared environment names.
+    /// Names of the declared environment variables.
     pub env: BTreeSet<String>,
     /// Names of `secrets` in the settings.
     pub secrets: BTreeSet<String>,
-    /// What an item of the present `forEach` is called, inside one.
+    /// The name of the item inside a `forEach`.
     pub item: Option<String>,
     /// For workflows: the declared output keys of each step, so that `{research.findings}` reads
     /// `research.output.findings`.
     pub outputs: BTreeMap<String, Vec<String>>,
 }
 
-/// Which placeholders are on.
+/// Which forms of placeholders are recognised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Style {
     /// `{{ e }}` and `<< ref >>`.
     #[default]
     Playbook,
-    /// `{name}` and `{step.key}` too.
+    /// Also `{name}` and `{step.key}`.
     Workflow,
 }
 
-/// Where a text stands, so that problems inside it can be pointed at.
+/// The position of a text in a file, for diagnostics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origin {
     /// The whole scalar, quotes included.
     pub span: Span,
-    /// The byte at which the decoded text stands verbatim in its file, where it does: plain and
-    /// quoted scalars on one line without escapes. Elsewhere problems point at the whole scalar.
+    /// The offset at which the decoded text appears unchanged in the file: plain and quoted scalars on
+    /// one line without escapes. `None`: diagnostics point at the whole scalar.
     pub verbatim: Option<u32>,
 }

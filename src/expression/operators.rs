@@ -6,10 +6,10 @@ use super::fault::Fault;
 use minijinja::value::{Value, ValueKind};
 use std::cmp::Ordering;
 
-/// The most items that repeating a list may give.
+/// Maximum number of items when a list is repeated.
 const REPEATED_ITEMS: usize = 100_000;
 
-/// `left OP right`; false where either side is undefined.
+/// `left OP right`; false if either side is undefined.
 pub(super) fn compare(left: &Value, operator: &str, right: &Value) -> Result<bool, Fault> {
     if left.is_undefined() || right.is_undefined() {
         return Ok(false);
@@ -28,7 +28,7 @@ pub(super) fn compare(left: &Value, operator: &str, right: &Value) -> Result<boo
     }
 }
 
-/// The kind of a value as people know it.
+/// The type name of a value for messages.
 pub(super) fn kind(value: &Value) -> &'static str {
     match value.kind() {
         ValueKind::Undefined => "undefined",
@@ -42,7 +42,7 @@ pub(super) fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// Typed equality: `3` is no `'3'` and `true` is no `1`, at every depth.
+/// Typed equality at every depth: `3` is not equal to `'3'`, `true` is not equal to `1`.
 fn equal(left: &Value, right: &Value) -> bool {
     match (kind(left), kind(right)) {
         (a, b) if a != b => false,
@@ -110,14 +110,14 @@ fn contains(needle: &Value, hay: &Value) -> Result<bool, Fault> {
     }
 }
 
-/// `left ~ right`, as text.
+/// `left ~ right`: concatenation as text.
 pub(super) fn concat(left: &Value, right: &Value) -> Result<Value, Fault> {
     let (left, right) = (text_of(left)?, text_of(right)?);
     check_size(left.len().saturating_add(right.len()))?;
     Ok(Value::from(left + &right))
 }
 
-/// Refuses `left * right` where it would repeat a text or list beyond the limits.
+/// Refuses `left * right` if it would repeat a string or list beyond the limits.
 pub(super) fn check_repeat(left: &Value, right: &Value) -> Result<(), Fault> {
     for (what, count) in [(left, right), (right, left)] {
         let times = usize::try_from(count.clone()).unwrap_or(0);
@@ -133,7 +133,7 @@ pub(super) fn check_repeat(left: &Value, right: &Value) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Refuses what is larger than a result may be.
+/// Refuses sizes above the limit of a result.
 pub(super) fn check_size(bytes: usize) -> Result<(), Fault> {
     match bytes <= crate::value::limits::RENDERED_BYTES {
         true => Ok(()),

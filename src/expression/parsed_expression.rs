@@ -24,8 +24,8 @@ struct Parsed {
 }
 
 impl Expression {
-    /// Parses and resolves; placeholders of any form are just parentheses here. The errors are all
-    /// problems that were found.
+    /// Parses an expression and resolves its names. Placeholder brackets act as parentheses. The error
+    /// contains all problems.
     pub fn parse(
         source: &str,
         origin: Origin,
@@ -43,36 +43,36 @@ impl Expression {
         Ok(Expression(Arc::new(Parsed { source, span, program })))
     }
 
-    /// As written.
+    /// The text as written.
     pub fn source(&self) -> &str {
         &self.0.source
     }
 
-    /// Where it is written.
+    /// The position in the file.
     pub fn span(&self) -> Span {
         self.0.span
     }
 
-    /// Every read of a name.
+    /// All references to names.
     pub fn references(&self) -> &[Reference] {
         self.0.program.references()
     }
 
-    /// Its value; a bare undefined is `false`.
+    /// Evaluates to a value; undefined becomes `false`.
     pub fn evaluate(&self, scope: &dyn Scope) -> Result<Json, EvalError> {
         let value = self.0.program.value(scope).map_err(|fault| fault.in_text(self.source()))?;
         Ok(value.unwrap_or(Json::Bool(false)))
     }
 
-    /// Whether its value counts as true: all but null, false, 0, what is empty and what is undefined.
+    /// Evaluates to a boolean. Null, false, 0, empty and undefined values are false; all others true.
     pub fn truth(&self, scope: &dyn Scope) -> Result<bool, EvalError> {
         let truth = self.0.program.with(scope, is_true);
         Ok(truth.map_err(|fault| fault.in_text(self.source()))?.unwrap_or(false))
     }
 }
 
-/// The text with parentheses in place of every placeholder's brackets, byte for byte as long, and
-/// the places of those in single braces. In these `-` is `_`, since nothing can be subtracted there.
+/// The text with parentheses instead of placeholder brackets, of the same length, and the ranges in single
+/// braces. In these, `-` becomes `_`, because they contain no subtraction.
 fn as_parentheses(source: &str, pieces: &[Piece]) -> (String, Vec<Range<usize>>) {
     let (mut code, mut braces, mut at) = (String::with_capacity(source.len()), Vec::new(), 0);
     for piece in pieces {

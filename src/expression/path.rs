@@ -1,10 +1,10 @@
-//! What of a syntax tree is a literal path, and where its parts are written.
+//! Literal paths in syntax trees, with the positions of their parts.
 
 use super::keys::{Key, PathSegment};
 use minijinja::machinery::ast::{Expr, UnaryOpKind};
 use std::ops::Range;
 
-/// The literal path that an expression is, if it is one.
+/// The literal path of an expression; `None` for any other expression.
 pub(super) fn path_of(tree: &Expr<'_>) -> Option<Vec<PathSegment>> {
     let (inner, key) = match tree {
         Expr::Var(var) => {
@@ -28,13 +28,13 @@ pub(super) fn path_of(tree: &Expr<'_>) -> Option<Vec<PathSegment>> {
     Some(path)
 }
 
-/// Words that the engine does not take for names.
+/// Words that minijinja does not accept as names.
 const RESERVED: [&str; 13] = [
     "true", "false", "none", "True", "False", "None", "and", "or", "not", "in", "is", "if", "else",
 ];
 
-/// The path that a text is, where it is nothing but names with dots between them, and where it is
-/// written. Most placeholders are; the engine would read them a hundred times more slowly.
+/// The path and range of a text that consists only of names joined by dots, as most placeholders do. The
+/// parser of minijinja would take a hundred times longer.
 pub(super) fn plain_path(code: &str) -> Option<(Vec<PathSegment>, Range<usize>)> {
     let path = code.trim_ascii();
     let start = code.len() - code.trim_ascii_start().len();
@@ -71,8 +71,8 @@ fn literal_key(subscript: &Expr<'_>) -> Option<Key> {
     }
 }
 
-/// Where an expression is written. The engine's spans of nested operations begin late; their
-/// innermost part says where they begin.
+/// The range of an expression. Spans of nested operations start too late in minijinja, so the start is
+/// that of the innermost part.
 pub(super) fn range_of(tree: &Expr<'_>) -> Range<usize> {
     let start = start_of(tree);
     start..(tree.span().end_offset as usize).max(start)
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
     use minijinja::machinery::parse_expr;
 
-    /// What the engine makes of a text that is taken for a plain path.
+    /// Compares a plain path with the parser of minijinja.
     fn check(code: &str, is_plain: bool) {
         let plain = plain_path(code);
         assert_eq!(plain.is_some(), is_plain, "{code:?}");

@@ -1,4 +1,4 @@
-//! What a parsed expression is at run time: a read, a constant, or compiled code over such slots.
+//! The compiled form of an expression: a read, a constant, or compiled code over slots.
 
 use super::convert::{from_value, to_value};
 use super::engine;
@@ -14,31 +14,31 @@ use std::sync::Arc;
 /// An evaluable expression.
 #[derive(Debug)]
 pub(super) enum Program {
-    /// Only a path, which is what most placeholders are; needs no engine.
+    /// A plain path, evaluated without minijinja.
     Read(Reference),
-    /// A literal.
+    /// A literal value.
     Constant(Box<Json>),
-    /// Anything else.
+    /// Any other expression.
     Compiled(Box<Compiled>),
 }
 
-/// Code of the engine with what it reads.
+/// Code of minijinja with its slots.
 pub(super) struct Compiled {
     code: minijinja::Expression<'static, 'static>,
     slots: Box<[Slot]>,
     references: Box<[Reference]>,
 }
 
-/// What a variable `vN` of lowered source stands for.
+/// The value of a variable `vN` in generated source.
 #[derive(Debug)]
 pub(super) enum Slot {
-    /// The reference of that number.
+    /// The reference with this number.
     Read(usize),
     Constant(Value),
 }
 
 impl Compiled {
-    /// Compiles lowered source.
+    /// Compiles generated source.
     pub(super) fn new(
         source: String,
         slots: Vec<Slot>,
@@ -58,7 +58,7 @@ impl fmt::Debug for Compiled {
 }
 
 impl Program {
-    /// Every read of a name, in order.
+    /// All references, in order.
     pub(super) fn references(&self) -> &[Reference] {
         match self {
             Program::Read(reference) => std::slice::from_ref(reference),
@@ -67,7 +67,7 @@ impl Program {
         }
     }
 
-    /// The value; `None` is undefined.
+    /// Evaluates; `None` means undefined.
     pub(super) fn value(&self, scope: &dyn Scope) -> Result<Option<Json>, Fault> {
         match self {
             Program::Read(reference) => Ok(read(reference, scope, Json::clone)),
@@ -76,16 +76,16 @@ impl Program {
         }
     }
 
-    /// Shows the value to a function; `None` where it is undefined. Reads are not copied for it.
+    /// Passes the value to a function without a copy; `None` if it is undefined.
     pub(super) fn with<T>(
         &self,
         scope: &dyn Scope,
-        look: impl FnOnce(&Json) -> T,
+        inspect: impl FnOnce(&Json) -> T,
     ) -> Result<Option<T>, Fault> {
         match self {
-            Program::Read(reference) => Ok(read(reference, scope, look)),
-            Program::Constant(json) => Ok(Some(look(json))),
-            Program::Compiled(compiled) => Ok(compiled.value(scope)?.as_ref().map(look)),
+            Program::Read(reference) => Ok(read(reference, scope, inspect)),
+            Program::Constant(json) => Ok(Some(inspect(json))),
+            Program::Compiled(compiled) => Ok(compiled.value(scope)?.as_ref().map(inspect)),
         }
     }
 }
@@ -107,11 +107,11 @@ impl Compiled {
     }
 }
 
-/// Shows what a path leads to to a function.
+/// Passes the value of a path to a function; `None` if it is undefined.
 pub(super) fn read<T>(
     reference: &Reference,
     scope: &dyn Scope,
-    look: impl FnOnce(&Json) -> T,
+    inspect: impl FnOnce(&Json) -> T,
 ) -> Option<T> {
     let mut keys = reference.keys.iter().peekable();
     let has_fields = matches!(reference.root, Root::Step(_) | Root::Run | Root::Loop);
@@ -121,10 +121,10 @@ pub(super) fn read<T>(
         _ => None,
     };
     let base = scope.lookup(&reference.root, field)?;
-    keys.try_fold(&*base, below).map(look)
+    keys.try_fold(&*base, below).map(inspect)
 }
 
-/// What a key finds in a value.
+/// The value of a key inside a value.
 fn below<'j>(json: &'j Json, key: KeyRef<'_>) -> Option<&'j Json> {
     match (json, key) {
         (Json::Object(map), KeyRef::Name(name)) => map.get(name),
@@ -139,7 +139,7 @@ fn below<'j>(json: &'j Json, key: KeyRef<'_>) -> Option<&'j Json> {
     }
 }
 
-/// Whether a value counts as true: all but null, false, 0 and what is empty.
+/// Whether a value is true: all values except null, false, 0 and empty ones.
 pub(super) fn is_true(json: &Json) -> bool {
     match json {
         Json::Null => false,
@@ -151,7 +151,7 @@ pub(super) fn is_true(json: &Json) -> bool {
     }
 }
 
-/// The variables `v0`, `v1`, … of lowered source.
+/// The variables `v0`, `v1`, … of generated source.
 #[derive(Debug)]
 struct Slots(Vec<Value>);
 

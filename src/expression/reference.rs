@@ -1,8 +1,10 @@
+//! References: reads of names in an expression.
+
 use super::keys::{KeyRef, Keys};
 use crate::diagnostic::Span;
 use crate::value::StepId;
 
-/// What a reference starts from.
+/// The root of a reference.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Root {
     /// A step, as `ID` or `steps['ID']`.
@@ -17,7 +19,7 @@ pub enum Root {
     Env(Box<str>),
     /// `secrets.NAME`.
     Secret(Box<str>),
-    /// The current item of a `forEach`, by whichever name it has.
+    /// The current item of a `forEach`, under any name.
     Item,
     /// The index of the current item, from 0.
     Index,
@@ -25,15 +27,15 @@ pub enum Root {
     Loop,
 }
 
-/// How much an outcome of the dependency matters to the join (docs/reference/language.md).
+/// How much the outcome of a dependency matters to the step that reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Strength {
-    /// A read of `.status`, `.error`, `.verdict`: no outcome matters.
+    /// A read of `.status`, `.error` or `.verdict`: the step waits, but every outcome is accepted.
     Watch,
-    /// Read in the step's own condition, or under `default(…)` or `is defined`: skipped does not
-    /// matter, failed does.
+    /// A read in the condition, or under `default(…)` or `is defined`: a skipped step is accepted, a
+    /// failed one is not.
     MaySkip,
-    /// A plain reference, or `dependsOn`.
+    /// A plain reference or `dependsOn`: the other step must succeed.
     Needs,
 }
 
@@ -48,21 +50,21 @@ impl Strength {
     }
 }
 
-/// One read of a name, found at load.
+/// One read of a name, found when a definition is loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
-    /// What it starts from.
+    /// The root, such as a step.
     pub root: Root,
     /// The literal keys after the root.
     pub(super) keys: Keys,
-    /// Whether it stands under `default(…)` or `is defined` / `is undefined`.
+    /// Whether it is an operand of `default(…)`, `is defined` or `is undefined`.
     pub guarded: bool,
-    /// Where it is written.
+    /// The position in the file.
     pub span: Span,
 }
 
 impl Reference {
-    /// The strength that the reference has by itself, outside of a condition.
+    /// The strength of the reference outside a condition.
     pub fn strength(&self) -> Strength {
         match self.field() {
             Some("status" | "error" | "verdict" | "verdictDetails") => Strength::Watch,
@@ -71,12 +73,12 @@ impl Reference {
         }
     }
 
-    /// The literal names after the root: `output`, `files`. An index ends them.
+    /// The literal names after the root, such as `output`, `files`, up to the first index.
     pub fn path(&self) -> Vec<&str> {
         self.names().collect()
     }
 
-    /// The first of them.
+    /// The first name after the root.
     pub fn field(&self) -> Option<&str> {
         self.names().next()
     }

@@ -1,4 +1,4 @@
-//! What a dotted name means: which root of the scope, and which path below it.
+//! Resolution of dotted names to a root of the scope and a path below it.
 
 use super::keys::{Key, Keys, PathSegment};
 use super::names::Names;
@@ -7,7 +7,7 @@ use crate::diagnostic::{Code, nearest};
 use crate::value::StepId;
 use std::ops::{Bound, Range};
 
-/// What a step can be asked for, as in `STEP.output`.
+/// The fields of a step, as in `STEP.output`.
 pub const STEP_FIELDS: &[&str] = &[
     "output",
     "status",
@@ -24,7 +24,7 @@ pub const STEP_FIELDS: &[&str] = &[
 const RUN_FIELDS: &[&str] = &["id", "startedAt", "status", "error"];
 const LOOP_FIELDS: &[&str] = &["iteration", "previous"];
 
-/// What a path was resolved to.
+/// A resolved path.
 #[derive(Debug, Clone)]
 pub(super) struct Resolved {
     pub(super) root: Root,
@@ -37,7 +37,7 @@ impl Resolved {
     }
 }
 
-/// Why a path has no meaning.
+/// Why a path cannot be resolved.
 #[derive(Debug, Clone)]
 pub(super) struct Unresolved {
     pub(super) at: Range<usize>,
@@ -46,14 +46,14 @@ pub(super) struct Unresolved {
     pub(super) help: Option<String>,
 }
 
-/// The step that a word names: its id, or its id with `_` for each `-`.
+/// The step with this id, or with this id after replacing `-` by `_`.
 pub(super) fn step_of<'n>(names: &'n Names, word: &str) -> Option<&'n StepId> {
     let alike = |id: &&StepId| {
         let id = id.as_str();
         let same = |(a, b): (u8, u8)| a == b || (a == b'-' && b == b'_');
         id.len() == word.len() && id.bytes().zip(word.bytes()).all(same)
     };
-    // Only ids that agree up to the first `_` can be meant, and the set is ordered.
+    // Only ids with the same text before the first `_` are candidates, and the set is ordered.
     let dashed = || {
         let start = &word[..word.find('_')?];
         let near = names.steps.range::<str, _>((Bound::Included(start), Bound::Unbounded));
@@ -62,7 +62,7 @@ pub(super) fn step_of<'n>(names: &'n Names, word: &str) -> Option<&'n StepId> {
     names.steps.get(word).or_else(dashed)
 }
 
-/// Whether a word can begin a reference; the roots of the scope can only where a path follows.
+/// Whether a word can start a reference. Roots of the scope can only if a path follows.
 pub(super) fn is_known_word(names: &Names, word: &str, with_path: bool) -> bool {
     names.params.contains(word)
         || step_of(names, word).is_some()
@@ -70,7 +70,7 @@ pub(super) fn is_known_word(names: &Names, word: &str, with_path: bool) -> bool 
         || with_path && ["params", "steps", "run", "env", "secrets", "loop"].contains(&word)
 }
 
-/// Every word that can begin a reference; those of the scope only where a path follows.
+/// All words that can start a reference; roots of the scope only if a path follows.
 pub(super) fn known_words(names: &Names, with_path: bool) -> Vec<String> {
     let mut words: Vec<String> = names.params.iter().cloned().collect();
     words.extend(names.steps.iter().map(StepId::to_string));
@@ -84,8 +84,8 @@ pub(super) fn known_words(names: &Names, with_path: bool) -> Vec<String> {
     words
 }
 
-/// Resolves a path; `in_braces` is a workflow's `{step.key}`, where a declared output comes before a
-/// field of the step.
+/// Resolves a path. `in_braces` is true for `{step.key}` of a workflow, in which declared outputs take
+/// precedence over fields of the step.
 pub(super) fn resolve(
     names: &Names,
     segments: &[PathSegment],
@@ -116,7 +116,9 @@ pub(super) fn resolve(
                     "declared are",
                 );
                 problem.help.get_or_insert_with(|| {
-                    format!("declare it first: `env: {{{name}: ...}}`; the environment itself is not read")
+                    format!(
+                        "declare it: `env: {{{name}: ...}}`; the environment of `kb` is not read"
+                    )
                 });
                 return Err(problem);
             }
@@ -165,7 +167,7 @@ fn bare(
         ("item", Some(own)) => Err(Unresolved {
             at: at.clone(),
             code: Code::NAME_OUT_OF_SCOPE,
-            message: format!("the item of this `forEach` is called `{own}`"),
+            message: format!("the item of this `forEach` is named `{own}`"),
             help: Some(format!("did you mean `{own}`?")),
         }),
         ("index", Some(_)) => Ok(Resolved::new(Root::Index, rest)),
@@ -228,7 +230,7 @@ fn no_field(step: &str, field: &str, at: Range<usize>, near: Option<&str>) -> Un
         }
     };
     let message = match field {
-        "an index" => format!("the step `{step}` is no list"),
+        "an index" => format!("the step `{step}` is not a list"),
         _ => format!("the step `{step}` has no field {field}"),
     };
     Unresolved { at, code: Code::UNKNOWN_FIELD, message, help: Some(help) }
@@ -252,7 +254,7 @@ fn fields(
     }
 }
 
-/// The literal name that must follow a root such as `steps`.
+/// The literal name after a root such as `steps`.
 fn named<'s>(
     root: &str,
     what: &str,
@@ -271,7 +273,10 @@ fn computed(root: &str, what: &str, at: &Range<usize>) -> Unresolved {
         code: Code::DYNAMIC_NAME,
         message: format!("`{root}` must be followed by {what}, written out"),
         help: Some(match root {
-            "steps" => "write `steps['build']`; a computed id cannot be ordered".to_owned(),
+            "steps" => {
+                "write `steps['build']`; the id must be literal, because references order the steps"
+                    .to_owned()
+            }
             _ => format!("write `{root}.NAME`"),
         }),
     }
@@ -288,7 +293,7 @@ fn unknown<'n>(
     let help = match same.or_else(|| nearest(name, known.clone())) {
         Some(near) => Some(format!("did you mean `{near}`?")),
         None => {
-            // A step has two names, which are equal where its id has no `-`.
+            // A step has two spellings, which are equal if its id has no `-`.
             let mut seen = std::collections::BTreeSet::new();
             let once = known.filter(|name| seen.insert(*name));
             let names: Vec<String> = once.take(12).map(|name| format!("`{name}`")).collect();
@@ -305,10 +310,9 @@ fn unknown_name(names: &Names, name: &str, at: Range<usize>) -> Unresolved {
         unknown("name", name, at, known.iter().map(String::as_str), "known names are");
     problem.message = format!("`{name}` is neither a parameter nor a step");
     let special = match name {
-        "null" | "NULL" | "Null" | "nil" | "undefined" => Some(
-            "the empty value is written `none`; ask for it with `is none`, or with `is defined`"
-                .to_owned(),
-        ),
+        "null" | "NULL" | "Null" | "nil" | "undefined" => {
+            Some("the null value is `none`; test for it with `is none` or `is defined`".to_owned())
+        }
         "TRUE" | "FALSE" => Some(format!("write `{}`", name.to_lowercase())),
         _ if STEP_FIELDS.contains(&name) => Some(format!("name the step too, as in `STEP.{name}`")),
         _ => None,

@@ -1,4 +1,4 @@
-//! Where the placeholders of a text are; what is none stays text.
+//! Finds the placeholders of a text.
 
 use super::brackets::{close, end_of_quotes};
 use super::names::{Names, Style};
@@ -6,7 +6,7 @@ use super::resolve::{STEP_FIELDS, is_known_word, known_words, step_of};
 use crate::diagnostic::{Code, edit_distance};
 use std::ops::Range;
 
-/// How a placeholder is written.
+/// The form of a placeholder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// `{{ e }}`.
@@ -20,24 +20,24 @@ pub(super) enum Form {
 /// A part of a scanned text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// Taken as it is; escapes are resolved.
+    /// Literal text with resolved escapes.
     Text(String),
-    /// To be evaluated.
+    /// A placeholder to evaluate.
     Placeholder(PlaceholderSpan),
 }
 
 /// A placeholder, by byte offsets into its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PlaceholderSpan {
-    /// With its brackets.
+    /// Including the brackets.
     pub(super) outer: Range<usize>,
-    /// Without them.
+    /// Without the brackets.
     pub(super) inner: Range<usize>,
-    /// How it is written.
+    /// The form of the brackets.
     pub(super) form: Form,
 }
 
-/// Something that is nearly a placeholder.
+/// A text that is almost a placeholder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ScanProblem {
     pub(super) at: Range<usize>,
@@ -46,17 +46,17 @@ pub(super) struct ScanProblem {
     pub(super) help: String,
 }
 
-/// What kind of text is scanned.
+/// The kind of text that is scanned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// A template: escapes count, quotes are text.
+    /// A template: escapes are resolved, quotes are literal.
     Text,
-    /// An expression: quotes hold texts, and a placeholder inside of them is a mistake.
+    /// An expression: quotes delimit strings, and a placeholder inside a string is an error.
     Code,
 }
 
-/// The placeholders that a text of `kb` must not contain, such as a literal shell script: those whose
-/// root is a known name, with what stands between their brackets. Any other brace is not ours.
+/// The placeholders in a text that must not contain any, such as a shell script: those whose root is a
+/// declared name, with the text between their brackets. Other braces are ignored.
 pub fn placeholders_in(text: &str, names: &Names, style: Style) -> Vec<(Range<usize>, String)> {
     let (pieces, _) = Scanner::new(text, names, style, Mode::Text).scan();
     let known = |found: &PlaceholderSpan| {
@@ -77,8 +77,8 @@ pub fn placeholders_in(text: &str, names: &Names, style: Style) -> Vec<(Range<us
         .collect()
 }
 
-/// The bare `{name}` placeholders of a workflow's text that have the form of a parameter's name, known
-/// or not: the inferred parameters of a workflow without `params` are among them.
+/// The `{name}` placeholders of a workflow text with the form of a parameter name, declared or not.
+/// Workflows without `params` infer their parameters from them.
 pub fn bare_names(text: &str) -> Vec<(Range<usize>, String)> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -99,7 +99,7 @@ pub fn bare_names(text: &str) -> Vec<(Range<usize>, String)> {
     found
 }
 
-/// Reads a text once, from left to right.
+/// Scans a text once from left to right.
 pub(super) struct Scanner<'a> {
     text: &'a str,
     names: &'a Names,
@@ -116,7 +116,7 @@ impl<'a> Scanner<'a> {
         Scanner { text, names, style, mode, pieces, problems, pending }
     }
 
-    /// The pieces in order, and what is nearly a placeholder.
+    /// The pieces in order, and the texts that are almost placeholders.
     pub(super) fn scan(mut self) -> (Vec<Piece>, Vec<ScanProblem>) {
         let mut at = 0;
         while at < self.text.len() {
@@ -132,7 +132,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Takes what begins at a byte; gives the byte after it.
+    /// Consumes the piece at an offset and returns the offset after it.
     fn step(&mut self, at: usize) -> usize {
         let rest = &self.text[at..];
         let end = match (self.mode, rest.as_bytes()[0]) {
@@ -173,7 +173,7 @@ impl<'a> Scanner<'a> {
         Some(at + 1 + literal.len())
     }
 
-    /// A text inside an expression, quotes included.
+    /// A quoted string of an expression.
     fn quoted(&mut self, at: usize) -> usize {
         let end = end_of_quotes(self.text, at).unwrap_or(self.text.len());
         let quoted = &self.text[at..end];
@@ -182,8 +182,8 @@ impl<'a> Scanner<'a> {
             self.problem(
                 at..end,
                 Code::BAD_PLACEHOLDER,
-                "a placeholder inside quotes is only a text here".to_owned(),
-                format!("leave the quotes out: `{inner}`; in a condition braces are parentheses"),
+                "a placeholder inside quotes is not evaluated".to_owned(),
+                format!("remove the quotes: `{inner}`; in a condition, braces act as parentheses"),
             );
         }
         self.pending.push_str(quoted);
@@ -196,7 +196,7 @@ impl<'a> Scanner<'a> {
                 at..at + 2,
                 Code::BAD_PLACEHOLDER,
                 "the placeholder is not closed".to_owned(),
-                "close it with `}}`; where two braces are meant as text, write `\\{{`",
+                "close it with `}}`, or write `\\{{` for two literal braces",
             );
             self.pending.push_str("{{");
             return Some(at + 2);
@@ -206,7 +206,7 @@ impl<'a> Scanner<'a> {
                 at..end + 2,
                 Code::BAD_PLACEHOLDER,
                 "the placeholder is empty".to_owned(),
-                "name a parameter or a step, as in `{{ params.name }}`; text is written `\\{{`",
+                "name a parameter or a step, as in `{{ params.name }}`, or write `\\{{` for literal text",
             );
         }
         Some(self.placeholder(at..end + 2, at + 2..end, Form::Double))
@@ -230,8 +230,8 @@ impl<'a> Scanner<'a> {
         }
         let names = known_words(self.names, !rest.trim_start().is_empty());
         if let Some(near) = nearby(word, names.iter().map(String::as_str)) {
-            let message = format!("`{word}` is no known name");
-            let help = format!("did you mean `{near}`? Where the text is meant, write `\\<<`");
+            let message = format!("`{word}` is not a declared name");
+            let help = format!("did you mean `{near}`? For literal text, write `\\<<`");
             self.problem(at..end + 2, Code::MISSPELLED_PLACEHOLDER, message, help);
         }
         None
@@ -252,14 +252,14 @@ impl<'a> Scanner<'a> {
             && let Some(near) = nearby(inner, known.iter().map(String::as_str))
         {
             let message = format!("`{{{inner}}}` names no parameter, step or output");
-            let help = format!("did you mean `{{{near}}}`? Where the text is meant, write `\\{{`");
+            let help = format!("did you mean `{{{near}}}`? For literal text, write `\\{{`");
             self.problem(at..end + 1, Code::MISSPELLED_PLACEHOLDER, message, help);
         }
         None
     }
 }
 
-/// Whether a workflow's `{a.b}` names a parameter, a step or an output.
+/// Whether `{a.b}` of a workflow names a parameter, a step or an output.
 fn names_something(names: &Names, inner: &str) -> bool {
     let mut parts = inner.split('.');
     let root = parts.next().unwrap_or_default();
@@ -292,19 +292,19 @@ fn dotted_names(names: &Names) -> Vec<String> {
     outputs.chain(fields).chain(params).collect()
 }
 
-/// Whether a text begins with a known name. Roots of the scope count only where one of their fields
-/// is read, since `run` and `item` are ordinary words.
+/// Whether a text starts with a declared name. Roots of the scope count only with a path, because `run`
+/// and `item` are ordinary words.
 fn is_known(names: &Names, word: &str, rest: &str) -> bool {
     let has_path = rest.starts_with(['.', '[']);
     is_known_word(names, word, has_path)
 }
 
-/// The part of a dashed word before the first dash: the root that an expression would see.
+/// The part of a word before the first dash, which is the root in an expression.
 fn undashed(word: &str) -> &str {
     word.split('-').next().unwrap_or(word)
 }
 
-/// The nearest known name, where it differs by at most two letters and shares at least half.
+/// The most similar name that differs by at most two letters and at most half of them.
 fn nearby<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     names
         .map(|name| (edit_distance(word, name), name))
@@ -316,8 +316,8 @@ fn nearby<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n st
         .map(|(_, name)| name)
 }
 
-/// Whether what follows a root is the rest of a reference with filters: `.key`, `['key']`, `[0]`,
-/// and then nothing or `| filter`.
+/// Whether the text after a root is the rest of a reference: `.key`, `['key']`, `[0]`, and then the end
+/// or `| filter`.
 fn is_reference(mut rest: &str) -> bool {
     loop {
         let trimmed = rest.trim_start();
@@ -347,7 +347,7 @@ fn leading_word(text: &str) -> Option<(&str, &str)> {
     is_word(word).then_some((word, rest))
 }
 
-/// Whether a text has the form of a step's id or a parameter's name.
+/// Whether a text has the form of a step id or parameter name.
 fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')

@@ -8,20 +8,20 @@ use super::scan::ScanProblem;
 use crate::diagnostic::{Diagnostic, Span};
 use std::ops::Range;
 
-/// One expression with the place that it has.
+/// One expression with its position in the file.
 pub(super) struct SourceText<'a> {
-    /// What the engine reads: as long as what is written.
+    /// The text for minijinja; as long as the text in the file.
     pub(super) code: &'a str,
-    /// Where it begins in the text of `origin`.
+    /// Offset of the expression in the text of `origin`.
     pub(super) base: usize,
     pub(super) origin: Origin,
     pub(super) names: &'a Names,
-    /// The parts that stand in single braces.
+    /// The parts in single braces.
     pub(super) braces: &'a [Range<usize>],
 }
 
 impl SourceText<'_> {
-    /// A part of the code as a place in the file.
+    /// The span in the file of a part of the code.
     pub(super) fn span(&self, at: Range<usize>) -> Span {
         let Some(start) = self.origin.verbatim else { return self.origin.span };
         let start = start as usize + self.base;
@@ -37,7 +37,7 @@ impl SourceText<'_> {
         Diagnostic { help: problem.help, ..diagnostic }
     }
 
-    /// What a path reads that stands at a part of the code.
+    /// The reference of a path at a part of the code.
     pub(super) fn read(
         &self,
         path: &[PathSegment],

@@ -1,11 +1,11 @@
-//! What is wrong with a text that is no expression, in the words of those who wrote it.
+//! Diagnostics of invalid expressions, including operators of other languages.
 
 use super::brackets::end_of_quotes;
 use super::resolve::Unresolved;
 use crate::diagnostic::Code;
 use std::ops::Range;
 
-/// Operators of other languages, longest first, and what to write here.
+/// Operators of other languages, longest first, with their replacement.
 const FOREIGN: &[(&str, &str)] = &[
     ("===", "compare with `==`; comparison is always typed"),
     ("!==", "compare with `!=`; comparison is always typed"),
@@ -14,7 +14,7 @@ const FOREIGN: &[(&str, &str)] = &[
     ("${", "write the bare name, or `{{ name }}`"),
     (
         "=~",
-        "there are no regular expressions here; use `'text' in value` or `is startingwith(...)`",
+        "regular expressions are not supported; use `'text' in value` or `is startingwith(...)`",
     ),
     ("<>", "write `!=`"),
     ("=>", "write `>=`"),
@@ -23,34 +23,34 @@ const FOREIGN: &[(&str, &str)] = &[
     ("$", "write the bare name, or `env.NAME`"),
     ("!", "write `not`"),
     ("=", "compare with `==`"),
-    (";", "an expression is one line without `;`"),
-    ("`", "texts stand in single or double quotes"),
+    (";", "an expression has no `;`"),
+    ("`", "quote strings with `'` or `\""),
     ("“", "write straight quotes: `'` or `\"`"),
     ("”", "write straight quotes: `'` or `\"`"),
     ("‘", "write straight quotes: `'` or `\"`"),
     ("’", "write straight quotes: `'` or `\"`"),
-    ("{%", "there are no statements; write `a if condition else b`"),
+    ("{%", "statements are not supported; write `a if condition else b`"),
 ];
 
-/// Operators that hold a foreign spelling without being one.
+/// Operators of the language that contain one of another language.
 const OWN: &[&str] = &["==", "!=", "<=", ">="];
 
-/// The problem of a text that the engine does not accept.
+/// The problem of a text that minijinja does not accept.
 pub(super) fn syntax_problem(code: &str, error: &minijinja::Error) -> Unresolved {
     let problem =
         |at, message: String, help| Unresolved { at, code: Code::BAD_EXPRESSION, message, help };
     if let Some(open) = open_quote(code) {
-        let help = "close the quote; an apostrophe inside a text needs the other kind of quotes";
-        let message = "the text is not closed".to_owned();
+        let help = "close the quote; to write an apostrophe, use the other kind of quotes";
+        let message = "the string is not closed".to_owned();
         return problem(open..code.len(), message, Some(help.to_owned()));
     }
     if let Some((at, help)) = foreign(code) {
-        let message = format!("`{}` is not an operator here", &code[at.clone()]);
+        let message = format!("`{}` is not an operator of expressions", &code[at.clone()]);
         return problem(at, message, Some(help.to_owned()));
     }
     let end = code.trim_end().len();
     let at = error.range().map_or(0..end, |at| clamp(code, at));
-    let detail = error.detail().unwrap_or("it cannot be read");
+    let detail = error.detail().unwrap_or("it cannot be parsed");
     problem(at, format!("not a valid expression: {detail}"), help_of(code, detail))
 }
 
@@ -68,10 +68,10 @@ fn help_of(code: &str, detail: &str) -> Option<String> {
     let is_bare_words = detail.contains("unexpected input")
         && code.split_whitespace().count() > 1
         && code.chars().all(|c| c.is_alphanumeric() || c.is_whitespace() || "._,-".contains(c));
-    is_bare_words.then(|| "texts stand in quotes; between two names stands an operator".to_owned())
+    is_bare_words.then(|| "quote strings, and put an operator between two names".to_owned())
 }
 
-/// The first spelling of another language outside of texts.
+/// The first operator of another language outside quoted strings.
 fn foreign(code: &str) -> Option<(Range<usize>, &'static str)> {
     let mut at = 0;
     while let Some(next) = code[at..].chars().next() {
@@ -93,7 +93,7 @@ fn foreign(code: &str) -> Option<(Range<usize>, &'static str)> {
     None
 }
 
-/// Whether a `=` belongs to a named argument such as `join(attribute='x')`.
+/// Whether a `=` is part of a named argument such as `join(attribute='x')`.
 fn is_keyword_argument(code: &str, at: usize) -> bool {
     let before = code[..at].trim_end();
     let name = before.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');

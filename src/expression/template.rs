@@ -20,7 +20,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct Template(Parts);
 
-/// Most texts are one part, which needs no memory of its own.
+/// Most texts have one part, which needs no allocation.
 #[derive(Debug, Clone)]
 enum Parts {
     One(Part),
@@ -35,7 +35,7 @@ enum Part {
 
 #[derive(Debug, Clone)]
 enum Placeholder {
-    /// `{{STEP.PATH}}`, as nearly every placeholder is written of what is large.
+    /// `{{STEP.PATH}}`, the most common form; its text is not stored.
     Read(Reference),
     Other(Arc<OtherPlaceholder>),
 }
@@ -47,7 +47,7 @@ struct OtherPlaceholder {
 }
 
 impl Template {
-    /// Parses and resolves every placeholder of a text; the errors are all problems of all of them.
+    /// Parses a text and resolves its placeholders. The error contains all problems.
     pub fn parse(
         text: &str,
         origin: Origin,
@@ -84,12 +84,12 @@ impl Template {
         }
     }
 
-    /// A text that is taken as it is.
+    /// A template without placeholders.
     pub fn literal(text: impl Into<Box<str>>) -> Template {
         Template(Parts::One(Part::Text(text.into())))
     }
 
-    /// The text, where it holds no placeholder.
+    /// The text; `None` if it has placeholders.
     pub fn as_literal(&self) -> Option<&str> {
         match self.0.as_slice() {
             [] => Some(""),
@@ -98,7 +98,7 @@ impl Template {
         }
     }
 
-    /// Every read of a name, in order.
+    /// All references, in order.
     pub fn references(&self) -> impl Iterator<Item = &Reference> {
         self.0.as_slice().iter().flat_map(|part| match part {
             Part::Text(_) => &[],
@@ -106,7 +106,7 @@ impl Template {
         })
     }
 
-    /// The value: typed where the text is exactly one placeholder, else text.
+    /// Evaluates: a text that is exactly one placeholder gives its typed value, any other a string.
     pub fn evaluate(&self, scope: &dyn Scope) -> Result<Json, EvalError> {
         match self.0.as_slice() {
             [Part::Placeholder(one)] => {
@@ -118,7 +118,7 @@ impl Template {
         }
     }
 
-    /// The value as text: strings raw, everything else compact JSON.
+    /// Renders to text: strings unchanged, everything else as compact JSON.
     pub fn render(&self, scope: &dyn Scope) -> Result<String, EvalError> {
         self.render_with_ranges(scope).map(|(text, _)| text)
     }
@@ -144,8 +144,8 @@ impl Template {
         Ok((out, ranges))
     }
 
-    /// The text as far as its values are known: placeholders without one stay as they are written.
-    /// Also whether all of it is rendered.
+    /// Renders as far as values exist; other placeholders stay unchanged. Also returns whether
+    /// everything was rendered.
     pub fn preview(&self, scope: &dyn Scope) -> (String, bool) {
         let (mut out, mut complete) = (String::new(), true);
         for part in self.0.as_slice() {
@@ -212,15 +212,15 @@ impl Placeholder {
     fn with<T>(
         &self,
         scope: &dyn Scope,
-        look: impl FnOnce(&Json) -> T,
+        inspect: impl FnOnce(&Json) -> T,
     ) -> Result<Option<T>, Fault> {
         match self {
-            Placeholder::Read(reference) => Ok(read(reference, scope, look)),
-            Placeholder::Other(other) => other.program.with(scope, look),
+            Placeholder::Read(reference) => Ok(read(reference, scope, inspect)),
+            Placeholder::Other(other) => other.program.with(scope, inspect),
         }
     }
 
-    /// As it is written.
+    /// The placeholder as written.
     fn written(&self) -> Cow<'_, str> {
         match self {
             Placeholder::Read(reference) => Cow::Owned(usual_form(reference).unwrap_or_default()),
@@ -229,7 +229,7 @@ impl Placeholder {
     }
 }
 
-/// How a read of a step is mostly written.
+/// The most common form of a read of a step.
 fn usual_form(reference: &Reference) -> Option<String> {
     match reference {
         Reference { root: Root::Step(step), keys: Keys::Plain(keys), .. } => {
@@ -279,12 +279,12 @@ pub enum ValueTemplate {
 pub type ValueMap = Box<[(SmolStr, ValueTemplate)]>;
 
 impl ValueTemplate {
-    /// A value that is taken as it is.
+    /// A value without placeholders.
     pub fn literal(value: Json) -> ValueTemplate {
         ValueTemplate::Literal(value.into())
     }
 
-    /// Every read of a name below, in order.
+    /// All references below, in order.
     pub fn references(&self) -> Vec<&Reference> {
         match self {
             ValueTemplate::Literal(_) => Vec::new(),
@@ -294,7 +294,7 @@ impl ValueTemplate {
         }
     }
 
-    /// The value with every placeholder replaced.
+    /// Evaluates all placeholders.
     pub fn evaluate(&self, scope: &dyn Scope) -> Result<Json, EvalError> {
         Ok(match self {
             ValueTemplate::Literal(value) => Json::clone(value),
@@ -316,7 +316,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_of_a_large_plan_is_small() {
+    fn a_value_template_has_at_most_64_bytes() {
         assert!(size_of::<ValueTemplate>() <= 64, "{}", size_of::<ValueTemplate>());
     }
 }

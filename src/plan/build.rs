@@ -1,3 +1,5 @@
+//! Builds a plan from a checked definition.
+
 use super::check;
 use super::dag::{Graph, Plan, node};
 use super::index::StepIndex;
@@ -10,8 +12,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Plan {
-    /// Makes the plan, with every problem found on the way, in the order of the file; `None` where
-    /// one of them is an error.
+    /// Builds the plan and reports all problems in file order. `None` if one of them is an error.
     pub fn build(playbook: &Arc<Playbook>, catalog: &Catalog) -> (Option<Plan>, Vec<Diagnostic>) {
         let mut problems = Vec::new();
         let steps = playbook.steps.iter().chain(&playbook.finally);
@@ -33,7 +34,7 @@ impl Plan {
         (sound.then_some(plan), problems)
     }
 
-    /// Draws the edges and orders the steps; the order is short where there is a circle.
+    /// Adds the edges and orders the steps. With a circular dependency the order is incomplete.
     fn connect(
         playbook: &Arc<Playbook>,
         reads: &[Vec<Read<'_>>],
@@ -50,14 +51,14 @@ impl Plan {
             let waits = edges::of_step(step, reads, &defined, &index, problems);
             edges.extend(waits.into_iter().map(|dependency| (dependency, StepIx(i as u32))));
         }
-        let graph = draw(steps.len(), &edges);
+        let graph = graph_of(steps.len(), &edges);
         let order = order::topological(&steps, &graph);
         Plan { playbook: playbook.clone(), steps, index, graph, order }
     }
 }
 
-/// The graph of so many steps, from edges in plan order.
-fn draw(steps: usize, edges: &[(Dependency, StepIx)]) -> Graph {
+/// A graph of `steps` nodes, from edges in plan order.
+fn graph_of(steps: usize, edges: &[(Dependency, StepIx)]) -> Graph {
     let mut graph = Graph::with_capacity(steps, edges.len());
     (0..steps).for_each(|_| {
         graph.add_node(());
@@ -100,11 +101,11 @@ fn specialist_of(
     found
 }
 
-/// A specialist that is there and cannot be used.
+/// A specialist whose file has errors or whose id is not unique.
 fn refused(id: &str, files: &BTreeSet<String>, span: Span) -> Diagnostic {
     let names = files.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(" and ");
     let (caption, help) = match files.len() {
-        1 => (format!("{names} has errors"), "mend its file; what is wrong there is told too"),
+        1 => (format!("{names} has errors"), "fix its file; its errors are reported as well"),
         _ => (format!("defined by {names}"), "keep one of the files, or give it another id"),
     };
     let message = format!("the specialist `{id}` cannot be used: {caption}");

@@ -1,3 +1,5 @@
+//! Dependencies of a step, from `dependsOn` and from references.
+
 use super::Dependency;
 use super::StepIx;
 use super::index::StepIndex;
@@ -9,7 +11,7 @@ use crate::value::StepId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What one step says about one other.
+/// How one step refers to another.
 #[derive(Default)]
 struct Mentions {
     depends_on: Option<Span>,
@@ -18,15 +20,15 @@ struct Mentions {
 }
 
 impl Mentions {
-    /// `dependsOn` beats all; a reference in the condition beats those elsewhere (LANGUAGE §3).
+    /// `dependsOn` first, then references in the condition, then references in the work.
     fn strongest(&self) -> Option<(Strength, Span)> {
         let explicit = self.depends_on.map(|span| (Strength::Needs, span));
         explicit.or(self.condition).or(self.work)
     }
 }
 
-/// What a step waits for, in plan order, one entry a step. A read in a `finally` step of one of the
-/// main steps makes no edge: those have all ended by then.
+/// The dependencies of a step in plan order, at most one per other step. A reference from a `finally`
+/// step to a main step creates no dependency: all main steps have ended by then.
 pub(super) fn of_step(
     step: &Step,
     reads: &[Read<'_>],
@@ -49,7 +51,7 @@ pub(super) fn of_step(
     dependencies
 }
 
-/// Where the edge comes from that makes a step wait for another.
+/// The position of the text that creates a dependency.
 pub(super) fn span(
     step: &Step,
     reads: &[Read<'_>],
@@ -91,9 +93,10 @@ fn mention(mentions: &mut Mentions, read: &Read<'_>) {
 }
 
 fn runs_later(step: &Step, target: &Step, span: Span) -> Diagnostic {
-    let message = format!("step `{}` waits for `{}`, which runs last of all", step.id, target.id);
+    let message =
+        format!("step `{}` waits for `{}`, which is a `finally` step", step.id, target.id);
     Diagnostic::error(Code::DEPENDS_ON_FINALLY, span, message)
         .caption("a `finally` step")
-        .label(target.span, "begins once all of `steps` have ended")
+        .label(target.span, "starts after all of `steps` have ended")
         .help(format!("move `{}` to `steps`, or `{}` to `finally`", target.id, step.id))
 }

@@ -1,14 +1,16 @@
+//! Lookup of steps by id.
+
 use super::StepIx;
 use crate::definition::Step;
 use std::sync::Arc;
 
-/// Steps by id. Sorted by a hash, because ids of one definition are long alike at their beginning,
-/// and a search that compares texts would read most of each.
+/// Steps by id, sorted by a hash: ids of one definition often share a long prefix, and comparing
+/// hashes avoids reading it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct StepIndex(Vec<(u32, StepIx)>);
 
 impl StepIndex {
-    /// Of these steps; of two with the same id the last.
+    /// Indexes steps; of two with the same id, the last.
     pub(super) fn of(steps: &[&Arc<Step>]) -> StepIndex {
         let numbered = steps.iter().enumerate();
         let mut index: Vec<(u32, StepIx)> =
@@ -18,7 +20,7 @@ impl StepIndex {
         StepIndex(index)
     }
 
-    /// The step with that id; `id_of` says the id of each.
+    /// Finds the step with an id; `id_of` returns the id of a step.
     pub(super) fn find<'s>(&self, id: &str, id_of: impl Fn(StepIx) -> &'s str) -> Option<StepIx> {
         let sought = (hash(id), id);
         let at = self.0.partition_point(|(hash, ix)| (*hash, id_of(*ix)) < sought);
@@ -27,7 +29,7 @@ impl StepIndex {
     }
 }
 
-/// FNV-1a: the same in every process, so that nothing depends on chance.
+/// FNV-1a, which is the same in every process.
 fn hash(id: &str) -> u32 {
     id.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }

@@ -1,9 +1,10 @@
-//! The plan: a sealed DAG of step templates, made once from a checked definition.
+//! The plan: an immutable DAG of steps, built once from a checked definition.
 //!
-//! Pure. It knows nothing of execution: it answers what depends on what, how strongly, in which
-//! order, and how it looks as text, DOT, Mermaid and JSON ([`graph`]). Enter at [`Plan::build`], which
-//! also finds what only the whole graph shows: circles, reads that may find nothing, keys that no
-//! output has, writers that nothing orders.
+//! Pure and independent of execution: it answers which steps depend on which, how strongly, in which
+//! order, and draws itself as text, DOT, Mermaid and JSON ([`graph`]). Start reading at
+//! [`Plan::build`], which also applies the rules over the whole graph (`check/`): circular dependencies,
+//! reads of outputs that may not exist, unknown output keys, unordered writers. `step_kind.rs` has
+//! everything that depends on the kind of a step.
 
 mod build;
 mod check;
@@ -15,6 +16,7 @@ mod order;
 mod paths;
 mod reads;
 mod step;
+mod step_kind;
 
 pub use dag::Plan;
 pub use step::{Dependency, Dependent, PlanStep, StepIx};

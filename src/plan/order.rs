@@ -1,3 +1,5 @@
+//! Topological order and cycles.
+
 use super::dag::{Graph, node, step};
 use super::{PlanStep, StepIx};
 use petgraph::Direction::{Incoming, Outgoing};
@@ -5,14 +7,14 @@ use petgraph::algo::kosaraju_scc;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-/// A topological order: `steps` before `finally`, by file order where the graph leaves a choice.
-/// Steps on a circle, and those behind it, are left out.
+/// A topological order: `steps` before `finally`, otherwise file order where the graph permits it. Steps
+/// in a cycle and steps that depend on one are left out.
 pub(super) fn topological(steps: &[PlanStep], graph: &Graph) -> Vec<StepIx> {
     let mut waits: Vec<u32> = graph
         .node_indices()
         .map(|n| graph.neighbors_directed(n, Incoming).count() as u32)
         .collect();
-    // `finally` steps have the higher numbers, but a free one must not overtake a step that waits.
+    // A `finally` step without dependencies must not come before a main step that still waits.
     let rank = |ix: StepIx| Reverse((steps[ix.at()].is_finally(), ix));
     let mut free: BinaryHeap<_> =
         (0..steps.len()).filter(|&i| waits[i] == 0).map(|i| rank(StepIx(i as u32))).collect();
@@ -29,8 +31,8 @@ pub(super) fn topological(steps: &[PlanStep], graph: &Graph) -> Vec<StepIx> {
     order
 }
 
-/// One shortest circle through the first step of each knot of steps that wait for each other: each
-/// waits for the next one, and the last for the first.
+/// For each strongly connected component, one shortest cycle through its first step. Each step waits
+/// for the next one, and the last for the first.
 pub(super) fn cycles(graph: &Graph) -> Vec<Vec<StepIx>> {
     let mut knots: Vec<Vec<StepIx>> = kosaraju_scc(graph)
         .into_iter()
@@ -45,7 +47,7 @@ pub(super) fn cycles(graph: &Graph) -> Vec<Vec<StepIx>> {
     knots.iter().map(|knot| shortest_cycle(graph, knot)).collect()
 }
 
-/// Breadth first from the knot's first step along what each waits for, until it comes round.
+/// Breadth-first search from the first step along its dependencies back to itself.
 fn shortest_cycle(graph: &Graph, knot: &[StepIx]) -> Vec<StepIx> {
     let start = knot[0];
     let mut came_from: BTreeMap<StepIx, StepIx> = BTreeMap::new();

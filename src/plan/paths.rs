@@ -1,10 +1,12 @@
+//! Paths through a plan: critical path, downstream steps, levels.
+
 use super::dag::node;
 use super::{Plan, StepIx};
 use petgraph::visit::{Dfs, Visitable};
 
 impl Plan {
-    /// The critical path: the heaviest chain of dependent steps, followed by the heaviest chain of
-    /// `finally`. Of equal chains, the one that is defined first.
+    /// The chain of dependent steps with the largest total weight, followed by that of `finally`. Of equal
+    /// chains, the one that comes first in the file.
     pub fn critical_path(&self, weight: impl Fn(StepIx) -> u64) -> Vec<StepIx> {
         let (finally, main): (Vec<StepIx>, Vec<StepIx>) =
             self.order.iter().partition(|&&ix| self.step(ix).is_finally());
@@ -13,7 +15,7 @@ impl Plan {
         path
     }
 
-    /// The heaviest chain among steps that are given in topological order.
+    /// The heaviest chain among steps in topological order.
     fn heaviest(&self, order: &[StepIx], weight: &impl Fn(StepIx) -> u64) -> Vec<StepIx> {
         let mut total = vec![0u64; self.steps.len()];
         let mut before: Vec<Option<StepIx>> = vec![None; self.steps.len()];
@@ -36,8 +38,8 @@ impl Plan {
         path
     }
 
-    /// These steps and everything that waits for them, directly or not, in plan order. Where one of
-    /// `steps` is among them, so is all of `finally`.
+    /// The given steps and all steps that depend on them, directly or not, in plan order. If one of them
+    /// is a main step, all of `finally` is included.
     pub fn downstream(&self, roots: &[StepIx]) -> Vec<StepIx> {
         let stack = roots.iter().map(|&ix| node(ix)).collect();
         let mut walk = Dfs::from_parts(stack, self.graph.visit_map());
@@ -52,8 +54,8 @@ impl Plan {
             .collect()
     }
 
-    /// The steps by how many others they wait for one after the other: those of one level wait for
-    /// none of each other. `finally` has levels of its own, after the others.
+    /// The steps by the length of their longest chain of dependencies. Steps of one level do not depend
+    /// on each other. `finally` has its own levels after the others.
     pub fn levels(&self) -> Vec<Vec<StepIx>> {
         let mut level = vec![0usize; self.steps.len()];
         let mut levels: Vec<Vec<StepIx>> = Vec::new();

@@ -1,39 +1,42 @@
-use crate::definition::{Check, Playbook, RunCommand, Step, StepKind, TaskText, WaitStep};
+//! Reads of steps: every reference in a text of a step to another step.
+
+use super::step_kind;
+use crate::definition::{Check, Playbook, Step};
 use crate::expression::{Expression, Reference, Root, Template, ValueTemplate};
 use crate::value::StepId;
 
-/// Which of a step's texts a read stands in.
+/// The kind of text that contains a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReadContext {
-    /// Its own condition.
+    /// The condition of the step.
     Condition,
-    /// Anything that its work is made of; these reads order it.
+    /// The work of the step. These reads create dependencies.
     Work,
-    /// Its gate, which looks back and orders nothing.
+    /// The gate. These reads create no dependencies.
     Verify,
 }
 
-/// A read of another step, or of the step itself.
+/// A reference from a text of one step to another step or to itself.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Read<'a> {
-    /// In which text.
+    /// The kind of text.
     pub(super) context: ReadContext,
-    /// Reads of the same text have the same number.
+    /// Number of the text; reads of the same text have the same number.
     pub(super) text: u32,
-    /// What is read.
+    /// The step that is read.
     pub(super) step: &'a StepId,
-    /// How.
+    /// The reference in the text.
     pub(super) reference: &'a Reference,
 }
 
 impl Read<'_> {
-    /// The field of the step that is read; `None` is the step as a whole.
+    /// The field that is read; `None` for the whole step.
     pub(super) fn field(&self) -> Option<&str> {
         self.reference.field()
     }
 }
 
-/// Every read of a step that a step's texts make.
+/// All reads of steps in the texts of a step.
 pub(super) fn of_step(step: &Step) -> Vec<Read<'_>> {
     let mut found = Collector::new(ReadContext::Condition);
     step.condition.iter().for_each(|condition| found.expression(condition));
@@ -44,7 +47,7 @@ pub(super) fn of_step(step: &Step) -> Vec<Read<'_>> {
     found.reads
 }
 
-/// Every read of a step that the playbook's outputs make.
+/// All reads of steps in the outputs of a playbook.
 pub(super) fn of_outputs(playbook: &Playbook) -> Vec<Read<'_>> {
     let mut found = Collector::new(ReadContext::Verify);
     playbook.outputs.iter().for_each(|(_, value)| found.value(value));
@@ -91,36 +94,7 @@ impl<'a> Collector<'a> {
             self.value(&each.items);
             each.key.iter().for_each(|key| self.template(key));
         }
-        self.kind(&step.kind);
-    }
-
-    fn kind(&mut self, kind: &'a StepKind) {
-        match kind {
-            StepKind::Specialist { task, .. } => {
-                if let Some(TaskText::Inline(task)) = task.as_deref() {
-                    self.template(task);
-                }
-            }
-            StepKind::Run { command: RunCommand::Argv(words), .. } => {
-                words.iter().for_each(|word| self.template(word));
-            }
-            StepKind::Http(http) => {
-                self.template(&http.url);
-                http.headers.iter().for_each(|(_, value)| self.template(value));
-                http.query.iter().for_each(|(_, value)| self.value(value));
-                http.body.iter().for_each(|body| self.value(body));
-            }
-            StepKind::Set(values) => values.iter().for_each(|(_, value)| self.value(value)),
-            // The checks of a `gate` step are its work, so unlike those of `verify` they order it.
-            StepKind::Gate(checks) => checks.iter().for_each(|check| self.check(check)),
-            StepKind::Ask(ask) => self.template(&ask.question),
-            StepKind::Approve(approve) => self.template(&approve.message),
-            StepKind::Wait(wait) => match &**wait {
-                WaitStep::Until(time) => self.template(time),
-                WaitStep::For(_) => {}
-            },
-            StepKind::Run { .. } | StepKind::Tool { .. } | StepKind::NotYet(_) => {}
-        }
+        step_kind::references(&step.kind).into_iter().for_each(|references| self.add(references));
     }
 
     fn check(&mut self, check: &'a Check) {

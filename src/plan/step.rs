@@ -1,54 +1,56 @@
-use crate::definition::{Specialist, Step, StepKind, StepPhase, WorkspaceMode};
+//! Steps of a plan and their dependencies.
+
+use super::step_kind;
+use crate::definition::{Specialist, Step, StepPhase, WorkspaceMode};
 use crate::expression::Strength;
-use crate::toolspec;
 use std::sync::Arc;
 
-/// A step by its number in the plan: `steps` in file order, then `finally`.
+/// The index of a step in a plan: `steps` in file order, then `finally`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StepIx(pub u32);
 
 impl StepIx {
-    /// As an index.
+    /// The index as `usize`.
     pub fn at(self) -> usize {
         self.0 as usize
     }
 }
 
-/// An edge, from the side of the step that waits.
+/// A dependency, seen from the step that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dependency {
-    /// What is waited for.
+    /// The step that is waited for.
     pub on: StepIx,
-    /// How its end matters.
+    /// How much the outcome of that step matters.
     pub strength: Strength,
 }
 
-/// An edge, from the side of the step that is waited for.
+/// A dependency, seen from the step that is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dependent {
-    /// Who waits.
+    /// The step that waits.
     pub step: StepIx,
-    /// How the end matters to it.
+    /// How much the outcome matters to the waiting step.
     pub strength: Strength,
 }
 
-/// A step of a plan. What it waits for and who waits for it is told by the plan.
+/// A step of a plan. [`super::Plan`] has its dependencies.
 #[derive(Debug, Clone)]
 pub struct PlanStep {
-    /// As defined.
+    /// The definition of the step.
     pub step: Arc<Step>,
-    /// Its specialist, where it has one.
+    /// The specialist of a specialist step.
     pub specialist: Option<Arc<Specialist>>,
 }
 
 impl PlanStep {
-    /// Whether it is one of `finally`.
+    /// Whether the step belongs to `finally`.
     pub fn is_finally(&self) -> bool {
         self.step.phase == StepPhase::Finally
     }
 
-    /// Whether it holds the `workspace` lock while it runs and verifies (LANGUAGE §7): a specialist with
-    /// a writing tool unless the step shares, and any step that asks for it.
+    /// Whether the step holds the workspace lock while it runs and its gate is evaluated: a specialist
+    /// with a writing tool unless `workspace: shared`, and every step with `workspace: exclusive`.
     pub fn locks_workspace(&self) -> bool {
         match self.step.details().workspace {
             Some(WorkspaceMode::Exclusive) => true,
@@ -57,15 +59,8 @@ impl PlanStep {
         }
     }
 
-    /// Whether its work is known to change files or to be able to: a specialist with a writing tool,
-    /// or a tool step that writes or runs a shell.
+    /// Whether the step can change files: a specialist with a writing tool, or a call of one.
     pub fn writes(&self) -> bool {
-        match &self.step.kind {
-            StepKind::Specialist { .. } => self.specialist.as_ref().is_some_and(|s| s.writes()),
-            StepKind::Tool { tool, .. } => {
-                toolspec::find(tool.as_str()).is_some_and(|spec| spec.writes)
-            }
-            _ => false,
-        }
+        step_kind::writes(&self.step.kind, self.specialist.as_deref())
     }
 }

@@ -258,7 +258,7 @@ fn ordering_two_kinds_fails_with_a_code() {
     assert_eq!(
         value("test.output < test.output"),
         json!(
-            "KB0321 `<` cannot order two values of the kind object in `test.output < test.output`"
+            "KB0321 `<` cannot order two values of type object in `test.output < test.output`"
         )
     );
     assert_eq!(
@@ -430,9 +430,8 @@ fn unknown_names_are_load_errors_with_the_nearest_name() {
         ),
         (
             "test[0]",
-            "KB0303 the step `test` is no list | a step has output, status, error, errors, \
-             verdict, verdictDetails, exitCode, stdout, stderr, attempts, durationMs; its \
-             result is below `test.output`",
+            "KB0303 the step `test` is not a list | a step has output, status, error, errors, \
+             verdict, verdictDetails, exitCode, stdout, stderr, attempts, durationMs; its result is below `test.output`",
         ),
         (
             "output == 'x'",
@@ -440,7 +439,7 @@ fn unknown_names_are_load_errors_with_the_nearest_name() {
         ),
         (
             "n == null",
-            "KB0302 `null` is neither a parameter nor a step | the empty value is written `none`; ask for it with `is none`, or with `is defined`",
+            "KB0302 `null` is neither a parameter nor a step | the null value is `none`; test for it with `is none` or `is defined`",
         ),
         ("n == TRUE", "KB0302 `TRUE` is neither a parameter nor a step | write `true`"),
         (
@@ -449,7 +448,7 @@ fn unknown_names_are_load_errors_with_the_nearest_name() {
         ),
         (
             "steps[name].output",
-            "KB0308 `steps` must be followed by a step's id, written out | write `steps['build']`; a computed id cannot be ordered",
+            "KB0308 `steps` must be followed by a step's id, written out | write `steps['build']`; the id must be literal, because references order the steps",
         ),
         ("env[name]", "KB0308 `env` must be followed by a name, written out | write `env.NAME`"),
         ("name | uper", "KB0304 unknown filter `uper` | did you mean `upper`?"),
@@ -461,7 +460,7 @@ fn unknown_names_are_load_errors_with_the_nearest_name() {
         ),
         (
             "now()",
-            "KB0304 unknown function `now` | the one function is `range`; values are changed by filters, as in `name | upper`",
+            "KB0304 unknown function `now` | the only function is `range`; use a filter to change a value, as in `name | upper`",
         ),
         (
             "add-test.output",
@@ -482,21 +481,21 @@ fn unknown_names_are_load_errors_with_the_nearest_name() {
 #[test]
 fn mistakes_of_other_languages_get_the_mend() {
     for (source, expected) in [
-        ("n == 3 && x", "KB0301 `&&` is not an operator here | write `and`"),
+        ("n == 3 && x", "KB0301 `&&` is not an operator of expressions | write `and`"),
         // The engine's parser alone takes this for `name == 'a'`.
-        ("name == 'a' && x", "KB0301 `&&` is not an operator here | write `and`"),
-        ("n == 3 || x", "KB0301 `||` is not an operator here | write `or`"),
-        ("n = 3", "KB0301 `=` is not an operator here | compare with `==`"),
+        ("name == 'a' && x", "KB0301 `&&` is not an operator of expressions | write `and`"),
+        ("n == 3 || x", "KB0301 `||` is not an operator of expressions | write `or`"),
+        ("n = 3", "KB0301 `=` is not an operator of expressions | compare with `==`"),
         (
             "n === 3",
-            "KB0301 `===` is not an operator here | compare with `==`; comparison is always typed",
+            "KB0301 `===` is not an operator of expressions | compare with `==`; comparison is always typed",
         ),
-        ("!n", "KB0301 `!` is not an operator here | write `not`"),
-        ("${n} == 3", "KB0301 `${` is not an operator here | write the bare name, or `{{ name }}`"),
-        ("n ? 1 : 2", "KB0301 `?` is not an operator here | write `a if condition else b`"),
+        ("!n", "KB0301 `!` is not an operator of expressions | write `not`"),
+        ("${n} == 3", "KB0301 `${` is not an operator of expressions | write the bare name, or `{{ name }}`"),
+        ("n ? 1 : 2", "KB0301 `?` is not an operator of expressions | write `a if condition else b`"),
         (
             "name == 'it's'",
-            "KB0301 the text is not closed | close the quote; an apostrophe inside a text needs the other kind of quotes",
+            "KB0301 the string is not closed | close the quote; to write an apostrophe, use the other kind of quotes",
         ),
         (
             "(n == 3",
@@ -504,19 +503,19 @@ fn mistakes_of_other_languages_get_the_mend() {
         ),
         (
             "",
-            "KB0301 the expression is empty | write what must hold, as in `test.output.testResult == 'failed'`",
+            "KB0301 the expression is empty | write a condition, as in `test.output.testResult == 'failed'`",
         ),
         (
             "{{ n == 3",
-            "KB0305 the placeholder is not closed | close it with `}}`; where two braces are meant as text, write `\\{{`",
+            "KB0305 the placeholder is not closed | close it with `}}`, or write `\\{{` for two literal braces",
         ),
         (
             "{{ }} == 3",
-            "KB0305 the placeholder is empty | name a parameter or a step, as in `{{ params.name }}`; text is written `\\{{`",
+            "KB0305 the placeholder is empty | name a parameter or a step, as in `{{ params.name }}`, or write `\\{{` for literal text",
         ),
         (
             "'{{test.output.testResult}}' == 'failed'",
-            "KB0305 a placeholder inside quotes is only a text here | leave the quotes out: `{{test.output.testResult}}`; in a condition braces are parentheses",
+            "KB0305 a placeholder inside quotes is not evaluated | remove the quotes: `{{test.output.testResult}}`; in a condition, braces act as parentheses",
         ),
     ] {
         assert_eq!(problem(expression(source)), expected, "{source}");
@@ -593,11 +592,11 @@ fn angle_brackets_are_placeholders_only_around_known_names() {
     for (text, expected) in [
         (
             "<< nmae >>",
-            "KB0306 `nmae` is no known name | did you mean `name`? Where the text is meant, write `\\<<`",
+            "KB0306 `nmae` is not a declared name | did you mean `name`? For literal text, write `\\<<`",
         ),
         (
             "<< reserch.output >>",
-            "KB0306 `reserch` is no known name | did you mean `research`? Where the text is meant, write `\\<<`",
+            "KB0306 `reserch` is not a declared name | did you mean `research`? For literal text, write `\\<<`",
         ),
         (
             "<< test.outptu >>",
@@ -632,7 +631,7 @@ fn braces_of_other_languages_are_text() {
     assert_eq!(typed("{\"a\": {{n}}}"), json!("{\"a\": 3}"));
     assert_eq!(
         problem(template("a {{ b")),
-        "KB0305 the placeholder is not closed | close it with `}}`; where two braces are meant as text, write `\\{{`"
+        "KB0305 the placeholder is not closed | close it with `}}`, or write `\\{{` for two literal braces"
     );
     assert!(problem(template("a {{}} b")).starts_with("KB0305 the placeholder is empty"));
     assert_eq!(typed("{{ '}}' }}"), json!("}}"));
@@ -661,7 +660,7 @@ fn workflows_have_single_braces_for_what_is_known() {
     assert_eq!(
         problem(workflow("{reserch.findings}")),
         "KB0306 `{reserch.findings}` names no parameter, step or output | did you mean \
-         `{research.findings}`? Where the text is meant, write `\\{`"
+         `{research.findings}`? For literal text, write `\\{`"
     );
     assert!(problem(workflow("{research.finding}")).starts_with("KB0306"));
     let condition =

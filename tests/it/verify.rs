@@ -427,7 +427,7 @@ async fn file_checks_count_what_is_there() {
         (file("{{ own.output.files[0] }}"), "failed: `a.rs` matches no file"),
         (
             file("{{ own.output.nothing }}"),
-            "failed: `{{ own.output.nothing }}` needs a value that is undefined (give it a fallback with `| default('…')`, or run the step only where the value is there, by a `condition` with `is defined`)",
+            "failed: `{{ own.output.nothing }}` needs a value that is undefined (give it a fallback with `| default('…')`, or run the step only if the value exists, with a `condition` that tests `is defined`)",
         ),
     ] {
         assert_eq!(work.checks(vec![check.clone()]).await, expected, "{check:?}");
@@ -553,7 +553,7 @@ async fn expressions_see_the_step_itself() {
         (expr("own.output.nothing > 1"), "failed: it is false"),
         (
             expr("own.output.files > 1"),
-            "failed: `>` cannot order a list and a number in `own.output.files > 1` (compare values of one kind; `is defined` and `is none` ask for what is missing)",
+            "failed: `>` cannot order a list and a number in `own.output.files > 1` (compare values of the same type; `is defined` and `is none` test for missing values)",
         ),
     ] {
         assert_eq!(work.checks(vec![check.clone()]).await, expected, "{check:?}");

@@ -1,8 +1,10 @@
+//! The diagnostic of a circular dependency.
+
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::plan::{Plan, StepIx};
 
-/// A circle as a path, with a label at each of its edges. Each step waits for the next one.
-/// `span` says where an edge is written, from who waits for what.
+/// Reports a cycle as a path with a label at each dependency. Each step waits for the next one. `span`
+/// returns the position of a dependency, given the waiting step and the other step.
 pub(in crate::plan) fn cycle(
     plan: &Plan,
     cycle: &[StepIx],
@@ -18,13 +20,13 @@ pub(in crate::plan) fn cycle(
     let (span, caption) = edges.next().unzip();
     let message = match cycle {
         [one] => format!("step `{}` waits for itself: `{path}`", id(*one)),
-        _ => format!("steps wait for each other: `{path}`"),
+        _ => format!("circular dependency: steps wait for each other: `{path}`"),
     };
     let problem = Diagnostic::error(Code::CIRCULAR_DEPENDENCY, span, message)
         .caption(caption.unwrap_or_default())
         .help(match cycle {
-            [_] => "take the reference out; a gate under `verify` may read the step itself",
-            _ => "take one of these references out, or read the earlier result under `verify`, which orders nothing",
+            [_] => "remove the reference; a gate under `verify` may read the step itself",
+            _ => "remove one of these references, or read the earlier result under `verify`, which creates no dependency",
         });
     edges.fold(problem, |problem, (span, text)| problem.label(span, text))
 }

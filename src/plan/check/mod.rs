@@ -14,8 +14,8 @@ use super::reads::Read;
 use crate::diagnostic::Diagnostic;
 use subject::Subject;
 
-/// Every problem of a plan. Where there is a circle, what is asked of the order is asked of the steps
-/// that have a place in it.
+/// All problems of a plan. With a circular dependency, the rules that need an order apply only to the
+/// steps that have one.
 pub(super) fn all<'a>(
     plan: &'a Plan,
     reads: Vec<Vec<Read<'a>>>,

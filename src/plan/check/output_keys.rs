@@ -1,29 +1,18 @@
+//! Reads of output keys that do not exist or are not described.
+
 use super::subject::Subject;
-use crate::definition::{OutputParse, Property, Schema, StepKind};
+use crate::definition::{Property, Schema};
 use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::plan::reads::Read;
+use crate::plan::step_kind::Output;
 use crate::plan::{PlanStep, StepIx};
 use std::collections::BTreeSet;
 
-/// What is known of a step's output before it runs.
-enum Output<'a> {
-    /// A schema that it is described to. A specialist's `summary` is always there.
-    Schema { schema: &'a Schema, summary: bool },
-    /// An object with these keys.
-    Keys(Vec<&'a str>),
-    /// Text, which has no keys.
-    Text,
-    /// A specialist of which nobody said what it hands back.
-    Undescribed,
-    /// Whatever comes.
-    Open,
-}
-
-/// A key that a known output does not have is an error; a key of a specialist's output that nobody
-/// described is a warning, one for each step that is read.
+/// Reads of output keys. A key that a described output does not have is an error. A read of an
+/// undescribed output is a warning, one per step that is read.
 pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let mut undescribed_steps: BTreeSet<StepIx> = BTreeSet::new();
-    let mut told: BTreeSet<(StepIx, Vec<&str>)> = BTreeSet::new();
+    let mut reported: BTreeSet<(StepIx, Vec<&str>)> = BTreeSet::new();
     let mut problems = Vec::new();
     for read in subject.reads.iter().flatten().chain(&subject.outputs) {
         let Some(target) = subject.plan.find(read.step.as_str()) else { continue };
@@ -31,7 +20,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
         let path = read.reference.path();
         let ["output", path @ ..] = path.as_slice() else { continue };
         let Some(first) = path.first() else { continue };
-        match output_of(step) {
+        match Output::of(&step.step, step.specialist.as_ref()) {
             Output::Undescribed if *first != "summary" && !read.reference.guarded => {
                 if undescribed_steps.insert(target) {
                     problems.push(undescribed(step, read, first));
@@ -39,7 +28,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
             }
             output => {
                 if let Some(missing_key) = missing(&output, path)
-                    && told.insert((target, path[..=missing_key.at].to_vec()))
+                    && reported.insert((target, path[..=missing_key.at].to_vec()))
                 {
                     problems.push(no_such_key(step, read, path, &output, missing_key));
                 }
@@ -49,47 +38,17 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     problems
 }
 
-fn output_of(step: &PlanStep) -> Output<'_> {
-    if step.step.for_each.is_some() {
-        return Output::Open;
-    }
-    let own = step.step.details().output_schema.as_ref();
-    let described = |schema, summary| Output::Schema { schema, summary };
-    match &step.step.kind {
-        StepKind::Specialist { .. } => match &step.specialist {
-            Some(specialist) => {
-                let declared = own.or(specialist.output_schema.as_ref());
-                declared.map_or(Output::Undescribed, |schema| described(schema, true))
-            }
-            // One that cannot be loaded is complained about already.
-            None => own.map_or(Output::Open, |schema| described(schema, true)),
-        },
-        _ if own.is_some() => own.map_or(Output::Open, |schema| described(schema, false)),
-        StepKind::Run { parse: OutputParse::Text, .. } => Output::Text,
-        StepKind::Http(_) => Output::Keys(vec!["status", "headers", "body"]),
-        StepKind::Set(values) => Output::Keys(values.iter().map(|(key, _)| &**key).collect()),
-        StepKind::Gate(_) => Output::Keys(vec!["verdict", "checks"]),
-        StepKind::Approve(_) => Output::Keys(vec!["approved", "by", "comment"]),
-        StepKind::Ask(ask) if ask.schema.is_none() => Output::Text,
-        StepKind::Run { .. }
-        | StepKind::Ask(_)
-        | StepKind::Wait(_)
-        | StepKind::Tool { .. }
-        | StepKind::NotYet(_) => Output::Open,
-    }
-}
-
-/// The first key of a path that is not there.
+/// The first key of a path that does not exist.
 struct MissingKey<'a> {
     at: usize,
-    known: Vec<&'a str>,
+    existing: Vec<&'a str>,
 }
 
 fn missing<'a>(output: &Output<'a>, path: &[&str]) -> Option<MissingKey<'a>> {
     match output {
-        Output::Text => Some(MissingKey { at: 0, known: Vec::new() }),
+        Output::Text => Some(MissingKey { at: 0, existing: Vec::new() }),
         Output::Keys(known) if !known.contains(&path[0]) => {
-            Some(MissingKey { at: 0, known: known.clone() })
+            Some(MissingKey { at: 0, existing: known.clone() })
         }
         Output::Schema { summary: true, .. } if path[0] == "summary" => None,
         Output::Schema { schema, .. } => missing_in(schema, path),
@@ -99,7 +58,7 @@ fn missing<'a>(output: &Output<'a>, path: &[&str]) -> Option<MissingKey<'a>> {
 
 fn missing_in<'a>(schema: &'a Schema, path: &[&str]) -> Option<MissingKey<'a>> {
     let at = (0..path.len()).find(|&at| schema.property(&path[..=at]) == Property::Unknown)?;
-    Some(MissingKey { at, known: if at == 0 { schema.keys() } else { Vec::new() } })
+    Some(MissingKey { at, existing: if at == 0 { schema.keys() } else { Vec::new() } })
 }
 
 fn no_such_key(
@@ -121,12 +80,12 @@ fn no_such_key(
             .caption("the output of this step is text")
             .help(format!("give `{}` the key `parse: json` if it prints JSON", read.step));
     }
-    match nearest(name, missing_key.known.iter().copied()) {
+    match nearest(name, missing_key.existing.iter().copied()) {
         Some(near) => problem.help(format!("did you mean `{near}`?")),
-        None if missing_key.known.is_empty() => {
-            problem.help(format!("look at what the output schema of `{}` says", read.step))
+        None if missing_key.existing.is_empty() => {
+            problem.help(format!("see the output schema of `{}`", read.step))
         }
-        None => problem.help(format!("it has {}", listed(&missing_key.known))),
+        None => problem.help(format!("it has {}", listed(&missing_key.existing))),
     }
 }
 

@@ -4,19 +4,19 @@ use crate::plan::reads::Read;
 use crate::plan::{Dependency, Plan, StepIx};
 use std::collections::BTreeSet;
 
-/// A plan with every read that its texts make, gathered once for all rules.
+/// A plan with the reads of all its texts, collected once for all rules.
 pub(super) struct Subject<'a> {
     pub(super) plan: &'a Plan,
-    /// By step.
+    /// Reads of each step.
     pub(super) reads: Vec<Vec<Read<'a>>>,
-    /// Of the playbook's `outputs`.
+    /// Reads in the `outputs` of the playbook.
     pub(super) outputs: Vec<Read<'a>>,
-    /// Where each step stands in the order.
+    /// Position of each step in the topological order.
     pub(super) position: Vec<usize>,
 }
 
 impl Subject<'_> {
-    /// Leaves out the reads by and of steps on or behind a circle.
+    /// Removes the reads by and of steps without a position in the order.
     pub(super) fn retain_ordered(&mut self) {
         let mut ordered = vec![false; self.plan.steps().len()];
         self.plan.order().iter().for_each(|ix| ordered[ix.at()] = true);
@@ -31,13 +31,13 @@ impl Subject<'_> {
         self.outputs.retain(known);
     }
 
-    /// Whether `target` is among the steps that `from` comes after.
+    /// Whether `from` depends on `target`, directly or not.
     pub(super) fn is_above(&self, target: StepIx, from: StepIx) -> bool {
         self.walk_back(target, from, |_, _| true)
     }
 
-    /// Whether a walk back from `from` along edges of the given sort comes to `target`. It leaves
-    /// alone what stands before the target in the order, so that near targets are found fast.
+    /// Whether `target` is reachable from `from` along the dependencies that `takes` accepts. Steps before
+    /// the target in the order are not visited.
     pub(super) fn walk_back(
         &self,
         target: StepIx,

@@ -1,3 +1,5 @@
+//! Reads of outputs that may not exist.
+
 use super::subject::Subject;
 use crate::definition::{OnError, RunIf};
 use crate::diagnostic::{Code, Diagnostic};
@@ -6,9 +8,8 @@ use crate::plan::reads::{Read, ReadContext};
 use crate::plan::{Dependency, Plan, PlanStep, StepIx};
 use std::collections::BTreeSet;
 
-/// A read of what may not be there needs a guard (LANGUAGE §4): of a step that may be skipped, or
-/// whose failure is tolerated. The guards are the reader's own condition, `default`, `is defined`,
-/// or a join that implies that the step ran.
+/// A read of a step that may be skipped, or whose failure is tolerated, needs a guard: the condition of
+/// the reader, `default`, `is defined`, or a join under which the reader runs only if the step ran.
 pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let skips = SkipAnalysis::of(subject.plan);
     let mut problems = Vec::new();
@@ -29,13 +30,13 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     problems
 }
 
-/// What may become of each step, apart from failing.
+/// Which steps may be skipped.
 struct SkipAnalysis {
-    /// By step; the step that a skip starts from.
+    /// For each step, the step whose condition causes the skip.
     skipped_by: Vec<Option<StepIx>>,
 }
 
-/// Why a read may find nothing.
+/// Why an output may not exist.
 #[derive(Clone, Copy)]
 enum NoOutput {
     Skipped(StepIx),
@@ -51,7 +52,7 @@ impl SkipAnalysis {
         SkipAnalysis { skipped_by }
     }
 
-    /// Why that field of a step may not be there when `reader` runs; `None` reads it at the end.
+    /// Why a field of a step may not exist when `reader` runs; without a reader, at the end of the run.
     fn gap(
         &self,
         subject: &Subject<'_>,
@@ -67,7 +68,7 @@ impl SkipAnalysis {
             {
                 Some(NoOutput::Skipped(by))
             }
-            // A failed process still has its exit code and what it printed.
+            // A failed process still has an exit code, stdout and stderr.
             (Some("output"), _) if tolerated => Some(NoOutput::Tolerated),
             _ => None,
         }
@@ -89,13 +90,13 @@ fn skipped_by_of(plan: &Plan, ix: StepIx, known: &[Option<StepIx>]) -> Option<St
     }
 }
 
-/// Whether a join counts how this dependency ended.
+/// Whether a join counts the outcome of this dependency.
 fn counts(dependency: Dependency) -> bool {
     dependency.strength != Strength::Watch
 }
 
-/// Whether `reader` runs only where `target` was not skipped: along a chain of steps each of which
-/// is skipped, blocked or cancelled when the one before it was skipped.
+/// Whether `reader` runs only if `target` was not skipped: there is a chain of steps each of which is
+/// skipped, blocked or cancelled if the one before it was skipped.
 fn join_implies(subject: &Subject<'_>, reader: StepIx, target: StepIx) -> bool {
     subject.walk_back(target, reader, |at, dependency| {
         let step = subject.plan.step(at);
@@ -117,17 +118,17 @@ fn unguarded<'a>(
     open: impl Iterator<Item = &'a Read<'a>>,
     all: &[Read<'_>],
 ) -> Vec<Diagnostic> {
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     let mut problems = Vec::new();
     for read in open {
         let Some(target) = subject.plan.find(read.step.as_str()) else { continue };
         let ix = reader.map(|(ix, _)| ix);
         let guarded = read.reference.guarded || guarded_beside(read, all);
-        if guarded || ix == Some(target) || told.contains(&target) {
+        if guarded || ix == Some(target) || reported.contains(&target) {
             continue;
         }
         let Some(gap) = skips.gap(subject, ix, target, read.field()) else { continue };
-        told.insert(target);
+        reported.insert(target);
         problems.push(problem(subject.plan, reader.map(|(_, step)| step), read, target, gap));
     }
     problems

@@ -1,11 +1,11 @@
-use crate::definition::StepKind;
+//! Unordered steps that can change the same files.
+
 use crate::diagnostic::{Code, Diagnostic};
-use crate::plan::{Plan, StepIx};
+use crate::plan::{Plan, StepIx, step_kind};
 use std::collections::BTreeSet;
 
-/// Steps that may change files or run shells while nothing orders them, in one warning a phase. Shell
-/// steps among themselves are the author's word: one side must be a writing specialist or tool. A step
-/// that says `workspace:` has thought of it.
+/// One warning per phase for steps that can change files and have no order. `run` steps count only
+/// together with a specialist or tool that writes. Steps with `workspace:` are not reported.
 pub(super) fn check(plan: &Plan) -> Vec<Diagnostic> {
     [false, true].into_iter().filter_map(|finally| check_phase(plan, finally)).collect()
 }
@@ -25,7 +25,7 @@ fn is_writer(plan: &Plan, ix: StepIx) -> bool {
 
 fn is_shell(plan: &Plan, ix: StepIx) -> bool {
     let step = &plan.step(ix).step;
-    step.details().workspace.is_none() && matches!(step.kind, StepKind::Run { .. })
+    step.details().workspace.is_none() && step_kind::runs_shell(&step.kind)
 }
 
 /// The writers, and the shells beside them, that have an unordered partner.

@@ -1,9 +1,13 @@
-use super::label::{kind_and_worker, one_line};
+//! Drawing for Graphviz.
+
+use super::label::kind_and_worker;
+use super::one_line::one_line;
 use crate::expression::Strength;
 use crate::plan::{Plan, PlanStep, StepIx};
 use std::fmt::Write as _;
 
-/// Graphviz: `kb playbook graph ID --format dot | dot -Tsvg`. Edges run in the direction of work.
+/// A Graphviz digraph, for `kb playbook graph ID --format dot | dot -Tsvg`. Edges point from a step to
+/// the steps that depend on it.
 pub fn dot(plan: &Plan) -> String {
     let mut out = format!("digraph {} {{\n", quoted(plan.playbook().id.as_str()));
     out.push_str("  rankdir=TB;\n  node [shape=box, style=rounded];\n");

@@ -1,9 +1,11 @@
+//! Drawing for programs.
+
 use crate::plan::Plan;
 use crate::value::Json;
 use serde_json::json;
 
-/// `{"nodes": [{id, kind, label}], "edges": [{from, to, strength}]}`; edges run in the direction of
-/// work, from what is waited for to who waits.
+/// `{"nodes": [{id, kind, label}], "edges": [{from, to, strength}]}`. Edges point from a step to the
+/// steps that depend on it.
 pub fn json(plan: &Plan) -> Json {
     let id = |ix| plan.step(ix).step.id.as_str();
     let nodes: Vec<Json> = plan

@@ -1,10 +1,13 @@
-use super::label::{kind_and_worker, one_line};
+//! Drawing for Mermaid.
+
+use super::label::kind_and_worker;
+use super::one_line::one_line;
 use crate::expression::Strength;
 use crate::plan::{Plan, PlanStep, StepIx};
 use std::fmt::Write as _;
 
-/// A Mermaid flowchart, which many forges draw in place. Nodes are numbered, because an id such as
-/// `end` is a word of Mermaid's own.
+/// A Mermaid flowchart, which many code hosts render. Nodes are numbered, because an id such as `end`
+/// is a keyword of Mermaid.
 pub fn mermaid(plan: &Plan) -> String {
     let mut out = "flowchart TD\n".to_owned();
     nodes(plan, false, "  ", &mut out);
@@ -41,7 +44,7 @@ fn edge(from: StepIx, to: StepIx, strength: Strength, out: &mut String) {
     };
 }
 
-/// Mermaid knows entities by name or number; `#` begins one.
+/// Escapes with Mermaid entities, which start with `#`.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,15 +1,17 @@
-//! A plan as people and other programs see it: text, DOT, Mermaid, JSON.
+//! Drawings of a plan: text, DOT, Mermaid and JSON, one file each.
 //!
-//! Ids are words of a known form; names and conditions are anything, so each form quotes them its own
-//! way and none lets a control character through.
+//! Names and conditions can contain any character, so each format quotes them in its own way, and none
+//! lets a control character through.
 
 mod dot;
 mod json;
 mod label;
 mod mermaid;
+mod one_line;
 mod text;
 
 pub use dot::dot;
 pub use json::json;
 pub use mermaid::mermaid;
+pub(super) use one_line::one_line;
 pub use text::text;

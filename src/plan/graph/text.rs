@@ -1,11 +1,14 @@
-use super::label::{items, kind_and_worker, one_line};
+//! Drawing for the terminal.
+
+use super::label::{items, kind_and_worker};
+use super::one_line::one_line;
 use crate::definition::{OnError, RunIf};
 use crate::expression::Strength;
 use crate::plan::{Plan, PlanStep, StepIx};
 use std::fmt::Write as _;
 
-/// For a terminal: a line a step, in an order in which they can run. A bracket holds those that can
-/// run side by side.
+/// One line per step, in a possible order of execution. A bracket joins steps that can run at the
+/// same time.
 pub fn text(plan: &Plan) -> String {
     let playbook = plan.playbook();
     let mut out = heading(plan);
@@ -49,7 +52,7 @@ fn bracket(i: usize, of: usize) -> char {
     }
 }
 
-/// Column widths; a few long ids do not push everything aside.
+/// Column widths. Very long ids do not widen the columns.
 struct Widths {
     id: usize,
     kind: usize,

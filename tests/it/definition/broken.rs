@@ -399,7 +399,7 @@ fn problems_of_templates_are_told_with_the_others() {
 "), @r#"
     error KB0302 5:28 `tpic` is neither a parameter nor a step | did you mean `topic`?
     error KB0106 5:38 unknown key `timeot` in a step | did you mean `timeout`?
-    error KB0305 6:33 the placeholder is not closed | close it with `}}`; where two braces are meant as text, write `\{{`
+    error KB0305 6:33 the placeholder is not closed | close it with `}}`, or write `\{{` for two literal braces
     error KB0302 7:25 `nobody` is neither a parameter nor a step | known names are `topic`, `a`, `b`, `c`, `params`, `steps`, `run`, `env`, `secrets`, `loop`
     "#);
 }
@@ -425,7 +425,7 @@ fn for_each_is_checked() {
 "), @r#"
     error KB0105 5:30 `forEach` takes a list or a placeholder of one as a text, found a number
     error KB0208 6:44 `topic` is also the name of a parameter or step | choose another name
-    error KB0309 6:59 the item of this `forEach` is called `topic` | did you mean `topic`?
+    error KB0309 6:59 the item of this `forEach` is named `topic` | did you mean `topic`?
     error KB0112 6:81 `maxParallel` cannot be 0 | write a whole number from 1 to 100000
     error KB0112 6:97 `skip` is not a value of `onItemError` | write one of fail, continue
     error KB0108 7:30 `forEach` has no `in` | add `in:`
@@ -473,7 +473,7 @@ fn an_item_has_one_name() {
         "  - {id: a, forEach: {in: [1], as: n}, run: [echo, \"{{item}}\", \"{{n}}\", \"{{index}}\"]}
   - {id: b, forEach: {in: [1], as: n}, set: {x: \"{{m}}\"}}
 "), @r#"
-    error KB0309 5:55 the item of this `forEach` is called `n` | did you mean `n`?
+    error KB0309 5:55 the item of this `forEach` is named `n` | did you mean `n`?
     error KB0302 6:52 `m` is neither a parameter nor a step | did you mean `a`?
     "#);
 }

@@ -80,7 +80,7 @@ fn finally_orders_its_own_steps_alone() {
 fn a_step_cannot_wait_for_finally() {
     check(
         "a: set; read {{z.output}}\nz: set; finally",
-        "KB0403 step `a` waits for `z`, which runs last of all",
+        "KB0403 step `a` waits for `z`, which is a `finally` step",
     );
 }
 
@@ -109,7 +109,7 @@ fn a_cycle_is_printed_as_a_path_with_each_of_its_edges() {
     );
     assert!(draft.plan.is_none());
     insta::assert_snapshot!(draft.drawn(), @r#"
-    error[KB0401]: steps wait for each other: `a → b → c → a`
+    error[KB0401]: circular dependency: steps wait for each other: `a → b → c → a`
      --> draft.yml:1:15
       |
     1 | a: set; needs b
@@ -119,7 +119,7 @@ fn a_cycle_is_printed_as_a_path_with_each_of_its_edges() {
     3 | c: set; if {{a.output}}
       |              -------- `c` waits for `a`
       |
-      = help: take one of these references out, or read the earlier result under `verify`, which orders nothing
+      = help: remove one of these references, or read the earlier result under `verify`, which creates no dependency
     "#);
 }
 
@@ -128,11 +128,11 @@ fn cycles_are_told_once_each_and_as_short_as_they_are() {
     check("a: set; read {{a.output}}", "KB0401 step `a` waits for itself: `a → a`");
     check(
         "a: set; needs b\nb: set; needs a c\nc: set; needs b\nx: set; needs y\ny: set; needs x",
-        "KB0401 steps wait for each other: `a → b → a`\nKB0401 steps wait for each other: `x → y → x`",
+        "KB0401 circular dependency: steps wait for each other: `a → b → a`\nKB0401 circular dependency: steps wait for each other: `x → y → x`",
     );
     check(
         "a: set\nb: set; finally; needs c\nc: set; finally; needs b",
-        "KB0401 steps wait for each other: `b → c → b`",
+        "KB0401 circular dependency: steps wait for each other: `b → c → b`",
     );
 }
 
@@ -154,6 +154,6 @@ fn an_unknown_specialist_is_an_error_with_a_suggestion() {
 fn a_cycle_hides_no_problem_of_steps_outside_of_it() {
     check(
         "a: run; needs b\nb: run; needs a\nc: run; if 1 == 2\nd: run; join allDone; read {{c.output}}\ne: set; read {{d.output.key}}\nf: run; needs a; verify {{c.output}} == {{a.output}}",
-        "KB0401 steps wait for each other: `a → b → a`\nKB0405 `d` reads `c.output`, but `c` may be skipped\nKB0406 `d.output` has no key `key`",
+        "KB0401 circular dependency: steps wait for each other: `a → b → a`\nKB0405 `d` reads `c.output`, but `c` may be skipped\nKB0406 `d.output` has no key `key`",
     );
 }
