@@ -20,7 +20,7 @@ mod observation;
 mod recorded_changes;
 
 pub use basis::{Basis, IncompleteBasis};
-pub use check::{CommandCriterion, Criterion, ExpressionCriterion, FileCriterion};
+pub use check::*;
 pub use evaluate::{evaluate, queries};
 pub use gate::Gate;
 pub use observation::{

@@ -257,9 +257,7 @@ fn ordering_two_kinds_fails_with_a_code() {
     );
     assert_eq!(
         value("test.output < test.output"),
-        json!(
-            "KB0321 `<` cannot order two values of type object in `test.output < test.output`"
-        )
+        json!("KB0321 `<` cannot order two values of type object in `test.output < test.output`")
     );
     assert_eq!(
         value("none >= 1"),
@@ -491,8 +489,14 @@ fn mistakes_of_other_languages_get_the_mend() {
             "KB0301 `===` is not an operator of expressions | compare with `==`; comparison is always typed",
         ),
         ("!n", "KB0301 `!` is not an operator of expressions | write `not`"),
-        ("${n} == 3", "KB0301 `${` is not an operator of expressions | write the bare name, or `{{ name }}`"),
-        ("n ? 1 : 2", "KB0301 `?` is not an operator of expressions | write `a if condition else b`"),
+        (
+            "${n} == 3",
+            "KB0301 `${` is not an operator of expressions | write the bare name, or `{{ name }}`",
+        ),
+        (
+            "n ? 1 : 2",
+            "KB0301 `?` is not an operator of expressions | write `a if condition else b`",
+        ),
         (
             "name == 'it's'",
             "KB0301 the string is not closed | close the quote; to write an apostrophe, use the other kind of quotes",
