@@ -47,6 +47,26 @@ fn base64_is_masked_at_every_alignment() {
     }
 }
 
+/// `jq -r .private_key` prints one string of a secret that is JSON.
+#[test]
+fn each_string_of_a_secret_that_is_json_is_masked() {
+    let file = json!({"type": "service", "private_key": "MIIEvQIBADANBg", "id": "short"});
+    let redactor = redactor(&[("FILE", &file.to_string())]);
+    assert_eq!(redactor.mask_text("key: MIIEvQIBADANBg"), "key: «secret:FILE»");
+    assert_eq!(redactor.mask_text("id: short"), "id: short");
+}
+
+/// The two alphabets of Base64 differ in the encodings of `>` and `?` at some alignments.
+#[test]
+fn both_alphabets_of_base64_are_masked() {
+    let value = "a>?b>?c>?d>?";
+    for engine in [STANDARD, URL_SAFE] {
+        let text = engine.encode(value);
+        assert!(text.contains(['+', '/', '-', '_']), "{text}");
+        assert_eq!(redactor(&[("T", value)]).mask_text(&text), "«secret:T»", "{text}");
+    }
+}
+
 #[test]
 fn json_strings_keys_and_numbers_are_masked() {
     let redactor = redactor(&[("T", "p\"a\\s\ns"), ("PIN", "12345678")]);
