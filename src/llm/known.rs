@@ -116,7 +116,7 @@ const fn local(name: &'static str, endpoint: &'static str) -> KnownProvider {
     KnownProvider { name, protocol, endpoint, keys: &[], prefixes: &[], models: [""; 3] }
 }
 
-/// The provider with that name or one of its common spellings.
+/// The provider with that name or one of its common names.
 pub(super) fn by_name(name: &str) -> Option<&'static KnownProvider> {
     let spelt: String =
         name.to_ascii_lowercase().chars().filter(|c| !matches!(c, '-' | '_' | ' ')).collect();

@@ -75,8 +75,8 @@ fn is_found(secret: &str, text: &str, without: Option<&str>) -> bool {
     let escapes = ESCAPES.iter().filter(|row: &&'static Escape| Some(row.name) != without);
     let index = Index::of(encodings.iter().map(String::as_str), escapes);
     let mut end = 0;
-    index.each(text.as_bytes(), true, |_, begun| {
-        end = begun.whole.map_or(0, |(end, _)| end);
+    index.each(text.as_bytes(), true, |_, started| {
+        end = started.whole.map_or(0, |(end, _)| end);
         ControlFlow::Break(())
     });
     end == text.len()

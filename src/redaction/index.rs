@@ -102,7 +102,7 @@ impl Index {
                 escaped |= self.begins_around(text, at + 3, ends);
             }
             if (self.may_begin(*start) || escaped & 1 == 1)
-                && take(at, self.begun(text, at)).is_break()
+                && take(at, self.started(text, at)).is_break()
             {
                 return;
             }
@@ -110,7 +110,7 @@ impl Index {
         }
         if !ends {
             let rest = text.len().saturating_sub(3)..text.len();
-            let _ = rest.into_iter().try_for_each(|at| take(at, self.begun(text, at)));
+            let _ = rest.into_iter().try_for_each(|at| take(at, self.started(text, at)));
         }
     }
 
@@ -187,40 +187,40 @@ impl Index {
     }
 
     /// The matches that start at a position: all encodings at once, byte by byte.
-    fn begun(&self, text: &[u8], at: usize) -> MatchStart<'_> {
-        let mut begun = MatchStart::default();
+    fn started(&self, text: &[u8], at: usize) -> MatchStart<'_> {
+        let mut started = MatchStart::default();
         let to = self.encodings.len();
         let mut next = Some(Descent { at, done: 0, from: 0, to, folded: false });
         // States after a decoded escape, in the order of the text. Each is visited once, however many
         // ways lead to it.
         let mut read = BTreeSet::new();
         while let Some(descent) = next {
-            self.descend(text, descent, &mut begun, &mut read);
+            self.descend(text, descent, &mut started, &mut read);
             next = read.pop_first();
         }
-        begun
+        started
     }
 
     fn descend<'i>(
         &'i self,
         text: &[u8],
         mut descent: Descent,
-        begun: &mut MatchStart<'i>,
+        started: &mut MatchStart<'i>,
         read: &mut BTreeSet<Descent>,
     ) {
         while let Some(first) = self.encodings[descent.from..descent.to].first() {
             let Descent { at, done, folded, .. } = descent;
             // The shortest encoding with a common prefix comes first.
             if first.len() == done {
-                let reaches = begun.whole.is_none_or(|(end, _)| end < at);
+                let reaches = started.whole.is_none_or(|(end, _)| end < at);
                 if reaches && (!folded || done >= FOLDED) {
-                    begun.whole = Some((at, first));
+                    started.whole = Some((at, first));
                 }
                 descent.from += 1;
                 continue;
             }
             let Some(byte) = text.get(at) else {
-                begun.open |= self.believes(descent);
+                started.open |= self.believes(descent);
                 return;
             };
             if self.opens(*byte) {
@@ -233,7 +233,7 @@ impl Index {
                             read.insert(Descent { at: at + length, folded, ..next });
                         }
                     }
-                    None => begun.open |= self.believes(descent),
+                    None => started.open |= self.believes(descent),
                 });
             }
             descent = self.going_on(descent, &[*byte]);

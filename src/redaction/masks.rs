@@ -88,12 +88,12 @@ impl Masks {
     fn search(&self, text: &str, ends: bool) -> (Vec<Match<'_>>, usize) {
         let mut found: Vec<Match<'_>> = Vec::new();
         let (mut open, mut longest) = (text.len(), 0);
-        self.index().each(text.as_bytes(), ends, |start, begun| {
-            if begun.open && !ends {
+        self.index().each(text.as_bytes(), ends, |start, started| {
+            if started.open && !ends {
                 open = start;
                 return ControlFlow::Break(());
             }
-            let Some((end, encoding)) = begun.whole else { return ControlFlow::Continue(()) };
+            let Some((end, encoding)) = started.whole else { return ControlFlow::Continue(()) };
             let name = || self.name_of(encoding).unwrap_or_default();
             match found.last_mut().filter(|last| start < last.end) {
                 Some(last) => {
