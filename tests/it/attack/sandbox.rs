@@ -481,7 +481,7 @@ fn a_run_below_the_required_level_is_refused_and_every_level_is_told() {
                 );
                 assert!(said.err.contains("KB0563"), "{label}: {}", said.err);
                 assert!(said.err.contains(&message), "{label}: {}", said.err);
-                assert!(doctor.out.contains("and more is required"), "{label}: {}", doctor.out);
+                assert!(doctor.out.contains("below the required level"), "{label}: {}", doctor.out);
             }
             None => {
                 said.code(0);
