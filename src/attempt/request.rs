@@ -15,6 +15,8 @@ pub struct Request {
     pub iteration: u32,
     /// Number of the attempt, from 1 in each iteration.
     pub attempt: u32,
+    /// The pass of the step's `loop`, from 1.
+    pub pass: u32,
     /// Work of the attempt.
     pub work: StepWork,
     /// Timeout of the attempt.
@@ -30,9 +32,13 @@ pub struct Request {
 }
 
 impl Request {
-    /// The idempotency key, `RUN/INSTANCE/ITERATION`: the same for all attempts of an iteration.
+    /// The same for every attempt of this work: `run/instance/iteration`, with `.pass` from the second
+    /// pass of a loop on.
     pub fn idempotency_key(&self) -> String {
-        format!("{}/{}/{}", self.run, self.instance, self.iteration)
+        match self.pass {
+            1 => format!("{}/{}/{}", self.run, self.instance, self.iteration),
+            pass => format!("{}/{}/{}.{pass}", self.run, self.instance, self.iteration),
+        }
     }
 
     /// Environment variables that identify the attempt for each of its processes.

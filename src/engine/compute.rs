@@ -27,6 +27,15 @@ pub(super) fn evaluate(scope: &RunScope<'_>, ix: InstanceIx) -> Result<Evaluatio
     }
 }
 
+/// Whether the loop of a step has ended, after a successful pass.
+pub(super) fn until(scope: &RunScope<'_>, ix: InstanceIx) -> Result<bool, EvalError> {
+    let step = &scope.plan.step(scope.state.instance(ix).step).step;
+    match &step.details().repeat {
+        Some(repeat) => scope.check_reads(repeat.until.truth(scope)),
+        None => Ok(true),
+    }
+}
+
 fn items(
     scope: &RunScope<'_>,
     ix: InstanceIx,

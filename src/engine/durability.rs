@@ -30,6 +30,7 @@ pub(super) fn is_durable(plan: &Plan, state: &State, event: &Event) -> bool {
         | Event::Recovered { .. }
         | Event::Waiting { .. }
         | Event::TimerSet { .. }
+        | Event::PassEnded { .. }
         | Event::Asked { .. }
         | Event::Ended { .. }
         | Event::TimedOut { .. }

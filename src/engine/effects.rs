@@ -45,7 +45,10 @@ impl Dispatcher {
             Effect::Cancel { instance } => self.attempts.cancel(instance),
             Effect::Leave => self.leaving = self.inputs.is_empty(),
             // `evaluate` has answered these.
-            Effect::Evaluate { .. } | Effect::Gather { .. } | Effect::Conclude { .. } => {}
+            Effect::Evaluate { .. }
+            | Effect::EvaluateUntil { .. }
+            | Effect::Gather { .. }
+            | Effect::Conclude { .. } => {}
         }
     }
 

@@ -40,6 +40,12 @@ pub(super) fn evaluate(context: &RunContext, state: &State, effect: &Effect) -> 
             let (instance, iteration, attempt) = (*instance, *iteration, *attempt);
             Input::AttemptEnded { instance, iteration, attempt, report }
         }
+        Effect::EvaluateUntil { instance, iteration, attempt } => {
+            let done = compute::until(&context.scope(state, Some(*instance)), *instance)
+                .map_err(|failure| context.masked(*failure));
+            let (instance, iteration, attempt) = (*instance, *iteration, *attempt);
+            Input::UntilEvaluated { instance, iteration, attempt, done }
+        }
         Effect::Verify { .. } | Effect::Timer { .. } | Effect::Cancel { .. } | Effect::Leave => {
             return None;
         }

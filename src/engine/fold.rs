@@ -64,6 +64,11 @@ impl Folded {
                 self.histories.remove(instance);
                 self.traces.remove(instance);
             }
+            // The evidence of a pass does not count for the next one.
+            Event::PassEnded { instance, .. } => {
+                self.histories.remove(instance);
+                self.traces.remove(instance);
+            }
             Event::Reset { closure, .. } => closure.iter().for_each(|instance| {
                 self.histories.remove(instance);
                 self.traces.remove(instance);

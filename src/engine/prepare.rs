@@ -73,6 +73,7 @@ pub(super) fn request(scope: &RunScope<'_>, inputs: AttemptInputs) -> Result<Req
         instance: scope.state.key(scope.plan, ix),
         iteration: inputs.work.iteration,
         attempt: inputs.work.attempt,
+        pass: scope.state.instance(ix).pass(),
         work: work(scope, planned, &inputs)?,
         timeout: attempt_timeout(planned),
         idle: step.details().timeout.idle,

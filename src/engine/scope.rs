@@ -108,6 +108,21 @@ impl RunScope<'_> {
         Some((Arc::new(value), item.index()))
     }
 
+    /// `loop`: the number of the pass, and the result of the one before.
+    fn repeat(&self) -> Option<Arc<Json>> {
+        let instance = self.state.instance(self.instance?);
+        self.plan.step(instance.step).step.details().repeat.as_ref()?;
+        let mut fields = json!({"iteration": instance.pass()});
+        if let Some(previous) = instance.previous_pass() {
+            let output = match &previous.output {
+                Some(output) => self.loaded(self.payloads.read(output))?,
+                None => Arc::new(Json::Null),
+            };
+            fields["previous"] = json!({"output": &*output, "verdict": previous.verdict});
+        }
+        Some(Arc::new(fields))
+    }
+
     fn run_field(&self, field: Option<&str>) -> Option<Arc<Json>> {
         let status = if self.state.is_cancelled() {
             RunStatus::Cancelled
@@ -248,7 +263,7 @@ impl Scope for RunScope<'_> {
             Root::Secret(name) => self.secrets.by_name(name).map(|v| Arc::new(Json::String(v))),
             Root::Item => select(self.item()?.0, field),
             Root::Index => Some(Arc::new(json!(self.item()?.1))),
-            Root::Loop => None,
+            Root::Loop => select(self.repeat()?, field),
         }
     }
 }

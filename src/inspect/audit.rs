@@ -224,6 +224,7 @@ fn payloads(event: &Event) -> Vec<&Payload> {
         | Event::Recovered { .. }
         | Event::Waiting { .. }
         | Event::TimerSet { .. }
+        | Event::PassEnded { .. }
         | Event::Asked { .. }
         | Event::Answered { answer: None, .. }
         | Event::Reset { .. }

@@ -43,6 +43,8 @@ pub(super) fn of_step(step: &Step) -> Vec<Read<'_>> {
     found.context = ReadContext::Work;
     found.work(step);
     found.context = ReadContext::Verify;
+    let repeat = step.details().repeat.as_deref();
+    repeat.iter().for_each(|repeat| found.expression(&repeat.until));
     step.verify.iter().flat_map(|verify| &verify.checks).for_each(|check| found.check(check));
     found.reads
 }

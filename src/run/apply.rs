@@ -55,6 +55,12 @@ impl State {
             Event::Waiting { instance, .. } => {
                 self.wait(plan, *instance, None);
             }
+            Event::PassEnded { instance, due, .. } => {
+                if due.is_some() {
+                    self.wait(plan, *instance, *due);
+                    self.instances[instance.at()].next_pass();
+                }
+            }
             Event::TimerSet { instance, due } => self.wait(plan, *instance, Some(*due)),
             Event::Asked { instance, question } => {
                 self.wait(plan, *instance, question.due);

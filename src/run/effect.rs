@@ -30,6 +30,15 @@ pub enum Effect {
         /// Why the previous attempt failed, for a rework.
         feedback: Option<Arc<Feedback>>,
     },
+    /// Evaluate the loop condition after a successful pass. Answer: `UntilEvaluated`.
+    EvaluateUntil {
+        /// The instance.
+        instance: InstanceIx,
+        /// Its iteration.
+        iteration: u32,
+        /// The attempt that succeeded.
+        attempt: u32,
+    },
     /// Execute the gate. Answer: `Judged`.
     Verify {
         /// Number of the instance.

@@ -260,6 +260,18 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         comment: Option<String>,
     },
+    /// A pass of a `loop` succeeded.
+    PassEnded {
+        /// The instance.
+        instance: InstanceIx,
+        /// The number of the pass, from 1.
+        pass: u32,
+        /// Whether `until` was true.
+        done: bool,
+        /// When the next pass may start; nothing after the last one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        due: Option<Timestamp>,
+    },
     /// A `wait` step started: it left its slot and waits for a time.
     TimerSet {
         /// Number of the instance.

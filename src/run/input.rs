@@ -76,6 +76,17 @@ pub enum Input {
         /// Result of the gate.
         verification: Masked<Verification>,
     },
+    /// The loop condition was evaluated after a successful pass.
+    UntilEvaluated {
+        /// The instance.
+        instance: InstanceIx,
+        /// Its iteration; a result of another one is dropped.
+        iteration: u32,
+        /// The attempt that succeeded; a result of another one is dropped.
+        attempt: u32,
+        /// Whether the loop ends.
+        done: Result<bool, Masked<Failure>>,
+    },
     /// The timer of an instance is due.
     TimerDue {
         /// Number of the instance.

@@ -4,8 +4,7 @@ use super::compact::CompactPayload;
 use super::event::{InstanceIx, StepStatus};
 use super::join::DependencyEnds;
 use super::question::Question;
-use crate::evidence::Payload;
-use crate::evidence::Verification;
+use crate::evidence::{Payload, Verdict, Verification};
 use crate::plan::StepIx;
 use crate::value::{Digest, Failure, OutcomeKind, Timestamp, Usage};
 use std::borrow::Cow;
@@ -52,6 +51,25 @@ struct Extras {
     taken: [u32; 2],
     fingerprint: Option<Digest>,
     question: Option<Box<Question>>,
+    passes: Option<Box<Passes>>,
+}
+
+/// The finished passes of a `loop`.
+#[derive(Debug, Clone, PartialEq)]
+struct Passes {
+    count: u32,
+    /// Attempts that they took.
+    attempts: u32,
+    last: PreviousPass,
+}
+
+/// The result of the pass before the current one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PreviousPass {
+    /// Its output.
+    pub output: Option<CompactPayload>,
+    /// The verdict of its gate.
+    pub verdict: Option<Verdict>,
 }
 
 impl Default for Extras {
@@ -65,6 +83,7 @@ impl Default for Extras {
             taken: [0; 2],
             fingerprint: None,
             question: None,
+            passes: None,
         }
     }
 }
@@ -169,6 +188,36 @@ impl Instance {
     /// The time that it waits for; `None` if it waits for a person without a timeout.
     pub fn due(&self) -> Option<Timestamp> {
         self.extras.as_ref()?.due
+    }
+
+    /// The number of the current pass of its loop, from 1.
+    pub fn pass(&self) -> u32 {
+        self.passes().map_or(1, |passes| passes.count + 1)
+    }
+
+    /// The result of the pass before; nothing in the first one.
+    pub fn previous_pass(&self) -> Option<&PreviousPass> {
+        self.passes().map(|passes| &passes.last)
+    }
+
+    /// The attempts of the current pass so far.
+    pub(super) fn attempts_of_pass(&self) -> u32 {
+        self.attempt - self.passes().map_or(0, |passes| passes.attempts)
+    }
+
+    fn passes(&self) -> Option<&Passes> {
+        self.extras.as_ref()?.passes.as_deref()
+    }
+
+    /// Keeps the result of the pass, and starts the next one with a fresh recovery table.
+    pub(super) fn next_pass(&mut self) {
+        let verdict = self.verification().map(|found| found.verdict);
+        let last = PreviousPass { output: self.output.clone(), verdict };
+        let passes = Passes { count: self.pass(), attempts: self.attempt, last };
+        let rest = self.extras.get_or_insert_default();
+        rest.passes = Some(Box::new(passes));
+        (rest.failure, rest.verification, rest.fingerprint) = (None, None, None);
+        rest.taken = Default::default();
     }
 
     /// The question that it waits for.

@@ -94,7 +94,7 @@ pub(super) fn next(
     outcome: OutcomeKind,
     jitter: &Digest,
 ) -> Option<(usize, RecoveryRow, Duration)> {
-    if step.details().max_attempts.is_some_and(|max| instance.attempt >= max) {
+    if step.details().max_attempts.is_some_and(|max| instance.attempts_of_pass() >= max) {
         return None;
     }
     table(step).into_iter().enumerate().find_map(|(index, row)| {

@@ -225,6 +225,17 @@ pub enum Body {
         /// Reason, for people.
         reason: String,
     },
+    /// A pass of a `loop` succeeded.
+    #[schemars(rename = "loop:pass")]
+    LoopPass {
+        /// The number of the pass, from 1.
+        pass: u32,
+        /// Whether `until` was true.
+        done: bool,
+        /// When the next pass starts, in RFC 3339; absent if at once or never.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        until: Option<String>,
+    },
     /// A question to a person.
     #[schemars(rename = "ask:opened")]
     AskOpened {
@@ -343,6 +354,7 @@ impl Body {
             Body::AttemptEnd { .. } => "attempt:end",
             Body::VerificationComplete { .. } => "verification:complete",
             Body::RecoveryApplied { .. } => "recovery:applied",
+            Body::LoopPass { .. } => "loop:pass",
             Body::AskOpened { .. } => "ask:opened",
             Body::AskAnswered { .. } => "ask:answered",
             Body::StepEnd { .. } => "step:end",

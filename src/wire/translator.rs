@@ -130,6 +130,10 @@ impl Translator {
                 };
                 [self.here(*instance, waiting), self.here(*instance, asked)].concat()
             }
+            E::PassEnded { instance, pass, done, due } => {
+                let until = due.filter(|due| *due > at).map(Timestamp::rfc3339);
+                self.here(*instance, Body::LoopPass { pass: *pass, done: *done, until })
+            }
             E::TimerSet { instance, due } => {
                 self.status(*instance, StepStatus::Waiting);
                 let reason = "the end of the wait".to_owned();

@@ -31,6 +31,7 @@ mod prompts;
 mod proof;
 mod real_model;
 mod redaction;
+mod repeat;
 mod run;
 mod run_commands;
 mod scratch;

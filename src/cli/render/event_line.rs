@@ -74,6 +74,11 @@ fn describe(event: &Event) -> Option<String> {
         Body::VerificationComplete { verdict, confidence, reason, checks } => {
             verdict_line(*verdict, *confidence, reason.as_deref(), checks)
         }
+        Body::LoopPass { pass, done: true, .. } => format!("pass {pass}: done"),
+        Body::LoopPass { pass, until, .. } => {
+            let next = until.as_ref().map(|time| format!(", the next one at {time}"));
+            format!("pass {pass}: not done{}", next.unwrap_or_default())
+        }
         Body::RecoveryApplied { row, taken, max, reason, .. } => {
             format!("{} {taken} of {max}: {}", paint(WARNING, row), plain(reason))
         }

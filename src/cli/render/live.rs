@@ -177,6 +177,7 @@ impl Renderer for Live {
             | Body::StepReset { .. }
             | Body::StepWaiting { .. }
             | Body::RecoveryApplied { .. }
+            | Body::LoopPass { .. }
             | Body::AskOpened { .. }
             | Body::AskAnswered { .. } => {
                 line(event, began).into_iter().for_each(|text| self.print_above(&text));

@@ -1,14 +1,14 @@
 //! Keys of steps, and of `defaults`, which sets them for all steps.
 
 use super::KeyType::{
-    Any, AnyMap, Boolean, Choice, Duration, Expression, Forbidden, Integer, List, ListOrOne, Map,
-    MapOf, OneOf, Pattern, ScalarTemplate, Template, Text,
+    Any, Boolean, Choice, Duration, Expression, Forbidden, Integer, List, ListOrOne, Map, MapOf,
+    OneOf, Pattern, ScalarTemplate, Template, Text,
 };
 use super::checks::{CHECK, VERIFY};
 use super::choices::{EVIDENCE_NAMES, ON_ERROR_NAMES, PARSE_NAMES, RUN_IF_NAMES, WORKSPACE_NAMES};
 use super::playbook::BUDGET;
 use super::step_parts::{
-    APPROVE, ASK, FOR_EACH, HTTP, RECOVERY, RETRY, STEP_OUTPUT, TIMEOUT, WAIT,
+    APPROVE, ASK, FOR_EACH, HTTP, LOOP, RECOVERY, RETRY, STEP_OUTPUT, TIMEOUT, WAIT,
 };
 use super::{KeyRule, KeySpec, KeyTable, key, table};
 
@@ -167,7 +167,12 @@ const COMMON: &[KeySpec] = &[
         "One step instance per item of a list.",
     )
     .example("\"{{plan.output.files}}\""),
-    key("loop", AnyMap, "Repeats the step until a condition is true.").run_refused(),
+    key(
+        "loop",
+        Map(&LOOP),
+        "Runs the step again until a condition is true. Not with `ask`, `approve` and `wait`.",
+    )
+    .example("{until: \"{{review.verdict}} == 'passed'\", max: 3}"),
     key("cache", Any, "Reuses the output of an earlier run. Not with `ask`, `approve` and `wait`.")
         .no_effect(),
     key("output", Map(&STEP_OUTPUT), "Output of the step.")

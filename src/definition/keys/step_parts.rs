@@ -1,8 +1,8 @@
 //! Keys of the maps inside a step.
 
 use super::KeyType::{
-    Any, Choice, Duration, Integer, List, ListOrOne, MapOf, OneOf, Pattern, ScalarTemplate, Schema,
-    Template, Text,
+    Any, Choice, Duration, Expression, Integer, List, ListOrOne, MapOf, OneOf, Pattern,
+    ScalarTemplate, Schema, Template, Text,
 };
 use super::choices::{
     BACKOFF_NAMES, ON_ERROR_NAMES, ON_TIMEOUT_NAMES, OUTCOME_PATTERN, RECOVERY_ACTION_NAMES,
@@ -120,6 +120,19 @@ const FOR_EACH_KEYS: &[KeySpec] = &[
         .default("the limit of the run"),
     key("onItemError", Choice(ON_ERROR_NAMES), "`continue` tolerates the failure of an item.")
         .default("fail"),
+];
+
+pub(crate) static LOOP: KeyTable = table("loop", "`loop`", "Passes of a step.", &[LOOP_KEYS]);
+
+const LOOP_KEYS: &[KeySpec] = &[
+    key("until", Expression, "The loop ends when this is true after a successful pass.")
+        .required()
+        .example("\"{{review.output.done}}\""),
+    key("max", Integer(1, 1000), "Maximum number of passes.").default("10"),
+    key("backoff", Choice(BACKOFF_NAMES), "How the delay grows from one pass to the next.")
+        .default("fixed"),
+    key("initial", Duration, "Delay before the second pass.").default("none; 1s with `backoff`"),
+    key("maxDelay", Duration, "Maximum delay.").default("60s"),
 ];
 
 pub(crate) static STEP_OUTPUT: KeyTable =

@@ -13,6 +13,7 @@ macro_rules! waiting_exclusions {
             ("recovery", waiting_exclusions!(@ $kind)),
             ("maxAttempts", waiting_exclusions!(@ $kind)),
             ("cache", waiting_exclusions!(@ $kind)),
+            ("loop", waiting_exclusions!(@ $kind)),
             ("timeout", $timeout),
             ("output", $output),
         ]

@@ -5,6 +5,7 @@ mod catalog;
 mod duration_policy;
 mod gate;
 mod playbook;
+mod repeat;
 mod script;
 mod settings;
 mod specialist;
@@ -15,6 +16,7 @@ pub use catalog::{Catalog, RefusedDefinitions};
 pub use duration_policy::{Backoff, RetryPolicy, Timeout};
 pub use gate::{Check, ClaimPolicy, FailurePolicy, FileCount, InconclusivePolicy, Verify};
 pub use playbook::{DefinitionForm, Limits, NotYet, Order, Param, ParamType, Playbook};
+pub use repeat::Loop;
 pub use script::{Script, ScriptCall, ScriptError, ScriptTurn};
 pub use settings::{
     ApprovalLevel, EscalationLimits, ModelPrice, ProcessChoice, PromptRecording, SecretSource,

@@ -1,6 +1,6 @@
 //! The model of a step: its kind, its dependencies and its attempt options.
 
-use super::{ApproveStep, AskStep, Check, NotYet, RetryPolicy, Timeout, Verify, WaitStep};
+use super::{ApproveStep, AskStep, Check, Loop, NotYet, RetryPolicy, Timeout, Verify, WaitStep};
 use crate::definition::Schema;
 use crate::diagnostic::Span;
 use crate::expression::{Expression, Template, ValueMap, ValueTemplate};
@@ -47,6 +47,8 @@ pub struct StepDetails {
     pub retry: Option<RetryPolicy>,
     /// Maximum number of attempts in one iteration. `None`: the sum that `retry` and `verify` allow.
     pub max_attempts: Option<u32>,
+    /// `loop:`: the step runs again until a condition holds.
+    pub repeat: Option<Box<Loop>>,
     /// Whether the step may run again after a crash during an attempt. Default: true.
     pub retry_safe: bool,
     /// Environment variables of its processes; they override those of the playbook.
@@ -85,6 +87,7 @@ impl StepDetails {
         timeout: Timeout { attempt: None, idle: None },
         retry: None,
         max_attempts: None,
+        repeat: None,
         retry_safe: true,
         env: Vec::new(),
         cwd: None,
@@ -102,6 +105,7 @@ impl StepDetails {
             timeout: Timeout { attempt: None, idle: None },
             retry: None,
             max_attempts: None,
+            repeat: None,
             retry_safe: true,
             env,
             cwd: None,

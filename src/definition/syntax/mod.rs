@@ -14,6 +14,7 @@ mod front_matter;
 mod model_choice;
 mod node;
 mod policies;
+mod repeat;
 mod scalar;
 mod schema_version;
 mod secrets;

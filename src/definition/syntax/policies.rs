@@ -46,7 +46,7 @@ impl Decoder {
         })
     }
 
-    fn delays(
+    pub(super) fn delays(
         &mut self,
         fields: &Fields<'_>,
     ) -> (Option<Backoff>, Option<Duration>, Option<Duration>) {

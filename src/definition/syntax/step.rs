@@ -209,6 +209,7 @@ fn body(
         timeout: fields.get("timeout").map(|node| decoder.timeout(node)).unwrap_or_default(),
         retry: fields.get("retry").and_then(|node| decoder.retry(node, retries_exit)),
         max_attempts: fields.integer("maxAttempts", decoder),
+        repeat: fields.get("loop").and_then(|node| decoder.repeat(node)).map(Box::new),
         retry_safe: fields.boolean("retrySafe", decoder).unwrap_or(true),
         env: environment(own_env, defaults, decoder),
         cwd: fields.get("cwd").and_then(|node| decoder.template(node, "cwd", Secrets::Refused)),
@@ -242,9 +243,6 @@ fn shapes(fields: &Fields<'_>, specialist: bool, decoder: &mut Decoder) {
         decoder.budget(node);
     }
     fields.texts("locks", decoder);
-    if let Some(node) = fields.get("loop").filter(|node| node.as_map().is_none()) {
-        decoder.wrong_type(node, "loop", "a map");
-    }
 }
 
 /// Decodes `condition:`. It is evaluated once, before there are items, so it cannot read one.

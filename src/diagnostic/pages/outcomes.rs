@@ -284,4 +284,12 @@ the question is still open.
     kb run answer @last size 3
 
 Write an object or a list as JSON."#;
+
+    LOOP_EXHAUSTED = "KB0575", "loop reached its maximum",
+r#"A step with `loop` ran `loop.max` times (default 10), and `loop.until` was never true. The step failed.
+
+    loop: {until: "{{review.output.verdict}} == 'approve'", max: 3}
+
+Raise `max`, or correct `until`. `kb run logs RUN STEP` shows every pass. With `onError: continue` the
+failure is tolerated."#;
 }

@@ -3,7 +3,7 @@
 use super::Decider;
 use crate::definition::{ClaimPolicy, FailurePolicy, InconclusivePolicy, StepKind};
 use crate::diagnostic::Code;
-use crate::evidence::{Payload, Record, Verdict, Verification};
+use crate::evidence::{Record, Verdict, Verification};
 use crate::run::event::{Event, InstanceIx, StepStatus};
 use crate::run::input::AttemptReport;
 use crate::run::recovery;
@@ -53,7 +53,7 @@ impl Decider<'_> {
                 self.end(ix, StepStatus::Cancelled, None);
             }
             OutcomeKind::Ok if self.has_gate(ix) => self.verify(ix),
-            OutcomeKind::Ok => self.end(ix, StepStatus::Succeeded, None),
+            OutcomeKind::Ok => self.passed(ix),
             OutcomeKind::Cancelled => self.end(ix, StepStatus::Cancelled, None),
             failed @ (OutcomeKind::Transient
             | OutcomeKind::Exit(_)
@@ -69,7 +69,7 @@ impl Decider<'_> {
     }
 
     /// Whether the instance has a gate: `verify` in the definition, or the claims of a specialist.
-    fn has_gate(&self, ix: InstanceIx) -> bool {
+    pub(super) fn has_gate(&self, ix: InstanceIx) -> bool {
         let step = self.step(ix);
         match (&step.verify, &step.kind) {
             (Some(verify), _) => {
@@ -98,7 +98,6 @@ impl Decider<'_> {
             return;
         }
         let verdict = verification.verdict;
-        let output = self.gate_output(ix, &verification);
         self.emit(Event::Judged { instance: ix, attempt: attempt.1, verification });
         if verdict == Verdict::Inconclusive && self.stopping(ix) {
             return self.end(ix, StepStatus::Cancelled, None);
@@ -114,27 +113,8 @@ impl Decider<'_> {
             Verdict::Inconclusive if on_inconclusive != InconclusivePolicy::Warn => {
                 self.recover(ix, OutcomeKind::GateInconclusive, None);
             }
-            Verdict::Passed | Verdict::Failed | Verdict::Inconclusive => {
-                let status = StepStatus::Succeeded;
-                self.emit(Event::Ended {
-                    instance: ix,
-                    status,
-                    tolerated: false,
-                    output,
-                    failure: None,
-                });
-                self.after_end(ix);
-            }
+            Verdict::Passed | Verdict::Failed | Verdict::Inconclusive => self.passed(ix),
         }
-    }
-
-    /// The output of a `gate` step is the result of its gate; other steps keep their own output.
-    fn gate_output(&self, ix: InstanceIx, verification: &Verification) -> Option<Payload> {
-        let is_gate = matches!(self.step(ix).kind, StepKind::Gate(_));
-        is_gate.then(|| {
-            let checks = serde_json::to_value(&verification.checks).unwrap_or_default();
-            Payload::inline(serde_json::json!({"verdict": verification.verdict, "checks": checks}))
-        })
     }
 
     fn recover(&mut self, ix: InstanceIx, outcome: OutcomeKind, retry_after_ms: Option<u64>) {
@@ -166,7 +146,7 @@ impl Decider<'_> {
     }
 
     /// Whether another item has already failed the `forEach` step, so that this one is not retried.
-    fn parent_has_failed(&self, ix: InstanceIx) -> bool {
+    pub(super) fn parent_has_failed(&self, ix: InstanceIx) -> bool {
         let Some(item) = &self.instance(ix).item else { return false };
         let failed = self.instance(item.parent).items().map_or(0, |items| items.failed);
         failed > 0 && self.fails_with_an_item(item.parent)

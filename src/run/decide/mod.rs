@@ -5,6 +5,7 @@ mod attempt;
 mod cancel;
 mod conclude;
 mod evaluated;
+mod repeat;
 mod reset;
 mod settle;
 mod start;
@@ -75,6 +76,10 @@ impl Decider<'_> {
             }
             Input::Judged { instance, iteration, attempt, verification } => {
                 self.judged(instance, (iteration, attempt), verification.into_inner())
+            }
+            Input::UntilEvaluated { instance, iteration, attempt, done } => {
+                let done = done.map_err(Masked::into_inner);
+                self.until_evaluated(instance, (iteration, attempt), done)
             }
             Input::TimerDue { instance } => self.timer_due(instance),
             Input::Gathered { instance, iteration, output } => {

@@ -59,6 +59,8 @@ impl Decider<'_> {
         }
         if self.stopping(ix) {
             self.end(ix, StepStatus::Cancelled, None);
+        } else if status == StepStatus::Verifying && self.was_verified(ix) {
+            self.passed(ix);
         } else if status == StepStatus::Verifying {
             self.verify(ix);
         } else if self.step(ix).details().retry_safe {
@@ -68,6 +70,13 @@ impl Decider<'_> {
                           without approval";
             self.emit(Event::Waiting { instance: ix, reason: reason.to_owned() });
         }
+    }
+
+    /// Whether an attempt has passed its gate, or has none: only its loop condition is open.
+    fn was_verified(&self, ix: InstanceIx) -> bool {
+        let gate_step = matches!(self.step(ix).kind, crate::definition::StepKind::Gate(_));
+        let verified = self.instance(ix).verification().is_some();
+        self.step(ix).details().repeat.is_some() && (verified || !gate_step && !self.has_gate(ix))
     }
 
     /// Settles every pending step of a phase whose dependencies have all ended.

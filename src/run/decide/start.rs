@@ -47,7 +47,8 @@ impl Decider<'_> {
     pub(super) fn execute(&mut self, ix: InstanceIx, resumed: bool) {
         let instance = self.instance(ix);
         let (attempt, iteration) = (instance.attempt, instance.iteration);
-        let reworks = attempt > 1 && matches!(self.step(ix).kind, StepKind::Specialist { .. });
+        let reworks = instance.attempts_of_pass() > 1
+            && matches!(self.step(ix).kind, StepKind::Specialist { .. });
         let feedback = if reworks { recovery::feedback(instance).map(Arc::new) } else { None };
         self.effect(Effect::Execute { instance: ix, attempt, iteration, resumed, feedback });
     }

@@ -113,6 +113,7 @@ fn wrapper(table: &KeyTable) -> Option<(FileRole, &'static str, &'static str)> {
         "timeout" => playbook("{steps: [{run: x, timeout: {@}}]}"),
         "retry" => playbook("{steps: [{run: x, retry: {@}}]}"),
         "recovery" => playbook("{steps: [{run: x, recovery: [{@}]}]}"),
+        "loop" => playbook("{steps: [{run: x, loop: {@}}]}"),
         "forEach" => playbook("{steps: [{run: x, forEach: {@}}]}"),
         "output" => playbook("{steps: [{run: x, output: {@}}]}"),
         "verify" => playbook("{steps: [{run: x, verify: {@}}]}"),

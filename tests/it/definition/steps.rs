@@ -220,7 +220,7 @@ fn features_that_are_not_supported_yet_load_with_a_warning() {
          \x20 - {id: b, ask: {question: \"Go on?\"}}\n\
          \x20 - {id: c, approve: {message: ok, timeout: 1h}}\n\
          \x20 - {id: d, wait: 30s}\n\
-         \x20 - {id: e, run: x, recovery: [{on: [transient], do: retry}], loop: {max: 3}, locks: [db], cache: true}\n\
+         \x20 - {id: e, run: x, recovery: [{on: [transient], do: retry}], loop: {until: true, max: 3}, locks: [db], cache: true}\n\
          \x20 - {id: f, specialist: s, task: Go, includeArtifacts: true, verify: {onFailed: escalateModel, onInconclusive: askUser, checks: [{diff: {maxFiles: 3}}, {judge: {}}, {command: [x], mustFailBefore: true, tests: {minCount: 1}}]}}\n",
     );
     insta::assert_snapshot!(said, @"
@@ -229,9 +229,8 @@ fn features_that_are_not_supported_yet_load_with_a_warning() {
     warning KB0901 5:1 `concurrency` is not supported yet | the definition loads, but cannot run with this version
     warning KB0901 7:13 `playbook` is not supported yet | the definition loads, but cannot run with this version
     warning KB0901 11:21 `recovery` is not supported yet | the definition loads, but cannot run with this version
-    warning KB0901 11:63 `loop` is not supported yet | the definition loads, but cannot run with this version
-    warning KB0901 11:79 `locks` is not supported yet | the definition loads, but cannot run with this version
-    warning KB0901 11:92 `cache` is not supported yet | the definition loads and runs without it
+    warning KB0901 11:92 `locks` is not supported yet | the definition loads, but cannot run with this version
+    warning KB0901 11:105 `cache` is not supported yet | the definition loads and runs without it
     warning KB0901 12:38 `includeArtifacts` is not supported yet | the definition loads and runs without it
     warning KB0901 12:81 `escalateModel` is not supported yet | the definition loads, but cannot run with this version
     warning KB0901 12:112 `askUser` is not supported yet | the definition loads, but cannot run with this version
@@ -247,7 +246,7 @@ fn features_that_are_not_supported_yet_load_with_a_warning() {
         step(found, id).details().not_yet.iter().map(|n| n.what.as_str()).collect()
     };
     assert_eq!(of("a"), ["playbook"]);
-    assert_eq!(of("e"), ["recovery", "loop", "locks"]);
+    assert_eq!(of("e"), ["recovery", "locks"]);
     assert_eq!(of("f"), ["mustFailBefore", "tests", "escalateModel", "askUser"]);
     assert!(matches!(step(found, "a").kind, StepKind::NotYet("playbook")));
     assert!(matches!(step(found, "b").kind, StepKind::Ask(_)));

@@ -42,6 +42,8 @@ pub(super) struct Spec {
     pub(super) exclusive: bool,
     pub(super) gate: Option<GateSpec>,
     pub(super) for_each: Option<Loop>,
+    /// Its loop: the maximum number of passes, and the pass after which `until` is true.
+    pub(super) repeat: Option<(u32, u32)>,
     /// Whether its condition and list can be evaluated.
     pub(super) evaluates: bool,
     /// Whether the outputs of its items can be gathered.
@@ -152,6 +154,7 @@ impl Spec {
             exclusive: false,
             gate: None,
             for_each: None,
+            repeat: None,
             evaluates: true,
             gathers: true,
             ends: vec![Vec::new()],
@@ -239,6 +242,13 @@ impl Spec {
             max_delay: Duration::from_secs(1),
         });
         details.max_attempts = self.max_attempts;
+        details.repeat = self.repeat.map(|(max, _)| {
+            let until = condition("true", ids);
+            // Some loops pause between their passes.
+            let initial = Duration::from_millis(u64::from(max % 2) * 5);
+            let (backoff, max_delay) = (Backoff::Fixed, Duration::from_secs(1));
+            Box::new(kb::definition::Loop { until, max, backoff, initial, max_delay })
+        });
         details.retry_safe = self.retry_safe;
         details.workspace = self.exclusive.then_some(WorkspaceMode::Exclusive);
         made.verify = self.gate.map(|gate| {

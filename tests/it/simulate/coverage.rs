@@ -20,11 +20,11 @@ macro_rules! variants {
 }
 
 variants!(INPUTS, input, Input: Started Recovered Evaluated Recorded AttemptEnded Judged TimerDue
-    Gathered Answered WaitOpened CancelRequested Expired Drain Reset Concluded);
+    Gathered Answered WaitOpened UntilEvaluated CancelRequested Expired Drain Reset Concluded);
 variants!(EVENTS, event, Event: RunStarted RunResumed Evaluated Expanded Ready Started Recorded
-    AttemptEnded Judged Recovered Waiting Answered TimerSet Asked Ended Reset CancelRequested TimedOut Draining
+    AttemptEnded Judged Recovered Waiting Answered TimerSet Asked PassEnded Ended Reset CancelRequested TimedOut Draining
     RunEnded);
-variants!(EFFECTS, effect, Effect: Evaluate Execute Verify Timer Gather Cancel Conclude Leave);
+variants!(EFFECTS, effect, Effect: Evaluate EvaluateUntil Execute Verify Timer Gather Cancel Conclude Leave);
 variants!(TURNS, turn, Turn: Answer Together Repeat Alarm Record Crash PowerCut Cancel Expire Drain
     Person Retry);
 

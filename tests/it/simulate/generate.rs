@@ -97,6 +97,7 @@ fn spec(dice: &mut Dice, id: &str, finally: bool, before: &[String]) -> Spec {
         max_parallel: dice.chance(40).then(|| 1 + dice.below(2) as u32),
         tolerates: dice.chance(50),
     });
+    spec.repeat = dice.chance(20).then(|| (1 + dice.below(3) as u32, 1 + dice.below(4) as u32));
     spec.evaluates = !dice.chance(4);
     spec.gathers = !dice.chance(6);
     let items = if spec.for_each.is_some() { dice.below(5) } else { 1 };
@@ -104,7 +105,7 @@ fn spec(dice: &mut Dice, id: &str, finally: bool, before: &[String]) -> Spec {
     spec.heals = dice.chance(50);
     if spec.kind.is_waiting() {
         // They have no attempts to shape; their text may still fail to render.
-        (spec.retry, spec.max_attempts, spec.gate) = (None, None, None);
+        (spec.retry, spec.max_attempts, spec.gate, spec.repeat) = (None, None, None, None);
         (spec.retry_safe, spec.exclusive) = (true, false);
         spec.ends
             .iter_mut()

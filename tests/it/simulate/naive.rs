@@ -93,8 +93,22 @@ fn alone(case: &Case, at: usize, known: &Known<'_>) -> StepStatus {
     if works { StepStatus::Succeeded } else { StepStatus::Failed }
 }
 
-/// Whether one of the attempts that the table of recovery allows is good enough.
+/// Whether every pass of its loop is good enough, up to the one after which `until` is true.
 fn works(case: &Case, spec: &Spec, item: usize, iteration: u32) -> bool {
+    let (max, done_at) = spec.repeat.unwrap_or((1, 1));
+    let mut entry = 0;
+    (1..=done_at.min(max)).all(|_| match pass(case, spec, item, iteration, entry) {
+        Some(next) => {
+            entry = next;
+            true
+        }
+        None => false,
+    }) && done_at <= max
+}
+
+/// The number of attempts until one is good enough, counted on from `first`; none where the table of
+/// recovery allows no more before that.
+fn pass(case: &Case, spec: &Spec, item: usize, iteration: u32, first: usize) -> Option<usize> {
     let specialist = spec.is_specialist();
     let (mut retries, on) = match spec.retry {
         Some((max, on)) => (max, on),
@@ -109,21 +123,21 @@ fn works(case: &Case, spec: &Spec, item: usize, iteration: u32) -> bool {
     let goes_back = matches!(policy, FailurePolicy::Rework | FailurePolicy::Retry);
     let must_learn = specialist && policy == FailurePolicy::Rework;
     let mut before = None;
-    for entry in 0.. {
+    for entry in first.. {
         let end = spec.end(item, iteration, entry);
-        let Some(outcome) = failure(case, spec, end) else { return true };
+        let Some(outcome) = failure(case, spec, end) else { return Some(entry + 1) };
         let refuted = matches!(outcome, OutcomeKind::GateFailed | OutcomeKind::ValidationFailed);
         let same = before == Some((outcome, end.words));
         before = Some((outcome, end.words));
-        if spec.max_attempts.is_some_and(|max| entry as u32 + 1 >= max) {
-            return false;
+        if spec.max_attempts.is_some_and(|max| (entry - first) as u32 + 1 >= max) {
+            return None;
         }
         if retries > 0 && on.matches(outcome) {
             retries -= 1;
         } else if reworks > 0 && goes_back && refuted && !(must_learn && same) {
             reworks -= 1;
         } else {
-            return false;
+            return None;
         }
     }
     unreachable!("every table ends")
@@ -154,5 +168,6 @@ pub(super) fn most_attempts(spec: &Spec) -> u32 {
         None if spec.is_specialist() => 2,
         None => 0,
     };
-    spec.max_attempts.unwrap_or(u32::MAX).min(1 + retries + reworks)
+    let (passes, _) = spec.repeat.unwrap_or((1, 1));
+    passes * spec.max_attempts.unwrap_or(u32::MAX).min(1 + retries + reworks)
 }

@@ -123,7 +123,7 @@ impl Shrinking<'_> {
     }
 }
 
-const PLAINER: [fn(&mut Spec); 16] = [
+const PLAINER: [fn(&mut Spec); 18] = [
     |step| step.kind = Kind::Set,
     |step| step.kind = Kind::Run,
     |step| step.condition = None,
@@ -138,6 +138,8 @@ const PLAINER: [fn(&mut Spec); 16] = [
     |step| step.gathers = true,
     |step| step.heals = false,
     |step| step.ends.iter_mut().for_each(Vec::clear),
+    |step| step.repeat = None,
+    |step| step.repeat = step.repeat.map(|(max, at)| (1, if at > max { 2 } else { 1 })),
     |step| {
         step.for_each = None;
         step.ends.truncate(1);
@@ -198,6 +200,9 @@ fn keys(spec: &Spec) -> Vec<String> {
         let text =
             format!("verify: {{onFailed: {on_failed:?}{inconclusive}, maxReworks: {max_reworks}}}");
         key(true, text);
+    }
+    if let Some((max, done_at)) = spec.repeat {
+        key(true, format!("loop: {{max: {max}}} (done at {done_at})"));
     }
     if let Some(each) = spec.for_each {
         let most = each.max_parallel.map_or("all".into(), |most| most.to_string());

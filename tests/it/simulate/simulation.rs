@@ -310,7 +310,10 @@ impl<'a> Simulation<'a> {
 
     fn is_pure(&self, effect: &Effect) -> bool {
         match effect {
-            Effect::Evaluate { .. } | Effect::Gather { .. } | Effect::Conclude { .. } => true,
+            Effect::Evaluate { .. }
+            | Effect::EvaluateUntil { .. }
+            | Effect::Gather { .. }
+            | Effect::Conclude { .. } => true,
             Effect::Execute { instance, .. } => {
                 let kind = self.spec(*instance).kind;
                 kind == Kind::Set || kind.is_waiting()
@@ -343,6 +346,10 @@ impl<'a> Simulation<'a> {
                 let found = state.instance(*instance).status;
                 let asks = found == StepStatus::Pending || found.has_ended();
                 hold!(asks, "{effect:?} of what is {found}");
+            }
+            Effect::EvaluateUntil { instance, .. } => {
+                let found = state.instance(*instance).status;
+                hold!(found == StepStatus::Verifying, "{effect:?} of what is {found}");
             }
             Effect::Gather { instance, .. } => {
                 let found = state.instance(*instance).status;
@@ -577,6 +584,11 @@ impl<'a> Simulation<'a> {
                 self.store()?;
                 self.now = self.now.max(due.0);
                 self.tell(Input::TimerDue { instance })
+            }
+            Effect::EvaluateUntil { instance, iteration, attempt } => {
+                let (_, done_at) = self.spec(instance).repeat.expect("a loop");
+                let done = Ok(self.state.instance(instance).pass() >= done_at);
+                self.tell(Input::UntilEvaluated { instance, iteration, attempt, done })
             }
             Effect::Gather { instance, iteration } => {
                 let fails = || Failure::new("KB0000", "cannot be gathered");

@@ -185,6 +185,16 @@ impl Watch {
                 );
                 hold!(status(*instance) == StepStatus::Running, "{} waits", name(*instance));
             }
+            Event::PassEnded { instance, pass, done, due } => {
+                let (max, done_at) = self.spec(case, *instance).repeat.expect("a loop");
+                let live = self.folded.instance(*instance);
+                let counts = live.status == StepStatus::Verifying && live.pass() == *pass;
+                hold!(counts, "pass {pass} of {} ends at the wrong time", name(*instance));
+                hold!(*done == (*pass >= done_at), "{} is done: {done}", name(*instance));
+                let goes_on = !done && *pass < max;
+                hold!(due.is_some() == goes_on, "{} after pass {pass}", name(*instance));
+                hold!(due.is_none_or(|due| due >= at), "{} is due in the past", name(*instance));
+            }
             Event::TimerSet { instance, due } => {
                 let live = status(*instance) == StepStatus::Running;
                 let waits = self.spec(case, *instance).kind == Kind::Wait;
@@ -233,7 +243,8 @@ impl Watch {
             Event::Judged { instance, .. } if self.spec(case, *instance).kind == Kind::Gate => {
                 *self.entries.entry(self.turned(*instance)).or_default() += 1;
             }
-            Event::Recovered { instance, due, .. } => {
+            Event::Recovered { instance, due, .. }
+            | Event::PassEnded { instance, due: Some(due), .. } => {
                 self.due.insert(*instance, *due);
             }
             Event::Answered { instance, approved: true, .. } => {

@@ -37,6 +37,9 @@ pub(super) fn input(plan: &Plan, state: &State, input: &Input) -> String {
             let said = if reply.approved { "yes" } else { "no" };
             format!("a person says {said} to {}", name(instance))
         }
+        Input::UntilEvaluated { instance, attempt, done, .. } => {
+            format!("the loop of {} #{attempt} is done: {done:?}", name(instance))
+        }
         Input::WaitOpened { instance, attempt, wait, .. } => match &**wait {
             Wait::Until(due) => format!("{} #{attempt} waits until {}", name(instance), due.0),
             Wait::Person(_) => format!("{} #{attempt} asks a person", name(instance)),
@@ -84,6 +87,9 @@ fn event(plan: &Plan, state: &State, event: &Event) -> String {
             format!("{} {action} {taken} of {max} at {}", name(instance), due.0)
         }
         Event::Waiting { instance, .. } => format!("{} waits for a person", name(instance)),
+        Event::PassEnded { instance, pass, done, .. } => {
+            format!("{} pass {pass} ended, done: {done}", name(instance))
+        }
         Event::TimerSet { instance, due } => format!("{} waits until {}", name(instance), due.0),
         Event::Asked { instance, .. } => format!("{} asks a person", name(instance)),
         Event::Answered { instance, approved, .. } => {

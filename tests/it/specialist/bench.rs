@@ -349,6 +349,7 @@ pub(super) fn request(work: &SpecialistWork) -> Request {
         run: RunId::new("r1").unwrap(),
         instance: InstanceKey::root(StepId::new("review").unwrap()),
         iteration: 1,
+        pass: 1,
         attempt: 1,
         work: StepWork::Specialist(work.clone()),
         timeout: None,

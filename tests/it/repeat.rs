@@ -1,0 +1,92 @@
+//! Steps with `loop:`.
+
+use crate::scratch::Scratch;
+use serde_json::json;
+
+fn project(steps: &str) -> Scratch {
+    let text = format!("schema: kb.playbook/1\nid: p\nsteps:\n{steps}");
+    Scratch::new(&[(".kb/playbooks/p.yml", &text)])
+}
+
+#[test]
+fn a_step_runs_again_until_its_condition_holds_and_its_last_output_counts() {
+    let steps = "  - id: grow
+    run: |
+      echo x >> lines
+      echo \"$PASS:$PREVIOUS\" >> seen
+      wc -l < lines
+    parse: json
+    env: {PASS: \"{{loop.iteration}}\", PREVIOUS: \"{{loop.previous.output | default('none')}}\"}
+    loop: {until: \"{{grow.output}} >= 3\", max: 5}
+";
+    let scratch = project(steps);
+    let said = scratch.kb(&["playbook", "run", "p", "--json"]).code(0);
+    let passes: Vec<_> = said.events().into_iter().filter(|e| e["type"] == "loop:pass").collect();
+    let done: Vec<_> = passes.iter().map(|e| (e["pass"].clone(), e["done"].clone())).collect();
+    assert_eq!(done, [(json!(1), json!(false)), (json!(2), json!(false)), (json!(3), json!(true))]);
+    assert_eq!(scratch.kb(&["run", "output", "@last", "grow"]).out, "3\n");
+    assert_eq!(scratch.read("seen"), "1:none\n2:1\n3:2\n");
+    let shown = scratch.json(&["run", "show", "@last", "--json"]);
+    assert_eq!(shown["steps"][0]["attempts"], 3);
+}
+
+#[test]
+fn a_loop_that_never_ends_by_itself_fails_at_its_maximum() {
+    let scratch =
+        project("  - {id: a, run: echo no, loop: {until: \"a.output == 'yes'\", max: 2}}\n");
+    let said = scratch.kb(&["playbook", "run", "p"]).code(1);
+    said.says(&["KB0575", "after 2 passes"]);
+}
+
+#[test]
+fn a_gate_belongs_to_every_pass_and_its_verdict_can_end_the_loop() {
+    let steps = "  - id: work
+    run: echo line >> out.txt
+    verify: {checks: [{file: {path: out.txt, count: {pattern: line, min: 3}}}], onFailed: warn}
+    loop: {until: \"work.verdict == 'passed'\"}
+";
+    let scratch = project(steps);
+    scratch.kb(&["playbook", "run", "p"]).code(0);
+    assert_eq!(scratch.read("out.txt"), "line\nline\nline\n");
+}
+
+#[test]
+fn retries_start_anew_in_every_pass_and_each_pass_has_its_own_idempotency_key() {
+    let steps = "  - id: flaky
+    run: |
+      echo \"$KB_IDEMPOTENCY_KEY\" >> keys
+      test $(( $(wc -l < keys) % 2 )) = 0
+    retry: {max: 1, initial: 1ms, on: [exit]}
+    loop: {until: \"loop.iteration == 2\", max: 3, initial: 1ms}
+";
+    let scratch = project(steps);
+    scratch.kb(&["playbook", "run", "p"]).code(0);
+    let keys = scratch.read("keys");
+    let ends: Vec<&str> = keys.lines().map(|key| key.split('/').nth(2).unwrap()).collect();
+    assert_eq!(ends, ["1", "1", "1.2", "1.2"]);
+}
+
+#[test]
+fn every_item_of_a_for_each_has_its_own_loop() {
+    let steps = "  - id: each
+    forEach: {in: \"{{ [1, 2, 3] }}\", as: target}
+    set: {pass: \"{{loop.iteration}}\"}
+    loop: {until: \"loop.iteration >= target\"}
+";
+    let scratch = project(steps);
+    scratch.kb(&["playbook", "run", "p"]).code(0);
+    let output = scratch.json(&["run", "output", "@last", "each"]);
+    assert_eq!(output, json!([{"pass": 1}, {"pass": 2}, {"pass": 3}]));
+}
+
+#[test]
+fn mistakes_in_a_loop_name_the_fix() {
+    let refused = |step: &str, text: &str| {
+        project(step).kb(&["playbook", "validate"]).code(2).says(&[text]);
+    };
+    refused("  - {id: a, run: x, loop: 3}\n", "write `loop: {until:");
+    refused("  - {id: a, run: x, loop: {max: 3}}\n", "`until`");
+    refused("  - {id: a, run: x, loop: {until: \"true\", max: 0}}\n", "1 to 1000");
+    refused("  - {id: a, run: x, loop: {until: [{file: x}]}}\n", "onFailed: warn");
+    refused("  - {id: a, wait: 1s, loop: {until: \"true\"}}\n", "it only waits");
+}
