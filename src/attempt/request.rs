@@ -32,7 +32,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// The same for every attempt of this work: `run/instance/iteration`, with `.pass` from the second
+    /// The idempotency key, the same for every attempt: `RUN/INSTANCE/ITERATION`, with `.PASS` from the second
     /// pass of a loop on.
     pub fn idempotency_key(&self) -> String {
         match self.pass {
