@@ -33,24 +33,24 @@ pub(super) fn open(context: &RunContext, state: &State, work: Attempt) -> Option
 fn wait(scope: &RunScope<'_>, kind: &StepKind, now: Timestamp) -> Option<Result<Wait, EvalError>> {
     Some(match kind {
         StepKind::Ask(ask) => ask.question.render(scope).map(|text| {
-            Wait::Person(Question {
+            Wait::Person(Box::new(Question {
                 kind: QuestionKind::Ask,
                 text,
                 options: ask.options.clone(),
                 schema: ask.schema.as_ref().map(|schema| schema.json().clone()),
                 default: ask.default.clone(),
                 due: ask.timeout.map(|timeout| now.after(timeout)),
-            })
+            }))
         }),
         StepKind::Approve(approve) => approve.message.render(scope).map(|text| {
-            Wait::Person(Question {
+            Wait::Person(Box::new(Question {
                 kind: QuestionKind::Approve,
                 text,
                 options: Vec::new(),
                 schema: None,
                 default: None,
                 due: approve.timeout.map(|timeout| now.after(timeout)),
-            })
+            }))
         }),
         StepKind::Wait(wait) => match &**wait {
             WaitStep::For(duration) => Ok(Wait::Until(now.after(*duration))),

@@ -293,7 +293,7 @@ fn unknown<'n>(
     let help = match same.or_else(|| nearest(name, known.clone())) {
         Some(near) => Some(format!("did you mean `{near}`?")),
         None => {
-            // A step has two spellings, which are equal if its id has no `-`.
+            // A step has two names, which are equal if its id has no `-`.
             let mut seen = std::collections::BTreeSet::new();
             let once = known.filter(|name| seen.insert(*name));
             let names: Vec<String> = once.take(12).map(|name| format!("`{name}`")).collect();

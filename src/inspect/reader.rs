@@ -178,7 +178,7 @@ impl Reader {
         let Some(place) = self.translator.place(*instance).filter(|_| self.prompts) else {
             return Ok(Vec::new());
         };
-        super::prompts::texts(record, &place.instance.to_string(), place.step.as_str(), |payload| {
+        super::prompts::texts(record, place.instance.as_ref(), place.step.as_str(), |payload| {
             self.load(payload)
         })
     }

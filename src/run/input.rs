@@ -170,7 +170,7 @@ pub enum Wait {
     /// A time.
     Until(Timestamp),
     /// A person.
-    Person(Question),
+    Person(Box<Question>),
 }
 
 /// Result of [`Effect::Evaluate`](super::Effect::Evaluate).
@@ -246,7 +246,8 @@ impl Mask for Wait {
     fn masked_by(self, redactor: &Redactor) -> Wait {
         match self {
             Wait::Person(question) => {
-                Wait::Person(Question { text: question.text.masked_by(redactor), ..question })
+                let text = question.text.clone().masked_by(redactor);
+                Wait::Person(Box::new(Question { text, ..*question }))
             }
             Wait::Until(due) => Wait::Until(due),
         }

@@ -32,7 +32,7 @@ impl Decider<'_> {
             }
             Wait::Person(question) => {
                 let due = question.due;
-                self.emit(Event::Asked { instance: ix, question: Box::new(question) });
+                self.emit(Event::Asked { instance: ix, question });
                 due
             }
         };

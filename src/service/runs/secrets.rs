@@ -209,7 +209,7 @@ fn value_of(name: &str, argv: &[String], exited: ProcessResult) -> Result<String
     };
     let message = format!("the secret `{name}` is not available: its command `{program}` {why}");
     let help =
-        "run the command by hand in the project folder; its output is neither stored nor shown";
+        "run the command yourself in the project folder; its output is neither stored nor shown";
     Err(Failure::new(Code::SECRET_COMMAND_FAILED.as_str(), message).help(help))
 }
 

@@ -618,7 +618,7 @@ impl<'a> Simulation<'a> {
         let due = Timestamp(self.now).after(WAIT);
         let question = |kind, due| {
             let (text, options, schema, default) = ("?".to_owned(), Vec::new(), None, None);
-            Wait::Person(Question { kind, text, options, schema, default, due })
+            Wait::Person(Box::new(Question { kind, text, options, schema, default, due }))
         };
         match self.spec(ix).kind {
             Kind::Ask { times_out } => question(QuestionKind::Ask, times_out.then_some(due)),
