@@ -1,12 +1,12 @@
-//! How fast the rooms are by themselves: expressions, definitions, plans, the heart, the engine over
+//! How fast the rooms are by themselves: expressions, definitions, plans, the state_machine, the engine over
 //! its real journal, and the manifest of a workspace. `docs/speed.md` has the goals and figures;
 //! `scripts/speed` times the whole program beside its peers.
 
 mod definitions;
 mod driven;
 mod expressions;
-mod heart;
 mod shape;
+mod state_machine;
 mod whole;
 mod workspace;
 

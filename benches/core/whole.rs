@@ -2,8 +2,8 @@
 //! `--runs COUNT`. Each is a process of its own, so that its memory is its own too.
 
 use crate::driven::House;
-use crate::heart;
 use crate::shape::{Shape, catalog_of, planned};
+use crate::state_machine;
 use kb::definition::{FileRole, InputFile, Playbook};
 use kb::project::ProjectFolder;
 use kb::service::{Environment, Project, StartRequest, start};
@@ -54,7 +54,7 @@ fn whole(steps: usize) -> Value {
         "runMs": (ran - planned).as_millis() as u64,
         "seconds": ran.as_secs_f64(),
         "peakMiB": peak,
-        "inputsPerSecond": heart::inputs_per_second(Shape::Layered, 10_000),
+        "inputsPerSecond": state_machine::inputs_per_second(Shape::Layered, 10_000),
     })
 }
 

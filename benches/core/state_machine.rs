@@ -5,6 +5,7 @@ use kb::engine::Folded;
 use kb::evidence::Payload;
 use kb::journal::StoredEvent;
 use kb::plan::Plan;
+use kb::redaction::Redactor;
 use kb::run::{AttemptReport, Effect, Envelope, Event, Input, Rules, State, decide};
 use kb::value::{Digest, Json, OutcomeKind, Timestamp, Usage};
 use serde_json::json;
@@ -43,10 +44,12 @@ fn answer(effect: Effect, output: &Payload) -> Option<Input> {
                 retry_after_ms: None,
                 usage: Usage::NONE,
             };
+            let report = Redactor::default().mask(report);
             Some(Input::AttemptEnded { instance, iteration, attempt, report })
         }
         Effect::Conclude { iteration } => {
-            Some(Input::Concluded { iteration, outputs: Ok(output.clone()) })
+            let outputs = Ok(Redactor::default().mask(output.clone()));
+            Some(Input::Concluded { iteration, outputs })
         }
         _ => None,
     }
