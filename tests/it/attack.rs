@@ -1,6 +1,7 @@
 //! What somebody would try who wants out: paths, URLs and commands that are meant to do harm, each
 //! with what must come of it. A table a subject; every row is an attempt.
 
+mod outputs;
 mod paths;
 mod sandbox;
 mod urls;

@@ -1,6 +1,7 @@
 //! [`Schema`]: a JSON Schema that was checked when it was loaded.
 
-use super::{Property, Violation, property, recognise, short_form, violation};
+use super::cost::SchemaCost;
+use super::{Property, Violation, cost, property, recognise, short_form, violation};
 use crate::definition::syntax::{Decoder, Node};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::value::{Json, JsonMap};
@@ -12,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone)]
 pub struct Schema {
     json: Arc<Json>,
-    validator: Arc<OnceLock<Option<Validator>>>,
+    compiled: Arc<OnceLock<Option<Compiled>>>,
 }
 
 impl Schema {
@@ -23,19 +24,15 @@ impl Schema {
             return Err(faults);
         }
         let schema = Schema::unchecked(json);
-        match compile(&schema.json) {
-            Ok(validator) => {
-                // The lock is fresh, so this cannot be refused.
-                let _ = schema.validator.set(Some(validator));
-                Ok(schema)
-            }
-            Err(fault) => Err(vec![fault]),
-        }
+        let compiled = Compiled::new(&schema.json)?;
+        // The lock is fresh, so this cannot be refused.
+        let _ = schema.compiled.set(Some(compiled));
+        Ok(schema)
     }
 
     /// A schema that is valid by construction; compiled when it is first used.
     fn unchecked(json: Json) -> Schema {
-        Schema { json: Arc::new(json), validator: Arc::new(OnceLock::new()) }
+        Schema { json: Arc::new(json), compiled: Arc::new(OnceLock::new()) }
     }
 
     /// Decodes either form; problems go to the decoder.
@@ -79,7 +76,8 @@ impl Schema {
         &self.json
     }
 
-    /// All violations of a value; empty if it is valid.
+    /// All violations of a value; empty if it is valid. Takes at most a second and 100 MiB: a value
+    /// whose validation would take more is refused with one violation.
     pub fn violations(&self, value: &Json) -> Vec<Violation> {
         self.violations_shown(value, &str::to_owned)
     }
@@ -87,16 +85,32 @@ impl Schema {
     /// Like [`Schema::violations`], with a function that masks texts of the value. Messages quote the
     /// start of a text, so masking comes first.
     pub fn violations_shown(&self, value: &Json, shown: &dyn Fn(&str) -> String) -> Vec<Violation> {
-        match self.validator.get_or_init(|| compile(&self.json).ok()) {
-            Some(validator) => violation::of(validator, value, shown),
-            None => Vec::new(),
+        let compiled = self.compiled.get_or_init(|| Compiled::new(&self.json).ok());
+        let Some(Compiled { validator, cost: schema_cost }) = compiled else { return Vec::new() };
+        let Some(cost) = schema_cost.of(value, cost::MOST) else {
+            return vec![violation::whole(
+                "the value is too large or too deep for this schema: its validation would take more \
+                 than 2000000 steps",
+            )];
+        };
+        if validator.is_valid(value) {
+            return Vec::new();
+        }
+        if cost <= cost::LISTED {
+            return violation::of(validator, value, shown);
+        }
+        match schema_cost.has_alternatives {
+            true => vec![violation::whole(
+                "the value does not match the schema, and is too large to list where",
+            )],
+            false => violation::first(validator, value, shown),
         }
     }
 
     /// Whether values of this schema can have that path of keys: `["files", "path"]`.
     pub fn property<S: AsRef<str>>(&self, path: &[S]) -> Property {
         let path: Vec<&str> = path.iter().map(AsRef::as_ref).collect();
-        property::find(&self.json, &self.json, &path, 0)
+        property::find(&self.json, &path)
     }
 
     /// The keys in `properties`, for suggestions.
@@ -120,10 +134,23 @@ const DRAFTS: [&str; 5] = [
     "http://json-schema.org/draft-04/schema",
 ];
 
+/// What validates values of a schema.
+struct Compiled {
+    validator: Validator,
+    cost: SchemaCost,
+}
+
+impl Compiled {
+    fn new(json: &Json) -> Result<Compiled, Vec<String>> {
+        let cost = SchemaCost::new(json)?;
+        Ok(Compiled { validator: compile(json).map_err(|fault| vec![fault])?, cost })
+    }
+}
+
 fn compile(json: &Json) -> Result<Validator, String> {
     jsonschema::options()
         .offline()
-        .with_pattern_options(PatternOptions::regex())
+        .with_pattern_options(PatternOptions::regex().size_limit(1 << 20))
         .build(json)
         .map_err(|error| format!("the schema cannot be used: {error}"))
 }

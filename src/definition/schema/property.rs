@@ -1,6 +1,7 @@
 //! Answers whether values of a schema can have a given path of keys.
 
 use crate::value::Json;
+use std::cell::Cell;
 
 /// Whether values of a schema can have a given key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,13 +16,22 @@ pub enum Property {
 
 /// Maximum depth of references, because a schema can refer to itself.
 const DEEPEST: u32 = 32;
+/// Maximum number of schemas that one search visits; a longer search answers [`Property::Maybe`].
+const MOST: u32 = 10_000;
 
-pub(super) fn find(root: &Json, schema: &Json, path: &[&str], depth: u32) -> Property {
+/// Searches a schema for a path of keys.
+pub(super) fn find(root: &Json, path: &[&str]) -> Property {
+    find_in(root, root, path, 0, &Cell::new(MOST))
+}
+
+fn find_in(root: &Json, schema: &Json, path: &[&str], depth: u32, left: &Cell<u32>) -> Property {
     let Some((key, rest)) = path.split_first() else { return Property::Known };
-    let Some(map) = schema.as_object().filter(|_| depth < DEEPEST) else { return Property::Maybe };
+    left.set(left.get().saturating_sub(1));
+    let is_open = depth < DEEPEST && left.get() > 0;
+    let Some(map) = schema.as_object().filter(|_| is_open) else { return Property::Maybe };
     if let Some(target) = map.get("$ref").and_then(Json::as_str) {
         return match resolve(root, target) {
-            Some(target) => find(root, target, path, depth + 1),
+            Some(target) => find_in(root, target, path, depth + 1, left),
             None => Property::Maybe,
         };
     }
@@ -29,10 +39,13 @@ pub(super) fn find(root: &Json, schema: &Json, path: &[&str], depth: u32) -> Pro
     for word in ["anyOf", "oneOf", "allOf"] {
         let choices = map.get(word).and_then(Json::as_array);
         answers.extend(
-            choices.into_iter().flatten().map(|choice| find(root, choice, path, depth + 1)),
+            choices
+                .into_iter()
+                .flatten()
+                .map(|choice| find_in(root, choice, path, depth + 1, left)),
         );
     }
-    if let Some(own) = own(root, map, key, rest, depth) {
+    if let Some(own) = own(root, map, key, rest, depth, left) {
         answers.push(own);
     }
     if answers.contains(&Property::Known) {
@@ -51,16 +64,17 @@ fn own(
     key: &str,
     rest: &[&str],
     depth: u32,
+    left: &Cell<u32>,
 ) -> Option<Property> {
     if let Some(inner) = map.get("properties").and_then(|properties| properties.get(key)) {
-        return Some(find(root, inner, rest, depth + 1));
+        return Some(find_in(root, inner, rest, depth + 1, left));
     }
     if map.contains_key("patternProperties") {
         return Some(Property::Maybe);
     }
     match map.get("additionalProperties") {
         Some(Json::Bool(true)) => return Some(Property::Maybe),
-        Some(inner @ Json::Object(_)) => return Some(find(root, inner, rest, depth + 1)),
+        Some(inner @ Json::Object(_)) => return Some(find_in(root, inner, rest, depth + 1, left)),
         Some(Json::Bool(false)) => return Some(Property::Unknown),
         _ => {}
     }
@@ -86,7 +100,7 @@ mod tests {
     use serde_json::json;
 
     fn check(schema: Json, path: &[&str], expected: Property) {
-        assert_eq!(find(&schema, &schema, path, 0), expected, "{schema} {path:?}");
+        assert_eq!(find(&schema, path), expected, "{schema} {path:?}");
     }
 
     #[test]

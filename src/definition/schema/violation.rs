@@ -23,6 +23,16 @@ pub(super) fn of(validator: &Validator, value: &Json, shown: Shown<'_>) -> Vec<V
     validator.iter_errors(value).take(MOST).map(|error| plain(&error, shown)).collect()
 }
 
+/// The first violation of an invalid value.
+pub(super) fn first(validator: &Validator, value: &Json, shown: Shown<'_>) -> Vec<Violation> {
+    validator.validate(value).err().iter().map(|error| plain(error, shown)).collect()
+}
+
+/// A violation of the whole value.
+pub(super) fn whole(message: &str) -> Violation {
+    Violation { pointer: String::new(), message: message.to_owned() }
+}
+
 fn plain(error: &ValidationError<'_>, shown: Shown<'_>) -> Violation {
     let pointer = error.instance_path().as_str().to_owned();
     let found = kind_of(error.instance());

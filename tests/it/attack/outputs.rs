@@ -1,0 +1,124 @@
+//! Structured outputs that would exhaust a validator, through the binary: values that a recursive schema
+//! takes exponential time for, schemas whose references multiply, and large outputs of a model.
+
+use crate::scratch::Scratch;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// A schema in which each level of a value matches two alternatives, and neither at the last one.
+fn recursive_choice() -> Value {
+    let again = json!({"type": "object", "properties": {"n": {"$ref": "#"}, "summary": {}}, "required": ["n"]});
+    json!({"type": "object", "anyOf": [again, again]})
+}
+
+fn deep_chain(depth: usize) -> String {
+    format!("{}{{}}{}", "{\"n\":".repeat(depth), "}".repeat(depth))
+}
+
+/// References that double at each of `depth` levels, for the same value or for a property of it.
+fn fan_out(depth: usize, property: bool) -> Value {
+    let mut defs = serde_json::Map::new();
+    for n in 0..depth {
+        let next = json!({"$ref": format!("#/$defs/d{}", n + 1)});
+        let level = match property {
+            true => json!({"anyOf": [{"properties": {"n": next}}, {"properties": {"n": next}}]}),
+            false => json!({"anyOf": [next, next]}),
+        };
+        defs.insert(format!("d{n}"), level);
+    }
+    defs.insert(format!("d{depth}"), json!({"type": "string"}));
+    json!({"type": "object", "$defs": defs, "allOf": [{"$ref": "#/$defs/d0"}]})
+}
+
+/// A project with a step that prints a file as its output, and a specialist that submits it.
+fn project(schema: &Value, value: &str) -> Scratch {
+    Scratch::new(&[
+        (
+            "playbooks/p.yml",
+            &format!(
+                "schema: kb.playbook/1\nid: p\nsteps:\n  - id: a\n    run: [cat, value.json]\n    parse: json\n    output: {{schema: {schema}}}\n"
+            ),
+        ),
+        (
+            "playbooks/s.yml",
+            "schema: kb.playbook/1\nid: s\nsteps:\n  - id: look\n    specialist: reader\n    task: Look.\n    verify: {claims: none, expectChanges: false}\n",
+        ),
+        (
+            ".kb/specialists/reader.yml",
+            &format!(
+                "schema: kb.specialist/1\nid: reader\nrole: You read.\ntools: []\noutput: {{schema: {schema}}}\n"
+            ),
+        ),
+        (
+            "script.yml",
+            &format!(
+                "schema: kb.script/1\nsteps:\n  look:\n    - say: '{value}'\n    - say: '{value}'\n    - say: '{value}'\n"
+            ),
+        ),
+        ("value.json", value),
+    ])
+}
+
+/// A call ends within seconds and with that code.
+fn ends(scratch: &Scratch, args: &[&str], code: i32, says: &[&str]) {
+    let began = Instant::now();
+    scratch.kb(args).code(code).says(says);
+    assert!(began.elapsed() < Duration::from_secs(20), "{args:?} took {:?}", began.elapsed());
+}
+
+#[test]
+fn a_deep_value_of_a_recursive_schema_is_refused_in_time() {
+    let scratch = project(&recursive_choice(), &deep_chain(100));
+    ends(&scratch, &["playbook", "run", "p"], 1, &["too large or too deep for this schema"]);
+    ends(
+        &scratch,
+        &["playbook", "run", "s", "--script", "script.yml"],
+        1,
+        &["too large or too deep"],
+    );
+    ends(&scratch, &["run", "verify", "@last"], 0, &[]);
+}
+
+#[test]
+fn a_shallow_value_of_a_recursive_schema_gets_its_violations() {
+    let scratch = project(&recursive_choice(), &deep_chain(5));
+    ends(&scratch, &["playbook", "run", "p"], 1, &["matches none of the alternatives"]);
+}
+
+#[test]
+fn a_schema_whose_references_multiply_is_refused_at_load() {
+    let scratch = project(&fan_out(40, false), "{}");
+    ends(&scratch, &["playbook", "validate", "p"], 2, &["too complex", "KB0"]);
+    let itself = json!({"type": "object", "anyOf": [{"$ref": "#"}, {"required": ["a"]}]});
+    let scratch = project(&itself, "{}");
+    ends(&scratch, &["playbook", "run", "p"], 2, &["refers to itself for the same value"]);
+}
+
+#[test]
+fn references_that_multiply_with_the_depth_of_a_value_are_bounded() {
+    let scratch = project(&fan_out(40, true), &deep_chain(40));
+    ends(&scratch, &["playbook", "run", "p"], 1, &["too large or too deep"]);
+    let scratch = project(&fan_out(40, true), &deep_chain(6));
+    ends(&scratch, &["playbook", "run", "p"], 0, &["succeeded"]);
+}
+
+#[test]
+fn a_megabyte_of_honest_output_is_accepted() {
+    let item = json!({"path": "src/a.rs", "line": 7, "text": "x".repeat(80)});
+    let value = json!({"items": vec![item; 8_600]});
+    let schema = json!({"type": "object", "properties": {"items": {"type": "array", "items": {
+        "type": "object",
+        "properties": {"path": {"type": "string", "pattern": "^[a-z./]+$"}, "line": {"type": "integer"}},
+        "required": ["path"]}}}, "required": ["items"]});
+    assert!(value.to_string().len() > 1_000_000);
+    let scratch = project(&schema, &value.to_string());
+    ends(&scratch, &["playbook", "run", "p"], 0, &["succeeded"]);
+    let wrong = value.to_string().replace("\"line\":7", "\"line\":\"7\"");
+    let scratch = project(&schema, &wrong);
+    ends(
+        &scratch,
+        &["playbook", "run", "p"],
+        1,
+        &["output/items/0/line: expected integer, found text"],
+    );
+}
