@@ -2,9 +2,10 @@
 
 use super::exit::{CliError, Exit};
 use super::prompting;
+use super::render::table::plain;
 use super::render::{Display, Renderer, RunSummary, renderer, summary};
 use super::run::replying::replier;
-use super::terminal::Terminal;
+use super::terminal::{ERROR, Terminal, paint};
 use crate::diagnostic::Code;
 use crate::service::runs::{self, Prepared, ProjectContext, Replied, ReplyRequest};
 use crate::service::{
@@ -28,6 +29,9 @@ pub(super) struct DisplayArgs {
     /// Print the summary only
     #[arg(short, long, conflicts_with = "json")]
     quiet: bool,
+    /// Exit with code 1 if a step succeeded although its gate did not pass
+    #[arg(long)]
+    strict: bool,
 }
 
 impl DisplayArgs {
@@ -112,6 +116,7 @@ async fn drive_once(
     terminal: &mut Terminal,
 ) -> Result<Exit, CliError> {
     let run = prepared.run().to_string();
+    let display = DisplayArgs { strict: display.strict || prepared.is_strict(), ..display };
     for path in prepared.changed_files() {
         let name = prepared.definition_name();
         terminal.err(&format!(
@@ -177,6 +182,16 @@ fn conclude(
             let next_command = summary::next_command(program, run, status, question);
             next_command.map(|command| terminal.err(&format!("next: {command}\n"))).transpose()?;
         }
+    }
+    let unproven = summary.unproven.len();
+    if left.status == RunStatus::Succeeded && display.strict && unproven > 0 {
+        let steps = summary.unproven.iter().map(|step| format!("`{}`", plain(step)));
+        let steps = steps.collect::<Vec<_>>().join(", ");
+        terminal.err(&format!(
+            "{}: {unproven} unproven: the gate of {steps} did not pass (`--strict`, `verifier.strict`)\n",
+            paint(ERROR, "error")
+        ))?;
+        return Ok(Exit::RunFailed);
     }
     Ok(match left.status {
         RunStatus::Succeeded => Exit::Done,

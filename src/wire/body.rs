@@ -325,6 +325,10 @@ pub enum Body {
         usage: UsageView,
         /// Number of steps by status.
         counts: BTreeMap<&'static str, u32>,
+        /// Number of step instances that succeeded although their gate did not pass; absent if 0.
+        #[serde(skip_serializing_if = "is_zero")]
+        #[schemars(with = "Option<u32>")]
+        unproven: u32,
         /// Milliseconds since the first start.
         duration_ms: u64,
         /// Head of the hash chain over every stored event, this one included; `kb run verify`
@@ -361,4 +365,8 @@ impl Body {
             Body::RunEnd { .. } => "run:end",
         }
     }
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }

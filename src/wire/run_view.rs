@@ -43,6 +43,9 @@ pub struct RunView {
     pub usage: UsageView,
     /// Number of steps by status.
     pub counts: BTreeMap<&'static str, u32>,
+    /// Number of step instances that succeeded although their gate did not pass; absent if 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unproven: Option<usize>,
     /// The failure of the run, if it is not the failure of a step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorView>,
@@ -111,6 +114,8 @@ impl RunView {
             *view.counts.entry(instance.status.as_str()).or_default() += 1;
         }
         view.steps = steps.into_iter().map(|(_, _, view)| view).collect();
+        let unproven = view.steps.iter().filter(|step| step.is_unproven()).count();
+        view.unproven = Some(unproven).filter(|unproven| *unproven > 0);
         view
     }
 
@@ -125,6 +130,7 @@ impl RunView {
             duration_ms: head.ended_at.map(|end| millis(head.started_at, end)),
             usage: UsageView::default(),
             counts: BTreeMap::new(),
+            unproven: None,
             error: None,
             steps: Vec::new(),
         }
@@ -147,6 +153,12 @@ fn millis(from: Timestamp, to: Timestamp) -> u64 {
 }
 
 impl InstanceView {
+    /// Whether it succeeded although its gate did not pass.
+    fn is_unproven(&self) -> bool {
+        let passed = self.verdict.is_none_or(|verdict| verdict == Verdict::Passed);
+        self.status == StepStatus::Succeeded && !passed
+    }
+
     fn of(name: String, plan: &Plan, instance: &Instance) -> InstanceView {
         let step = &plan.step(instance.step).step;
         let duration =

@@ -6,10 +6,11 @@ use super::instances::InstanceTable;
 use super::parts::{CheckView, ErrorView, inline_or_blob};
 use super::record_body::{record_body, stdout_cut};
 use crate::definition::StepKind;
-use crate::evidence::{AttemptStreams, Payload, Verification};
+use crate::evidence::{AttemptStreams, Payload, Verdict, Verification};
 use crate::plan::{Plan, PlanStep};
 use crate::run::{self, InstanceIx, Question, QuestionKind, RunStatus, StepStatus};
 use crate::value::{Digest, Json, RunId, Timestamp, Usage};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The projection of journal events to public events. It folds what later events need: names of items,
@@ -21,12 +22,20 @@ pub struct Translator {
     instances: InstanceTable,
     began: Option<Timestamp>,
     usage: Usage,
+    /// Instances that succeeded although their gate did not pass.
+    unproven: BTreeSet<InstanceIx>,
 }
 
 impl Translator {
     /// A translator at the start of a run.
     pub fn new(run: RunId, plan: Arc<Plan>) -> Translator {
-        Translator { run, instances: InstanceTable::of(plan), began: None, usage: Usage::NONE }
+        Translator {
+            run,
+            instances: InstanceTable::of(plan),
+            began: None,
+            usage: Usage::NONE,
+            unproven: BTreeSet::new(),
+        }
     }
 
     /// The public events of one stored event: none, one or several with the same `seq`. `head` is the
@@ -167,6 +176,7 @@ impl Translator {
                         error: failure.as_ref().map(ErrorView::from),
                         usage: self.usage.into(),
                         counts: self.instances.counts(),
+                        unproven: self.unproven.len() as u32,
                         duration_ms: elapsed(self.began, at),
                         trace_head: head.map(|head| head.to_string()),
                     },
@@ -316,6 +326,9 @@ impl Translator {
         let Some(active) = self.instances.end(ix, status) else { return Vec::new() };
         let is_finally = self.instances.step(ix).is_some_and(PlanStep::is_finally);
         let succeeded = status == StepStatus::Succeeded;
+        if succeeded && active.verdict.is_some_and(|verdict| verdict != Verdict::Passed) {
+            self.unproven.insert(ix);
+        }
         let (output, output_blob) = inline_or_blob(output.as_ref().or(active.output.as_ref()));
         let failure = failure.as_ref().or(active.failure.as_ref()).filter(|_| !succeeded);
         let body = Body::StepEnd {
@@ -340,6 +353,7 @@ impl Translator {
         reason: &str,
     ) -> Vec<(Option<InstanceRef>, Body)> {
         self.instances.restart(closure);
+        self.unproven.retain(|ix| !closure.contains(ix));
         let body = Body::StepReset {
             roots: self.instances.names(roots),
             closure: self.instances.names(closure),

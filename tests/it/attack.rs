@@ -4,4 +4,5 @@
 mod outputs;
 mod paths;
 mod sandbox;
+mod unproven;
 mod urls;

@@ -2,6 +2,7 @@
 
 use super::quantity::{bytes, cost, time, tokens};
 use super::status::{Status, confidence};
+use super::summary::unproven as unproven_suffix;
 use super::table::plain;
 use crate::cli::terminal::{DIM, ERROR, TITLE, WARNING, paint};
 use crate::diagnostic::Severity;
@@ -110,9 +111,10 @@ fn describe(event: &Event) -> Option<String> {
             }
             text
         }
-        Body::RunEnd { status, duration_ms, error, .. } => {
+        Body::RunEnd { status, duration_ms, error, unproven, .. } => {
             let why = error_suffix(error.as_ref());
-            format!("run {} in {}{why}", status.styled(), time(*duration_ms))
+            let unproven = unproven_suffix(*unproven as usize);
+            format!("run {}{unproven} in {}{why}", status.styled(), time(*duration_ms))
         }
     })
 }

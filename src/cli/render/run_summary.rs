@@ -42,6 +42,8 @@ pub(in crate::cli) struct RunSummary {
     pub(in crate::cli) large_outputs: bool,
     /// The failure of the run, if it is not the failure of a step.
     pub(in crate::cli) error: Option<ErrorView>,
+    /// Steps that succeeded although their gate did not pass (`onInconclusive: warn`, `onFailed: warn`).
+    pub(in crate::cli) unproven: BTreeSet<String>,
     /// Warnings of the last gate of each step instance.
     claims: BTreeMap<String, Vec<String>>,
     /// Total usage.
@@ -107,6 +109,7 @@ impl RunSummary {
             }
             Body::StepStart { .. } => {
                 self.waiting.remove(&name);
+                self.unproven.remove(&name);
                 self.failures.retain(|failed| failed.instance != name);
             }
             Body::StepReset { closure, .. } => {
@@ -114,6 +117,7 @@ impl RunSummary {
                 self.unapproved.retain(|denied| !closure.contains(&denied.instance));
                 self.failures.retain(|failed| !closure.contains(&failed.instance));
                 self.verdicts.retain(|instance, _| !closure.contains(instance));
+                self.unproven.retain(|instance| !closure.contains(instance));
                 (self.outputs, self.large_outputs, self.error) = (None, false, None);
             }
             Body::AttemptEnd { usage, .. } => self.spend(usage),
@@ -148,6 +152,9 @@ impl RunSummary {
         self.questions.remove(&name);
         let succeeded = *status == StepStatus::Succeeded;
         let reason = self.reasons.get(&name).map(|why| format!(": {why}")).unwrap_or_default();
+        if succeeded && verdict.is_some_and(|verdict| verdict != Verdict::Passed) {
+            self.unproven.insert(name.clone());
+        }
         match verdict.filter(|_| succeeded) {
             Some(Verdict::Failed) => {
                 let text = format!("its gate failed; `onFailed: warn` accepts the result{reason}");

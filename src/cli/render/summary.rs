@@ -91,7 +91,16 @@ fn headline(status: RunStatus, summary: &RunSummary) -> String {
     let count = |word: &&str| summary.counts.get(*word).map(|n| format!("{n} {word}"));
     let counts: Vec<String> = order.iter().filter_map(count).collect();
     let counts = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
-    format!("{} {}{took}{counts}", summary.definition, status.styled())
+    let unproven = unproven(summary.unproven.len());
+    format!("{} {}{unproven}{took}{counts}", summary.definition, status.styled())
+}
+
+/// `, 2 unproven` for a run with steps whose gate did not pass; empty without any.
+pub(in crate::cli) fn unproven(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        count => format!(", {}", paint(WARNING, &format!("{count} unproven"))),
+    }
 }
 
 fn failed(failed: &Failed) -> String {

@@ -33,7 +33,8 @@ fn text(view: &RunView) -> String {
     let status = view.status.styled();
     let started = paint(DIM, &view.started_at);
     let run = paint(TITLE, &view.run);
-    let mut out = format!("{run} {status}: {}, {started}\n", view.definition);
+    let unproven = summary::unproven(view.unproven.unwrap_or(0));
+    let mut out = format!("{run} {status}{unproven}: {}, {started}\n", view.definition);
     let whole = [took(view.duration_ms), spent(&view.usage)];
     let whole: Vec<String> = whole.into_iter().flatten().collect();
     if !whole.is_empty() {

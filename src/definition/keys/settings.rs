@@ -132,13 +132,21 @@ const ESCALATION_KEYS: &[KeySpec] = &[
 
 pub(crate) static VERIFIER: KeyTable = table("verifier", "`verifier`", "Gates.", &[VERIFIER_KEYS]);
 
-const VERIFIER_KEYS: &[KeySpec] = &[key(
-    "inconclusivePolicy",
-    OneOf(const { &[Choice(INCONCLUSIVE_ACTION_NAMES), Map(&INCONCLUSIVE)] }),
-    "Default for `onInconclusive`. Only `warn` and `fail` are supported yet.",
-)
-.default("warn")
-.example("fail")];
+const VERIFIER_KEYS: &[KeySpec] = &[
+    key(
+        "inconclusivePolicy",
+        OneOf(const { &[Choice(INCONCLUSIVE_ACTION_NAMES), Map(&INCONCLUSIVE)] }),
+        "Default for `onInconclusive`. Only `warn` and `fail` are supported yet.",
+    )
+    .default("warn")
+    .example("fail"),
+    key(
+        "strict",
+        Boolean,
+        "Whether a command exits with code 1 if its run succeeded with a step whose gate did not pass, as with `--strict`.",
+    )
+    .default("false"),
+];
 
 pub(crate) static INCONCLUSIVE: KeyTable = table(
     "inconclusivePolicy",

@@ -17,6 +17,8 @@ pub struct Settings {
     pub escalation: EscalationLimits,
     /// `verifier.inconclusivePolicy`: default for `onInconclusive`.
     pub inconclusive: Option<super::InconclusivePolicy>,
+    /// `verifier.strict`: whether steps whose gate did not pass fail the command.
+    pub strict: bool,
     /// `tools.security`: restrictions by tool.
     pub tool_security: BTreeMap<ToolName, ToolSecurity>,
     /// `tools.security.allowed_tools`: no other tool may be called.
@@ -67,6 +69,7 @@ impl Settings {
         narrowed.sandbox_read.retain(|path| present.sandbox_read.contains(path));
         narrowed.sandbox_write.retain(|path| present.sandbox_write.contains(path));
         narrowed.sandbox_require = self.sandbox_require.max(present.sandbox_require);
+        narrowed.strict = self.strict || present.strict;
         narrowed.processes = self.processes.max(present.processes);
         narrowed.prompts = self.prompts.max(present.prompts);
         // The default is `kernel`, the strictest level.

@@ -28,7 +28,7 @@ pub(crate) fn settings(root: &Node, decoder: &mut Decoder) -> Option<Settings> {
         }
     }
     if let Some(node) = fields.get("verifier") {
-        settings.inconclusive = verifier(node, decoder, &mut settings.not_yet);
+        verifier(node, &mut settings, decoder);
     }
     if let Some(node) = fields.get("tools") {
         tools(node, &mut settings, decoder);
@@ -176,14 +176,21 @@ fn escalation(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
     }
 }
 
+/// Decodes `verifier`.
+fn verifier(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
+    let Some(fields) = decoder.fields(node, &keys::VERIFIER) else { return };
+    settings.strict = fields.boolean("strict", decoder).unwrap_or(false);
+    if let Some(node) = fields.get("inconclusivePolicy") {
+        settings.inconclusive = inconclusive_policy(node, decoder, &mut settings.not_yet);
+    }
+}
+
 /// Decodes `verifier.inconclusivePolicy`: a map, or its `action` alone.
-fn verifier(
+fn inconclusive_policy(
     node: &Node,
     decoder: &mut Decoder,
     not_yet: &mut Vec<NotYet>,
 ) -> Option<InconclusivePolicy> {
-    let fields = decoder.fields(node, &keys::VERIFIER)?;
-    let node = fields.get("inconclusivePolicy")?;
     if node.as_map().is_none() {
         return inconclusive(node, decoder);
     }

@@ -29,6 +29,8 @@ pub(super) struct Assembly {
     pub(super) parts: Parts,
     rules: Rules,
     recording: Option<(Arc<Recording>, PathBuf)>,
+    /// Whether steps whose gate did not pass fail the command (`verifier.strict`).
+    strict: bool,
     process_level: &'static str,
     sandbox: ApprovalLevel,
 }
@@ -56,9 +58,9 @@ impl Assembly {
         let LeasedRun { run, epoch, before: history, changed, killed_owner } = leased;
         let params = Arc::new(Json::Object(frozen.params));
         let task_files = frozen.task_files;
-        let Assembly { context, parts, rules, recording, .. } = self;
+        let Assembly { context, parts, rules, recording, strict, .. } = self;
         let setup = Setup { parts, run, epoch, plan, params, task_files, rules, start, history };
-        Prepared { context, setup, recording, changed, killed_owner }
+        Prepared { context, setup, recording, changed, strict, killed_owner }
     }
 
     /// Facts about this machine and the limits of the run, for `run:start`.
@@ -147,7 +149,8 @@ pub(super) fn assemble(
     let prompts = settings.prompts;
     let parts = Parts { journal, executor, secrets: Arc::new(secrets), redactor, prompts };
     let context = context.clone();
-    Ok(Assembly { context, parts, rules, recording, process_level, sandbox })
+    let strict = settings.strict;
+    Ok(Assembly { context, parts, rules, recording, strict, process_level, sandbox })
 }
 
 /// The supervisor; refuses the run if it does not reach the required process control level.

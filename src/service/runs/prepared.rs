@@ -20,6 +20,7 @@ pub struct Prepared {
     pub(super) setup: Setup,
     pub(super) recording: Option<(Arc<Recording>, PathBuf)>,
     pub(super) changed: Vec<String>,
+    pub(super) strict: bool,
     /// The process id of the previous lease owner, if it was killed. Its processes must end first.
     pub(super) killed_owner: Option<u32>,
 }
@@ -54,6 +55,11 @@ impl Prepared {
     /// Definition files that changed on disk since the run started; the run keeps the old texts.
     pub fn changed_files(&self) -> &[String] {
         &self.changed
+    }
+
+    /// Whether steps whose gate did not pass fail the command (`verifier.strict`).
+    pub fn is_strict(&self) -> bool {
+        self.strict
     }
 
     /// A reader for the events of this run. `replayed` receives the events that exist already.
