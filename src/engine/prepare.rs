@@ -4,8 +4,8 @@ use super::context::Attempt;
 use super::scope::{RunScope, Snapshot};
 use crate::attempt::{Argument, CommandLine, HttpWork, Outcome, Request, SpecialistWork, StepWork};
 use crate::definition::{
-    Check, ClaimPolicy, EvidenceMode, HttpStep, ParamType, RunCommand, Step, StepKind, TaskText,
-    Verify,
+    Check, ClaimPolicy, EvidenceMode, HttpStep, ModelChoice, ParamType, RunCommand, Specialist, Step,
+    StepKind, TaskText, Verify,
 };
 use crate::diagnostic::Code;
 use crate::evidence::{Feedback, Invocation, Record};
@@ -14,7 +14,7 @@ use crate::expression::{EvalError, Reference, Root, Template};
 use crate::journal::JournalError;
 use crate::plan::{Plan, PlanStep};
 use crate::redaction::Redactor;
-use crate::run::InstanceIx;
+use crate::run::{InstanceIx, State};
 use crate::value::{Failure, Json, JsonMap, OutcomeKind, json_text};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -75,7 +75,7 @@ pub(super) fn request(scope: &RunScope<'_>, inputs: AttemptInputs) -> Result<Req
         attempt: inputs.work.attempt,
         pass: scope.state.instance(ix).pass(),
         work: work(scope, planned, &inputs)?,
-        timeout: attempt_timeout(planned),
+        timeout: attempt_timeout(scope.plan, scope.state, ix),
         idle: step.details().timeout.idle,
         env: env(scope, step)?,
         cwd: cwd(scope, step)?,
@@ -84,13 +84,17 @@ pub(super) fn request(scope: &RunScope<'_>, inputs: AttemptInputs) -> Result<Req
 }
 
 /// The timeout of the step; for specialist steps without one, the timeout of the specialist.
-pub(super) fn attempt_timeout(planned: &PlanStep) -> Option<Duration> {
-    planned
-        .step
-        .details()
-        .timeout
-        .attempt
-        .or_else(|| planned.specialist.as_ref().map(|s| s.limits.timeout))
+pub(super) fn attempt_timeout(plan: &Plan, state: &State, ix: InstanceIx) -> Option<Duration> {
+    let own = plan.step(state.instance(ix).step).step.details().timeout.attempt;
+    own.or_else(|| state.specialist(plan, ix).map(|specialist| specialist.limits.timeout))
+}
+
+/// The specialist of an attempt, with the tier that recovery chose for it.
+fn chosen_specialist(plan: &Plan, state: &State, ix: InstanceIx) -> Option<Arc<Specialist>> {
+    let specialist = state.specialist(plan, ix)?;
+    let Some(tier) = state.instance(ix).variation().tier else { return Some(specialist.clone()) };
+    let model = ModelChoice { tier, model: None, ..specialist.model.clone() };
+    Some(Arc::new(Specialist { model, ..(**specialist).clone() }))
 }
 
 fn work(
@@ -143,7 +147,8 @@ fn specialist(
 ) -> Result<StepWork, EvalError> {
     let missing =
         || Box::new(Failure::new(Code::ATTEMPT_FAILED.as_str(), "the step has no specialist"));
-    let specialist = planned.specialist.clone().ok_or_else(missing)?;
+    let specialist = chosen_specialist(scope.plan, scope.state, inputs.work.instance)
+        .ok_or_else(missing)?;
     let input =
         planned.step.details().input.as_ref().map(|input| input.evaluate(scope)).transpose()?;
     let (task, task_values) = match task {
@@ -242,7 +247,7 @@ pub(super) fn gate(
 ) -> Result<(GateRequest, Snapshot), EvalError> {
     let planned = scope.plan.step(scope.state.instance(ix).step);
     let step = &planned.step;
-    let writes = planned.specialist.as_ref().is_some_and(|s| s.writes());
+    let writes = scope.state.specialist(scope.plan, ix).is_some_and(|s| s.writes());
     let is_specialist = planned.specialist.is_some();
     let (checks, claims, expect_changes) = match (&step.kind, &step.verify) {
         (StepKind::Gate(checks), _) => (checks.to_vec(), ClaimPolicy::None, false),
@@ -266,7 +271,7 @@ pub(super) fn gate(
         env: env(scope, step)?,
         cwd: cwd(scope, step)?,
         sandboxed: is_specialist,
-        timeout: attempt_timeout(planned),
+        timeout: attempt_timeout(scope.plan, scope.state, ix),
     };
     Ok((request, snapshot))
 }

@@ -50,7 +50,7 @@ impl SecretFetcher {
         ix: InstanceIx,
     ) -> Option<Fetch> {
         let (previous, missing) = (self.previous.clone(), missing(context, state, ix));
-        let timeout = prepare::attempt_timeout(context.planned(state, ix));
+        let timeout = prepare::attempt_timeout(&context.plan, state, ix);
         let needed = !previous.is_empty() || !missing.is_empty();
         needed.then_some(Fetch { previous, missing, timeout })
     }

@@ -205,4 +205,6 @@ pub struct Feedback {
     pub failure: Option<Failure>,
     /// Result of the gate.
     pub verification: Option<Verification>,
+    /// Whether the next attempt must take another approach.
+    pub new_approach: bool,
 }

@@ -90,7 +90,7 @@ impl Frozen {
     /// The files of a project that a plan uses: its own, its specialists' and the settings.
     pub fn files_of(plan: &Plan, files: &[InputFile]) -> Vec<FrozenFile> {
         let mut paths: BTreeSet<&str> = BTreeSet::from([plan.playbook().path.as_str()]);
-        let specialists = plan.steps().iter().filter_map(|step| step.specialist.as_ref());
+        let specialists = plan.steps().iter().flat_map(|step| step.specialists());
         paths.extend(specialists.map(|specialist| specialist.path.as_str()));
         let is_used = |file: &&InputFile| {
             file.role == FileRole::Settings || paths.contains(file.path.as_str())

@@ -6,8 +6,9 @@ use super::index::StepIndex;
 use super::order;
 use super::reads::Read;
 use super::{Dependency, PlanStep, StepIx, edges, reads};
-use crate::definition::{Catalog, Playbook, Specialist, Step, StepKind};
+use crate::definition::{Catalog, Playbook, RecoveryAction, Specialist, Step, StepKind};
 use crate::diagnostic::{Code, Diagnostic, Span, nearest};
+use crate::value::SpecialistId;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -47,13 +48,15 @@ impl Plan {
         let mut edges = Vec::new();
         for (i, (step, reads)) in defined.iter().zip(reads).enumerate() {
             let specialist = specialist_of(step, catalog, problems);
-            steps.push(PlanStep { step: Arc::clone(step), specialist });
+            let alternatives = alternatives(step, catalog, problems);
+            steps.push(PlanStep { step: Arc::clone(step), specialist, alternatives });
             let waits = edges::of_step(step, reads, &defined, &index, problems);
             edges.extend(waits.into_iter().map(|dependency| (dependency, StepIx(i as u32))));
         }
         let graph = graph_of(steps.len(), &edges);
         let order = order::topological(&steps, &graph);
-        Plan { playbook: playbook.clone(), steps, index, graph, order }
+        let escalation = catalog.settings.escalation.clone();
+        Plan { playbook: playbook.clone(), steps, index, graph, order, escalation }
     }
 }
 
@@ -75,9 +78,33 @@ fn specialist_of(
     problems: &mut Vec<Diagnostic>,
 ) -> Option<Arc<Specialist>> {
     let StepKind::Specialist { specialist: id, span, .. } = &step.kind else { return None };
+    loaded(id, *span, catalog, problems)
+}
+
+/// The specialists that the recovery table of a step can switch to.
+fn alternatives(
+    step: &Step,
+    catalog: &Catalog,
+    problems: &mut Vec<Diagnostic>,
+) -> Box<[Arc<Specialist>]> {
+    let rules = step.details().recovery.iter().flatten();
+    let named = rules.filter_map(|rule| match &rule.action {
+        RecoveryAction::SwitchSpecialist(to) => loaded(to, rule.span, catalog, problems),
+        _ => None,
+    });
+    named.collect()
+}
+
+/// A specialist of the project; its absence is a problem.
+fn loaded(
+    id: &SpecialistId,
+    span: Span,
+    catalog: &Catalog,
+    problems: &mut Vec<Diagnostic>,
+) -> Option<Arc<Specialist>> {
     let found = catalog.specialists.get(id).cloned();
     if let (None, Some(files)) = (&found, catalog.refused.specialists.get(id.as_str())) {
-        problems.push(refused(id.as_str(), files, *span));
+        problems.push(refused(id.as_str(), files, span));
     } else if found.is_none() {
         let known = catalog.specialists.keys().map(|known| known.as_str());
         let near = nearest(id.as_str(), known.clone());
@@ -91,7 +118,7 @@ fn specialist_of(
         problems.push(
             Diagnostic::error(
                 Code::NO_SUCH_SPECIALIST,
-                *span,
+                span,
                 format!("no specialist `{id}` could be loaded"),
             )
             .caption("not among the specialists of this project")

@@ -2,8 +2,9 @@
 
 use super::index::StepIndex;
 use super::{Dependency, Dependent, PlanStep, StepIx};
-use crate::definition::Playbook;
+use crate::definition::{EscalationLimits, Playbook, Specialist};
 use crate::expression::Strength;
+use crate::value::Tier;
 use petgraph::Direction::{Incoming, Outgoing};
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::EdgeRef;
@@ -21,6 +22,7 @@ pub struct Plan {
     pub(super) index: StepIndex,
     pub(super) graph: Graph,
     pub(super) order: Vec<StepIx>,
+    pub(super) escalation: EscalationLimits,
 }
 
 impl Plan {
@@ -59,6 +61,19 @@ impl Plan {
     /// A topological order; steps without an order keep their file order, `finally` is last.
     pub fn order(&self) -> &[StepIx] {
         &self.order
+    }
+
+    /// The limits of model escalation from the settings.
+    pub fn escalation(&self) -> &EscalationLimits {
+        &self.escalation
+    }
+
+    /// The ladder of a specialist: its own, else the one in the settings; empty if neither names one.
+    pub fn ladder<'p>(&'p self, specialist: &'p Specialist) -> &'p [Tier] {
+        match specialist.model.ladder.as_slice() {
+            [] => self.escalation.ladders.get(specialist.id.as_str()).map_or(&[], Vec::as_slice),
+            own => own,
+        }
     }
 
     /// All steps with their indices, in file order, `finally` last.

@@ -2,13 +2,13 @@
 
 use super::compact::CompactPayload;
 use super::event::{Event, InstanceIx, RunStatus, StepStatus};
-use super::instance::{Instance, Item, Items};
+use super::instance::{Instance, Item, Items, Variation};
 use super::join::{DependencyEnds, affects_join};
 use super::state::State;
-use crate::definition::StepPhase;
+use crate::definition::{RecoveryAction, StepPhase};
 use crate::evidence::Payload;
 use crate::plan::{Plan, StepIx};
-use crate::value::{OutcomeKind, Timestamp};
+use crate::value::{OutcomeKind, Tier, Timestamp};
 use std::collections::BTreeSet;
 
 impl State {
@@ -44,13 +44,9 @@ impl State {
             Event::Judged { instance, verification, .. } => {
                 self.instances[instance.at()].set_verification(Some(verification.clone()));
             }
-            Event::Recovered { instance, row, due, .. } => {
-                let fingerprint = super::recovery::fingerprint(self.instance(*instance));
-                self.leave_slot(plan, *instance);
-                let target = &mut self.instances[instance.at()];
-                target.status = StepStatus::Waiting;
-                target.set_due(Some(*due));
-                target.take_row(*row, fingerprint);
+            Event::Recovered { instance, action, row, due, tier, specialist, .. } => {
+                let variation = Variation { tier: *tier, specialist: specialist.clone() };
+                self.recover(plan, *instance, (action, *row), *due, variation);
             }
             Event::Waiting { instance, .. } => {
                 self.wait(plan, *instance, None);
@@ -94,6 +90,34 @@ impl State {
                 self.failure.clone_from(failure);
             }
         }
+    }
+
+    /// Uses a row of the recovery table. With `askUser` the instance waits for a person.
+    fn recover(
+        &mut self,
+        plan: &Plan,
+        ix: InstanceIx,
+        (action, row): (&str, u32),
+        due: Timestamp,
+        variation: Variation,
+    ) {
+        let specialist = self.specialist(plan, ix).map(|specialist| specialist.id.clone());
+        if let Some(id) = specialist.filter(|_| action == RecoveryAction::EscalateModel.as_str()) {
+            *self.escalations.entry(id).or_default() += 1;
+        }
+        let asks = action == RecoveryAction::AskUser.as_str();
+        self.wait(plan, ix, (!asks).then_some(due));
+        let failure = super::recovery::fingerprint(self.instance(ix));
+        let changes_strategy = action == RecoveryAction::ChangeStrategy.as_str();
+        self.instances[ix.at()].take_row(row, failure, variation, changes_strategy);
+        self.count_large_use(plan, ix);
+    }
+
+    /// Counts an attempt of a specialist with the large tier.
+    fn count_large_use(&mut self, plan: &Plan, ix: InstanceIx) {
+        let chosen = self.instance(ix).variation().tier;
+        let tier = chosen.or_else(|| self.specialist(plan, ix).map(|found| found.model.tier));
+        self.large_uses += u32::from(tier == Some(Tier::Large));
     }
 
     /// Leaves the slot and waits: for that moment, else for a person.
@@ -149,6 +173,11 @@ impl State {
         // A gate step has no attempt to execute; it starts with its gate.
         if matches!(plan.step(instance.step).step.kind, crate::definition::StepKind::Gate(_)) {
             instance.status = StepStatus::Verifying;
+            instance.set_verification(None);
+        }
+        // Recovery has counted the later attempts of a pass.
+        if instance.attempts_of_pass() == 1 {
+            self.count_large_use(plan, ix);
         }
     }
 

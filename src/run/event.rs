@@ -2,7 +2,9 @@
 
 use super::question::Question;
 use crate::evidence::{Payload, Record, Verification};
-use crate::value::{Digest, Failure, Json, OutcomeKind, Timestamp, Usage};
+use crate::value::{
+    Digest, Failure, Json, OutcomeKind, SpecialistId, Tier, Timestamp, Usage,
+};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -218,13 +220,13 @@ pub enum Event {
         /// Result of the gate.
         verification: Verification,
     },
-    /// A row of the recovery table applies: another attempt follows.
+    /// A row of the recovery table applies: another attempt follows, for `askUser` after an approval.
     Recovered {
         /// Number of the instance.
         instance: InstanceIx,
         /// Outcome that the row matches.
         outcome: OutcomeKind,
-        /// Action of the row: `retry` or `rework`.
+        /// Action of the row, as definitions write it: `retry`, `rework`, `escalateModel`, ….
         action: String,
         /// Index of the row in the step's table.
         #[serde(default)]
@@ -237,6 +239,12 @@ pub enum Event {
         reason: String,
         /// Earliest start of the attempt.
         due: Timestamp,
+        /// Tier of the attempt, if an escalation changed it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tier: Option<Tier>,
+        /// Specialist of the attempt, if a switch changed it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        specialist: Option<SpecialistId>,
     },
     /// An instance waits for a person.
     Waiting {

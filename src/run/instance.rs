@@ -6,7 +6,7 @@ use super::join::DependencyEnds;
 use super::question::Question;
 use crate::evidence::{Payload, Verdict, Verification};
 use crate::plan::StepIx;
-use crate::value::{Digest, Failure, OutcomeKind, Timestamp, Usage};
+use crate::value::{Digest, Failure, OutcomeKind, SpecialistId, Tier, Timestamp, Usage};
 use std::borrow::Cow;
 use std::num::NonZeroU32;
 
@@ -48,10 +48,27 @@ struct Extras {
     usage: Usage,
     due: Option<Timestamp>,
     items: Option<Items>,
-    taken: [u32; 2],
-    fingerprint: Option<Digest>,
+    recovery: Option<Box<Recovery>>,
     question: Option<Box<Question>>,
     passes: Option<Box<Passes>>,
+}
+
+/// The use of the recovery table in the current pass.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Recovery {
+    /// By row: how often it was used, and the fingerprint of the failure that it last followed.
+    rows: Vec<(u32, Option<Digest>)>,
+    variation: Variation,
+    changes_strategy: bool,
+}
+
+/// The tier and specialist that recovery chose for the attempts of an instance.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Variation {
+    /// Tier of an escalation; `None`: the tier of the specialist.
+    pub tier: Option<Tier>,
+    /// Specialist of a switch; `None`: the specialist of the step.
+    pub specialist: Option<SpecialistId>,
 }
 
 /// The finished passes of a `loop`.
@@ -80,8 +97,7 @@ impl Default for Extras {
             usage: Usage::NONE,
             due: None,
             items: None,
-            taken: [0; 2],
-            fingerprint: None,
+            recovery: None,
             question: None,
             passes: None,
         }
@@ -216,8 +232,7 @@ impl Instance {
         let passes = Passes { count: self.pass(), attempts: self.attempt, last };
         let rest = self.extras.get_or_insert_default();
         rest.passes = Some(Box::new(passes));
-        (rest.failure, rest.verification, rest.fingerprint) = (None, None, None);
-        rest.taken = Default::default();
+        (rest.failure, rest.verification, rest.recovery) = (None, None, None);
     }
 
     /// The question that it waits for.
@@ -245,14 +260,24 @@ impl Instance {
         self.extras.as_ref().map_or(Usage::NONE, |extras| extras.usage)
     }
 
-    /// How often a row of its recovery table was used.
-    pub(super) fn taken(&self, row: usize) -> u32 {
-        self.extras.as_ref().and_then(|extras| extras.taken.get(row).copied()).unwrap_or(0)
+    /// How often a row of its recovery table was used, and the fingerprint of the failure that it last
+    /// followed.
+    pub(super) fn row_use(&self, row: usize) -> (u32, Option<Digest>) {
+        self.recovery().and_then(|recovery| recovery.rows.get(row).copied()).unwrap_or_default()
     }
 
-    /// Fingerprint of the failure that led to the last recovery.
-    pub(super) fn fingerprint(&self) -> Option<Digest> {
-        self.extras.as_ref()?.fingerprint
+    /// Tier and specialist that recovery chose for its current or next attempt.
+    pub fn variation(&self) -> Variation {
+        self.recovery().map(|recovery| recovery.variation.clone()).unwrap_or_default()
+    }
+
+    /// Whether its current or next attempt must take another approach.
+    pub(super) fn changes_strategy(&self) -> bool {
+        self.recovery().is_some_and(|recovery| recovery.changes_strategy)
+    }
+
+    fn recovery(&self) -> Option<&Recovery> {
+        self.extras.as_ref()?.recovery.as_deref()
     }
 
     pub(super) fn items_mut(&mut self) -> Option<&mut Items> {
@@ -295,13 +320,22 @@ impl Instance {
         }
     }
 
-    /// Notes the use of a row of its recovery table for a failure.
-    pub(super) fn take_row(&mut self, row: u32, fingerprint: Digest) {
-        let extras = self.extras.get_or_insert_default();
-        extras.fingerprint = Some(fingerprint);
-        if let Some(taken) = extras.taken.get_mut(row as usize) {
-            *taken += 1;
+    /// Notes the use of a row of its recovery table for a failure, and what the row changed.
+    pub(super) fn take_row(
+        &mut self,
+        row: u32,
+        failure: Digest,
+        variation: Variation,
+        changes_strategy: bool,
+    ) {
+        let recovery = self.extras.get_or_insert_default().recovery.get_or_insert_default();
+        let row = row as usize;
+        if recovery.rows.len() <= row {
+            recovery.rows.resize(row + 1, (0, None));
         }
+        recovery.rows[row].0 += 1;
+        recovery.rows[row].1 = Some(failure);
+        (recovery.variation, recovery.changes_strategy) = (variation, changes_strategy);
     }
 
     fn set<T>(&mut self, value: Option<T>, field: impl Fn(&mut Extras) -> &mut Option<T>) {

@@ -19,9 +19,9 @@ mod state;
 
 pub use compact::CompactPayload;
 pub use decide::{Decision, decide};
-pub use instance::{Instance, Item, Items, PreviousPass};
+pub use instance::{Instance, Item, Items, PreviousPass, Variation};
 pub use join::{DependencyEnds, Join, affects_join, join};
-pub use recovery::{RecoveryAction, RecoveryRow, backoff, table};
+pub use recovery::{RecoveryRow, backoff, table};
 pub use state::{Rules, State};
 
 pub use effect::Effect;

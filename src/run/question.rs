@@ -25,6 +25,14 @@ pub struct Question {
     pub due: Option<Timestamp>,
 }
 
+impl Question {
+    /// A request for a decision, without a timeout.
+    pub(super) fn approval(text: String) -> Question {
+        let (kind, options) = (QuestionKind::Approve, Vec::new());
+        Question { kind, text, options, schema: None, default: None, due: None }
+    }
+}
+
 /// What kind of reply a question needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

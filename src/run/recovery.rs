@@ -1,29 +1,15 @@
 //! The recovery table: what follows a failed attempt. The first matching row applies.
 
-use super::instance::Instance;
-use crate::definition::{Backoff, FailurePolicy, RetryPolicy, Step, StepKind};
+use super::event::InstanceIx;
+use super::instance::{Instance, Variation};
+use super::state::State;
+use crate::definition::{
+    Backoff, FailurePolicy, InconclusivePolicy, RecoveryAction, RetryPolicy, StepKind,
+};
 use crate::evidence::Feedback;
-use crate::value::{Digest, OutcomeKind, OutcomeSelector};
+use crate::plan::{Plan, PlanStep};
+use crate::value::{Digest, OutcomeKind, OutcomeSelector, Tier};
 use std::time::Duration;
-
-/// Action of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RecoveryAction {
-    /// Another attempt with the same work, after a delay.
-    Retry,
-    /// Another attempt of the same specialist, with the evidence of what failed.
-    Rework,
-}
-
-impl RecoveryAction {
-    /// Name in events.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            RecoveryAction::Retry => "retry",
-            RecoveryAction::Rework => "rework",
-        }
-    }
-}
 
 /// A row of the recovery table.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,8 +20,15 @@ pub struct RecoveryRow {
     pub action: RecoveryAction,
     /// How often the row may be used.
     pub max: u32,
-    /// Backoff before the attempt; `None` for a rework.
+    /// Backoff before the attempt; `None`: no delay.
     pub delay: Option<RetryPolicy>,
+}
+
+impl RecoveryRow {
+    fn new(on: &[OutcomeKind], action: RecoveryAction, max: u32) -> RecoveryRow {
+        let on = on.iter().copied().map(OutcomeSelector::Kind).collect();
+        RecoveryRow { on, action, max, delay: None }
+    }
 }
 
 /// Retry policy of specialists: transient model errors such as 429, 5xx or an interrupted stream.
@@ -49,12 +42,19 @@ fn default_retry() -> RetryPolicy {
     }
 }
 
-/// The recovery table of a step: first `retry`, then `onFailed` of its gate.
-pub fn table(step: &Step) -> Vec<RecoveryRow> {
+/// The recovery table of a step: `retry`, then the rows of `recovery`, then `verify.onFailed`, then
+/// the default rows of specialists, then `onInconclusive: askUser`.
+///
+/// `ladder` is the ladder that the specialist or the settings name. The default rows escalate only
+/// along such a ladder, because a larger model costs more.
+pub fn table(step: &PlanStep, ladder: &[Tier], inconclusive: InconclusivePolicy) -> Vec<RecoveryRow> {
+    use OutcomeKind::{GateFailed, GateInconclusive, Stuck, Timeout, ToolError, ValidationFailed};
+    let step = &step.step;
+    let details = step.details();
     let specialist = matches!(step.kind, StepKind::Specialist { .. });
+    let defaults = specialist && details.recovery.is_none();
     let mut rows = Vec::new();
-    let retry = step.details().retry.clone().or_else(|| specialist.then(default_retry));
-    if let Some(policy) = retry {
+    if let Some(policy) = details.retry.clone().or_else(|| defaults.then(default_retry)) {
         rows.push(RecoveryRow {
             on: policy.on.clone(),
             action: RecoveryAction::Retry,
@@ -62,49 +62,123 @@ pub fn table(step: &Step) -> Vec<RecoveryRow> {
             delay: Some(policy),
         });
     }
-    let (policy, max) = match &step.verify {
-        Some(verify) => (verify.on_failed, verify.max_reworks),
-        None if specialist => (FailurePolicy::Rework, 2),
-        None => (FailurePolicy::Fail, 0),
+    rows.extend(details.recovery.iter().flatten().map(|rule| RecoveryRow {
+        on: rule.on.clone(),
+        action: rule.action.clone(),
+        max: rule.max,
+        delay: rule.delay.clone(),
+    }));
+    let written = step.verify.as_ref().and_then(|verify| verify.on_failed);
+    let default = if defaults { FailurePolicy::Rework } else { FailurePolicy::Fail };
+    let action = match written.unwrap_or(default) {
+        FailurePolicy::Rework if specialist => Some(RecoveryAction::Rework),
+        FailurePolicy::Rework | FailurePolicy::Retry => Some(RecoveryAction::Retry),
+        FailurePolicy::EscalateModel => Some(RecoveryAction::EscalateModel),
+        FailurePolicy::Warn | FailurePolicy::Fail => None,
     };
-    let on = vec![
-        OutcomeSelector::Kind(OutcomeKind::GateFailed),
-        OutcomeSelector::Kind(OutcomeKind::ValidationFailed),
-    ];
-    match policy {
-        FailurePolicy::Rework if specialist => {
-            rows.push(RecoveryRow { on, action: RecoveryAction::Rework, max, delay: None });
+    let max = step.verify.as_ref().map_or(2, |verify| verify.max_reworks);
+    rows.extend(action.map(|action| RecoveryRow::new(&[GateFailed, ValidationFailed], action, max)));
+    if defaults && details.retry.is_none() && written.is_none() {
+        if !ladder.is_empty() {
+            let on = [ValidationFailed, GateFailed, Stuck, Timeout];
+            rows.push(RecoveryRow::new(&on, RecoveryAction::EscalateModel, 2));
         }
-        FailurePolicy::Rework | FailurePolicy::Retry => {
-            rows.push(RecoveryRow { on, action: RecoveryAction::Retry, max, delay: None });
-        }
-        FailurePolicy::Warn | FailurePolicy::Fail | FailurePolicy::EscalateModel => {}
+        rows.push(RecoveryRow::new(&[Stuck, ToolError], RecoveryAction::ChangeStrategy, 1));
+    }
+    let policy = step.verify.as_ref().and_then(|verify| verify.on_inconclusive);
+    if policy.unwrap_or(inconclusive) == InconclusivePolicy::AskUser {
+        let max = crate::definition::UNLIMITED_QUESTIONS;
+        rows.push(RecoveryRow::new(&[GateInconclusive], RecoveryAction::AskUser, max));
     }
     rows
 }
 
-/// The row that applies, with its index and the delay before the next attempt; `None` if the step
-/// fails.
+/// What follows a failed attempt.
+pub(super) struct NextAttempt {
+    /// Index of the row in the table.
+    pub(super) index: usize,
+    /// The row that applies.
+    pub(super) row: RecoveryRow,
+    /// Delay before the attempt.
+    pub(super) delay: Duration,
+    /// Tier and specialist of the attempt.
+    pub(super) variation: Variation,
+}
+
+/// The row that applies; `None` if the step fails.
 ///
-/// A rework row ends early if the rework led to the same failure. A retry row does not: repeated 429
-/// responses are normal.
+/// A row whose action only makes sense with a changed failure ends early if it led to the same
+/// failure. An escalation applies while a larger tier is left and the limits of the run permit it.
 pub(super) fn next(
-    step: &Step,
-    instance: &Instance,
+    plan: &Plan,
+    state: &State,
+    ix: InstanceIx,
     outcome: OutcomeKind,
     jitter: &Digest,
-) -> Option<(usize, RecoveryRow, Duration)> {
-    if step.details().max_attempts.is_some_and(|max| instance.attempts_of_pass() >= max) {
+) -> Option<NextAttempt> {
+    let instance = state.instance(ix);
+    let planned = plan.step(instance.step);
+    let max = planned.step.details().max_attempts;
+    if max.is_some_and(|max| instance.attempts_of_pass() >= max) {
         return None;
     }
-    table(step).into_iter().enumerate().find_map(|(index, row)| {
-        let taken = instance.taken(index);
-        let matches = row.on.iter().any(|on| on.matches(outcome));
-        let changed = row.action == RecoveryAction::Retry
-            || instance.fingerprint().is_none_or(|before| before != fingerprint(instance));
+    let ladder = state.specialist(plan, ix).map_or(&[][..], |found| plan.ladder(found));
+    let failure = fingerprint(instance);
+    let rows = table(planned, ladder, state.rules.inconclusive);
+    for (index, row) in rows.into_iter().enumerate() {
+        let (taken, before) = instance.row_use(index);
+        if !row.on.iter().any(|on| on.matches(outcome)) {
+            continue;
+        }
+        if row.action == RecoveryAction::Fail {
+            return None;
+        }
+        if taken >= row.max || (row.action.ends_early() && before == Some(failure)) {
+            continue;
+        }
+        let Some(variation) = variation(plan, state, ix, &row.action, ladder) else { continue };
         let delay = row.delay.as_ref().map_or(Duration::ZERO, |p| backoff(p, taken, jitter));
-        (matches && taken < row.max && changed).then_some((index, row, delay))
-    })
+        return Some(NextAttempt { index, row, delay, variation });
+    }
+    None
+}
+
+/// The tier and specialist of the attempt that an action starts; `None` if the action is not possible.
+fn variation(
+    plan: &Plan,
+    state: &State,
+    ix: InstanceIx,
+    action: &RecoveryAction,
+    ladder: &[Tier],
+) -> Option<Variation> {
+    let current = state.instance(ix).variation();
+    match action {
+        RecoveryAction::EscalateModel => {
+            let tier = next_tier(plan, state, ix, ladder)?;
+            Some(Variation { tier: Some(tier), ..current })
+        }
+        RecoveryAction::SwitchSpecialist(to) => {
+            Some(Variation { specialist: Some(to.clone()), tier: None })
+        }
+        RecoveryAction::Retry
+        | RecoveryAction::Rework
+        | RecoveryAction::ChangeStrategy
+        | RecoveryAction::AskUser
+        | RecoveryAction::Fail => Some(current),
+    }
+}
+
+/// The tier above the one of the last attempt, within the limits of `orchestrator.escalation`.
+fn next_tier(plan: &Plan, state: &State, ix: InstanceIx, ladder: &[Tier]) -> Option<Tier> {
+    let specialist = state.specialist(plan, ix)?;
+    let current = state.instance(ix).variation().tier.unwrap_or(specialist.model.tier);
+    let ladder = if ladder.is_empty() { &Tier::ALL[..] } else { ladder };
+    let next = ladder.iter().copied().find(|tier| *tier > current)?;
+    let limits = plan.escalation();
+    let escalations = state.escalations.get(&specialist.id).copied().unwrap_or(0);
+    let exhausted = limits.per_specialist.is_some_and(|max| escalations >= max)
+        || next == Tier::Large && limits.large_uses.is_some_and(|max| state.large_uses >= max);
+    (!exhausted).then_some(next)
 }
 
 /// The delay before retry `taken + 1`. It grows up to the maximum, and its upper half is spread by
@@ -137,5 +211,10 @@ pub(super) fn fingerprint(instance: &Instance) -> Digest {
 pub(super) fn feedback(instance: &Instance) -> Option<Feedback> {
     let verification = instance.verification().cloned();
     let failure = instance.failure().cloned();
-    (verification.is_some() || failure.is_some()).then_some(Feedback { failure, verification })
+    let new_approach = instance.changes_strategy();
+    (verification.is_some() || failure.is_some()).then_some(Feedback {
+        failure,
+        verification,
+        new_approach,
+    })
 }

@@ -2,11 +2,12 @@
 
 use super::event::{InstanceIx, RunStatus, StepStatus};
 use super::instance::Instance;
-use crate::definition::{InconclusivePolicy, OnError, StepPhase};
+use crate::definition::{InconclusivePolicy, OnError, Specialist, StepPhase};
 use crate::evidence::Payload;
 use crate::plan::{Plan, StepIx};
-use crate::value::{Digest, Failure, InstanceKey, Timestamp, Usage};
-use std::collections::BTreeSet;
+use crate::value::{Digest, Failure, InstanceKey, SpecialistId, Timestamp, Usage};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Options of a run that are not in its plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +51,10 @@ pub struct State {
     pub(super) failure: Option<Failure>,
     pub(super) outputs: Option<Payload>,
     pub(super) started_at: Timestamp,
+    /// Escalations in this run, by specialist.
+    pub(super) escalations: BTreeMap<SpecialistId, u32>,
+    /// Attempts with the large tier in this run.
+    pub(super) large_uses: u32,
 }
 
 impl State {
@@ -86,6 +91,8 @@ impl State {
             failure: None,
             outputs: None,
             started_at: Timestamp::default(),
+            escalations: BTreeMap::new(),
+            large_uses: 0,
         }
     }
 
@@ -112,6 +119,13 @@ impl State {
             Some(item) => InstanceKey::item(step, item.key()),
             None => InstanceKey::root(step),
         }
+    }
+
+    /// The specialist of the current or next attempt of an instance: of the step, or the one that
+    /// recovery switched to. `None` for other kinds of step.
+    pub fn specialist<'p>(&self, plan: &'p Plan, ix: InstanceIx) -> Option<&'p Arc<Specialist>> {
+        let instance = self.instance(ix);
+        plan.step(instance.step).specialist_named(instance.variation().specialist.as_ref())
     }
 
     /// Whether a cancellation was requested.

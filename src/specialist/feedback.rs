@@ -6,9 +6,16 @@ use crate::value::Failure;
 
 /// The section of the task that describes the rejected attempt.
 pub(super) fn to_text(feedback: &Feedback) -> String {
-    let mut out = String::from(
+    let instruction = match feedback.new_approach {
+        true => {
+            "The same approach would fail again. State in one sentence what you will do differently, \
+             then choose another way to do the task."
+        }
+        false => "Inspect them, then fix exactly the problems below. Do not start over.",
+    };
+    let mut out = format!(
         "# Your previous attempt was rejected\n\nIts file changes are still in the working \
-         directory. Inspect them, then fix exactly the problems below. Do not start over.\n",
+         directory. {instruction}\n",
     );
     if let Some(verification) = &feedback.verification {
         out.push_str(&gate(verification));

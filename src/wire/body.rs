@@ -224,6 +224,12 @@ pub enum Body {
         max: u32,
         /// Reason, for people.
         reason: String,
+        /// Tier of the next attempt, if an escalation changed it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        tier: Option<&'static str>,
+        /// Specialist of the next attempt, if a switch changed it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        specialist: Option<String>,
     },
     /// A pass of a `loop` succeeded.
     #[schemars(rename = "loop:pass")]

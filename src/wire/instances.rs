@@ -30,6 +30,10 @@ pub(super) struct ActiveInstance {
     pub(super) failure: Option<Failure>,
     pub(super) verdict: Option<Verdict>,
     pub(super) stdout_cut: Option<u64>,
+    /// Tier that an escalation chose for its attempts.
+    pub(super) tier: Option<&'static str>,
+    /// Specialist that recovery switched to.
+    pub(super) specialist: Option<String>,
 }
 
 impl ActiveInstance {
@@ -43,6 +47,8 @@ impl ActiveInstance {
             failure: None,
             verdict: None,
             stdout_cut: None,
+            tier: None,
+            specialist: None,
         }
     }
 }

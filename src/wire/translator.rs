@@ -5,11 +5,10 @@ use super::event::{Event, InstanceRef};
 use super::instances::InstanceTable;
 use super::parts::{CheckView, ErrorView, inline_or_blob};
 use super::record_body::{record_body, stdout_cut};
-use crate::definition::StepKind;
 use crate::evidence::{AttemptStreams, Payload, Verdict, Verification};
 use crate::plan::{Plan, PlanStep};
 use crate::run::{self, InstanceIx, Question, QuestionKind, RunStatus, StepStatus};
-use crate::value::{Digest, Json, RunId, Timestamp, Usage};
+use crate::value::{Digest, Json, RunId, SpecialistId, Tier, Timestamp, Usage};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -116,16 +115,7 @@ impl Translator {
             }
             E::AttemptEnded { instance, .. } => self.attempt_ended(at, *instance, event),
             E::Judged { instance, verification, .. } => self.judged(*instance, verification),
-            E::Recovered { instance, outcome, action, taken, max, reason, due, .. } => {
-                let body = Body::RecoveryApplied {
-                    outcome: outcome.name(),
-                    row: action.clone(),
-                    taken: *taken,
-                    max: *max,
-                    reason: reason.clone(),
-                };
-                self.recovered(at, *instance, *due, body)
-            }
+            E::Recovered { instance, due, .. } => self.recovered(at, *instance, *due, event),
             E::Waiting { instance, reason } => {
                 self.status(*instance, StepStatus::Waiting);
                 let waiting = Body::StepWaiting { reason: reason.clone(), until: None };
@@ -220,16 +210,17 @@ impl Translator {
         active.began.get_or_insert(at);
         active.attempt_began = Some(at);
         active.stdout_cut = None;
+        let (tier, specialist) = (active.tier, active.specialist.clone());
         if let Some(progress) = self.instances.get_mut(ix) {
             progress.attempt = attempt;
             progress.status = StepStatus::Running;
         }
         let Some(planned) = self.instances.step(ix) else { return Vec::new() };
-        let specialist = match &planned.step.kind {
-            StepKind::Specialist { specialist, .. } => Some(specialist.to_string()),
-            _ => None,
-        };
-        let tier = planned.specialist.as_ref().map(|specialist| specialist.model.tier.as_str());
+        let own = specialist.as_deref().and_then(|id| SpecialistId::new(id).ok());
+        let found = planned.specialist_named(own.as_ref());
+        let specialist =
+            specialist.or_else(|| planned.step.kind.specialist().map(ToString::to_string));
+        let tier = tier.or_else(|| found.map(|found| found.model.tier.as_str()));
         let body = Body::StepStart { kind: planned.step.kind.name(), specialist, tier };
         self.here(ix, body)
     }
@@ -304,8 +295,27 @@ impl Translator {
         at: Timestamp,
         ix: InstanceIx,
         due: Timestamp,
-        body: Body,
+        event: &run::Event,
     ) -> Vec<(Option<InstanceRef>, Body)> {
+        let run::Event::Recovered { outcome, action, taken, max, reason, tier, specialist, .. } =
+            event
+        else {
+            return Vec::new();
+        };
+        let tier = tier.map(Tier::as_str);
+        let specialist = specialist.as_ref().map(ToString::to_string);
+        if let Some(active) = self.instances.active(ix) {
+            (active.tier, active.specialist) = (tier, specialist.clone());
+        }
+        let body = Body::RecoveryApplied {
+            outcome: outcome.name(),
+            row: action.clone(),
+            taken: *taken,
+            max: *max,
+            reason: reason.clone(),
+            tier,
+            specialist,
+        };
         let mut bodies = self.here(ix, body);
         if due > at {
             let reason = "the next attempt".to_owned();

@@ -129,6 +129,8 @@ fn a_retried_step_tells_each_attempt_and_the_row_that_was_taken() {
             max: 2,
             reason: "it ended with 1".to_owned(),
             due: Timestamp(9_000),
+            tier: None,
+            specialist: None,
         })
         .to_vec();
     assert_eq!(recovered[0]["type"], "recovery:applied");
@@ -443,6 +445,8 @@ fn every_event_keeps_the_published_schema() {
             max: 1,
             reason: "r".to_owned(),
             due: Timestamp(i64::MAX / 2),
+            tier: None,
+            specialist: None,
         },
         Event::Waiting { instance: A, reason: "r".to_owned() },
         Event::Answered {

@@ -80,8 +80,14 @@ fn describe(event: &Event) -> Option<String> {
             let next = until.as_ref().map(|time| format!(", the next one at {time}"));
             format!("pass {pass}: not done{}", next.unwrap_or_default())
         }
-        Body::RecoveryApplied { row, taken, max, reason, .. } => {
-            format!("{} {taken} of {max}: {}", paint(WARNING, row), plain(reason))
+        Body::RecoveryApplied { row, taken, max, reason, tier, specialist, .. } => {
+            let max = match row.as_str() {
+                "askUser" => String::new(),
+                _ => format!(" of {max}"),
+            };
+            let to = specialist.as_deref().or(*tier).map(|to| format!(" ({})", plain(to)));
+            let to = to.unwrap_or_default();
+            format!("{} {taken}{max}{to}: {}", paint(WARNING, row), plain(reason))
         }
         Body::AskOpened { question, kind: "ask", options, .. } => {
             let options = match options.is_empty() {

@@ -30,7 +30,7 @@ const VERIFY_KEYS: &[KeySpec] = &[
     key(
         "onInconclusive",
         Choice(ON_INCONCLUSIVE_NAMES),
-        "What follows an `inconclusive` verdict. `askUser` is not supported yet.",
+        "What follows an `inconclusive` verdict.",
     )
     .default("`verifier.inconclusivePolicy` of the settings, else `warn`"),
     key(

@@ -108,15 +108,13 @@ const ESCALATION_KEYS: &[KeySpec] = &[
     key(
         "maxEscalationsPerSpecialist",
         Integer(0, u32::MAX),
-        "Maximum escalations of one specialist.",
-    )
-    .no_effect(),
+        "Maximum escalations of one specialist in a run.",
+    ),
     key(
         "maxLargeTierUsesPerRun",
         Integer(0, u32::MAX),
-        "Maximum uses of the large tier in one run.",
-    )
-    .no_effect(),
+        "A run does not escalate to the large tier after so many attempts with it.",
+    ),
     key("maxCostUsdPerRun", DOLLARS, "Maximum cost of a run in US dollars.").run_refused(),
     key("warnCostUsdThreshold", DOLLARS, "Cost in US dollars from which a run warns.")
         .run_refused(),
@@ -126,8 +124,7 @@ const ESCALATION_KEYS: &[KeySpec] = &[
         MapOf(&ListOrOne(&Choice(TIER_NAMES))),
         "Tiers to escalate through, by specialist id.",
     )
-    .example("{implementer: [medium, large]}")
-    .no_effect(),
+    .example("{implementer: [medium, large]}"),
 ];
 
 pub(crate) static VERIFIER: KeyTable = table("verifier", "`verifier`", "Gates.", &[VERIFIER_KEYS]);
@@ -136,7 +133,7 @@ const VERIFIER_KEYS: &[KeySpec] = &[
     key(
         "inconclusivePolicy",
         OneOf(const { &[Choice(INCONCLUSIVE_ACTION_NAMES), Map(&INCONCLUSIVE)] }),
-        "Default for `onInconclusive`. Only `warn` and `fail` are supported yet.",
+        "Default for `onInconclusive`. `retry` and `escalate` are not supported yet.",
     )
     .default("warn")
     .example("fail"),

@@ -237,8 +237,8 @@ pub(crate) static LLM: KeyTable =
 const LLM_KEYS: &[KeySpec] = &[
     key("tier", Choice(TIER_NAMES), "Model tier.").default("medium"),
     key("ladder", ListOrOne(&Choice(TIER_NAMES)), "Tiers to escalate through, in ascending order.")
-        .example("[small, medium]")
-        .no_effect(),
+        .default("`defaultLadder` of the settings")
+        .example("[small, medium]"),
 ];
 
 const GENERATION: &[KeySpec] = &[

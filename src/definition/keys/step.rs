@@ -126,14 +126,14 @@ const COMMON: &[KeySpec] = &[
         List(const { &Map(&RECOVERY) }),
         "Recovery table: ordered rules for failed attempts. Not with `ask`, `approve` and `wait`.",
     )
-    .example("[{on: [transient], do: retry, max: 2}]")
-    .run_refused(),
+    .default("for specialists a default table, else none")
+    .example("[{on: [transient], do: retry, max: 2}]"),
     key(
         "maxAttempts",
         Integer(1, 1000),
         "Maximum number of attempts in one iteration. Not with `ask`, `approve` and `wait`.",
     )
-    .default("the sum that `retry` and `verify` allow"),
+    .default("the sum that the recovery table allows"),
     key("retrySafe", Boolean, "Whether the step may run again after a crash during an attempt.")
         .default("true"),
     key(

@@ -101,7 +101,9 @@ const RECOVERY_KEYS: &[KeySpec] = &[
     key("do", Choice(RECOVERY_ACTION_NAMES), "What follows the outcome.")
         .required()
         .example("retry"),
-    key("max", Integer(0, 1000), "How often the rule applies.").example("2"),
+    key("max", Integer(0, 1000), "How often the rule applies.")
+        .default("1; 1000 for `askUser`")
+        .example("2"),
     key("to", Text, "Id of the specialist for `switchSpecialist`.").example("senior"),
 ];
 

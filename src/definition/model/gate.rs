@@ -13,11 +13,12 @@ pub struct Verify {
     pub expect_changes: Option<bool>,
     /// The checks, in the order of the file.
     pub checks: Vec<Check>,
-    /// What follows a `failed` verdict.
-    pub on_failed: FailurePolicy,
+    /// What follows a `failed` verdict. `None`: `rework` for specialists without `recovery`, else
+    /// `fail`.
+    pub on_failed: Option<FailurePolicy>,
     /// What follows an `inconclusive` verdict. `None`: the policy of the settings, else `warn`.
     pub on_inconclusive: Option<InconclusivePolicy>,
-    /// Maximum number of reworks or retries that `onFailed` starts. Default: 2.
+    /// Maximum number of attempts that `onFailed` starts. Default: 2.
     pub max_reworks: u32,
 }
 
@@ -39,7 +40,7 @@ pub enum FailurePolicy {
     Rework,
     /// Another attempt with the same work.
     Retry,
-    /// Another attempt with a larger model. Loads, but a run with it is refused.
+    /// Another attempt with the next tier of the specialist's ladder.
     EscalateModel,
     /// The verdict is reported; the step succeeds.
     Warn,
@@ -54,7 +55,7 @@ pub enum InconclusivePolicy {
     Warn,
     /// The step fails.
     Fail,
-    /// A person decides. Loads, but a run with it is refused.
+    /// A person decides whether another attempt follows.
     AskUser,
 }
 

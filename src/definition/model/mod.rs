@@ -5,6 +5,7 @@ mod catalog;
 mod duration_policy;
 mod gate;
 mod playbook;
+mod recovery;
 mod repeat;
 mod script;
 mod settings;
@@ -16,6 +17,7 @@ pub use catalog::{Catalog, RefusedDefinitions};
 pub use duration_policy::{Backoff, RetryPolicy, Timeout};
 pub use gate::{Check, ClaimPolicy, FailurePolicy, FileCount, InconclusivePolicy, Verify};
 pub use playbook::{DefinitionForm, Limits, NotYet, Order, Param, ParamType, Playbook};
+pub use recovery::{RecoveryAction, RecoveryRule, UNLIMITED_QUESTIONS};
 pub use repeat::Loop;
 pub use script::{Script, ScriptCall, ScriptError, ScriptTurn};
 pub use settings::{

@@ -130,12 +130,13 @@ pub struct ModelPrice {
     pub cached_input: Option<f64>,
 }
 
-/// `orchestrator.escalation`: limits of model escalation. Not supported yet.
+/// `orchestrator.escalation`: limits of model escalation.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct EscalationLimits {
-    /// `maxEscalationsPerSpecialist`: maximum escalations of one specialist.
+    /// `maxEscalationsPerSpecialist`: maximum escalations of one specialist in a run.
     pub per_specialist: Option<u32>,
-    /// `maxLargeTierUsesPerRun`: maximum uses of the large tier in one run.
+    /// `maxLargeTierUsesPerRun`: attempts with the large tier from which a run escalates to it no
+    /// more.
     pub large_uses: Option<u32>,
     /// `maxCostUsdPerRun`: maximum cost of a run in US dollars.
     pub max_cost_usd: Option<f64>,

@@ -124,7 +124,7 @@ pub struct ModelChoice {
     pub temperature: Option<f64>,
     /// Maximum tokens of one response.
     pub max_tokens: Option<u32>,
-    /// Tiers to escalate through, from small to large. Not supported yet.
+    /// Tiers to escalate through, from small to large. Empty: the ladder of the settings.
     pub ladder: Vec<Tier>,
     /// Model to use if the first one is not available.
     pub fallback: Option<String>,

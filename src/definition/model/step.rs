@@ -1,6 +1,8 @@
 //! The model of a step: its kind, its dependencies and its attempt options.
 
-use super::{ApproveStep, AskStep, Check, Loop, NotYet, RetryPolicy, Timeout, Verify, WaitStep};
+use super::{
+    ApproveStep, AskStep, Check, Loop, NotYet, RecoveryRule, RetryPolicy, Timeout, Verify, WaitStep,
+};
 use crate::definition::Schema;
 use crate::diagnostic::Span;
 use crate::expression::{Expression, Template, ValueMap, ValueTemplate};
@@ -45,7 +47,9 @@ pub struct StepDetails {
     pub timeout: Timeout,
     /// `retry:`; `None`: no retries.
     pub retry: Option<RetryPolicy>,
-    /// Maximum number of attempts in one iteration. `None`: the sum that `retry` and `verify` allow.
+    /// `recovery:`; `None`: the default table of specialists, no rows for other steps.
+    pub recovery: Option<Box<[RecoveryRule]>>,
+    /// Maximum number of attempts in one iteration. `None`: the sum that the recovery table allows.
     pub max_attempts: Option<u32>,
     /// `loop:`: the step runs again until a condition holds.
     pub repeat: Option<Box<Loop>>,
@@ -86,6 +90,7 @@ impl StepDetails {
         input: None,
         timeout: Timeout { attempt: None, idle: None },
         retry: None,
+        recovery: None,
         max_attempts: None,
         repeat: None,
         retry_safe: true,
@@ -104,6 +109,7 @@ impl StepDetails {
             input: None,
             timeout: Timeout { attempt: None, idle: None },
             retry: None,
+            recovery: None,
             max_attempts: None,
             repeat: None,
             retry_safe: true,

@@ -3,9 +3,11 @@
 use super::{Decoder, Fields, Node};
 use crate::definition::keys::choices::{BACKOFF, RECOVERY_ACTION};
 use crate::definition::keys::{self, step_parts};
-use crate::definition::model::{Backoff, RetryPolicy, Timeout};
+use crate::definition::model::{
+    Backoff, RecoveryAction, RecoveryRule, RetryPolicy, Timeout, UNLIMITED_QUESTIONS,
+};
 use crate::diagnostic::{Code, Diagnostic, nearest};
-use crate::value::{OutcomeKind, OutcomeSelector};
+use crate::value::{OutcomeKind, OutcomeSelector, SpecialistId};
 use std::time::Duration;
 
 impl Decoder {
@@ -54,35 +56,77 @@ impl Decoder {
         (backoff, fields.duration("initial", self), fields.duration("maxDelay", self))
     }
 
-    /// Checks `recovery:`. It is not supported yet, so nothing is kept of it.
-    pub(crate) fn recovery(&mut self, node: &Node, specialist: bool) {
-        match node.as_seq() {
-            Some(rows) => rows.iter().for_each(|row| self.recovery_row(row, specialist)),
-            None => self.wrong_type(node, "recovery", "a list of rows"),
-        }
+    /// Decodes `recovery:`, a list of rows.
+    pub(crate) fn recovery(&mut self, node: &Node, specialist: bool) -> Box<[RecoveryRule]> {
+        let Some(rows) = node.as_seq() else {
+            self.wrong_type(node, "recovery", "a list of rows");
+            return Box::default();
+        };
+        rows.iter().filter_map(|row| self.recovery_row(row, specialist)).collect()
     }
 
-    fn recovery_row(&mut self, node: &Node, specialist: bool) {
-        let Some(fields) = self.fields(node, &step_parts::RECOVERY) else { return };
-        if let Some(node) = self.required(&fields, "on") {
-            self.outcomes(node);
-        }
+    fn recovery_row(&mut self, node: &Node, specialist: bool) -> Option<RecoveryRule> {
+        let fields = self.fields(node, &step_parts::RECOVERY)?;
+        let on = self.required(&fields, "on").map(|node| self.outcomes(node));
         let action = self.required(&fields, "do");
         let needs_specialist = action.and_then(|node| self.one_of(node, "do", RECOVERY_ACTION));
+        let name = action.and_then(Node::as_text).unwrap_or_default();
         if let (Some(node), Some(true), false) = (action, needs_specialist, specialist) {
-            let text = node.as_text().unwrap_or_default();
-            let message = format!("`{text}` is only available for specialist steps");
+            let message = format!("`{name}` is only available for specialist steps");
             self.push(
                 Diagnostic::error(Code::MISPLACED_KEY, node.span, message)
                     .help("use `retry`, `askUser` or `fail`"),
             );
         }
-        if action.and_then(Node::as_text) == Some("switchSpecialist") {
-            self.required_in(&fields, "to", "a row with `switchSpecialist`");
+        let to = match name {
+            "switchSpecialist" => self.required_in(&fields, "to", "a row with `switchSpecialist`"),
+            _ => {
+                if let (Some(to), Some(_)) = (fields.get("to"), needs_specialist) {
+                    let message = format!("`to` is not available for `{name}`");
+                    self.push(
+                        Diagnostic::error(Code::MISPLACED_KEY, to.span, message)
+                            .help("remove it, or use `switchSpecialist`"),
+                    );
+                }
+                None
+            }
+        };
+        let max = fields.integer("max", self);
+        let delays = self.delays(&fields);
+        let span = to.map_or(node.span, |to| to.span);
+        let id = to.and_then(|node| self.switched_to(node));
+        let action = match name {
+            "retry" => RecoveryAction::Retry,
+            "rework" => RecoveryAction::Rework,
+            "escalateModel" => RecoveryAction::EscalateModel,
+            "changeStrategy" => RecoveryAction::ChangeStrategy,
+            "switchSpecialist" => RecoveryAction::SwitchSpecialist(id?),
+            "askUser" => RecoveryAction::AskUser,
+            "fail" => RecoveryAction::Fail,
+            _ => return None,
+        };
+        let once = if action == RecoveryAction::AskUser { UNLIMITED_QUESTIONS } else { 1 };
+        let max = max.unwrap_or(once);
+        let delayed = action == RecoveryAction::Retry || delays != (None, None, None);
+        let delay = delayed.then(|| RetryPolicy {
+            max,
+            on: Vec::new(),
+            backoff: delays.0.unwrap_or_default(),
+            initial: delays.1.unwrap_or(Duration::from_secs(1)),
+            max_delay: delays.2.unwrap_or(Duration::from_secs(60)),
+        });
+        Some(RecoveryRule { on: on?, action, max, delay, span })
+    }
+
+    fn switched_to(&mut self, node: &Node) -> Option<SpecialistId> {
+        let text = self.text(node, "to")?;
+        let id = SpecialistId::new(text);
+        if let Err(error) = &id {
+            let message = format!("`{text}` cannot be the id of a specialist");
+            let help = format!("use {}", error.expected);
+            self.push(Diagnostic::error(Code::BAD_ID, node.span, message).help(help));
         }
-        fields.integer("max", self);
-        fields.text("to", self);
-        self.delays(&fields);
+        id.ok()
     }
 
     /// Checks `budget:` of a run or a step. It is not supported yet, so nothing is kept of it.

@@ -153,8 +153,7 @@ fn price(node: &Node, decoder: &mut Decoder) -> Option<ModelPrice> {
     Some(ModelPrice { input: input?, output: output?, cached_input })
 }
 
-/// Decodes `orchestrator.escalation`. Cost limits that are not supported yet refuse the run; the other
-/// keys have no effect without escalation.
+/// Decodes `orchestrator.escalation`. Cost limits that are not supported yet refuse the run.
 fn escalation(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
     let Some(fields) = decoder.fields(node, &keys::ESCALATION) else { return };
     decoder.unsupported_keys(&fields, &mut settings.not_yet);
@@ -203,17 +202,8 @@ fn inconclusive_policy(
 
 fn inconclusive(node: &Node, decoder: &mut Decoder) -> Option<InconclusivePolicy> {
     let policy = decoder.one_of(node, "action", INCONCLUSIVE_ACTION)?;
-    match policy {
-        None => decoder.not_yet(node.as_text().unwrap_or_default(), node.span, None),
-        Some(InconclusivePolicy::AskUser) => decoder.push(
-            Diagnostic::warning(
-                Code::NOT_IMPLEMENTED,
-                node.span,
-                "`askUser` is not supported yet: an inconclusive verdict fails the step".to_owned(),
-            )
-            .help("use `warn` or `fail`"),
-        ),
-        Some(InconclusivePolicy::Warn | InconclusivePolicy::Fail) => {}
+    if policy.is_none() {
+        decoder.not_yet(node.as_text().unwrap_or_default(), node.span, None);
     }
     policy
 }

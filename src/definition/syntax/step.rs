@@ -193,7 +193,7 @@ fn body(
     });
     let secrets = kind.map_or(Secrets::Refused, |kind| kind.input_secrets);
     decoder.unsupported_keys(fields, &mut not_yet);
-    shapes(fields, specialist, decoder);
+    shapes(fields, decoder);
     let verify = match fields.get("verify") {
         Some(node) => Some(verify(node, specialist, decoder, &mut not_yet)),
         None => specialist.then(|| default_verify(true)),
@@ -208,6 +208,7 @@ fn body(
         input: fields.get("input").and_then(|node| decoder.value_template(node, secrets)),
         timeout: fields.get("timeout").map(|node| decoder.timeout(node)).unwrap_or_default(),
         retry: fields.get("retry").and_then(|node| decoder.retry(node, retries_exit)),
+        recovery: fields.get("recovery").map(|node| decoder.recovery(node, specialist)),
         max_attempts: fields.integer("maxAttempts", decoder),
         repeat: fields.get("loop").and_then(|node| decoder.repeat(node)).map(Box::new),
         retry_safe: fields.boolean("retrySafe", decoder).unwrap_or(true),
@@ -235,10 +236,7 @@ fn body(
 }
 
 /// Checks the values of keys that are not supported yet, so that mistakes are found today.
-fn shapes(fields: &Fields<'_>, specialist: bool, decoder: &mut Decoder) {
-    if let Some(node) = fields.get("recovery") {
-        decoder.recovery(node, specialist);
-    }
+fn shapes(fields: &Fields<'_>, decoder: &mut Decoder) {
     if let Some(node) = fields.get("budget") {
         decoder.budget(node);
     }

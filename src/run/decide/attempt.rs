@@ -1,12 +1,15 @@
 //! Attempts and gates that ended, and the recovery that follows.
 
 use super::Decider;
-use crate::definition::{ClaimPolicy, FailurePolicy, InconclusivePolicy, StepKind};
+use crate::definition::{
+    ClaimPolicy, FailurePolicy, InconclusivePolicy, RecoveryAction, StepKind,
+};
 use crate::diagnostic::Code;
 use crate::evidence::{Record, Verdict, Verification};
 use crate::run::event::{Event, InstanceIx, StepStatus};
 use crate::run::input::AttemptReport;
-use crate::run::recovery;
+use crate::run::question::Question;
+use crate::run::recovery::{self, NextAttempt};
 use crate::value::{Failure, OutcomeKind};
 use std::time::Duration;
 
@@ -103,7 +106,7 @@ impl Decider<'_> {
             return self.end(ix, StepStatus::Cancelled, None);
         }
         let verify = self.step(ix).verify.as_ref();
-        let on_failed = verify.map(|v| v.on_failed);
+        let on_failed = verify.and_then(|v| v.on_failed);
         let on_inconclusive =
             verify.and_then(|v| v.on_inconclusive).unwrap_or(self.state.rules.inconclusive);
         match verdict {
@@ -118,15 +121,20 @@ impl Decider<'_> {
     }
 
     fn recover(&mut self, ix: InstanceIx, outcome: OutcomeKind, retry_after_ms: Option<u64>) {
-        let next = recovery::next(self.step(ix), self.instance(ix), outcome, &self.jitter(ix));
+        let next = recovery::next(self.plan, self.state, ix, outcome, &self.jitter(ix));
         let stops = self.stopping(ix) || self.parent_has_failed(ix);
-        let Some((index, row, delay)) = next.filter(|_| !stops) else {
+        let Some(next) = next.filter(|_| !stops) else {
             return self.end(ix, StepStatus::Failed, Some(self.failure_of(ix, outcome)));
         };
+        let NextAttempt { index, row, delay, variation } = next;
         let delay = delay.max(Duration::from_millis(retry_after_ms.unwrap_or(0)));
-        let due = self.at.after(delay);
+        // The approval of a person is the time of the next attempt.
+        let due = match row.action {
+            RecoveryAction::AskUser => self.at,
+            _ => self.at.after(delay),
+        };
         let action = row.action.as_str().to_owned();
-        let taken = self.instance(ix).taken(index) + 1;
+        let taken = self.instance(ix).row_use(index).0 + 1;
         let reason = self.failure_of(ix, outcome).message;
         self.emit(Event::Recovered {
             instance: ix,
@@ -135,10 +143,15 @@ impl Decider<'_> {
             row: index as u32,
             taken,
             max: row.max,
-            reason,
+            reason: reason.clone(),
             due,
+            tier: variation.tier,
+            specialist: variation.specialist,
         });
-        if due <= self.at {
+        if row.action == RecoveryAction::AskUser {
+            let question = Box::new(Question::approval(format!("{reason}; run another attempt?")));
+            self.emit(Event::Asked { instance: ix, question });
+        } else if due <= self.at {
             self.ready(ix);
         } else {
             self.effect(crate::run::effect::Effect::Timer { instance: ix, due });
@@ -150,6 +163,18 @@ impl Decider<'_> {
         let Some(item) = &self.instance(ix).item else { return false };
         let failed = self.instance(item.parent).items().map_or(0, |items| items.failed);
         failed > 0 && self.fails_with_an_item(item.parent)
+    }
+
+    /// The failure that the last attempt or its gate ended with.
+    pub(super) fn last_failure(&self, ix: InstanceIx) -> Failure {
+        let instance = self.instance(ix);
+        let judged = instance.verification().map(|found| found.verdict);
+        let outcome = match (judged, instance.outcome) {
+            (Some(Verdict::Failed), _) => OutcomeKind::GateFailed,
+            (Some(_), _) => OutcomeKind::GateInconclusive,
+            (None, outcome) => outcome.unwrap_or(OutcomeKind::Unknown),
+        };
+        self.failure_of(ix, outcome)
     }
 
     fn failure_of(&self, ix: InstanceIx, outcome: OutcomeKind) -> Failure {

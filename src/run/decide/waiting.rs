@@ -95,6 +95,7 @@ impl Decider<'_> {
             return;
         }
         let asked = self.step(ix).kind.needs_person();
+        let recovers = !asked && self.instance(ix).question().is_some();
         let Reply { approved, by, answer, comment } = reply;
         self.emit(Event::Answered {
             instance: ix,
@@ -106,7 +107,15 @@ impl Decider<'_> {
         if !approved {
             let why = comment.map(|comment| format!(": {comment}")).unwrap_or_default();
             let message = format!("rejected by {by}{why}");
-            let failure = Failure::new(Code::APPROVAL_REJECTED.as_str(), message);
+            // A rejected attempt fails the step for the reason that the question was asked for.
+            let failure = match recovers {
+                true => {
+                    let last = self.last_failure(ix);
+                    let message = format!("{}; another attempt was {message}", last.message);
+                    Failure { message, ..last }
+                }
+                false => Failure::new(Code::APPROVAL_REJECTED.as_str(), message),
+            };
             return self.end(ix, StepStatus::Failed, Some(failure));
         }
         if asked {

@@ -5,17 +5,18 @@ use super::models::{max_parallel, tiers};
 use super::prepared::Prepared;
 use super::task_files::read_task_files;
 use crate::clock;
-use crate::definition::{Catalog, Playbook};
+use crate::definition::Catalog;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::engine::StartMode;
 use crate::inspect::{Frozen, FrozenFile, load_model_script};
 use crate::journal::NewRun;
 use crate::llm::Tiers;
+use crate::plan::Plan;
 use crate::redaction::Redactor;
 use crate::service::start::read_file;
 use crate::service::{Project, ServiceError, StartRequest};
 use crate::value::{DefinitionId, Digest, Failure, JsonMap, RunId, json_text};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Checks everything that can be checked, stores it, and creates the run with a lease for this
@@ -28,7 +29,7 @@ pub(in crate::service) async fn begin(
 ) -> Result<Prepared, ServiceError> {
     let StartRequest { script, record, overrides, .. } = request;
     let plan = project.plan(definition.as_str()).map_err(errors_only)?;
-    require_supported(plan.playbook(), &project.catalog)?;
+    require_supported(&plan, &project.catalog)?;
     let context = project.context.clone();
     let settings = project.catalog.settings.clone();
     let tiers =
@@ -91,12 +92,13 @@ fn errors_only(error: ServiceError) -> ServiceError {
 }
 
 /// Refuses a definition that uses a feature that is not supported yet.
-fn require_supported(playbook: &Playbook, catalog: &Catalog) -> Result<(), ServiceError> {
+fn require_supported(plan: &Plan, catalog: &Catalog) -> Result<(), ServiceError> {
+    let playbook = plan.playbook();
     let all = || playbook.steps.iter().chain(&playbook.finally);
     let steps = all().flat_map(|step| &step.details().not_yet);
-    let specialists: BTreeSet<_> = all().filter_map(|step| step.kind.specialist()).collect();
-    let specialists = specialists.into_iter().filter_map(|id| catalog.specialists.get(id));
-    let specialists = specialists.flat_map(|specialist| &specialist.not_yet);
+    let specialists: BTreeMap<_, _> =
+        plan.steps().iter().flat_map(|step| step.specialists()).map(|s| (&s.id, s)).collect();
+    let specialists = specialists.values().flat_map(|specialist| &specialist.not_yet);
     let features =
         playbook.not_yet.iter().chain(steps).chain(specialists).chain(&catalog.settings.not_yet);
     let diagnostics: Vec<Diagnostic> = features

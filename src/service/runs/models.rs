@@ -32,7 +32,7 @@ pub(super) async fn tiers(
     if tiers.is_empty() {
         tiers = tiers.with_local(&crate::llm::local_servers().await);
     }
-    for specialist in plan.steps().iter().filter_map(|step| step.specialist.as_ref()) {
+    for specialist in plan.steps().iter().flat_map(|step| step.specialists()) {
         let choice = &specialist.model;
         let name = if model.is_some() { None } else { choice.model.as_deref() };
         tiers.resolve(choice.tier, name).map_err(|error| {

@@ -55,7 +55,6 @@ fn all_problems_of_settings_are_reported_with_their_positions() {
     error KB0221 5:34 `apiKeyEnv` is not the name of an environment variable | write a variable name such as `OPENAI_API_KEY`, never the key itself
     error KB0221 6:18 the secret `TOKEN` is not a reference | write `env:NAME`, `file:PATH` or `{command: [...]}`; never the value itself
     error KB0112 7:20 `kernal` is not a value of `require` | did you mean `kernel`?
-    warning KB0901 8:29 `escalation.defaultLadder` is not supported yet | the definition loads and runs without it
     error KB0221 8:48 the tiers of a ladder must be in ascending order | write `[small, medium, large]` or a part of it
     error KB0112 9:17 `always` is not a value of `sync` | write one of normal, full
     "#);
@@ -90,13 +89,10 @@ fn settings_with_an_error_still_say_which_secrets_there_are() {
 }
 
 #[test]
-fn a_ladder_of_a_specialist_is_not_supported_yet() {
+fn a_specialist_has_a_ladder() {
     let text =
         "schema: kb.specialist/1\nid: s\nrole: x\nllm: {tier: small, ladder: [small, large]}\n";
     let (catalog, said) = said(FileRole::Specialist, ".kb/specialists/s.yml", text);
-    assert_eq!(
-        said,
-        "warning KB0901 4:20 `llm.ladder` is not supported yet | the definition loads and runs without it\n"
-    );
+    assert_eq!(said, "");
     assert_eq!(catalog.specialists.len(), 1, "and it is used");
 }

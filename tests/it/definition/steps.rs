@@ -139,7 +139,7 @@ fn a_specialist_step_keeps_what_its_gate_says() {
     let found = playbook(EVERYTHING);
     let work = step(&found, "work");
     let verify = work.verify.as_ref().expect("a gate");
-    assert_eq!((verify.claims, verify.on_failed), (ClaimPolicy::Warn, FailurePolicy::Retry));
+    assert_eq!((verify.claims, verify.on_failed), (ClaimPolicy::Warn, Some(FailurePolicy::Retry)));
     assert_eq!(verify.checks.len(), 5);
     assert!(
         matches!(&verify.checks[1], Check::File { min_count: 2, count: Some(count), .. } if count.min == 4)
@@ -157,7 +157,7 @@ fn a_specialist_step_has_a_strict_gate_where_it_says_nothing() {
     let found =
         playbook(&with_steps("  - {id: a, specialist: s, task: Go}\n  - {id: b, run: echo}"));
     let verify = found.steps[0].verify.as_ref().expect("a gate");
-    assert_eq!((verify.claims, verify.on_failed), (ClaimPolicy::Strict, FailurePolicy::Rework));
+    assert_eq!((verify.claims, verify.on_failed), (ClaimPolicy::Strict, None));
     assert!(found.steps[1].verify.is_none());
 }
 
@@ -228,12 +228,9 @@ fn features_that_are_not_supported_yet_load_with_a_warning() {
     warning KB0901 4:1 `on` is not supported yet | the definition loads and runs without it
     warning KB0901 5:1 `concurrency` is not supported yet | the definition loads, but cannot run with this version
     warning KB0901 7:13 `playbook` is not supported yet | the definition loads, but cannot run with this version
-    warning KB0901 11:21 `recovery` is not supported yet | the definition loads, but cannot run with this version
     warning KB0901 11:92 `locks` is not supported yet | the definition loads, but cannot run with this version
     warning KB0901 11:105 `cache` is not supported yet | the definition loads and runs without it
     warning KB0901 12:38 `includeArtifacts` is not supported yet | the definition loads and runs without it
-    warning KB0901 12:81 `escalateModel` is not supported yet | the definition loads, but cannot run with this version
-    warning KB0901 12:112 `askUser` is not supported yet | the definition loads, but cannot run with this version
     warning KB0901 12:131 `diff` is not supported yet | the definition runs; a gate with this check is inconclusive
     warning KB0901 12:154 `judge` is not supported yet | the definition runs; a gate with this check is inconclusive
     warning KB0901 12:181 `mustFailBefore` is not supported yet | the definition loads, but cannot run with this version
@@ -246,8 +243,8 @@ fn features_that_are_not_supported_yet_load_with_a_warning() {
         step(found, id).details().not_yet.iter().map(|n| n.what.as_str()).collect()
     };
     assert_eq!(of("a"), ["playbook"]);
-    assert_eq!(of("e"), ["recovery", "locks"]);
-    assert_eq!(of("f"), ["mustFailBefore", "tests", "escalateModel", "askUser"]);
+    assert_eq!(of("e"), ["locks"]);
+    assert_eq!(of("f"), ["mustFailBefore", "tests"]);
     assert!(matches!(step(found, "a").kind, StepKind::NotYet("playbook")));
     assert!(matches!(step(found, "b").kind, StepKind::Ask(_)));
     assert!(matches!(step(found, "c").kind, StepKind::Approve(_)));

@@ -63,22 +63,19 @@ fn rows_of_a_recovery_table_are_checked() {
     insta::assert_snapshot!(steps_said(
         "  - {id: a, run: x, recovery: [{on: [bogus], do: fly}, {on: [transiemt], do: retri}]}
   - {id: b, run: x, recovery: [{on: [timeout], do: rework}, {do: retry}, {on: exit}]}
-  - {id: c, specialist: s, task: x, recovery: [{on: stuck, do: switchSpecialist}]}
+  - {id: c, specialist: s, task: x, recovery: [{on: stuck, do: switchSpecialist}, {on: stuck, do: retry, to: s}]}
   - {id: d, run: x, recovery: [{on: [\"*\"], do: retry, max: 2, backoff: linear, initial: soon}]}
 "
     ), @"
-    warning KB0901 5:21 `recovery` is not supported yet | the definition loads, but cannot run with this version
     error KB0112 5:38 `bogus` is not an outcome | write one of *, transient, timeout, exit, exit:N, tool_error, validation_failed, gate_failed, gate_inconclusive, stuck, policy_denied, unknown
     error KB0112 5:50 `fly` is not a value of `do` | write one of retry, rework, escalateModel, changeStrategy, switchSpecialist, askUser, fail
     error KB0112 5:62 `transiemt` is not an outcome | did you mean `transient`?
     error KB0112 5:78 `retri` is not a value of `do` | did you mean `retry`?
-    warning KB0901 6:21 `recovery` is not supported yet | the definition loads, but cannot run with this version
     error KB0211 6:52 `rework` is only available for specialist steps | use `retry`, `askUser` or `fail`
     error KB0108 6:61 a row of `recovery` has no `on` | add `on:`
     error KB0108 6:74 a row of `recovery` has no `do` | add `do:`
-    warning KB0901 7:37 `recovery` is not supported yet | the definition loads, but cannot run with this version
     error KB0108 7:48 a row with `switchSpecialist` has no `to` | add `to:`
-    warning KB0901 8:21 `recovery` is not supported yet | the definition loads, but cannot run with this version
+    error KB0211 7:110 `to` is not available for `retry` | remove it, or use `switchSpecialist`
     error KB0112 8:89 `soon` is not a duration | write a number with a unit, such as `250ms`, `90s`, `5m` or `1h30m`
     ");
 }

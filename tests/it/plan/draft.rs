@@ -185,7 +185,7 @@ fn verify(check: Check) -> Verify {
         claims: ClaimPolicy::None,
         expect_changes: None,
         checks: vec![check],
-        on_failed: FailurePolicy::Fail,
+        on_failed: Some(FailurePolicy::Fail),
         on_inconclusive: None,
         max_reworks: 0,
     }

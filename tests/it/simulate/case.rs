@@ -37,6 +37,8 @@ pub(super) struct Spec {
     pub(super) run_if: RunIf,
     pub(super) tolerated: bool,
     pub(super) retry: Option<(u32, OutcomeSelector)>,
+    /// Rows of `recovery`.
+    pub(super) recovery: Option<Vec<Row>>,
     pub(super) max_attempts: Option<u32>,
     pub(super) retry_safe: bool,
     pub(super) exclusive: bool,
@@ -82,9 +84,17 @@ impl Kind {
 /// How long the waiting kinds wait.
 pub(super) const WAIT: Duration = Duration::from_millis(50);
 
+/// A row of a recovery table.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Row {
+    pub(super) on: OutcomeSelector,
+    pub(super) action: RecoveryAction,
+    pub(super) max: u32,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct GateSpec {
-    pub(super) on_failed: FailurePolicy,
+    pub(super) on_failed: Option<FailurePolicy>,
     pub(super) on_inconclusive: Option<InconclusivePolicy>,
     pub(super) max_reworks: u32,
 }
@@ -149,6 +159,7 @@ impl Spec {
             run_if: RunIf::AllSucceeded,
             tolerated: false,
             retry: None,
+            recovery: None,
             max_attempts: None,
             retry_safe: true,
             exclusive: false,
@@ -160,6 +171,13 @@ impl Spec {
             ends: vec![Vec::new()],
             heals: false,
         }
+    }
+
+    /// Whether a row of its table asks a person.
+    pub(super) fn asks_in_recovery(&self, case: &Case) -> bool {
+        let rows = self.recovery.iter().flatten();
+        rows.clone().any(|row| row.action == RecoveryAction::AskUser)
+            || case.on_inconclusive(self) == InconclusivePolicy::AskUser
     }
 
     pub(super) fn is_specialist(&self) -> bool {
@@ -241,6 +259,16 @@ impl Spec {
             initial: Duration::from_millis(10),
             max_delay: Duration::from_secs(1),
         });
+        details.recovery = self.recovery.as_ref().map(|rows| {
+            let rule = |row: &Row| RecoveryRule {
+                on: vec![row.on],
+                action: row.action.clone(),
+                max: row.max,
+                delay: None,
+                span: super::plans::SPAN,
+            };
+            rows.iter().map(rule).collect()
+        });
         details.max_attempts = self.max_attempts;
         details.repeat = self.repeat.map(|(max, _)| {
             let until = condition("true", ids);
@@ -299,7 +327,7 @@ impl Case {
 
     /// Whether that verdict lets the step pass.
     pub(super) fn lets_pass(&self, spec: &Spec, verdict: Verdict) -> bool {
-        let on_failed = spec.gate.map(|gate| gate.on_failed);
+        let on_failed = spec.gate.and_then(|gate| gate.on_failed);
         match verdict {
             Verdict::Passed => true,
             Verdict::Failed => on_failed == Some(FailurePolicy::Warn),

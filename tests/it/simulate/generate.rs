@@ -1,11 +1,11 @@
 //! Generates cases from seeds.
 
-use super::case::{Case, End, GateSpec, Kind, Loop, Spec, Turn};
+use super::case::{Case, End, GateSpec, Kind, Loop, Row, Spec, Turn};
 use super::dice::Dice;
-use kb::definition::{FailurePolicy, InconclusivePolicy, OnTimeout, RunIf};
+use kb::definition::{FailurePolicy, InconclusivePolicy, OnTimeout, RecoveryAction, RunIf};
 use kb::evidence::Verdict;
 use kb::expression::Strength;
-use kb::value::{OutcomeKind, OutcomeSelector};
+use kb::value::{OutcomeKind, OutcomeSelector, SpecialistId};
 
 const OUTCOMES: [OutcomeKind; 10] = [
     OutcomeKind::Ok,
@@ -42,7 +42,13 @@ pub(super) fn case(seed: u64) -> Case {
         steps,
         max_parallel: 1 + dice.below(4) as u32,
         fail_fast: dice.chance(15),
-        inconclusive: dice.one_of(&[InconclusivePolicy::Warn, InconclusivePolicy::Fail]),
+        inconclusive: dice.one_of(&[
+            InconclusivePolicy::Warn,
+            InconclusivePolicy::Warn,
+            InconclusivePolicy::Fail,
+            InconclusivePolicy::Fail,
+            InconclusivePolicy::AskUser,
+        ]),
         concludes: !dice.chance(5),
         turns: turns(&mut dice, wild),
     }
@@ -89,6 +95,7 @@ fn spec(dice: &mut Dice, id: &str, finally: bool, before: &[String]) -> Spec {
         ];
         (1 + dice.below(3) as u32, dice.one_of(&on))
     });
+    spec.recovery = dice.chance(35).then(|| rows(dice, spec.is_specialist()));
     spec.max_attempts = dice.chance(10).then(|| 1 + dice.below(3) as u32);
     spec.retry_safe = spec.kind == Kind::Gate || !dice.chance(20);
     spec.exclusive = dice.chance(20);
@@ -106,12 +113,42 @@ fn spec(dice: &mut Dice, id: &str, finally: bool, before: &[String]) -> Spec {
     if spec.kind.is_waiting() {
         // They have no attempts to shape; their text may still fail to render.
         (spec.retry, spec.max_attempts, spec.gate, spec.repeat) = (None, None, None, None);
+        spec.recovery = None;
         (spec.retry_safe, spec.exclusive) = (true, false);
         spec.ends
             .iter_mut()
             .for_each(|ends| ends.retain(|end| end.outcome == OutcomeKind::ToolError));
     }
     spec
+}
+
+fn rows(dice: &mut Dice, specialist: bool) -> Vec<Row> {
+    let on = [
+        OutcomeSelector::Any,
+        OutcomeSelector::AnyExit,
+        OutcomeSelector::Kind(OutcomeKind::Stuck),
+        OutcomeSelector::Kind(OutcomeKind::Unknown),
+        OutcomeSelector::Kind(OutcomeKind::GateFailed),
+        OutcomeSelector::Kind(OutcomeKind::GateInconclusive),
+    ];
+    let mut actions = vec![RecoveryAction::Retry, RecoveryAction::AskUser, RecoveryAction::Fail];
+    if specialist {
+        let other = SpecialistId::new("writer").expect("an id");
+        actions.extend([
+            RecoveryAction::Rework,
+            RecoveryAction::EscalateModel,
+            RecoveryAction::EscalateModel,
+            RecoveryAction::ChangeStrategy,
+            RecoveryAction::SwitchSpecialist(other),
+        ]);
+    }
+    (0..dice.below(4))
+        .map(|_| Row {
+            on: dice.one_of(&on),
+            action: actions[dice.below(actions.len())].clone(),
+            max: 1 + dice.below(2) as u32,
+        })
+        .collect()
 }
 
 fn waiting(dice: &mut Dice) -> Kind {
@@ -128,13 +165,20 @@ fn waiting(dice: &mut Dice) -> Kind {
 
 fn gate(dice: &mut Dice) -> GateSpec {
     let policies = [
-        FailurePolicy::Rework,
-        FailurePolicy::Rework,
-        FailurePolicy::Retry,
-        FailurePolicy::Warn,
-        FailurePolicy::Fail,
+        None,
+        Some(FailurePolicy::Rework),
+        Some(FailurePolicy::Rework),
+        Some(FailurePolicy::Retry),
+        Some(FailurePolicy::EscalateModel),
+        Some(FailurePolicy::Warn),
+        Some(FailurePolicy::Fail),
     ];
-    let inconclusive = [None, Some(InconclusivePolicy::Warn), Some(InconclusivePolicy::Fail)];
+    let inconclusive = [
+        None,
+        Some(InconclusivePolicy::Warn),
+        Some(InconclusivePolicy::Fail),
+        Some(InconclusivePolicy::AskUser),
+    ];
     GateSpec {
         on_failed: dice.one_of(&policies),
         on_inconclusive: dice.one_of(&inconclusive),

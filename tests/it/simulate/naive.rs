@@ -2,11 +2,11 @@
 //! machine or time.
 
 use super::case::{Case, End, Spec};
-use kb::definition::{FailurePolicy, RunIf};
+use kb::definition::{FailurePolicy, InconclusivePolicy, RecoveryAction, RunIf};
 use kb::evidence::Verdict;
 use kb::expression::Strength;
 use kb::run::{RunStatus, StepStatus};
-use kb::value::{OutcomeKind, OutcomeSelector};
+use kb::value::{OutcomeKind, OutcomeSelector, Tier};
 use std::collections::BTreeMap;
 
 /// How a step ended, and whether its failure is tolerated.
@@ -109,38 +109,107 @@ fn works(case: &Case, spec: &Spec, item: usize, iteration: u32) -> bool {
 /// The number of attempts until one is good enough, counted on from `first`; none where the table of
 /// recovery allows no more before that.
 fn pass(case: &Case, spec: &Spec, item: usize, iteration: u32, first: usize) -> Option<usize> {
-    let specialist = spec.is_specialist();
-    let (mut retries, on) = match spec.retry {
-        Some((max, on)) => (max, on),
-        None if specialist => (2, OutcomeSelector::Kind(OutcomeKind::Transient)),
-        None => (0, OutcomeSelector::Any),
-    };
-    let (policy, mut reworks) = match spec.gate {
-        Some(gate) => (gate.on_failed, gate.max_reworks),
-        None if specialist => (FailurePolicy::Rework, 2),
-        None => (FailurePolicy::Fail, 0),
-    };
-    let goes_back = matches!(policy, FailurePolicy::Rework | FailurePolicy::Retry);
-    let must_learn = specialist && policy == FailurePolicy::Rework;
-    let mut before = None;
-    for entry in first.. {
+    let mut rows = rows(case, spec);
+    let mut tier = Tier::Medium;
+    'attempts: for entry in first.. {
         let end = spec.end(item, iteration, entry);
         let Some(outcome) = failure(case, spec, end) else { return Some(entry + 1) };
-        let refuted = matches!(outcome, OutcomeKind::GateFailed | OutcomeKind::ValidationFailed);
-        let same = before == Some((outcome, end.words));
-        before = Some((outcome, end.words));
         if spec.max_attempts.is_some_and(|max| (entry - first) as u32 + 1 >= max) {
             return None;
         }
-        if retries > 0 && on.matches(outcome) {
-            retries -= 1;
-        } else if reworks > 0 && goes_back && refuted && !(must_learn && same) {
-            reworks -= 1;
-        } else {
-            return None;
+        for row in rows.iter_mut().filter(|row| row.on.iter().any(|on| on.matches(outcome))) {
+            let same = row.before == Some((outcome, end.words));
+            let applies = match row.action {
+                Action::Fail => return None,
+                Action::Again | Action::Ask => true,
+                Action::Learn | Action::Switch => !same,
+                // No ladder is named, so that it is small, medium, large.
+                Action::Larger => tier != Tier::Large,
+            };
+            if row.left == 0 || !applies {
+                continue;
+            }
+            row.left -= 1;
+            row.before = Some((outcome, end.words));
+            match row.action {
+                Action::Larger => tier = if tier == Tier::Small { Tier::Medium } else { Tier::Large },
+                Action::Switch => tier = Tier::Medium,
+                _ => {}
+            }
+            continue 'attempts;
         }
+        return None;
     }
     unreachable!("every table ends")
+}
+
+enum Action {
+    Again,
+    Learn,
+    Larger,
+    Switch,
+    Ask,
+    Fail,
+}
+
+/// A row of a recovery table, and what is left of it.
+struct Left {
+    on: Vec<OutcomeSelector>,
+    action: Action,
+    left: u32,
+    before: Option<(OutcomeKind, u8)>,
+}
+
+/// The recovery table of a step, as the language reference describes it.
+fn rows(case: &Case, spec: &Spec) -> Vec<Left> {
+    let row = |on: &[OutcomeSelector], action, left| {
+        Left { on: on.to_vec(), action, left, before: None }
+    };
+    let of = OutcomeSelector::Kind;
+    let by_default = spec.is_specialist() && spec.recovery.is_none();
+    let mut rows = Vec::new();
+    match spec.retry {
+        Some((max, on)) => rows.push(row(&[on], Action::Again, max)),
+        None if by_default => {
+            rows.push(row(&[of(OutcomeKind::Transient)], Action::Again, 2));
+        }
+        None => {}
+    }
+    for given in spec.recovery.iter().flatten() {
+        let action = match given.action {
+            RecoveryAction::Retry => Action::Again,
+            RecoveryAction::Rework | RecoveryAction::ChangeStrategy => Action::Learn,
+            RecoveryAction::EscalateModel => Action::Larger,
+            RecoveryAction::SwitchSpecialist(_) => Action::Switch,
+            RecoveryAction::AskUser => Action::Ask,
+            RecoveryAction::Fail => Action::Fail,
+        };
+        rows.push(row(&[given.on], action, given.max));
+    }
+    let refuted = [of(OutcomeKind::GateFailed), of(OutcomeKind::ValidationFailed)];
+    let on_failed = spec.gate.and_then(|gate| gate.on_failed);
+    let max = spec.gate.map_or(2, |gate| gate.max_reworks);
+    match on_failed {
+        Some(FailurePolicy::Rework) if spec.is_specialist() => {
+            rows.push(row(&refuted, Action::Learn, max));
+        }
+        None if by_default => rows.push(row(&refuted, Action::Learn, max)),
+        Some(FailurePolicy::Rework | FailurePolicy::Retry) => {
+            rows.push(row(&refuted, Action::Again, max));
+        }
+        Some(FailurePolicy::EscalateModel) if spec.is_specialist() => {
+            rows.push(row(&refuted, Action::Larger, max));
+        }
+        Some(FailurePolicy::EscalateModel | FailurePolicy::Warn | FailurePolicy::Fail) | None => {}
+    }
+    if by_default && spec.retry.is_none() && on_failed.is_none() {
+        let lost = [of(OutcomeKind::Stuck), of(OutcomeKind::ToolError)];
+        rows.push(row(&lost, Action::Learn, 1));
+    }
+    if case.on_inconclusive(spec) == InconclusivePolicy::AskUser {
+        rows.push(row(&[of(OutcomeKind::GateInconclusive)], Action::Ask, 1000));
+    }
+    rows
 }
 
 /// Why an attempt was not good enough.
@@ -157,17 +226,11 @@ fn failure(case: &Case, spec: &Spec, end: End) -> Option<OutcomeKind> {
 }
 
 /// The most attempts of one iteration, without those that a person asked for.
-pub(super) fn most_attempts(spec: &Spec) -> u32 {
-    let retries = match spec.retry {
-        Some((max, _)) => max,
-        None if spec.is_specialist() => 2,
-        None => 0,
-    };
-    let reworks = match spec.gate {
-        Some(gate) => gate.max_reworks,
-        None if spec.is_specialist() => 2,
-        None => 0,
-    };
+pub(super) fn most_attempts(case: &Case, spec: &Spec) -> u32 {
+    let rows = rows(case, spec);
+    // A person's approvals are counted apart.
+    let asks = |row: &&Left| !matches!(row.action, Action::Ask | Action::Fail);
+    let more: u32 = rows.iter().filter(asks).map(|row| row.left).sum();
     let (passes, _) = spec.repeat.unwrap_or((1, 1));
-    passes * spec.max_attempts.unwrap_or(u32::MAX).min(1 + retries + reworks)
+    passes * spec.max_attempts.unwrap_or(u32::MAX).min(1 + more)
 }

@@ -1,6 +1,6 @@
 //! Reduces a failing case: removes turns, steps, edges and features for as long as it still fails.
 
-use super::case::{Case, End, GateSpec, Kind, Loop, Spec, Turn};
+use super::case::{Case, End, GateSpec, Kind, Loop, Row, Spec, Turn};
 use super::watch::Fault;
 use kb::definition::{InconclusivePolicy, RunIf};
 
@@ -123,7 +123,8 @@ impl Shrinking<'_> {
     }
 }
 
-const PLAINER: [fn(&mut Spec); 18] = [
+const PLAINER: [fn(&mut Spec); 19] = [
+    |step| step.recovery = None,
     |step| step.kind = Kind::Set,
     |step| step.kind = Kind::Run,
     |step| step.condition = None,
@@ -157,7 +158,7 @@ pub(super) fn show(case: &Case) -> String {
     let Case { max_parallel, fail_fast, inconclusive, concludes, .. } = case;
     let mut text = format!("limits: {{maxParallel: {max_parallel}, failFast: {fail_fast}}}\n");
     if *inconclusive != InconclusivePolicy::Warn {
-        text.push_str("verifier: {inconclusivePolicy: fail}\n");
+        text.push_str(&format!("verifier: {{inconclusivePolicy: {inconclusive:?}}}\n"));
     }
     if !concludes {
         text.push_str("outputs: {none: cannot be evaluated}\n");
@@ -191,6 +192,10 @@ fn keys(spec: &Spec) -> Vec<String> {
     key(spec.tolerated, "onError: continue".into());
     let (max, on) = spec.retry.map_or((0, String::new()), |(max, on)| (max, format!("{on:?}")));
     key(spec.retry.is_some(), format!("retry: {{max: {max}, on: [{on}]}}"));
+    if let Some(rows) = &spec.recovery {
+        let row = |row: &Row| format!("{:?}: {:?} {}", row.on, row.action, row.max);
+        key(true, format!("recovery: [{}]", rows.iter().map(row).collect::<Vec<_>>().join(", ")));
+    }
     key(spec.max_attempts.is_some(), format!("maxAttempts: {}", spec.max_attempts.unwrap_or(0)));
     key(!spec.retry_safe, "retrySafe: false".into());
     key(spec.exclusive, "workspace: exclusive".into());

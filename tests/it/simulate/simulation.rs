@@ -451,6 +451,12 @@ impl<'a> Simulation<'a> {
         let keep = self.appends.len().saturating_sub(usize::from(cut) % cuttable);
         self.appends.truncate(keep);
         let end = self.appends.last().copied().unwrap_or(0);
+        // A stop that was requested in the lost part did not happen.
+        let stops = |input: &Input| {
+            matches!(input, Input::AttemptEnded { report, .. }
+                if report.outcome == OutcomeKind::Cancelled)
+        };
+        self.told.retain(|input| !stops(input));
         self.say(|| format!("power cut: {} events are lost", stored.len() as u64 - end));
         self.keep(&stored[..end as usize]);
     }
@@ -496,6 +502,7 @@ impl<'a> Simulation<'a> {
         hold!(matches!(stale, Err(JournalError::LeaseLost(_))), "a stale holder wrote: {stale:?}");
         self.epoch = epoch;
         self.watch = Watch::new(&self.plan, self.case.rules());
+        self.watch.torn = self.torn;
         let stored = self.journal.events(&self.run, 0).unwrap();
         for event in &stored {
             self.watch.see(self.case, &self.plan, event.at, event.epoch, &event.event)?;

@@ -39,6 +39,8 @@ pub(super) struct Watch {
     kept: BTreeMap<usize, Ended>,
     /// Whether somebody or the clock cut into this life, so that the tables alone do not tell.
     pub(super) disturbed: bool,
+    /// Whether the history was cut in the middle of a decision.
+    pub(super) torn: bool,
     /// Whether a main step failed since the last reset.
     failed: bool,
     usage: Usage,
@@ -59,6 +61,7 @@ impl Watch {
             due: BTreeMap::new(),
             kept: BTreeMap::new(),
             disturbed: false,
+            torn: false,
             failed: false,
             usage: Usage::NONE,
             resets: 0,
@@ -201,9 +204,11 @@ impl Watch {
                 hold!(live && waits && *due > at, "{} sets a timer", name(*instance));
             }
             Event::Asked { instance, question } => {
-                let live = status(*instance) == StepStatus::Running;
-                let asks = self.spec(case, *instance).kind.is_waiting();
-                hold!(live && asks, "{} asks a person", name(*instance));
+                let spec = self.spec(case, *instance);
+                let live = status(*instance) == StepStatus::Running && spec.kind.is_waiting();
+                let recovers =
+                    status(*instance) == StepStatus::Waiting && spec.asks_in_recovery(case);
+                hold!(live || recovers, "{} asks a person", name(*instance));
                 hold!(question.due.is_none_or(|due| due > at), "{} is late", name(*instance));
             }
             Event::Answered { instance, by, .. } => {
@@ -251,7 +256,8 @@ impl Watch {
                 *self.approved.entry(self.turned(*instance)).or_default() += 1;
                 // A question ends its step; another approval lets an attempt start.
                 // The attempt that was lost counts, and the tables know nothing of it.
-                self.disturbed |= self.spec(case, *instance).max_attempts.is_some();
+                self.disturbed |= self.spec(case, *instance).max_attempts.is_some()
+                    && !self.spec(case, *instance).retry_safe;
             }
             Event::Answered { instance, .. } => drop(self.refused.insert(self.turned(*instance))),
             Event::Ended { instance, status, tolerated, .. } => {
@@ -336,7 +342,7 @@ impl Watch {
         hold!(at >= due, "{name} starts before its time");
         let spec = self.spec(case, ix);
         let approved = self.approved.get(&(ix, iteration)).copied().unwrap_or(0);
-        let most = naive::most_attempts(spec) + approved;
+        let most = naive::most_attempts(case, spec) + approved;
         hold!(attempt <= most, "{name} starts attempt {attempt} of {most}");
         if let (Some(item), Some(each)) = (&instance.item, spec.for_each) {
             let items = self.folded.instance(item.parent).items().expect("expanded").all();
@@ -438,7 +444,7 @@ impl Watch {
         } else if spec.kind.is_waiting() {
             let approved = self.approved.get(&self.turned(ix)).copied().unwrap_or(0);
             // A history that was cut between an answer and the end of its step has two answers.
-            let once = approved == 1 || (self.disturbed && approved > 1);
+            let once = approved == 1 || ((self.disturbed || self.torn) && approved > 1);
             hold!(once, "{name} succeeded after {approved} approvals");
         } else if spec.kind != Kind::Gate {
             let well = instance.outcome == Some(OutcomeKind::Ok);

@@ -1,0 +1,71 @@
+//! The rows of `recovery:`: what follows a failed attempt.
+
+use super::RetryPolicy;
+use crate::diagnostic::Span;
+use crate::value::{OutcomeSelector, SpecialistId};
+
+/// Maximum of an `askUser` row without `max`: a person is asked after each failure.
+pub const UNLIMITED_QUESTIONS: u32 = 1000;
+
+/// `do:` of a row of `recovery`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RecoveryAction {
+    /// Another attempt with the same work, after a delay.
+    Retry,
+    /// Another attempt of the same specialist, with the evidence of what failed.
+    Rework,
+    /// A rework with the next tier of the specialist's ladder.
+    EscalateModel,
+    /// A rework that tells the model to change its approach.
+    ChangeStrategy,
+    /// A rework by another specialist.
+    SwitchSpecialist(SpecialistId),
+    /// A person decides whether another attempt follows.
+    AskUser,
+    /// The step fails; no later row applies.
+    Fail,
+}
+
+impl RecoveryAction {
+    /// Name of the action in definitions and events.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            RecoveryAction::Retry => "retry",
+            RecoveryAction::Rework => "rework",
+            RecoveryAction::EscalateModel => "escalateModel",
+            RecoveryAction::ChangeStrategy => "changeStrategy",
+            RecoveryAction::SwitchSpecialist(_) => "switchSpecialist",
+            RecoveryAction::AskUser => "askUser",
+            RecoveryAction::Fail => "fail",
+        }
+    }
+
+    /// Whether the action is pointless after it led to the same failure once. A repeated 429 response
+    /// is normal for a retry, an escalation uses another model each time, and a person decides alone.
+    pub fn ends_early(&self) -> bool {
+        match self {
+            RecoveryAction::Rework
+            | RecoveryAction::ChangeStrategy
+            | RecoveryAction::SwitchSpecialist(_) => true,
+            RecoveryAction::Retry
+            | RecoveryAction::EscalateModel
+            | RecoveryAction::AskUser
+            | RecoveryAction::Fail => false,
+        }
+    }
+}
+
+/// A row of `recovery:`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecoveryRule {
+    /// Outcomes that the row matches.
+    pub on: Vec<OutcomeSelector>,
+    /// Action of the row.
+    pub action: RecoveryAction,
+    /// How often the row applies. Default: 1, for `askUser` 1000.
+    pub max: u32,
+    /// Delay before the attempt: always for `retry`, for other actions if a key of it is set.
+    pub delay: Option<RetryPolicy>,
+    /// Position of `to`, or of the row.
+    pub span: Span,
+}
