@@ -30,6 +30,7 @@ mod projects;
 mod prompts;
 mod proof;
 mod real_model;
+mod recovery;
 mod redaction;
 mod repeat;
 mod run;
