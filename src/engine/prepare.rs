@@ -4,8 +4,8 @@ use super::context::Attempt;
 use super::scope::{RunScope, Snapshot};
 use crate::attempt::{Argument, CommandLine, HttpWork, Outcome, Request, SpecialistWork, StepWork};
 use crate::definition::{
-    Check, ClaimPolicy, EvidenceMode, HttpStep, ModelChoice, ParamType, RunCommand, Specialist, Step,
-    StepKind, TaskText, Verify,
+    Check, ClaimPolicy, EvidenceMode, HttpStep, ModelChoice, ParamType, RunCommand, Specialist,
+    Step, StepKind, TaskText, Verify,
 };
 use crate::diagnostic::Code;
 use crate::evidence::{Feedback, Invocation, Record};
@@ -147,8 +147,8 @@ fn specialist(
 ) -> Result<StepWork, EvalError> {
     let missing =
         || Box::new(Failure::new(Code::ATTEMPT_FAILED.as_str(), "the step has no specialist"));
-    let specialist = chosen_specialist(scope.plan, scope.state, inputs.work.instance)
-        .ok_or_else(missing)?;
+    let specialist =
+        chosen_specialist(scope.plan, scope.state, inputs.work.instance).ok_or_else(missing)?;
     let input =
         planned.step.details().input.as_ref().map(|input| input.evaluate(scope)).transpose()?;
     let (task, task_values) = match task {

@@ -2,9 +2,7 @@
 
 use super::question::Question;
 use crate::evidence::{Payload, Record, Verification};
-use crate::value::{
-    Digest, Failure, Json, OutcomeKind, SpecialistId, Tier, Timestamp, Usage,
-};
+use crate::value::{Digest, Failure, Json, OutcomeKind, SpecialistId, Tier, Timestamp, Usage};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

@@ -47,7 +47,11 @@ fn default_retry() -> RetryPolicy {
 ///
 /// `ladder` is the ladder that the specialist or the settings name. The default rows escalate only
 /// along such a ladder, because a larger model costs more.
-pub fn table(step: &PlanStep, ladder: &[Tier], inconclusive: InconclusivePolicy) -> Vec<RecoveryRow> {
+pub fn table(
+    step: &PlanStep,
+    ladder: &[Tier],
+    inconclusive: InconclusivePolicy,
+) -> Vec<RecoveryRow> {
     use OutcomeKind::{GateFailed, GateInconclusive, Stuck, Timeout, ToolError, ValidationFailed};
     let step = &step.step;
     let details = step.details();
@@ -77,7 +81,9 @@ pub fn table(step: &PlanStep, ladder: &[Tier], inconclusive: InconclusivePolicy)
         FailurePolicy::Warn | FailurePolicy::Fail => None,
     };
     let max = step.verify.as_ref().map_or(2, |verify| verify.max_reworks);
-    rows.extend(action.map(|action| RecoveryRow::new(&[GateFailed, ValidationFailed], action, max)));
+    rows.extend(
+        action.map(|action| RecoveryRow::new(&[GateFailed, ValidationFailed], action, max)),
+    );
     if defaults && details.retry.is_none() && written.is_none() {
         if !ladder.is_empty() {
             let on = [ValidationFailed, GateFailed, Stuck, Timeout];

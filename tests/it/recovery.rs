@@ -15,8 +15,7 @@ const SPECIALISTS: [(&str, &str); 2] = [
 ];
 
 /// Turns whose outputs violate the schema.
-const INVALID: &str =
-    "[{output: {summary: 1}}, {output: {summary: 2}}, {output: {summary: 3}}]";
+const INVALID: &str = "[{output: {summary: 1}}, {output: {summary: 2}}, {output: {summary: 3}}]";
 
 fn project(steps: &str, script: &str) -> Scratch {
     let playbook = format!("schema: kb.playbook/1\nid: p\nsteps:\n{steps}");

@@ -27,12 +27,8 @@ const VERIFY_KEYS: &[KeySpec] = &[
         .example("[{file: out.txt}]"),
     key("onFailed", Choice(ON_FAILED_NAMES), "What follows a `failed` verdict.")
         .default("`rework` for specialists, else `fail`"),
-    key(
-        "onInconclusive",
-        Choice(ON_INCONCLUSIVE_NAMES),
-        "What follows an `inconclusive` verdict.",
-    )
-    .default("`verifier.inconclusivePolicy` of the settings, else `warn`"),
+    key("onInconclusive", Choice(ON_INCONCLUSIVE_NAMES), "What follows an `inconclusive` verdict.")
+        .default("`verifier.inconclusivePolicy` of the settings, else `warn`"),
     key(
         "maxReworks",
         Integer(0, 100),

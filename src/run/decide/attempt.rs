@@ -1,9 +1,7 @@
 //! Attempts and gates that ended, and the recovery that follows.
 
 use super::Decider;
-use crate::definition::{
-    ClaimPolicy, FailurePolicy, InconclusivePolicy, RecoveryAction, StepKind,
-};
+use crate::definition::{ClaimPolicy, FailurePolicy, InconclusivePolicy, RecoveryAction, StepKind};
 use crate::diagnostic::Code;
 use crate::evidence::{Record, Verdict, Verification};
 use crate::run::event::{Event, InstanceIx, StepStatus};

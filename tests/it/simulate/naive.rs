@@ -132,7 +132,9 @@ fn pass(case: &Case, spec: &Spec, item: usize, iteration: u32, first: usize) -> 
             row.left -= 1;
             row.before = Some((outcome, end.words));
             match row.action {
-                Action::Larger => tier = if tier == Tier::Small { Tier::Medium } else { Tier::Large },
+                Action::Larger => {
+                    tier = if tier == Tier::Small { Tier::Medium } else { Tier::Large }
+                }
                 Action::Switch => tier = Tier::Medium,
                 _ => {}
             }
@@ -162,9 +164,8 @@ struct Left {
 
 /// The recovery table of a step, as the language reference describes it.
 fn rows(case: &Case, spec: &Spec) -> Vec<Left> {
-    let row = |on: &[OutcomeSelector], action, left| {
-        Left { on: on.to_vec(), action, left, before: None }
-    };
+    let row =
+        |on: &[OutcomeSelector], action, left| Left { on: on.to_vec(), action, left, before: None };
     let of = OutcomeSelector::Kind;
     let by_default = spec.is_specialist() && spec.recovery.is_none();
     let mut rows = Vec::new();
