@@ -21,6 +21,9 @@ pub(super) struct Kb {
     /// Change to this directory first
     #[arg(short = 'C', long, global = true, value_name = "DIR")]
     pub(super) directory: Option<PathBuf>,
+    /// Print results and errors only: no display of a run, no notes
+    #[arg(short, long, global = true)]
+    pub(super) quiet: bool,
     #[command(subcommand)]
     pub(super) command: Option<KbCommand>,
 }

@@ -1,9 +1,10 @@
 //! Drives a run and displays it: events go to a renderer, signals go to the engine.
 
+use super::CliResult;
 use super::exit::{CliError, Exit};
 use super::prompting;
 use super::render::table::plain;
-use super::render::{Display, Renderer, RunSummary, renderer, summary};
+use super::render::{Display, OutputMode, Renderer, RunSummary, renderer, summary};
 use super::run::replying::replier;
 use super::terminal::{ERROR, Terminal, paint};
 use crate::diagnostic::Code;
@@ -26,26 +27,27 @@ pub(super) struct DisplayArgs {
     /// With `--json`, print model text as it arrives
     #[arg(long, requires = "json")]
     tokens: bool,
-    /// Print the summary only
-    #[arg(short, long, conflicts_with = "json")]
-    quiet: bool,
+    /// Output of steps to show
+    #[arg(long, value_enum, value_name = "WHICH", default_value_t, hide_default_value = true)]
+    #[arg(conflicts_with = "json")]
+    output: OutputMode,
     /// Exit with code 1 if a step succeeded although its gate did not pass
     #[arg(long)]
     strict: bool,
 }
 
 impl DisplayArgs {
-    fn display(self) -> Display {
-        match (self.json, self.quiet) {
+    fn display(self, terminal: &Terminal) -> Display {
+        match (self.json, terminal.is_quiet()) {
             (true, _) => Display::Json { tokens: self.tokens },
             (_, true) => Display::Quiet,
-            _ => Display::Auto,
+            _ => Display::Auto { output: self.output },
         }
     }
 
-    /// Whether questions can be asked: neither `--json` nor `--quiet`.
-    fn is_interactive(self) -> bool {
-        !self.json && !self.quiet
+    /// Whether questions are asked on this terminal: neither with `--json` nor with `--quiet`.
+    fn is_interactive(self, terminal: &Terminal) -> bool {
+        !self.json && !terminal.is_quiet() && terminal.can_ask()
     }
 
     /// Prints the result of a command that was delivered to another process. With `--json`, stdout
@@ -73,15 +75,19 @@ pub(super) async fn drive(
     let mut prepared = prepared;
     loop {
         let (run, context) = (prepared.run().to_string(), prepared.context().clone());
-        let exit = drive_once(prepared, display, program, terminal).await?;
-        let asks = exit == Exit::Waiting && display.is_interactive() && terminal.can_ask();
-        prepared = match asks {
-            true => match ask_in_place(context, &run, terminal).await? {
-                Some(prepared) => prepared,
-                None => return Ok(exit),
-            },
-            false => return Ok(exit),
-        };
+        let ended = drive_once(prepared, display, program, terminal).await?;
+        let waits = ended.left.status == RunStatus::Waiting;
+        // While questions are asked here, the summary is printed once, at the end.
+        if waits && display.is_interactive(terminal) {
+            match ask_in_place(context, &run, terminal).await? {
+                Some(answered) => {
+                    prepared = answered;
+                    continue;
+                }
+                None => return ended.conclude(display, program, terminal),
+            }
+        }
+        return ended.conclude(display, program, terminal);
     }
 }
 
@@ -114,19 +120,25 @@ async fn drive_once(
     display: DisplayArgs,
     program: &str,
     terminal: &mut Terminal,
-) -> Result<Exit, CliError> {
+) -> Result<Ended, CliError> {
     let run = prepared.run().to_string();
-    let display = DisplayArgs { strict: display.strict || prepared.is_strict(), ..display };
+    let strict = display.strict || prepared.is_strict();
     for path in prepared.changed_files() {
         let name = prepared.definition_name();
-        terminal.err(&format!(
+        terminal.note(&format!(
             "note: `{path}` has changed since run {run} started; the run uses the old text; to use \
              the new one, start a run with `{program} playbook run {name}`\n"
         ))?;
     }
     let mut summary = RunSummary::default();
-    let watcher = prepared.live_reader(&mut |event| summary.add(event));
-    let mut show = Show { watcher, summary, renderer: renderer(display.display(), terminal) };
+    let steps = prepared.plan().steps().len();
+    let mut renderer = renderer(display.display(terminal), steps, terminal);
+    let watcher = prepared.live_reader(&mut |event| {
+        summary.add(event);
+        renderer.replayed(event);
+    });
+    summary.next_process();
+    let mut show = Show { watcher, summary, renderer };
     let (sender, mut events) = event_channel();
     let (orders, commands) = unbounded_channel();
     let mut signals = Signals::listen(orders)?;
@@ -163,42 +175,65 @@ async fn drive_once(
         // The error itself is printed after this line.
         terminal.err(&format!("run {run} stopped; continue with: {program} run resume {run}\n"))?;
     }
-    conclude(ended?, &show.summary, &signals, display, program, terminal)
+    Ok(Ended { left: ended?, summary: show.summary, signalled: signals.exit(), strict })
 }
 
-fn conclude(
+/// A run that this process no longer drives.
+struct Ended {
     left: Summary,
-    summary: &RunSummary,
-    signals: &Signals,
-    display: DisplayArgs,
-    program: &str,
-    terminal: &mut Terminal,
-) -> Result<Exit, CliError> {
-    let (run, status) = (left.run.as_str(), left.status);
-    match display.json {
-        false => terminal.out(&summary::text(program, run, status, summary))?,
-        true => {
-            let question = summary.questions.first();
-            let next_command = summary::next_command(program, run, status, question);
-            next_command.map(|command| terminal.err(&format!("next: {command}\n"))).transpose()?;
+    summary: RunSummary,
+    /// The exit code of the signal that stopped the run.
+    signalled: Option<Exit>,
+    /// Whether a step that succeeded although its gate did not pass fails the command.
+    strict: bool,
+}
+
+impl Ended {
+    /// Prints the summary and returns the exit code.
+    fn conclude(self, display: DisplayArgs, program: &str, terminal: &mut Terminal) -> CliResult {
+        let (run, status) = (self.left.run.as_str(), self.left.status);
+        match display.json {
+            false => {
+                let text = summary::text(program, run, status, &self.summary, terminal.is_quiet());
+                terminal.out(&text)?;
+            }
+            true => {
+                let question = self.summary.questions.first();
+                let command = summary::next_command(program, run, status, question);
+                command.map(|command| terminal.err(&format!("next: {command}\n"))).transpose()?;
+            }
+        }
+        match self.report_unproven(terminal)? {
+            true => Ok(Exit::RunFailed),
+            false => Ok(exit_of(status, self.signalled)),
         }
     }
-    let unproven = summary.unproven.len();
-    if left.status == RunStatus::Succeeded && display.strict && unproven > 0 {
-        let steps = summary.unproven.iter().map(|step| format!("`{}`", plain(step)));
-        let steps = steps.collect::<Vec<_>>().join(", ");
+
+    /// Reports the steps that succeeded although their gate did not pass, with `--strict`; returns
+    /// whether there are any.
+    fn report_unproven(&self, terminal: &mut Terminal) -> std::io::Result<bool> {
+        let unproven = &self.summary.unproven;
+        if self.left.status != RunStatus::Succeeded || !self.strict || unproven.is_empty() {
+            return Ok(false);
+        }
+        let steps = unproven.iter().map(|step| format!("`{}`", plain(step)));
+        let (count, steps) = (unproven.len(), steps.collect::<Vec<_>>().join(", "));
         terminal.err(&format!(
-            "{}: {unproven} unproven: the gate of {steps} did not pass (`--strict`, `verifier.strict`)\n",
+            "{}: {count} unproven: the gate of {steps} did not pass (`--strict`, `verifier.strict`)\n",
             paint(ERROR, "error")
         ))?;
-        return Ok(Exit::RunFailed);
+        Ok(true)
     }
-    Ok(match left.status {
+}
+
+/// The exit code of a run with this status.
+pub(super) fn exit_of(status: RunStatus, signalled: Option<Exit>) -> Exit {
+    match status {
         RunStatus::Succeeded => Exit::Done,
         RunStatus::Failed | RunStatus::Cancelled => Exit::RunFailed,
         RunStatus::Waiting => Exit::Waiting,
-        RunStatus::Interrupted | RunStatus::Running => signals.exit().unwrap_or(Exit::RunFailed),
-    })
+        RunStatus::Interrupted | RunStatus::Running => signalled.unwrap_or(Exit::RunFailed),
+    }
 }
 
 struct Show {
@@ -245,6 +280,10 @@ fn shown(
                 renderer.event(&watcher.token(instance, text));
             }
             renderer.progress(&instance.to_string(), progress);
+        }
+        LiveUpdate::Output { instance, channel, text } => {
+            summary.add_output(instance, channel, text);
+            renderer.output(instance, channel, text);
         }
     }
 }

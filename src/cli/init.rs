@@ -29,6 +29,6 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     for path in &result.kept {
         terminal.out(&format!("{}    {path} (exists already)\n", paint(DIM, "kept")))?;
     }
-    terminal.err("\nnext: `kb doctor` checks the models, `kb playbook plan add-feature --param featureName=x` shows the plan\n")?;
+    terminal.note("\nnext: `kb doctor` checks the models, `kb playbook plan add-feature --param featureName=x` shows the plan\n")?;
     Ok(Exit::Done)
 }

@@ -24,6 +24,7 @@ mod runtime;
 mod schema;
 mod specialist;
 mod terminal;
+mod usage_hint;
 
 use crate::service::{Environment, Redactors};
 use arguments::{Kb, KbCommand};
@@ -48,6 +49,7 @@ pub fn run_with(redactors: Redactors) -> ExitCode {
     let mut terminal = Terminal::new();
     let result = match Kb::try_parse() {
         Ok(arguments) => {
+            terminal.set_quiet(arguments.quiet);
             logging::start(redactors.clone());
             dispatch(arguments, redactors, &mut terminal)
         }
@@ -62,15 +64,10 @@ fn usage_error(error: &clap::Error, terminal: &mut Terminal) -> CliResult {
     if !error.use_stderr() {
         return Ok(Exit::Done);
     }
-    let words = std::env::args_os().skip(1).take(2);
+    let words = std::env::args_os().skip(1).take(4);
     let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
-    let is_unknown = error.kind() == clap::error::ErrorKind::InvalidSubcommand;
-    if let ([first, second], true) = (words.as_slice(), is_unknown)
-        && first == "run"
-    {
-        terminal.err(&format!(
-            "\n`kb run` is for existing runs; to start one, use `kb playbook run {second}`\n"
-        ))?;
+    if let Some(hint) = usage_hint::usage_hint(error, &words) {
+        terminal.err(&format!("\n{hint}\n"))?;
     }
     Ok(Exit::BadInput)
 }

@@ -29,13 +29,29 @@ pub(super) struct Terminal {
     stderr: Stderr,
     /// Colour choice of stderr.
     colour: ColorChoice,
+    quiet: bool,
 }
 
 impl Terminal {
     /// The streams of this process.
     pub(super) fn new() -> Self {
         let (stdout, stderr) = (AutoStream::auto(io::stdout()), io::stderr());
-        Terminal { stdout, colour: AutoStream::choice(&stderr), stderr }
+        Terminal { stdout, colour: AutoStream::choice(&stderr), stderr, quiet: false }
+    }
+
+    /// Sets `--quiet`.
+    pub(super) fn set_quiet(&mut self, quiet: bool) {
+        self.quiet = quiet;
+    }
+
+    /// Whether `--quiet` was given.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// Writes a note or the next step to stderr, unless `--quiet` was given.
+    pub(super) fn note(&mut self, text: &str) -> io::Result<()> {
+        if self.quiet { Ok(()) } else { self.err(text) }
     }
 
     /// Writes data to stdout.

@@ -6,7 +6,7 @@ use crate::definition::{ParamType, StepPhase};
 use crate::diagnostic::Code;
 use crate::expression::{EvalError, Reference, Root, Scope};
 use crate::journal::JournalError;
-use crate::plan::Plan;
+use crate::plan::{Plan, StepIx};
 use crate::run::{Instance, InstanceIx, RunStatus, State, StepStatus};
 use crate::value::{Failure, Json, RunId, StepId};
 use futures::future::BoxFuture;
@@ -138,12 +138,14 @@ impl RunScope<'_> {
             Some("startedAt") => json!(self.state.started_at().rfc3339()),
             Some("status") => json!(status),
             Some("error") => self.first_failure(),
+            Some("failed") => self.failures(),
             Some(_) => return None,
             None => json!({
                 "id": self.run,
                 "startedAt": self.state.started_at().rfc3339(),
                 "status": status,
                 "error": self.first_failure(),
+                "failed": self.failures(),
             }),
         };
         Some(Arc::new(value))
@@ -152,6 +154,30 @@ impl RunScope<'_> {
     fn in_finally(&self) -> bool {
         let phase = self.instance.map(|ix| self.plan.step(self.state.instance(ix).step).step.phase);
         phase == Some(StepPhase::Finally)
+    }
+
+    /// The steps that failed and are not tolerated, in plan order, each with its error. Of a `forEach`
+    /// step, the failed items follow the step.
+    fn failures(&self) -> Json {
+        let failed = |instance: &Instance| instance.status == StepStatus::Failed;
+        let counts = |instance: &Instance| match &instance.item {
+            None => !instance.tolerated,
+            Some(item) => !instance.tolerated && failed(self.state.instance(item.parent)),
+        };
+        let mut all: Vec<(StepIx, InstanceIx, Json)> = self
+            .state
+            .instances()
+            .filter(|(_, instance)| failed(instance) && counts(instance))
+            .map(|(ix, instance)| {
+                let step = self.plan.step(instance.step).step.id.as_str();
+                let instance_name = self.state.key(self.plan, ix).to_string();
+                let entry =
+                    json!({"step": step, "instance": instance_name, "error": error_of(instance)});
+                (instance.step, ix, entry)
+            })
+            .collect();
+        all.sort_by_key(|(step, ix, _)| (step.0, ix.0));
+        Json::Array(all.into_iter().map(|(_, _, entry)| entry).collect())
     }
 
     fn first_failure(&self) -> Json {

@@ -103,7 +103,7 @@ fn failure(redactor: &Redactor, argv: &[String], exited: &ProcessResult) -> (Out
     let failure = |code: Code, message: String| Failure::new(code.as_str(), message);
     let last_line = || match last_line(redactor, exited) {
         Some(line) => format!(": {line}"),
-        None => String::new(),
+        None => format!("; no output from `{}`", first_line(redactor, argv)),
     };
     match &exited.end {
         ProcessEnd::Code(code) => (
@@ -139,6 +139,25 @@ fn failure(redactor: &Redactor, argv: &[String], exited: &ProcessResult) -> (Out
                         syntax";
             (OutcomeKind::ToolError, failure(Code::NOT_STARTED, message).help(help))
         }
+    }
+}
+
+/// The start of the command, masked, for messages about a process that printed nothing.
+fn first_line(redactor: &Redactor, argv: &[String]) -> String {
+    const SHOWN: usize = 80;
+    let text = match argv {
+        [bash, flags, option, c, script]
+            if bash == "bash" && flags == "-euo" && option == "pipefail" && c == "-c" =>
+        {
+            script.clone()
+        }
+        words => words.join(" "),
+    };
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let masked = redactor.mask_cut_text(line).to_string();
+    match masked.char_indices().nth(SHOWN) {
+        Some((at, _)) => format!("{}…", &masked[..at]),
+        None => masked,
     }
 }
 

@@ -21,7 +21,7 @@ pub const STEP_FIELDS: &[&str] = &[
     "attempts",
     "durationMs",
 ];
-const RUN_FIELDS: &[&str] = &["id", "startedAt", "status", "error"];
+const RUN_FIELDS: &[&str] = &["id", "startedAt", "status", "error", "failed"];
 const LOOP_FIELDS: &[&str] = &["iteration", "previous"];
 
 /// A resolved path.

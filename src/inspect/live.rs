@@ -1,11 +1,12 @@
 //! The public events of a run while it executes, for displays.
 
-use super::streams::with_process_facts;
+use super::streams::{stream_texts, with_process_facts};
 use crate::attempt::Progress;
 use crate::clock;
 use crate::engine::{Payloads, Update};
 use crate::journal::{Journal, StoredEvent};
 use crate::plan::Plan;
+use crate::run;
 use crate::value::{InstanceKey, RunId, StepId};
 use crate::wire::{Body, Event, InstanceRef, Translator};
 use std::collections::BTreeMap;
@@ -37,6 +38,15 @@ pub enum LiveUpdate<'a> {
         instance: &'a InstanceKey,
         /// Its activity.
         progress: &'a Progress,
+    },
+    /// Stored output of the process of an attempt; the end of the attempt follows.
+    Output {
+        /// Name of the step instance.
+        instance: &'a str,
+        /// `stdout` or `stderr`.
+        channel: &'static str,
+        /// The text, as far as it was stored.
+        text: &'a str,
     },
 }
 
@@ -95,8 +105,24 @@ impl LiveReader {
             return;
         }
         self.seq = stored.seq;
+        self.show_output(stored, show);
         for event in self.translate(stored) {
             show(self, LiveUpdate::Event(&event));
+        }
+    }
+
+    /// Shows the output of a process before the event that its attempt ended, as in a log.
+    fn show_output(&self, stored: &StoredEvent, show: &mut dyn FnMut(&LiveReader, LiveUpdate<'_>)) {
+        let run::Event::AttemptEnded { instance, streams: Some(streams), .. } = &stored.event
+        else {
+            return;
+        };
+        // Output that cannot be read is missing from the display only.
+        let Ok(streams) = self.payloads.load(streams) else { return };
+        let Some(place) = self.translator.place(*instance) else { return };
+        for (channel, text) in stream_texts(&streams) {
+            let (instance, text) = (&*place.instance, text.as_str());
+            show(self, LiveUpdate::Output { instance, channel, text });
         }
     }
 

@@ -1,5 +1,6 @@
 //! The entries of a run's log.
 
+use crate::value::Timestamp;
 use crate::wire::Event;
 
 /// One entry of a run's log.
@@ -9,6 +10,8 @@ pub enum LogEntry {
     Event(Box<Event>),
     /// Text of a process or model.
     Text {
+        /// Time of the event that it belongs to.
+        at: Timestamp,
         /// The step instance that it belongs to.
         instance: String,
         /// The id of the step.

@@ -24,4 +24,4 @@ pub use frozen::{Frozen, FrozenFile, load_model_script};
 pub use live::{LiveReader, LiveUpdate};
 pub use log_entry::LogEntry;
 pub use output::run_output;
-pub use reader::{Reader, find_run, list_runs, require_step};
+pub use reader::{Reader, RunFilter, find_run, list_runs, require_step};

@@ -3,7 +3,7 @@
 use super::InspectError;
 use super::log_entry::LogEntry;
 use crate::evidence::{Payload, Prompt, PromptPart, Record};
-use crate::value::{Json, json_text};
+use crate::value::{Json, Timestamp, json_text};
 use std::sync::Arc;
 
 /// The prompt of a model call: a line with its size, then the messages, tools and schema that no
@@ -12,12 +12,14 @@ pub(super) fn texts(
     record: &Record,
     instance: &str,
     step: &str,
+    at: Timestamp,
     load: impl Fn(&Payload) -> Result<Arc<Json>, InspectError>,
 ) -> Result<Vec<LogEntry>, InspectError> {
     let Record::ModelCall { turn, model, prompt, request, .. } = record else {
         return Ok(Vec::new());
     };
     let entry = |channel: &'static str, text: String| LogEntry::Text {
+        at,
         instance: instance.to_owned(),
         step: step.to_owned(),
         channel,

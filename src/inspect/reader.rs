@@ -1,26 +1,57 @@
 //! Reads the events of one run from the journal, once or repeatedly while the run grows.
 
 use super::log_entry::LogEntry;
-use super::streams::with_process_facts;
+use super::streams::{stream_texts, with_process_facts};
 use super::{Frozen, InspectError};
+use crate::clock;
 use crate::definition::InconclusivePolicy;
 use crate::engine::Payloads;
-use crate::evidence::{AttemptStreams, Payload, Record};
+use crate::evidence::{Payload, Record};
 use crate::journal::{Journal, JournalError, RunRow, StoredEvent};
 use crate::plan::Plan;
 use crate::run::{self, Rules, RunStatus, State};
-use crate::value::{Json, RunId};
-use crate::wire::{BlobRef, Event, InstanceRef, RunHead, RunView, Translator};
+use crate::value::{Json, RunId, Timestamp};
+use crate::wire::{BlobRef, Event, InstanceRef, RunHead, RunView, Translator, WorkTime};
 use std::sync::Arc;
 
-/// Runs in the journal, newest first, `limit` at most.
-pub fn list_runs(journal: &Arc<dyn Journal>, limit: usize) -> Result<Vec<RunView>, InspectError> {
+/// Which runs are listed.
+#[derive(Debug, Clone, Default)]
+pub struct RunFilter {
+    /// Maximum number of runs.
+    pub limit: usize,
+    /// The statuses to include; empty includes all.
+    pub statuses: Vec<RunStatus>,
+    /// Only runs of the definition with this id.
+    pub definition: Option<String>,
+    /// Only runs that started at this time or later.
+    pub since: Option<Timestamp>,
+}
+
+impl RunFilter {
+    /// All runs, `limit` at most.
+    pub fn newest(limit: usize) -> RunFilter {
+        RunFilter { limit, ..RunFilter::default() }
+    }
+
+    fn includes(&self, row: &RunRow) -> bool {
+        (self.statuses.is_empty() || self.statuses.contains(&row.status))
+            && self.definition.as_ref().is_none_or(|definition| row.definition == *definition)
+            && self.since.is_none_or(|since| row.started_at >= since)
+    }
+}
+
+/// Runs in the journal, newest first.
+pub fn list_runs(
+    journal: &Arc<dyn Journal>,
+    filter: &RunFilter,
+) -> Result<Vec<RunView>, InspectError> {
     let view = |row: &RunRow| match Reader::of(journal.clone(), row.clone()) {
         Ok(mut reader) => reader.view(),
         // A run whose definitions cannot be loaded is still listed.
         Err(_) => Ok(RunView::head(&head(row))),
     };
-    journal.list()?.iter().take(limit).map(view).collect()
+    let rows = journal.list()?;
+    rows.iter().filter(|row| filter.includes(row)).take(filter.limit).map(view).collect()
 }
 
 /// The id of a run by its id, a unique prefix of it, or `@last`.
@@ -152,12 +183,17 @@ impl Reader {
     /// The state of the run with all its steps.
     pub fn view(&mut self) -> Result<RunView, InspectError> {
         let mut state = State::new(&self.plan, self.rules);
+        let mut work = WorkTime::default();
         while let Some(page) = self.next_page()? {
             for stored in page {
+                work.add(stored.at, stored.epoch);
                 state.apply(&self.plan, stored.at, &stored.event);
             }
         }
-        Ok(RunView::of(&head(&self.row), &self.plan, &state))
+        if self.row.status == RunStatus::Running {
+            work.until(clock::now());
+        }
+        Ok(RunView::of(&head(&self.row), &self.plan, &state, work))
     }
 
     fn next_page(&mut self) -> Result<Option<Vec<StoredEvent>>, InspectError> {
@@ -178,19 +214,15 @@ impl Reader {
         let Some(place) = self.translator.place(*instance).filter(|_| self.prompts) else {
             return Ok(Vec::new());
         };
-        super::prompts::texts(record, place.instance.as_ref(), place.step.as_str(), |payload| {
-            self.load(payload)
-        })
+        let (instance, step) = (place.instance.to_string(), place.step.as_str());
+        super::prompts::texts(record, &instance, step, stored.at, |payload| self.load(payload))
     }
 
     fn texts(&self, stored: &StoredEvent) -> Result<Vec<LogEntry>, InspectError> {
         let (ix, parts) = match &stored.event {
             run::Event::AttemptEnded { instance, streams: Some(streams), .. } => {
                 let streams = self.load(streams)?;
-                let streams = AttemptStreams::of(&streams);
-                let stdout = stream("stdout", streams.stdout(), streams.stdout_cut());
-                let stderr = stream("stderr", streams.stderr(), streams.stderr_cut());
-                (*instance, vec![stdout, stderr])
+                (*instance, stream_texts(&streams))
             }
             run::Event::Recorded { instance, record, .. } => {
                 let Record::ModelCall { text, .. } = &**record else { return Ok(Vec::new()) };
@@ -201,7 +233,9 @@ impl Reader {
         };
         let Some(place) = self.translator.place(ix) else { return Ok(Vec::new()) };
         let (instance, step) = (place.instance.to_string(), place.step.to_string());
+        let at = stored.at;
         let entry = |(channel, text)| LogEntry::Text {
+            at,
             instance: instance.clone(),
             step: step.clone(),
             channel,
@@ -240,16 +274,4 @@ fn head(row: &RunRow) -> RunHead {
         started_at: row.started_at,
         ended_at: row.ended_at,
     }
-}
-
-/// A stored stream of a process, with a line that says how much was cut.
-fn stream(channel: &'static str, text: &str, cut: Option<u64>) -> (&'static str, String) {
-    let mut text = text.to_owned();
-    if let Some(bytes) = cut {
-        let newline = if text.ends_with('\n') { "" } else { "\n" };
-        text.push_str(&format!(
-            "{newline}[{bytes} more bytes were cut; write large output to a file]\n"
-        ));
-    }
-    (channel, text)
 }

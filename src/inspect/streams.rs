@@ -1,8 +1,10 @@
-//! Process output of an attempt, which may be stored in a blob.
+//! Process output of an attempt, which may be stored in a blob: its facts, for the translator, and its
+//! texts, for logs and displays.
 
 use crate::engine::Payloads;
 use crate::evidence::{AttemptStreams, Payload};
 use crate::run::Event;
+use crate::value::Json;
 use std::borrow::Cow;
 
 /// Makes the facts about an attempt's process available to the translator, which cannot open blobs:
@@ -18,4 +20,25 @@ pub(super) fn with_process_facts<'a>(payloads: &Payloads, event: &'a Event) -> C
         *streams = Some(Payload::inline(AttemptStreams::of(&whole).without_text()));
     }
     Cow::Owned(event)
+}
+
+/// The non-blank output streams of the process of an attempt, each with the name of its channel.
+pub(super) fn stream_texts(streams: &Json) -> Vec<(&'static str, String)> {
+    let streams = AttemptStreams::of(streams);
+    let stdout = with_cut_note(streams.stdout(), streams.stdout_cut());
+    let stderr = with_cut_note(streams.stderr(), streams.stderr_cut());
+    let texts = [("stdout", stdout), ("stderr", stderr)];
+    texts.into_iter().filter(|(_, text)| !text.trim().is_empty()).collect()
+}
+
+/// A stored stream of a process, with a line about the number of bytes that were cut.
+fn with_cut_note(text: &str, cut: Option<u64>) -> String {
+    let mut text = text.to_owned();
+    if let Some(bytes) = cut {
+        let newline = if text.ends_with('\n') { "" } else { "\n" };
+        text.push_str(&format!(
+            "{newline}[{bytes} more bytes were cut; write large output to a file]\n"
+        ));
+    }
+    text
 }

@@ -26,10 +26,11 @@ mod start;
 mod validation;
 
 pub use crate::attempt::Progress;
+pub use crate::clock::now;
 pub use crate::engine::{EventReceiver, RunControl, Summary, Update, event_channel};
 pub use crate::inspect::{
     Audit, Fault, FileDiff, FileDiffKind, FileSnapshot, InspectError, LiveReader, LiveUpdate,
-    LogEntry, Patch, Reader, RunDiff, StepDiff,
+    LogEntry, Patch, Reader, RunDiff, RunFilter, StepDiff,
 };
 pub use crate::journal::JournalError;
 pub use crate::redaction::Redactors;
@@ -44,7 +45,7 @@ pub use pages::{CodePage, all_codes, explain};
 pub use plan_view::{CostRange, Edge, PlanView, PlannedStep, Prompt, plan_view};
 pub use playbooks::{DefinitionSheet, GraphFormat, StepLine, graph, list_playbooks, show_playbook};
 pub use project::{BrokenFile, Project};
-pub use recorded::{audit_run, list_runs, read_run, run_diff, run_output, show_run};
+pub use recorded::{audit_run, list_runs, point_in_time, read_run, run_diff, run_output, show_run};
 pub use scaffold::{Initialized, TEMPLATES, init, new_playbook, new_specialist};
 pub use schemas::{SCHEMA_NAMES, schema};
 pub use specialists::{SpecialistSheet, broken_specialists, list_specialists, show_specialist};

@@ -2,15 +2,27 @@
 
 use super::ServiceError;
 use super::runs::ProjectContext;
-use crate::inspect::{self, Audit, Reader, RunDiff};
+use crate::clock;
+use crate::inspect::{self, Audit, Reader, RunDiff, RunFilter};
 use crate::run::RunStatus;
-use crate::value::{Digest, Json};
+use crate::value::{Digest, Json, Timestamp, parse_duration};
 use crate::wire::RunView;
 use std::sync::Arc;
 
-/// The runs of a project, newest first, `limit` at most.
-pub fn list_runs(context: &ProjectContext, limit: usize) -> Result<Vec<RunView>, ServiceError> {
-    Ok(inspect::list_runs(&context.journal(Default::default())?, limit)?)
+/// The runs of a project that a filter includes, newest first.
+pub fn list_runs(
+    context: &ProjectContext,
+    filter: &RunFilter,
+) -> Result<Vec<RunView>, ServiceError> {
+    Ok(inspect::list_runs(&context.journal(Default::default())?, filter)?)
+}
+
+/// A time in RFC 3339, or a duration before now such as `10m`; `None` if the text is neither.
+pub fn point_in_time(text: &str) -> Option<Timestamp> {
+    let before = |ago: std::time::Duration| {
+        Timestamp(clock::now().0.saturating_sub(ago.as_millis().try_into().unwrap_or(i64::MAX)))
+    };
+    Timestamp::parse(text).or_else(|| parse_duration(text).ok().map(before))
 }
 
 /// One run with its steps.

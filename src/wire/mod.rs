@@ -8,6 +8,7 @@
 mod body;
 mod definition_view;
 mod event;
+mod instance_reason;
 mod instances;
 mod parts;
 mod problem;
@@ -16,6 +17,7 @@ mod run_view;
 mod schema;
 mod specialist_view;
 mod translator;
+mod work_time;
 
 pub use crate::evidence::{ChangeKind, Confidence, InvocationStatus, Verdict};
 pub use crate::run::{Question, QuestionKind, RunStatus, StepStatus};
@@ -31,3 +33,4 @@ pub use run_view::{InstanceView, RunHead, RunView};
 pub use schema::event_schema;
 pub use specialist_view::{ExampleView, SpecialistLimits, SpecialistView};
 pub use translator::Translator;
+pub use work_time::WorkTime;

@@ -1,6 +1,8 @@
 //! The JSON form of runs.
 
+use super::instance_reason::reason;
 use super::parts::{CheckView, ErrorView, UsageView};
+use super::work_time::WorkTime;
 use crate::evidence::Verdict;
 use crate::plan::Plan;
 use crate::run::{Instance, Question, RunStatus, State, StepStatus};
@@ -39,6 +41,10 @@ pub struct RunView {
     pub ended_at: Option<String>,
     /// Milliseconds from the start to the end of the run or of its last step.
     pub duration_ms: Option<u64>,
+    /// Milliseconds that processes drove the run, without the time between them.
+    pub work_ms: Option<u64>,
+    /// Milliseconds that the last process drove the run.
+    pub attempt_ms: Option<u64>,
     /// Usage of models and tools.
     pub usage: UsageView,
     /// Number of steps by status.
@@ -87,6 +93,9 @@ pub struct InstanceView {
     pub tolerated: bool,
     /// The failure, if it did not succeed.
     pub error: Option<ErrorView>,
+    /// Why it was skipped or blocked, or what it waits for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// The question that it waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<Question>,
@@ -94,13 +103,14 @@ pub struct InstanceView {
 
 impl RunView {
     /// The view of a run from its folded state.
-    pub fn of(head: &RunHead, plan: &Plan, state: &State) -> RunView {
+    pub fn of(head: &RunHead, plan: &Plan, state: &State, work: WorkTime) -> RunView {
         let mut steps: Vec<(usize, usize, InstanceView)> = state
             .instances()
             .filter(|(ix, _)| is_live(state, *ix))
             .map(|(ix, instance)| {
                 let name = state.key(plan, ix).to_string();
-                let view = InstanceView::of(name, plan, instance);
+                let mut view = InstanceView::of(name, plan, instance);
+                view.reason = reason(plan, state, instance);
                 (instance.step.at(), ix.at(), view)
             })
             .collect();
@@ -108,6 +118,7 @@ impl RunView {
         let mut view = RunView::head(head);
         let ended = state.instances().filter_map(|(_, instance)| instance.ended_at()).max();
         view.duration_ms = head.ended_at.or(ended).map(|end| millis(head.started_at, end));
+        (view.work_ms, view.attempt_ms) = (work.total_ms(), work.last_ms());
         view.usage = state.usage().into();
         view.error = state.failure().map(ErrorView::from);
         for (_, instance) in state.instances().take(plan.steps().len()) {
@@ -128,6 +139,8 @@ impl RunView {
             started_at: head.started_at.rfc3339(),
             ended_at: head.ended_at.map(Timestamp::rfc3339),
             duration_ms: head.ended_at.map(|end| millis(head.started_at, end)),
+            work_ms: head.ended_at.map(|end| millis(head.started_at, end)),
+            attempt_ms: None,
             usage: UsageView::default(),
             counts: BTreeMap::new(),
             unproven: None,
@@ -180,6 +193,7 @@ impl InstanceView {
             checks: checks.map(CheckView::from).collect(),
             tolerated: instance.tolerated,
             error: instance.failure().filter(|_| failed).map(ErrorView::from),
+            reason: None,
             question: instance.question().cloned(),
         }
     }

@@ -48,7 +48,7 @@ fn the_version_is_one_line() {
 fn every_command_of_the_contract_has_a_manual() {
     let commands = "demo|init|doctor|playbook list|playbook show|playbook validate|playbook graph|\
         playbook plan|playbook run|playbook new|playbook match|playbook import|specialist list|\
-        specialist info|specialist validate|specialist new|run list|run show|run logs|run events|\
+        specialist info|specialist validate|specialist new|run list|run show|run watch|run logs|run events|\
         run output|run diff|run verify|run resume|run retry|run cancel|schema|explain|completions";
     let scratch = Scratch::bare();
     for command in commands.split('|') {

@@ -10,6 +10,7 @@ mod crash;
 mod definition;
 mod demo;
 mod disk;
+mod displays;
 mod docs;
 mod engine;
 mod evidence;

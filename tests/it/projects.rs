@@ -52,7 +52,7 @@ async fn two_projects_run_in_one_process_with_their_own_environments_and_secrets
         let context = ProjectContext::find(environment).unwrap();
         let (outputs, _) = service::run_output(&context, run, None).unwrap();
         assert_eq!(outputs["text"], format!("{name} «secret:S»"), "{outputs}");
-        assert_eq!(service::list_runs(&context, 9).unwrap().len(), 1);
+        assert_eq!(service::list_runs(&context, &service::RunFilter::newest(9)).unwrap().len(), 1);
         assert!(context.state_dir.starts_with(environment.state_base()));
     }
 }

@@ -525,7 +525,7 @@ fn a_run_is_seen_with_its_steps() {
         started_at: Timestamp(1_000),
         ended_at: None,
     };
-    let view = serde_json::to_value(RunView::of(&head, &plan, &state)).unwrap();
+    let view = serde_json::to_value(RunView::of(&head, &plan, &state, Default::default())).unwrap();
     assert_eq!((&view["run"], &view["status"]), (&json!("r1"), &json!("interrupted")));
     assert_eq!(view["counts"], json!({"succeeded": 1, "pending": 1}));
     let a = &view["steps"][0];

@@ -24,7 +24,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     }
     let files = project.broken_files();
     if rows.is_empty() && files.is_empty() {
-        terminal.err("no playbooks yet; `kb playbook new ID` creates one\n")?;
+        terminal.note("no playbooks yet; `kb playbook new ID` creates one\n")?;
     }
     broken::print(&files, "kb playbook validate", terminal)?;
     Ok(Exit::Done)

@@ -30,7 +30,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         terminal.out(&table.text())?;
     }
     if matches.is_empty() {
-        terminal.err("no playbook matches; `kb playbook list` lists all playbooks\n")?;
+        terminal.note("no playbook matches; `kb playbook list` lists all playbooks\n")?;
         return Ok(Exit::NotFound);
     }
     Ok(Exit::Done)

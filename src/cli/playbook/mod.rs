@@ -22,6 +22,7 @@ pub(super) use run::OverrideArgs;
 #[derive(Debug, Subcommand)]
 pub(super) enum PlaybookCommand {
     List(list::Args),
+    #[command(visible_alias = "info")]
     Show(show::Args),
     Validate(validate::Args),
     Graph(graph::Args),

@@ -21,6 +21,6 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     let project = Project::find(environment)?;
     let path = service::new_playbook(&project, &args.id, &args.template)?;
     terminal.out(&format!("{} {path}\n", paint(GOOD, "created")))?;
-    terminal.err(&format!("next: edit it, then run `kb playbook run {}`\n", args.id))?;
+    terminal.note(&format!("next: edit it, then run `kb playbook run {}`\n", args.id))?;
     Ok(Exit::Done)
 }

@@ -39,10 +39,10 @@ fn describe(event: &Event) -> Option<String> {
         Body::StepReset { closure, reason, .. } => {
             format!("reset with {}: {}", counted(closure.len(), "instance"), plain(reason))
         }
-        Body::StepWaiting { reason, until } => match until {
-            Some(until) => format!("{} for {} until {until}", waiting(), plain(reason)),
-            None => format!("{}: {}", waiting(), plain(reason)),
-        },
+        Body::StepWaiting { reason, until } => {
+            let span = until.as_ref().map(|until| format!(" {}", wait_span(event.at, until)));
+            format!("{}{}: {}", waiting(), span.unwrap_or_default(), plain(reason))
+        }
         Body::ModelCall { model, usage, calls, .. } => {
             let requests = match calls {
                 0 => String::new(),
@@ -77,7 +77,10 @@ fn describe(event: &Event) -> Option<String> {
         }
         Body::LoopPass { pass, done: true, .. } => format!("pass {pass}: done"),
         Body::LoopPass { pass, until, .. } => {
-            let next = until.as_ref().map(|time| format!(", the next one at {time}"));
+            let next = until.as_ref().map(|time| match Timestamp::parse(time) {
+                Some(due) => format!(", the next one in {}", time_between(event.at, due)),
+                None => format!(", the next one at {time}"),
+            });
             format!("pass {pass}: not done{}", next.unwrap_or_default())
         }
         Body::RecoveryApplied { row, taken, max, reason, tier, specialist, .. } => {
@@ -143,6 +146,22 @@ fn describe_run(event: &Event) -> String {
     }
 }
 
+/// The length of a wait, such as `for 1.5s`; from one hour on its end, such as `until 14:32:05 UTC`.
+fn wait_span(from: Timestamp, until: &str) -> String {
+    const HOUR_MS: u128 = 3_600_000;
+    let Some(due) = Timestamp::parse(until) else { return format!("until {until}") };
+    let ms = due.since(from).as_millis();
+    match (until.get(..10), until.get(11..19)) {
+        (Some(day), Some(clock)) if ms >= 24 * HOUR_MS => format!("until {day} {clock} UTC"),
+        (_, Some(clock)) if ms >= HOUR_MS => format!("until {clock} UTC"),
+        _ => format!("for {}", time_between(from, due)),
+    }
+}
+
+fn time_between(from: Timestamp, to: Timestamp) -> String {
+    time(to.since(from).as_millis() as u64)
+}
+
 fn waiting() -> String {
     StepStatus::Waiting.styled()
 }
@@ -192,8 +211,22 @@ fn verdict_line(
         }
     };
     let open: Vec<&CheckView> = checks.iter().filter(|c| c.verdict != Verdict::Passed).collect();
-    let lines = open.iter().filter(|_| open.len() > 1).map(|check| indented(&check_text(check)));
-    format!("gate {}{why}{}", verdict.styled(), lines.collect::<String>())
+    let texts = open.iter().filter(|_| open.len() > 1).map(|check| indented(&check_text(check)));
+    let facts = open.iter().filter(|_| verdict == Verdict::Failed).filter_map(|c| evidence_text(c));
+    let lines: String = texts.chain(facts.map(|text| indented(&text))).collect();
+    format!("gate {}{why}{lines}", verdict.styled())
+}
+
+/// The recorded observations of a check, shortened; `None` if there are none.
+pub(in crate::cli) fn evidence_text(check: &CheckView) -> Option<String> {
+    const SHOWN: usize = 300;
+    let text = plain(&json_text(check.evidence.as_ref()?));
+    let text = match text.char_indices().nth(SHOWN) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    };
+    (!text.is_empty() && text != "{}")
+        .then(|| format!("{} {}: {text}", paint(DIM, "evidence"), plain(&check.check)))
 }
 
 /// The text of one check of a gate.

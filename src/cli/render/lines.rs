@@ -1,36 +1,129 @@
-//! Events as plain lines.
+//! Events as plain lines, for pipes, files and CI.
 
 use super::renderer::BUFFER_BYTES;
-use super::{Renderer, line};
+use super::step_output::StepOutput;
+use super::table::plain;
+use super::{OutputMode, Renderer, line, workflow_command};
 use crate::cli::terminal::Terminal;
-use crate::service::Progress;
-use crate::value::Timestamp;
-use crate::wire::Event;
+use crate::service::{Progress, now};
+use crate::value::{Timestamp, format_duration};
+use crate::wire::{Body, Event, RunStatus, StepStatus};
+use std::collections::BTreeMap;
+use std::time::Duration;
 
-/// Prints events as lines to stderr, without a live display.
+/// How long nothing is printed before a line lists the running steps.
+const HEARTBEAT: Duration = Duration::from_secs(30);
+
+/// Prints events and the output of steps as lines to stderr, without a live display.
 pub(super) struct PlainLines {
     terminal: Terminal,
     /// Buffered lines.
     lines: String,
     began: Option<Timestamp>,
+    output: StepOutput,
+    /// Whether GitHub Actions reads the lines, so that they may contain workflow commands.
+    annotates: bool,
+    /// The step instance whose group of lines is open.
+    group: Option<String>,
+    /// Start of each running step instance.
+    running: BTreeMap<String, Timestamp>,
+    last_line: Timestamp,
+    /// The line that the run is interrupted; it is printed after the running steps have ended.
+    interrupted: Option<String>,
 }
 
 impl PlainLines {
-    pub(super) fn new() -> Self {
-        PlainLines { terminal: Terminal::new(), lines: String::new(), began: None }
+    pub(super) fn new(output: OutputMode) -> Self {
+        PlainLines {
+            terminal: Terminal::new(),
+            lines: String::new(),
+            began: None,
+            output: StepOutput::new(output),
+            annotates: std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true"),
+            group: None,
+            running: BTreeMap::new(),
+            last_line: now(),
+            interrupted: None,
+        }
+    }
+
+    fn push(&mut self, text: &str) {
+        self.lines.push_str(text);
+        self.lines.push('\n');
+        self.last_line = now();
+        if self.lines.len() >= BUFFER_BYTES {
+            self.flush();
+        }
+    }
+
+    fn open_group(&mut self, instance: &str) {
+        if self.annotates && self.group.as_deref() != Some(instance) {
+            self.close_group();
+            self.push(&workflow_command::group(instance));
+            self.group = Some(instance.to_owned());
+        }
+    }
+
+    fn close_group(&mut self) {
+        if self.group.take().is_some() {
+            self.push(workflow_command::END_GROUP);
+        }
+    }
+
+    fn output_lines(&mut self, instance: &str, lines: Vec<String>) {
+        if !lines.is_empty() {
+            self.open_group(instance);
+        }
+        for text in lines {
+            self.output_line(&text);
+        }
+        self.close_group();
+    }
+
+    fn output_line(&mut self, text: &str) {
+        match self.annotates {
+            true => self.push(&workflow_command::neutral(text)),
+            false => self.push(text),
+        }
     }
 }
 
 impl Renderer for PlainLines {
     fn event(&mut self, event: &Event) {
         let began = *self.began.get_or_insert(event.at);
-        if let Some(text) = line(event, began) {
-            self.lines.push_str(&text);
-            self.lines.push('\n');
+        let name = event.place.as_ref().map(|p| p.instance.to_string()).unwrap_or_default();
+        match &event.body {
+            Body::StepStart { .. } => {
+                self.output.started(&name);
+                self.running.insert(name.clone(), now());
+            }
+            Body::AttemptEnd { .. } => {
+                let lines = self.output.attempt_ended(&name);
+                self.output_lines(&name, lines);
+            }
+            Body::StepEnd { status, .. } => {
+                self.running.remove(&name);
+                let lines = self.output.ended(&name, *status == StepStatus::Failed);
+                self.output_lines(&name, lines);
+            }
+            Body::RunWaiting { status: RunStatus::Interrupted, .. } => {
+                self.interrupted = line(event, began);
+                return;
+            }
+            _ => {}
         }
-        if self.lines.len() >= BUFFER_BYTES {
-            self.flush();
+        let Some(text) = line(event, began) else { return };
+        self.push(&text);
+        if let Body::StepEnd { status: StepStatus::Failed, tolerated, error, .. } = &event.body
+            && self.annotates
+        {
+            let text = error.as_ref().map_or("failed", |error| error.message.as_str());
+            self.push(&workflow_command::annotation(*tolerated, &name, text));
         }
+    }
+
+    fn output(&mut self, instance: &str, channel: &'static str, text: &str) {
+        self.output.stored(instance, channel, text);
     }
 
     fn flush(&mut self) {
@@ -41,11 +134,37 @@ impl Renderer for PlainLines {
         }
     }
 
-    fn close(&mut self) {
+    fn tick(&mut self) {
+        if self.running.is_empty() || now().since(self.last_line) < HEARTBEAT {
+            return;
+        }
+        let since = |(name, at): (&String, &Timestamp)| {
+            format!(
+                "{} ({})",
+                plain(name),
+                format_duration(Duration::from_secs(now().since(*at).as_secs()))
+            )
+        };
+        let names: Vec<String> = self.running.iter().map(since).collect();
+        self.push(&format!("{:>8}  still running: {}", "", names.join(", ")));
         self.flush();
     }
 
-    fn progress(&mut self, _instance: &str, _progress: &Progress) {}
+    fn close(&mut self) {
+        self.close_group();
+        let interrupted = self.interrupted.take();
+        interrupted.into_iter().for_each(|text| self.push(&text));
+        self.flush();
+    }
+
+    fn progress(&mut self, instance: &str, progress: &Progress) {
+        if let Progress::Output(text) = progress
+            && let Some(text) = self.output.line(instance, text)
+        {
+            self.open_group(instance);
+            self.output_line(&text);
+        }
+    }
 
     fn note(&mut self, text: &str) {
         self.flush();

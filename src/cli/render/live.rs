@@ -3,8 +3,9 @@
 use super::event_line::{brief_args, stdout_truncated};
 use super::quantity::{cost, grouped, time};
 use super::status::Status;
+use super::step_output::StepOutput;
 use super::table::plain;
-use super::{Renderer, line};
+use super::{OutputMode, Renderer, line};
 use crate::cli::terminal::{DIM, TITLE, WARNING, paint};
 use crate::service::Progress;
 use crate::value::Timestamp;
@@ -22,6 +23,7 @@ pub(super) struct Live {
     model_text: String,
     began: Option<Timestamp>,
     colour: bool,
+    output: StepOutput,
 }
 
 /// The row of a running step.
@@ -40,7 +42,7 @@ struct Row {
 const MODEL_TEXT_CHARS: usize = 60;
 
 impl Live {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(output: OutputMode, _steps: usize) -> Self {
         let colour = anstream::AutoStream::choice(&std::io::stderr()) != ColorChoice::Never;
         let screen = MultiProgress::new();
         let model_row = screen.add(ProgressBar::new_spinner());
@@ -53,6 +55,7 @@ impl Live {
             model_text: String::new(),
             began: None,
             colour,
+            output: StepOutput::new(output),
         }
     }
 
@@ -144,6 +147,7 @@ impl Renderer for Live {
                     Some(who) => format!("{}{tier}", plain(who)),
                     None => (*kind).to_owned(),
                 };
+                self.output.started(&name);
                 self.start(&name, what, attempt);
             }
             Body::ModelCall { model, usage, .. } => self.change(&name, |row| {
@@ -166,9 +170,15 @@ impl Renderer for Live {
                     line(event, began).into_iter().for_each(|text| self.print_above(&text));
                 }
             }
-            Body::StepEnd { status, .. } => self.finish(&name, event, *status),
+            Body::StepEnd { status, .. } => {
+                let failed = *status == StepStatus::Failed;
+                self.output.ended(&name, failed).iter().for_each(|text| self.print_above(text));
+                self.finish(&name, event, *status);
+            }
             Body::RunEnd { .. } | Body::StepReady {} | Body::StepToken { .. } => {}
-            Body::AttemptEnd { .. } => {}
+            Body::AttemptEnd { .. } => {
+                self.output.attempt_ended(&name).iter().for_each(|text| self.print_above(text));
+            }
             Body::RunStart { .. }
             | Body::RunResume { .. }
             | Body::RunWaiting { .. }
@@ -193,8 +203,15 @@ impl Renderer for Live {
                 row.model = Some(model.clone());
                 row.now = None;
             }),
-            Progress::Output(text) => self.show_text(instance, text),
+            Progress::Output(text) => match self.output.line(instance, text) {
+                Some(line) => self.print_above(&line),
+                None => self.show_text(instance, text),
+            },
         }
+    }
+
+    fn output(&mut self, instance: &str, channel: &'static str, text: &str) {
+        self.output.stored(instance, channel, text);
     }
 
     fn tick(&mut self) {

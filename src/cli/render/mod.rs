@@ -6,6 +6,7 @@
 pub(super) mod broken;
 pub(super) mod diagnostics;
 mod event_line;
+mod failure;
 mod jsonl;
 mod lines;
 mod live;
@@ -13,11 +14,14 @@ mod quantity;
 mod renderer;
 mod run_summary;
 mod status;
+mod step_output;
 pub(super) mod summary;
 pub(super) mod table;
+mod workflow_command;
 
-pub(super) use event_line::{check_text, line};
-pub(super) use quantity::{bytes, spent};
+pub(super) use event_line::{check_text, evidence_text, line};
+pub(super) use quantity::{bytes, spent, time};
 pub(super) use renderer::{Display, Renderer, renderer};
 pub(super) use run_summary::RunSummary;
 pub(super) use status::Status;
+pub(super) use step_output::OutputMode;

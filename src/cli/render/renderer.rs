@@ -1,6 +1,6 @@
 //! The interface of displays of a run.
 
-use super::{jsonl, lines, live};
+use super::{OutputMode, jsonl, lines, live};
 use crate::cli::terminal::Terminal;
 use crate::service::Progress;
 use crate::wire::Event;
@@ -12,7 +12,10 @@ pub(super) const BUFFER_BYTES: usize = 64 << 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum Display {
     /// A live display or lines, depending on the terminal.
-    Auto,
+    Auto {
+        /// Which output of steps is shown.
+        output: OutputMode,
+    },
     /// JSON lines on stdout.
     Json {
         /// Whether `step:token` events are printed.
@@ -29,6 +32,10 @@ pub(in crate::cli) trait Renderer {
     fn event(&mut self, event: &Event);
     /// Shows the current activity of a step instance; it is not stored.
     fn progress(&mut self, instance: &str, progress: &Progress);
+    /// Shows stored output of the process of an attempt that is about to end.
+    fn output(&mut self, _instance: &str, _channel: &'static str, _text: &str) {}
+    /// An event of an earlier process that drove the run. It is counted, not shown.
+    fn replayed(&mut self, _event: &Event) {}
     /// Writes buffered lines.
     fn flush(&mut self) {}
     /// Redraws time-dependent parts.
@@ -43,13 +50,17 @@ pub(in crate::cli) trait Renderer {
     }
 }
 
-/// The renderer for a display on this terminal.
-pub(in crate::cli) fn renderer(display: Display, terminal: &Terminal) -> Box<dyn Renderer> {
+/// The renderer for a display on this terminal. `steps` is the number of steps of the plan.
+pub(in crate::cli) fn renderer(
+    display: Display,
+    steps: usize,
+    terminal: &Terminal,
+) -> Box<dyn Renderer> {
     match display {
         Display::Json { tokens } => Box::new(jsonl::JsonLines::new(tokens)),
         Display::Quiet => Box::new(Quiet),
-        Display::Auto if terminal.is_live() => Box::new(live::Live::new()),
-        Display::Auto => Box::new(lines::PlainLines::new()),
+        Display::Auto { output } if terminal.is_live() => Box::new(live::Live::new(output, steps)),
+        Display::Auto { output } => Box::new(lines::PlainLines::new(output)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The totals of a run, collected from its events.
 
-use super::event_line::stdout_truncated;
+use super::event_line::{evidence_text, stdout_truncated};
+use super::failure::{self, Failed, LastAttempt};
 use crate::diagnostic::{Code, Severity};
 use crate::value::{Json, Timestamp, WARNING};
 use crate::wire::{
@@ -8,16 +9,19 @@ use crate::wire::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The totals of a run's events, for the summary.
 #[derive(Debug, Default)]
 pub(in crate::cli) struct RunSummary {
     /// Id of the definition.
     pub(in crate::cli) definition: String,
-    /// Time of the first event.
+    /// Start of the process that drove the run last: time of its first event.
     pub(in crate::cli) began: Option<Timestamp>,
     /// Time of the last event.
     pub(in crate::cli) last: Option<Timestamp>,
+    /// Time that earlier processes drove the run.
+    pub(in crate::cli) earlier: Duration,
     /// Verdicts of each step instance, in order.
     pub(in crate::cli) verdicts: BTreeMap<String, Vec<Verdict>>,
     /// Reason of the last verdict of each step instance that did not pass.
@@ -44,6 +48,10 @@ pub(in crate::cli) struct RunSummary {
     pub(in crate::cli) error: Option<ErrorView>,
     /// Steps that succeeded although their gate did not pass (`onInconclusive: warn`, `onFailed: warn`).
     pub(in crate::cli) unproven: BTreeSet<String>,
+    /// Whether the last event was the end of the run.
+    has_ended: bool,
+    /// The last attempt of each step instance that has not ended.
+    attempts: BTreeMap<String, LastAttempt>,
     /// Warnings of the last gate of each step instance.
     claims: BTreeMap<String, Vec<String>>,
     /// Total usage.
@@ -63,20 +71,13 @@ pub(in crate::cli) struct Unapproved {
     pub(in crate::cli) tool: String,
 }
 
-/// A step that failed.
-#[derive(Debug)]
-pub(in crate::cli) struct Failed {
-    /// Name of the step instance.
-    pub(in crate::cli) instance: String,
-    /// Whether the failure is tolerated.
-    pub(in crate::cli) tolerated: bool,
-    /// The failure.
-    pub(in crate::cli) error: Option<ErrorView>,
-}
-
 impl RunSummary {
     /// Adds the next event.
     pub(in crate::cli) fn add(&mut self, event: &Event) {
+        if self.has_ended || matches!(event.body, Body::RunResume { .. }) {
+            self.next_process();
+        }
+        self.has_ended = matches!(event.body, Body::RunEnd { .. });
         self.began.get_or_insert(event.at);
         self.last = Some(event.at);
         let name = event.place.as_ref().map(|place| place.instance.to_string()).unwrap_or_default();
@@ -108,6 +109,7 @@ impl RunSummary {
                 self.questions.remove(&name);
             }
             Body::StepStart { .. } => {
+                self.attempts.remove(&name);
                 self.waiting.remove(&name);
                 self.unproven.remove(&name);
                 self.failures.retain(|failed| failed.instance != name);
@@ -120,7 +122,12 @@ impl RunSummary {
                 self.unproven.retain(|instance| !closure.contains(instance));
                 (self.outputs, self.large_outputs, self.error) = (None, false, None);
             }
-            Body::AttemptEnd { usage, .. } => self.spend(usage),
+            Body::AttemptEnd { usage, process, .. } => {
+                self.spend(usage);
+                if let Some(process) = process {
+                    self.attempts.entry(name).or_default().command = failure::command(process);
+                }
+            }
             Body::StepEnd { .. } => self.ended(name, &event.body),
             Body::RunEnd { outputs, outputs_blob, error, usage, counts, .. } => {
                 self.outputs.clone_from(outputs);
@@ -133,11 +140,26 @@ impl RunSummary {
         }
     }
 
+    /// Another process drives the run from the next event on.
+    pub(in crate::cli) fn next_process(&mut self) {
+        let before = self.began.take().zip(self.last.take());
+        self.earlier += before.map(|(from, to)| to.since(from)).unwrap_or_default();
+        self.has_ended = false;
+    }
+
+    /// Adds the stored output of the process of an attempt that is about to end.
+    pub(in crate::cli) fn add_output(&mut self, name: &str, channel: &'static str, text: &str) {
+        self.attempts.entry(name.to_owned()).or_default().add_stream(channel, text);
+    }
+
     fn judged(&mut self, name: &str, reason: Option<&String>, checks: &[CheckView]) {
         self.reasons.remove(name);
         self.reasons.extend(reason.cloned().map(|reason| (name.to_owned(), reason)));
-        let open = checks.iter().filter(|check| check.verdict != Verdict::Passed).count();
-        self.open_checks.insert(name.to_owned(), open);
+        let open: Vec<&CheckView> =
+            checks.iter().filter(|check| check.verdict != Verdict::Passed).collect();
+        self.open_checks.insert(name.to_owned(), open.len());
+        let evidence = open.iter().filter_map(|check| evidence_text(check)).collect();
+        self.attempts.entry(name.to_owned()).or_default().evidence = evidence;
         let excused = checks.iter().filter(|check| check.verdict == Verdict::Passed);
         let excused = excused.filter_map(|check| check.reason.as_deref()?.strip_prefix(WARNING));
         self.claims.insert(name.to_owned(), excused.map(str::to_owned).collect());
@@ -148,6 +170,7 @@ impl RunSummary {
         else {
             return;
         };
+        let attempt = self.attempts.remove(&name).unwrap_or_default();
         self.waiting.remove(&name);
         self.questions.remove(&name);
         let succeeded = *status == StepStatus::Succeeded;
@@ -175,8 +198,9 @@ impl RunSummary {
             let why = error.as_ref().map(|e| format!(": {} [{}]", e.message, e.code));
             self.warn(&name, format!("a step of `finally` failed{}", why.unwrap_or_default()));
         } else if *status == StepStatus::Failed {
-            let (tolerated, error) = (*tolerated, error.clone());
-            self.failures.push(Failed { instance: name.clone(), tolerated, error });
+            let Body::StepEnd { duration_ms, .. } = *body else { return };
+            let (instance, tolerated, error) = (name.clone(), *tolerated, error.clone());
+            self.failures.push(Failed { instance, tolerated, error, duration_ms, attempt });
         }
         if succeeded || *tolerated {
             // If the step succeeded or is tolerated, so are the failures of its items.

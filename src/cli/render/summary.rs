@@ -1,22 +1,24 @@
 //! The summary after a run: status, failures, verdicts, changed files, outputs and the next command.
 
+use super::failure::hint;
 use super::quantity::{spent, time};
-use super::run_summary::{Failed, RunSummary, Unapproved};
+use super::run_summary::{RunSummary, Unapproved};
 use super::status::Status;
 use super::table::plain;
-use crate::cli::terminal::{DIM, ERROR, HINT, TITLE, WARNING, paint};
+use crate::cli::terminal::{DIM, ERROR, TITLE, WARNING, paint};
 use crate::value::{Json, counted, json_text};
 use crate::wire::{ChangeKind, RunStatus, Verdict, change_kind_name};
 
-/// The summary of a run with this status.
+/// The summary of a run with this status. `with_output` adds the last output of failed steps.
 pub(in crate::cli) fn text(
     program: &str,
     run: &str,
     status: RunStatus,
     summary: &RunSummary,
+    with_output: bool,
 ) -> String {
     let mut out = vec![headline(status, summary)];
-    out.extend(summary.failures.iter().map(failed));
+    out.extend(summary.failures.iter().map(|failed| failed.text(with_output)));
     out.extend(summary.error.as_ref().map(|error| {
         let help = error.help.as_ref().map(|help| hint(help)).unwrap_or_default();
         format!("{}: {} [{}]{help}", paint(ERROR, "error"), plain(&error.message), error.code)
@@ -43,6 +45,10 @@ pub(in crate::cli) fn text(
         ));
     }
     out.push(row("run", run));
+    if let Some(failed) = summary.failures.iter().find(|failed| !failed.tolerated) {
+        let step = quoted(&failed.instance);
+        out.push(row("logs", &paint(TITLE, &format!("{program} run logs {run} {step}"))));
+    }
     out.extend(
         next_command(program, run, status, summary.questions.first())
             .map(|command| row("next", &paint(TITLE, &command))),
@@ -86,7 +92,12 @@ fn unapproved(program: &str, run: &str, status: RunStatus, summary: &RunSummary)
 
 fn headline(status: RunStatus, summary: &RunSummary) -> String {
     let took = summary.began.zip(summary.last).map(|(from, to)| to.since(from).as_millis() as u64);
-    let took = took.map(|ms| format!(" in {}", time(ms))).unwrap_or_default();
+    let earlier = summary.earlier.as_millis() as u64;
+    let took = took.map(|ms| match earlier {
+        0 => format!(" in {}", time(ms)),
+        _ => format!(" in {} ({} in total)", time(ms), time(ms + earlier)),
+    });
+    let took = took.unwrap_or_default();
     let order = ["succeeded", "failed", "skipped", "blocked", "cancelled"];
     let count = |word: &&str| summary.counts.get(*word).map(|n| format!("{n} {word}"));
     let counts: Vec<String> = order.iter().filter_map(count).collect();
@@ -103,23 +114,13 @@ pub(in crate::cli) fn unproven(count: usize) -> String {
     }
 }
 
-fn failed(failed: &Failed) -> String {
-    let name = plain(&failed.instance);
-    let word = match failed.tolerated {
-        true => paint(WARNING, "tolerated"),
-        false => paint(ERROR, "failed"),
-    };
-    match &failed.error {
-        None => format!("{word} {name}"),
-        Some(error) => {
-            let help = error.help.as_ref().map(|help| hint(help)).unwrap_or_default();
-            format!("{word} {name}: {} [{}]{help}", plain(&error.message), error.code)
-        }
+/// A name as one word of a shell command.
+fn quoted(name: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-');
+    match name.chars().all(is_plain) {
+        true => name.to_owned(),
+        false => format!("'{}'", name.replace('\'', "'\\''")),
     }
-}
-
-fn hint(help: &str) -> String {
-    format!("\n  {} {}", paint(HINT, "help:"), plain(help))
 }
 
 fn row(title: &str, text: &str) -> String {

@@ -127,7 +127,7 @@ fn notes(diff: &RunDiff, terminal: &mut Terminal) -> std::io::Result<()> {
     if files().next().is_none() {
         notes.push_str("no file changes were recorded\n");
     }
-    terminal.err(&notes)
+    terminal.note(&notes)
 }
 
 fn name(step: &StepDiff) -> String {

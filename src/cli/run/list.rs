@@ -4,8 +4,8 @@ use crate::cli::render::table::Table;
 use crate::cli::terminal::Terminal;
 use crate::cli::{CliResult, Exit};
 use crate::service::runs::ProjectContext;
-use crate::service::{self, Environment};
-use crate::value::format_duration;
+use crate::service::{self, Environment, RunFilter, RunStatus};
+use crate::value::{Timestamp, format_duration};
 use std::time::Duration;
 
 /// List runs, newest first
@@ -14,20 +14,39 @@ pub(in crate::cli) struct Args {
     /// Maximum number of runs
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     limit: usize,
+    /// Only runs with this status: running, waiting, interrupted, succeeded, failed or cancelled
+    #[arg(long, value_name = "STATUS", value_parser = status)]
+    status: Vec<RunStatus>,
+    /// Only runs of this playbook or workflow
+    #[arg(long, value_name = "ID", visible_alias = "definition")]
+    playbook: Option<String>,
+    /// Only runs that started since this time: a duration before now, such as `2d`, or a time in
+    /// RFC 3339
+    #[arg(long, value_name = "TIME", value_parser = super::since)]
+    since: Option<Timestamp>,
     /// Print a JSON list
     #[arg(long)]
     json: bool,
 }
 
+fn status(text: &str) -> Result<RunStatus, String> {
+    RunStatus::parse(text).ok_or_else(|| {
+        "expected running, waiting, interrupted, succeeded, failed or cancelled".to_owned()
+    })
+}
+
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
-    let runs = service::list_runs(&ProjectContext::find(environment)?, args.limit)?;
-    if args.json {
+    let Args { limit, status, playbook, since, json } = args;
+    let is_filtered = !status.is_empty() || playbook.is_some() || since.is_some();
+    let filter = RunFilter { limit, statuses: status, definition: playbook, since };
+    let runs = service::list_runs(&ProjectContext::find(environment)?, &filter)?;
+    if json {
         terminal.json(&runs)?;
         return Ok(Exit::Done);
     }
     let mut table = Table::new(["RUN", "STATUS", "DEFINITION", "STARTED", "TIME", "STEPS"]);
     for run in &runs {
-        let took = run.duration_ms.map(|ms| format_duration(Duration::from_millis(ms)));
+        let took = run.work_ms.map(|ms| format_duration(Duration::from_millis(ms)));
         let done = run.counts.get("succeeded").copied().unwrap_or_default();
         let all: u32 = run.counts.values().sum();
         let started = run.started_at.get(..19).unwrap_or(&run.started_at).replace('T', " ");
@@ -42,8 +61,10 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         ]);
     }
     terminal.out(&table.text())?;
-    if runs.is_empty() {
-        terminal.err("no runs yet; `kb playbook run ID` starts one\n")?;
+    match (runs.is_empty(), is_filtered) {
+        (true, true) => terminal.note("no run matches\n")?,
+        (true, false) => terminal.note("no runs yet; `kb playbook run ID` starts one\n")?,
+        (false, _) => {}
     }
     Ok(Exit::Done)
 }

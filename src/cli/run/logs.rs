@@ -7,6 +7,9 @@ use crate::cli::{CliResult, Exit};
 use crate::service::runs::ProjectContext;
 use crate::service::{self, Environment, LogEntry};
 use crate::value::Timestamp;
+use crate::wire::StepStatus;
+use serde_json::json;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Show the log of a run, with the output of processes and models
@@ -19,29 +22,49 @@ pub(in crate::cli) struct Args {
     /// Print new entries until the run ends
     #[arg(short, long)]
     follow: bool,
+    /// Only steps and items that failed
+    #[arg(long, conflicts_with_all = ["follow", "step"])]
+    failed: bool,
+    /// Only entries since this time: a duration before now, such as `10m`, or a time in RFC 3339
+    #[arg(long, value_name = "TIME", value_parser = super::since)]
+    since: Option<Timestamp>,
     /// Show the prompts of model calls, with secrets masked
     #[arg(long)]
     prompts: bool,
+    /// Print one JSON object per entry: events, and `log:text` for output
+    #[arg(long)]
+    json: bool,
 }
 
 /// Interval between reads of the journal.
 const PAUSE: Duration = Duration::from_millis(200);
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
-    let mut reader = service::read_run(&ProjectContext::find(environment)?, &args.run)?
-        .with_prompts(args.prompts);
+    let context = ProjectContext::find(environment)?;
+    let mut reader = service::read_run(&context, &args.run)?.with_prompts(args.prompts);
     if let Some(step) = &args.step {
         reader.require_step(step)?;
     }
+    let failed = args.failed.then(|| failed_instances(&context, &args.run)).transpose()?;
+    let filter = Filter { step: args.step.as_deref(), failed, since: args.since };
+    let run = reader.run().to_string();
     let mut began = None;
     loop {
         // Checked before reading, so that events up to the end of the run are not missed.
         let live = args.follow && reader.is_live()?;
         while let Some(entries) = reader.next_entries()? {
             for entry in entries {
-                if let Some(text) = entry_text(&entry, args.step.as_deref(), &mut began) {
-                    terminal.out(&text)?;
+                if let LogEntry::Event(event) = &entry {
+                    began.get_or_insert(event.at);
                 }
+                if !filter.includes(&entry) {
+                    continue;
+                }
+                let text = match args.json {
+                    true => Some(json_line(&entry, &run)?),
+                    false => entry_text(&entry, began),
+                };
+                text.map_or(Ok(()), |text| terminal.out(&text))?;
             }
         }
         if !live {
@@ -51,25 +74,65 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     }
 }
 
-fn entry_text(
-    entry: &LogEntry,
-    only: Option<&str>,
-    began: &mut Option<Timestamp>,
-) -> Option<String> {
+/// The names of the steps and items that failed in their last iteration.
+fn failed_instances(
+    context: &ProjectContext,
+    run: &str,
+) -> Result<BTreeSet<String>, service::ServiceError> {
+    let steps = service::show_run(context, run)?.steps.into_iter();
+    let failed = steps.filter(|step| step.status == StepStatus::Failed);
+    Ok(failed.map(|step| step.instance).collect())
+}
+
+/// The entries that are printed.
+struct Filter<'a> {
+    step: Option<&'a str>,
+    failed: Option<BTreeSet<String>>,
+    since: Option<Timestamp>,
+}
+
+impl Filter<'_> {
+    fn includes(&self, entry: &LogEntry) -> bool {
+        let (at, place) = match entry {
+            LogEntry::Event(event) => {
+                let place = event.place.as_ref();
+                (event.at, place.map(|place| (place.step.as_str(), &*place.instance)))
+            }
+            LogEntry::Text { at, step, instance, .. } => {
+                (*at, Some((step.as_str(), instance.as_str())))
+            }
+        };
+        let is_step = |name: &str| place.is_some_and(|(step, own)| step == name || own == name);
+        let has_failed = |all: &BTreeSet<String>| place.is_some_and(|(_, own)| all.contains(own));
+        self.since.is_none_or(|since| at >= since)
+            && self.step.is_none_or(is_step)
+            && self.failed.as_ref().is_none_or(has_failed)
+    }
+}
+
+fn json_line(entry: &LogEntry, run: &str) -> Result<String, std::io::Error> {
+    let text = match entry {
+        LogEntry::Event(event) => serde_json::to_string(event),
+        LogEntry::Text { at, instance, step, channel, text } => serde_json::to_string(&json!({
+            "v": crate::wire::VERSION,
+            "type": "log:text",
+            "time": at.rfc3339(),
+            "run": run,
+            "step": step,
+            "instance": instance,
+            "channel": channel,
+            "text": text,
+        })),
+    };
+    Ok(text.map_err(std::io::Error::other)? + "\n")
+}
+
+fn entry_text(entry: &LogEntry, began: Option<Timestamp>) -> Option<String> {
     match entry {
-        LogEntry::Event(event) => {
-            let began = *began.get_or_insert(event.at);
-            let place = event.place.as_ref();
-            let own = only.is_none_or(|only| {
-                place.is_some_and(|p| p.step.as_str() == only || &*p.instance == only)
-            });
-            own.then(|| line(event, began)).flatten().map(|line| line + "\n")
-        }
-        LogEntry::Text { instance, step, channel, text } => {
-            let own = only.is_none_or(|only| step == only || instance == only);
+        LogEntry::Event(event) => line(event, began.unwrap_or(event.at)).map(|line| line + "\n"),
+        LogEntry::Text { instance, channel, text, .. } => {
             let mark = paint(DIM, &format!("{channel:>8}  {}", plain(instance)));
-            let lines = text.lines().map(|text| format!("{mark}  {}\n", plain(text)));
-            own.then(|| lines.collect())
+            Some(text.lines().map(|text| format!("{mark}  {}\n", plain(text))).collect())
         }
     }
 }

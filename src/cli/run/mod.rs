@@ -14,16 +14,20 @@ mod resume;
 mod retry;
 mod show;
 mod verify;
+mod watch;
 
 use super::CliResult;
 use super::terminal::Terminal;
-use crate::service::Environment;
+use crate::service::{self, Environment};
+use crate::value::Timestamp;
 use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum RunCommand {
     List(list::Args),
+    #[command(visible_alias = "info")]
     Show(show::Args),
+    Watch(watch::Args),
     Logs(logs::Args),
     Events(events::Args),
     Output(output::Args),
@@ -45,6 +49,7 @@ pub(super) fn run(
     match command {
         RunCommand::List(args) => list::run(args, environment, terminal),
         RunCommand::Show(args) => show::run(args, environment, terminal),
+        RunCommand::Watch(args) => watch::run(args, environment, terminal),
         RunCommand::Logs(args) => logs::run(args, environment, terminal),
         RunCommand::Events(args) => events::run(args, environment, terminal),
         RunCommand::Output(args) => output::run(args, environment, terminal),
@@ -57,4 +62,11 @@ pub(super) fn run(
         RunCommand::Approve(args) => approve::run(args, environment, terminal),
         RunCommand::Reject(args) => reject::run(args, environment, terminal),
     }
+}
+
+/// Reads the value of `--since`.
+fn since(text: &str) -> Result<Timestamp, String> {
+    service::point_in_time(text).ok_or_else(|| {
+        "expected a duration such as `10m` or a time such as `2026-11-23T09:00:00Z`".to_owned()
+    })
 }

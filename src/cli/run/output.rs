@@ -26,7 +26,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         service::run_output(&ProjectContext::find(environment)?, &args.run, step)?;
     if step.is_none() && matches!(status, RunStatus::Failed | RunStatus::Cancelled) {
         let note = format!("note: the run has {status}; `kb run output {} STEP`", args.run);
-        terminal.err(&format!("{note} prints the output of one step\n"))?;
+        terminal.note(&format!("{note} prints the output of one step\n"))?;
         if value.as_object().is_none_or(JsonMap::is_empty) {
             return Ok(Exit::RunFailed);
         }

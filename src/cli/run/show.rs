@@ -1,14 +1,12 @@
 //! `kb run show`
 
 use crate::cli::render::table::{Table, plain};
-use crate::cli::render::{Status, check_text, spent, summary};
+use crate::cli::render::{Status, check_text, evidence_text, spent, summary, time};
 use crate::cli::terminal::{DIM, HINT, TITLE, Terminal, WARNING, paint};
 use crate::cli::{CliResult, Exit};
 use crate::service::runs::ProjectContext;
 use crate::service::{self, Environment};
-use crate::value::format_duration;
-use crate::wire::{InstanceView, QuestionKind, RunView, Verdict};
-use std::time::Duration;
+use crate::wire::{InstanceView, QuestionKind, RunStatus, RunView, StepStatus, Verdict};
 
 /// Show the status of a run and its steps
 #[derive(Debug, clap::Args)]
@@ -35,12 +33,12 @@ fn text(view: &RunView) -> String {
     let run = paint(TITLE, &view.run);
     let unproven = summary::unproven(view.unproven.unwrap_or(0));
     let mut out = format!("{run} {status}{unproven}: {}, {started}\n", view.definition);
-    let whole = [took(view.duration_ms), spent(&view.usage)];
+    let whole = [work(view), spent(&view.usage)];
     let whole: Vec<String> = whole.into_iter().flatten().collect();
     if !whole.is_empty() {
         out.push_str(&format!("{}\n", whole.join(", ")));
     }
-    out.push_str(&format!("\n{}", steps(&view.steps)));
+    out.push_str(&format!("\n{}", steps(view)));
     if view.steps.iter().any(|step| step.tolerated) {
         out.push_str("* failure tolerated\n");
     }
@@ -49,7 +47,10 @@ fn text(view: &RunView) -> String {
         if !open.is_empty() {
             out.push_str(&format!("\ngate of {}\n", paint(TITLE, &plain(&step.instance))));
         }
-        open.iter().for_each(|check| out.push_str(&format!("  {}\n", check_text(check))));
+        for check in open {
+            out.push_str(&format!("  {}\n", check_text(check)));
+            out.extend(evidence_text(check).map(|text| format!("    {text}\n")));
+        }
     }
     if let Some(error) = &view.error {
         out.push_str(&format!("\n{} [{}]\n", plain(&error.message), error.code));
@@ -74,26 +75,48 @@ fn text(view: &RunView) -> String {
     out
 }
 
-fn steps(steps: &[InstanceView]) -> String {
+/// The time of the last attempt to run it, and of all of them.
+fn work(view: &RunView) -> Option<String> {
+    let (total, last) = (view.work_ms?, view.attempt_ms.unwrap_or_default());
+    let now = if view.status == RunStatus::Running { " so far" } else { "" };
+    Some(match view.attempt_ms {
+        Some(_) if last < total => {
+            format!("{}{now} ({} in total)", time(last), time(total))
+        }
+        _ => format!("{}{now}", time(total)),
+    })
+}
+
+/// The status of a step. A step that was running when its process was killed is interrupted.
+fn step_status(view: &RunView, step: &InstanceView) -> &'static str {
+    let is_active = matches!(step.status, StepStatus::Running | StepStatus::Verifying);
+    match view.status {
+        RunStatus::Interrupted if is_active => "interrupted",
+        _ => step.status.name(),
+    }
+}
+
+fn steps(view: &RunView) -> String {
     let mut table = Table::new(["STEP", "STATUS", "ATTEMPTS", "TIME", "TOKENS", "GATE", "REASON"]);
-    for step in steps {
+    for step in &view.steps {
         let mark = if step.tolerated { "*" } else { "" };
         let tokens = step.usage.prompt_tokens + step.usage.completion_tokens;
         let or_none = |n: u64| if n == 0 { String::new() } else { n.to_string() };
-        let why = step.error.as_ref().map(|e| format!("{} [{}]", e.message, e.code));
+        let error = step.error.as_ref().map(|e| format!("{} [{}]", e.message, e.code));
+        let why: Vec<String> = error.into_iter().chain(step.reason.clone()).collect();
         table.row([
             step.instance.clone(),
-            format!("{}{mark}", step.status.name()),
+            format!("{}{mark}", step_status(view, step)),
             or_none(u64::from(step.attempts)),
             took(step.duration_ms).unwrap_or_default(),
             or_none(tokens),
             step.verdict.map(|verdict| verdict.name().to_owned()).unwrap_or_default(),
-            why.unwrap_or_default(),
+            why.join("; "),
         ]);
     }
     table.text()
 }
 
 fn took(ms: Option<u64>) -> Option<String> {
-    ms.map(|ms| format_duration(Duration::from_millis(ms)))
+    ms.map(time)
 }

@@ -25,7 +25,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     }
     let files = service::broken_specialists(&project);
     if rows.is_empty() && files.is_empty() {
-        terminal.err("no specialists yet; `kb specialist new ID` creates one\n")?;
+        terminal.note("no specialists yet; `kb specialist new ID` creates one\n")?;
     }
     broken::print(&files, "kb specialist validate", terminal)?;
     Ok(Exit::Done)

@@ -16,6 +16,6 @@ pub(in crate::cli) struct Args {
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let path = service::new_specialist(&Project::find(environment)?, &args.id)?;
     terminal.out(&format!("{} {path}\n", paint(GOOD, "created")))?;
-    terminal.err("next: write its role and list its tools; it can call no other tools\n")?;
+    terminal.note("next: write its role and list its tools; it can call no other tools\n")?;
     Ok(Exit::Done)
 }

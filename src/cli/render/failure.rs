@@ -1,0 +1,118 @@
+//! A failed step in the summary of a run: its error, command, time, evidence and last output.
+
+use super::quantity::time;
+use super::step_output::tail;
+use super::table::plain;
+use crate::cli::terminal::{DIM, ERROR, HINT, WARNING, paint};
+use crate::value::{Json, counted};
+use crate::wire::ErrorView;
+
+/// A step that failed.
+#[derive(Debug)]
+pub(in crate::cli) struct Failed {
+    /// Name of the step instance.
+    pub(in crate::cli) instance: String,
+    /// Whether the failure is tolerated.
+    pub(in crate::cli) tolerated: bool,
+    /// The failure.
+    pub(in crate::cli) error: Option<ErrorView>,
+    /// Milliseconds since its first attempt; 0 if it never started.
+    pub(in crate::cli) duration_ms: u64,
+    /// Facts about its last attempt.
+    pub(in crate::cli) attempt: LastAttempt,
+}
+
+/// Facts about the last attempt of a step instance.
+#[derive(Debug, Default)]
+pub(in crate::cli) struct LastAttempt {
+    /// The command of its process.
+    pub(in crate::cli) command: Option<String>,
+    /// The observations of checks of its gate that failed.
+    pub(in crate::cli) evidence: Vec<String>,
+    /// The last lines of each stream: channel, number of earlier lines, lines.
+    pub(in crate::cli) streams: Vec<(&'static str, usize, Vec<String>)>,
+}
+
+impl LastAttempt {
+    /// Adds the stored text of a stream.
+    pub(in crate::cli) fn add_stream(&mut self, channel: &'static str, text: &str) {
+        let (skipped, lines) = tail(text);
+        self.streams.push((channel, skipped, lines));
+    }
+}
+
+/// The command in the recorded facts about a process: the script of a shell step, else the words.
+pub(in crate::cli) fn command(process: &Json) -> Option<String> {
+    const SHELL: [&str; 4] = ["bash", "-euo", "pipefail", "-c"];
+    let words = process.get("argv")?.as_array()?;
+    let words: Vec<&str> = words.iter().filter_map(Json::as_str).collect();
+    match words.split_last() {
+        Some((script, rest)) if rest == SHELL => Some((*script).to_owned()),
+        _ => Some(words.join(" ")),
+    }
+}
+
+impl Failed {
+    /// The entry of the summary. `with_output` adds the last lines of output, for displays that did
+    /// not show them.
+    pub(in crate::cli) fn text(&self, with_output: bool) -> String {
+        let name = plain(&self.instance);
+        let word = match self.tolerated {
+            true => paint(WARNING, "tolerated"),
+            false => paint(ERROR, "failed"),
+        };
+        let mut text = format!("{word} {name}");
+        if let Some(error) = &self.error {
+            text.push_str(&format!(": {} [{}]", plain(&error.message), error.code));
+            text.extend(error.help.as_ref().map(|help| hint(help)));
+        }
+        if let Some(command) = &self.attempt.command {
+            text.push_str(&row("command", &brief(command)));
+        }
+        if self.duration_ms > 0 {
+            text.push_str(&row("duration", &time(self.duration_ms)));
+        }
+        self.attempt.evidence.iter().for_each(|line| text.push_str(&format!("\n  {line}")));
+        if with_output {
+            text.push_str(&self.output());
+        }
+        text
+    }
+
+    fn output(&self) -> String {
+        let mut text = String::new();
+        for (channel, skipped, lines) in &self.attempt.streams {
+            let of = match skipped {
+                0 => counted(lines.len(), "line"),
+                n => format!("last {} of {} lines", lines.len(), lines.len() + n),
+            };
+            text.push_str(&row(channel, &of));
+            lines.iter().for_each(|line| text.push_str(&format!("\n    {line}")));
+        }
+        text
+    }
+}
+
+/// An indented `help:` line below a message.
+pub(super) fn hint(help: &str) -> String {
+    format!("\n  {} {}", paint(HINT, "help:"), plain(help))
+}
+
+fn row(title: &str, text: &str) -> String {
+    format!("\n  {} {text}", paint(DIM, &format!("{title:<8}")))
+}
+
+/// The first line of a command, shortened.
+fn brief(command: &str) -> String {
+    const SHOWN: usize = 160;
+    let mut lines = command.lines().filter(|line| !line.trim().is_empty());
+    let first = plain(lines.next().unwrap_or_default());
+    let first = match first.char_indices().nth(SHOWN) {
+        Some((at, _)) => format!("{}…", &first[..at]),
+        None => first,
+    };
+    match lines.count() {
+        0 => first,
+        more => format!("{first} (and {} more)", counted(more, "line")),
+    }
+}

@@ -1,0 +1,79 @@
+//! `kb run watch`
+
+use crate::cli::driving::exit_of;
+use crate::cli::render::{Display, OutputMode, Renderer, RunSummary, renderer, summary};
+use crate::cli::terminal::Terminal;
+use crate::cli::{CliError, CliResult};
+use crate::service::runs::ProjectContext;
+use crate::service::{self, Environment, LogEntry, Reader};
+use std::time::Duration;
+
+/// Show a run as it executes, like the terminal that started it
+///
+/// Prints what has happened, then follows the run until it ends or waits. Ctrl-C stops watching; the
+/// run continues. The exit code is that of the run.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Args {
+    /// Run id, a unique prefix of it, or @last
+    #[arg(default_value = "@last", hide_default_value = true)]
+    run: String,
+    /// Output of steps to show
+    #[arg(long, value_enum, value_name = "WHICH", default_value_t, hide_default_value = true)]
+    output: OutputMode,
+}
+
+/// Interval between reads of the journal.
+const PAUSE: Duration = Duration::from_millis(150);
+
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    let context = ProjectContext::find(environment)?;
+    let mut reader = service::read_run(&context, &args.run)?;
+    let run = reader.run().to_string();
+    let display = match terminal.is_quiet() {
+        true => Display::Quiet,
+        false => Display::Auto { output: args.output },
+    };
+    let steps = reader.plan().steps().len();
+    let mut renderer = renderer(display, steps, terminal);
+    let mut summary = RunSummary::default();
+    loop {
+        // Checked before reading, so that events up to the end of the run are not missed.
+        let live = reader.is_live()?;
+        show(&mut reader, &mut *renderer, &mut summary)?;
+        renderer.flush();
+        renderer.tick();
+        if !live {
+            break;
+        }
+        std::thread::sleep(PAUSE);
+    }
+    renderer.close();
+    let status = service::read_run(&context, &run)?.status();
+    terminal.out(&summary::text("kb", &run, status, &summary, terminal.is_quiet()))?;
+    Ok(exit_of(status, None))
+}
+
+fn show(
+    reader: &mut Reader,
+    renderer: &mut dyn Renderer,
+    summary: &mut RunSummary,
+) -> Result<(), CliError> {
+    while let Some(entries) = reader.next_entries()? {
+        for entry in entries {
+            match entry {
+                LogEntry::Event(event) => {
+                    summary.add(&event);
+                    renderer.event(&event);
+                }
+                LogEntry::Text {
+                    instance, channel: channel @ ("stdout" | "stderr"), text, ..
+                } => {
+                    summary.add_output(&instance, channel, &text);
+                    renderer.output(&instance, channel, &text);
+                }
+                LogEntry::Text { .. } => {}
+            }
+        }
+    }
+    Ok(())
+}

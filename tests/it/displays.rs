@@ -1,0 +1,246 @@
+//! What a run shows off a terminal: output of steps, failures, times, and other views of it.
+
+use crate::scratch::Scratch;
+use serde_json::json;
+
+fn project(steps: &str) -> Scratch {
+    let text = format!("schema: kb.playbook/1\nid: p\nsteps:\n{steps}");
+    Scratch::new(&[("playbooks/p.yml", &text)])
+}
+
+#[test]
+fn the_output_of_a_step_is_shown_with_its_name() {
+    let scratch = project("  - {id: a, run: echo hello}\n  - {id: b, run: 'echo oops >&2'}\n");
+    let said = scratch.kb(&["playbook", "run", "p"]).code(0);
+    assert_eq!(said.err.matches("a | hello").count(), 1, "{}", said.err);
+    assert_eq!(said.err.matches("b | oops").count(), 1, "{}", said.err);
+    for args in [&["--output", "none"][..], &["--output", "failed"], &["--quiet"], &["--json"]] {
+        let args = [&["playbook", "run", "p"], args].concat();
+        let said = scratch.kb(&args).code(0);
+        assert!(!said.err.contains("| hello"), "{}", said.err);
+    }
+    scratch.kb(&["playbook", "run", "p", "--output", "x"]).code(2).says(&["auto", "failed"]);
+}
+
+#[test]
+fn long_output_is_shortened_unless_all_is_asked_for() {
+    let scratch = project("  - {id: a, run: 'seq 100; exit 3'}\n  - {id: b, run: sleep 0.2}\n");
+    let auto = scratch.kb(&["playbook", "run", "p", "--output", "failed"]).code(1).err;
+    assert!(auto.contains("a | 81\n") && !auto.contains("a | 80\n"), "{auto}");
+    assert!(auto.contains("80 earlier lines of stdout"), "{auto}");
+    let all = scratch.kb(&["playbook", "run", "p", "--output", "all"]).code(1).err;
+    assert_eq!((1..=100).filter(|n| all.contains(&format!("a | {n}\n"))).count(), 100);
+}
+
+#[test]
+fn live_output_arrives_before_the_step_ends_and_is_not_repeated() {
+    let steps = "  - id: a\n    run: 'echo first; for i in $(seq 400); do test -e go && exit 0; sleep 0.05; done; exit 9'\n";
+    let scratch = project(steps);
+    let mut command = scratch.command();
+    command.args(["playbook", "run", "p"]).stderr(std::process::Stdio::piped());
+    let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let lines = std::io::BufReader::new(child.stderr.take().unwrap());
+    let mut lines = std::io::BufRead::lines(lines).map_while(Result::ok);
+    assert!(lines.any(|line| line.ends_with("a | first")), "the step still runs");
+    scratch.write("go", "");
+    let rest: Vec<String> = lines.collect();
+    assert!(!rest.iter().any(|line| line.contains("first")), "{rest:?}");
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_failure_has_its_command_output_time_and_the_next_commands() {
+    let steps =
+        "  - {id: a, run: 'seq 30 >&2; seq 40; exit 3'}\n  - {id: silent, run: test -f x}\n";
+    let scratch = project(steps);
+    let said = scratch.kb(&["playbook", "run", "p", "-q"]).code(1);
+    let run = scratch.last_run();
+    for text in [
+        "failed a: exit code 3: 30 [KB0558]",
+        "command  seq 30 >&2; seq 40; exit 3",
+        "duration ",
+        "stdout   last 20 of 40 lines",
+        "stderr   last 20 of 30 lines",
+        "failed silent: exit code 1; no output from `test -f x`",
+        &format!("kb run logs {run} "),
+        &format!("kb run retry {run}"),
+    ] {
+        assert!(said.out.contains(text), "`{text}` is missing in:\n{}", said.out);
+    }
+    assert!(said.out.contains("    21\n") && !said.out.contains("    10\n"), "{}", said.out);
+}
+
+#[test]
+fn a_gate_failure_shows_its_evidence() {
+    let steps = "  - id: a\n    run: echo x > there\n    verify: {checks: [{command: [test, -f, not-there]}]}\n";
+    let said = project(steps).kb(&["playbook", "run", "p"]).code(1);
+    said.says(&["gate failed", "evidence", "not-there"]);
+}
+
+#[test]
+fn github_actions_gets_groups_and_annotations() {
+    let scratch = project(
+        "  - {id: a, run: 'echo \"::error::x\"; echo \"##[error]y\"'}\n  - {id: b, run: 'exit 4', dependsOn: [a]}\n",
+    );
+    let said = scratch.kb_with(&["playbook", "run", "p"], |command| {
+        command.env("GITHUB_ACTIONS", "true");
+    });
+    let err = said.code(1).err;
+    let lines: Vec<&str> = err.lines().map(str::trim_start).collect();
+    let start = lines.iter().position(|line| *line == "::group::a").expect(&err);
+    let end = lines.iter().position(|line| *line == "::endgroup::").expect(&err);
+    assert!(lines[start..end].iter().any(|line| line.starts_with("a | ::error::x")), "{err}");
+    assert!(!err.contains("##["), "{err}");
+    assert!(err.contains("::error title=b failed::exit code 4; no output from `exit 4`"), "{err}");
+    assert_eq!(lines.iter().filter(|line| line.starts_with("::error")).count(), 1, "{err}");
+}
+
+#[test]
+fn finally_steps_read_the_list_of_failed_steps() {
+    let scratch = Scratch::new(&[(
+        "playbooks/p.yml",
+        "schema: kb.playbook/1
+id: p
+steps:
+  - {id: a, run: 'exit 7'}
+  - {id: b, run: 'exit 8', onError: continue}
+  - {id: c, run: echo fine}
+finally:
+  - {id: z, run: [echo, '{{run.failed}}']}
+",
+    )]);
+    scratch.kb(&["playbook", "run", "p"]).code(1);
+    let shown = scratch.json(&["run", "output", "@last", "z"]);
+    let failed = shown.as_array().unwrap();
+    assert_eq!(failed.len(), 1, "{shown}");
+    assert_eq!((&failed[0]["step"], &failed[0]["error"]["code"]), (&json!("a"), &json!("KB0558")));
+}
+
+#[test]
+fn waits_and_retries_show_true_times() {
+    let scratch =
+        project("  - {id: w, wait: 300ms}\n  - {id: a, run: 'test -e fixed', dependsOn: [w]}\n");
+    let said = scratch.kb(&["playbook", "run", "p"]).code(1);
+    said.says(&["waiting for 300ms: "]);
+    let said = scratch.kb(&["run", "retry", "@last"]).code(1);
+    let head = said.out.lines().next().unwrap();
+    assert!(head.contains("p failed in ") && head.contains(" in total)"), "{head}");
+    let show = scratch.json(&["run", "show", "@last", "--json"]);
+    let ms = |key: &str| show[key].as_u64().unwrap();
+    assert!(ms("attemptMs") < 300 && ms("workMs") >= 300 && ms("workMs") <= ms("durationMs"));
+}
+
+#[test]
+fn show_says_why_a_step_was_skipped_blocked_or_cancelled() {
+    let scratch = project(
+        "  - {id: a, run: 'exit 1'}
+  - {id: b, run: echo b, dependsOn: [a]}
+  - {id: c, run: echo c, condition: '1 == 2'}
+  - {id: each, forEach: {in: [1, 2, 3, 4], maxParallel: 1}, run: [bash, -c, 'exit 1']}
+",
+    );
+    scratch.kb(&["playbook", "run", "p"]).code(1);
+    scratch.kb(&["run", "show", "@last"]).code(0).says(&[
+        "`a` failed",
+        "`condition` is false: 1 == 2",
+        "1 item failed, 3 cancelled",
+    ]);
+}
+
+#[test]
+fn logs_are_filtered_and_have_a_json_form() {
+    let scratch = project("  - {id: a, run: 'echo out-a; exit 1'}\n  - {id: b, run: echo out-b}\n");
+    scratch.kb(&["playbook", "run", "p"]).code(1);
+    let failed = scratch.kb(&["run", "logs", "@last", "--failed"]).code(0).out;
+    assert!(failed.contains("out-a") && !failed.contains("out-b"), "{failed}");
+    assert_eq!(
+        scratch.kb(&["run", "logs", "@last", "--since", "2099-01-01T00:00:00Z"]).code(0).out,
+        ""
+    );
+    scratch.kb(&["run", "logs", "@last", "--since", "1h"]).code(0).says(&["out-a", "out-b"]);
+    scratch.kb(&["run", "logs", "@last", "--since", "yesterday"]).code(2).says(&["10m"]);
+    let lines = scratch.kb(&["run", "logs", "@last", "b", "--json"]).code(0).events();
+    let text = lines.iter().find(|line| line["type"] == "log:text").unwrap();
+    assert_eq!((&text["channel"], &text["text"]), (&json!("stdout"), &json!("out-b\n")));
+    assert!(lines.iter().any(|line| line["type"] == "step:end"));
+}
+
+#[test]
+fn the_list_of_runs_is_filtered() {
+    let scratch = project("  - {id: a, run: 'test -e fixed'}\n");
+    scratch
+        .write("playbooks/q.yml", "schema: kb.playbook/1\nid: q\nsteps: [{id: a, run: echo x}]\n");
+    scratch.kb(&["playbook", "run", "p"]).code(1);
+    scratch.kb(&["playbook", "run", "q"]).code(0);
+    let names = |args: &[&str]| {
+        let list = scratch.json(&[&["run", "list", "--json"], args].concat());
+        let runs = list.as_array().unwrap().iter();
+        runs.map(|run| run["definition"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&[]), ["q", "p"]);
+    assert_eq!(names(&["-n", "1"]), ["q"]);
+    assert_eq!(names(&["--status", "failed"]), ["p"]);
+    assert_eq!(names(&["--status", "failed", "--status", "succeeded"]), ["q", "p"]);
+    assert_eq!(names(&["--playbook", "q"]), ["q"]);
+    assert!(names(&["--since", "2099-01-01T00:00:00Z"]).is_empty());
+    scratch.kb(&["run", "list", "--status", "done"]).code(2).says(&["succeeded"]);
+    scratch.kb(&["run", "list", "--playbook", "x"]).code(0).says(&["no run matches"]);
+    assert_eq!(scratch.kb(&["run", "list", "--playbook", "x", "-q"]).code(0).err, "");
+}
+
+#[test]
+fn another_process_watches_a_run_to_its_end() {
+    let scratch = project(
+        "  - id: a\n    run: 'echo one; for i in $(seq 400); do test -e go && exit 0; sleep 0.05; done; exit 9'\n  - {id: b, run: 'echo two; exit 5', dependsOn: [a]}\n",
+    );
+    let mut command = scratch.command();
+    let silent = || std::process::Stdio::null();
+    let mut run =
+        command.args(["playbook", "run", "p"]).stdout(silent()).stderr(silent()).spawn().unwrap();
+    while scratch.kb(&["run", "list", "-q"]).out.is_empty() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let watcher = scratch
+        .command()
+        .args(["run", "watch"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    scratch.write("go", "");
+    let watched = watcher.wait_with_output().unwrap();
+    assert_eq!(run.wait().unwrap().code(), Some(1));
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    let (out, err) = (text(&watched.stdout), text(&watched.stderr));
+    assert_eq!(watched.status.code(), Some(1), "{err}");
+    assert!(err.contains("a | one") && err.contains("b | two"), "{err}");
+    assert!(out.contains("failed b: exit code 5: two"), "{out}");
+}
+
+#[test]
+fn names_of_other_tools_point_to_the_command() {
+    let scratch = project("  - {id: a, run: echo x}\n");
+    for (args, text) in [
+        (&["list"][..], "`kb playbook list` lists playbooks, `kb run list` lists runs"),
+        (&["ps"], "`kb run list` lists runs"),
+        (&["logs", "@last"], "use `kb run logs`"),
+        (&["validate"], "use `kb playbook validate`"),
+        (&["retry"], "use `kb run retry`"),
+        (&["playbook", "run", "p", "--dry-run"], "`kb playbook plan p` shows what a run would do"),
+    ] {
+        scratch.kb(args).code(2).says(&[text]);
+    }
+    scratch.kb(&["playbook", "run", "p", "-q"]).code(0);
+    for (show, info) in [
+        (["playbook", "show", "p"], ["playbook", "info", "p"]),
+        (["run", "show", "@last"], ["run", "info", "@last"]),
+    ] {
+        assert_eq!(scratch.kb(&show).code(0).out, scratch.kb(&info).code(0).out);
+    }
+    for command in
+        [&["playbook", "list"][..], &["playbook", "validate"], &["doctor"], &["specialist", "list"]]
+    {
+        scratch.kb(&[command, &["-q"]].concat()).code(0);
+    }
+}
