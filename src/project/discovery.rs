@@ -1,6 +1,6 @@
 //! The search for the definition files of a project.
 
-use super::folder::{read_bounded, unreadable};
+use super::reading::{read_bounded, unreadable};
 use super::role::role_of;
 use crate::definition::{FileRole, InputFile};
 use crate::diagnostic::{Code, Diagnostic};

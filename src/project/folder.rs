@@ -1,12 +1,11 @@
 //! The folder of a project.
 
 use super::discovery::{Discovery, FileProblem};
+use super::reading::{read_bounded, unreadable};
 use super::role::sniffed_role;
-use crate::definition::{FileBytes, InputFile};
-use crate::diagnostic::{Code, Diagnostic};
-use crate::value::{Digest, limits};
-use std::fs::File;
-use std::io::{self, Read};
+use crate::definition::InputFile;
+use crate::diagnostic::Diagnostic;
+use crate::value::Digest;
 use std::path::{Path, PathBuf};
 
 /// The root folder of a project, which usually contains `.kb/`.
@@ -78,29 +77,12 @@ impl ProjectFolder {
 }
 
 /// The content of a regular file. Of a file over the size limit, one byte more than the limit.
-pub(super) fn read_bounded(path: &Path) -> io::Result<FileBytes> {
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
-    }
-    let mut bytes = Vec::new();
-    File::open(path)?.take(limits::DEFINITION_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-    Ok(bytes.into())
-}
-
-pub(super) fn unreadable(path: &str, error: &io::Error) -> Diagnostic {
-    let reason = match error.kind() {
-        io::ErrorKind::NotFound => "no such file".to_owned(),
-        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        _ => error.to_string(),
-    };
-    Diagnostic::error(Code::FILE_UNREADABLE, None, format!("cannot read `{path}`: {reason}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::{role_of, write_new_files};
     use super::*;
     use crate::definition::FileRole;
+    use crate::value::limits;
     use std::os::unix::fs::symlink;
 
     fn project(files: &[&str]) -> (tempfile::TempDir, ProjectFolder) {

@@ -7,6 +7,7 @@
 mod discovery;
 mod folder;
 mod new_files;
+mod reading;
 mod role;
 
 pub use discovery::FileProblem;

@@ -6,6 +6,7 @@
 use super::compression::{estimated_tokens, foldable, summarize};
 use super::excerpt::excerpt;
 use super::messages::{as_text, merged, observation};
+use super::pending_call::PendingCall;
 use super::prompt::{CONTINUE, REFLECT, not_submitted};
 use super::repetition::Repetition;
 use super::submit::{SUBMIT, Submission, TextOutput, rejection};
@@ -33,21 +34,6 @@ pub struct Brief {
     pub limits: LoopLimits,
     /// The required output.
     pub submission: Submission,
-}
-
-/// A tool call that the model requested and that has no result yet.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PendingCall {
-    /// The id, unique among the attempts of the step.
-    pub id: String,
-    /// The name of the tool.
-    pub tool: String,
-    /// Its arguments.
-    pub args: Json,
-    /// Whether its start was recorded.
-    pub started: bool,
-    /// Whether the model wrote it as text; its result is then sent as text too.
-    pub as_text: bool,
 }
 
 /// The state of an attempt.

@@ -14,6 +14,7 @@ mod fencing;
 mod input_budget;
 mod messages;
 mod model_call;
+mod pending_call;
 mod prompt;
 mod prompt_record;
 mod repetition;

@@ -1,7 +1,7 @@
 //! Execution of the first tool call in the queue, between the records of its start and its result.
 
 use super::compression::arguments;
-use super::conversation::PendingCall;
+use super::pending_call::PendingCall;
 use super::report::StopReason;
 use super::runner::Attempt;
 use crate::attempt::Progress;

@@ -1,8 +1,8 @@
 //! The last events of a conversation, for the failure report of an attempt.
 
 use super::compression::arguments;
-use super::conversation::PendingCall;
 use super::excerpt::first_line;
+use super::pending_call::PendingCall;
 use crate::definition::Violation;
 use crate::evidence::Invocation;
 use crate::value::{Json, json_text};

@@ -6,6 +6,7 @@
 
 mod content;
 mod content_cache;
+mod digests;
 mod dir_handle;
 mod file_access;
 mod ignore_rules;

@@ -1,6 +1,6 @@
 //! `command:`: a program with arguments exits with status 0.
 
-use super::CheckKind;
+use super::spec::CheckKind;
 use crate::definition::check::{argv, pattern};
 use crate::definition::keys;
 use crate::definition::model::Check;

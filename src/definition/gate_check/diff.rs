@@ -1,6 +1,6 @@
 //! `diff:`: limits which files may change. Not supported yet; a gate with it is inconclusive.
 
-use super::CheckKind;
+use super::spec::CheckKind;
 use crate::definition::model::Check;
 
 pub(super) static DIFF: CheckKind =

@@ -1,6 +1,6 @@
 //! `expr:`: an expression is true.
 
-use super::CheckKind;
+use super::spec::CheckKind;
 use crate::definition::model::Check;
 
 pub(super) static EXPR: CheckKind = CheckKind {

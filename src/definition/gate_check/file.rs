@@ -1,6 +1,6 @@
 //! `file:`: files exist, contain a pattern, or were changed by the step.
 
-use super::CheckKind;
+use super::spec::CheckKind;
 use crate::definition::check::pattern;
 use crate::definition::keys;
 use crate::definition::model::{Check, FileCount};

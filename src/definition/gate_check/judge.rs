@@ -1,6 +1,6 @@
 //! `judge:`: a model reviews the output. Not supported yet; a gate with it is inconclusive.
 
-use super::CheckKind;
+use super::spec::CheckKind;
 use crate::definition::model::Check;
 
 pub(super) static JUDGE: CheckKind =

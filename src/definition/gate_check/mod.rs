@@ -9,19 +9,13 @@ mod expr;
 mod file;
 mod judge;
 mod schema;
+mod spec;
 
 use super::keys;
 use super::model::{Check, NotYet};
 use super::syntax::{Decoder, Fields, Node};
 use crate::diagnostic::{Code, Diagnostic};
-
-/// One kind of check: its kind key and its decoder.
-pub(super) struct CheckKind {
-    /// The kind key.
-    key: &'static str,
-    /// Decodes the value of the kind key, with the other keys of the check.
-    decode: fn(&Node, &Fields<'_>, &mut Decoder) -> Option<Check>,
-}
+use spec::CheckKind;
 
 /// All kinds, in the order in which messages list them.
 static CHECKS: [&CheckKind; 6] =

@@ -1,6 +1,6 @@
 //! `schema:`: the output of the step satisfies a schema.
 
-use super::CheckKind;
+use super::spec::CheckKind;
 use crate::definition::model::Check;
 use crate::definition::schema::Schema;
 

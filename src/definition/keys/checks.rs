@@ -1,11 +1,11 @@
 //! Keys of `verify` and of checks.
 
-use super::KeyType::{
+use super::choices::{CLAIMS_NAMES, ON_FAILED_NAMES, ON_INCONCLUSIVE_NAMES};
+use super::table::KeyType::{
     Any, Boolean, Choice, Duration, Expression, Integer, List, ListOrOne, Map, OneOf,
     ScalarTemplate, Schema, Template, Text,
 };
-use super::choices::{CLAIMS_NAMES, ON_FAILED_NAMES, ON_INCONCLUSIVE_NAMES};
-use super::{KeyRule, KeySpec, KeyTable, key, table};
+use super::table::{KeyRule, KeySpec, KeyTable, key, table};
 
 pub(crate) static VERIFY: KeyTable =
     table("verify", "`verify`", "The gate of a step.", &[VERIFY_KEYS]);

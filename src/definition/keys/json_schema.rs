@@ -1,7 +1,9 @@
 //! Derives the JSON Schemas of definition files from the tables of keys, for `kb schema`.
 
+use super::file::DefinitionFile;
+use super::reach::reach;
 use super::step::{KIND_NAMES, STEP};
-use super::{DefinitionFile, KeyRule, KeySpec, KeyTable, Support};
+use super::table::{KeyRule, KeySpec, KeyTable, Support};
 use crate::value::{Json, JsonMap};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -49,19 +51,6 @@ fn title(file: DefinitionFile) -> &'static str {
 
 fn reference(table: &KeyTable) -> Json {
     json!({"$ref": format!("#/$defs/{}", table.name)})
-}
-
-/// Collects a table and every table that its values can contain.
-pub(super) fn reach(
-    table: &'static KeyTable,
-    reached: &mut BTreeMap<&'static str, &'static KeyTable>,
-) {
-    if reached.insert(table.name, table).is_some() {
-        return;
-    }
-    for ty in table.keys().map(|key| key.ty).chain(table.others) {
-        ty.tables(&mut |inner| reach(inner, reached));
-    }
 }
 
 fn table_schema(table: &'static KeyTable) -> Json {

@@ -1,55 +1,8 @@
 //! [`KeyType`]: the type of the value under a key, as JSON Schema and as the reference names it.
 
-use super::KeyTable;
+use super::table::{KeyTable, KeyType};
 use crate::value::Json;
 use serde_json::json;
-
-/// The type of the value under a key.
-#[derive(Debug, Clone, Copy)]
-pub enum KeyType {
-    /// Any value.
-    Any,
-    /// A text.
-    Text,
-    /// A text, or a number or boolean that is taken as text.
-    Scalar,
-    /// A text with placeholders, or `{text, raw: true}`.
-    Template,
-    /// As [`KeyType::Template`], or a number or boolean that is taken as text.
-    ScalarTemplate,
-    /// An expression.
-    Expression,
-    /// `true` or `false`.
-    Boolean,
-    /// A whole number from the first to the second value.
-    Integer(u32, u32),
-    /// A number from the first to the second value.
-    Number(f64, f64),
-    /// A positive duration such as `90s`.
-    Duration,
-    /// One of these texts.
-    Choice(&'static [&'static str]),
-    /// This text.
-    Constant(&'static str),
-    /// A text that matches this regular expression.
-    Pattern(&'static str),
-    /// A JSON Schema or the short form of one.
-    Schema,
-    /// A map with these keys.
-    Map(&'static KeyTable),
-    /// A map from names that the user chooses to values of this type.
-    MapOf(&'static KeyType),
-    /// Any map.
-    AnyMap,
-    /// A list of values of this type.
-    List(&'static KeyType),
-    /// A list of values of this type, or one such value alone.
-    ListOrOne(&'static KeyType),
-    /// No value: the key is only known so that its message can say where it belongs.
-    Forbidden,
-    /// A value of one of these types.
-    OneOf(&'static [KeyType]),
-}
 
 const DURATION: &str = r"^\s*(([0-9]+\.?[0-9]*|\.[0-9]+)(ms|s|m|h|d)\s*)+$";
 

@@ -1,12 +1,13 @@
 //! Keys of playbooks and workflows.
 
-use super::KeyType::{
+use super::budget::BUDGET;
+use super::choices::{ORDER_NAMES, PARAM_TYPE_NAMES, TRIGGER_NAMES};
+use super::step::{DEFAULTS, STEP};
+use super::table::KeyType::{
     Any, Boolean, Choice, Constant, Duration, Integer, List, ListOrOne, Map, MapOf, Number,
     Pattern, ScalarTemplate, Schema, Text,
 };
-use super::choices::{ORDER_NAMES, PARAM_TYPE_NAMES, TRIGGER_NAMES};
-use super::step::{DEFAULTS, STEP};
-use super::{KeySpec, KeyTable, key, table};
+use super::table::{KeySpec, KeyTable, key, table};
 
 const ID_PATTERN: &str = "^[a-z][a-z0-9_-]{0,63}$";
 const NAME_PATTERN: &str = "^[A-Za-z_][A-Za-z0-9_]*$";
@@ -117,16 +118,6 @@ const LIMITS_KEYS: &[KeySpec] = &[
     key("timeout", Duration, "Time limit of the whole run.").example("1h"),
     key("failFast", Boolean, "Whether the first failure cancels all steps that have not ended.")
         .default("false"),
-];
-
-pub(crate) static BUDGET: KeyTable =
-    table("budget", "`budget`", "Limits of cost, tokens and tool calls.", &[BUDGET_KEYS]);
-
-const BUDGET_KEYS: &[KeySpec] = &[
-    key("maxCostUsd", Number(0.0, f64::INFINITY), "Maximum cost in US dollars.").example("1.5"),
-    key("warnCostUsd", Number(0.0, f64::INFINITY), "Cost in US dollars from which a run warns."),
-    key("maxTokens", Number(0.0, f64::INFINITY), "Maximum number of tokens."),
-    key("maxToolCalls", Number(0.0, f64::INFINITY), "Maximum number of tool calls."),
 ];
 
 pub(crate) static CONCURRENCY: KeyTable =

@@ -1,7 +1,8 @@
 //! Derives the reference pages of `docs/reference/generated` from the tables of keys.
 
-use super::json_schema::reach;
-use super::{KeySpec, KeyTable, Support, checks, playbook, script, settings, specialist, step};
+use super::reach::reach;
+use super::table::{KeySpec, KeyTable, Support};
+use super::{checks, playbook, script, settings, specialist, step};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The pages, in order, each with the tables that it starts with. A table is on the first page whose

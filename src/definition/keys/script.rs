@@ -1,7 +1,7 @@
 //! Keys of scripts: written responses of a model.
 
-use super::KeyType::{Any, Constant, Integer, List, Map, MapOf, Number, Text};
-use super::{KeyRule, KeySpec, KeyTable, key, table};
+use super::table::KeyType::{Any, Constant, Integer, List, Map, MapOf, Number, Text};
+use super::table::{KeyRule, KeySpec, KeyTable, key, table};
 
 pub(crate) static SCRIPT: KeyTable = table(
     "script",

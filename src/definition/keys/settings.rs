@@ -1,13 +1,13 @@
 //! Keys of the project settings.
 
-use super::KeyType::{
-    Any, Boolean, Choice, Constant, Integer, ListOrOne, Map, MapOf, Number, OneOf, Pattern, Text,
-};
 use super::choices::{
     INCONCLUSIVE_ACTION_NAMES, PROCESSES_NAMES, PROMPTS_NAMES, SANDBOX_LEVEL_NAMES, SYNC_NAMES,
     TIER_NAMES,
 };
-use super::{KeyRule, KeySpec, KeyTable, KeyType, key, table};
+use super::table::KeyType::{
+    Any, Boolean, Choice, Constant, Integer, ListOrOne, Map, MapOf, Number, OneOf, Pattern, Text,
+};
+use super::table::{KeyRule, KeySpec, KeyTable, KeyType, key, table};
 
 pub(crate) static SETTINGS: KeyTable = table(
     "settings",

@@ -1,11 +1,11 @@
 //! Keys of specialists: the file `kb.specialist/1`, the `agent:` form, and agent profiles.
 
-use super::KeyType::{
+use super::choices::{INPUT_POLICY_NAMES, OUTPUT_FORMAT_NAMES, TIER_NAMES};
+use super::table::KeyType::{
     Any, AnyMap, Boolean, Choice, Constant, Duration, Integer, List, ListOrOne, Map, Number, OneOf,
     Scalar, Schema, Text,
 };
-use super::choices::{INPUT_POLICY_NAMES, OUTPUT_FORMAT_NAMES, TIER_NAMES};
-use super::{KeySpec, KeyTable, KeyType, key, table};
+use super::table::{KeySpec, KeyTable, KeyType, key, table};
 
 pub(crate) static SPECIALIST: KeyTable = table(
     "specialist",

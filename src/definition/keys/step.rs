@@ -1,16 +1,16 @@
 //! Keys of steps, and of `defaults`, which sets them for all steps.
 
-use super::KeyType::{
-    Any, Boolean, Choice, Duration, Expression, Forbidden, Integer, List, ListOrOne, Map, MapOf,
-    OneOf, Pattern, ScalarTemplate, Template, Text,
-};
+use super::budget::BUDGET;
 use super::checks::{CHECK, VERIFY};
 use super::choices::{EVIDENCE_NAMES, ON_ERROR_NAMES, PARSE_NAMES, RUN_IF_NAMES, WORKSPACE_NAMES};
-use super::playbook::BUDGET;
 use super::step_parts::{
     APPROVE, ASK, FOR_EACH, HTTP, LOOP, RECOVERY, RETRY, STEP_OUTPUT, TIMEOUT, WAIT,
 };
-use super::{KeyRule, KeySpec, KeyTable, key, table};
+use super::table::KeyType::{
+    Any, Boolean, Choice, Duration, Expression, Forbidden, Integer, List, ListOrOne, Map, MapOf,
+    OneOf, Pattern, ScalarTemplate, Template, Text,
+};
+use super::table::{KeyRule, KeySpec, KeyTable, key, table};
 
 /// The keys of which a step has exactly one.
 pub(crate) const KIND_NAMES: &[&str] = &[

@@ -1,13 +1,13 @@
 //! Keys of the maps inside a step.
 
-use super::KeyType::{
-    Any, Choice, Duration, Expression, Integer, List, ListOrOne, MapOf, OneOf, Pattern,
-    ScalarTemplate, Schema, Template, Text,
-};
 use super::choices::{
     BACKOFF_NAMES, ON_ERROR_NAMES, ON_TIMEOUT_NAMES, OUTCOME_PATTERN, RECOVERY_ACTION_NAMES,
 };
-use super::{KeySpec, KeyTable, key, table};
+use super::table::KeyType::{
+    Any, Choice, Duration, Expression, Integer, List, ListOrOne, MapOf, OneOf, Pattern,
+    ScalarTemplate, Schema, Template, Text,
+};
+use super::table::{KeySpec, KeyTable, key, table};
 
 pub(crate) static HTTP: KeyTable =
     table("http", "`http`", "The request of an `http` step.", &[HTTP_KEYS]);

@@ -1,6 +1,6 @@
 //! `approve:`: waits for the approval of a person.
 
-use super::Kind;
+use super::spec::Kind;
 use crate::definition::keys::choices::ON_TIMEOUT;
 use crate::definition::keys::step_parts;
 use crate::definition::model::{ApproveStep, NotYet, OnTimeout, StepKind};

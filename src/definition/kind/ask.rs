@@ -1,6 +1,6 @@
 //! `ask:`: waits for the answer of a person.
 
-use super::Kind;
+use super::spec::Kind;
 use crate::definition::keys::step_parts;
 use crate::definition::model::{AskStep, NotYet, StepKind};
 use crate::definition::schema::Schema;

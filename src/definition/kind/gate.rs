@@ -1,6 +1,6 @@
 //! `gate:`: checks without other work.
 
-use super::Kind;
+use super::spec::Kind;
 use crate::definition::gate_check::checks;
 use crate::definition::model::{NotYet, StepKind};
 use crate::definition::syntax::{Decoder, Fields, Node};

@@ -1,6 +1,6 @@
 //! `http:`: one HTTP request.
 
-use super::Kind;
+use super::spec::Kind;
 use crate::definition::check::url;
 use crate::definition::keys::step_parts;
 use crate::definition::model::{HttpStep, NotYet, StepKind};

@@ -1,6 +1,6 @@
 //! `playbook:`: a child run. Not supported yet; its keys are checked.
 
-use super::Kind;
+use super::spec::Kind;
 use crate::definition::model::{NotYet, StepKind};
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 

@@ -1,6 +1,6 @@
 //! `run:`: a shell script, or a program with arguments.
 
-use super::Kind;
+use super::spec::Kind;
 use crate::definition::check::{argv, shell_text};
 use crate::definition::keys::choices::PARSE;
 use crate::definition::model::{NotYet, RunCommand, StepKind};

@@ -1,6 +1,6 @@
 //! `set:`: values computed from expressions.
 
-use super::Kind;
+use super::spec::Kind;
 use crate::definition::model::{NotYet, StepKind};
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 

@@ -1,6 +1,6 @@
 //! `specialist:` and `agent:`: a task for an LLM specialist.
 
-use super::Kind;
+use super::spec::Kind;
 use crate::definition::model::{StepKind, TaskText};
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::diagnostic::{Code, Diagnostic, Span};

@@ -1,6 +1,6 @@
 //! `tool:`: one tool call.
 
-use super::Kind;
+use super::spec::Kind;
 use crate::definition::check::tool_input;
 use crate::definition::model::{NotYet, StepKind};
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};

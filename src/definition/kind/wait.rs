@@ -1,6 +1,6 @@
 //! `wait:`: a durable timer.
 
-use super::Kind;
+use super::spec::Kind;
 use crate::definition::keys::step_parts;
 use crate::definition::model::{NotYet, StepKind, WaitStep};
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};

@@ -4,6 +4,7 @@
 mod catalog;
 mod duration_policy;
 mod gate;
+mod not_yet;
 mod playbook;
 mod recovery;
 mod repeat;
@@ -16,7 +17,8 @@ mod waiting;
 pub use catalog::{Catalog, RefusedDefinitions};
 pub use duration_policy::{Backoff, RetryPolicy, Timeout};
 pub use gate::{Check, ClaimPolicy, FailurePolicy, FileCount, InconclusivePolicy, Verify};
-pub use playbook::{DefinitionForm, Limits, NotYet, Order, Param, ParamType, Playbook};
+pub use not_yet::NotYet;
+pub use playbook::{DefinitionForm, Limits, Order, Param, ParamType, Playbook};
 pub use recovery::{RecoveryAction, RecoveryRule, UNLIMITED_QUESTIONS};
 pub use repeat::Loop;
 pub use script::{Script, ScriptCall, ScriptError, ScriptTurn};

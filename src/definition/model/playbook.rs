@@ -1,6 +1,6 @@
 //! The model of a playbook or workflow, its parameters and its run limits.
 
-use super::Step;
+use super::{NotYet, Step};
 use crate::definition::Schema;
 use crate::diagnostic::Span;
 use crate::expression::{Template, ValueMap};
@@ -52,15 +52,6 @@ pub struct Playbook {
     pub digest: Digest,
     /// Features used here that are not supported yet. A run is refused if there are any.
     pub not_yet: Vec<NotYet>,
-}
-
-/// A key or value of the language that this version does not support.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotYet {
-    /// Name of the key or value, such as `budget` or `loop`.
-    pub what: String,
-    /// Position of the key or value.
-    pub span: Span,
 }
 
 /// `order:`: what determines the order of steps.

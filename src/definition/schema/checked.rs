@@ -1,7 +1,8 @@
 //! [`Schema`]: a JSON Schema that was checked when it was loaded.
 
-use super::cost::SchemaCost;
-use super::{Property, Violation, cost, property, recognise, short_form, violation};
+use super::cost::{self, SchemaCost};
+use super::property::{self, Property};
+use super::violation::{self, Violation};
 use crate::definition::syntax::{Decoder, Node};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::value::{Json, JsonMap};
@@ -31,16 +32,8 @@ impl Schema {
     }
 
     /// A schema that is valid by construction; compiled when it is first used.
-    fn unchecked(json: Json) -> Schema {
+    pub(super) fn unchecked(json: Json) -> Schema {
         Schema { json: Arc::new(json), compiled: Arc::new(OnceLock::new()) }
-    }
-
-    /// Decodes either form; problems go to the decoder.
-    pub(crate) fn decode(node: &Node, decoder: &mut Decoder) -> Option<Schema> {
-        if !recognise::is_json_schema(node) {
-            return short_form::read(node, decoder).map(Schema::unchecked);
-        }
-        Schema::json_schema(node, decoder)
     }
 
     /// Decodes JSON Schema.

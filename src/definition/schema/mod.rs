@@ -5,6 +5,7 @@
 
 mod checked;
 mod cost;
+mod decode;
 mod property;
 mod recognise;
 mod short_form;

@@ -11,7 +11,7 @@ pub(super) fn read(node: &Node, decoder: &mut Decoder) -> Option<Json> {
     match &node.value {
         Value::Invalid => None,
         Value::Map(_) if is_property_schema(node) => {
-            super::Schema::json_schema(node, decoder).map(|schema| schema.json().clone())
+            super::checked::Schema::json_schema(node, decoder).map(|schema| schema.json().clone())
         }
         Value::Map(entries) => {
             let mut object = ObjectSchema::default();

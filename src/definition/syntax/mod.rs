@@ -39,6 +39,7 @@ pub(super) use decoder::Decoder;
 pub(super) use fields::Fields;
 pub(super) use file_text::{FileText, read_text};
 pub(super) use front_matter::{FrontMatterError, split_front_matter};
-pub(super) use node::{Key, Node, Number, Scalar, ScalarKind, Value};
+pub(super) use node::{Key, Node, Scalar, Value};
+pub(super) use scalar::{Number, ScalarKind};
 pub(super) use templates::{SECRET_POSITIONS, Secrets};
 pub(super) use yaml::read_yaml;

@@ -1,6 +1,6 @@
 //! [`Node`]: a YAML value with its position in the source.
 
-use super::scalar::number;
+use super::scalar::{Number, ScalarKind, number};
 use crate::diagnostic::Span;
 use crate::expression::Origin;
 use crate::value::{Json, JsonMap};
@@ -42,24 +42,6 @@ pub(crate) struct Scalar {
     /// Number of bytes between the start of the span and the text, if the source contains the text
     /// unchanged: without escapes and on one line.
     pub(crate) verbatim: Option<u8>,
-}
-
-/// The type of a scalar by YAML's core schema, with `true` and `false` as the only booleans. The value
-/// of a number is parsed from its text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ScalarKind {
-    Null,
-    Bool(bool),
-    Number,
-    Text,
-}
-
-/// The value of a number scalar.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Number {
-    Int(i64),
-    UInt(u64),
-    Float(f64),
 }
 
 impl Node {

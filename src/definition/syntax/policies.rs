@@ -131,7 +131,7 @@ impl Decoder {
 
     /// Checks `budget:` of a run or a step. It is not supported yet, so nothing is kept of it.
     pub(crate) fn budget(&mut self, node: &Node) {
-        if let Some(fields) = self.fields(node, &keys::playbook::BUDGET) {
+        if let Some(fields) = self.fields(node, &keys::budget::BUDGET) {
             for (spec, ..) in fields.iter() {
                 fields.number(spec.name, self);
             }

@@ -1,6 +1,22 @@
 //! Resolves plain YAML scalars to null, booleans, numbers and text.
 
-use super::{Number, ScalarKind};
+/// The type of a scalar by YAML's core schema, with `true` and `false` as the only booleans. The value
+/// of a number is parsed from its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ScalarKind {
+    Null,
+    Bool(bool),
+    Number,
+    Text,
+}
+
+/// The value of a number scalar.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Number {
+    Int(i64),
+    UInt(u64),
+    Float(f64),
+}
 
 /// The type of a plain scalar by YAML's core schema, except that numbers with leading zeros, infinities
 /// and NaN are text (versions, postal codes and file modes are not numbers).

@@ -1,27 +1,11 @@
 //! Group commit: concurrent writes of a process share one transaction and one sync.
 
 use super::schema::JournalPaths;
+use super::write_job::{Answer, WriteError, WriteJob};
 use super::writer::Writer;
 use crate::journal::{Durability, JournalError};
 use rusqlite::Connection;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// A write inside a transaction. It must be refused before it writes anything.
-pub(super) type WriteJob = Box<dyn FnOnce(&Connection) -> Result<u64, WriteError> + Send>;
-
-/// Why a write failed.
-pub(super) enum WriteError {
-    /// The write is not allowed; the other writes of the transaction continue.
-    Refused(JournalError),
-    /// The database failed; the whole transaction is rolled back.
-    Failed(rusqlite::Error),
-}
-
-impl From<rusqlite::Error> for WriteError {
-    fn from(error: rusqlite::Error) -> Self {
-        WriteError::Failed(error)
-    }
-}
 
 /// The write connection. The thread that locks it commits all queued writes in one transaction, and
 /// the threads that waited find their results. Writes that arrive during a sync share the next one,
@@ -39,8 +23,6 @@ struct Queued {
     durable: bool,
     ticket: Ticket,
 }
-
-pub(super) type Answer = Result<u64, JournalError>;
 
 #[derive(Clone, Default)]
 struct Ticket(Arc<Mutex<Option<Answer>>>);

@@ -10,6 +10,7 @@ mod read;
 mod schema;
 mod syncer;
 mod write;
+mod write_job;
 mod writer;
 
 pub use journal::SqliteJournal;

@@ -1,8 +1,8 @@
 //! The write statements, each for use in one transaction of [`super::group_commit`].
 
-use super::group_commit::WriteError;
 use super::large;
 use super::schema::base_position;
+use super::write_job::WriteError;
 use crate::journal::blob_store::BlobStore;
 use crate::journal::ledger::event_type;
 use crate::journal::{Chain, JournalError, NewRun};

@@ -1,8 +1,8 @@
 //! The write connection with its checkpoints and syncs.
 
-use super::group_commit::{Answer, WriteError, WriteJob};
 use super::schema::{self, JournalPaths};
 use super::syncer::Syncer;
+use super::write_job::{Answer, WriteError, WriteJob};
 use crate::journal::JournalError;
 use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, ErrorCode, MAIN_DB};

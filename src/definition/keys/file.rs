@@ -1,0 +1,54 @@
+//! [`DefinitionFile`]: the kinds of definition files and their tables.
+
+use super::reach::reach;
+use super::table::KeyTable;
+use super::{playbook, script, settings, specialist};
+use std::collections::BTreeMap;
+
+/// A kind of definition file that has its own table of keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DefinitionFile {
+    /// YAML, `kb.playbook/1`.
+    Playbook,
+    /// Front matter of a markdown workflow.
+    Workflow,
+    /// YAML, `kb.specialist/1`, or the `agent:` form.
+    Specialist,
+    /// Front matter of an agent profile.
+    AgentProfile,
+    /// YAML, `kb.script/1`.
+    Script,
+    /// `.kb/kb.config.yml` or `.kb/kb.config.json`.
+    Settings,
+}
+
+impl DefinitionFile {
+    /// All kinds of files.
+    pub const ALL: [DefinitionFile; 6] = [
+        DefinitionFile::Playbook,
+        DefinitionFile::Workflow,
+        DefinitionFile::Specialist,
+        DefinitionFile::AgentProfile,
+        DefinitionFile::Script,
+        DefinitionFile::Settings,
+    ];
+
+    /// The tables of the top-level map, one per form in which the file can be written.
+    pub fn tables(self) -> Vec<&'static KeyTable> {
+        match self {
+            DefinitionFile::Playbook => vec![&playbook::PLAYBOOK],
+            DefinitionFile::Workflow => vec![&playbook::WORKFLOW],
+            DefinitionFile::Specialist => vec![&specialist::SPECIALIST, &specialist::AGENT_FILE],
+            DefinitionFile::AgentProfile => vec![&specialist::PROFILE],
+            DefinitionFile::Script => vec![&script::SCRIPT],
+            DefinitionFile::Settings => vec![&settings::SETTINGS],
+        }
+    }
+
+    /// Every table of this kind of file: those of the top-level map, and those of the maps inside.
+    pub fn all_tables(self) -> Vec<&'static KeyTable> {
+        let mut reached = BTreeMap::new();
+        self.tables().into_iter().for_each(|table| reach(table, &mut reached));
+        reached.into_values().collect()
+    }
+}

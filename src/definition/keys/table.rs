@@ -1,0 +1,205 @@
+//! The shape of a table of keys: [`KeyTable`], [`KeySpec`] and [`KeyType`].
+
+/// The keys of one map in a definition file.
+#[derive(Debug)]
+pub struct KeyTable {
+    /// Unique name: the entry in `$defs` of a schema and the heading in the reference.
+    pub name: &'static str,
+    /// The map as messages name it, such as "a step" or "`retry`".
+    pub what: &'static str,
+    /// One sentence that describes the map.
+    pub about: &'static str,
+    /// The keys, in groups that several tables can share.
+    pub groups: &'static [&'static [KeySpec]],
+    /// The type of values under names that the user chooses; `None`: other keys are errors.
+    pub others: Option<KeyType>,
+    /// Which keys can occur together.
+    pub rule: KeyRule,
+}
+
+/// Which keys of a map can occur together.
+#[derive(Debug, Clone, Copy)]
+pub enum KeyRule {
+    /// Any keys.
+    Any,
+    /// Exactly one of these.
+    ExactlyOne(&'static [&'static str]),
+    /// Exactly one of these, which `defaults` can provide.
+    OneOrInherited(&'static [&'static str]),
+    /// At least one of these.
+    AtLeastOne(&'static [&'static str]),
+}
+
+/// A table without user-chosen names and without a rule.
+pub(super) const fn table(
+    name: &'static str,
+    what: &'static str,
+    about: &'static str,
+    groups: &'static [&'static [KeySpec]],
+) -> KeyTable {
+    KeyTable { name, what, about, groups, others: None, rule: KeyRule::Any }
+}
+
+impl KeyTable {
+    pub(super) const fn others(self, others: KeyType) -> KeyTable {
+        KeyTable { others: Some(others), ..self }
+    }
+
+    pub(super) const fn rule(self, rule: KeyRule) -> KeyTable {
+        KeyTable { rule, ..self }
+    }
+
+    /// All keys, in the order of the reference.
+    pub fn keys(&self) -> impl Iterator<Item = &'static KeySpec> + use<> {
+        self.groups.iter().flat_map(|group| group.iter())
+    }
+
+    /// The key with this canonical name.
+    pub fn key(&self, name: &str) -> Option<&'static KeySpec> {
+        self.keys().find(|key| key.name == name)
+    }
+}
+
+/// How far this version supports a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Support {
+    /// The key works as described.
+    Full,
+    /// The key loads with a warning and has no effect; the definition runs.
+    NoEffect,
+    /// As [`Support::NoEffect`], for a key that other tools define.
+    Planned,
+    /// The check loads with a warning, and a gate with it is inconclusive.
+    GateInconclusive,
+    /// The key loads with a warning, and a run with it is refused, because the run would not keep to
+    /// the limit that the key sets.
+    RunRefused,
+}
+
+/// One key.
+#[derive(Debug, Clone, Copy)]
+pub struct KeySpec {
+    /// Canonical name in camelCase; the snake_case spelling is accepted too.
+    pub name: &'static str,
+    /// Type of the value.
+    pub ty: KeyType,
+    /// Whether the key must be present.
+    pub required: bool,
+    /// Default value as it would be written, or a short description; empty if there is none.
+    pub default: &'static str,
+    /// How far this version supports it.
+    pub support: Support,
+    /// Kinds of steps that have this key; empty: all.
+    pub only: &'static [&'static str],
+    /// One sentence that describes the key.
+    pub about: &'static str,
+    /// Example of a value; empty if the type says enough.
+    pub example: &'static str,
+}
+
+/// A key with this name, type and description.
+pub(super) const fn key(name: &'static str, ty: KeyType, about: &'static str) -> KeySpec {
+    KeySpec {
+        name,
+        ty,
+        required: false,
+        default: "",
+        support: Support::Full,
+        only: &[],
+        about,
+        example: "",
+    }
+}
+
+impl KeySpec {
+    pub(super) const fn required(self) -> KeySpec {
+        KeySpec { required: true, ..self }
+    }
+
+    pub(super) const fn default(self, default: &'static str) -> KeySpec {
+        KeySpec { default, ..self }
+    }
+
+    pub(super) const fn example(self, example: &'static str) -> KeySpec {
+        KeySpec { example, ..self }
+    }
+
+    pub(super) const fn only(self, only: &'static [&'static str]) -> KeySpec {
+        KeySpec { only, ..self }
+    }
+
+    pub(super) const fn no_effect(self) -> KeySpec {
+        KeySpec { support: Support::NoEffect, ..self }
+    }
+
+    pub(super) const fn gate_inconclusive(self) -> KeySpec {
+        KeySpec { support: Support::GateInconclusive, ..self }
+    }
+
+    pub(super) const fn planned(self) -> KeySpec {
+        KeySpec { support: Support::Planned, ..self }
+    }
+
+    pub(super) const fn run_refused(self) -> KeySpec {
+        KeySpec { support: Support::RunRefused, ..self }
+    }
+
+    /// The snake_case spelling, if it differs from the canonical name.
+    pub fn snake_case(&self) -> Option<String> {
+        let mut snake = String::new();
+        for letter in self.name.chars() {
+            if letter.is_ascii_uppercase() {
+                snake.push('_');
+            }
+            snake.push(letter.to_ascii_lowercase());
+        }
+        (snake != self.name).then_some(snake)
+    }
+}
+
+/// The type of the value under a key.
+#[derive(Debug, Clone, Copy)]
+pub enum KeyType {
+    /// Any value.
+    Any,
+    /// A text.
+    Text,
+    /// A text, or a number or boolean that is taken as text.
+    Scalar,
+    /// A text with placeholders, or `{text, raw: true}`.
+    Template,
+    /// As [`KeyType::Template`], or a number or boolean that is taken as text.
+    ScalarTemplate,
+    /// An expression.
+    Expression,
+    /// `true` or `false`.
+    Boolean,
+    /// A whole number from the first to the second value.
+    Integer(u32, u32),
+    /// A number from the first to the second value.
+    Number(f64, f64),
+    /// A positive duration such as `90s`.
+    Duration,
+    /// One of these texts.
+    Choice(&'static [&'static str]),
+    /// This text.
+    Constant(&'static str),
+    /// A text that matches this regular expression.
+    Pattern(&'static str),
+    /// A JSON Schema or the short form of one.
+    Schema,
+    /// A map with these keys.
+    Map(&'static KeyTable),
+    /// A map from names that the user chooses to values of this type.
+    MapOf(&'static KeyType),
+    /// Any map.
+    AnyMap,
+    /// A list of values of this type.
+    List(&'static KeyType),
+    /// A list of values of this type, or one such value alone.
+    ListOrOne(&'static KeyType),
+    /// No value: the key is only known so that its message can say where it belongs.
+    Forbidden,
+    /// A value of one of these types.
+    OneOf(&'static [KeyType]),
+}
