@@ -1,5 +1,6 @@
 //! Facts about processes in recorded evidence. The keys of the stored JSON are read here only.
 
+use super::TestCounts;
 use crate::value::Json;
 
 /// Facts about a process, from the evidence of a tool call.
@@ -11,6 +12,10 @@ pub struct ProcessFacts {
     pub watched: bool,
     /// Whether the manifest of the workspace was incomplete, so that changes may be missing.
     pub manifest_truncated: bool,
+    /// Exit code; `None` if the process ended otherwise.
+    pub exit_code: Option<i64>,
+    /// Numbers of tests in the output, if it has a summary in a known form.
+    pub tests: Option<TestCounts>,
 }
 
 impl ProcessFacts {
@@ -21,7 +26,20 @@ impl ProcessFacts {
             stdout_cut: process.get("stdoutCut").and_then(Json::as_u64).unwrap_or_default(),
             watched: flag("watched"),
             manifest_truncated: flag("manifestTruncated"),
+            exit_code: process.get("exitCode").and_then(Json::as_i64),
+            tests: process.get("tests").and_then(TestCounts::of_json),
         }
+    }
+
+    /// Program and arguments, unless they were so long that only their digest was recorded.
+    pub fn argv(process: &Json) -> Option<Vec<String>> {
+        let words = process.get("argv")?.as_array()?.iter();
+        words.map(|word| word.as_str().map(str::to_owned)).collect()
+    }
+
+    /// How the process ended, if not with an exit code: `signal`, `timeout` and others.
+    pub fn end(process: &Json) -> Option<&str> {
+        process.get("end").and_then(Json::as_str)
     }
 }
 

@@ -14,6 +14,8 @@ pub struct HostAccess {
     pub processes: ProcessLauncher,
     /// Masks secrets.
     pub redactor: Arc<Redactor>,
+    /// `testCommands` of the settings.
+    pub test_commands: Arc<[String]>,
 }
 
 impl HostAccess {
@@ -23,6 +25,7 @@ impl HostAccess {
             workspace: parts.workspace.clone(),
             processes: parts.process_launcher(),
             redactor: parts.redactor.clone(),
+            test_commands: parts.settings.test_commands.as_slice().into(),
         }
     }
 }

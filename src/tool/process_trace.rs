@@ -1,5 +1,6 @@
 //! The evidence of a process: what was started and how it ended.
 
+use crate::evidence::TestCounts;
 use crate::process::{BaseEnvironment, ProcessEnd, ProcessResult, Spawn};
 use crate::redaction::Redactor;
 use crate::value::{Digest, Json, JsonMap};
@@ -9,8 +10,8 @@ use std::path::Path;
 /// Commands of up to this many bytes are recorded as they are, longer ones by their digest.
 const SHOWN_ARGV: usize = 4 << 10;
 
-/// The evidence of a process: argv, working directory, a digest of the environment, the end, and the
-/// size of the output that was not kept.
+/// The evidence of a process: argv, working directory, a digest of the environment, the end, the size
+/// of the output that was not kept, and the number of tests in the summaries of the output.
 #[derive(Debug, Clone)]
 pub struct ProcessTrace(Json);
 
@@ -60,6 +61,9 @@ impl ProcessTrace {
         trace["durationMs"] = json!(exited.duration.as_millis() as u64);
         trace["stdoutCut"] = json!(exited.stdout_cut);
         trace["stderrCut"] = json!(exited.stderr_cut);
+        if let Some(tests) = TestCounts::in_output(&exited.stdout, &exited.stderr) {
+            trace["tests"] = tests.to_json();
+        }
         trace
     }
 }

@@ -1,7 +1,7 @@
 //! The recorded input of a verdict, from which `kb run verify` computes it again.
 
 use super::check::{Criterion, RecordedCriterion, digest};
-use super::gate::Gate;
+use super::gate::{Gate, VerdictRules};
 use super::observation::{Observation, ObservationQuery, Observations};
 use crate::definition::{Check, ClaimPolicy, Schema};
 use crate::evidence::Invocation;
@@ -23,6 +23,11 @@ pub struct Basis {
     /// Number of recorded calls at the time of the verdict.
     calls: usize,
     root: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    test_commands: Vec<String>,
+    /// Missing in journals of versions that checked only file claims.
+    #[serde(default)]
+    rules: VerdictRules,
     seen: Vec<(ObservationQuery, Observation)>,
 }
 
@@ -68,6 +73,8 @@ impl Basis {
             output_schema: gate.output_schema.as_ref().map(digest),
             calls: gate.trace.len(),
             root: gate.root.clone(),
+            test_commands: gate.test_commands.clone(),
+            rules: gate.rules,
             seen: seen.iter().map(|(ask, seen)| (ask.clone(), seen.clone())).collect(),
         }
     }
@@ -107,6 +114,8 @@ impl Basis {
             output_schema,
             trace,
             root: self.root,
+            test_commands: self.test_commands,
+            rules: self.rules,
         };
         Ok((gate, self.seen.into_iter().collect()))
     }

@@ -21,7 +21,7 @@ pub(super) fn check_claim(
         Some(Observation::Path(now)) => now.as_ref().map(Option::as_ref),
         _ => Err(&STOPPED),
     };
-    let mut finding = match now {
+    let finding = match now {
         Ok(now) => {
             let ignored = seen.get(&ObservationQuery::Ignored(claim.path.clone()))
                 == Some(&Observation::Ignored(true));
@@ -35,10 +35,7 @@ pub(super) fn check_claim(
             claim.path, claim.kind
         )),
     };
-    if policy == ClaimPolicy::Warn && finding.verdict == Verdict::Failed {
-        finding.verdict = Verdict::Passed;
-        finding.reason = finding.reason.map(|reason| format!("{WARNING}{reason}"));
-    }
+    let finding = with_policy(finding, policy);
     CheckDetail {
         check: format!("claim {} {}", claim.kind, claim.path),
         verdict: finding.verdict,
@@ -50,6 +47,15 @@ pub(super) fn check_claim(
             "now": now.ok().flatten().map(brief),
         })),
     }
+}
+
+/// Under `claims: warn` a refuted claim passes with a warning.
+pub(super) fn with_policy(finding: Finding, policy: ClaimPolicy) -> Finding {
+    if policy != ClaimPolicy::Warn || finding.verdict != Verdict::Failed {
+        return finding;
+    }
+    let reason = finding.reason.map(|reason| format!("{WARNING}{reason}"));
+    Finding { verdict: Verdict::Passed, reason }
 }
 
 static STOPPED: ObservationError = ObservationError { denied: false, reason: String::new() };

@@ -2,13 +2,19 @@
 
 use super::check::{Facts, evaluate_schema};
 use super::claim::{Claim, ClaimKind, claims_of};
-use super::claim_check::check_claim;
+use super::claim_check::{check_claim, with_policy};
+use super::command_claim::{CommandClaim, command_claims};
 use super::finding::Finding;
-use super::gate::Gate;
+use super::gate::{Gate, VerdictRules};
+use super::later_edits::LaterEdits;
 use super::observation::{ObservationQuery, Observations};
 use super::recorded_changes::RecordedChanges;
+use super::recorded_runs::RecordedRuns;
+use super::test_claim::{TestClaim, test_claim};
+use super::test_command::TestCommands;
 use crate::definition::ClaimPolicy;
 use crate::evidence::{CheckDetail, Confidence, Verification};
+use crate::value::Json;
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -23,9 +29,13 @@ pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
     let claimed = claims.iter().map(|claim| ObservationQuery::Path(claim.path.clone()));
     let unrecorded = claims.iter().filter(|claim| is_unrecorded(claim, &changes));
     let ignored = unrecorded.map(|claim| ObservationQuery::Ignored(claim.path.clone()));
+    let edited = match execution_claims(gate).tests {
+        Some(claim) if claim.passed => LaterEdits::queries(&gate.trace),
+        _ => Vec::new(),
+    };
     let checks = gate.criteria.iter().filter_map(|criterion| criterion.query());
     let mut known = BTreeSet::new();
-    let all = claimed.chain(ignored).chain(checks);
+    let all = claimed.chain(ignored).chain(edited).chain(checks);
     all.filter(|query| known.insert(query.clone())).collect()
 }
 
@@ -44,11 +54,14 @@ pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
     let claimed =
         claims.iter().map(|claim| check_claim(claim, &changes, observations, gate.claims));
     details.extend(claimed);
+    let execution = execution_claims(gate);
+    details.extend(execution.check(gate, observations));
     details.extend(expected_changes(gate, &claims, &changes));
     details.extend(gate.criteria.iter().map(|criterion| criterion.evaluate(&facts)));
+    let has_claims = !claims.is_empty() || !execution.is_empty();
     // A refuted claim that passes rests only on the statement of the output.
     let warned = details.iter().any(CheckDetail::warns);
-    let confidence = if warned { Confidence::Low } else { confidence(gate, &claims) };
+    let confidence = if warned { Confidence::Low } else { confidence(gate, has_claims) };
     Verification::of(confidence, details)
 }
 
@@ -64,6 +77,52 @@ fn claims(gate: &Gate) -> Vec<Claim> {
     match gate.claims {
         ClaimPolicy::None => Vec::new(),
         ClaimPolicy::Strict | ClaimPolicy::Warn => claims_of(&gate.output, &gate.root),
+    }
+}
+
+/// The claims of an output about what was executed.
+struct ExecutionClaims {
+    commands: Vec<CommandClaim>,
+    tests: Option<TestClaim>,
+    known: TestCommands,
+}
+
+fn execution_claims(gate: &Gate) -> ExecutionClaims {
+    let known = TestCommands::of(&gate.test_commands);
+    if gate.claims == ClaimPolicy::None || gate.rules == VerdictRules::FileClaims {
+        return ExecutionClaims { commands: Vec::new(), tests: None, known };
+    }
+    let tests = test_claim(&gate.output);
+    let commands = command_claims(&gate.output, |script| {
+        let is_test = script.commands.iter().any(|used| known.contains(&used.argv));
+        is_test && tests.is_some_and(|claim| !claim.passed)
+    });
+    ExecutionClaims { commands, tests, known }
+}
+
+impl ExecutionClaims {
+    fn is_empty(&self) -> bool {
+        self.commands.is_empty() && self.tests.is_none()
+    }
+
+    fn check(&self, gate: &Gate, observations: &Observations) -> Vec<CheckDetail> {
+        if self.is_empty() {
+            return Vec::new();
+        }
+        let runs = RecordedRuns::of(&gate.trace);
+        let detail = |check: String, (finding, evidence): (Finding, Json)| {
+            let Finding { verdict, reason } = with_policy(finding, gate.claims);
+            CheckDetail { check, verdict, reason, evidence: Some(evidence) }
+        };
+        let commands = self.commands.iter();
+        let commands = commands
+            .map(|claim| detail(format!("claim command {}", claim.text), claim.check(&runs)));
+        let edits = LaterEdits::new(&gate.trace, observations);
+        let tests = self.tests.map(|claim| {
+            let checked = claim.check(&runs, &self.known, &edits);
+            detail(format!("claim tests {}", claim.name()), checked)
+        });
+        commands.chain(tests).collect()
     }
 }
 
@@ -89,13 +148,13 @@ fn expected_changes(
 }
 
 /// The weakest confidence: observed checks are strong, checks of the output alone are weak.
-fn confidence(gate: &Gate, claims: &[Claim]) -> Confidence {
+fn confidence(gate: &Gate, has_claims: bool) -> Confidence {
     let all_observed = gate.criteria.iter().all(|criterion| criterion.is_observed());
     let any_observed = gate.criteria.iter().any(|criterion| criterion.is_observed());
-    let has_some = !claims.is_empty() || !gate.criteria.is_empty();
+    let has_some = has_claims || !gate.criteria.is_empty();
     match (has_some, all_observed) {
         (true, true) => Confidence::High,
-        (true, false) if !claims.is_empty() || any_observed => Confidence::Medium,
+        (true, false) if has_claims || any_observed => Confidence::Medium,
         (true, false) | (false, _) => Confidence::Low,
     }
 }

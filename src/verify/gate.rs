@@ -4,7 +4,25 @@ use super::check::Criterion;
 use crate::definition::{ClaimPolicy, Schema};
 use crate::evidence::Invocation;
 use crate::value::Json;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+
+/// The rules that a verdict is computed with. A recorded verdict is recomputed with the rules of its
+/// time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum VerdictRules {
+    /// Only file claims are checked; versions up to 0.1.
+    #[default]
+    FileClaims,
+    /// Claims about commands and test results are checked too.
+    AllClaims,
+}
+
+impl VerdictRules {
+    /// The rules of new verdicts.
+    pub const CURRENT: VerdictRules = VerdictRules::AllClaims;
+}
 
 /// The gate of one attempt, with all placeholders evaluated.
 #[derive(Debug, Clone)]
@@ -23,4 +41,8 @@ pub struct Gate {
     pub trace: Vec<Invocation>,
     /// The absolute path of the workspace, to recognise absolute paths in claims.
     pub root: String,
+    /// `testCommands` of the settings.
+    pub test_commands: Vec<String>,
+    /// The rules of the verdict.
+    pub rules: VerdictRules,
 }

@@ -6,23 +6,32 @@
 //! observations alone. A [`Basis`] records the observations, so `kb run verify` can compute the verdict
 //! again. Statements of a model are never proof, and a check that cannot decide is `inconclusive`.
 //!
-//! `check/` has one file per kind of check.
+//! `check/` has one file per kind of check. Claims are in one file per kind as well: `claim_check` for
+//! files, `command_claim` for commands, `test_claim` for test results. `shell/` decides what the exit
+//! code of a script proves.
 
 mod basis;
 mod check;
 mod claim;
 mod claim_check;
+mod command_claim;
 mod evaluate;
 mod finding;
 mod gate;
+mod keys;
+mod later_edits;
 mod normalized_path;
 mod observation;
 mod recorded_changes;
+mod recorded_runs;
+mod shell;
+mod test_claim;
+mod test_command;
 
 pub use basis::{Basis, IncompleteBasis};
 pub use check::*;
 pub use evaluate::{evaluate, queries};
-pub use gate::Gate;
+pub use gate::{Gate, VerdictRules};
 pub use observation::{
     CommandEnd, CommandRun, MatchedFile, Observation, ObservationError, ObservationQuery,
     Observations,

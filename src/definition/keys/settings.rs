@@ -38,9 +38,7 @@ const SETTINGS_KEYS: &[KeySpec] = &[
     key("journal", Map(&JOURNAL), "The journal.").example("{sync: full}"),
     key("verifier", Map(&VERIFIER), "Gates.").example("{inconclusivePolicy: fail}"),
     key("orchestrator", Map(&ORCHESTRATOR), "Escalation."),
-    key("testCommands", TEXTS, "Command texts that count as a test run.")
-        .example("[make check]")
-        .no_effect(),
+    key("testCommands", TEXTS, "Command texts that count as a test run.").example("[make check]"),
     key("memory", Any, "Memory across tasks.").planned(),
     key("agentLoop", Any, "Limits of the loop of model calls. Use `limits` of a specialist.")
         .planned(),

@@ -9,7 +9,7 @@ use crate::clock;
 use crate::evidence::{CheckDetail, Confidence, Verdict, Verification};
 use crate::executor::host_access::HostAccess;
 use crate::expression::Scope;
-use crate::verify::{Basis, Criterion, Gate, Observations, evaluate, queries};
+use crate::verify::{Basis, Criterion, Gate, Observations, VerdictRules, evaluate, queries};
 use observer::Observer;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -34,6 +34,8 @@ pub async fn run_gate(
         output_schema: request.output_schema,
         trace: request.trace,
         root: host.workspace.root().to_string_lossy().into_owned(),
+        test_commands: host.test_commands.to_vec(),
+        rules: VerdictRules::CURRENT,
     };
     let observer = Observer {
         host,

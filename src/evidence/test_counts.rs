@@ -1,0 +1,360 @@
+//! Numbers of tests, from the summaries that test runners print.
+//!
+//! Recognised: libtest, nextest, pytest, unittest, jest, vitest, mocha, go test, TAP, JUnit (Maven and
+//! XML), rspec, phpunit, ctest, dotnet, deno, bun. Start at [`TestCounts::in_output`].
+
+use crate::value::Json;
+use serde_json::json;
+
+/// How many tests ran, according to the output of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TestCounts {
+    /// Tests that passed. For `go test` without `-v`, packages.
+    pub passed: u64,
+    /// Tests that failed or ended with an error.
+    pub failed: u64,
+}
+
+/// Maximum number of lines that are searched, from the end.
+const LINES: usize = 5_000;
+
+impl TestCounts {
+    /// The sum of the summaries in an output; `None` if there is none in a known form.
+    pub fn in_output(stdout: &str, stderr: &str) -> Option<TestCounts> {
+        let mut found = Found::default();
+        for stream in [stdout, stderr] {
+            let skipped = stream.lines().count().saturating_sub(LINES);
+            stream.lines().skip(skipped).for_each(|line| found.line(&without_colors(line)));
+        }
+        found.counts()
+    }
+
+    /// The recorded form.
+    pub fn to_json(self) -> Json {
+        json!({"passed": self.passed, "failed": self.failed})
+    }
+
+    /// The counts in the recorded form.
+    pub fn of_json(json: &Json) -> Option<TestCounts> {
+        let number = |key: &str| json.get(key).and_then(Json::as_u64);
+        Some(TestCounts { passed: number("passed")?, failed: number("failed")? })
+    }
+
+    /// Number of tests that ran.
+    pub fn ran(self) -> u64 {
+        self.passed.saturating_add(self.failed)
+    }
+
+    fn add(&mut self, passed: u64, failed: u64) {
+        self.passed = self.passed.saturating_add(passed);
+        self.failed = self.failed.saturating_add(failed);
+    }
+}
+
+/// What the lines so far contain.
+#[derive(Default)]
+struct Found {
+    /// Summaries that count once each.
+    sum: Option<TestCounts>,
+    /// The last line `Tests run: …`, because Maven prints one for each class and one for all.
+    maven: Option<TestCounts>,
+    go: Option<TestCounts>,
+    /// `ok 1` and `not ok 2` of TAP, which count only after a plan.
+    tap: TestCounts,
+    has_plan: bool,
+    /// `Ran N tests` of unittest, whose result is on a later line.
+    unittest: Option<u64>,
+}
+
+impl Found {
+    fn add(&mut self, passed: u64, failed: u64) {
+        self.sum.get_or_insert_default().add(passed, failed);
+    }
+
+    fn counts(self) -> Option<TestCounts> {
+        let Found { sum, maven, go, tap, has_plan, unittest } = self;
+        let unittest = unittest.map(|passed| TestCounts { passed, failed: 0 });
+        // `node --test` prints a summary after the TAP lines.
+        let tap = has_plan.then_some(tap).filter(|_| sum.is_none());
+        let all = [sum, maven, go, tap, unittest].into_iter().flatten();
+        all.reduce(|mut all, counts| {
+            all.add(counts.passed, counts.failed);
+            all
+        })
+    }
+
+    fn line(&mut self, line: &str) {
+        let text = line.trim();
+        if self.no_tests(text) {
+        } else if text.starts_with("test result: ") {
+            self.add(before(text, "passed"), before(text, "failed"));
+        } else if text.starts_with("Summary [") && text.contains(" run: ") {
+            let failed = before(text, "failed") + before(text, "timed out");
+            self.add(before(text, "passed"), failed);
+        } else if let Some(rest) = text.strip_prefix("Tests:").or(text.strip_prefix("Tests  ")) {
+            self.jest_or_phpunit(rest);
+        } else if let Some(rest) = text.split_once("Tests run: ").map(|(_, rest)| rest) {
+            let (run, skipped) = (first(rest), after(rest, "Skipped:"));
+            let failed = after(rest, "Failures:") + after(rest, "Errors:");
+            let passed = run.saturating_sub(failed + skipped);
+            self.maven = Some(TestCounts { passed, failed });
+        } else if text.starts_with("<testsuites ") || text.starts_with("<testsuite ") {
+            self.junit(text);
+        } else if text.starts_with("Ran ") && text.contains(" test") && text.contains(" in ") {
+            self.unittest = Some(self.unittest.unwrap_or(0) + first(text));
+        } else if text.starts_with("FAILED (") && self.unittest.is_some() {
+            let failed = after(text, "failures=") + after(text, "errors=");
+            let ran = self.unittest.take().unwrap_or(0);
+            self.add(ran.saturating_sub(failed), failed);
+        } else if text.contains(" tests failed out of ") {
+            let (failed, all) = (before(text, "tests failed"), after(text, "out of"));
+            self.add(all.saturating_sub(failed), failed);
+        } else if text.contains("Failed:") && text.contains("Passed:") && text.contains("Total:") {
+            self.add(after(text, "Passed:"), after(text, "Failed:"));
+        } else if text.starts_with("OK (") && text.contains(" assertion") {
+            self.add(before(text, "test"), 0);
+        } else if text.contains(" example") && text.contains(" failure") {
+            let (all, failed) = (before(text, "example"), before(text, "failure"));
+            self.add(all.saturating_sub(failed), failed);
+        } else if !self.node_or_mocha(text) && !self.pytest(text) {
+            self.tap_or_go(text, line);
+        }
+    }
+
+    /// Messages of runners that found no test.
+    fn no_tests(&mut self, text: &str) -> bool {
+        const NONE: [&str; 5] = [
+            "No tests found",
+            "No test files found",
+            "No tests were found",
+            "NO TESTS RAN",
+            "No tests executed!",
+        ];
+        if NONE.iter().any(|none| text.starts_with(none)) {
+            self.add(0, 0);
+        } else if text.ends_with("[no test files]") {
+            self.go.get_or_insert_default();
+        } else {
+            return !text.contains(|c: char| c.is_ascii_digit());
+        }
+        true
+    }
+
+    /// `Tests: 1 failed, 2 passed, 3 total`, `Tests  2 passed (2)`, `Tests: 3, Assertions: 3.`
+    fn jest_or_phpunit(&mut self, rest: &str) {
+        if rest.contains("Assertions:") {
+            let failed = after(rest, "Failures:") + after(rest, "Errors:");
+            self.add(first(rest).saturating_sub(failed), failed);
+        } else if ["passed", "failed", "total", "skipped"].iter().any(|word| rest.contains(word)) {
+            self.add(before(rest, "passed"), before(rest, "failed"));
+        }
+    }
+
+    fn junit(&mut self, text: &str) {
+        let value = |name: &str| {
+            let rest = text.split_once(&format!(" {name}=\"")).map(|(_, rest)| rest);
+            rest.map_or(0, first)
+        };
+        if text.starts_with("<testsuite ") && self.has_plan {
+            return;
+        }
+        let failed = value("failures") + value("errors");
+        let passed = value("tests").saturating_sub(failed + value("skipped"));
+        self.add(passed, failed);
+        // The total of `<testsuites>` contains each `<testsuite>`.
+        self.has_plan |= text.starts_with("<testsuites ");
+    }
+
+    /// `# pass 3` of node, `3 passing (10ms)` of mocha, `3 pass` of bun.
+    fn node_or_mocha(&mut self, text: &str) -> bool {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        match words.as_slice() {
+            ["#" | "ℹ", "pass", count] => self.add(count.parse().unwrap_or(0), 0),
+            ["#" | "ℹ", "fail", count] => self.add(0, count.parse().unwrap_or(0)),
+            [count, "passing" | "pass", ..] if words.len() <= 3 => match count.parse() {
+                Ok(count) => self.add(count, 0),
+                Err(_) => return false,
+            },
+            [count, "failing" | "fail"] => match count.parse() {
+                Ok(count) => self.add(0, count),
+                Err(_) => return false,
+            },
+            _ => return false,
+        }
+        true
+    }
+
+    /// `== 3 passed, 1 failed in 0.12s ==`, also of deno: `ok | 3 passed | 0 failed (10ms)`.
+    fn pytest(&mut self, text: &str) -> bool {
+        let text = text.trim_matches(['=', ' ']);
+        let is_deno = text.contains(" passed |") && text.contains(" failed");
+        let is_summary = text.split_once(" in ").is_some_and(|(counts, time)| {
+            const WORDS: [&str; 6] =
+                ["passed", "failed", "error", "skipped", "deselected", "no tests ran"];
+            let starts = counts.starts_with(|c: char| c.is_ascii_digit())
+                || counts.starts_with("no tests ran");
+            starts
+                && WORDS.iter().any(|word| counts.contains(word))
+                && time.starts_with(|c: char| c.is_ascii_digit())
+        });
+        if is_deno || is_summary {
+            let passed = before(text, "passed") + before(text, "xpassed");
+            self.add(passed, before(text, "failed") + before(text, "error"));
+        }
+        is_deno || is_summary
+    }
+
+    fn tap_or_go(&mut self, text: &str, line: &str) {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        match words.as_slice() {
+            ["ok", _, time, rest @ ..] if is_seconds(time) || *time == "(cached)" => {
+                let ran = !rest.contains(&"[no");
+                self.go.get_or_insert_default().passed += u64::from(ran);
+            }
+            ["FAIL", _, time] if is_seconds(time) => {
+                self.go.get_or_insert_default().failed += 1;
+            }
+            [plan] if plan.starts_with("1..") => self.has_plan = true,
+            ["ok", number, ..] if number.parse::<u64>().is_ok() && line.starts_with("ok") => {
+                self.tap.passed += 1;
+            }
+            ["not", "ok", ..] if line.starts_with("not ok") => self.tap.failed += 1,
+            _ => {}
+        }
+    }
+}
+
+/// Whether a text is a duration such as `0.012s`.
+fn is_seconds(text: &str) -> bool {
+    text.strip_suffix('s').is_some_and(|number| number.parse::<f64>().is_ok())
+}
+
+/// The number before a word, as in `3 passed`; 0 if there is none.
+fn before(text: &str, word: &str) -> u64 {
+    let at = |(at, _): (usize, &str)| {
+        let left = text[..at].trim_end_matches(' ');
+        // `xpassed` and `not passed` are other words.
+        if left.len() == at && at > 0 {
+            return None;
+        }
+        let digits = left.len() - left.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        left[left.len() - digits..].parse().ok()
+    };
+    text.match_indices(word).find_map(at).unwrap_or(0)
+}
+
+/// The number after a text, as in `Errors: 1`; 0 if there is none.
+fn after(text: &str, word: &str) -> u64 {
+    text.split_once(word).map_or(0, |(_, rest)| first(rest))
+}
+
+/// The first number of a text.
+fn first(text: &str) -> u64 {
+    let digits = text.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    digits[..end].parse().unwrap_or(0)
+}
+
+/// A line without terminal escape sequences.
+fn without_colors(line: &str) -> String {
+    let mut parts = line.split("\u{1b}[");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| c.is_ascii_alphabetic()).map_or(part.len(), |end| end + 1);
+        text.push_str(&part[end..]);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn summaries_of_test_runners_give_counts() {
+        for (name, output, expected) in [
+            (
+                "libtest",
+                "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\ntest result: FAILED. 1 passed; 2 failed; 0 ignored",
+                Some((4, 2)),
+            ),
+            (
+                "libtest, filtered",
+                "test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 5 filtered out; finished in 0.00s",
+                Some((0, 0)),
+            ),
+            (
+                "nextest",
+                "     Summary [   0.013s] 3 tests run: 2 passed, 1 failed, 0 skipped",
+                Some((2, 1)),
+            ),
+            (
+                "pytest",
+                "============= 3 passed, 1 failed, 2 warnings in 0.12s =============",
+                Some((3, 1)),
+            ),
+            ("pytest -q", "5 passed in 0.01s", Some((5, 0))),
+            (
+                "pytest, color",
+                "\u{1b}[32m\u{1b}[1m2 passed\u{1b}[0m\u{1b}[32m in 0.01s\u{1b}[0m",
+                Some((2, 0)),
+            ),
+            ("pytest, none", "============ no tests ran in 0.01s ============", Some((0, 0))),
+            ("pytest, deselected", "===== 4 deselected in 0.01s =====", Some((0, 0))),
+            ("unittest", "Ran 3 tests in 0.001s\n\nOK", Some((3, 0))),
+            (
+                "unittest, failed",
+                "Ran 3 tests in 0.001s\n\nFAILED (failures=1, errors=1)",
+                Some((1, 2)),
+            ),
+            ("unittest, none", "Ran 0 tests in 0.000s\n\nNO TESTS RAN", Some((0, 0))),
+            (
+                "jest",
+                "Test Suites: 1 failed, 1 total\nTests:       1 failed, 2 passed, 3 total",
+                Some((2, 1)),
+            ),
+            ("jest, none", "No tests found, exiting with code 0", Some((0, 0))),
+            ("vitest", " Test Files  1 passed (1)\n      Tests  2 passed (2)", Some((2, 0))),
+            ("vitest, failed", "      Tests  1 failed | 2 passed (3)", Some((2, 1))),
+            ("mocha", "  3 passing (10ms)\n  1 failing", Some((3, 1))),
+            (
+                "go",
+                "ok  \tx/a\t0.012s\nok  \tx/b\t(cached)\n?   \tx/c\t[no test files]",
+                Some((2, 0)),
+            ),
+            ("go, failed", "--- FAIL: TestA (0.00s)\nFAIL\nFAIL\tx/a\t0.003s", Some((0, 1))),
+            ("go, none", "?   \tx\t[no test files]", Some((0, 0))),
+            ("go, nothing matched", "ok  \tx/a\t0.002s [no tests to run]", Some((0, 0))),
+            ("TAP", "TAP version 13\n1..2\nok 1 - a\nnot ok 2 - b", Some((1, 1))),
+            ("TAP, none", "1..0", Some((0, 0))),
+            ("node", "TAP version 13\nok 1 - a\n1..1\n# tests 1\n# pass 1\n# fail 0", Some((1, 0))),
+            (
+                "Maven",
+                "Tests run: 2, Failures: 0, Errors: 0, Skipped: 0 -- in A\n[INFO] Tests run: 5, Failures: 1, Errors: 1, Skipped: 1",
+                Some((2, 2)),
+            ),
+            (
+                "JUnit XML",
+                "<testsuites name=\"a\" tests=\"3\" failures=\"1\" errors=\"0\">\n<testsuite tests=\"3\" failures=\"1\">",
+                Some((2, 1)),
+            ),
+            ("rspec", "3 examples, 1 failure", Some((2, 1))),
+            ("phpunit", "OK (3 tests, 4 assertions)", Some((3, 0))),
+            ("phpunit, failed", "Tests: 3, Assertions: 4, Failures: 1.", Some((2, 1))),
+            ("ctest", "100% tests passed, 0 tests failed out of 3", Some((3, 0))),
+            (
+                "dotnet",
+                "Passed!  - Failed:     0, Passed:     3, Skipped:     0, Total:     3",
+                Some((3, 0)),
+            ),
+            ("deno", "ok | 3 passed | 1 failed (10ms)", Some((3, 1))),
+            ("bun", " 3 pass\n 1 fail", Some((3, 1))),
+            ("no summary", "built in 3s\nok\ndone: 3 files passed the linter", None),
+            ("empty", "", None),
+        ] {
+            let counts = TestCounts::in_output(output, "");
+            assert_eq!(counts.map(|counts| (counts.passed, counts.failed)), expected, "{name}");
+            assert_eq!(TestCounts::in_output("", output), counts, "{name}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The command behind assignments, wrappers such as `env` and `timeout`, and `bash -c`.
+
+/// The meaning of the words of a simple command.
+pub(super) enum Unwrapped {
+    /// Only assignments or redirections.
+    Nothing,
+    /// An assignment to a variable that decides which program later commands execute.
+    Search,
+    /// `bash -c TEXT`.
+    Shell { text: String, errexit: bool, pipefail: bool },
+    /// A program with its arguments.
+    Command {
+        argv: Vec<String>,
+        /// Whether an assignment decides which program is executed.
+        other_program: bool,
+    },
+}
+
+/// Builtins that change what later commands mean.
+const OPAQUE: [&str; 13] = [
+    "eval", "trap", "alias", "unalias", "shopt", "enable", "hash", "builtin", "return", "break",
+    "continue", "kill", "set",
+];
+/// Variables that decide which program or code a command executes.
+const SEARCH: [&str; 7] =
+    ["PATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS"];
+
+/// The command of these words; `None` if it changes what later commands mean.
+pub(super) fn unwrap(words: &[String]) -> Option<Unwrapped> {
+    let mut other_program = false;
+    let mut words = words;
+    loop {
+        while let [first, rest @ ..] = words
+            && is_assignment(first)
+        {
+            other_program |= is_search(first);
+            words = rest;
+        }
+        let Some((program, args)) = words.split_first() else {
+            return Some(if other_program { Unwrapped::Search } else { Unwrapped::Nothing });
+        };
+        if OPAQUE.contains(&program.as_str()) {
+            return None;
+        }
+        words = match program.as_str() {
+            "env" | "/usr/bin/env" => env(args)?,
+            "timeout" => timeout(args)?,
+            "nice" | "nohup" | "time" | "command" | "exec"
+                if args.first().is_some_and(|arg| !arg.starts_with('-')) =>
+            {
+                args
+            }
+            "export" | "declare" | "readonly" if args.iter().any(|arg| is_search(arg)) => {
+                return Some(Unwrapped::Search);
+            }
+            _ => break,
+        };
+        if words.is_empty() {
+            return None;
+        }
+    }
+    if let Some(shell) = shell(words) {
+        return shell.filter(|_| !other_program);
+    }
+    Some(Unwrapped::Command { argv: words.to_vec(), other_program })
+}
+
+/// Whether a word is `NAME=value`.
+pub(super) fn is_assignment(word: &str) -> bool {
+    let Some((name, _)) = word.split_once('=') else { return false };
+    let name = name.strip_suffix('+').unwrap_or(name);
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(is_part)
+}
+
+/// Whether the command executes a file in the same shell. The files that tools generate to set up
+/// their environment count as harmless.
+pub(super) fn is_source(argv: &[String]) -> bool {
+    const HARMLESS: [&str; 3] = ["bin/activate", ".cargo/env", ".nvm/nvm.sh"];
+    let [program, file, ..] = argv else { return false };
+    let is_source = program == "source" || program == ".";
+    is_source && !HARMLESS.iter().any(|harmless| file.ends_with(harmless))
+}
+
+fn is_search(assignment: &str) -> bool {
+    let name = assignment.split(['=', '+']).next().unwrap_or_default();
+    is_assignment(assignment) && SEARCH.contains(&name)
+}
+
+/// The words after `env` and its options.
+fn env(mut args: &[String]) -> Option<&[String]> {
+    loop {
+        args = match args {
+            [flag, rest @ ..] if flag == "-i" || flag == "--" => rest,
+            [flag, _, rest @ ..] if flag == "-u" => rest,
+            [flag, ..] if flag.starts_with('-') => return None,
+            _ => return Some(args),
+        };
+    }
+}
+
+/// The words after `timeout`, its options and the duration.
+fn timeout(mut args: &[String]) -> Option<&[String]> {
+    loop {
+        args = match args {
+            [flag, _, rest @ ..] if flag == "-s" || flag == "-k" => rest,
+            [flag, rest @ ..] if flag.starts_with("--") && flag.contains('=') => rest,
+            [flag, rest @ ..] if flag == "-v" || flag == "--foreground" => rest,
+            [flag, ..] if flag.starts_with('-') => return None,
+            [_, rest @ ..] => return Some(rest),
+            [] => return None,
+        };
+    }
+}
+
+/// The text after `bash -c`, with the options. The outer `None`: no shell, or a script file. The inner
+/// one: an option that is not covered.
+fn shell(words: &[String]) -> Option<Option<Unwrapped>> {
+    const SHELLS: [&str; 5] = ["bash", "sh", "dash", "zsh", "ash"];
+    let (program, mut args) = words.split_first()?;
+    let name = program.rsplit('/').next().unwrap_or(program);
+    if !SHELLS.contains(&name) {
+        return None;
+    }
+    let (mut errexit, mut pipefail, mut text) = (false, false, false);
+    while let [arg, rest @ ..] = args
+        && arg.len() > 1
+        && arg.starts_with('-')
+    {
+        args = rest;
+        if arg == "--norc" || arg == "--noprofile" || arg == "--posix" {
+            continue;
+        }
+        for flag in arg.chars().skip(1) {
+            match flag {
+                'c' => text = true,
+                'e' => errexit = true,
+                'l' | 'u' | 'x' | 'v' => {}
+                'o' => {
+                    let Some((option, rest)) = args.split_first() else { return Some(None) };
+                    match option.as_str() {
+                        "errexit" => errexit = true,
+                        "pipefail" => pipefail = true,
+                        "nounset" | "xtrace" => {}
+                        _ => return Some(None),
+                    }
+                    args = rest;
+                }
+                _ => return Some(None),
+            }
+        }
+    }
+    let script = args.first().filter(|_| text)?;
+    Some(Some(Unwrapped::Shell { text: script.clone(), errexit, pipefail }))
+}
