@@ -18,6 +18,6 @@ pub(super) struct Args {
 pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Kb::command(), "kb", &mut script);
-    terminal.out(&String::from_utf8_lossy(&script))?;
+    terminal.data(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }

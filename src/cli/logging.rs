@@ -22,7 +22,7 @@ impl Write for MaskedStderr {
     fn write(&mut self, event: &[u8]) -> std::io::Result<usize> {
         let text = self.redactors.mask(String::from_utf8_lossy(event).into_owned());
         // An error of stderr cannot be reported: it would be reported on stderr.
-        let _ = std::io::stderr().write_all(text.as_bytes());
+        let _ = std::io::stderr().write_all(super::escape::escaped(&text).as_bytes());
         Ok(event.len())
     }
 

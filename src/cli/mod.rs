@@ -10,6 +10,7 @@ mod demo;
 mod doctor;
 mod driving;
 mod environment;
+mod escape;
 mod exit;
 mod explain;
 mod init;

@@ -9,6 +9,7 @@ pub(super) fn start(redactors: Redactors) {
         let thread = std::thread::current();
         let text = format!("thread `{}` {panic}", thread.name().unwrap_or("unnamed"));
         let text = redactors.mask(text);
+        let text = super::escape::escaped(&text);
         // If stderr is closed, the message is lost.
         let _ = writeln!(std::io::stderr(), "internal error in kb: {text}");
         if std::env::var_os("RUST_BACKTRACE").is_some_and(|wanted| wanted != "0") {

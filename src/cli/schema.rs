@@ -18,6 +18,6 @@ pub(super) struct Args {
 pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
     // The argument parser accepts the known names only.
     let text = service::schema(&args.kind).unwrap_or_default();
-    terminal.out(&text)?;
+    terminal.json_text(&text)?;
     Ok(Exit::Done)
 }

@@ -1,5 +1,6 @@
 //! The standard streams, and the text styles used on them.
 
+use super::escape::{escaped, escaped_json};
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use std::fmt::Display;
@@ -54,23 +55,40 @@ impl Terminal {
         if self.quiet { Ok(()) } else { self.err(text) }
     }
 
-    /// Writes data to stdout.
+    /// Writes a result to stdout, escaped for a terminal.
     pub(super) fn out(&mut self, text: &str) -> io::Result<()> {
-        self.stdout.write_all(text.as_bytes())?;
+        self.stdout.write_all(escaped(text).as_bytes())?;
         self.stdout.flush()
     }
 
-    /// Writes messages to stderr, in one write, because stderr is not buffered and may be shared.
+    /// Writes data to stdout: unchanged to a pipe or file, escaped on a terminal.
+    pub(super) fn data(&mut self, text: &str) -> io::Result<()> {
+        match io::stdout().is_terminal() {
+            true => self.out(text),
+            false => write_unchanged(text),
+        }
+    }
+
+    /// Writes JSON to stdout. On a terminal, characters that could hide or reorder text are written as
+    /// `\u` escapes.
+    pub(super) fn json_text(&mut self, text: &str) -> io::Result<()> {
+        match io::stdout().is_terminal() {
+            true => write_unchanged(&escaped_json(text)),
+            false => write_unchanged(text),
+        }
+    }
+
+    /// Writes messages to stderr, escaped for a terminal, in one write, because stderr is not buffered and may be shared.
     pub(super) fn err(&mut self, text: &str) -> io::Result<()> {
         let mut shown = AutoStream::new(Vec::with_capacity(text.len()), self.colour);
-        shown.write_all(text.as_bytes())?;
+        shown.write_all(escaped(text).as_bytes())?;
         self.stderr.write_all(&shown.into_inner())
     }
 
     /// Writes a value as indented JSON to stdout.
     pub(super) fn json(&mut self, value: &impl serde::Serialize) -> io::Result<()> {
         let text = serde_json::to_string_pretty(value).map_err(io::Error::other)?;
-        self.out(&(text + "\n"))
+        self.json_text(&(text + "\n"))
     }
 
     /// Whether stderr has colour.
@@ -95,4 +113,11 @@ impl Terminal {
         let read = io::stdin().read_line(&mut line).ok()?;
         (read > 0).then(|| line.trim_end_matches(['\r', '\n']).to_owned())
     }
+}
+
+/// Writes a text to stdout without removing escape sequences.
+fn write_unchanged(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()
 }

@@ -4,5 +4,6 @@
 mod outputs;
 mod paths;
 mod sandbox;
+mod terminal;
 mod unproven;
 mod urls;

@@ -1,6 +1,7 @@
 //! `kb playbook plan`
 
 use super::run::{OverrideArgs, ParamArgs};
+use crate::cli::render::table::plain;
 use crate::cli::terminal::{DIM, TITLE, Terminal, paint};
 use crate::cli::{CliResult, Exit};
 use crate::service::{self, Environment, PlanView, PlannedStep, Project};
@@ -41,9 +42,10 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
 }
 
 fn text(view: &PlanView) -> String {
-    let mut out = format!("{}  {}\n", paint(TITLE, &view.definition), paint(DIM, &view.path));
+    let mut out =
+        format!("{}  {}\n", paint(TITLE, &plain(&view.definition)), paint(DIM, &plain(&view.path)));
     for (name, value) in &view.params {
-        out.push_str(&format!("  {name} = {}\n", json_text(value)));
+        out.push_str(&format!("  {} = {}\n", plain(name), plain(&json_text(value))));
     }
     for (i, planned) in view.steps.iter().enumerate() {
         out.push_str(&format!("\n{:>3}. {}", i + 1, step(planned)));
@@ -61,7 +63,7 @@ fn text(view: &PlanView) -> String {
 }
 
 fn step(planned: &PlannedStep) -> String {
-    let mut out = format!("{}  {}\n", paint(TITLE, &planned.id), planned.what);
+    let mut out = format!("{}  {}\n", paint(TITLE, &plain(&planned.id)), plain(&planned.what));
     let mut row = |title: &str, text: &str| {
         out.push_str(&format!("     {} {text}\n", paint(DIM, &format!("{title:<7}"))));
     };
@@ -73,7 +75,7 @@ fn step(planned: &PlannedStep) -> String {
         row("after", &planned.after.iter().map(edge).collect::<Vec<_>>().join(", "));
     }
     if let Some(condition) = &planned.condition {
-        row("if", condition);
+        row("if", &plain(condition));
     } else if planned.may_skip {
         row("if", "its dependencies are not skipped");
     }
@@ -84,7 +86,7 @@ fn step(planned: &PlannedStep) -> String {
         row("tools", &planned.tools.join(", "));
     }
     if !planned.checks.is_empty() {
-        row("gate", &planned.checks.join(", "));
+        row("gate", &plain(&planned.checks.join(", ")));
     }
     if let Some(prompt) = &planned.prompt {
         let mark = if prompt.complete { "" } else { " (partly rendered)" };

@@ -1,6 +1,6 @@
 //! `kb playbook show`
 
-use crate::cli::render::table::Table;
+use crate::cli::render::table::{Table, plain};
 use crate::cli::terminal::{DIM, TITLE, Terminal, paint};
 use crate::cli::{CliResult, Exit};
 use crate::service::{self, DefinitionSheet, Environment, Project};
@@ -28,13 +28,17 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
 
 fn text(sheet: &DefinitionSheet) -> String {
     let view = &sheet.view;
-    let mut out = format!("{}  {}\n", paint(TITLE, &view.id), view.name);
-    out.push_str(&format!("{}\n", paint(DIM, &view.path)));
+    let mut out = format!("{}  {}\n", paint(TITLE, &plain(&view.id)), plain(&view.name));
+    out.push_str(&format!("{}\n", paint(DIM, &plain(&view.path))));
     if let Some(description) = &view.description {
         out.push_str(&format!("\n{}\n", description.trim_end()));
     }
     if !view.triggers.is_empty() {
-        out.push_str(&format!("\n{}  {}\n", paint(TITLE, "triggers"), view.triggers.join(", ")));
+        out.push_str(&format!(
+            "\n{}  {}\n",
+            paint(TITLE, "triggers"),
+            plain(&view.triggers.join(", "))
+        ));
     }
     if !view.params.is_empty() {
         out.push_str(&format!("\n{}\n", paint(TITLE, "parameters")));
@@ -67,7 +71,11 @@ fn text(sheet: &DefinitionSheet) -> String {
         out.push_str(&table.text());
     }
     if !view.outputs.is_empty() {
-        out.push_str(&format!("\n{}  {}\n", paint(TITLE, "outputs"), view.outputs.join(", ")));
+        out.push_str(&format!(
+            "\n{}  {}\n",
+            paint(TITLE, "outputs"),
+            plain(&view.outputs.join(", "))
+        ));
     }
     out
 }

@@ -2,10 +2,11 @@
 
 use super::Renderer;
 use super::renderer::BUFFER_BYTES;
+use crate::cli::escape::escaped_json;
 use crate::cli::terminal::Terminal;
 use crate::service::Progress;
 use crate::wire::Event;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 /// Prints public events as JSON lines to stdout.
 pub(super) struct JsonLines {
@@ -39,7 +40,11 @@ impl Renderer for JsonLines {
     fn flush(&mut self) {
         if !self.lines.is_empty() {
             let mut stdout = std::io::stdout().lock();
-            self.closed = stdout.write_all(&self.lines).and_then(|()| stdout.flush()).is_err();
+            // `serde_json` writes UTF-8.
+            let lines = String::from_utf8_lossy(&self.lines);
+            let lines = if stdout.is_terminal() { escaped_json(&lines) } else { lines };
+            let written = stdout.write_all(lines.as_bytes()).and_then(|()| stdout.flush());
+            self.closed = written.is_err();
             self.lines.clear();
         }
     }

@@ -6,6 +6,7 @@ use super::status::Status;
 use super::step_output::StepOutput;
 use super::table::plain;
 use super::{OutputMode, Renderer, line};
+use crate::cli::escape::escaped;
 use crate::cli::terminal::{DIM, TITLE, WARNING, paint};
 use crate::service::Progress;
 use crate::value::Timestamp;
@@ -264,11 +265,12 @@ fn mark(status: StepStatus) -> &'static str {
     }
 }
 
-/// A text with or without its styles.
+/// A text escaped for the terminal, with or without its styles.
 fn shown(text: &str, colour: bool) -> String {
+    let text = escaped(text);
     match colour {
-        true => text.to_owned(),
-        false => anstream::adapter::strip_str(text).to_string(),
+        true => text.into_owned(),
+        false => anstream::adapter::strip_str(&text).to_string(),
     }
 }
 

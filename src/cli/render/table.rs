@@ -1,5 +1,6 @@
 //! Text tables.
 
+use crate::cli::escape::escaped;
 use crate::cli::terminal::{DIM, paint};
 
 /// Rows with aligned columns. A table without rows is an empty text.
@@ -45,10 +46,11 @@ fn line<S: AsRef<str>>(cells: &[S], widths: &[usize]) -> String {
     cells.iter().zip(widths).map(pad).collect::<Vec<_>>().join("  ").trim_end().to_owned()
 }
 
-/// A text on one line, with control characters replaced by spaces.
+/// A text on one line, with control characters replaced by spaces and invisible ones made visible, so
+/// that its width is known.
 pub(in crate::cli) fn plain(text: &str) -> String {
     let safe = |c: char| if c.is_control() { ' ' } else { c };
-    text.chars().map(safe).collect::<String>().trim_end().to_owned()
+    escaped(text.chars().map(safe).collect::<String>().trim_end()).into_owned()
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ fn text(diff: &RunDiff, stat: bool) -> String {
     for step in &diff.steps {
         let mut files = step.files.iter().filter(shown).peekable();
         if files.peek().is_some() {
-            out.push_str(&format!("{}\n", paint(TITLE, &name(step))));
+            out.push_str(&format!("{}\n", paint(TITLE, &plain(&name(step)))));
         }
         for file in files {
             let row = rows.next().unwrap_or_default();
@@ -92,15 +92,9 @@ fn patches(file: &FileDiff, out: &mut String) {
                 Some('@') => HINT,
                 _ => anstyle::Style::new(),
             };
-            // Tabs are kept; other control characters are replaced.
-            let line = line.split('\t').map(plain_line).collect::<Vec<_>>().join("\t");
-            out.push_str(&format!("    {}\n", paint(style, &line)));
+            out.push_str(&format!("    {}\n", paint(style, line)));
         }
     }
-}
-
-fn plain_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// Notes about changes that the list does not show or that may be missing.

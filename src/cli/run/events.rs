@@ -36,7 +36,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
                     lines.push('\n');
                 }
             }
-            terminal.out(&lines)?;
+            terminal.json_text(&lines)?;
         }
         if !live {
             return Ok(Exit::Done);

@@ -8,7 +8,7 @@ use crate::value::{Json, JsonMap};
 
 /// Print the outputs of a run, or the output of one step
 ///
-/// Text is printed as it is, other values as JSON.
+/// Text is printed as it is, other values as JSON. On a terminal, control characters are escaped.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Run id, a unique prefix of it, or @last
@@ -32,7 +32,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         }
     }
     match &*value {
-        Json::String(text) if !args.json => terminal.out(&format!("{text}\n"))?,
+        Json::String(text) if !args.json => terminal.data(&format!("{text}\n"))?,
         value => terminal.json(value)?,
     }
     Ok(Exit::Done)

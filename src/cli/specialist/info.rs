@@ -1,5 +1,6 @@
 //! `kb specialist info`
 
+use crate::cli::render::table::plain;
 use crate::cli::terminal::{DIM, TITLE, Terminal, paint};
 use crate::cli::{CliResult, Exit};
 use crate::service::{self, Environment, Project, SpecialistSheet};
@@ -26,8 +27,12 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
 
 fn text(sheet: &SpecialistSheet) -> String {
     let view = &sheet.view;
-    let mut out =
-        format!("{}  {}\n{}\n", paint(TITLE, &view.id), view.name, paint(DIM, &view.path));
+    let mut out = format!(
+        "{}  {}\n{}\n",
+        paint(TITLE, &plain(&view.id)),
+        plain(&view.name),
+        paint(DIM, &plain(&view.path))
+    );
     if let Some(description) = &view.description {
         out.push_str(&format!("\n{}\n", description.trim_end()));
     }

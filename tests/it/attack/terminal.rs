@@ -1,0 +1,113 @@
+//! Text that would control a terminal, in every text of a definition and of a run.
+
+use crate::scratch::Scratch;
+use std::process::{Command, Stdio};
+
+/// Clears the screen, sets the title and the clipboard, hides text, reorders it, and has no width.
+const EVIL: &str = "x\u{1b}[2J\u{1b}]0;t\u{7}\u{1b}]52;c;aGk=\u{7}\u{1b}[8mh\u{9b}1A\u{202e}y\u{2066}\u{200b}\u{e0041}z";
+
+fn project() -> Scratch {
+    // YAML allows this character as an escape only.
+    let evil = serde_json::json!(EVIL).to_string().replace('\u{9b}', "\\u009b");
+    let playbook = format!(
+        "schema: kb.playbook/1
+id: p
+name: {evil}
+description: {evil}
+triggers: [{evil}]
+params:
+  - {{name: v, description: {evil}, default: {evil}}}
+steps:
+  - id: each
+    forEach: [{evil}]
+    run: [bash, -c, 'printf %s \"$V\"; printf %s \"$V\" >&2; printf %s \"$V\" > \"out-$V.txt\"']
+    env: {{V: '{{{{item}}}}'}}
+    evidence: full
+  - id: show
+    dependsOn: [each]
+    run: [bash, -c, 'printf %s \"$V\"']
+    env: {{V: '{{{{v}}}}'}}
+    verify: {{checks: [{{command: [bash, -c, 'printf %s \"$0\" >&2; exit 1', '{{{{v}}}}']}}], onFailed: warn}}
+  - id: sure
+    dependsOn: [show]
+    ask: {{question: {evil}, options: [{evil}, b]}}
+outputs: {{text: '{{{{show.output}}}}'}}
+"
+    );
+    let specialist = format!(
+        "schema: kb.specialist/1\nid: s\nname: {evil}\ndescription: {evil}\nrole: {evil}\ntools: []\nconstraints: [{evil}]\n"
+    );
+    Scratch::new(&[("playbooks/p.yml", &playbook), (".kb/specialists/s.yml", &specialist)])
+}
+
+/// Characters that control a terminal or hide text; line breaks, tabs and colours are allowed.
+fn dangerous(text: &str) -> Vec<String> {
+    let text = anstream::adapter::strip_str(text).to_string();
+    let is_bad = |c: &char| {
+        c.is_control() && !"\n\t".contains(*c) || "\u{202e}\u{2066}\u{200b}\u{e0041}".contains(*c)
+    };
+    text.chars().filter(is_bad).map(|c| c.escape_unicode().to_string()).collect()
+}
+
+#[test]
+fn no_command_shows_text_that_controls_a_terminal() {
+    let scratch = project();
+    let commands: &[&[&str]] = &[
+        &["playbook", "list"],
+        &["playbook", "show", "p"],
+        &["playbook", "plan", "p"],
+        &["playbook", "graph", "p"],
+        &["playbook", "match", EVIL],
+        &["playbook", "run", EVIL],
+        &["specialist", "list"],
+        &["specialist", "info", "s"],
+        &["playbook", "run", "p"],
+        &["run", "list"],
+        &["run", "show", "@last"],
+        &["run", "logs", "@last"],
+        &["run", "diff", "@last"],
+        &["run", "answer", "@last", "sure", EVIL],
+    ];
+    for colour in [false, true] {
+        for args in commands {
+            let said = scratch.kb_with(args, |command| {
+                if colour {
+                    command.env_remove("NO_COLOR").env("CLICOLOR_FORCE", "1");
+                }
+            });
+            for text in [&said.out, &said.err] {
+                assert_eq!(dangerous(text), Vec::<String>::new(), "{args:?}: {text:?}");
+                assert!(
+                    !text.contains("\u{1b}[8m") && !text.contains("\u{1b}]"),
+                    "{args:?}: {text:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn output_is_unchanged_for_a_pipe_and_escaped_on_a_terminal() {
+    let scratch = project();
+    scratch.kb(&["playbook", "run", "p"]).code(3);
+    let args = ["run", "output", "@last", "show"];
+    assert_eq!(scratch.kb(&args).code(0).out, format!("{EVIL}\n"));
+    if Command::new("script").arg("--version").output().is_err() {
+        return eprintln!("skipped in part: no `script` makes a terminal here");
+    }
+    for more in [&[][..], &["--json"]] {
+        let mut words = vec![env!("CARGO_BIN_EXE_kb")];
+        words.extend(args.iter().chain(more));
+        let mut call = scratch.command();
+        let mut terminal = Command::new("script");
+        terminal.args(["-qec", &words.join(" "), "/dev/null"]).current_dir(scratch.root());
+        terminal.env("TERM", "xterm").stdin(Stdio::null());
+        for (name, value) in call.env("CI", "1").get_envs() {
+            value.map(|value| terminal.env(name, value));
+        }
+        let shown = String::from_utf8(terminal.output().unwrap().stdout).unwrap();
+        let shown = shown.replace("\r\n", "\n");
+        assert!(shown.contains('z'), "{shown:?}");
+        assert_eq!(dangerous(&shown), Vec::<String>::new(), "{more:?}: {shown:?}");
+    }
+}
