@@ -115,10 +115,5 @@ fn a_megabyte_of_honest_output_is_accepted() {
     ends(&scratch, &["playbook", "run", "p"], 0, &["succeeded"]);
     let wrong = value.to_string().replace("\"line\":7", "\"line\":\"7\"");
     let scratch = project(&schema, &wrong);
-    ends(
-        &scratch,
-        &["playbook", "run", "p"],
-        1,
-        &["output/items/0/line: expected integer"],
-    );
+    ends(&scratch, &["playbook", "run", "p"], 1, &["output/items/0/line: expected integer"]);
 }
