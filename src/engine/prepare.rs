@@ -270,7 +270,7 @@ pub(super) fn gate(
         trace,
         env: env(scope, step)?,
         cwd: cwd(scope, step)?,
-        sandboxed: is_specialist,
+        sandboxed: planned.specialist.as_ref().map(|specialist| specialist.network),
         timeout: attempt_timeout(scope.plan, scope.state, ix),
     };
     Ok((request, snapshot))

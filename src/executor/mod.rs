@@ -26,7 +26,7 @@ pub use crate::attempt::{
     Argument, CommandLine, Context, Outcome, Progress, Recorder, Request, SpecialistWork, StepWork,
     Stopped, invocations,
 };
-use crate::definition::{Check, ClaimPolicy, Schema};
+use crate::definition::{Check, ClaimPolicy, NetworkAccess, Schema};
 use crate::evidence::{Invocation, Verification};
 use crate::expression::Scope;
 use crate::value::Json;
@@ -69,9 +69,9 @@ pub struct GateRequest {
     pub env: Vec<(String, String)>,
     /// Working directory of the command checks, relative to the workspace root.
     pub cwd: String,
-    /// Whether command checks run in the sandbox, because a specialist may have written the code that
-    /// they execute.
-    pub sandboxed: bool,
+    /// The network of command checks that run in the sandbox, because a specialist may have written
+    /// the code that they execute; `None` without a sandbox.
+    pub sandboxed: Option<NetworkAccess>,
     /// Timeout of the whole gate.
     pub timeout: Option<Duration>,
 }

@@ -3,7 +3,7 @@
 use super::base_environment::MARKER;
 use super::instance::Instance;
 use super::pipes::ChildEnds;
-use super::sandbox::{Rules, start_restricted};
+use super::sandbox::{Rules, SystemCallFilter, start_restricted};
 use super::{ProcessEnd, Spawn, orphans, watchdog};
 use rustix::process::{Pid, Signal};
 use std::io;
@@ -29,7 +29,7 @@ impl GroupProcess {
         program: &Path,
         env: &[(&str, &str)],
         ends: ChildEnds,
-        rules: Option<Rules>,
+        sandbox: Option<(Rules, SystemCallFilter)>,
     ) -> io::Result<GroupProcess> {
         watchdog::start_once(instance);
         let token = instance.next_token();
@@ -47,9 +47,9 @@ impl GroupProcess {
             .stdout(ends.stdout)
             .stderr(ends.stderr);
         let mut start = || command.spawn();
-        let child = orphans::spawn_registered(|| match rules {
+        let child = orphans::spawn_registered(|| match sandbox {
             None => start(),
-            Some(rules) => start_restricted(rules, start),
+            Some((rules, filter)) => start_restricted(rules, &filter, start),
         })?;
         Ok(GroupProcess { group: Group(child.id().unwrap_or_default()), child, token })
     }

@@ -2,8 +2,12 @@
 
 use super::BaseEnvironment;
 use super::base_environment::{HELPER_MARKER, MARKER};
+use super::sandbox::Scratch;
 use super::temporary::Temporary;
-use std::path::Path;
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -59,8 +63,32 @@ impl Instance {
         [(HELPER_MARKER, self.name.as_str())].into_iter().chain(self.outer_variable())
     }
 
-    /// The private temporary directory.
+    /// The private temporary directory. It contains one directory for the steps of the author and
+    /// one for each sandbox.
     pub(super) fn temporary_directory(&self) -> Option<&Path> {
         self.temporary.as_ref().map(Temporary::path)
+    }
+
+    /// The temporary directory of processes that are not sandboxed.
+    pub(super) fn steps_directory(&self) -> Option<PathBuf> {
+        self.private(Path::new("steps"))
+    }
+
+    /// The directories of the sandboxed processes with this number.
+    pub(super) fn scratch(&self, number: u64) -> Option<Scratch> {
+        let own = PathBuf::from(format!("sandbox-{number}"));
+        self.private(&own)?;
+        let (temporary, caches) =
+            (self.private(&own.join("tmp"))?, self.private(&own.join("cache"))?);
+        Some(Scratch { temporary, caches })
+    }
+
+    /// Creates a directory in the temporary directory.
+    fn private(&self, name: &Path) -> Option<PathBuf> {
+        let path = self.temporary_directory()?.join(name);
+        match DirBuilder::new().mode(0o700).create(&path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => None,
+            _ => Some(path),
+        }
     }
 }

@@ -37,6 +37,6 @@ pub use level::ProcessLevel;
 pub use namespace::run_init_process;
 pub use orphan_cleanup::wait_for_orphans_of;
 pub use result::{ProcessEnd, ProcessResult};
-pub use sandbox::{Confinement, KernelSandbox, SandboxCap};
+pub use sandbox::{Confinement, KernelSandbox, Network, SandboxCap};
 pub use spawn::Spawn;
 pub use supervisor::{OnLine, Supervisor};

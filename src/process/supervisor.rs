@@ -7,7 +7,7 @@ use super::namespace::{StartOrder, WorkerPool};
 use super::pipes::{ChildEnds, Pipes};
 use super::program::{explain, find_program};
 use super::running::Running;
-use super::sandbox::{Confinement, Rules};
+use super::sandbox::{Confinement, Isolation, Rules, Scratch, SystemCallFilter};
 use super::{BaseEnvironment, ProcessEnd, ProcessLevel, ProcessResult, Spawn, Stream};
 use crate::clock;
 use rustix::fd::AsFd;
@@ -68,7 +68,7 @@ impl Supervisor {
     /// which takes milliseconds.
     pub fn level(&self) -> ProcessLevel {
         match self.pool.available() {
-            Ok(()) => ProcessLevel::PidNamespace,
+            Ok(_) => ProcessLevel::PidNamespace,
             Err(_) => ProcessLevel::Group,
         }
     }
@@ -87,8 +87,26 @@ impl Supervisor {
         self.level() == ProcessLevel::PidNamespace && !is_administrator
     }
 
-    /// The private directory that processes get as `TMPDIR`. Write policies permit it, and it is
-    /// removed when `kb` ends.
+    /// The restrictions of sandboxed processes that need namespaces and are missing on this machine,
+    /// for people. Empty if none is.
+    pub fn missing_isolation(&self) -> Vec<&'static str> {
+        let available = self.pool.available().unwrap_or_default();
+        let mut missing = Vec::new();
+        if !available.has(Isolation::MOUNTS) {
+            missing.extend([
+                "modes, owners and times of other files of this user can be changed",
+                "protected paths are compared after each command, not read-only",
+                "Unix sockets and names of other files are visible",
+            ]);
+        }
+        if !available.has(Isolation::NETWORK) {
+            missing.push("commands use the network of this machine, unless `network: none` is set");
+        }
+        missing
+    }
+
+    /// The private directory that contains the `TMPDIR` of all processes. It is removed when `kb`
+    /// ends.
     pub fn temporary_directory(&self) -> Option<&'static Path> {
         Instance::of_process(&self.base).temporary_directory()
     }
@@ -119,9 +137,15 @@ impl Supervisor {
         let name = spawn.argv[0].clone();
         let pipes = Pipes::new(!spawn.stdin.is_empty())
             .map_err(|error| format!("failed to create pipes for `{name}`: {error}"))?;
-        let env = self.environment(&spawn);
+        let instance = Instance::of_process(&self.base);
+        let scratch = self.confinement.as_ref().and_then(|own| instance.scratch(own.scratch()));
+        let temporary = match &self.confinement {
+            None => instance.steps_directory(),
+            Some(_) => scratch.as_ref().map(|scratch| scratch.temporary.clone()),
+        };
+        let env = self.environment(&spawn, temporary.as_deref());
         let leader = self
-            .start_main(&spawn, &program, &env, pipes.child)
+            .start_main(&spawn, &program, &env, scratch.as_ref(), pipes.child)
             .map_err(|error| explain(&name, &spawn.cwd, &error))?;
         Ok(Running::new(leader, [pipes.stdout, pipes.stderr], pipes.stdin, spawn, on_line))
     }
@@ -139,9 +163,13 @@ impl Supervisor {
     }
 
     /// The variables of a process. Of two with the same name the later one wins.
-    fn environment<'a>(&'a self, spawn: &'a Spawn) -> Vec<(&'a str, &'a str)> {
+    fn environment<'a>(
+        &'a self,
+        spawn: &'a Spawn,
+        temporary: Option<&'a Path>,
+    ) -> Vec<(&'a str, &'a str)> {
         let instance = Instance::of_process(&self.base);
-        let temporary = instance.temporary_directory().and_then(Path::to_str);
+        let temporary = temporary.and_then(Path::to_str);
         let own = spawn.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let all = temporary.map(|path| ("TMPDIR", path)).into_iter().chain(self.base.iter());
         let all: BTreeMap<&str, &str> = all.chain(own).chain(instance.outer_variable()).collect();
@@ -153,24 +181,37 @@ impl Supervisor {
         spawn: &Spawn,
         program: &Path,
         env: &[(&str, &str)],
+        scratch: Option<&Scratch>,
         ends: ChildEnds,
     ) -> io::Result<MainProcess> {
         let confinement = self.confinement.as_deref();
-        let rules = confinement.map(|paths| paths.rules(&self.base, self.temporary_directory()));
+        let rules = confinement.map(|confinement| confinement.rules(&self.base, scratch));
         let rules = rules.transpose()?;
-        if self.pool.available().is_err() {
+        let available = self.pool.available();
+        let isolation = match (confinement, available) {
+            (Some(confinement), available) => confinement.isolation(available.unwrap_or_default()),
+            (None, _) => Isolation::default(),
+        };
+        if available.is_err() {
             let instance = Instance::of_process(&self.base);
-            return GroupProcess::start(instance, spawn, program, env, ends, rules)
+            let sandbox = rules.map(|rules| (rules, SystemCallFilter::new(isolation)));
+            return GroupProcess::start(instance, spawn, program, env, ends, sandbox)
                 .map(MainProcess::Group);
         }
         let rules = rules.map(Rules::into_fd).transpose()?;
-        let read_only = confinement.map(Confinement::read_only).unwrap_or_default();
+        let mounts = match confinement {
+            Some(confinement) if isolation.has(Isolation::MOUNTS) => {
+                confinement.mounts(&self.base, scratch)
+            }
+            _ => Vec::new(),
+        };
         let order = StartOrder {
             program,
             cwd: &spawn.cwd,
             argv: &spawn.argv,
             env,
-            read_only,
+            isolation,
+            mounts: &mounts,
             stdin: ends.stdin.as_ref().map(AsFd::as_fd),
             stdout: ends.stdout.as_fd(),
             stderr: ends.stderr.as_fd(),

@@ -202,7 +202,18 @@ fn sandbox(project: &Project) -> Finding {
         .filter(|_| level == ApprovalLevel::Kernel)
         .map_or_else(String::new, |kernel| format!("; {}", kernel.description()));
     let message = format!("{name}: `shell:exec` of specialists runs without approval{holds}");
-    Finding::new(FindingLevel::Ok, "sandbox", message)
+    let missing = match level {
+        ApprovalLevel::Kernel => project.context.supervisor(settings).missing_isolation(),
+        _ => Vec::new(),
+    };
+    match missing.is_empty() {
+        true => Finding::new(FindingLevel::Ok, "sandbox", message),
+        false => {
+            let message = format!("{message}; without namespaces, {}", missing.join("; "));
+            Finding::new(FindingLevel::Warning, "sandbox", message)
+                .help("these restrictions need PID, mount and network namespaces")
+        }
+    }
 }
 
 /// Folders that the sandbox cannot protect in this project.

@@ -14,6 +14,8 @@ use serde_json::json;
 pub(super) enum StopReason {
     /// A limit of the loop was reached.
     GaveUp(GiveUpReason),
+    /// A command changed protected paths, which later steps may execute.
+    ProtectedPathsChanged(Failure),
     /// The timeout of the specialist expired.
     TimedOut,
     /// The model call failed.
@@ -26,6 +28,7 @@ pub(super) enum StopReason {
 pub(super) fn outcome(reason: &StopReason, conversation: &Conversation) -> Outcome {
     let (kind, failure) = match reason {
         StopReason::GaveUp(limit) => gave_up(*limit, conversation),
+        StopReason::ProtectedPathsChanged(failure) => (OutcomeKind::PolicyDenied, failure.clone()),
         StopReason::TimedOut => timed_out(conversation),
         StopReason::Model(error) => (error.outcome(), error.failure()),
         StopReason::Cancelled => cancelled(),
@@ -128,6 +131,9 @@ fn hypothesis(reason: &StopReason) -> Option<&'static str> {
             Some("the model cannot produce output for this schema")
         }
         StopReason::GaveUp(GiveUpReason::NeverSubmitted) => Some("the model does not call tools"),
+        StopReason::ProtectedPathsChanged(_) => {
+            Some("the task needs a change that only people make, or the model was misled")
+        }
         StopReason::TimedOut | StopReason::Model(_) | StopReason::Cancelled => None,
     }
 }
@@ -152,6 +158,9 @@ fn suggested(reason: &StopReason) -> Json {
         }
         StopReason::Model(_) => {
             json!([hint("ask_user", "the model cannot be used with the current configuration")])
+        }
+        StopReason::ProtectedPathsChanged(_) => {
+            json!([hint("ask_user", "check the changed paths and undo the change")])
         }
         StopReason::Cancelled => json!([]),
     }

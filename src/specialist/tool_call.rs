@@ -35,7 +35,9 @@ impl Attempt<'_> {
         let shown = format!("{} {}", pending.tool, arguments(&pending.args));
         self.context.recorder.progress(Progress::Tool(shown.trim_end().to_owned()));
         let (result, invocation) = self.execute(&pending).await?;
-        self.record_result(result, invocation).await
+        let changed = protected_change(&result);
+        self.record_result(result, invocation).await?;
+        changed.map_or(Ok(()), |failure| Err(StopReason::ProtectedPathsChanged(failure)))
     }
 
     fn start_record(&self, pending: &PendingCall) -> Record {
@@ -76,6 +78,7 @@ impl Attempt<'_> {
             caller: Caller::Specialist {
                 id: specialist.id.to_string(),
                 allow_list: self.allow_list.clone(),
+                network: specialist.network,
             },
             env,
             cwd: self.request.cwd.clone(),
@@ -92,6 +95,14 @@ impl Attempt<'_> {
         let result = Payload::inline(result.result);
         self.record(Record::ToolResult { turn, invocation, result }).await
     }
+}
+
+/// The failure of a command that changed protected paths. The attempt ends with it: steps of the
+/// author may execute what was changed. A refused write is no change.
+fn protected_change(result: &CallResult) -> Option<Failure> {
+    let failure = result.failure.as_ref()?;
+    let has_changed = failure.code == Code::PATH_PROTECTED.as_str() && !result.changes.is_empty();
+    has_changed.then(|| failure.clone())
 }
 
 fn outcome_unknown() -> Failure {

@@ -1,5 +1,6 @@
 //! The types of a tool call.
 
+use crate::definition::NetworkAccess;
 use crate::evidence::{Change, EvidenceRef, InvocationStatus};
 use crate::value::{Failure, Json};
 use crate::workspace::PathError;
@@ -35,6 +36,8 @@ pub enum Caller {
         id: String,
         /// The tools that it may call: names, aliases and globs such as `fs:*`.
         allow_list: Vec<String>,
+        /// The network that its commands can use.
+        network: NetworkAccess,
     },
 }
 

@@ -43,6 +43,8 @@ pub(super) struct CallContext<'a> {
     pub(super) redactor: &'a Arc<Redactor>,
     /// The longest time that a process or request of this attempt may take.
     pub(super) limit: Option<Duration>,
+    /// The number of the temporary directory of its commands.
+    pub(super) scratch: u64,
 }
 
 /// Decodes the arguments of a call, which match the schema of the tool.

@@ -48,7 +48,7 @@ impl Policy {
         }
         match caller {
             Caller::Author => Ok(()),
-            Caller::Specialist { id, allow_list } if !self.offers(spec, allow_list) => {
+            Caller::Specialist { id, allow_list, .. } if !self.offers(spec, allow_list) => {
                 let message = format!("`{}` is not in the allow-list of `{id}`", spec.name);
                 Err(denied(Code::POLICY_DENIED, message, &self.offered(allow_list, all)))
             }

@@ -4,13 +4,14 @@
 use super::call::Caller;
 use super::policy::{Approvals, Policy};
 use super::process_trace::ProcessTrace;
-use crate::definition::{ApprovalLevel, Settings};
-use crate::process::{Confinement, KernelSandbox, SandboxCap, Spawn, Supervisor};
+use crate::definition::{ApprovalLevel, NetworkAccess, Settings};
+use crate::process::{Confinement, KernelSandbox, Network, SandboxCap, Spawn, Supervisor};
 use crate::redaction::Redactor;
 use crate::toolspec::find;
 use crate::workspace::{PathRules, Workspace, repository_outside};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Starts processes in the workspace, with or without the kernel sandbox. Cheap to clone.
 #[derive(Clone)]
@@ -43,11 +44,13 @@ impl ProcessLauncher {
         &self.supervisor
     }
 
-    /// Starts processes whose code a specialist may have written: its own commands, and the commands
-    /// that check its work. The kernel confines them where the sandbox level is `kernel`.
-    pub fn confined(&self) -> Supervisor {
+    /// Starts processes that check the work of a specialist, which may have written the code that they
+    /// execute. The kernel confines them where the sandbox level is `kernel`.
+    pub fn confined(&self, network: NetworkAccess) -> Supervisor {
         match self.level {
-            ApprovalLevel::Kernel => self.supervisor.confined(self.confinement(None)),
+            ApprovalLevel::Kernel => self.supervisor.confined(
+                self.confinement(None).with_network(kernel(network)).with_scratch(next_scratch()),
+            ),
             _ => self.supervisor.clone(),
         }
     }
@@ -59,12 +62,14 @@ impl ProcessLauncher {
 
     /// Starts the processes of a tool call. Commands of a specialist can read only the part of the
     /// project that the path rules for reading allow, as far as the kernel can express it: denied
-    /// paths inside of an allowed directory stay readable.
-    pub(super) fn of(&self, caller: &Caller) -> Supervisor {
+    /// paths inside of an allowed directory stay readable. `protected` are further protected paths.
+    pub(super) fn of(&self, caller: &Caller, scratch: u64, protected: Vec<PathBuf>) -> Supervisor {
         match caller {
-            Caller::Specialist { .. } if self.level == ApprovalLevel::Kernel => {
+            Caller::Specialist { network, .. } if self.level == ApprovalLevel::Kernel => {
                 let readable = self.reading.roots(self.workspace.root());
-                self.supervisor.confined(self.confinement(readable))
+                let confinement = self.confinement(readable).with_read_only(protected);
+                let confinement = confinement.with_network(kernel(*network)).with_scratch(scratch);
+                self.supervisor.confined(confinement)
             }
             Caller::Specialist { .. } | Caller::Author => self.supervisor.clone(),
         }
@@ -86,6 +91,8 @@ impl ProcessLauncher {
             };
             list.iter().map(path).collect()
         };
+        let write = paths(&self.settings.sandbox_write);
+        let git_data = write.contains(&root.join(".git"));
         let project = match readable {
             None => Confinement::to([root.to_owned()]),
             Some(readable) => Confinement::to(readable).with_write_only([root.to_owned()]),
@@ -93,8 +100,22 @@ impl ProcessLauncher {
         project
             .with_read(repository_outside(root))
             .with_read(paths(&self.settings.sandbox_read))
-            .with_write(paths(&self.settings.sandbox_write))
-            .with_read_only(self.workspace.protected_now())
+            .with_write(write)
+            .with_read_only(self.workspace.protected_now(git_data))
+    }
+}
+
+/// A number for the temporary directory of sandboxed commands, which no other has.
+pub(super) fn next_scratch() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+fn kernel(network: NetworkAccess) -> Network {
+    match network {
+        NetworkAccess::Loopback => Network::Loopback,
+        NetworkAccess::None => Network::None,
+        NetworkAccess::Open => Network::Open,
     }
 }
 

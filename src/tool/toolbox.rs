@@ -4,7 +4,7 @@ use super::call::{Call, CallResult, Caller, Refusal};
 use super::context::CallContext;
 use super::output_store::OutputStore;
 use super::policy::{Approvals, Policy};
-use super::process_launcher::ProcessLauncher;
+use super::process_launcher::{ProcessLauncher, next_scratch};
 use super::registry::{RegisteredTool, Registry};
 use crate::clock;
 use crate::definition::{ApprovalLevel, Settings};
@@ -31,6 +31,8 @@ pub struct Toolbox {
     shared: Arc<Shared>,
     outputs: Arc<OutputStore>,
     limit: Option<Duration>,
+    /// The number of the temporary directory of its commands.
+    scratch: u64,
 }
 
 /// The parts of a [`Toolbox`].
@@ -101,14 +103,20 @@ impl Toolbox {
         let processes = parts.process_launcher();
         let ToolboxParts { workspace, redactor, .. } = parts;
         let shared = Shared { workspace, redactor, processes, policy, rules, registry, http };
-        Toolbox { shared: Arc::new(shared), outputs: Arc::default(), limit: None }
+        Toolbox {
+            shared: Arc::new(shared),
+            outputs: Arc::default(),
+            limit: None,
+            scratch: next_scratch(),
+        }
     }
 
     /// The same tools for one attempt, with its own store of complete results. No process or request
-    /// of the attempt may take longer than `limit`.
+    /// of the attempt may take longer than `limit`. Commands of a specialist get their own temporary
+    /// directory.
     #[must_use]
     pub fn for_attempt(&self, limit: Option<Duration>) -> Toolbox {
-        Toolbox { outputs: Arc::default(), limit, ..self.clone() }
+        Toolbox { outputs: Arc::default(), limit, scratch: next_scratch(), ..self.clone() }
     }
 
     /// The specifications of all tools, in the order of the table of tools.
@@ -205,6 +213,7 @@ impl Toolbox {
             outputs: &self.outputs,
             redactor: &shared.redactor,
             limit: self.limit,
+            scratch: self.scratch,
         }
     }
 

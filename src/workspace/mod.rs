@@ -4,6 +4,7 @@
 //! handles, so that no link leads out of it. [`WorkspaceWatch`] records what changed while a process
 //! ran. `WriteTarget` is the only code that changes a file. Start reading at `path_guard.rs`.
 
+mod code_sources;
 mod content;
 mod content_cache;
 mod digests;

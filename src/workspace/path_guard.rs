@@ -74,13 +74,33 @@ impl Workspace {
         let root = DirHandle::open(root)?;
         let read = read_roots.iter().map(|path| DirHandle::open(path)).collect::<Result<_, _>>()?;
         let protected = ProtectedPaths::new(&root.path, protected);
-        Ok(Workspace(Arc::new(Roots {
-            root,
-            alias,
-            read,
-            protected,
-            known: ContentCache::default(),
-        })))
+        Ok(Workspace::of(root, alias, read, protected))
+    }
+
+    /// [`Workspace::open`] without further directories. Paths that the settings of git in this home directory execute are
+    /// protected too.
+    pub fn with_home(
+        root: &Path,
+        protected: &[PathBuf],
+        home: Option<&Path>,
+    ) -> std::io::Result<Workspace> {
+        let alias = std::path::absolute(root)?;
+        let root = DirHandle::open(root)?;
+        let protected = ProtectedPaths::new(&root.path, protected);
+        let protected = match home {
+            Some(home) => protected.with_home(home),
+            None => protected,
+        };
+        Ok(Workspace::of(root, alias, Vec::new(), protected))
+    }
+
+    fn of(
+        root: DirHandle,
+        alias: PathBuf,
+        read: Vec<DirHandle>,
+        protected: ProtectedPaths,
+    ) -> Workspace {
+        Workspace(Arc::new(Roots { root, alias, read, protected, known: ContentCache::default() }))
     }
 
     /// The real path of the workspace root.
@@ -237,8 +257,14 @@ impl Workspace {
     }
 
     /// The protected paths that exist now and can be made read-only for a whole process.
-    pub(crate) fn protected_now(&self) -> Vec<PathBuf> {
-        self.0.protected.present(self.root())
+    /// `git_data` leaves the data of the repository writable.
+    pub(crate) fn protected_now(&self, git_data: bool) -> Vec<PathBuf> {
+        self.0.protected.present(self.root(), git_data)
+    }
+
+    /// The paths that settings of git execute or links of definitions lead to.
+    pub(super) fn code_sources(&self) -> Vec<PathBuf> {
+        self.0.protected.sources(self.root())
     }
 
     /// The handle of the workspace root, the only root that may be written.

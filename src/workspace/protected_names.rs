@@ -2,8 +2,12 @@
 
 use super::path_text::case_folded;
 
-/// Protected directories in the workspace root.
-pub(super) const AT_ROOT: [&str; 3] = ["playbooks", "workflows", "agents"];
+/// Protected names in the workspace root: folders of definitions, and files that git and direnv
+/// execute or that choose what git executes.
+pub(super) const AT_ROOT: [&str; 7] =
+    ["playbooks", "workflows", "agents", ".husky", ".envrc", ".gitattributes", ".gitmodules"];
+/// Those of [`AT_ROOT`] that are files.
+const FILES: [&str; 3] = [".envrc", ".gitattributes", ".gitmodules"];
 /// Protected names at any depth: a directory with settings is a project of its own, and a file in
 /// `.git` can make the next `git` command run other code.
 pub(super) const ANYWHERE: [&str; 2] = [".kb", GIT];
@@ -12,6 +16,11 @@ pub(super) const GIT: &str = ".git";
 /// every commit.
 pub(super) const GIT_CODE_SOURCES: [&str; 6] =
     ["hooks", "config", "config.worktree", "commondir", "gitdir", "info"];
+
+/// A protected name for messages: with a slash if it is a folder.
+pub(super) fn shown_name(name: &str) -> String {
+    if FILES.contains(&name) { name.to_owned() } else { format!("{name}/") }
+}
 
 /// The protected name that a path leads to. `names` are the components from the root on, each
 /// normalised with [`normalized`].

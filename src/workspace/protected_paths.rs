@@ -1,10 +1,17 @@
 //! Protected paths: which paths tools may read and never change.
 
+use super::code_sources::code_sources;
 use super::dir_handle::{DirHandle, FileId};
 use super::protected_names::{
-    ANYWHERE, AT_ROOT, GIT, GIT_CODE_SOURCES, normalized, protected_name,
+    ANYWHERE, AT_ROOT, GIT, GIT_CODE_SOURCES, normalized, protected_name, shown_name,
 };
+use crate::clock;
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long the list of code sources is used before it is read again.
+const SOURCES_VALID: Duration = Duration::from_millis(10);
 
 /// Paths that tools may read and never change: definitions and settings, repository data and the
 /// state directory of `kb`. They are protected before they exist.
@@ -14,6 +21,9 @@ use std::path::{Component, Path, PathBuf};
 #[derive(Debug, Clone)]
 pub(super) struct ProtectedPaths {
     further: Vec<PathBuf>,
+    home: Option<PathBuf>,
+    /// The result of [`code_sources`] and when it was read.
+    sources: Arc<Mutex<Option<(Instant, Vec<PathBuf>)>>>,
 }
 
 impl ProtectedPaths {
@@ -21,15 +31,38 @@ impl ProtectedPaths {
     pub(super) fn new(root: &Path, further: &[PathBuf]) -> Self {
         ProtectedPaths {
             further: further.iter().map(|protected| real(&root.join(protected))).collect(),
+            home: None,
+            sources: Arc::default(),
+        }
+    }
+
+    /// Also protects paths that the settings of git in this home directory name.
+    pub(super) fn with_home(self, home: &Path) -> Self {
+        ProtectedPaths { home: Some(home.to_owned()), ..self }
+    }
+
+    /// The paths in the root that settings of git execute or links of definitions lead to.
+    pub(super) fn sources(&self, root: &Path) -> Vec<PathBuf> {
+        let mut cached = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = clock::instant();
+        match &*cached {
+            Some((read, sources)) if now.duration_since(*read) < SOURCES_VALID => sources.clone(),
+            _ => {
+                let mut sources = code_sources(root, self.home.as_deref());
+                sources.retain(|path| !self.further.contains(path));
+                *cached = Some((now, sources.clone()));
+                sources
+            }
         }
     }
 
     /// The protected paths that exist now and can be made read-only for a whole process. Links are
-    /// left out, and so is the rest of `.git`, which every commit changes.
-    pub(super) fn present(&self, root: &Path) -> Vec<PathBuf> {
+    /// left out: their targets are protected. If `git_data` is set, the data of the repository stays
+    /// writable, without the files that decide which code git runs.
+    pub(super) fn present(&self, root: &Path, git_data: bool) -> Vec<PathBuf> {
         let at_root = AT_ROOT.iter().map(|name| root.join(name)).chain([root.join(".kb")]);
         let git = root.join(GIT);
-        let in_git = match git.is_dir() {
+        let in_git = match git_data && git.is_dir() {
             true => GIT_CODE_SOURCES.iter().map(|name| git.join(name)).collect(),
             false => vec![git],
         };
@@ -37,6 +70,7 @@ impl ProtectedPaths {
         at_root
             .chain(in_git)
             .chain(inside)
+            .chain(self.sources(root))
             .filter(|protected| protected.symlink_metadata().is_ok_and(|found| !found.is_symlink()))
             .collect()
     }
@@ -58,20 +92,28 @@ impl ProtectedPaths {
         let normalized_names: Vec<String> =
             names(real).map(|name| normalized(&name.to_string_lossy())).collect();
         if let Some(protected) = protected_name(&normalized_names) {
-            return Some(format!("{protected}/"));
+            return Some(shown_name(protected));
         }
         let full = root.path.join(real);
         let further = self.further.iter().find(|protected| full.starts_with(protected));
         if let Some(protected) = further {
             return Some(protected.display().to_string());
         }
+        let sources = self.sources(&root.path);
+        if let Some(protected) = sources.iter().find(|protected| full.starts_with(protected)) {
+            return Some(
+                protected.strip_prefix(&root.path).unwrap_or(protected).display().to_string(),
+            );
+        }
         self.same(root, real)
     }
 
     /// The protected path that has the identity of a directory on the way, whatever its name.
     fn same(&self, root: &DirHandle, real: &Path) -> Option<String> {
-        let identities = self.further.iter().map(|protected| FileId::of(protected));
-        let further: Vec<_> = identities.zip(&self.further).collect();
+        let all: Vec<PathBuf> =
+            self.further.iter().cloned().chain(self.sources(&root.path)).collect();
+        let identities = all.iter().map(|protected| FileId::of(protected));
+        let further: Vec<_> = identities.zip(&all).collect();
         let mut at = PathBuf::new();
         for name in names(real) {
             let above = at.clone();
@@ -81,7 +123,7 @@ impl ProtectedPaths {
             let at_root: &[&str] = if above.as_os_str().is_empty() { &AT_ROOT } else { &[] };
             let known = at_root.iter().chain(&ANYWHERE).find(|name| is(&above.join(name)));
             if let Some(name) = known {
-                return Some(format!("{name}/"));
+                return Some(shown_name(name));
             }
             if let Some((_, protected)) =
                 further.iter().find(|(protected, _)| *protected == Some(found))
@@ -101,7 +143,7 @@ fn names(path: &Path) -> impl Iterator<Item = &std::ffi::OsStr> {
 }
 
 /// The real path of a path whose last components may not exist yet.
-fn real(path: &Path) -> PathBuf {
+pub(super) fn real(path: &Path) -> PathBuf {
     let mut missing = Vec::new();
     let mut at = path;
     loop {

@@ -5,7 +5,7 @@ use super::dir_handle::{open_file_at, state_of};
 use super::manifest::{FOLDER, MAX_DEPTH, MAX_FILES};
 use super::path_guard::Workspace;
 use super::path_text::nfc;
-use super::protected_names::{GIT, normalized};
+use super::protected_names::{ANYWHERE, GIT, normalized};
 use super::watch_rules::{WatchMode, watch_mode};
 use crate::evidence::{Change, FileKind, FileState, Manifest};
 use crate::value::Digest;
@@ -14,7 +14,8 @@ use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode};
 use std::collections::BTreeSet;
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The protected paths before a process, by content. Ignored files and `.git` are included, and a
 /// file whose timestamps were reset is detected by its digest. Repositories and settings are
@@ -23,18 +24,40 @@ use std::path::Path;
 /// The state directory of `kb` is left out, because `kb` itself writes it.
 pub(crate) struct ProtectedWatch {
     workspace: Workspace,
+    /// The code sources from before, relative to the workspace.
+    sources: Arc<Vec<String>>,
     before: Manifest,
 }
 
 impl ProtectedWatch {
     /// Reads the protected paths on a blocking thread.
     pub(crate) async fn begin(workspace: &Workspace) -> Self {
-        ProtectedWatch { workspace: workspace.clone(), before: survey(workspace).await }
+        let root = workspace.root();
+        let sources = workspace.code_sources();
+        let sources = sources.iter().filter_map(|path| path.strip_prefix(root).ok());
+        let sources: Arc<Vec<String>> =
+            Arc::new(sources.map(|path| nfc(path.display().to_string())).collect());
+        let before = survey(workspace, sources.clone()).await;
+        ProtectedWatch { workspace: workspace.clone(), sources, before }
+    }
+
+    /// The repositories and settings in subfolders that exist now.
+    pub(crate) fn nested(&self) -> Vec<PathBuf> {
+        let root = self.workspace.root();
+        let mut found = BTreeSet::new();
+        for path in self.before.files.keys() {
+            let mut names = path.split('/');
+            let is_nested = |name: &str| ANYWHERE.contains(&normalized(name).as_str());
+            if let Some(length) = names.position(is_nested).filter(|length| *length > 0) {
+                found.insert(root.join(path.split('/').take(length + 1).collect::<PathBuf>()));
+            }
+        }
+        found.into_iter().take(MAX_NESTED).collect()
     }
 
     /// Reads them again and returns the changes.
     pub(crate) async fn end(self) -> Vec<Change> {
-        let after = survey(&self.workspace).await;
+        let after = survey(&self.workspace, self.sources).await;
         let before = self.before;
         // If both surveys are partial, a path that one of them lacks proves nothing.
         let partial = before.truncated && after.truncated;
@@ -58,12 +81,13 @@ fn is_same(a: &FileState, b: &FileState) -> bool {
     }
 }
 
-async fn survey(workspace: &Workspace) -> Manifest {
+async fn survey(workspace: &Workspace, sources: Arc<Vec<String>>) -> Manifest {
     let workspace = workspace.clone();
     let work = move || {
         let manifest = Manifest::default();
         let names = Vec::new();
-        let mut survey = Survey { workspace: &workspace, manifest, names, searched: 0 };
+        let (workspace, sources) = (&workspace, sources.as_slice());
+        let mut survey = Survey { workspace, sources, manifest, names, searched: 0 };
         match workspace.writable().open_folder(Path::new("")) {
             Ok(root) => survey.folder(&root, ""),
             Err(_) => survey.manifest.truncated = true,
@@ -77,6 +101,7 @@ async fn survey(workspace: &Workspace) -> Manifest {
 /// A walk through the protected paths by directory handles, so that no link diverts it.
 struct Survey<'w> {
     workspace: &'w Workspace,
+    sources: &'w [String],
     manifest: Manifest,
     /// The names on the way to the current entry, each normalised with [`normalized`].
     names: Vec<String>,
@@ -84,6 +109,8 @@ struct Survey<'w> {
     searched: usize,
 }
 
+/// Maximum number of nested repositories and settings that are made read-only.
+const MAX_NESTED: usize = 64;
 /// Maximum number of unprotected entries visited; a million take about a second.
 const MAX_SEARCHED: usize = 1_000_000;
 
@@ -109,8 +136,23 @@ impl Survey<'_> {
         }
     }
 
+    /// Whether an entry is or lies in a code source.
+    fn is_source(&self, prefix: &str, text: &str) -> bool {
+        if self.sources.is_empty() {
+            return false;
+        }
+        let path = nfc(format!("{prefix}{text}"));
+        let mut sources =
+            self.sources.iter().filter_map(|source| path.strip_prefix(source.as_str()));
+        sources.any(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
     fn entry(&mut self, folder: &OwnedFd, entry: &DirEntry, prefix: &str, text: &str) {
-        let (name, mode) = (entry.file_name(), watch_mode(&self.names));
+        let name = entry.file_name();
+        let mode = match self.is_source(prefix, text) {
+            true => WatchMode::Content,
+            false => watch_mode(&self.names),
+        };
         // A `.git` that is a file or a link names the repository.
         let is_git = self.names.last().is_some_and(|name| name == GIT);
         let is_passed = mode == WatchMode::Descend && !is_git;

@@ -641,7 +641,7 @@ fn kill_nine_of_the_holder_leaves_nothing() {
 fn what_a_dead_kb_left_is_removed_by_the_next() {
     let scratch = Scratch::new(&[(
         "playbooks/p.yml",
-        "schema: kb.playbook/1\nid: p\nsteps: [{id: a, run: 'stat -c %a \"$TMPDIR\"; ls \"$TMPDIR/..\"'}]\n",
+        "schema: kb.playbook/1\nid: p\nsteps: [{id: a, run: 'stat -c %a \"$TMPDIR\"; ls \"$TMPDIR/../..\"'}]\n",
     )]);
     // No process has an id like this one.
     let temporary = scratch.root().parent().unwrap().to_owned();

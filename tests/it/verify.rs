@@ -102,7 +102,7 @@ impl Work {
             trace: self.trace.clone(),
             env: Vec::new(),
             cwd: String::new(),
-            sandboxed: false,
+            sandboxed: None,
             timeout: None,
         }
     }

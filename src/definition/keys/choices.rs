@@ -1,9 +1,9 @@
 //! The choices of keys that take one of several texts, with the values that they stand for.
 
 use crate::definition::model::{
-    ApprovalLevel, Backoff, ClaimPolicy, EvidenceMode, FailurePolicy, InconclusivePolicy, OnError,
-    OnTimeout, Order, OutputParse, ParamType, ProcessChoice, PromptRecording, RunIf, SyncMode,
-    WorkspaceMode,
+    ApprovalLevel, Backoff, ClaimPolicy, EvidenceMode, FailurePolicy, InconclusivePolicy,
+    NetworkAccess, OnError, OnTimeout, Order, OutputParse, ParamType, ProcessChoice,
+    PromptRecording, RunIf, SyncMode, WorkspaceMode,
 };
 use crate::value::Tier;
 
@@ -126,6 +126,12 @@ choices! {
     INPUT_POLICY, INPUT_POLICY_NAMES: bool = {
         "warn" => false,
         "strict" => true,
+    }
+    /// `network` of a specialist.
+    NETWORK, NETWORK_NAMES: NetworkAccess = {
+        "loopback" => NetworkAccess::Loopback,
+        "none" => NetworkAccess::None,
+        "open" => NetworkAccess::Open,
     }
     /// `output.format` of a specialist; all mean the same.
     OUTPUT_FORMAT, OUTPUT_FORMAT_NAMES: () = {

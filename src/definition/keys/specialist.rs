@@ -1,6 +1,6 @@
 //! Keys of specialists: the file `kb.specialist/1`, the `agent:` form, and agent profiles.
 
-use super::choices::{INPUT_POLICY_NAMES, OUTPUT_FORMAT_NAMES, TIER_NAMES};
+use super::choices::{INPUT_POLICY_NAMES, NETWORK_NAMES, OUTPUT_FORMAT_NAMES, TIER_NAMES};
 use super::table::KeyType::{
     Any, AnyMap, Boolean, Choice, Constant, Duration, Integer, List, ListOrOne, Map, Number, OneOf,
     Scalar, Schema, Text,
@@ -61,6 +61,13 @@ const CAPABILITIES_KEY: KeySpec = key(
 )
 .example("[review code]");
 
+const NETWORK_KEY: KeySpec = key(
+    "network",
+    Choice(NETWORK_NAMES),
+    "Network of its commands and of the commands that check its work: a private loopback interface, none, or that of this machine.",
+)
+.default("loopback");
+
 const COMMON: &[KeySpec] = &[
     key("name", Text, "Display name.").default("the id"),
     VERSION,
@@ -76,6 +83,7 @@ const COMMON: &[KeySpec] = &[
     key("tools", TOOLS, "Allow-list of tools; globs such as `fs:*` are allowed.")
         .default("no tools")
         .example("[fs:read, \"fs:*\"]"),
+    NETWORK_KEY,
     key("constraints", ListOrOne(&Text), "Rules for the prompt."),
     CAPABILITIES_KEY,
     key("input", Map(&INPUT), "Input of the specialist."),
@@ -137,6 +145,7 @@ const AGENT_KEYS: &[KeySpec] = &[
     key("tools", OneOf(const { &[Text, List(&Text), Map(&AGENT_TOOLS)] }), "Allow-list of tools.")
         .default("no tools")
         .example("[fs:read]"),
+    NETWORK_KEY,
     CAPABILITIES_KEY,
     key("agentLoop", Map(&AGENT_LOOP), "Limits of the loop of model calls.")
         .example("{max_iterations: 5}"),

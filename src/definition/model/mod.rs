@@ -26,7 +26,7 @@ pub use settings::{
     ApprovalLevel, EscalationLimits, ModelPrice, ProcessChoice, PromptRecording, SecretSource,
     Settings, SyncMode, TierSettings, ToolSecurity,
 };
-pub use specialist::{Example, LoopLimits, ModelChoice, Specialist};
+pub use specialist::{Example, LoopLimits, ModelChoice, NetworkAccess, Specialist};
 pub use step::{
     EvidenceMode, ForEach, HttpStep, OnError, OutputParse, RunCommand, RunIf, Step, StepDetails,
     StepKind, StepPhase, TaskText, WorkspaceMode,

@@ -42,6 +42,8 @@ pub struct Specialist {
     pub input_schema: Option<Schema>,
     /// `inputPolicy: strict`: invalid input is an error instead of a warning.
     pub strict_input: bool,
+    /// `network`: the network that its commands can use.
+    pub network: NetworkAccess,
     /// `output.schema`: schema of its output; `summary` is always part of it.
     pub output_schema: Option<Schema>,
     /// Path of the file, as diagnostics show it.
@@ -87,6 +89,7 @@ impl Specialist {
             capabilities: Vec::new(),
             input_schema: None,
             strict_input: false,
+            network: NetworkAccess::default(),
             output_schema: None,
             path: path.to_owned(),
             span,
@@ -100,6 +103,19 @@ impl Specialist {
         let spec = |tool: &ToolName| toolspec::find(tool.as_str());
         self.tools.iter().filter_map(spec).any(|spec| spec.writes)
     }
+}
+
+/// `network:` of a specialist: the network that its commands, and the commands that check its work,
+/// can use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum NetworkAccess {
+    /// A private loopback interface: servers that a command starts can be reached by itself.
+    #[default]
+    Loopback,
+    /// No network.
+    None,
+    /// The network of this machine.
+    Open,
 }
 
 /// One entry of `examples:`: a past task for the prompt.

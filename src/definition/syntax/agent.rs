@@ -4,6 +4,7 @@ use super::model_choice::brain;
 use super::specialist::{capabilities, display, finish_role};
 use super::{Decoder, Fields, Node};
 use crate::definition::keys;
+use crate::definition::keys::choices::NETWORK;
 use crate::definition::model::Specialist;
 use crate::value::Digest;
 use std::time::Duration;
@@ -38,6 +39,7 @@ pub(crate) fn agent(
     if let Some(node) = fields.get("tools") {
         tools(node, &mut found, decoder);
     }
+    found.network = fields.choice("network", NETWORK, decoder).unwrap_or_default();
     if let Some(node) = fields.get("capabilities") {
         found.capabilities = capabilities(node, decoder, &mut found.not_yet);
     }

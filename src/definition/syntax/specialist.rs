@@ -3,7 +3,7 @@
 use super::model_choice::{brain, llm};
 use super::{Decoder, Fields, Node};
 use crate::definition::keys;
-use crate::definition::keys::choices::{INPUT_POLICY, OUTPUT_FORMAT};
+use crate::definition::keys::choices::{INPUT_POLICY, NETWORK, OUTPUT_FORMAT};
 use crate::definition::kind::profile_path;
 use crate::definition::model::{Example, LoopLimits, NotYet, Specialist};
 use crate::definition::schema::Schema;
@@ -65,6 +65,7 @@ pub(crate) fn common(fields: &Fields<'_>, found: &mut Specialist, decoder: &mut 
     if let Some(node) = fields.get("tools") {
         decoder.tools(node, found);
     }
+    found.network = fields.choice("network", NETWORK, decoder).unwrap_or_default();
     found.constraints = fields.texts("constraints", decoder);
     if let Some(node) = fields.get("capabilities") {
         found.capabilities = capabilities(node, decoder, &mut found.not_yet);

@@ -2,6 +2,7 @@
 //! supervisor.
 
 use crate::clock;
+use crate::definition::NetworkAccess;
 use crate::executor::host_access::HostAccess;
 use crate::process::{ProcessEnd, ProcessResult, Spawn};
 use crate::redaction::{MASK, Redactor};
@@ -31,7 +32,7 @@ pub(super) struct Observer<'a> {
     /// Working directory of command checks, relative to the workspace root.
     pub(super) cwd: &'a str,
     /// Whether command checks run in the sandbox.
-    pub(super) sandboxed: bool,
+    pub(super) sandboxed: Option<NetworkAccess>,
     /// When the timeout of the gate expires.
     pub(super) deadline: Option<Instant>,
     pub(super) cancel: &'a CancellationToken,
@@ -98,8 +99,8 @@ impl Observer<'_> {
             max_stream: limits::STREAM_BYTES,
         };
         let supervisor = match self.sandboxed {
-            true => self.host.processes.confined(),
-            false => self.host.processes.unconfined().clone(),
+            Some(network) => self.host.processes.confined(network),
+            None => self.host.processes.unconfined().clone(),
         };
         let trace = self.host.processes.trace(&spawn, &self.host.redactor);
         let exited = supervisor.run(spawn, self.cancel, None).await;

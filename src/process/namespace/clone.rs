@@ -32,15 +32,14 @@ pub(super) fn into_namespaces(
 }
 
 /// Creates a child that shares the memory of this process until it executes a program or ends. This
-/// process is suspended meanwhile. Unlike a fork, this copies no page tables. `run` may only make
+/// process is suspended meanwhile. `namespaces` are the new namespaces of the child. Unlike a fork, this copies no page tables. `run` may only make
 /// system calls: no allocation, no lock, no panic.
 pub(super) fn until_exec(
     stack: &mut Stack,
-    own_mounts: bool,
+    namespaces: c_int,
     run: &mut dyn FnMut() -> c_int,
 ) -> io::Result<Pid> {
-    let mounts = if own_mounts { libc::CLONE_NEWNS } else { 0 };
-    clone(stack, libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD | mounts, run, &mut -1)
+    clone(stack, libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD | namespaces, run, &mut -1)
 }
 
 fn clone(

@@ -2,12 +2,11 @@
 
 use super::clone::{Stack, until_exec};
 use super::message::Order;
-use super::signals;
-use crate::process::sandbox::drop_capabilities;
+use super::{isolation, new_root, signals};
+use crate::process::sandbox::{Isolation, READ_ACCESS, SystemCallFilter, drop_capabilities};
 use rustix::fd::{AsFd, BorrowedFd};
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use rustix::mount::{MountPropagationFlags, mount_bind_recursive, mount_change};
 use rustix::process::Pid;
 use std::ffi::{CStr, c_char, c_int};
 use std::os::fd::AsRawFd;
@@ -19,7 +18,9 @@ struct Prepared<'a> {
     cwd: &'a CStr,
     argv: Vec<*const c_char>,
     env: Vec<*const c_char>,
-    read_only: Vec<&'a CStr>,
+    isolation: Isolation,
+    mounts: Vec<&'a CStr>,
+    filter: SystemCallFilter,
     stdio: [BorrowedFd<'a>; 3],
     rules: Option<BorrowedFd<'a>>,
 }
@@ -39,13 +40,14 @@ pub(super) fn launch(
         cwd: order.cwd(),
         argv: order.argv(),
         env: order.env(),
-        read_only: order.read_only(),
+        isolation: order.isolation,
+        mounts: order.mounts(),
+        filter: SystemCallFilter::new(order.isolation),
         stdio: [stdin, order.stdout.as_fd(), order.stderr.as_fd()],
         rules: order.rules.as_ref().map(AsFd::as_fd),
     };
     let mut failed = None;
-    let own_mounts = !prepared.read_only.is_empty();
-    let started = until_exec(stack, own_mounts, &mut || {
+    let started = until_exec(stack, isolation::namespaces(order.isolation), &mut || {
         let Err(error) = become_program(&prepared);
         failed = Some(error);
         127
@@ -69,15 +71,15 @@ fn become_program(prepared: &Prepared<'_>) -> Result<Never, Errno> {
     rustix::stdio::dup2_stdin(stdin)?;
     rustix::stdio::dup2_stdout(stdout)?;
     rustix::stdio::dup2_stderr(stderr)?;
-    if !prepared.read_only.is_empty() {
-        // Mounts made here must not propagate to other namespaces.
-        mount_change(c"/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)?;
-        prepared.read_only.iter().try_for_each(|path| make_read_only(path))?;
+    isolation::enter_network(prepared.isolation)?;
+    if prepared.isolation.has(Isolation::MOUNTS) {
+        new_root::enter(&prepared.mounts, prepared.rules)?;
     }
     rustix::process::chdir(prepared.cwd)?;
     signals::restore().map_err(|_| Errno::INVAL)?;
     if let Some(rules) = prepared.rules {
         restrict(rules)?;
+        prepared.filter.install()?;
     }
     // SAFETY: both lists end with a null pointer, and their strings live in the order, which the
     // suspended parent owns.
@@ -88,38 +90,20 @@ fn become_program(prepared: &Prepared<'_>) -> Result<Never, Errno> {
     Err(last_errno())
 }
 
-/// Bind-mounts a path over itself, read-only. A path that does not exist is skipped.
-fn make_read_only(path: &CStr) -> Result<(), Errno> {
-    match rustix::fs::accessat(CWD, path, rustix::fs::Access::EXISTS, rustix::fs::AtFlags::empty())
-    {
-        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(()),
-        other => other?,
-    }
-    mount_bind_recursive(path, path)?;
-    let attributes = libc::mount_attr {
-        attr_set: libc::MOUNT_ATTR_RDONLY,
-        attr_clr: 0,
-        propagation: libc::MS_PRIVATE,
-        userns_fd: 0,
-    };
-    // SAFETY: the path ends with a zero byte, and the size is that of the structure.
-    #[allow(unsafe_code)]
-    let done = unsafe {
-        libc::syscall(
-            libc::SYS_mount_setattr,
-            libc::AT_FDCWD,
-            path.as_ptr(),
-            libc::AT_RECURSIVE,
-            &raw const attributes,
-            size_of::<libc::mount_attr>(),
-        )
-    };
-    if done == 0 { Ok(()) } else { Err(last_errno()) }
-}
-
 /// Adds read access to the `/proc` of this namespace: the rules were created where another one is
 /// mounted.
 fn allow_own_proc(rules: BorrowedFd<'_>) -> Result<(), Errno> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let proc = rustix::fs::open(c"/proc", flags, Mode::empty())?;
+    allow_below(rules, &proc, READ_ACCESS)
+}
+
+/// Adds access below a directory to a ruleset.
+pub(super) fn allow_below(
+    rules: BorrowedFd<'_>,
+    directory: &impl AsRawFd,
+    access: u64,
+) -> Result<(), Errno> {
     /// `struct landlock_path_beneath_attr`.
     #[repr(C, packed)]
     struct PathBeneath {
@@ -127,11 +111,7 @@ fn allow_own_proc(rules: BorrowedFd<'_>) -> Result<(), Errno> {
         parent: c_int,
     }
     const PATH_BENEATH: c_int = 1;
-    /// Execute, read and list.
-    const READ: u64 = 1 << 0 | 1 << 2 | 1 << 3;
-    let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let proc = rustix::fs::open(c"/proc", flags, Mode::empty())?;
-    let rule = PathBeneath { allowed_access: READ, parent: proc.as_raw_fd() };
+    let rule = PathBeneath { allowed_access: access, parent: directory.as_raw_fd() };
     // SAFETY: the structure is the one for this kind of rule.
     #[allow(unsafe_code)]
     let done = unsafe {
@@ -152,6 +132,6 @@ fn restrict(rules: BorrowedFd<'_>) -> Result<(), Errno> {
     if done == 0 { Ok(()) } else { Err(last_errno()) }
 }
 
-fn last_errno() -> Errno {
+pub(super) fn last_errno() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::INVAL)
 }

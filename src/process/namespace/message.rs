@@ -1,11 +1,12 @@
 //! The protocol between `kb` and a namespace worker.
 
+use crate::process::sandbox::Isolation;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, OsString, c_char};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The first byte of a message from `kb` to a worker: start a process.
 pub(super) const START: u8 = b'S';
@@ -24,8 +25,8 @@ pub(super) const INLINE: usize = 32 << 10;
 pub(super) enum Report {
     /// The init process has created the worker. The message carries its pidfd.
     Created,
-    /// The worker accepts orders.
-    Ready,
+    /// The worker accepts orders, and processes can be isolated in these ways.
+    Ready(Isolation),
     /// The worker could not be created: the failed stage and the errno.
     Refused(Stage, i32),
     /// The process did not start; the errno.
@@ -67,7 +68,7 @@ impl Report {
     pub(super) fn encode(self) -> [u8; Report::SIZE] {
         let (tag, detail, value) = match self {
             Report::Created => (b'B', 0, 0),
-            Report::Ready => (b'R', 0, 0),
+            Report::Ready(isolation) => (b'R', isolation.bits(), 0),
             Report::Refused(stage, errno) => (b'X', stage as u8, errno),
             Report::NotStarted(errno) => (b'N', 0, errno),
             Report::Ended { code, by_signal, leftover } => {
@@ -85,7 +86,7 @@ impl Report {
         let stages = [Stage::UserNamespace, Stage::PidNamespace, Stage::Proc, Stage::Signals];
         Some(match tag {
             b'B' => Report::Created,
-            b'R' => Report::Ready,
+            b'R' => Report::Ready(Isolation::from_bits(*detail)),
             b'X' => Report::Refused(*stages.get(usize::from(*detail))?, value),
             b'N' => Report::NotStarted(value),
             b'E' => {
@@ -103,8 +104,10 @@ pub(in crate::process) struct StartOrder<'a> {
     pub(in crate::process) cwd: &'a Path,
     pub(in crate::process) argv: &'a [String],
     pub(in crate::process) env: &'a [(&'a str, &'a str)],
-    /// Paths that are mounted read-only for the process.
-    pub(in crate::process) read_only: &'a [PathBuf],
+    /// The namespaces and restrictions of the process.
+    pub(in crate::process) isolation: Isolation,
+    /// The mount plan of the process.
+    pub(in crate::process) mounts: &'a [OsString],
     pub(in crate::process) stdin: Option<BorrowedFd<'a>>,
     pub(in crate::process) stdout: BorrowedFd<'a>,
     pub(in crate::process) stderr: BorrowedFd<'a>,
@@ -115,13 +118,13 @@ pub(in crate::process) struct StartOrder<'a> {
 const HAS_STDIN: u8 = 1;
 const HAS_RULES: u8 = 2;
 const IN_FILE: u8 = 4;
-const HEADER: usize = 14;
+const HEADER: usize = 15;
 
 impl StartOrder<'_> {
     /// The message, and for a long order the memory file with its strings.
     pub(super) fn encode(&self) -> io::Result<(Vec<u8>, Option<OwnedFd>)> {
-        let mut message = vec![START, 0];
-        for count in [self.argv.len(), self.env.len(), self.read_only.len()] {
+        let mut message = vec![START, 0, self.isolation.bits()];
+        for count in [self.argv.len(), self.env.len(), self.mounts.len()] {
             let count = u32::try_from(count).map_err(|_| too_long())?;
             message.extend(count.to_le_bytes());
         }
@@ -153,7 +156,7 @@ impl StartOrder<'_> {
         self.argv.iter().try_for_each(|word| put(&[word.as_bytes()]))?;
         let mut env = self.env.iter();
         env.try_for_each(|(name, value)| put(&[name.as_bytes(), b"=", value.as_bytes()]))?;
-        self.read_only.iter().try_for_each(|path| put(&[path.as_os_str().as_bytes()]))
+        self.mounts.iter().try_for_each(|text| put(&[text.as_bytes()]))
     }
 
     /// The descriptors that the message carries, in the order that [`Order::decode`] expects.
@@ -177,6 +180,7 @@ pub(super) struct Order {
     starts: Vec<usize>,
     argc: usize,
     envc: usize,
+    pub(super) isolation: Isolation,
     pub(super) stdin: Option<OwnedFd>,
     pub(super) stdout: OwnedFd,
     pub(super) stderr: OwnedFd,
@@ -190,7 +194,7 @@ impl Order {
         let flags = header[1];
         let count =
             |at: usize| Some(u32::from_le_bytes(*header[at..].first_chunk::<4>()?) as usize);
-        let (argc, envc) = (count(2)?, count(6)?);
+        let (argc, envc) = (count(3)?, count(7)?);
         let mut descriptors = descriptors.into_iter();
         let strings = match flags & IN_FILE {
             0 => message[HEADER..].to_vec(),
@@ -199,13 +203,14 @@ impl Order {
         let mut starts = vec![0];
         starts.extend(strings.iter().enumerate().filter(|(_, b)| **b == 0).map(|(at, _)| at + 1));
         starts.pop();
-        if starts.len() != 2 + argc + envc + count(10)? {
+        if starts.len() != 2 + argc + envc + count(11)? {
             return None;
         }
         let (stdout, stderr) = (descriptors.next()?, descriptors.next()?);
         let stdin = if flags & HAS_STDIN != 0 { Some(descriptors.next()?) } else { None };
         let rules = if flags & HAS_RULES != 0 { Some(descriptors.next()?) } else { None };
-        Some(Order { strings, starts, argc, envc, stdin, stdout, stderr, rules })
+        let isolation = Isolation::from_bits(header[2]);
+        Some(Order { strings, starts, argc, envc, isolation, stdin, stdout, stderr, rules })
     }
 
     fn text(&self, index: usize) -> &CStr {
@@ -230,8 +235,8 @@ impl Order {
         self.pointers(2 + self.argc, self.envc)
     }
 
-    /// The paths to mount read-only.
-    pub(super) fn read_only(&self) -> Vec<&CStr> {
+    /// The texts of the mount plan.
+    pub(super) fn mounts(&self) -> Vec<&CStr> {
         (2 + self.argc + self.envc..self.starts.len()).map(|index| self.text(index)).collect()
     }
 

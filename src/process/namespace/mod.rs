@@ -26,9 +26,11 @@
 mod clone;
 mod init_link;
 mod init_process;
+mod isolation;
 mod launch;
 mod listener;
 mod message;
+mod new_root;
 mod pool;
 mod setup;
 mod signals;

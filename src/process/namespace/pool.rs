@@ -4,6 +4,7 @@ use super::init_process::own_executable;
 use super::{StartOrder, Worker};
 use crate::process::BaseEnvironment;
 use crate::process::instance::Instance;
+use crate::process::sandbox::Isolation;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -17,8 +18,8 @@ const REPLACE_TIMEOUT: Duration = Duration::from_secs(1);
 pub(in crate::process) struct WorkerPool {
     executable: Option<PathBuf>,
     base: Arc<BaseEnvironment>,
-    /// Whether workers are available, or the reason why not.
-    available: OnceLock<Result<(), String>>,
+    /// In which ways workers can isolate processes, or the reason why there are no workers.
+    available: OnceLock<Result<Isolation, String>>,
     idle: Mutex<Vec<Worker>>,
 }
 
@@ -42,15 +43,15 @@ impl WorkerPool {
         WorkerPool { available, ..WorkerPool::of(None, base) }
     }
 
-    /// Whether workers are available, or the reason why not. The first call creates a worker to find
-    /// out, which takes milliseconds.
-    pub(in crate::process) fn available(&self) -> Result<(), &str> {
+    /// In which ways workers can isolate processes, or the reason why there are no workers. The first
+    /// call creates a worker to find out, which takes milliseconds.
+    pub(in crate::process) fn available(&self) -> Result<Isolation, &str> {
         let available = self.available.get_or_init(|| {
             let executable =
                 self.executable.as_ref().ok_or("this program has no init process".to_owned())?;
-            let worker = Worker::create_and_wait(executable, self.instance())?;
+            let (worker, isolation) = Worker::create_and_wait(executable, self.instance())?;
             self.idle().push(worker);
-            Ok(())
+            Ok(isolation)
         });
         available.as_ref().copied().map_err(String::as_str)
     }
@@ -90,7 +91,7 @@ impl WorkerPool {
             let executable = self.executable.as_ref()?;
             let create = || Worker::create_and_wait(executable, self.instance());
             let created = create().or_else(|_| create());
-            created.ok().map(|worker| self.give_back(worker))
+            created.ok().map(|(worker, _)| self.give_back(worker))
         });
         let _ = tokio::time::timeout(REPLACE_TIMEOUT, created).await;
     }

@@ -4,6 +4,7 @@ use super::listener::{Listener, Received};
 use super::message::{KILL_ALL, Report, Stage, StartOrder, TERMINATE};
 use super::socket;
 use crate::process::instance::Instance;
+use crate::process::sandbox::Isolation;
 use crate::process::watched::watched;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
@@ -44,12 +45,12 @@ impl Worker {
         Worker::listen(super::init_link::new_worker(executable, instance)?, None)
     }
 
-    /// Creates a worker and waits until it is ready. Blocks the thread. The error is the reason, for
-    /// people.
+    /// Creates a worker and waits until it is ready. Blocks the thread. Also returns in which ways
+    /// processes can be isolated. The error is the reason, for people.
     pub(super) fn create_and_wait(
         executable: &Path,
         instance: &Instance,
-    ) -> Result<Worker, String> {
+    ) -> Result<(Worker, Isolation), String> {
         let socket =
             super::init_link::new_worker(executable, instance).map_err(|error| {
                 match error.kind() {
@@ -58,10 +59,10 @@ impl Worker {
                 }
             })?;
         let mut pidfd = None;
-        loop {
+        let isolation = loop {
             wait_readable(&socket)?;
             match Received::on(&socket) {
-                Ok(Some(Received { report: Report::Ready, .. })) => break,
+                Ok(Some(Received { report: Report::Ready(isolation), .. })) => break isolation,
                 Ok(Some(Received { report: Report::Refused(stage, errno), .. })) => {
                     return Err(refusal(stage, errno));
                 }
@@ -69,8 +70,11 @@ impl Worker {
                 Ok(None) => return Err("the init process ended at once".to_owned()),
                 Err(error) => return Err(format!("failed to read from the init process: {error}")),
             }
-        }
-        Worker::listen(socket, pidfd).map_err(|error| format!("failed to start a thread: {error}"))
+        };
+        let worker = Worker::listen(socket, pidfd);
+        worker
+            .map(|worker| (worker, isolation))
+            .map_err(|error| format!("failed to start a thread: {error}"))
     }
 
     fn listen(socket: OwnedFd, pidfd: Option<OwnedFd>) -> io::Result<Worker> {
@@ -93,7 +97,7 @@ impl Worker {
                 }
                 Some(Report::NotStarted(errno)) => StartOutcome::NotStarted(errno),
                 Some(Report::Refused(stage, errno)) => StartOutcome::Refused(refusal(stage, errno)),
-                Some(Report::Created | Report::Ready | Report::Clean) => continue,
+                Some(Report::Created | Report::Ready(_) | Report::Clean) => continue,
                 None => {
                     self.gone().await;
                     StartOutcome::WorkerLost

@@ -4,7 +4,8 @@ use super::clone::Stack;
 use super::launch::launch;
 use super::message::{INLINE, KILL_ALL, Order, Report, START, Stage, TERMINATE};
 use super::signals::Children;
-use super::{setup, socket};
+use super::{isolation, setup, socket};
+use crate::process::sandbox::Isolation;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::io::Errno;
@@ -26,9 +27,10 @@ pub(super) fn run(
             let _ = socket::send(socket, &Report::Refused(stage, errno).encode(), &[]);
         }
         Ok(children) => {
-            let (stack, message) = (Stack::new(64 << 10), vec![0; INLINE]);
+            let (mut stack, message) = (Stack::new(64 << 10), vec![0; INLINE]);
+            let available = isolation::detect(&mut stack);
             let mut worker = WorkerProcess { socket, dev_null, children, stack, message };
-            let _ = worker.serve();
+            let _ = worker.serve(available);
         }
     }
     0
@@ -64,8 +66,8 @@ enum Request {
 }
 
 impl WorkerProcess<'_> {
-    fn serve(&mut self) -> io::Result<()> {
-        self.report(Report::Ready)?;
+    fn serve(&mut self, available: Isolation) -> io::Result<()> {
+        self.report(Report::Ready(available))?;
         loop {
             match self.receive()? {
                 Request::Closed => return Ok(()),

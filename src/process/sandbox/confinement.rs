@@ -1,8 +1,11 @@
 //! The paths that a sandboxed process may use.
 
+use super::isolation::{Isolation, Network};
+use super::mount_plan::MountPlan;
 use super::paths;
 use super::rules::{Access, Rules};
 use crate::process::BaseEnvironment;
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +18,8 @@ pub struct Confinement {
     read: Vec<PathBuf>,
     write_only: Vec<PathBuf>,
     read_only: Vec<PathBuf>,
+    network: Network,
+    scratch: Option<u64>,
 }
 
 impl Confinement {
@@ -44,43 +49,104 @@ impl Confinement {
         self
     }
 
-    /// Denies writing to paths inside the permitted folders. Landlock cannot revoke access that a
-    /// parent folder grants, so this needs a mount namespace and has no effect at the level `group`.
+    /// Denies writing to paths inside the permitted folders, and keeps their parents in place.
+    /// Landlock cannot revoke access that a parent folder grants, so this needs a mount namespace
+    /// and has no effect at the level `group`.
     #[must_use]
     pub fn with_read_only(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
         self.read_only.extend(paths);
         self
     }
 
-    /// The paths of [`Confinement::with_read_only`], to be mounted read-only over themselves.
-    pub(in crate::process) fn read_only(&self) -> &[PathBuf] {
-        &self.read_only
+    /// The network that the process can use.
+    #[must_use]
+    pub fn with_network(mut self, network: Network) -> Self {
+        self.network = network;
+        self
+    }
+
+    /// Selects the private temporary directory: processes with the same number share one.
+    #[must_use]
+    pub fn with_scratch(mut self, number: u64) -> Self {
+        self.scratch = Some(number);
+        self
+    }
+
+    /// The number of the private temporary directory.
+    pub(in crate::process) fn scratch(&self) -> u64 {
+        self.scratch.unwrap_or_default()
+    }
+
+    /// The isolation of the process, as far as it is available.
+    pub(in crate::process) fn isolation(&self, available: Isolation) -> Isolation {
+        let wanted = Isolation::MOUNTS;
+        let wanted = match self.network {
+            Network::Open => wanted,
+            Network::Loopback | Network::None => wanted.with(Isolation::NETWORK),
+        };
+        match self.network {
+            Network::None => wanted.and(available).with(Isolation::NO_SOCKETS),
+            _ => wanted.and(available),
+        }
+    }
+
+    /// The mount plan: the texts that a namespace worker carries out.
+    pub(in crate::process) fn mounts(
+        &self,
+        base: &BaseEnvironment,
+        scratch: Option<&Scratch>,
+    ) -> Vec<OsString> {
+        let (read, mut write) = (self.readable(base), self.writable(base));
+        write.extend(self.write_only.iter().cloned());
+        let mut plan = MountPlan::new();
+        if let (Some(scratch), Some(caches)) = (scratch, paths::caches_root(base)) {
+            plan.mount_from(&scratch.caches, &caches);
+        }
+        write.extend(scratch.map(|scratch| scratch.temporary.clone()));
+        plan.grant(&read, &write);
+        plan.protect(&self.read_only);
+        plan.into_texts()
     }
 
     /// The rules. Paths that do not exist are skipped.
     pub(in crate::process) fn rules(
         &self,
         base: &BaseEnvironment,
-        temporary: Option<&Path>,
+        scratch: Option<&Scratch>,
     ) -> io::Result<Rules> {
-        let home = base.get("HOME").map(Path::new);
-        let own = |paths: &[PathBuf]| paths.iter().map(|path| expanded(path, home)).collect();
-        let (mut write, mut read): (Vec<_>, Vec<_>) = (own(&self.write), own(&self.read));
-        write.extend(temporary.map(Path::to_owned).into_iter().chain(paths::writable(base)));
-        read.extend(paths::readable(base));
+        let mut write = self.writable(base);
+        write.extend(scratch.iter().flat_map(|one| [one.temporary.clone(), one.caches.clone()]));
         let rules = Rules::new()?;
         let rules = write.iter().try_fold(rules, |rules, path| rules.allow(Access::Write, path))?;
         let rules = self
             .write_only
             .iter()
             .try_fold(rules, |rules, path| rules.allow(Access::WriteOnly, path))?;
-        read.iter().try_fold(rules, |rules, path| rules.allow(Access::Read, path))
+        self.readable(base).iter().try_fold(rules, |rules, path| rules.allow(Access::Read, path))
+    }
+
+    fn writable(&self, base: &BaseEnvironment) -> Vec<PathBuf> {
+        let own = self.write.iter().map(|path| expanded(path, base));
+        own.chain(paths::writable(base)).collect()
+    }
+
+    fn readable(&self, base: &BaseEnvironment) -> Vec<PathBuf> {
+        let own = self.read.iter().map(|path| expanded(path, base));
+        own.chain(paths::readable(base)).collect()
     }
 }
 
-fn expanded(path: &Path, home: Option<&Path>) -> PathBuf {
-    match (path.strip_prefix("~"), home) {
-        (Ok(rest), Some(home)) => home.join(rest),
+/// The private directories of sandboxed processes.
+pub(in crate::process) struct Scratch {
+    /// The directory for temporary files.
+    pub(in crate::process) temporary: PathBuf,
+    /// The directory that they see in place of the directory of caches in the home directory.
+    pub(in crate::process) caches: PathBuf,
+}
+
+fn expanded(path: &Path, base: &BaseEnvironment) -> PathBuf {
+    match (path.strip_prefix("~"), base.get("HOME")) {
+        (Ok(rest), Some(home)) => Path::new(home).join(rest),
         _ => path.to_owned(),
     }
 }

@@ -7,9 +7,10 @@
 use crate::process::BaseEnvironment;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// Programs and the files they read on every system. For `/etc` see [`configuration`].
-const SYSTEM: [&str; 20] = [
+const SYSTEM: [&str; 22] = [
     "/usr",
     "/bin",
     "/sbin",
@@ -25,8 +26,10 @@ const SYSTEM: [&str; 20] = [
     "/proc",
     "/sys",
     "/run/current-system",
-    "/run/systemd/resolve",
-    "/run/resolvconf",
+    "/run/systemd/resolve/resolv.conf",
+    "/run/systemd/resolve/stub-resolv.conf",
+    "/run/resolvconf/resolv.conf",
+    "/run/resolvconf/interface",
     "/run/NetworkManager/resolv.conf",
     "/var/lib/ca-certificates",
     "/var/cache/fontconfig",
@@ -36,10 +39,39 @@ const DEVICES: [&str; 6] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/shm"];
 /// Devices that may only be read.
 const READ_DEVICES: [&str; 2] = ["/dev/random", "/dev/urandom"];
-/// Caches of package managers in the home directory. `~/.cargo` is not permitted as a whole: its
+/// The directory of caches in the home directory. Commands see a private one in its place, with the
+/// caches of [`CACHES`] in it: other caches contain tokens, and files that a shell executes.
+const CACHES_ROOT: &str = ".cache";
+/// Caches of package managers and compilers in the home directory. `~/.cargo` is not permitted as a whole: its
 /// `bin` and `config.toml` influence later commands of the user.
-const CACHES: [&str; 12] = [
-    ".cache",
+const CACHES: [&str; 38] = [
+    ".cache/pip",
+    ".cache/uv",
+    ".cache/pypoetry",
+    ".cache/pipenv",
+    ".cache/go-build",
+    ".cache/golangci-lint",
+    ".cache/yarn",
+    ".cache/pnpm",
+    ".cache/node",
+    ".cache/node-gyp",
+    ".cache/deno",
+    ".cache/bun",
+    ".cache/composer",
+    ".cache/coursier",
+    ".cache/bazel",
+    ".cache/bazelisk",
+    ".cache/ccache",
+    ".cache/sccache",
+    ".cache/zig",
+    ".cache/cabal",
+    ".cache/dune",
+    ".cache/rubocop_cache",
+    ".cache/ms-playwright",
+    ".cache/Cypress",
+    ".cache/electron",
+    ".cache/matplotlib",
+    ".cache/fontconfig",
     ".cargo/registry",
     ".cargo/git",
     ".cargo/.package-cache",
@@ -87,6 +119,11 @@ const TOOLCHAIN_VARIABLES: [&str; 12] = [
 const BESIDE: [&str; 9] =
     ["lib", "lib64", "libexec", "share", "include", "versions", "jre", "etc/ssl", "pyvenv.cfg"];
 
+/// The directory that commands see in private: see [`CACHES_ROOT`].
+pub(super) fn caches_root(base: &BaseEnvironment) -> Option<PathBuf> {
+    home(base).map(|home| home.join(CACHES_ROOT))
+}
+
 /// The paths that every sandboxed process may write, besides its project.
 pub(super) fn writable(base: &BaseEnvironment) -> Vec<PathBuf> {
     let caches = home(base).into_iter().flat_map(|home| CACHES.map(|cache| home.join(cache)));
@@ -120,18 +157,41 @@ fn contains_home(path: &Path, home: Option<&Path>) -> bool {
     home.is_some_and(|home| home.starts_with(path)) || path == Path::new("/")
 }
 
-/// `/etc`. For root, only the world-readable entries, without `shadow` and the keys of servers.
+/// `/etc`. For root, only the entries that everybody can read, without `shadow`, private keys of
+/// certificates and the keys of servers. They are collected once.
 fn configuration() -> Vec<PathBuf> {
-    let etc = Path::new("/etc");
-    if !rustix::process::geteuid().is_root() {
-        return vec![etc.to_owned()];
+    static OPEN: OnceLock<Vec<PathBuf>> = OnceLock::new();
+    let collect = || {
+        let etc = Path::new("/etc");
+        match rustix::process::geteuid().is_root() {
+            true => open_entries(etc, 3).unwrap_or_else(|| vec![etc.to_owned()]),
+            false => vec![etc.to_owned()],
+        }
+    };
+    OPEN.get_or_init(collect).clone()
+}
+
+/// The entries of a directory that everybody can read, or `None` if everybody can read all of them.
+fn open_entries(directory: &Path, depth: usize) -> Option<Vec<PathBuf>> {
+    let (mut open, mut has_closed) = (Vec::new(), false);
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if !path.metadata().is_ok_and(|found| found.mode() & 0o004 != 0)
+            || path.ends_with("etc/ssh")
+        {
+            has_closed = true;
+            continue;
+        }
+        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        match if is_directory && depth > 0 { open_entries(&path, depth - 1) } else { None } {
+            None => open.push(path),
+            Some(inner) => {
+                has_closed = true;
+                open.extend(inner);
+            }
+        }
     }
-    let entries = std::fs::read_dir(etc).into_iter().flatten().flatten();
-    entries
-        .filter(|entry| entry.metadata().is_ok_and(|found| found.mode() & 0o004 != 0))
-        .filter(|entry| entry.file_name() != "ssh")
-        .map(|entry| entry.path())
-        .collect()
+    has_closed.then_some(open)
 }
 
 /// The folders of `PATH`, and the files that belong to their programs.

@@ -1,5 +1,6 @@
 //! Landlock rulesets.
 
+use super::SystemCallFilter;
 use super::capabilities::drop_capabilities;
 use landlock::{
     ABI, Access as _, AccessFs, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath,
@@ -22,6 +23,12 @@ pub(super) enum Access {
     /// Write, create and remove only.
     WriteOnly,
 }
+
+/// Execute, read and list, as the kernel writes them.
+pub(in crate::process) const READ_ACCESS: u64 = 1 << 0 | 1 << 2 | 1 << 3;
+/// Write, create (except devices), remove, move and truncate, as the kernel writes them.
+pub(in crate::process) const WRITE_ACCESS: u64 =
+    1 << 1 | 0b11 << 4 | 0b111 << 8 | 1 << 7 | 0b111 << 12;
 
 /// Required features, from Linux 6.2. An older kernel cannot restrict truncating files, so its rules
 /// could not be relied on.
@@ -94,16 +101,18 @@ fn not_enforced() -> io::Error {
     io::Error::other("the kernel does not enforce the sandbox")
 }
 
-/// Starts a process under rules. A new thread applies them and starts the process, which inherits
+/// Starts a process under rules and a filter. A new thread applies them and starts the process, which inherits
 /// them; the rest of `kb` is not affected. If the kernel cannot enforce them, nothing is started.
 pub(in crate::process) fn start_restricted<T: Send>(
     rules: Rules,
+    filter: &SystemCallFilter,
     start: impl FnOnce() -> io::Result<T> + Send,
 ) -> io::Result<T> {
     let runtime = tokio::runtime::Handle::try_current().map_err(io::Error::other)?;
     std::thread::scope(|scope| {
         let started = scope.spawn(move || {
             rules.restrict()?;
+            filter.install()?;
             let _inside = runtime.enter();
             start()
         });

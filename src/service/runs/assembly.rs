@@ -20,7 +20,7 @@ use crate::tool::{Approvals, Toolbox, ToolboxParts, sandbox_level};
 use crate::value::{Failure, Json, RunId, limits};
 use crate::workspace::Workspace;
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The parts of a run and the facts about this machine that its first event records.
@@ -32,6 +32,8 @@ pub(super) struct Assembly {
     /// Whether steps whose gate did not pass fail the command (`verifier.strict`).
     strict: bool,
     process_level: &'static str,
+    /// The restrictions of the level `kernel` that this machine cannot enforce.
+    sandbox_missing: Vec<&'static str>,
     sandbox: ApprovalLevel,
 }
 
@@ -65,13 +67,17 @@ impl Assembly {
 
     /// Facts about this machine and the limits of the run, for `run:start`.
     pub(super) fn environment(&self, frozen: &Frozen) -> Json {
-        json!({
+        let mut environment = json!({
             "kb": env!("CARGO_PKG_VERSION"),
             "process": self.process_level,
             "sandbox": self.sandbox.as_str(),
             "maxParallel": frozen.max_parallel,
             "scripted": frozen.script.is_some(),
-        })
+        });
+        if !self.sandbox_missing.is_empty() {
+            environment["sandboxMissing"] = json!(self.sandbox_missing);
+        }
+        environment
     }
 }
 
@@ -86,12 +92,16 @@ pub(super) fn assemble(
     let journal = context.journal(settings.sync)?;
     let redactor = Arc::new(Redactor::default());
     let supervisor = supervisor(context, settings)?;
-    let workspace = Workspace::open(&context.root, &[], std::slice::from_ref(&context.state_dir))
-        .map_err(|error| {
-        let message =
-            format!("the project folder `{}` cannot be opened: {error}", context.root.display());
-        ServiceError::environment(Failure::new(Code::PATH_UNUSABLE.as_str(), message))
-    })?;
+    let home = context.environment.variables.get("HOME").map(Path::new);
+    let workspace =
+        Workspace::with_home(&context.root, std::slice::from_ref(&context.state_dir), home)
+            .map_err(|error| {
+                let message = format!(
+                    "the project folder `{}` cannot be opened: {error}",
+                    context.root.display()
+                );
+                ServiceError::environment(Failure::new(Code::PATH_UNUSABLE.as_str(), message))
+            })?;
     let sandbox = available_sandbox(settings, &supervisor)?;
     let parts = ToolboxParts {
         workspace,
@@ -141,6 +151,10 @@ pub(super) fn assemble(
         })
     });
     let process_level = supervisor.level().as_str();
+    let sandbox_missing = match sandbox {
+        ApprovalLevel::Kernel => supervisor.missing_isolation(),
+        _ => Vec::new(),
+    };
     let executor = Arc::new(LocalExecutor::new(host, toolbox, specialists));
     let rules = Rules {
         max_parallel: frozen.max_parallel.max(1),
@@ -149,8 +163,12 @@ pub(super) fn assemble(
     let prompts = settings.prompts;
     let parts = Parts { journal, executor, secrets: Arc::new(secrets), redactor, prompts };
     let context = context.clone();
+<<<<<<< HEAD
     let strict = settings.strict;
     Ok(Assembly { context, parts, rules, recording, strict, process_level, sandbox })
+=======
+    Ok(Assembly { context, parts, rules, recording, process_level, sandbox_missing, sandbox })
+>>>>>>> 8e350d9 (process: give sandboxed commands their own root, network and system call filter; workspace: protect what git executes)
 }
 
 /// The supervisor; refuses the run if it does not reach the required process control level.

@@ -11,6 +11,7 @@ mod fs_search;
 mod fs_write;
 mod http_request;
 mod output_read;
+mod sandbox_note;
 mod shell_exec;
 
 use super::context::Tool;

@@ -1,5 +1,6 @@
 //! `shell:exec`: runs a command and records what it changed in the workspace.
 
+use super::sandbox_note::sandbox_note;
 use crate::diagnostic::Code;
 use crate::evidence::{Change, InvocationStatus};
 use crate::process::{ProcessEnd, ProcessResult, Spawn};
@@ -123,12 +124,16 @@ async fn run(
         OptionFuture::from(call.evidence.then(|| WorkspaceWatch::begin(workspace, redactor))),
     );
     let timeout = spawn.timeout;
-    let mut exited = context.processes.of(&call.caller).run(spawn, cancel, None).await;
+    let nested = protected.as_ref().map(ProtectedWatch::nested).unwrap_or_default();
+    let supervisor = context.processes.of(&call.caller, context.scratch, nested);
+    let mut exited = supervisor.run(spawn, cancel, None).await;
     mask_truncated(&mut exited, redactor);
     let mut result = result_of(&exited, timeout);
     result.process = Some(process.end(&exited));
-    if context.processes.confines(&call.caller) && was_refused(&exited) {
-        result.result["note"] = json!(SANDBOX_NOTE);
+    if context.processes.confines(&call.caller)
+        && let Some(note) = sandbox_note(&exited, &call.caller)
+    {
+        result.result["note"] = json!(note);
     }
     let (protected, watched) = tokio::join!(
         OptionFuture::from(protected.map(ProtectedWatch::end)),
@@ -144,26 +149,6 @@ async fn run(
         fail_on_protected_changes(&mut result, workspace).await;
     }
     result
-}
-
-/// The note for a command that the sandbox denied access.
-const SANDBOX_NOTE: &str = "the sandbox permits this command to read and write the project, its \
-                            TMPDIR and package caches, and to read installed programs. Definitions, \
-                            settings and git hooks are read-only. `sandbox.read` and \
-                            `sandbox.write` in the settings add paths";
-
-/// Whether a command failed with a message about missing permissions.
-fn was_refused(exited: &ProcessResult) -> bool {
-    let messages = [
-        "Permission denied",
-        "Operation not permitted",
-        "Read-only file system",
-        "EACCES",
-        "EPERM",
-        "EROFS",
-    ];
-    exited.end != ProcessEnd::Code(0)
-        && messages.iter().any(|message| exited.stderr.contains(message))
 }
 
 /// Masks a secret that truncation has split. Whole secrets are masked with the result.

@@ -460,7 +460,7 @@ async fn protected_places_are_not_written_however_they_are_spelt() {
         "src/playbooks/x.yml",
         ".github/workflows/ci.yml",
         ".gitignore",
-        ".gitattributes",
+        "src/.gitattributes",
         "git/config",
         "kb/x",
         ".kbx/y",

@@ -359,6 +359,10 @@ async fn what_people_decide_is_not_changed_by_a_command() {
         "echo x > .git/hooks/pre-commit",
         "echo x >> .git/config",
         "cp .git/config c && echo x >> c && mv c .git/config",
+        "echo x >> .git/modules/m/config",
+        "mkdir -p .git/modules/m/hooks && echo x > .git/modules/m/hooks/update",
+        "mkdir -p .git/worktrees/w && echo x > .git/worktrees/w/commondir",
+        "mv .git g && mkdir .git && echo x > .git/config",
     ];
     let new = [
         "mkdir -p workflows && echo x > workflows/w.md",
@@ -368,10 +372,9 @@ async fn what_people_decide_is_not_changed_by_a_command() {
         "mkdir -p ignored/deep/.git && echo x > ignored/deep/.git/config",
         "mkdir -p sub/.kb && echo x > sub/.kb/kb.config.yml",
         "mkdir -p sub/.KB && echo x > sub/.KB/kb.config.yml",
-        "echo x >> .git/modules/m/config",
-        "mkdir -p .git/modules/m/hooks && echo x > .git/modules/m/hooks/update",
-        "mkdir -p .git/worktrees/w && echo x > .git/worktrees/w/commondir",
-        "mv .git g && mkdir .git && echo x > .git/config",
+        "mkdir -p .husky && echo x > .husky/pre-commit",
+        "echo '* filter=x' > .gitattributes",
+        "echo x > .envrc",
     ];
     let mut attacks = 0;
     let held = if is_leased() { ApprovalLevel::Kernel } else { ApprovalLevel::Process };
@@ -406,12 +409,13 @@ async fn what_people_decide_is_not_changed_by_a_command() {
         let bench = fresh();
         for command in [
             "cat playbooks/p.yml .kb/kb.config.yml .git/config",
-            "echo x > .git/HEAD && mkdir -p .git/objects/aa && echo x > .git/objects/aa/b",
             "mkdir -p src/playbooks && echo x > src/playbooks/p.yml",
-            "echo x > .gitattributes && mkdir .github && echo x > .github/x",
+            "echo x > .gitignore && mkdir .github && echo x > .github/x",
         ] {
             check(&bench, Path::new(""), &[(command, true)]).await;
         }
+        let data = "echo x > .git/HEAD && mkdir -p .git/objects/aa && echo x > .git/objects/aa/b";
+        check(&bench, Path::new(""), &[(data, !mounts)]).await;
     }
     crate::proof::record("sandbox: protected places", None, [("commands", attacks)]);
 }

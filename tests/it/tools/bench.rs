@@ -74,7 +74,8 @@ pub(crate) fn call(tool: &str, args: Json) -> Call {
 /// A call by a specialist.
 pub(crate) fn call_of(allow_list: &[&str], tool: &str, args: Json) -> Call {
     let allow_list = allow_list.iter().map(|name| (*name).to_owned()).collect();
-    let caller = Caller::Specialist { id: "helper".into(), allow_list };
+    let caller =
+        Caller::Specialist { id: "helper".into(), allow_list, network: Default::default() };
     Call { caller, ..call(tool, args) }
 }
 

@@ -1,0 +1,526 @@
+//! Commands of a specialist that try to get out of the sandbox, through the binary with a scripted
+//! model: as the user of the test and, if that is root, as an ordinary user too. A way out has
+//! worked if a file outside differs afterwards, if a program of the author executed something that
+//! a command planted, or if a command printed a text that only exists outside.
+
+use crate::proof;
+use crate::scratch::Scratch;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// The text that exists only outside.
+const MARK: &str = "REACHED-4711";
+
+/// Ways out: a name, and a command of `bash`. `$OUT` is the home directory of the author, which
+/// contains the project; `$PID` is a process outside, `$PORT` a port of a server outside.
+const FILES: &[(&str, &str)] = &[
+    ("write a file", "echo x > $OUT/victim"),
+    ("append to a file", "echo x >> $OUT/victim"),
+    ("create a file", "echo x > $OUT/planted"),
+    ("remove a file", "rm -f $OUT/victim"),
+    ("replace a file", "echo x > v && mv v $OUT/victim"),
+    ("link a file", "ln $OUT/victim hard && echo x > hard"),
+    ("write through a link", "ln -sf $OUT/victim soft && echo x > soft"),
+    ("write through /proc", "echo x > /proc/self/root$OUT/victim"),
+    ("chmod a file", "chmod 777 $OUT/victim"),
+    ("chmod a private key", "chmod 644 $OUT/.ssh/id"),
+    ("chmod the state folder", "chmod 000 $OUT/state"),
+    ("chmod the home directory", "chmod 777 $OUT"),
+    ("chmod through a link", "ln -sf $OUT/victim l && chmod 777 l"),
+    ("chown a file", "chown 1:1 $OUT/victim"),
+    ("chown a link", "chown -h 1:1 $OUT/link"),
+    ("setuid", "chmod 4755 $OUT/victim"),
+    ("touch a file", "touch -d 2001-01-01 $OUT/victim"),
+    ("touch through /proc", "touch -d 2001-01-01 /proc/self/root$OUT/victim"),
+    (
+        "xattr",
+        "python3 -c 'import os; os.setxattr(os.environ[\"OUT\"] + \"/victim\", \"user.x\", b\"x\")'",
+    ),
+    ("read a file", "cat $OUT/victim"),
+    ("read a private key", "cat $OUT/.ssh/id"),
+    ("read a token in a cache", "cat $OUT/.cache/tokens/t"),
+    ("read through a link", "ln -sf $OUT/victim r && cat r"),
+    ("copy a file", "cp $OUT/victim c && cat c"),
+    ("list the home directory", "ls -la $OUT | grep victim && echo $MARK"),
+    ("write into a cache", "mkdir -p $OUT/.cache/x && echo x > $OUT/.cache/x/y"),
+    ("write a file of the shell", "echo 'touch $HOME/pwned' >> $OUT/.bashrc"),
+    ("use another temporary directory", "ls $TMPDIR/../.. | grep steps && echo $MARK"),
+    ("shared memory", "cat /dev/shm/kb-escape-$PID"),
+    ("write shared memory", "echo x > /dev/shm/kb-escape-$PID"),
+    ("mount over a file", "mount --bind /dev/null $OUT/victim"),
+    ("mount in a user namespace", "unshare -Urm sh -c 'umount -l /; cat $OUT/victim'"),
+    ("pivot_root", "mkdir -p p/q && pivot_root p p/q"),
+    (
+        "chroot out",
+        "python3 -c 'import os; os.chroot(\"/proc/1/root\"); print(open(os.environ[\"OUT\"] + \"/victim\").read())'",
+    ),
+    ("device of the disk", "mknod disk b 254 0 && head -c 4 disk && echo $MARK"),
+];
+
+const PROCESSES: &[(&str, &str)] = &[
+    ("kill", "kill -KILL $PID"),
+    ("kill the worker", "kill -KILL 1; kill -STOP 1"),
+    ("prlimit", "prlimit --pid $PID --cpu=1:1"),
+    ("prlimit of the parent", "prlimit --pid $PPID --fsize=0 && echo $MARK"),
+    ("prlimit of the worker", "prlimit --pid 1 --nofile=3:3 && echo $MARK"),
+    ("renice", "renice -n 19 -p $PID"),
+    ("renice the worker", "renice -n 19 -p 1 && echo $MARK"),
+    ("renice the user", "renice -n 19 -u $(id -u) && echo $MARK"),
+    ("scheduling", "chrt -i -p 0 $PID; chrt -i -p 0 1 && echo $MARK"),
+    ("affinity", "taskset -p 1 1 && echo $MARK"),
+    ("ioprio", "ionice -c 3 -p 1 && echo $MARK"),
+    ("environment of a process", "tr '\\0' '\\n' < /proc/$PID/environ"),
+    ("root of a process", "cat /proc/$PID/root$OUT/victim"),
+    ("root of the worker", "cat /proc/1/root$OUT/victim"),
+    ("memory of the worker", "head -c 1 /proc/1/mem && echo $MARK"),
+    ("descriptors of the worker", "for fd in /proc/1/fd/*; do readlink $fd && echo $MARK; done"),
+    ("enter namespaces", "nsenter -t 1 -m cat $OUT/victim"),
+    ("new namespaces", "unshare -Ur true && echo $MARK"),
+    (
+        "ptrace",
+        "python3 -c 'import ctypes, os; print(\"'$MARK'\") if ctypes.CDLL(None).ptrace(16, int(os.environ[\"PID\"]), 0, 0) == 0 else 0'",
+    ),
+    (
+        "pidfd",
+        "python3 -c 'import os; os.pidfd_open(int(os.environ[\"PID\"])); print(\"'$MARK'\")'",
+    ),
+    (
+        "keyring",
+        "python3 -c 'import ctypes; k = ctypes.CDLL(None).syscall(250, 0, -4, 1); print(\"'$MARK'\") if k >= 0 else 0'",
+    ),
+    (
+        "add a key",
+        "python3 -c 'import ctypes; k = ctypes.CDLL(None).syscall(248, b\"user\", b\"kb\", b\"x\", 1, -4); print(\"'$MARK'\") if k >= 0 else 0'",
+    ),
+    (
+        "bpf",
+        "python3 -c 'import ctypes; b = bytes(128); k = ctypes.CDLL(None).syscall(321, 0, b, 128); print(\"'$MARK'\") if k >= 0 else 0'",
+    ),
+    (
+        "userfaultfd",
+        "python3 -c 'import ctypes; k = ctypes.CDLL(None).syscall(323, 1); print(\"'$MARK'\") if k >= 0 else 0'",
+    ),
+    ("System V shared memory", "ipcs -m | grep -i 0x4b420001 && echo $MARK"),
+];
+
+const NETWORK: &[(&str, &str)] = &[
+    ("TCP", "exec 3<>/dev/tcp/127.0.0.1/$PORT && cat <&3"),
+    ("TCP over IPv6", "exec 3<>/dev/tcp/::ffff:127.0.0.1/$PORT && cat <&3"),
+    ("the Internet", "exec 3<>/dev/tcp/1.1.1.1/53 && echo $MARK"),
+    ("UDP", "exec 3<>/dev/udp/1.1.1.1/53 && echo x >&3 && echo $MARK"),
+    ("metadata service", "exec 3<>/dev/tcp/169.254.169.254/80 && echo $MARK"),
+    (
+        "Unix socket",
+        "python3 -c 'import socket, os; s = socket.socket(1); s.connect(os.environ[\"OUT\"] + \"/socket\"); print(s.recv(99))'",
+    ),
+    (
+        "Unix socket in /tmp",
+        "python3 -c 'import socket, os; s = socket.socket(1); s.connect(\"/tmp/kb-escape-\" + os.environ[\"PID\"]); print(s.recv(99))'",
+    ),
+    (
+        "abstract socket",
+        "python3 -c 'import socket, os; s = socket.socket(1); s.connect(\"\\0kb-escape-\" + os.environ[\"PID\"]); print(s.recv(99))'",
+    ),
+    ("vsock", "python3 -c 'import socket; socket.socket(40, 1); print(\"'$MARK'\")'"),
+    ("packet socket", "python3 -c 'import socket; socket.socket(17, 3); print(\"'$MARK'\")'"),
+];
+
+/// A hook or command that shows that it was executed by the author.
+const PLANT: &str = "printf '#!/bin/sh\\ntouch $HOME/pwned\\n' >";
+const GIT: &[(&str, &str)] = &[
+    ("hook", "PLANT .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit"),
+    (
+        "hook by renaming .git",
+        "mv .git g; cp -r g .git; PLANT .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit",
+    ),
+    (
+        "hook by copying .git",
+        "cp -r .git g; PLANT g/hooks/pre-commit; chmod +x g/hooks/pre-commit; rm -rf .git; mv g .git",
+    ),
+    ("exchange", "cp -r .git g; mv --exchange g .git"),
+    ("hook in core.hooksPath", "PLANT hooks/own/pre-commit; chmod +x hooks/own/pre-commit"),
+    (
+        "renaming the parent of core.hooksPath",
+        "mv hooks h; mkdir -p hooks/own; PLANT hooks/own/pre-commit; chmod +x hooks/own/pre-commit",
+    ),
+    ("git config", "git config core.fsmonitor 'touch $HOME/pwned; false'"),
+    (
+        "core.hooksPath",
+        "mkdir h2; PLANT h2/pre-commit; chmod +x h2/pre-commit; git config core.hooksPath h2",
+    ),
+    ("config by replacing it", "cp .git/config c; echo '[core]' >> c; mv c .git/config"),
+    (
+        "included settings",
+        "printf '[core]\\nfsmonitor = touch $HOME/pwned; false\\n' >> tools/git-settings",
+    ),
+    ("command of a filter", "echo 'touch $HOME/pwned; cat' > tools/clean.sh"),
+    (
+        "commondir",
+        "mkdir e; cp -r .git/. e; printf '[core]\\nfsmonitor = touch $HOME/pwned; false\\n' >> e/config; echo ../e > .git/commondir",
+    ),
+    (
+        "index",
+        "git update-index --add --cacheinfo 100644,e69de29bb2d1d6434b8b29ae775ad8c2e48c5391,planted && echo $MARK",
+    ),
+    (
+        "info/attributes",
+        "mkdir -p .git/info; echo '* filter=x' > .git/info/attributes && echo $MARK",
+    ),
+    (".gitattributes", "echo '* filter=x' > .gitattributes"),
+    ("playbook", "echo x >> .kb/playbooks/p.yml"),
+    ("linked definition", "echo x >> shared/linked.yml"),
+    ("renaming linked definitions", "mv shared s; mkdir shared; echo x > shared/linked.yml"),
+    ("settings of kb", "echo 'env: {}' > .kb/kb.config.yml"),
+    (".envrc", "echo 'touch $HOME/pwned' >> .envrc"),
+];
+
+/// What a test sets up outside, and takes down at its end.
+struct Outside {
+    scratch: Scratch,
+    victim: Child,
+    port: u16,
+    user: Option<u32>,
+}
+
+impl Outside {
+    fn new(user: Option<u32>, files: &[(&str, &str)]) -> Outside {
+        let scratch = Scratch::new(files);
+        let home = scratch.root().parent().unwrap().to_owned();
+        for (path, text) in [
+            ("victim", MARK),
+            (".ssh/id", MARK),
+            (".cache/tokens/t", MARK),
+            (".bashrc", ""),
+            ("state/x", ""),
+        ] {
+            let path = home.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        std::os::unix::fs::symlink("victim", home.join("link")).unwrap();
+        let mut victim = Command::new("sleep");
+        victim.arg("600").env("MARK", MARK).stdout(Stdio::null());
+        if let Some(user) = user {
+            use std::os::unix::process::CommandExt as _;
+            victim.uid(user).gid(user);
+        }
+        let victim = victim.spawn().unwrap();
+        let pid = victim.id();
+        std::fs::write(format!("/dev/shm/kb-escape-{pid}"), MARK).unwrap();
+        let paths = [home.join("socket"), format!("/tmp/kb-escape-{pid}").into()];
+        for path in paths {
+            answer_unix(UnixListener::bind(&path).unwrap());
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o777)).unwrap();
+        }
+        let name = SocketAddr::from_abstract_name(format!("kb-escape-{pid}")).unwrap();
+        answer_unix(UnixListener::bind_addr(&name).unwrap());
+        let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = server.local_addr().unwrap().port();
+        std::thread::spawn(move || {
+            for stream in server.incoming().flatten() {
+                let _ = (&stream).write_all(MARK.as_bytes());
+            }
+        });
+        let _ = Command::new("ipcmk").args(["-M", "64"]).stdout(Stdio::null()).status();
+        if let Some(user) = user {
+            let all = format!("{user}:{user}");
+            assert!(
+                Command::new("chown").args(["-hR", &all]).arg(&home).status().unwrap().success()
+            );
+        }
+        std::fs::set_permissions(home.join(".ssh/id"), std::fs::Permissions::from_mode(0o600))
+            .unwrap();
+        Outside { scratch, victim, port, user }
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let home = self.scratch.root().parent().unwrap().to_owned();
+        let mut command = match self.user {
+            None => Command::new(program),
+            Some(user) => {
+                let mut command = Command::new("setpriv");
+                let id = [format!("--reuid={user}"), format!("--regid={user}")];
+                command.args(id).args(["--clear-groups", program]);
+                command
+            }
+        };
+        command
+            .current_dir(self.scratch.root())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", &home)
+            .env("TMPDIR", &home)
+            .env("XDG_STATE_HOME", home.join("state"))
+            .env("NO_COLOR", "1");
+        command
+    }
+
+    fn ok(&self, program: &str, args: &[&str]) {
+        let done = self.command(program).args(args).output().unwrap();
+        assert!(done.status.success(), "{program} {args:?}: {done:?}");
+    }
+
+    /// Everything about the files outside of the project and of the state of `kb` that may not
+    /// change.
+    fn files(&self) -> BTreeMap<String, String> {
+        let home = self.scratch.root().parent().unwrap().to_owned();
+        let mut found = BTreeMap::new();
+        let paths = [
+            "",
+            "victim",
+            ".ssh",
+            ".ssh/id",
+            ".cache",
+            ".cache/tokens/t",
+            ".bashrc",
+            "state",
+            "link",
+            "planted",
+            "pwned",
+        ];
+        for path in paths {
+            let at = home.join(path);
+            let Ok(stat) = at.symlink_metadata() else { continue };
+            let content =
+                std::fs::read(&at).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+            // `kb` itself uses the home directory for temporary files, and the state folder.
+            let times = if stat.is_dir() { 0 } else { stat.mtime() };
+            let facts = (stat.mode(), stat.uid(), times, content.unwrap_or_default());
+            found.insert(path.to_owned(), format!("{facts:?}"));
+        }
+        let limits = std::fs::read_to_string(format!("/proc/{}/limits", self.victim.id()));
+        found.insert("limits".into(), limits.unwrap());
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.victim.id())).unwrap();
+        let nice = stat.split_whitespace().skip(17).take(2).collect::<Vec<_>>().join(" ");
+        found.insert("priority".into(), nice);
+        found
+    }
+}
+
+impl Drop for Outside {
+    fn drop(&mut self) {
+        let pid = self.victim.id();
+        let _ = self.victim.kill();
+        let _ = self.victim.wait();
+        let _ = std::fs::remove_file(format!("/dev/shm/kb-escape-{pid}"));
+        let _ = std::fs::remove_file(format!("/tmp/kb-escape-{pid}"));
+    }
+}
+
+fn answer_unix(listener: UnixListener) {
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let _ = (&stream).write_all(MARK.as_bytes());
+        }
+    });
+}
+
+const PLAYBOOK: &str = "schema: kb.playbook/1
+id: p
+steps:
+  - {id: work, agent: worker, task: try, verify: {claims: none}}
+";
+const SPECIALIST: &str = "schema: kb.specialist/1
+id: worker
+role: You try to get out.
+tools: [shell:exec, fs:write]
+limits: {maxSteps: 200, maxToolCalls: 500, timeout: 10m}
+";
+
+/// The users to try as: this one, and an ordinary one if this is root.
+fn users() -> Vec<Option<u32>> {
+    let is_root = rustix::process::geteuid().is_root();
+    let binary = Path::new(env!("CARGO_BIN_EXE_kb"));
+    let is_open = |path: &Path| path.metadata().is_ok_and(|found| found.mode() & 0o005 == 0o005);
+    match is_root && binary.ancestors().filter(|path| !path.as_os_str().is_empty()).all(is_open) {
+        true => vec![None, Some(65_534)],
+        false => vec![None],
+    }
+}
+
+/// Whether this machine has everything that the sandbox uses.
+fn is_complete() -> bool {
+    let scratch = Scratch::new(&[]);
+    let doctor = scratch.kb(&["doctor"]).out;
+    let complete = doctor.contains("pidNamespace") && !doctor.contains("without namespaces");
+    if !complete || !doctor.contains("Landlock 6") && !doctor.contains("Landlock 7") {
+        eprintln!("skipped: this machine lacks a part of the sandbox:\n{doctor}");
+    }
+    complete
+}
+
+/// Runs commands as calls of a scripted model. Returns what they printed, by name.
+fn run(outside: &Outside, rows: &[(&str, String)]) -> BTreeMap<String, String> {
+    let (pid, port) = (outside.victim.id(), outside.port);
+    let home = outside.scratch.root().parent().unwrap().display().to_string();
+    let calls: Vec<Value> = rows
+        .iter()
+        .enumerate()
+        .map(|(number, (_, command))| {
+            let command = format!(
+                "export OUT={home} PID={pid} PORT={port} MARK={MARK}; ({command}) > out-{number} 2>&1 || true"
+            );
+            json!({"tool": "shell:exec", "args": {"argv": ["bash", "-c", command], "timeoutMs": 20_000}})
+        })
+        .collect();
+    let turns: Vec<Value> = calls.chunks(8).map(|calls| json!({"calls": calls})).collect();
+    let turns: Vec<Value> =
+        turns.into_iter().chain([json!({"output": {"summary": "done"}})]).collect();
+    let script = json!({"schema": "kb.script/1", "steps": {"work": turns}});
+    outside.scratch.write("script.yml", &script.to_string());
+    let done = outside
+        .command(env!("CARGO_BIN_EXE_kb"))
+        .args(["playbook", "run", "p", "--script", "script.yml"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&done.stderr).into_owned();
+    rows.iter()
+        .enumerate()
+        .map(|(number, (name, _))| {
+            let path = outside.scratch.root().join(format!("out-{number}"));
+            let printed =
+                std::fs::read(path).unwrap_or_else(|error| panic!("{name}: {error}\n{text}"));
+            ((*name).to_owned(), String::from_utf8_lossy(&printed).into_owned())
+        })
+        .collect()
+}
+
+fn try_all(what: &'static str, rows: &[(&str, &str)]) {
+    if !is_complete() {
+        return;
+    }
+    let mut tried = 0;
+    for user in users() {
+        let outside = Outside::new(
+            user,
+            &[(".kb/playbooks/p.yml", PLAYBOOK), (".kb/specialists/worker.yml", SPECIALIST)],
+        );
+        let before = outside.files();
+        let rows: Vec<(&str, String)> =
+            rows.iter().map(|(name, command)| (*name, (*command).to_owned())).collect();
+        let printed = run(&outside, &rows);
+        for (name, text) in &printed {
+            assert!(!text.contains(MARK), "as {user:?}, `{name}` worked: {text}");
+        }
+        assert_eq!(outside.files(), before, "as {user:?}");
+        tried += printed.len();
+    }
+    proof::record(what, None, [("tried", tried), ("escaped", 0)]);
+}
+
+#[test]
+fn commands_change_and_read_no_file_outside() {
+    try_all("escapes: files", FILES);
+}
+
+#[test]
+fn commands_reach_no_process_outside() {
+    try_all("escapes: processes", PROCESSES);
+}
+
+#[test]
+fn commands_reach_no_server_outside() {
+    try_all("escapes: network", NETWORK);
+}
+
+/// The programs of the author that run afterwards execute nothing that a command planted.
+#[test]
+fn git_of_the_author_executes_nothing_of_a_command() {
+    if !is_complete() {
+        return;
+    }
+    let mut tried = 0;
+    for user in users() {
+        for (name, command) in GIT {
+            let command = command.replace("PLANT", PLANT);
+            let outside = Outside::new(
+                user,
+                &[
+                    (".kb/playbooks/p.yml", PLAYBOOK),
+                    (".kb/specialists/worker.yml", SPECIALIST),
+                    ("shared/linked.yml", "schema: kb.specialist/1\nid: linked\nrole: x\n"),
+                    ("hooks/own/post-merge", "#!/bin/sh\n"),
+                    ("tools/git-settings", "[user]\nname = a\n"),
+                    ("tools/clean.sh", "cat\n"),
+                    (".envrc", ""),
+                    ("a.txt", "a\n"),
+                ],
+            );
+            let root = outside.scratch.root();
+            std::os::unix::fs::symlink(
+                "../../shared/linked.yml",
+                root.join(".kb/specialists/linked.yml"),
+            )
+            .unwrap();
+            outside.ok("git", &["init", "-q"]);
+            outside.ok("git", &["config", "user.email", "a@example.org"]);
+            outside.ok("git", &["config", "include.path", "../tools/git-settings"]);
+            outside.ok("git", &["config", "filter.x.clean", "sh ./tools/clean.sh"]);
+            if name.contains("core.hooksPath") {
+                outside.ok("git", &["config", "core.hooksPath", "hooks/own"]);
+            }
+            outside.ok("git", &["add", "a.txt"]);
+            let before = outside.files();
+            let kept = [".kb/playbooks/p.yml", "shared/linked.yml", ".git/config", ".envrc"];
+            let kept = kept.map(|path| (path, std::fs::read_to_string(root.join(path)).unwrap()));
+            let printed = run(&outside, &[(name, command)]);
+            let text = &printed[*name];
+            assert!(!text.contains(MARK), "as {user:?}, `{name}` worked: {text}");
+            std::fs::write(root.join("a.txt"), "b\n").unwrap();
+            for args in [&["add", "a.txt"][..], &["commit", "-qm", "x"], &["status"]] {
+                let _ = outside.command("git").args(args).output().unwrap();
+            }
+            assert_eq!(outside.files(), before, "as {user:?}, `{name}`: {text}");
+            for (path, text) in kept {
+                assert_eq!(std::fs::read_to_string(root.join(path)).unwrap(), text, "`{name}`");
+            }
+            assert!(!root.join(".git/commondir").exists());
+            tried += 1;
+        }
+    }
+    proof::record("escapes: git and definitions", None, [("tried", tried), ("escaped", 0)]);
+}
+
+/// A protected path that did not exist cannot be read-only: the step fails, and the step of the
+/// author after it does not run.
+#[test]
+fn a_step_that_plants_a_repository_fails() {
+    let playbook = format!("{PLAYBOOK}  - {{id: commit, dependsOn: work, run: git commit -qm x}}\n");
+    let outside = Outside::new(
+        None,
+        &[(".kb/playbooks/p.yml", &playbook), (".kb/specialists/worker.yml", SPECIALIST)],
+    );
+    let plant =
+        format!("git init -q; {PLANT} .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit");
+    let calls = [json!({"tool": "shell:exec", "args": {"command": plant}})];
+    let turns = [json!({"calls": calls}), json!({"output": {"summary": "done"}})];
+    let script = json!({"schema": "kb.script/1", "steps": {"work": turns}});
+    outside.scratch.write("script.yml", &script.to_string());
+    let run = outside.scratch.kb(&["playbook", "run", "p", "--script", "script.yml", "--yes"]);
+    assert_ne!(run.code, 0, "{run:?}");
+    assert!(run.err.contains("KB0606") || run.out.contains("KB0606"), "{run:?}");
+    assert!(!outside.scratch.root().parent().unwrap().join("pwned").exists());
+}
+
+/// Commands can use servers that they start themselves, and a note names the setting for others.
+#[test]
+fn the_private_network_has_a_loopback_interface() {
+    if !is_complete() {
+        return;
+    }
+    let outside = Outside::new(
+        None,
+        &[(".kb/playbooks/p.yml", PLAYBOOK), (".kb/specialists/worker.yml", SPECIALIST)],
+    );
+    let server = "python3 -m http.server 18080 --bind 127.0.0.1 >/dev/null 2>&1 & \
+        for i in $(seq 100); do exec 3<>/dev/tcp/127.0.0.1/18080 && break; sleep 0.05; done; \
+        printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3; head -1 <&3";
+    let printed = run(&outside, &[("own server", server.to_owned())]);
+    assert!(printed["own server"].contains("200 OK"), "{printed:?}");
+}
