@@ -163,12 +163,17 @@ pub(super) fn assemble(
     let prompts = settings.prompts;
     let parts = Parts { journal, executor, secrets: Arc::new(secrets), redactor, prompts };
     let context = context.clone();
-<<<<<<< HEAD
     let strict = settings.strict;
-    Ok(Assembly { context, parts, rules, recording, strict, process_level, sandbox })
-=======
-    Ok(Assembly { context, parts, rules, recording, process_level, sandbox_missing, sandbox })
->>>>>>> 8e350d9 (process: give sandboxed commands their own root, network and system call filter; workspace: protect what git executes)
+    Ok(Assembly {
+        context,
+        parts,
+        rules,
+        recording,
+        strict,
+        process_level,
+        sandbox_missing,
+        sandbox,
+    })
 }
 
 /// The supervisor; refuses the run if it does not reach the required process control level.

@@ -491,7 +491,8 @@ fn git_of_the_author_executes_nothing_of_a_command() {
 /// author after it does not run.
 #[test]
 fn a_step_that_plants_a_repository_fails() {
-    let playbook = format!("{PLAYBOOK}  - {{id: commit, dependsOn: work, run: git commit -qm x}}\n");
+    let playbook =
+        format!("{PLAYBOOK}  - {{id: commit, dependsOn: work, run: git commit -qm x}}\n");
     let outside = Outside::new(
         None,
         &[(".kb/playbooks/p.yml", &playbook), (".kb/specialists/worker.yml", SPECIALIST)],
