@@ -9,8 +9,10 @@ mod recorder;
 mod request;
 mod work;
 
-pub use context::Context;
+pub use context::{Context, Shutdown};
 pub use outcome::Outcome;
 pub use recorder::{Progress, Recorder, Stopped, invocations};
 pub use request::Request;
-pub use work::{Argument, CommandLine, HttpWork, SpecialistWork, StepWork};
+pub use work::{
+    Argument, ChildWork, CommandLine, HttpWork, PreviousChild, SpecialistWork, StepWork,
+};

@@ -27,6 +27,8 @@ pub struct Outcome {
     pub retry_after: Option<Duration>,
     /// Tokens and cost of the attempt.
     pub usage: Usage,
+    /// What a child run waits for. The step waits without a slot, and the attempt has no result.
+    pub waits: Option<String>,
 }
 
 impl Outcome {
@@ -43,6 +45,17 @@ impl Outcome {
             failure: None,
             retry_after: None,
             usage: Usage::NONE,
+            waits: None,
+        }
+    }
+
+    /// The attempt executes a child run that waits.
+    pub fn waiting(reason: String) -> Self {
+        Outcome {
+            kind: OutcomeKind::Unknown,
+            output: None,
+            waits: Some(reason),
+            ..Outcome::ok(Json::Null)
         }
     }
 
@@ -69,6 +82,7 @@ impl Mask for Outcome {
             stderr: self.stderr.map(|stderr| text(stderr, stderr_cut)),
             process: self.process.masked_by(redactor),
             failure: self.failure.masked_by(redactor),
+            waits: self.waits.masked_by(redactor),
             ..self
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::definition::{OutputParse, Schema, Specialist};
 use crate::evidence::{Feedback, Record};
-use crate::value::{Json, ToolName};
+use crate::value::{DefinitionId, Json, JsonMap, RunId, ToolName, Usage};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -27,6 +27,31 @@ pub enum StepWork {
     },
     /// Send one HTTP request.
     Http(HttpWork),
+    /// Execute a child run.
+    Playbook(ChildWork),
+}
+
+/// A child run.
+#[derive(Debug, Clone)]
+pub struct ChildWork {
+    /// Id of the playbook or workflow.
+    pub definition: DefinitionId,
+    /// Rendered values of its parameters, not checked yet.
+    pub params: JsonMap,
+    /// The child run that an earlier attempt of the step executed and that did not succeed, or whose
+    /// result is not recorded.
+    pub previous: Option<PreviousChild>,
+}
+
+/// A child run of an earlier attempt, or of this attempt before a resume.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PreviousChild {
+    /// Id of the child run.
+    pub run: RunId,
+    /// Whether the attempt that executed it has ended, so that its result is recorded.
+    pub attempt_ended: bool,
+    /// The part of its usage that earlier attempts reported.
+    pub reported: Usage,
 }
 
 /// An HTTP request.

@@ -2,7 +2,7 @@
 
 use super::attempts::{AttemptChannel, Message};
 use super::context::{Attempt, RunContext};
-use crate::attempt::Stopped;
+use crate::attempt::{Shutdown, Stopped};
 use crate::clock;
 use crate::run::{InstanceIx, State};
 use std::collections::BTreeMap;
@@ -33,13 +33,14 @@ pub(super) struct ActiveAttempts {
     started: BTreeMap<InstanceIx, Instant>,
     sender: UnboundedSender<Message>,
     receiver: UnboundedReceiver<Message>,
+    shutdown: Shutdown,
 }
 
 impl ActiveAttempts {
     pub(super) fn new() -> ActiveAttempts {
         let (sender, receiver) = unbounded_channel();
-        let (cancels, processes, started) = Default::default();
-        ActiveAttempts { cancels, processes, started, sender, receiver }
+        let (cancels, processes, started, shutdown) = Default::default();
+        ActiveAttempts { cancels, processes, started, sender, receiver, shutdown }
     }
 
     /// Opens the channel of an attempt, its gate, or the fetch of its secrets.
@@ -94,8 +95,14 @@ impl ActiveAttempts {
         self.receiver.try_recv().ok()
     }
 
+    /// How attempts learn that this process stops driving the run.
+    pub(super) fn shutdown(&self) -> Shutdown {
+        self.shutdown.clone()
+    }
+
     /// Stops everything and waits for its end, at most for [`STOP_LIMIT`].
     pub(super) async fn stop_all(&mut self) {
+        self.shutdown.abandon.cancel();
         self.cancels.values().for_each(CancellationToken::cancel);
         let limit = clock::instant() + STOP_LIMIT;
         while !self.cancels.is_empty() {
@@ -103,6 +110,7 @@ impl ActiveAttempts {
                 Ok(Some(
                     Message::Ended { work, .. }
                     | Message::Judged { work, .. }
+                    | Message::Waits { work, .. }
                     | Message::Fetched { work, .. },
                 )) => {
                     self.cancels.remove(&work.instance);

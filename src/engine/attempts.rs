@@ -7,7 +7,7 @@ use super::prompts::PromptLog;
 use super::report;
 use super::secret_fetcher::Fetched;
 use super::setup::{Parts, Update};
-use crate::attempt::{Context, Outcome, Progress, Recorder, Request, StepWork, Stopped};
+use crate::attempt::{Context, Outcome, Progress, Recorder, Request, Shutdown, StepWork, Stopped};
 use crate::definition::Step;
 use crate::diagnostic::Code;
 use crate::evidence::{CheckDetail, Confidence, Payload, Record, Verdict, Verification};
@@ -37,6 +37,8 @@ pub(super) enum Message {
     },
     /// The attempt ended.
     Ended { work: Attempt, report: Masked<Box<AttemptReport>> },
+    /// The attempt executes a child run that waits.
+    Waits { work: Attempt, reason: Masked<String> },
     /// The gate ended, with the observations of its checks.
     Judged {
         work: Attempt,
@@ -150,11 +152,12 @@ pub(super) async fn run(
     channel: Arc<AttemptChannel>,
     request: Request,
     cancel: CancellationToken,
+    shutdown: Shutdown,
 ) {
     // The supervisor applies the idle timeout of processes.
     let is_process = matches!(request.work, StepWork::Run { .. });
     let (timeout, idle) = (request.timeout, request.idle.filter(|_| !is_process));
-    let context = Context { cancel: cancel.clone(), recorder: channel.clone() };
+    let context = Context { cancel: cancel.clone(), recorder: channel.clone(), shutdown };
     let work = AssertUnwindSafe(parts.executor.execute(request, context)).catch_unwind();
     tokio::pin!(work);
     let mut late = None;
@@ -172,6 +175,11 @@ pub(super) async fn run(
         }
     };
     let mut outcome = ended.unwrap_or_else(|panic| panicked(&*panic));
+    if let Some(reason) = outcome.waits.take() {
+        let (work, reason) = (channel.work, channel.redactor.mask(reason));
+        let _ = channel.messages.send(Message::Waits { work, reason });
+        return;
+    }
     if let Some(mut failure) = late.filter(|_| outcome.kind != OutcomeKind::Ok) {
         failure.details = outcome.failure.and_then(|f| f.details);
         outcome = Outcome { kind: OutcomeKind::Timeout, failure: Some(failure), ..outcome };

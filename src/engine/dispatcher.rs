@@ -181,6 +181,11 @@ impl Dispatcher {
                 let report = report.map(|report| *report);
                 self.inputs.push(Input::AttemptEnded { instance, iteration, attempt, report });
             }
+            Message::Waits { work, reason } => {
+                let Attempt { instance, iteration, attempt } = work;
+                self.attempts.remove(instance);
+                self.inputs.push(Input::ChildWaits { instance, iteration, attempt, reason });
+            }
             Message::Judged { work, observed, verification } => {
                 let Attempt { instance, iteration, attempt } = work;
                 self.attempts.remove(instance);
@@ -201,7 +206,10 @@ impl Dispatcher {
 
     pub(super) fn apply_control(&mut self, control: RunControl) {
         match control {
-            RunControl::Drain(reason) => self.inputs.push(Input::Drain { reason }),
+            RunControl::Drain(reason) => {
+                self.attempts.shutdown().drain.cancel();
+                self.inputs.push(Input::Drain { reason });
+            }
             RunControl::Cancel(by) => {
                 let by = self.context.parts.redactor.mask(by);
                 self.inputs.push(Input::CancelRequested { by });

@@ -50,7 +50,7 @@ fn sends_request(step: &Step) -> bool {
         | StepKind::Ask(_)
         | StepKind::Approve(_)
         | StepKind::Wait(_)
-        | StepKind::NotYet(_) => false,
+        | StepKind::Playbook(_) => false,
     }
 }
 
@@ -59,7 +59,11 @@ fn is_durable_record(record: &Record) -> bool {
     match record {
         Record::ModelCall { usage, .. } | Record::Compression { usage, .. } => costs(usage),
         Record::ToolCall { tool, args, .. } => uses_network(tool) && !is_get(args),
-        Record::ToolResult { .. } | Record::Observed { .. } | Record::Note { .. } => false,
+        Record::ToolResult { .. }
+        | Record::Observed { .. }
+        | Record::ChildRun { .. }
+        | Record::ChildRunEnded { .. }
+        | Record::Note { .. } => false,
     }
 }
 

@@ -97,7 +97,13 @@ impl Dispatcher {
         self.attempts.note_start(state, work.instance);
         let (channel, cancel) = self.attempts.open(&self.context, state, work);
         let is_process = matches!(request.work, StepWork::Run { .. });
-        let attempt = attempts::run(self.context.parts.clone(), channel, request, cancel);
+        let attempt = attempts::run(
+            self.context.parts.clone(),
+            channel,
+            request,
+            cancel,
+            self.attempts.shutdown(),
+        );
         if is_process {
             self.attempts.keep_process(work.instance, tokio::spawn(attempt));
         } else {

@@ -82,7 +82,7 @@ fn accepts(kind: &StepKind, reply: &Reply) -> bool {
         | StepKind::Http(_)
         | StepKind::Set(_)
         | StepKind::Gate(_)
-        | StepKind::NotYet(_) => reply.answer.is_none(),
+        | StepKind::Playbook(_) => reply.answer.is_none(),
     }
 }
 

@@ -198,7 +198,10 @@ impl Payloads {
             Record::ToolCall { args, .. } => *args = self.stored(args.clone())?,
             Record::ToolResult { result, .. } => *result = self.stored(result.clone())?,
             Record::Observed { basis } => *basis = self.stored(basis.clone())?,
-            Record::Compression { .. } | Record::Note { .. } => {}
+            Record::Compression { .. }
+            | Record::ChildRun { .. }
+            | Record::ChildRunEnded { .. }
+            | Record::Note { .. } => {}
         }
         Ok(record)
     }
@@ -213,7 +216,10 @@ impl Payloads {
             Record::ToolCall { args, .. } => *args = inline(args)?,
             Record::ToolResult { result, .. } => *result = inline(result)?,
             Record::Observed { basis } => *basis = inline(basis)?,
-            Record::Compression { .. } | Record::Note { .. } => {}
+            Record::Compression { .. }
+            | Record::ChildRun { .. }
+            | Record::ChildRunEnded { .. }
+            | Record::Note { .. } => {}
         }
         Ok(record)
     }

@@ -2,10 +2,13 @@
 
 use super::context::Attempt;
 use super::scope::{RunScope, Snapshot};
-use crate::attempt::{Argument, CommandLine, HttpWork, Outcome, Request, SpecialistWork, StepWork};
+use crate::attempt::{
+    Argument, ChildWork, CommandLine, HttpWork, Outcome, PreviousChild, Request, SpecialistWork,
+    StepWork,
+};
 use crate::definition::{
-    Check, ClaimPolicy, EvidenceMode, HttpStep, ModelChoice, ParamType, RunCommand, Specialist,
-    Step, StepKind, TaskText, Verify,
+    Check, ClaimPolicy, EvidenceMode, HttpStep, ModelChoice, ParamType, PlaybookStep, RunCommand,
+    Specialist, Step, StepKind, TaskText, Verify,
 };
 use crate::diagnostic::Code;
 use crate::evidence::{Feedback, Invocation, Record};
@@ -14,7 +17,7 @@ use crate::expression::{EvalError, Reference, Root, Template};
 use crate::journal::JournalError;
 use crate::plan::{Plan, PlanStep};
 use crate::redaction::Redactor;
-use crate::run::{InstanceIx, State};
+use crate::run::{ChildLinkState, InstanceIx, State};
 use crate::value::{Failure, Json, JsonMap, OutcomeKind, json_text};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -127,16 +130,29 @@ fn work(
             }
         }
         StepKind::Http(http) => request_of(scope, http)?,
+        StepKind::Playbook(call) => child(scope, call, inputs.work.instance)?,
         StepKind::Set(_)
         | StepKind::Gate(_)
         | StepKind::Ask(_)
         | StepKind::Approve(_)
-        | StepKind::Wait(_)
-        | StepKind::NotYet(_) => {
+        | StepKind::Wait(_) => {
             let message = format!("a `{}` step has nothing to execute", step.kind.name());
             return Err(Box::new(Failure::new(Code::NOT_IMPLEMENTED.as_str(), message)));
         }
     })
+}
+
+fn child(scope: &RunScope<'_>, call: &PlaybookStep, ix: InstanceIx) -> Result<StepWork, EvalError> {
+    let given =
+        call.with.iter().map(|given| Ok((given.name.clone(), given.value.evaluate(scope)?)));
+    let params = given.collect::<Result<JsonMap, EvalError>>()?;
+    let open = scope.state.instance(ix).child().filter(|link| link.state != ChildLinkState::Done);
+    let previous = open.map(|link| PreviousChild {
+        run: link.run.clone(),
+        attempt_ended: link.state == ChildLinkState::Failed,
+        reported: link.reported,
+    });
+    Ok(StepWork::Playbook(ChildWork { definition: call.playbook.clone(), params, previous }))
 }
 
 fn specialist(

@@ -64,7 +64,7 @@ fn wait(scope: &RunScope<'_>, kind: &StepKind, now: Timestamp) -> Option<Result<
         | StepKind::Http(_)
         | StepKind::Set(_)
         | StepKind::Gate(_)
-        | StepKind::NotYet(_) => return None,
+        | StepKind::Playbook(_) => return None,
     })
 }
 

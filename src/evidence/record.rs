@@ -3,7 +3,7 @@
 //! The serialised names are part of the journal's format. Start at [`Record`].
 
 use super::{Invocation, Verification};
-use crate::value::{Digest, Failure, Json, Tier, Usage};
+use crate::value::{DefinitionId, Digest, Failure, Json, RunId, Tier, Usage};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -117,6 +117,22 @@ pub enum Record {
     Observed {
         /// The observations in the form that `verify` writes.
         basis: Payload,
+    },
+    /// A child run is about to start or to continue.
+    #[serde(rename_all = "camelCase")]
+    ChildRun {
+        /// Id of the child run.
+        run: RunId,
+        /// Id of its playbook or workflow.
+        definition: DefinitionId,
+    },
+    /// A child run ended, or was left while it waits.
+    #[serde(rename_all = "camelCase")]
+    ChildRunEnded {
+        /// Id of the child run.
+        run: RunId,
+        /// Status of the child run.
+        status: String,
     },
     /// A message for the log, such as a repair turn, a fallback model or a warning.
     #[serde(rename_all = "camelCase")]

@@ -1,12 +1,14 @@
 //! [`LocalExecutor`]: executes attempts on this machine, one module per step kind.
 
 use super::host_access::HostAccess;
-use super::{Executor, GateRequest, gate, http, run, specialist, tool};
+use super::{ChildRuns, Executor, GateRequest, gate, http, run, specialist, tool};
 use crate::attempt::{Context, Outcome, Request, StepWork};
+use crate::diagnostic::Code;
 use crate::evidence::Verification;
 use crate::expression::Scope;
 use crate::specialist::SpecialistRunner;
 use crate::tool::Toolbox;
+use crate::value::{Failure, OutcomeKind};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::sync::Arc;
@@ -18,6 +20,7 @@ pub struct LocalExecutor {
     host: HostAccess,
     toolbox: Arc<Toolbox>,
     specialists: Option<Arc<SpecialistRunner>>,
+    children: Option<Arc<dyn ChildRuns>>,
 }
 
 impl LocalExecutor {
@@ -27,7 +30,13 @@ impl LocalExecutor {
         toolbox: Arc<Toolbox>,
         specialists: Option<Arc<SpecialistRunner>>,
     ) -> Self {
-        LocalExecutor { host, toolbox, specialists }
+        LocalExecutor { host, toolbox, specialists, children: None }
+    }
+
+    /// The same executor with child runs. Without them, `playbook` steps fail.
+    #[must_use]
+    pub fn with_children(self, children: Arc<dyn ChildRuns>) -> Self {
+        LocalExecutor { children: Some(children), ..self }
     }
 
     async fn attempt(self, request: Request, context: Context) -> Outcome {
@@ -40,6 +49,14 @@ impl LocalExecutor {
                 tool::call(toolbox, &request, tool.as_str(), args, &context).await
             }
             StepWork::Http(work) => http::send(toolbox, &request, work, &context).await,
+            StepWork::Playbook(_) => match self.children.clone() {
+                Some(children) => children.run(request, context, Arc::new(self)).await,
+                None => {
+                    let message = "this executor has no child runs";
+                    let failure = Failure::new(Code::INTERNAL_ERROR.as_str(), message);
+                    Outcome::failed(OutcomeKind::ToolError, failure)
+                }
+            },
             StepWork::Specialist(work) => {
                 let runner = self.specialists.as_deref();
                 specialist::run(runner, &request, work.clone(), &context).await

@@ -4,9 +4,10 @@
 //! once they are stored, and live output to [`Recorder::progress`], which is never stored. The types of
 //! requests and outcomes are in [`crate::attempt`].
 //!
-//! Start at [`LocalExecutor`]. Each step kind has one module: `run`, `tool`, `http`, `specialist`;
-//! `gate` evaluates the checks of a gate.
+//! Start at [`LocalExecutor`]. Each step kind has one module: `run`, `tool`, `http`, `specialist`,
+//! `child`; `gate` evaluates the checks of a gate.
 
+mod child;
 mod gate;
 mod host_access;
 mod http;
@@ -18,6 +19,7 @@ mod specialist;
 mod specialist_input;
 mod tool;
 
+pub use child::ChildRuns;
 pub use gate::run_gate;
 pub use host_access::HostAccess;
 pub use local::LocalExecutor;

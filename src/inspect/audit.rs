@@ -243,6 +243,9 @@ fn record_payloads(record: &Record) -> Vec<&Payload> {
         Record::ToolCall { args, .. } => vec![args],
         Record::ToolResult { result, .. } => vec![result],
         Record::Observed { basis } => vec![basis],
-        Record::Compression { .. } | Record::Note { .. } => Vec::new(),
+        Record::Compression { .. }
+        | Record::ChildRun { .. }
+        | Record::ChildRunEnded { .. }
+        | Record::Note { .. } => Vec::new(),
     }
 }

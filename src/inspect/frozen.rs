@@ -20,7 +20,8 @@ pub struct Frozen {
     pub version: u32,
     /// Id of the playbook or workflow that runs.
     pub definition: DefinitionId,
-    /// The definition files that the plan uses: its own, its specialists' and the settings.
+    /// The definition files that the plan uses: its own, its specialists', those of its children, and
+    /// the settings.
     pub files: Vec<FrozenFile>,
     /// Texts of `taskFile`s, by path.
     #[serde(default)]
@@ -41,6 +42,9 @@ pub struct Frozen {
     pub yes: bool,
     /// Maximum number of step instances that run at the same time.
     pub max_parallel: u32,
+    /// The run that executes this one as a child run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<ParentRun>,
 }
 
 /// One stored text.
@@ -52,6 +56,16 @@ pub struct FrozenFile {
     pub role: String,
     /// The whole text.
     pub text: String,
+}
+
+/// The run and the step that execute a child run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ParentRun {
+    /// Id of the run.
+    pub run: RunId,
+    /// Key of the step instance.
+    pub instance: String,
 }
 
 const ROLES: [(FileRole, &str); 5] = [
@@ -87,15 +101,30 @@ impl Frozen {
         })
     }
 
-    /// The files of a project that a plan uses: its own, its specialists' and the settings.
+    /// The files of a project that a plan uses: its own, its specialists', those of its children, and
+    /// the settings.
     pub fn files_of(plan: &Plan, files: &[InputFile]) -> Vec<FrozenFile> {
-        let mut paths: BTreeSet<&str> = BTreeSet::from([plan.playbook().path.as_str()]);
-        let specialists = plan.steps().iter().flat_map(|step| step.specialists());
-        paths.extend(specialists.map(|specialist| specialist.path.as_str()));
+        let paths = paths_of(plan);
         let is_used = |file: &&InputFile| {
             file.role == FileRole::Settings || paths.contains(file.path.as_str())
         };
         files.iter().filter(is_used).map(FrozenFile::of).collect()
+    }
+
+    /// The record of a child run of this run. It has the same texts, models and limits.
+    pub fn child(&self, plan: &Plan, params: JsonMap, parent: ParentRun) -> Frozen {
+        let paths = paths_of(plan);
+        let is_used =
+            |file: &&FrozenFile| file.role == "settings" || paths.contains(file.path.as_str());
+        let own = plan.playbook().limits.max_parallel;
+        Frozen {
+            definition: plan.playbook().id.clone(),
+            files: self.files.iter().filter(is_used).cloned().collect(),
+            params,
+            max_parallel: own.map_or(self.max_parallel, |own| own.min(self.max_parallel)),
+            parent: Some(parent),
+            ..self.clone()
+        }
     }
 
     /// Paths of the stored files whose text on disk is different now. Files that cannot be read are
@@ -132,6 +161,17 @@ impl Frozen {
         let Some(file) = &self.script else { return Ok(None) };
         load_model_script(&file.path, file.text.as_bytes()).map(Some)
     }
+}
+
+/// Paths of the definitions that a plan and its children use.
+fn paths_of(plan: &Plan) -> BTreeSet<&str> {
+    let mut paths = BTreeSet::new();
+    for plan in plan.with_children() {
+        paths.insert(plan.playbook().path.as_str());
+        let specialists = plan.steps().iter().flat_map(|step| step.specialists());
+        paths.extend(specialists.map(|specialist| specialist.path.as_str()));
+    }
+    paths
 }
 
 /// Loads a script of model responses.

@@ -11,7 +11,9 @@ use crate::journal::{Journal, JournalError, RunRow, StoredEvent};
 use crate::plan::Plan;
 use crate::run::{self, Rules, RunStatus, State};
 use crate::value::{Json, RunId, Timestamp};
-use crate::wire::{BlobRef, Event, InstanceRef, RunHead, RunView, Translator, WorkTime};
+use crate::wire::{
+    BlobRef, Event, InstanceRef, ParentView, RunHead, RunView, Translator, WorkTime,
+};
 use std::sync::Arc;
 
 /// Which runs are listed.
@@ -88,6 +90,7 @@ pub struct Reader {
     payloads: Payloads,
     seq: u64,
     prompts: bool,
+    parent: Option<ParentView>,
 }
 
 impl Reader {
@@ -105,7 +108,11 @@ impl Reader {
         let rules = Rules { max_parallel: frozen.max_parallel.max(1), inconclusive };
         let translator = Translator::new(row.run.clone(), plan.clone());
         let payloads = Payloads::new(journal.clone());
-        Ok(Reader { journal, row, plan, rules, translator, payloads, seq: 0, prompts: false })
+        let parent = frozen
+            .parent
+            .map(|parent| ParentView { run: parent.run.to_string(), instance: parent.instance });
+        let (seq, prompts) = (0, false);
+        Ok(Reader { journal, row, plan, rules, translator, payloads, seq, prompts, parent })
     }
 
     /// Makes [`Reader::next_entries`] return the prompts of model calls too.
@@ -193,7 +200,8 @@ impl Reader {
         if self.row.status == RunStatus::Running {
             work.until(clock::now());
         }
-        Ok(RunView::of(&head(&self.row), &self.plan, &state, work))
+        let head = RunHead { parent: self.parent.clone(), ..head(&self.row) };
+        Ok(RunView::of(&head, &self.plan, &state, work))
     }
 
     fn next_page(&mut self) -> Result<Option<Vec<StoredEvent>>, InspectError> {
@@ -273,5 +281,6 @@ fn head(row: &RunRow) -> RunHead {
         definition: row.definition.clone(),
         started_at: row.started_at,
         ended_at: row.ended_at,
+        parent: None,
     }
 }

@@ -1,6 +1,7 @@
 //! Builds a plan from a checked definition.
 
 use super::check;
+use super::children::Children;
 use super::dag::{Graph, Plan, node};
 use super::index::StepIndex;
 use super::order;
@@ -15,10 +16,18 @@ use std::sync::Arc;
 impl Plan {
     /// Builds the plan and reports all problems in file order. `None` if one of them is an error.
     pub fn build(playbook: &Arc<Playbook>, catalog: &Catalog) -> (Option<Plan>, Vec<Diagnostic>) {
+        Plan::build_with(playbook, &mut Children::new(catalog, &playbook.id))
+    }
+
+    /// Builds the plan of a definition that other plans lead to, and the plans of its children.
+    pub(super) fn build_with(
+        playbook: &Arc<Playbook>,
+        children: &mut Children<'_>,
+    ) -> (Option<Plan>, Vec<Diagnostic>) {
         let mut problems = Vec::new();
         let steps = playbook.steps.iter().chain(&playbook.finally);
         let reads: Vec<Vec<Read<'_>>> = steps.map(|step| reads::of_step(step)).collect();
-        let plan = Plan::connect(playbook, &reads, catalog, &mut problems);
+        let plan = Plan::connect(playbook, &reads, children, &mut problems);
         let mut cycles = Vec::new();
         if plan.order.len() < plan.steps.len() {
             let span = |from: StepIx, on| {
@@ -39,7 +48,7 @@ impl Plan {
     fn connect(
         playbook: &Arc<Playbook>,
         reads: &[Vec<Read<'_>>],
-        catalog: &Catalog,
+        children: &mut Children<'_>,
         problems: &mut Vec<Diagnostic>,
     ) -> Plan {
         let defined: Vec<&Arc<Step>> = playbook.steps.iter().chain(&playbook.finally).collect();
@@ -47,16 +56,20 @@ impl Plan {
         let mut steps = Vec::with_capacity(defined.len());
         let mut edges = Vec::new();
         for (i, (step, reads)) in defined.iter().zip(reads).enumerate() {
-            let specialist = specialist_of(step, catalog, problems);
-            let alternatives = alternatives(step, catalog, problems);
-            steps.push(PlanStep { step: Arc::clone(step), specialist, alternatives });
+            let specialist = specialist_of(step, children.catalog(), problems);
+            let alternatives = alternatives(step, children.catalog(), problems);
+            let child = children.resolve(step, problems);
+            steps.push(PlanStep { step: Arc::clone(step), specialist, alternatives, child });
             let waits = edges::of_step(step, reads, &defined, &index, problems);
             edges.extend(waits.into_iter().map(|dependency| (dependency, StepIx(i as u32))));
         }
         let graph = graph_of(steps.len(), &edges);
         let order = order::topological(&steps, &graph);
-        let escalation = catalog.settings.escalation.clone();
-        Plan { playbook: playbook.clone(), steps, index, graph, order, escalation }
+        let escalation = children.catalog().settings.escalation.clone();
+        let below = steps.iter().filter_map(|step| step.child.as_ref());
+        let depth = below.map(|child| child.depth + 1).max().unwrap_or(0);
+        let locks = steps.iter().any(PlanStep::locks_workspace);
+        Plan { playbook: playbook.clone(), steps, index, graph, order, escalation, depth, locks }
     }
 }
 

@@ -1,13 +1,15 @@
-//! The plan and its graph.
+//! The plan, its steps and its graph.
 
 use super::index::StepIndex;
-use super::{Dependency, Dependent, PlanStep, StepIx};
-use crate::definition::{EscalationLimits, Playbook, Specialist};
+use super::step_kind;
+use super::{Dependency, Dependent, StepIx};
+use crate::definition::{EscalationLimits, Playbook, Specialist, Step, StepPhase, WorkspaceMode};
 use crate::expression::Strength;
-use crate::value::Tier;
+use crate::value::{DefinitionId, SpecialistId, Tier};
 use petgraph::Direction::{Incoming, Outgoing};
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::EdgeRef;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The graph of a plan. Node `n` is step `n`; an edge points from a step to a step that depends on it.
@@ -23,12 +25,43 @@ pub struct Plan {
     pub(super) graph: Graph,
     pub(super) order: Vec<StepIx>,
     pub(super) escalation: EscalationLimits,
+    pub(super) depth: usize,
+    pub(super) locks: bool,
 }
 
 impl Plan {
     /// The definition of the plan.
     pub fn playbook(&self) -> &Arc<Playbook> {
         &self.playbook
+    }
+
+    /// This plan and the plans of all child runs that it leads to, each once.
+    pub fn with_children(&self) -> Vec<&Plan> {
+        let mut found: BTreeMap<&DefinitionId, &Plan> = BTreeMap::new();
+        let mut open = vec![self];
+        while let Some(plan) = open.pop() {
+            if found.insert(&plan.playbook.id, plan).is_none() {
+                open.extend(plan.steps.iter().filter_map(|step| step.child.as_deref()));
+            }
+        }
+        found.into_values().collect()
+    }
+
+    /// The plans of all child runs that this plan leads to, by the id of their definition.
+    pub fn children(&self) -> BTreeMap<DefinitionId, Arc<Plan>> {
+        let steps = self.with_children().into_iter().flat_map(|plan| &plan.steps);
+        let children = steps.filter_map(|step| step.child.clone());
+        children.map(|plan| (plan.playbook.id.clone(), plan)).collect()
+    }
+
+    /// The number of levels of child runs below a run of this plan.
+    pub(super) fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// Whether a step of this plan or of a child run takes the workspace lock.
+    pub(super) fn locks_workspace(&self) -> bool {
+        self.locks
     }
 
     /// All steps, indexed by [`StepIx`].
@@ -79,6 +112,66 @@ impl Plan {
     /// All steps with their indices, in file order, `finally` last.
     pub fn iter(&self) -> impl Iterator<Item = (StepIx, &PlanStep)> {
         self.steps.iter().enumerate().map(|(i, step)| (StepIx(i as u32), step))
+    }
+}
+
+/// A step of a plan. [`Plan`] has its dependencies.
+#[derive(Debug, Clone)]
+pub struct PlanStep {
+    /// The definition of the step.
+    pub step: Arc<Step>,
+    /// The specialist of a specialist step.
+    pub specialist: Option<Arc<Specialist>>,
+    /// The specialists that its recovery table can switch to.
+    pub alternatives: Box<[Arc<Specialist>]>,
+    /// The plan of the child of a `playbook` step.
+    pub child: Option<Arc<Plan>>,
+}
+
+impl PlanStep {
+    /// All its specialists: its own first, then the alternatives.
+    pub fn specialists(&self) -> impl Iterator<Item = &Arc<Specialist>> {
+        self.specialist.iter().chain(&self.alternatives)
+    }
+
+    /// The alternative with this id; without an id, its own specialist.
+    pub fn specialist_named(&self, id: Option<&SpecialistId>) -> Option<&Arc<Specialist>> {
+        match id {
+            Some(id) => self.alternatives.iter().find(|found| found.id == *id),
+            None => self.specialist.as_ref(),
+        }
+    }
+
+    /// The playbook of the child of a `playbook` step.
+    pub fn child_playbook(&self) -> Option<&Playbook> {
+        self.child.as_deref().map(|child| &*child.playbook)
+    }
+
+    /// Whether the step belongs to `finally`.
+    pub fn is_finally(&self) -> bool {
+        self.step.phase == StepPhase::Finally
+    }
+
+    /// Whether the step holds the workspace lock while it runs and its gate is evaluated: a specialist
+    /// with a writing tool and a child run that has such a step unless `workspace: shared`, and every
+    /// step with `workspace: exclusive`.
+    pub fn locks_workspace(&self) -> bool {
+        match self.step.details().workspace {
+            Some(WorkspaceMode::Exclusive) => true,
+            Some(WorkspaceMode::Shared) => false,
+            None => {
+                self.specialists().any(|specialist| specialist.writes())
+                    || self.child.as_deref().is_some_and(Plan::locks_workspace)
+            }
+        }
+    }
+
+    /// Whether the step can change files: a specialist with a writing tool, a call of one, or a child
+    /// run with such a step.
+    pub fn writes(&self) -> bool {
+        step_kind::writes(&self.step.kind, self.specialist.as_deref())
+            || self.alternatives.iter().any(|specialist| specialist.writes())
+            || self.child.as_deref().is_some_and(|child| child.steps().iter().any(PlanStep::writes))
     }
 }
 

@@ -8,6 +8,7 @@
 
 mod build;
 mod check;
+mod children;
 mod dag;
 mod edges;
 pub mod graph;
@@ -18,5 +19,6 @@ mod reads;
 mod step;
 mod step_kind;
 
-pub use dag::Plan;
-pub use step::{Dependency, Dependent, PlanStep, StepIx};
+pub use children::MAX_CHILD_DEPTH;
+pub use dag::{Plan, PlanStep};
+pub use step::{Dependency, Dependent, StepIx};

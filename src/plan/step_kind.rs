@@ -2,7 +2,7 @@
 //! them for a new kind.
 
 use crate::definition::{
-    OutputParse, RunCommand, Schema, Specialist, Step, StepKind, TaskText, WaitStep,
+    OutputParse, Playbook, RunCommand, Schema, Specialist, Step, StepKind, TaskText, WaitStep,
 };
 use crate::expression::Reference;
 use crate::toolspec;
@@ -38,7 +38,10 @@ pub(super) fn references(kind: &StepKind) -> Vec<Vec<&Reference>> {
             WaitStep::Until(time) => vec![time.references().collect()],
             WaitStep::For(_) => Vec::new(),
         },
-        StepKind::Tool { .. } | StepKind::NotYet(_) => Vec::new(),
+        StepKind::Playbook(call) => {
+            call.with.iter().map(|given| given.value.references()).collect()
+        }
+        StepKind::Tool { .. } => Vec::new(),
     }
 }
 
@@ -48,6 +51,7 @@ pub(super) fn worker(kind: &StepKind) -> String {
     match kind {
         StepKind::Specialist { specialist, .. } => specialist.to_string(),
         StepKind::Tool { tool, .. } => tool.to_string(),
+        StepKind::Playbook(call) => call.playbook.to_string(),
         StepKind::Http(http) => http.method.clone(),
         StepKind::Run { command: RunCommand::Argv(words), .. } => {
             literal(words.first().and_then(|word| word.as_literal()))
@@ -60,8 +64,7 @@ pub(super) fn worker(kind: &StepKind) -> String {
         | StepKind::Set(_)
         | StepKind::Gate(_)
         | StepKind::Ask(_)
-        | StepKind::Approve(_)
-        | StepKind::NotYet(_) => String::new(),
+        | StepKind::Approve(_) => String::new(),
     }
 }
 
@@ -79,7 +82,7 @@ pub(super) fn writes(kind: &StepKind, specialist: Option<&Specialist>) -> bool {
         | StepKind::Ask(_)
         | StepKind::Approve(_)
         | StepKind::Wait(_)
-        | StepKind::NotYet(_) => false,
+        | StepKind::Playbook(_) => false,
     }
 }
 
@@ -95,7 +98,7 @@ pub(super) fn runs_shell(kind: &StepKind) -> bool {
         | StepKind::Ask(_)
         | StepKind::Approve(_)
         | StepKind::Wait(_)
-        | StepKind::NotYet(_) => false,
+        | StepKind::Playbook(_) => false,
     }
 }
 
@@ -114,7 +117,12 @@ pub(super) enum Output<'a> {
 }
 
 impl<'a> Output<'a> {
-    pub(super) fn of(step: &'a Step, specialist: Option<&'a Arc<Specialist>>) -> Output<'a> {
+    /// `child` is the playbook of a child run.
+    pub(super) fn of(
+        step: &'a Step,
+        specialist: Option<&'a Arc<Specialist>>,
+        child: Option<&'a Playbook>,
+    ) -> Output<'a> {
         if step.for_each.is_some() {
             return Output::Open;
         }
@@ -122,6 +130,7 @@ impl<'a> Output<'a> {
         match (&step.kind, own) {
             (StepKind::Specialist { .. }, own) => of_specialist(own, specialist),
             (_, Some(schema)) => Output::Schema { schema, summary: false },
+            (StepKind::Playbook(_), None) => of_child(child),
             (kind, None) => of_kind(kind),
         }
     }
@@ -140,6 +149,13 @@ fn of_specialist<'a>(
     }
 }
 
+/// The output of a child run has exactly the outputs of its playbook.
+fn of_child(child: Option<&Playbook>) -> Output<'_> {
+    // A child that cannot be used is reported elsewhere.
+    let Some(child) = child else { return Output::Open };
+    Output::Keys(child.outputs.iter().map(|(key, _)| &**key).collect())
+}
+
 /// The output of a step without a schema.
 fn of_kind(kind: &StepKind) -> Output<'_> {
     match kind {
@@ -154,6 +170,6 @@ fn of_kind(kind: &StepKind) -> Output<'_> {
         | StepKind::Ask(_)
         | StepKind::Wait(_)
         | StepKind::Tool { .. }
-        | StepKind::NotYet(_) => Output::Open,
+        | StepKind::Playbook(_) => Output::Open,
     }
 }

@@ -58,6 +58,7 @@ impl Mask for Record {
                 Record::Compression { turn, covers, summary: summary.masked_by(redactor), usage }
             }
             Record::Observed { basis } => Record::Observed { basis: basis.masked_by(redactor) },
+            record @ (Record::ChildRun { .. } | Record::ChildRunEnded { .. }) => record,
             Record::Note { text } => Record::Note { text: text.masked_by(redactor) },
         }
     }

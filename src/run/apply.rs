@@ -6,7 +6,7 @@ use super::instance::{Instance, Item, Items, Variation};
 use super::join::{DependencyEnds, affects_join};
 use super::state::State;
 use crate::definition::{RecoveryAction, StepPhase};
-use crate::evidence::Payload;
+use crate::evidence::{Payload, Record};
 use crate::plan::{Plan, StepIx};
 use crate::value::{OutcomeKind, Tier, Timestamp};
 use std::collections::BTreeSet;
@@ -23,7 +23,12 @@ impl State {
                 self.draining = false;
                 self.status = RunStatus::Running;
             }
-            Event::Evaluated { .. } | Event::Recorded { .. } => {}
+            Event::Evaluated { .. } => {}
+            Event::Recorded { instance, record, .. } => {
+                if let Record::ChildRun { run, .. } = &**record {
+                    self.instances[instance.at()].link_child(run);
+                }
+            }
             Event::Expanded { instance, first, keys, items, keyed } => {
                 self.expand(plan, *instance, *first, keys, items, *keyed, at);
             }
@@ -33,6 +38,7 @@ impl State {
                 let target = &mut self.instances[instance.at()];
                 target.outcome = Some(*outcome);
                 target.spend(*usage);
+                target.end_child(*outcome == OutcomeKind::Ok, *usage);
                 target.output = output.as_ref().map(CompactPayload::of);
                 target.streams = streams.as_ref().map(CompactPayload::of);
                 target.set_failure(failure.clone());

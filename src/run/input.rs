@@ -119,6 +119,17 @@ pub enum Input {
         /// What it waits for.
         wait: Masked<Wait>,
     },
+    /// The child run of a `playbook` step waits.
+    ChildWaits {
+        /// Number of the instance.
+        instance: InstanceIx,
+        /// Iteration of the request; an answer of another iteration is dropped.
+        iteration: u32,
+        /// Number of the attempt; only the current one is accepted.
+        attempt: u32,
+        /// What it waits for, as text for people.
+        reason: Masked<String>,
+    },
     /// The cancellation of the run was requested.
     CancelRequested {
         /// Who requested it, as text for people.

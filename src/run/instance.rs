@@ -6,7 +6,7 @@ use super::join::DependencyEnds;
 use super::question::Question;
 use crate::evidence::{Payload, Verdict, Verification};
 use crate::plan::StepIx;
-use crate::value::{Digest, Failure, OutcomeKind, SpecialistId, Tier, Timestamp, Usage};
+use crate::value::{Digest, Failure, OutcomeKind, RunId, SpecialistId, Tier, Timestamp, Usage};
 use std::borrow::Cow;
 use std::num::NonZeroU32;
 
@@ -51,6 +51,29 @@ struct Extras {
     recovery: Option<Box<Recovery>>,
     question: Option<Box<Question>>,
     passes: Option<Box<Passes>>,
+    child: Option<Box<ChildLink>>,
+}
+
+/// The last child run of a `playbook` step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChildLink {
+    /// Id of the child run.
+    pub run: RunId,
+    /// State of the attempt that executed it.
+    pub state: ChildLinkState,
+    /// The part of its usage that attempts reported.
+    pub reported: Usage,
+}
+
+/// State of the attempt that executed a child run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChildLinkState {
+    /// The attempt has not ended, or the child run waits.
+    Open,
+    /// The attempt ended without success. The next attempt may open the child run again.
+    Failed,
+    /// The attempt ended with success. The next attempt needs a new child run.
+    Done,
 }
 
 /// The use of the recovery table in the current pass.
@@ -100,6 +123,7 @@ impl Default for Extras {
             recovery: None,
             question: None,
             passes: None,
+            child: None,
         }
     }
 }
@@ -182,8 +206,11 @@ impl Instance {
     pub(super) fn restart(&mut self) {
         // The usage of earlier iterations counts for the run.
         let (iteration, usage) = (self.iteration + 1, self.usage());
+        // A child run that did not succeed can be opened again.
+        let child = self.child().filter(|child| child.state != ChildLinkState::Done).cloned();
         *self = Instance { iteration, ..Instance::new(self.step, self.item.take()) };
         self.spend(usage);
+        self.set(child.map(Box::new), |extras| &mut extras.child);
     }
 
     /// Whether the instance occupies a slot.
@@ -233,6 +260,28 @@ impl Instance {
         let rest = self.extras.get_or_insert_default();
         rest.passes = Some(Box::new(passes));
         (rest.failure, rest.verification, rest.recovery) = (None, None, None);
+    }
+
+    /// The last child run of a `playbook` step.
+    pub fn child(&self) -> Option<&ChildLink> {
+        self.extras.as_ref()?.child.as_deref()
+    }
+
+    /// Notes that an attempt executes this child run.
+    pub(super) fn link_child(&mut self, run: &RunId) {
+        let known = self.child().filter(|child| child.run == *run);
+        let reported = known.map_or(Usage::NONE, |child| child.reported);
+        let link = ChildLink { run: run.clone(), state: ChildLinkState::Open, reported };
+        self.set(Some(Box::new(link)), |extras| &mut extras.child);
+    }
+
+    /// Notes that the attempt that executed the child run ended.
+    pub(super) fn end_child(&mut self, succeeded: bool, usage: Usage) {
+        let Some(child) = self.extras.as_mut().and_then(|extras| extras.child.as_mut()) else {
+            return;
+        };
+        child.reported += usage;
+        child.state = if succeeded { ChildLinkState::Done } else { ChildLinkState::Failed };
     }
 
     /// The question that it waits for.

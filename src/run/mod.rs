@@ -19,7 +19,7 @@ mod state;
 
 pub use compact::CompactPayload;
 pub use decide::{Decision, decide};
-pub use instance::{Instance, Item, Items, PreviousPass, Variation};
+pub use instance::{ChildLink, ChildLinkState, Instance, Item, Items, PreviousPass, Variation};
 pub use join::{DependencyEnds, Join, affects_join, join};
 pub use recovery::{RecoveryRow, backoff, table};
 pub use state::{Rules, State};

@@ -2,7 +2,7 @@
 
 use super::event::{InstanceIx, RunStatus, StepStatus};
 use super::instance::Instance;
-use crate::definition::{InconclusivePolicy, OnError, Specialist, StepPhase};
+use crate::definition::{InconclusivePolicy, OnError, Specialist, StepKind, StepPhase};
 use crate::evidence::Payload;
 use crate::plan::{Plan, StepIx};
 use crate::value::{Digest, Failure, InstanceKey, SpecialistId, Timestamp, Usage};
@@ -141,8 +141,10 @@ impl State {
     /// Whether an instance waits for a person, with or without a timeout.
     pub fn waits_for_person(&self, plan: &Plan, ix: InstanceIx) -> bool {
         let instance = self.instance(ix);
-        let asks = plan.step(instance.step).step.kind.needs_person();
-        instance.status == StepStatus::Waiting && (asks || instance.due().is_none())
+        let kind = &plan.step(instance.step).step.kind;
+        // A `playbook` step waits for its child run, which has the question.
+        let asks = instance.due().is_none() && !matches!(kind, StepKind::Playbook(_));
+        instance.status == StepStatus::Waiting && (kind.needs_person() || asks)
     }
 
     /// Whether the run drains, so that no attempt starts.

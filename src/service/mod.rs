@@ -45,7 +45,9 @@ pub use pages::{CodePage, all_codes, explain};
 pub use plan_view::{CostRange, Edge, PlanView, PlannedStep, Prompt, plan_view};
 pub use playbooks::{DefinitionSheet, GraphFormat, StepLine, graph, list_playbooks, show_playbook};
 pub use project::{BrokenFile, Project};
-pub use recorded::{audit_run, list_runs, point_in_time, read_run, run_diff, run_output, show_run};
+pub use recorded::{
+    audit_run, list_runs, point_in_time, read_run, run_diff, run_output, show_children, show_run,
+};
 pub use scaffold::{Initialized, TEMPLATES, init, new_playbook, new_specialist};
 pub use schemas::{SCHEMA_NAMES, schema};
 pub use specialists::{SpecialistSheet, broken_specialists, list_specialists, show_specialist};

@@ -47,6 +47,32 @@ pub fn resolve(
     if problems.is_empty() { Ok(values) } else { Err(problems) }
 }
 
+/// The values of a child run's parameters in the order of their declaration, or all problems. A null
+/// stands for a parameter without a value.
+pub(super) fn of_child(params: &[Param], mut given: JsonMap) -> Result<JsonMap, Vec<Diagnostic>> {
+    let names = given.keys().map(|name| (name.clone(), String::new())).collect::<Vec<_>>();
+    let mut problems = unknown_names(params, &names);
+    let mut values = JsonMap::new();
+    for param in params {
+        let found = match given.remove(&param.name).filter(|value| !value.is_null()) {
+            Some(value) => fits_type(param, value),
+            None => match missing(param, &mut None) {
+                Ok(Some(value)) => Ok(value),
+                Ok(None) => continue,
+                Err(problem) => Err(Box::new(Diagnostic {
+                    help: Some(format!("add it to `with` of the step: `{}: ...`", param.name)),
+                    ..*problem
+                })),
+            },
+        };
+        match found.and_then(|value| check(param, value)) {
+            Ok(value) => drop(values.insert(param.name.clone(), value)),
+            Err(problem) => problems.push(*problem),
+        }
+    }
+    if problems.is_empty() { Ok(values) } else { Err(problems) }
+}
+
 /// Position of a value in the file; `None` for secrets, because the line must not be shown.
 fn place(param: &Param, entry: Option<&EntrySpans>) -> Option<Span> {
     entry.filter(|_| param.kind != ParamType::Secret).map(|entry| entry.value)

@@ -113,6 +113,7 @@ pub(super) fn what(kind: &StepKind) -> String {
         }
         StepKind::Tool { tool, .. } => format!("tool {tool}"),
         StepKind::Http(step) => format!("http {}", step.method),
+        StepKind::Playbook(call) => format!("playbook {}", call.playbook),
         StepKind::Set(values) => {
             let names: Vec<&str> = values.iter().map(|(name, _)| &**name).collect();
             format!("set {}", names.join(", "))
@@ -127,7 +128,6 @@ pub(super) fn what(kind: &StepKind) -> String {
             WaitStep::For(duration) => format!("wait {}", format_duration(*duration)),
             WaitStep::Until(time) => named("wait until", time),
         },
-        StepKind::NotYet(name) => format!("{name} (not supported yet)"),
     }
 }
 

@@ -7,6 +7,7 @@ use crate::inspect::{self, Audit, Reader, RunDiff, RunFilter};
 use crate::run::RunStatus;
 use crate::value::{Digest, Json, Timestamp, parse_duration};
 use crate::wire::RunView;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The runs of a project that a filter includes, newest first.
@@ -28,6 +29,27 @@ pub fn point_in_time(text: &str) -> Option<Timestamp> {
 /// One run with its steps.
 pub fn show_run(context: &ProjectContext, run: &str) -> Result<RunView, ServiceError> {
     Ok(read_run(context, run)?.view()?)
+}
+
+/// One run with all its child runs, by id, each with its steps.
+pub fn show_children(
+    context: &ProjectContext,
+    run: &RunView,
+) -> Result<BTreeMap<String, RunView>, ServiceError> {
+    let journal = context.journal(Default::default())?;
+    let mut found: BTreeMap<String, RunView> = BTreeMap::new();
+    let ids = |run: &RunView| {
+        run.steps.iter().filter_map(|step| step.child_run.clone()).collect::<Vec<_>>()
+    };
+    let mut open: Vec<String> = ids(run);
+    while let Some(id) = open.pop() {
+        // A child run that is recorded, and not created yet.
+        let Ok(mut reader) = Reader::open(journal.clone(), &id) else { continue };
+        let child = reader.view()?;
+        open.extend(ids(&child));
+        found.insert(id, child);
+    }
+    Ok(found)
 }
 
 /// A reader for the events and the log of a run.

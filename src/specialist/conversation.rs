@@ -115,7 +115,10 @@ impl Conversation {
                 self.body.drain(..(*covers as usize).min(self.body.len()));
                 self.summary = Some(summary.clone());
             }
-            Record::Observed { .. } | Record::Note { .. } => {}
+            Record::Observed { .. }
+            | Record::ChildRun { .. }
+            | Record::ChildRunEnded { .. }
+            | Record::Note { .. } => {}
         }
         self.settle();
     }

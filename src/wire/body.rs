@@ -242,6 +242,22 @@ pub enum Body {
         #[serde(skip_serializing_if = "Option::is_none")]
         until: Option<String>,
     },
+    /// A child run starts, or continues after a wait or a failure.
+    #[schemars(rename = "child:start")]
+    ChildStart {
+        /// Id of the child run.
+        child: String,
+        /// Id of its playbook or workflow.
+        definition: String,
+    },
+    /// A child run ended, or waits for a person.
+    #[schemars(rename = "child:end")]
+    ChildEnd {
+        /// Id of the child run.
+        child: String,
+        /// Status of the child run.
+        status: String,
+    },
     /// A question to a person.
     #[schemars(rename = "ask:opened")]
     AskOpened {
@@ -365,6 +381,8 @@ impl Body {
             Body::VerificationComplete { .. } => "verification:complete",
             Body::RecoveryApplied { .. } => "recovery:applied",
             Body::LoopPass { .. } => "loop:pass",
+            Body::ChildStart { .. } => "child:start",
+            Body::ChildEnd { .. } => "child:end",
             Body::AskOpened { .. } => "ask:opened",
             Body::AskAnswered { .. } => "ask:answered",
             Body::StepEnd { .. } => "step:end",

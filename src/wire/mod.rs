@@ -29,7 +29,7 @@ pub use parts::{
     change_kind_name,
 };
 pub use problem::Problem;
-pub use run_view::{InstanceView, RunHead, RunView};
+pub use run_view::{InstanceView, ParentView, RunHead, RunView};
 pub use schema::event_schema;
 pub use specialist_view::{ExampleView, SpecialistLimits, SpecialistView};
 pub use translator::Translator;

@@ -27,6 +27,12 @@ pub(super) fn record_body(record: &Record) -> Option<Body> {
         }
         Record::ToolResult { turn, invocation, result } => tool_result(*turn, invocation, result),
         Record::Note { text } => note(text),
+        Record::ChildRun { run, definition } => {
+            Body::ChildStart { child: run.to_string(), definition: definition.to_string() }
+        }
+        Record::ChildRunEnded { run, status } => {
+            Body::ChildEnd { child: run.to_string(), status: status.clone() }
+        }
         Record::Compression { .. } | Record::Observed { .. } => return None,
     })
 }

@@ -23,6 +23,18 @@ pub struct RunHead {
     pub started_at: Timestamp,
     /// Time of the end, if it has ended.
     pub ended_at: Option<Timestamp>,
+    /// The step of another run that executes it as a child run.
+    pub parent: Option<ParentView>,
+}
+
+/// The step of another run that executes a child run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ParentView {
+    /// Id of the other run.
+    pub run: String,
+    /// Name of the step instance.
+    pub instance: String,
 }
 
 /// A run, for `kb run list --json` and `show --json`.
@@ -35,6 +47,9 @@ pub struct RunView {
     pub status: RunStatus,
     /// Id of the definition.
     pub definition: String,
+    /// The step of another run that executes it as a child run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<ParentView>,
     /// Time of the start, in RFC 3339.
     pub started_at: String,
     /// Time of the end, in RFC 3339; null if it has not ended.
@@ -99,6 +114,9 @@ pub struct InstanceView {
     /// The question that it waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<Question>,
+    /// Id of the last child run of a `playbook` step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub child_run: Option<String>,
 }
 
 impl RunView {
@@ -136,6 +154,7 @@ impl RunView {
             run: head.run.to_string(),
             status: head.status,
             definition: head.definition.clone(),
+            parent: head.parent.clone(),
             started_at: head.started_at.rfc3339(),
             ended_at: head.ended_at.map(Timestamp::rfc3339),
             duration_ms: head.ended_at.map(|end| millis(head.started_at, end)),
@@ -195,6 +214,7 @@ impl InstanceView {
             error: instance.failure().filter(|_| failed).map(ErrorView::from),
             reason: None,
             question: instance.question().cloned(),
+            child_run: instance.child().map(|child| child.run.to_string()),
         }
     }
 }

@@ -119,6 +119,10 @@ impl Translator {
             E::Waiting { instance, reason } => {
                 self.status(*instance, StepStatus::Waiting);
                 let waiting = Body::StepWaiting { reason: reason.clone(), until: None };
+                let planned = self.instances.step(*instance);
+                if planned.is_some_and(|planned| planned.child.is_some()) {
+                    return self.here(*instance, waiting);
+                }
                 let asked = Body::AskOpened {
                     question: reason.clone(),
                     kind: QuestionKind::Approve.as_str(),

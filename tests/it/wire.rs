@@ -524,6 +524,7 @@ fn a_run_is_seen_with_its_steps() {
         definition: "demo".to_owned(),
         started_at: Timestamp(1_000),
         ended_at: None,
+        parent: None,
     };
     let view = serde_json::to_value(RunView::of(&head, &plan, &state, Default::default())).unwrap();
     assert_eq!((&view["run"], &view["status"]), (&json!("r1"), &json!("interrupted")));

@@ -92,6 +92,10 @@ fn describe(event: &Event) -> Option<String> {
             let to = to.unwrap_or_default();
             format!("{} {taken}{max}{to}: {}", paint(WARNING, row), plain(reason))
         }
+        Body::ChildStart { child, definition } => {
+            format!("child run {child} of {}", plain(definition))
+        }
+        Body::ChildEnd { child, status } => format!("child run {child} {}", plain(status)),
         Body::AskOpened { question, kind: "ask", options, .. } => {
             let options = match options.is_empty() {
                 true => String::new(),

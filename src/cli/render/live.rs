@@ -189,6 +189,8 @@ impl Renderer for Live {
             | Body::StepWaiting { .. }
             | Body::RecoveryApplied { .. }
             | Body::LoopPass { .. }
+            | Body::ChildStart { .. }
+            | Body::ChildEnd { .. }
             | Body::AskOpened { .. }
             | Body::AskAnswered { .. } => {
                 line(event, began).into_iter().for_each(|text| self.print_above(&text));

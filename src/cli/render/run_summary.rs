@@ -5,7 +5,8 @@ use super::failure::{self, Failed, LastAttempt};
 use crate::diagnostic::{Code, Severity};
 use crate::value::{Json, Timestamp, WARNING};
 use crate::wire::{
-    Body, ChangeKind, CheckView, ErrorView, Event, QuestionKind, StepStatus, UsageView, Verdict,
+    Body, ChangeKind, CheckView, ErrorView, Event, QuestionKind, RunStatus, StepStatus, UsageView,
+    Verdict,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -40,6 +41,8 @@ pub(in crate::cli) struct RunSummary {
     pub(in crate::cli) waiting: BTreeMap<String, String>,
     /// Those of them that need an answer rather than an approval.
     pub(in crate::cli) questions: BTreeSet<String>,
+    /// Steps whose child run waits for a person.
+    pub(in crate::cli) waiting_children: BTreeSet<String>,
     /// Outputs of the run.
     pub(in crate::cli) outputs: Option<Arc<Json>>,
     /// Whether the outputs are too large to show.
@@ -95,6 +98,11 @@ impl RunSummary {
                     self.unapproved(event, tool);
                 }
             }
+            Body::ChildEnd { status, .. } => {
+                if status == RunStatus::Waiting.as_str() {
+                    self.waiting_children.insert(name);
+                }
+            }
             Body::StepWaiting { reason, until: None } => {
                 self.waiting.insert(name, reason.clone());
             }
@@ -112,6 +120,7 @@ impl RunSummary {
                 self.attempts.remove(&name);
                 self.waiting.remove(&name);
                 self.unproven.remove(&name);
+                self.waiting_children.remove(&name);
                 self.failures.retain(|failed| failed.instance != name);
             }
             Body::StepReset { closure, .. } => {

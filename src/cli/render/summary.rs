@@ -49,10 +49,14 @@ pub(in crate::cli) fn text(
         let step = quoted(&failed.instance);
         out.push(row("logs", &paint(TITLE, &format!("{program} run logs {run} {step}"))));
     }
-    out.extend(
-        next_command(program, run, status, summary.questions.first())
-            .map(|command| row("next", &paint(TITLE, &command))),
-    );
+    let asked = summary.waiting.keys().any(|name| !summary.waiting_children.contains(name));
+    let next = match status == RunStatus::Waiting && !asked && !summary.waiting_children.is_empty()
+    {
+        // The child runs have the questions.
+        true => Some(format!("{program} run show {run}")),
+        false => next_command(program, run, status, summary.questions.first()),
+    };
+    out.extend(next.map(|command| row("next", &paint(TITLE, &command))));
     out.join("\n") + "\n"
 }
 

@@ -51,14 +51,11 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         let all: u32 = run.counts.values().sum();
         let started = run.started_at.get(..19).unwrap_or(&run.started_at).replace('T', " ");
         let (took, steps) = (took.unwrap_or_default(), format!("{done}/{all}"));
-        table.row([
-            run.run.as_str(),
-            run.status.as_str(),
-            &run.definition,
-            &started,
-            &took,
-            &steps,
-        ]);
+        let definition = match &run.parent {
+            Some(parent) => format!("{} (child of {})", run.definition, parent.run),
+            None => run.definition.clone(),
+        };
+        table.row([run.run.as_str(), run.status.as_str(), &definition, &started, &took, &steps]);
     }
     terminal.out(&table.text())?;
     match (runs.is_empty(), is_filtered) {

@@ -6,7 +6,11 @@ use crate::cli::terminal::{DIM, HINT, TITLE, Terminal, WARNING, paint};
 use crate::cli::{CliResult, Exit};
 use crate::service::runs::ProjectContext;
 use crate::service::{self, Environment};
-use crate::wire::{InstanceView, QuestionKind, RunStatus, RunView, StepStatus, Verdict};
+use crate::wire::{InstanceView, Question, QuestionKind, RunStatus, RunView, StepStatus, Verdict};
+use std::collections::BTreeMap;
+
+/// The indentation of the steps of a child run.
+const INDENT: &str = "   ";
 
 /// Show the status of a run and its steps
 #[derive(Debug, clap::Args)]
@@ -19,26 +23,33 @@ pub(in crate::cli) struct Args {
 }
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
-    let view = service::show_run(&ProjectContext::find(environment)?, &args.run)?;
+    let context = ProjectContext::find(environment)?;
+    let view = service::show_run(&context, &args.run)?;
     match args.json {
         true => terminal.json(&view)?,
-        false => terminal.out(&text(&view))?,
+        false => terminal.out(&text(&view, &service::show_children(&context, &view)?))?,
     }
     Ok(Exit::Done)
 }
 
-fn text(view: &RunView) -> String {
+/// The child runs of a run by id.
+type Children = BTreeMap<String, RunView>;
+
+fn text(view: &RunView, children: &Children) -> String {
     let status = view.status.styled();
     let started = paint(DIM, &view.started_at);
     let run = paint(TITLE, &view.run);
     let unproven = summary::unproven(view.unproven.unwrap_or(0));
     let mut out = format!("{run} {status}{unproven}: {}, {started}\n", view.definition);
+    if let Some(parent) = &view.parent {
+        out.push_str(&format!("child run of {} in run {}\n", plain(&parent.instance), parent.run));
+    }
     let whole = [work(view), spent(&view.usage)];
     let whole: Vec<String> = whole.into_iter().flatten().collect();
     if !whole.is_empty() {
         out.push_str(&format!("{}\n", whole.join(", ")));
     }
-    out.push_str(&format!("\n{}", steps(view)));
+    out.push_str(&format!("\n{}", steps(view, children)));
     if view.steps.iter().any(|step| step.tolerated) {
         out.push_str("* failure tolerated\n");
     }
@@ -58,20 +69,13 @@ fn text(view: &RunView) -> String {
             out.push_str(&format!("  {} {}\n", paint(HINT, "help:"), plain(help)));
         }
     }
-    let open = view.steps.iter().filter_map(|step| Some((step, step.question.as_ref()?)));
-    for (step, question) in open.clone() {
-        out.push_str(&format!(
-            "\n{} {}: {}\n",
-            paint(WARNING, "waits"),
-            plain(&step.instance),
-            plain(&question.text)
-        ));
+    out.push_str(&questions(view));
+    let waiting: Vec<&RunView> = waiting_children(view, children);
+    for child in &waiting {
+        out.push_str(&questions(child));
+        out.push_str(&next(child, false));
     }
-    let mut asks = open.filter(|(_, question)| question.kind == QuestionKind::Ask);
-    let asks = asks.next().map(|(step, _)| &step.instance);
-    if let Some(command) = summary::next_command("kb", &view.run, view.status, asks) {
-        out.push_str(&format!("\nnext: {}\n", paint(TITLE, &command)));
-    }
+    out.push_str(&next(view, !waiting.is_empty()));
     out
 }
 
@@ -96,8 +100,50 @@ fn step_status(view: &RunView, step: &InstanceView) -> &'static str {
     }
 }
 
-fn steps(view: &RunView) -> String {
+/// The open questions of a run.
+fn questions(view: &RunView) -> String {
+    let open = view.steps.iter().filter_map(|step| Some((step, step.question.as_ref()?)));
+    let line = |(step, question): (&InstanceView, &Question)| {
+        let (step, question) = (plain(&step.instance), plain(&question.text));
+        format!("\n{} {step}: {question}\n", paint(WARNING, "waits"))
+    };
+    open.map(line).collect()
+}
+
+/// The command that continues a run.
+fn next(view: &RunView, after_child: bool) -> String {
+    let is_ask = |step: &&InstanceView| {
+        step.question.as_ref().is_some_and(|question| question.kind == QuestionKind::Ask)
+    };
+    let asks = view.steps.iter().find(is_ask).map(|step| &step.instance);
+    let command = match after_child && asks.is_none() {
+        true => Some(format!("kb run resume {}", view.run)),
+        false => summary::next_command("kb", &view.run, view.status, asks),
+    };
+    let line = |command: String| format!("\nnext: {}\n", paint(TITLE, &command));
+    command.map(line).unwrap_or_default()
+}
+
+/// The child runs at any level that have an open question.
+fn waiting_children<'a>(view: &RunView, children: &'a Children) -> Vec<&'a RunView> {
+    let mut waiting = Vec::new();
+    let below = view.steps.iter().filter(|step| step.status == StepStatus::Waiting);
+    for child in below.filter_map(|step| children.get(step.child_run.as_ref()?)) {
+        let asks = child.steps.iter().any(|step| step.question.is_some());
+        waiting.extend(asks.then_some(child));
+        waiting.extend(waiting_children(child, children));
+    }
+    waiting
+}
+
+/// The steps as a table; the steps of a child run follow the step that executes it.
+fn steps(view: &RunView, children: &Children) -> String {
     let mut table = Table::new(["STEP", "STATUS", "ATTEMPTS", "TIME", "TOKENS", "GATE", "REASON"]);
+    add_steps(&mut table, view, children, 0);
+    table.text()
+}
+
+fn add_steps(table: &mut Table<7>, view: &RunView, children: &Children, level: usize) {
     for step in &view.steps {
         let mark = if step.tolerated { "*" } else { "" };
         let tokens = step.usage.prompt_tokens + step.usage.completion_tokens;
@@ -105,7 +151,7 @@ fn steps(view: &RunView) -> String {
         let error = step.error.as_ref().map(|e| format!("{} [{}]", e.message, e.code));
         let why: Vec<String> = error.into_iter().chain(step.reason.clone()).collect();
         table.row([
-            step.instance.clone(),
+            format!("{}{}", INDENT.repeat(level), step.instance),
             format!("{}{mark}", step_status(view, step)),
             or_none(u64::from(step.attempts)),
             took(step.duration_ms).unwrap_or_default(),
@@ -113,8 +159,14 @@ fn steps(view: &RunView) -> String {
             step.verdict.map(|verdict| verdict.name().to_owned()).unwrap_or_default(),
             why.join("; "),
         ]);
+        let Some(child) = step.child_run.as_ref().and_then(|id| children.get(id)) else { continue };
+        let mut row: [String; 7] = Default::default();
+        row[0] = format!("{}└ {} ({})", INDENT.repeat(level), child.run, child.definition);
+        row[1] = child.status.to_string();
+        row[3] = took(child.duration_ms).unwrap_or_default();
+        table.row(row);
+        add_steps(table, child, children, level + 1);
     }
-    table.text()
 }
 
 fn took(ms: Option<u64>) -> Option<String> {

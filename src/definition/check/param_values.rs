@@ -18,7 +18,8 @@ pub(crate) fn check(param: &Param, default: Span, pattern_span: Span, decoder: &
         decoder.push(Diagnostic::error(Code::BAD_PARAM, param.span, message).help("swap them"));
     }
     let Some(value) = &param.default else { return };
-    let Some((message, help)) = misfit(param, value) else {
+    let Some((message, help)) = param.misfit(&format!("the default of `{}`", param.name), value)
+    else {
         if param.required && !value.is_null() {
             let message = format!("`{}` has a default, so `required` has no effect", param.name);
             decoder.push(
@@ -35,8 +36,15 @@ pub(crate) fn check(param: &Param, default: Span, pattern_span: Span, decoder: &
     );
 }
 
-/// Message and help for a default that is not valid.
-fn misfit(param: &Param, value: &Json) -> Option<(String, String)> {
+impl Param {
+    /// Message and help for a literal value that does not satisfy the declaration. `subject` names the
+    /// value at the start of the message.
+    pub fn misfit(&self, subject: &str, value: &Json) -> Option<(String, String)> {
+        misfit(self, subject, value)
+    }
+}
+
+fn misfit(param: &Param, subject: &str, value: &Json) -> Option<(String, String)> {
     if value.is_null() {
         return None;
     }
@@ -60,31 +68,23 @@ fn misfit(param: &Param, value: &Json) -> Option<(String, String)> {
         ParamType::Object => (value.is_object(), "a map"),
     };
     if !fits {
-        let message = format!(
-            "the default of `{}` is {}, expected {expected}",
-            param.name,
-            a(kind_of(value))
-        );
-        return Some((message, "correct the default or the `type`".to_owned()));
+        let message = format!("{subject} is {}, expected {expected}", a(kind_of(value)));
+        return Some((message, "correct the value or the `type` of the parameter".to_owned()));
     }
-    refused(param, value)
+    refused(param, subject, value)
 }
 
 /// Message and help for a value of the right type that `enum`, `pattern`, `min`, `max` or `schema`
 /// does not allow.
-fn refused(param: &Param, value: &Json) -> Option<(String, String)> {
-    let name = &param.name;
+fn refused(param: &Param, subject: &str, value: &Json) -> Option<(String, String)> {
     if !param.one_of.is_empty() && !param.one_of.contains(value) {
         let known = param.one_of.iter().map(Json::to_string).collect::<Vec<_>>().join(", ");
-        return Some((
-            format!("the default of `{name}` is not in its `enum`"),
-            format!("one of {known}"),
-        ));
+        return Some((format!("{subject} is not in its `enum`"), format!("one of {known}")));
     }
     if let (Some(pattern), Some(text)) = (&param.pattern, value.as_str()) {
         let whole = regex::Regex::new(&format!("^(?:{pattern})$"));
         if whole.is_ok_and(|whole| !whole.is_match(text)) {
-            let message = format!("the default of `{name}` does not match its `pattern`");
+            let message = format!("{subject} does not match its `pattern`");
             return Some((message, format!("`{pattern}` must match the whole text")));
         }
     }
@@ -93,18 +93,18 @@ fn refused(param: &Param, value: &Json) -> Option<(String, String)> {
         Json::String(text) => text.chars().count() as f64,
         Json::Array(items) => items.len() as f64,
         Json::Object(map) => map.len() as f64,
-        _ => return schema(param, value),
+        _ => return schema(param, subject, value),
     };
     if param.min.is_some_and(|min| size < min) || param.max.is_some_and(|max| size > max) {
-        let message = format!("the default of `{name}` is not between its `min` and `max`");
-        return Some((message, "correct the default or the limits".to_owned()));
+        let message = format!("{subject} is not between its `min` and `max`");
+        return Some((message, "correct the value or the limits".to_owned()));
     }
-    schema(param, value)
+    schema(param, subject, value)
 }
 
-fn schema(param: &Param, value: &Json) -> Option<(String, String)> {
+fn schema(param: &Param, subject: &str, value: &Json) -> Option<(String, String)> {
     let violation = param.schema.as_ref()?.violations(value).into_iter().next()?;
-    let message = format!("the default of `{}` does not match its schema", param.name);
+    let message = format!("{subject} does not match its schema");
     Some((message, format!("{} {}", violation.pointer, violation.message).trim().to_owned()))
 }
 

@@ -54,7 +54,7 @@ const KINDS: &[KeySpec] = &[
     .example("[cargo, test]"),
     key("tool", Text, "Name of the tool to call; its arguments are in `input`.").example("fs:write"),
     key("http", Map(&HTTP), "HTTP request to send.").example("{url: \"https://example.org/\"}"),
-    key("playbook", Text, "Id of a playbook that runs as a child run.").example("deploy").run_refused(),
+    key("playbook", Text, "Id of a playbook that runs as a child run.").example("deploy"),
     key("ask", OneOf(const { &[Text, Map(&ASK)] }), "Question to a person.").example("{question: \"Which version?\"}"),
     key("approve", OneOf(const { &[Text, Map(&APPROVE)] }), "Approval by a person.").example("{message: \"Deploy?\"}"),
     key("set", MapOf(&Any), "Values to compute; the output is the map.")

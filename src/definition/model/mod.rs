@@ -28,7 +28,7 @@ pub use settings::{
 };
 pub use specialist::{Example, LoopLimits, ModelChoice, NetworkAccess, Specialist};
 pub use step::{
-    EvidenceMode, ForEach, HttpStep, OnError, OutputParse, RunCommand, RunIf, Step, StepDetails,
-    StepKind, StepPhase, TaskText, WorkspaceMode,
+    ChildParam, EvidenceMode, ForEach, HttpStep, OnError, OutputParse, PlaybookStep, RunCommand,
+    RunIf, Step, StepDetails, StepKind, StepPhase, TaskText, WorkspaceMode,
 };
 pub use waiting::{ApproveStep, AskStep, OnTimeout, WaitStep};

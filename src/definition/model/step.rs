@@ -6,7 +6,7 @@ use super::{
 use crate::definition::Schema;
 use crate::diagnostic::Span;
 use crate::expression::{Expression, Template, ValueMap, ValueTemplate};
-use crate::value::{SpecialistId, StepId, ToolName};
+use crate::value::{DefinitionId, SpecialistId, StepId, ToolName};
 
 /// A checked step. The `defaults` of the playbook are already applied. Rarely used options are boxed,
 /// because a plan can have many thousand steps.
@@ -165,8 +165,8 @@ pub enum StepKind {
     Approve(Box<ApproveStep>),
     /// A durable timer.
     Wait(Box<WaitStep>),
-    /// A kind that is not supported yet, such as `playbook`.
-    NotYet(&'static str),
+    /// A child run of another playbook or workflow.
+    Playbook(Box<PlaybookStep>),
 }
 
 impl StepKind {
@@ -182,7 +182,7 @@ impl StepKind {
             | StepKind::Ask(_)
             | StepKind::Approve(_)
             | StepKind::Wait(_)
-            | StepKind::NotYet(_) => None,
+            | StepKind::Playbook(_) => None,
         }
     }
 
@@ -198,7 +198,7 @@ impl StepKind {
             StepKind::Ask(_) => "ask",
             StepKind::Approve(_) => "approve",
             StepKind::Wait(_) => "wait",
-            StepKind::NotYet(name) => name,
+            StepKind::Playbook(_) => "playbook",
         }
     }
 
@@ -211,6 +211,30 @@ impl StepKind {
     pub fn is_waiting(&self) -> bool {
         self.needs_person() || matches!(self, StepKind::Wait(_))
     }
+}
+
+/// `playbook:`: a child run and its parameters.
+#[derive(Debug, Clone)]
+pub struct PlaybookStep {
+    /// Id of the playbook or workflow; resolved when the plan is built.
+    pub playbook: DefinitionId,
+    /// Position of the id.
+    pub span: Span,
+    /// `with:`: values of its parameters, in the order of the file.
+    pub with: Vec<ChildParam>,
+}
+
+/// One entry of `with:`.
+#[derive(Debug, Clone)]
+pub struct ChildParam {
+    /// Name of the parameter.
+    pub name: String,
+    /// Position of the name.
+    pub name_span: Span,
+    /// Value of the parameter.
+    pub value: ValueTemplate,
+    /// Position of the value.
+    pub value_span: Span,
 }
 
 /// `task:` or `taskFile:`: the task of a specialist.

@@ -292,4 +292,18 @@ r#"A step with `loop` ran `loop.max` times (default 10), and `loop.until` was ne
 
 Raise `max`, or correct `until`. `kb run logs RUN STEP` shows every pass. With `onError: continue` the
 failure is tolerated."#;
+
+    CHILD_RUN_FAILED = "KB0580", "child run failed",
+r#"The child run of a `playbook` step failed or was cancelled. The message names the run, its first failed
+step and the failure. The outcome is `tool_error`.
+
+    kb run show RUN                    # the parent, with its child runs below their steps
+    kb run logs CHILD STEP
+
+A retry opens the same child run again: steps that succeeded keep their results. This applies to `retry`
+of the step and to `kb run retry` of the parent. If the parameters changed, a new child run starts.
+
+    - id: deploy
+      playbook: deploy
+      retry: {max: 1, on: [tool_error]}"#;
 }

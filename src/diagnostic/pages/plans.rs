@@ -157,4 +157,68 @@ Fixed:
 
 Without a dependency, `workspace: exclusive` runs them one at a time, and `workspace: shared` permits
 them to run at the same time."#;
+
+    NO_SUCH_PLAYBOOK = "KB0411", "unknown child playbook",
+r#"A `playbook` step names a playbook or workflow that the project does not have, or that has errors (they
+are reported separately).
+
+Wrong:
+
+    - id: release
+      playbook: publsh
+
+Fixed:
+
+    - id: release
+      playbook: publish
+
+The value is the id of the definition and cannot be a placeholder. `kb playbook list` shows all ids."#;
+
+    CHILD_PARAMETER = "KB0412", "parameter does not fit the child playbook",
+r#"`with` passes a parameter that the child playbook does not declare, omits a required one, or gives a
+literal value that violates its declaration: the type, `enum`, `pattern`, `min`, `max` or `schema`.
+
+    # playbooks/publish.yml
+    params:
+      - {name: version, required: true}
+      - {name: attempts, type: integer}
+
+Wrong:
+
+    - id: release
+      playbook: publish
+      with: {versoin: "1.2.0", attempts: many}
+
+Fixed:
+
+    - id: release
+      playbook: publish
+      with: {version: "1.2.0", attempts: 3}
+
+Values with placeholders are checked when the child run starts. A parameter of the type `secret` takes a
+literal reference, such as `env:TOKEN`."#;
+
+    PLAYBOOK_CYCLE = "KB0413", "playbooks run each other in a circle",
+r#"A `playbook` step leads back to a playbook that is running already, directly or through other playbooks,
+so the child runs would never end. The message shows the path.
+
+Wrong:
+
+    # playbooks/build.yml
+    steps:
+      - {id: test, playbook: test}
+
+    # playbooks/test.yml
+    steps:
+      - {id: build, playbook: build}
+
+Move the shared steps into a playbook of their own, and run that one from both. To repeat work until a
+condition is true, use `loop` on a step."#;
+
+    CHILD_DEPTH = "KB0414", "child runs are nested too deep",
+r#"A chain of `playbook` steps is longer than 16 child runs. The message shows the chain.
+
+    a → b → c → …
+
+Run the inner playbooks from one playbook, one after the other, instead of each from the one before."#;
 }

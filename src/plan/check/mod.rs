@@ -1,5 +1,6 @@
 //! Rules over the whole plan, one per file.
 
+mod child_params;
 mod cycle;
 mod gate_reads;
 mod output_keys;
@@ -7,6 +8,7 @@ mod subject;
 mod unguarded_reads;
 mod writers;
 
+pub(super) use child_params::child_params;
 pub(super) use cycle::cycle;
 
 use super::Plan;

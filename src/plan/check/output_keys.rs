@@ -20,7 +20,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
         let path = read.reference.path();
         let ["output", path @ ..] = path.as_slice() else { continue };
         let Some(first) = path.first() else { continue };
-        match Output::of(&step.step, step.specialist.as_ref()) {
+        match Output::of(&step.step, step.specialist.as_ref(), step.child_playbook()) {
             Output::Undescribed if *first != "summary" && !read.reference.guarded => {
                 if undescribed_steps.insert(target) {
                     problems.push(undescribed(step, read, first));

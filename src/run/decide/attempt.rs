@@ -89,7 +89,7 @@ impl Decider<'_> {
                 | StepKind::Ask(_)
                 | StepKind::Approve(_)
                 | StepKind::Wait(_)
-                | StepKind::NotYet(_),
+                | StepKind::Playbook(_),
             ) => false,
         }
     }

@@ -38,6 +38,7 @@ impl Decider<'_> {
                 StepStatus::Running | StepStatus::Verifying if instance.items().is_none() => {
                     self.effect(Effect::Cancel { instance: ix });
                 }
+                StepStatus::Waiting if self.waits_for_child(ix) => self.cancel_child(ix),
                 StepStatus::Pending | StepStatus::Ready | StepStatus::Waiting => {
                     self.end(ix, StepStatus::Cancelled, None);
                 }

@@ -3,6 +3,7 @@
 
 mod attempt;
 mod cancel;
+mod child;
 mod conclude;
 mod evaluated;
 mod repeat;
@@ -89,6 +90,9 @@ impl Decider<'_> {
             Input::Answered { instance, reply } => self.answered(instance, reply.into_inner()),
             Input::WaitOpened { instance, iteration, attempt, wait } => {
                 self.wait_opened(instance, (iteration, attempt), wait.into_inner())
+            }
+            Input::ChildWaits { instance, iteration, attempt, reason } => {
+                self.child_waits(instance, (iteration, attempt), reason.into_inner())
             }
             Input::CancelRequested { by } => self.cancel_requested(by.into_inner()),
             Input::Expired { limit_ms } => self.expired(limit_ms),

@@ -36,6 +36,7 @@ impl Decider<'_> {
         if self.stopping_main() {
             self.stop_main();
         }
+        self.continue_children();
         let gathering =
             self.state.instances().filter(|(_, i)| i.items().is_some() && !i.status.has_ended());
         for ix in gathering.map(|(ix, _)| ix).collect::<Vec<_>>() {
@@ -63,13 +64,19 @@ impl Decider<'_> {
             self.passed(ix);
         } else if status == StepStatus::Verifying {
             self.verify(ix);
-        } else if self.step(ix).details().retry_safe {
+        } else if self.step(ix).details().retry_safe || self.continues_alone(ix) {
             self.execute(ix, true);
         } else {
             let reason = "`kb` stopped during this step, and `retrySafe: false` forbids a new attempt \
                           without approval";
             self.emit(Event::Waiting { instance: ix, reason: reason.to_owned() });
         }
+    }
+
+    /// Whether a resumed attempt repeats nothing by itself: each step of a child run has a `retrySafe`
+    /// of its own.
+    fn continues_alone(&self, ix: InstanceIx) -> bool {
+        matches!(self.step(ix).kind, crate::definition::StepKind::Playbook(_))
     }
 
     /// Whether an attempt has passed its gate, or has none: only its loop condition is open.

@@ -71,7 +71,7 @@ impl Decider<'_> {
             | StepKind::Http(_)
             | StepKind::Set(_)
             | StepKind::Gate(_)
-            | StepKind::NotYet(_) => Expiry::Done,
+            | StepKind::Playbook(_) => Expiry::Done,
         };
         match expiry {
             Expiry::Done => self.finish_wait(ix, Payload::inline(Json::Null)),

@@ -1,12 +1,14 @@
 //! Builds the parts of one run: journal, tools, models, executor.
 
 use super::ProjectContext;
+use super::children::Children;
+use super::machine::Machine;
 use super::prepared::Prepared;
 use super::secrets::ConfiguredSecrets;
 use crate::definition::{ApprovalLevel, InconclusivePolicy, ProcessChoice, Settings};
 use crate::diagnostic::Code;
 use crate::engine::{Parts, Setup, StartMode};
-use crate::executor::{HostAccess, LocalExecutor};
+use crate::executor::{Executor, HostAccess, LocalExecutor};
 use crate::inspect::Frozen;
 use crate::journal::StoredEvent;
 use crate::llm::{GenaiProvider, ModelProvider, Recording, ScriptPlayer, Tiers};
@@ -19,7 +21,6 @@ use crate::specialist::SpecialistRunner;
 use crate::tool::{Approvals, Toolbox, ToolboxParts, sandbox_level};
 use crate::value::{Failure, Json, RunId, limits};
 use crate::workspace::Workspace;
-use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,10 +32,7 @@ pub(super) struct Assembly {
     recording: Option<(Arc<Recording>, PathBuf)>,
     /// Whether steps whose gate did not pass fail the command (`verifier.strict`).
     strict: bool,
-    process_level: &'static str,
-    /// The restrictions of the level `kernel` that this machine cannot enforce.
-    sandbox_missing: Vec<&'static str>,
-    sandbox: ApprovalLevel,
+    machine: Machine,
 }
 
 /// A run that this process has the lease of.
@@ -67,17 +65,7 @@ impl Assembly {
 
     /// Facts about this machine and the limits of the run, for `run:start`.
     pub(super) fn environment(&self, frozen: &Frozen) -> Json {
-        let mut environment = json!({
-            "kb": env!("CARGO_PKG_VERSION"),
-            "process": self.process_level,
-            "sandbox": self.sandbox.as_str(),
-            "maxParallel": frozen.max_parallel,
-            "scripted": frozen.script.is_some(),
-        });
-        if !self.sandbox_missing.is_empty() {
-            environment["sandboxMissing"] = json!(self.sandbox_missing);
-        }
-        environment
+        self.machine.environment(frozen)
     }
 }
 
@@ -86,6 +74,7 @@ pub(super) fn assemble(
     context: &ProjectContext,
     settings: &Arc<Settings>,
     frozen: &Frozen,
+    plan: &Plan,
     tiers: Option<Tiers>,
     record: Option<PathBuf>,
 ) -> Result<Assembly, ServiceError> {
@@ -155,25 +144,23 @@ pub(super) fn assemble(
         ApprovalLevel::Kernel => supervisor.missing_isolation(),
         _ => Vec::new(),
     };
-    let executor = Arc::new(LocalExecutor::new(host, toolbox, specialists));
+    let machine = Machine { process: process_level, sandbox, sandbox_missing };
     let rules = Rules {
         max_parallel: frozen.max_parallel.max(1),
         inconclusive: settings.inconclusive.unwrap_or(InconclusivePolicy::Warn),
     };
-    let prompts = settings.prompts;
-    let parts = Parts { journal, executor, secrets: Arc::new(secrets), redactor, prompts };
+    let (prompts, secrets) = (settings.prompts, Arc::new(secrets));
+    let local = LocalExecutor::new(host, toolbox, specialists);
+    let plans = plan.children();
+    let executor: Arc<dyn Executor> = Arc::new(local.clone());
+    let mut parts = Parts { journal, executor, secrets, redactor, prompts };
+    if !plans.is_empty() {
+        let children = Arc::new(Children::new(&parts, plans, rules.inconclusive, machine.clone()));
+        parts.executor = Arc::new(local.with_children(children));
+    }
     let context = context.clone();
     let strict = settings.strict;
-    Ok(Assembly {
-        context,
-        parts,
-        rules,
-        recording,
-        strict,
-        process_level,
-        sandbox_missing,
-        sandbox,
-    })
+    Ok(Assembly { context, parts, rules, recording, strict, machine })
 }
 
 /// The supervisor; refuses the run if it does not reach the required process control level.

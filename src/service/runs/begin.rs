@@ -3,7 +3,7 @@
 use super::assembly::{Assembly, LeasedRun, assemble};
 use super::models::{max_parallel, tiers};
 use super::prepared::Prepared;
-use super::task_files::read_task_files;
+use super::task_files::all_task_files;
 use crate::clock;
 use crate::definition::Catalog;
 use crate::diagnostic::{Code, Diagnostic};
@@ -42,18 +42,19 @@ pub(in crate::service) async fn begin(
         version: Frozen::VERSION,
         definition: definition.clone(),
         files: Frozen::files_of(&plan, &project.files),
-        task_files: read_task_files(plan.playbook(), &context.root).map_err(missing)?,
+        task_files: all_task_files(&plan, &context.root).map_err(missing)?,
         params,
         script: script.map(|path| frozen_script(&project, &path)).transpose()?,
         tiers: tiers.as_ref().map(Tiers::frozen).unwrap_or_default(),
         model: overrides.model.clone(),
         yes: overrides.yes,
         max_parallel: max_parallel(&plan, &settings, &overrides, context.environment.processors),
+        parent: None,
     };
     // The texts of the definitions are in `frozen` now.
     drop(project);
     let record = record.map(|path| context.environment.absolute(&path));
-    let assembly = assemble(&context, &settings, &frozen, tiers, record)?;
+    let assembly = assemble(&context, &settings, &frozen, &plan, tiers, record)?;
     require_no_secret(&frozen, &assembly.parts.redactor)?;
     let run = new_run_id();
     let stored = frozen.json();
@@ -93,14 +94,14 @@ fn errors_only(error: ServiceError) -> ServiceError {
 
 /// Refuses a definition that uses a feature that is not supported yet.
 fn require_supported(plan: &Plan, catalog: &Catalog) -> Result<(), ServiceError> {
-    let playbook = plan.playbook();
-    let all = || playbook.steps.iter().chain(&playbook.finally);
-    let steps = all().flat_map(|step| &step.details().not_yet);
+    let plans = plan.with_children();
+    let steps = || plans.iter().flat_map(|plan| plan.steps());
     let specialists: BTreeMap<_, _> =
-        plan.steps().iter().flat_map(|step| step.specialists()).map(|s| (&s.id, s)).collect();
+        steps().flat_map(|step| step.specialists()).map(|s| (&s.id, s)).collect();
     let specialists = specialists.values().flat_map(|specialist| &specialist.not_yet);
-    let features =
-        playbook.not_yet.iter().chain(steps).chain(specialists).chain(&catalog.settings.not_yet);
+    let steps = steps().flat_map(|step| &step.step.details().not_yet);
+    let own = plans.iter().flat_map(|plan| &plan.playbook().not_yet);
+    let features = own.chain(steps).chain(specialists).chain(&catalog.settings.not_yet);
     let diagnostics: Vec<Diagnostic> = features
         .map(|feature| {
             let what = &feature.what;

@@ -6,7 +6,9 @@
 
 mod assembly;
 mod begin;
+mod children;
 mod context;
+mod machine;
 mod models;
 mod prepared;
 mod reopen;

@@ -1,16 +1,23 @@
 //! The models and the parallelism of a run.
 
 use super::{Overrides, ProjectContext};
-use crate::definition::Settings;
+use crate::definition::{Settings, Specialist};
 use crate::diagnostic::Code;
 use crate::llm::Tiers;
 use crate::plan::Plan;
 use crate::service::ServiceError;
 use crate::value::Failure;
+use std::sync::Arc;
 
-/// Whether a plan has specialist steps.
+/// The specialists of a plan and of its child runs.
+fn specialists(plan: &Plan) -> impl Iterator<Item = &Arc<Specialist>> {
+    let steps = plan.with_children().into_iter().flat_map(Plan::steps);
+    steps.flat_map(|step| step.specialists())
+}
+
+/// Whether a run of a plan needs a model, for itself or for a child run.
 pub(super) fn needs_model(plan: &Plan) -> bool {
-    plan.steps().iter().any(|step| step.specialist.is_some())
+    specialists(plan).next().is_some()
 }
 
 /// The models of a run, if it needs any. A specialist without a model is an error before the run
@@ -32,7 +39,7 @@ pub(super) async fn tiers(
     if tiers.is_empty() {
         tiers = tiers.with_local(&crate::llm::local_servers().await);
     }
-    for specialist in plan.steps().iter().flat_map(|step| step.specialists()) {
+    for specialist in specialists(plan) {
         let choice = &specialist.model;
         let name = if model.is_some() { None } else { choice.model.as_deref() };
         tiers.resolve(choice.tier, name).map_err(|error| {

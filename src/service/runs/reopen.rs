@@ -136,7 +136,7 @@ pub(super) fn reopen(
     });
     let present = present_settings(&context)?;
     let settings = Arc::new(catalog.settings.narrowed_by(&present));
-    let assembly = assemble(&context, &settings, &frozen, tiers, None)?;
+    let assembly = assemble(&context, &settings, &frozen, &plan, tiers, None)?;
     let epoch = assembly.parts.journal.acquire(&run)?;
     let killed_owner = assembly.parts.journal.previous_owner(&run);
     // The events are read once for the engine and the display.

@@ -2,8 +2,22 @@
 
 use crate::definition::{Playbook, StepKind, TaskText};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::plan::Plan;
 use crate::value::{Json, JsonMap};
 use std::path::Path;
+
+/// The texts of all `taskFile`s of a plan and of its child runs by path, or a problem for each that
+/// cannot be read.
+pub(super) fn all_task_files(plan: &Plan, root: &Path) -> Result<JsonMap, Vec<Diagnostic>> {
+    let (mut texts, mut problems) = (JsonMap::new(), Vec::new());
+    for plan in plan.with_children() {
+        match read_task_files(plan.playbook(), root) {
+            Ok(own) => texts.extend(own),
+            Err(own) => problems.extend(own),
+        }
+    }
+    if problems.is_empty() { Ok(texts) } else { Err(problems) }
+}
 
 /// The texts of all `taskFile`s of a definition by path, or a problem for each that cannot be read.
 pub(in crate::service) fn read_task_files(

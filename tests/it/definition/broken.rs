@@ -195,7 +195,7 @@ params:
   - name
 steps: [{id: s, run: x}]
 ").1, @r#"
-    error KB0213 4:39 the default of `a` is a string, expected a whole number | correct the default or the `type`
+    error KB0213 4:39 the default of `a` is a string, expected a whole number | correct the value or the `type` of the parameter
     error KB0112 5:21 `strnig` is not a value of `type` | did you mean `string`?
     error KB0213 6:38 a secret such as `c` cannot be written into a definition | write where its value is stored: `env:NAME` or `file:PATH`
     error KB0213 7:38 the default of `d` is not in its `enum` | one of "x", "y"

@@ -63,7 +63,7 @@ const SYMPTOMS: [Symptom; 13] = [
     },
     Symptom {
         name: "not-built",
-        playbook: "steps:\n  - {id: a, playbook: other}",
+        playbook: "steps:\n  - {id: a, run: \"true\", locks: [db]}",
         args: RUN,
         from: "error",
         lines: 6,

@@ -44,6 +44,9 @@ pub(super) fn input(plan: &Plan, state: &State, input: &Input) -> String {
             Wait::Until(due) => format!("{} #{attempt} waits until {}", name(instance), due.0),
             Wait::Person(_) => format!("{} #{attempt} asks a person", name(instance)),
         },
+        Input::ChildWaits { instance, attempt, .. } => {
+            format!("the child run of {} #{attempt} waits", name(instance))
+        }
         Input::CancelRequested { .. } => "the run is to stop for good".into(),
         Input::Expired { .. } => "the run's time is up".into(),
         Input::Drain { .. } => "the holder is to leave".into(),

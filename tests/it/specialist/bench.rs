@@ -332,7 +332,11 @@ impl Bench {
             max_input_tokens: kb::value::limits::PROMPT_VALUE_TOKENS,
             warned: Arc::default(),
         };
-        let context = Context { cancel: self.cancel, recorder: journal.clone() };
+        let context = Context {
+            cancel: self.cancel,
+            recorder: journal.clone(),
+            shutdown: Default::default(),
+        };
         let outcome = runner.run(&request(&work), &work, &context).await;
         let tools = &self.tools;
         let requests = model.requests.lock().unwrap().clone();
@@ -421,6 +425,8 @@ pub(super) fn kind(record: &Record) -> &'static str {
         Record::ToolResult { .. } => "result",
         Record::Compression { .. } => "compression",
         Record::Observed { .. } => "observed",
+        Record::ChildRun { .. } => "child run",
+        Record::ChildRunEnded { .. } => "end of a child run",
         Record::Note { .. } => "note",
     }
 }

@@ -1,0 +1,286 @@
+//! Child runs: each `playbook` step executes a run of its own, with its own journal entry and lease, in
+//! the process of its parent.
+//!
+//! Start at [`Children`]. Texts, models, secrets and tools are those of the parent, so that a child run
+//! uses what was frozen when the first run of the tree started.
+
+mod opening;
+mod outcome;
+
+use super::machine::Machine;
+use crate::attempt::{ChildWork, Context, Outcome, PreviousChild, Request, StepWork};
+use crate::definition::{InconclusivePolicy, PromptRecording};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::engine::{self, Parts, RunControl, Secrets, Setup, StartMode, Summary};
+use crate::evidence::Record;
+use crate::executor::{ChildRuns, Executor};
+use crate::inspect::{Frozen, ParentRun};
+use crate::journal::{Journal, JournalError};
+use crate::plan::Plan;
+use crate::process::wait_for_orphans_of;
+use crate::redaction::Redactor;
+use crate::run::{Rules, RunStatus};
+use crate::service::params;
+use crate::value::{
+    DefinitionId, Digest, Failure, Json, JsonMap, OutcomeKind, RunId, Usage, json_text,
+};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use opening::{Leased, Opened};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use tokio::sync::mpsc::unbounded_channel;
+
+/// Executes the child runs of one run and of all runs below it.
+#[derive(Clone)]
+pub(super) struct Children {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    journal: Arc<dyn Journal>,
+    secrets: Arc<dyn Secrets>,
+    redactor: Arc<Redactor>,
+    prompts: PromptRecording,
+    inconclusive: InconclusivePolicy,
+    plans: BTreeMap<DefinitionId, Arc<Plan>>,
+    machine: Machine,
+    /// The record of the run that started a child run last.
+    parent: Mutex<Option<(RunId, Arc<Frozen>)>>,
+}
+
+/// The child run of an attempt.
+struct Child {
+    run: RunId,
+    plan: Arc<Plan>,
+    parent: ParentRun,
+    params: JsonMap,
+    previous: Option<PreviousChild>,
+}
+
+impl Children {
+    pub(super) fn new(
+        parts: &Parts,
+        plans: BTreeMap<DefinitionId, Arc<Plan>>,
+        inconclusive: InconclusivePolicy,
+        machine: Machine,
+    ) -> Children {
+        let Parts { journal, secrets, redactor, prompts, .. } = parts.clone();
+        let parent = Mutex::default();
+        let shared =
+            Shared { journal, secrets, redactor, prompts, inconclusive, plans, machine, parent };
+        Children { shared: Arc::new(shared) }
+    }
+}
+
+impl ChildRuns for Children {
+    fn run(
+        &self,
+        request: Request,
+        context: Context,
+        executor: Arc<dyn Executor>,
+    ) -> BoxFuture<'static, Outcome> {
+        let shared = self.shared.clone();
+        async move {
+            match shared.execute(request, context, executor).await {
+                Ok(outcome) => outcome,
+                Err(failure) => Outcome::failed(OutcomeKind::ToolError, *failure),
+            }
+        }
+        .boxed()
+    }
+}
+
+type Executed<T> = Result<T, Box<Failure>>;
+
+impl Shared {
+    async fn execute(
+        self: Arc<Self>,
+        request: Request,
+        context: Context,
+        executor: Arc<dyn Executor>,
+    ) -> Executed<Outcome> {
+        let child = self.clone().child_of(&request).await?;
+        let (run, definition) = (child.run.clone(), child.plan.playbook().id.clone());
+        let cancelled = context.cancel.is_cancelled();
+        if cancelled && child.previous.is_none() {
+            let failure = Failure::new(Code::ATTEMPT_FAILED.as_str(), "cancelled");
+            return Ok(Outcome::failed(OutcomeKind::Cancelled, failure));
+        }
+        // The record precedes the child run, so that a resumed parent finds the child run.
+        let started = Record::ChildRun { run: run.clone(), definition };
+        if context.recorder.record(started).await.is_err() {
+            return Ok(lease_lost());
+        }
+        let reported = child.previous.as_ref().map_or(Usage::NONE, |previous| previous.reported);
+        let plan = child.plan.clone();
+        let shared = self.clone();
+        let opened = blocking(move || shared.open(&child, cancelled)).await?;
+        let leased = match opened {
+            Opened::Leased(leased) => *leased,
+            Opened::Succeeded => return self.outcome_of_ended(&run, &plan, reported),
+            Opened::Busy(pid) => {
+                return Ok(Outcome::waiting(format!("child run {run} is driven by process {pid}")));
+            }
+        };
+        let mut summary =
+            self.drive(&run, &plan, leased, &context, executor.clone()).await.map_err(unusable)?;
+        if summary.status == RunStatus::Waiting && context.cancel.is_cancelled() {
+            // The cancellation arrived after the child run had left.
+            let (shared, again) = (self.clone(), run.clone());
+            let leased = blocking(move || {
+                shared.lease(&again, |_| StartMode::Cancel { by: "its parent run".to_owned() })
+            });
+            if let Opened::Leased(leased) = leased.await? {
+                let driven = self.drive(&run, &plan, *leased, &context, executor).await;
+                summary = driven.map_err(unusable)?;
+            }
+        }
+        let status = summary.status.to_string();
+        let ended = Record::ChildRunEnded { run: run.clone(), status };
+        if context.recorder.record(ended).await.is_err() {
+            return Ok(lease_lost());
+        }
+        self.outcome(&summary, &plan, &context, reported)
+    }
+
+    /// The child run of an attempt: the one of an earlier attempt, if it can continue, or a new one.
+    async fn child_of(self: Arc<Self>, request: &Request) -> Executed<Child> {
+        let StepWork::Playbook(work) = &request.work else {
+            let message = "the attempt has no child run";
+            return Err(Box::new(Failure::new(Code::INTERNAL_ERROR.as_str(), message)));
+        };
+        let ChildWork { definition, params, previous } = work.clone();
+        let plan = self.plans.get(&definition).cloned().ok_or_else(|| {
+            let message = format!("the run has no definition of `{definition}`");
+            Box::new(Failure::new(Code::INTERNAL_ERROR.as_str(), message))
+        })?;
+        let params = params::of_child(&plan.playbook().params, params)
+            .map_err(|problems| invalid(&definition, problems))?;
+        self.require_no_secret(&params)?;
+        let parent = ParentRun { run: request.run.clone(), instance: request.instance.to_string() };
+        let fresh = new_child_id(request);
+        blocking(move || {
+            let previous = previous.filter(|previous| self.continues(previous, &params));
+            let run = previous.as_ref().map_or(fresh, |previous| previous.run.clone());
+            Ok(Child { run, plan, parent, params, previous })
+        })
+        .await
+    }
+
+    /// Drives a child run until it ends, waits, or this process stops driving the parent.
+    async fn drive(
+        &self,
+        run: &RunId,
+        plan: &Arc<Plan>,
+        leased: Leased,
+        context: &Context,
+        executor: Arc<dyn Executor>,
+    ) -> Result<Summary, JournalError> {
+        let Leased { epoch, frozen, start, history, killed_owner } = leased;
+        if let Some(pid) = killed_owner {
+            wait_for_orphans_of(pid).await;
+        }
+        let parts = Parts {
+            journal: self.journal.clone(),
+            executor,
+            secrets: self.secrets.clone(),
+            redactor: self.redactor.clone(),
+            prompts: self.prompts,
+        };
+        let rules = self.rules(&frozen);
+        let setup = Setup {
+            parts,
+            run: run.clone(),
+            epoch,
+            plan: plan.clone(),
+            params: Arc::new(Json::Object(frozen.params)),
+            task_files: frozen.task_files,
+            rules,
+            start,
+            history,
+        };
+        let (control, commands) = unbounded_channel();
+        let driven = engine::drive(setup, None, commands);
+        tokio::pin!(driven);
+        let (mut stopping, mut draining) = (false, false);
+        loop {
+            tokio::select! {
+                biased;
+                summary = &mut driven => return summary,
+                () = context.cancel.cancelled(), if !stopping => {
+                    stopping = true;
+                    let _ = control.send(match context.shutdown.abandon.is_cancelled() {
+                        true => RunControl::Abandon,
+                        false => RunControl::Cancel("its parent run".to_owned()),
+                    });
+                }
+                () = context.shutdown.drain.cancelled(), if !draining => {
+                    draining = true;
+                    let _ = control.send(RunControl::Drain("its parent run stops".to_owned()));
+                }
+            }
+        }
+    }
+
+    fn rules(&self, frozen: &Frozen) -> Rules {
+        Rules { max_parallel: frozen.max_parallel.max(1), inconclusive: self.inconclusive }
+    }
+
+    /// Refuses parameters whose stored form would contain the value of a secret.
+    fn require_no_secret(&self, params: &JsonMap) -> Executed<()> {
+        for (param, value) in params {
+            if let Some(name) = self.redactor.written_in(&json_text(value)) {
+                let message =
+                    format!("the parameter `{param}` contains the value of the secret `{name}`");
+                let failure = Failure::new(Code::SECRET_LITERAL.as_str(), message)
+                    .help("declare it with `type: secret`, and pass `env:NAME` or `file:PATH`");
+                return Err(Box::new(failure));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Runs a function that blocks, such as a write to the journal.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Executed<T> + Send + 'static,
+) -> Executed<T> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|panic| {
+        let message = format!("internal error in `kb`: {panic}");
+        Err(Box::new(Failure::new(Code::INTERNAL_ERROR.as_str(), message)))
+    })
+}
+
+fn unusable(error: JournalError) -> Box<Failure> {
+    Box::new(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), error.to_string()))
+}
+
+/// Another process owns the lease of the parent, so this outcome is not recorded.
+fn lease_lost() -> Outcome {
+    let message = "another process owns the lease of the run";
+    let failure = Failure::new(Code::ATTEMPT_FAILED.as_str(), message);
+    Outcome::failed(OutcomeKind::Cancelled, failure)
+}
+
+/// The failure of an attempt whose computed parameters do not fit.
+fn invalid(definition: &DefinitionId, problems: Vec<Diagnostic>) -> Box<Failure> {
+    let messages: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
+    let message = format!("the parameters of `{definition}` do not fit: {}", messages.join("; "));
+    let failure = Failure::new(Code::CHILD_PARAMETER.as_str(), message);
+    let help = problems.into_iter().find_map(|problem| problem.help);
+    Box::new(match help {
+        Some(help) => failure.help(help),
+        None => failure,
+    })
+}
+
+/// The id of the child run that an attempt creates. It depends on the attempt alone.
+fn new_child_id(request: &Request) -> RunId {
+    const LETTERS: &[u8] = b"0123456789abcdefghjkmnpqrstvwxyz";
+    let Request { run, instance, iteration, attempt, .. } = request;
+    let digest = Digest::of(format!("{run}/{instance}/{iteration}/{attempt}"));
+    let bytes = digest.as_bytes();
+    let text: String = bytes[1..11].iter().map(|b| LETTERS[usize::from(b % 32)] as char).collect();
+    RunId::new(format!("r{}{text}", bytes[0] % 10)).expect("letters and digits are a run id")
+}

@@ -1,0 +1,144 @@
+//! Creates a child run, or opens the one of an earlier attempt again.
+
+use super::{Child, Executed, Shared, unusable};
+use crate::attempt::PreviousChild;
+use crate::clock;
+use crate::diagnostic::Code;
+use crate::engine::StartMode;
+use crate::inspect::Frozen;
+use crate::journal::{JournalError, NewRun, StoredEvent};
+use crate::run::RunStatus;
+use crate::value::{Digest, Failure, JsonMap, RunId};
+use std::sync::{Arc, PoisonError};
+
+/// A child run that is ready to be driven, or its end.
+pub(super) enum Opened {
+    /// This process owns its lease.
+    Leased(Box<Leased>),
+    /// It succeeded before, and its result is not recorded in the parent.
+    Succeeded,
+    /// Another process drives it.
+    Busy(u32),
+}
+
+pub(super) struct Leased {
+    pub(super) epoch: u64,
+    pub(super) frozen: Frozen,
+    pub(super) start: StartMode,
+    pub(super) history: Vec<StoredEvent>,
+    pub(super) killed_owner: Option<u32>,
+}
+
+impl Shared {
+    /// Whether the child run of an earlier attempt is the child run of this one.
+    pub(super) fn continues(&self, previous: &PreviousChild, params: &JsonMap) -> bool {
+        let Ok(row) = self.journal.run(&previous.run) else {
+            // Recorded, and not created before the process ended.
+            return !previous.attempt_ended;
+        };
+        let same = || {
+            let frozen = Frozen::of_run(&*self.journal, &previous.run);
+            frozen.is_ok_and(|frozen| frozen.params == *params)
+        };
+        match row.status {
+            RunStatus::Succeeded => !previous.attempt_ended,
+            RunStatus::Failed | RunStatus::Cancelled => same(),
+            RunStatus::Running | RunStatus::Waiting | RunStatus::Interrupted => true,
+        }
+    }
+
+    /// Creates the child run or opens it again, with a lease for this process.
+    pub(super) fn open(&self, child: &Child, cancelled: bool) -> Executed<Opened> {
+        let exists = match self.journal.run(&child.run) {
+            Ok(_) => true,
+            Err(JournalError::NoRun(_)) => false,
+            Err(error) => return Err(unusable(error)),
+        };
+        if !exists {
+            return self.create(child);
+        }
+        let fresh = child.previous.is_none();
+        self.lease(&child.run, |status| match status {
+            _ if cancelled => StartMode::Cancel { by: "its parent run".to_owned() },
+            RunStatus::Failed | RunStatus::Cancelled if !fresh => {
+                StartMode::Retry { from: Vec::new() }
+            }
+            _ => StartMode::Resume,
+        })
+    }
+
+    fn create(&self, child: &Child) -> Executed<Opened> {
+        let parent = self.frozen_parent(&child.parent.run)?;
+        let mut frozen = parent.child(&child.plan, child.params.clone(), child.parent.clone());
+        let stored = frozen.json();
+        frozen.files.clear();
+        let digest = Digest::of_json(&stored);
+        let new = NewRun {
+            run: child.run.clone(),
+            definition: frozen.definition.to_string(),
+            at: clock::now(),
+            frozen: stored,
+        };
+        let epoch = self.journal.create(new).map_err(unusable)?;
+        let start = StartMode::Start { digest, environment: self.machine.environment(&frozen) };
+        let (history, killed_owner) = (Vec::new(), None);
+        Ok(Opened::Leased(Box::new(Leased { epoch, frozen, start, history, killed_owner })))
+    }
+
+    /// Opens an existing child run.
+    pub(super) fn lease(
+        &self,
+        run: &RunId,
+        start: impl FnOnce(RunStatus) -> StartMode,
+    ) -> Executed<Opened> {
+        let epoch = match self.journal.acquire(run) {
+            Ok(epoch) => epoch,
+            Err(JournalError::Leased { pid, .. }) => return Ok(Opened::Busy(pid)),
+            Err(error) => return Err(unusable(error)),
+        };
+        let opened = self.opened(run, epoch, start);
+        if !matches!(opened, Ok(Opened::Leased(_))) {
+            futures::executor::block_on(self.journal.release(run, epoch));
+        }
+        opened
+    }
+
+    fn opened(
+        &self,
+        run: &RunId,
+        epoch: u64,
+        start: impl FnOnce(RunStatus) -> StartMode,
+    ) -> Executed<Opened> {
+        let killed_owner = self.journal.previous_owner(run);
+        let history = self.journal.events(run, 0).map_err(unusable)?;
+        let frozen = Frozen::of_run(&*self.journal, run).map_err(|error| {
+            Box::new(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), error.to_string()))
+        })?;
+        let status = self.journal.run(run).map_err(unusable)?.status;
+        if status == RunStatus::Succeeded {
+            return Ok(Opened::Succeeded);
+        }
+        let start = match start(status) {
+            StartMode::Resume if history.is_empty() => {
+                let digest = Digest::of_json(&frozen.json());
+                StartMode::Start { digest, environment: self.machine.environment(&frozen) }
+            }
+            start => start,
+        };
+        Ok(Opened::Leased(Box::new(Leased { epoch, frozen, start, history, killed_owner })))
+    }
+
+    /// The stored record of the run that starts a child run.
+    fn frozen_parent(&self, run: &RunId) -> Executed<Arc<Frozen>> {
+        let mut last = self.parent.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, frozen)) = last.as_ref().filter(|(of, _)| of == run) {
+            return Ok(frozen.clone());
+        }
+        let frozen = Frozen::of_run(&*self.journal, run).map_err(|error| {
+            Box::new(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), error.to_string()))
+        })?;
+        let frozen = Arc::new(frozen);
+        *last = Some((run.clone(), frozen.clone()));
+        Ok(frozen)
+    }
+}

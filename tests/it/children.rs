@@ -1,0 +1,192 @@
+//! Child runs: `playbook` steps.
+
+use crate::scratch::Scratch;
+use serde_json::{Value, json};
+
+const CHILD: &str = "schema: kb.playbook/1
+id: child
+params:
+  - {name: word, required: true}
+  - {name: count, type: integer, default: 1}
+steps:
+  - {id: say, set: {text: \"{{word}} x{{count}}\"}}
+outputs: {text: \"{{say.output.text}}\"}
+";
+
+/// A project with a playbook `parent` of these steps and other playbooks by their text.
+fn project(steps: &str, others: &[&str]) -> Scratch {
+    let parent = format!("schema: kb.playbook/1\nid: parent\nsteps:\n{steps}");
+    let all = [&[parent.as_str()], others].concat();
+    let names: Vec<String> = (0..all.len()).map(|i| format!(".kb/playbooks/p{i}.yml")).collect();
+    let files: Vec<(&str, &str)> = names.iter().map(String::as_str).zip(all).collect();
+    Scratch::new(&files)
+}
+
+/// The id of the run of `parent`; a child run is newer, so `@last` may be one.
+fn parent_run(scratch: &Scratch) -> String {
+    let runs = scratch.json(&["run", "list", "--json"]);
+    let is_parent = |run: &&Value| run["definition"] == "parent";
+    let found = runs.as_array().unwrap().iter().find(is_parent).expect("a run");
+    found["run"].as_str().unwrap().to_owned()
+}
+
+fn show(scratch: &Scratch) -> Value {
+    scratch.json(&["run", "show", &parent_run(scratch), "--json"])
+}
+
+fn output(scratch: &Scratch, step: &str) -> Value {
+    scratch.json(&["run", "output", &parent_run(scratch), step, "--json"])
+}
+
+#[test]
+fn parameters_go_in_and_outputs_come_out() {
+    let steps = "  - {id: name, set: {word: hello}}
+  - id: call
+    playbook: child
+    with: {word: \"{{name.output.word}}\", count: 2}
+  - {id: after, set: {got: \"{{call.output.text}}\"}}
+";
+    let scratch = project(steps, &[CHILD]);
+    let said = scratch.kb(&["playbook", "run", "parent", "--json"]).code(0);
+    assert_eq!(output(&scratch, "after"), json!({"got": "hello x2"}));
+    let events = said.events();
+    let event = |kind: &str| events.iter().find(|event| event["type"] == kind).expect(kind);
+    let child = event("child:start")["child"].as_str().unwrap().to_owned();
+    assert_eq!(event("child:start")["definition"], "child");
+    assert_eq!(event("child:end")["status"], "succeeded");
+    let shown = show(&scratch);
+    assert_eq!(shown["steps"][1]["childRun"], json!(child));
+    let own = scratch.json(&["run", "show", &child, "--json"]);
+    assert_eq!(own["parent"], json!({"run": shown["run"], "instance": "call"}));
+    scratch.kb(&["run", "show", &parent_run(&scratch)]).code(0).says(&[&child, "say"]);
+    scratch.kb(&["run", "list"]).code(0).says(&["child of"]);
+    scratch.kb(&["run", "logs", &parent_run(&scratch)]).code(0).says(&["child run", &child]);
+    scratch.kb(&["run", "verify", &parent_run(&scratch)]).code(0);
+    scratch.kb(&["run", "verify", &child]).code(0);
+}
+
+#[test]
+fn what_does_not_fit_is_reported_with_its_position() {
+    let steps = "  - id: call
+    playbook: child
+    with: {wrod: x, count: many}
+  - {id: other, playbook: chld}
+  - {id: read, set: {got: \"{{call.output.texts}}\"}}
+";
+    let scratch = project(steps, &[CHILD]);
+    let said = scratch.kb(&["playbook", "validate", "parent"]).code(2);
+    said.says(&[
+        "KB0412",
+        "p0.yml:6:12",
+        "`child` has no parameter `wrod`",
+        "did you mean `word`?",
+        "p0.yml:6:28",
+        "`count` is a string, expected a whole number",
+        "p0.yml:5:15",
+        "`child` needs a value for its parameter `word`",
+        "KB0411",
+        "p0.yml:7:27",
+        "did you mean `child`?",
+        "KB0406",
+        "did you mean `text`?",
+    ]);
+    scratch.kb(&["playbook", "run", "parent"]).code(2);
+}
+
+#[test]
+fn a_circle_is_refused_with_its_path() {
+    let call = |id: &str, other: &str| {
+        format!("schema: kb.playbook/1\nid: {id}\nsteps:\n  - {{id: x, playbook: {other}}}\n")
+    };
+    let scratch = project("  - {id: x, playbook: a}\n", &[&call("a", "b"), &call("b", "a")]);
+    scratch.kb(&["playbook", "validate", "a"]).code(2).says(&["KB0413", "a → b → a"]);
+    scratch.kb(&["playbook", "run", "parent"]).code(2).says(&["KB0413", "a → b → a"]);
+    let scratch = project("  - {id: x, playbook: parent}\n", &[]);
+    scratch.kb(&["playbook", "run", "parent"]).code(2).says(&["parent → parent"]);
+    let chain: Vec<String> =
+        (0..20).map(|i| call(&format!("c{i}"), &format!("c{}", i + 1))).collect();
+    let mut chain: Vec<&str> = chain.iter().map(String::as_str).collect();
+    chain.push("schema: kb.playbook/1\nid: c20\nsteps:\n  - {id: x, set: {a: 1}}\n");
+    let scratch = project("  - {id: x, playbook: c0}\n", &chain);
+    scratch.kb(&["playbook", "run", "parent"]).code(2).says(&["KB0414", "parent → c0 → c1"]);
+    scratch.kb(&["playbook", "run", "c5"]).code(0);
+}
+
+#[test]
+fn child_runs_nest_and_run_for_each_item() {
+    let middle = "schema: kb.playbook/1
+id: middle
+params: [{name: word, required: true}]
+steps:
+  - {id: inner, playbook: child, with: {word: \"{{word}}\"}}
+outputs: {text: \"{{inner.output.text}}\"}
+";
+    let steps = "  - id: each
+    forEach: {in: [a, b, c], as: name}
+    playbook: middle
+    with: {word: \"{{name}}\"}
+";
+    let scratch = project(steps, &[CHILD, middle]);
+    scratch.kb(&["playbook", "run", "parent"]).code(0);
+    let texts = json!([{"text": "a x1"}, {"text": "b x1"}, {"text": "c x1"}]);
+    assert_eq!(output(&scratch, "each"), texts);
+    let runs = scratch.json(&["run", "list", "--json"]);
+    assert_eq!(runs.as_array().unwrap().len(), 7);
+    let shown = scratch.kb(&["run", "show", &parent_run(&scratch)]).code(0);
+    assert_eq!(shown.out.matches("(child)").count(), 3, "{}", shown.out);
+}
+
+const FAILS_ONCE: &str = "schema: kb.playbook/1
+id: flaky
+steps:
+  - {id: first, run: \"echo first >> log\"}
+  - {id: second, dependsOn: [first], run: \"echo second >> log; test -e ready\"}
+outputs: {ok: true}
+";
+
+#[test]
+fn the_failure_of_a_child_names_its_step_and_can_be_tolerated() {
+    let steps = "  - {id: call, playbook: flaky, onError: continue}
+  - {id: after, dependsOn: [call], set: {seen: \"{{call.status}}\"}}
+";
+    let scratch = project(steps, &[FAILS_ONCE]);
+    scratch.kb(&["playbook", "run", "parent"]).code(0);
+    let shown = show(&scratch);
+    let error = &shown["steps"][0]["error"];
+    assert_eq!(error["code"], "KB0580");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("step `second`: "), "{message}");
+    assert_eq!(output(&scratch, "after"), json!({"seen": "failed"}));
+}
+
+#[test]
+fn a_retry_of_the_parent_keeps_the_finished_steps_of_the_child() {
+    let scratch = project("  - {id: call, playbook: flaky}\n", &[FAILS_ONCE]);
+    scratch.kb(&["playbook", "run", "parent"]).code(1).says(&["KB0580"]);
+    let child = show(&scratch)["steps"][0]["childRun"].clone();
+    scratch.write("ready", "");
+    scratch.kb(&["run", "retry", &parent_run(&scratch)]).code(0);
+    assert_eq!(scratch.read("log"), "first\nsecond\nsecond\n");
+    let shown = show(&scratch);
+    assert_eq!(shown["steps"][0]["childRun"], child);
+    assert_eq!(output(&scratch, "call"), json!({"ok": true}));
+    // A step that succeeded gets a new child run.
+    scratch.kb(&["run", "retry", &parent_run(&scratch), "--from", "call"]).code(0);
+    assert_ne!(show(&scratch)["steps"][0]["childRun"], child);
+}
+
+#[test]
+fn a_retry_of_the_step_opens_the_child_again() {
+    let child = "schema: kb.playbook/1
+id: flaky
+steps:
+  - {id: first, run: \"echo first >> log\"}
+  - {id: second, dependsOn: [first], run: \"echo second >> log; test $(wc -l < log) -ge 3\"}
+";
+    let steps =
+        "  - {id: call, playbook: flaky, retry: {max: 2, on: [tool_error], initial: 1ms}}\n";
+    let scratch = project(steps, &[child]);
+    scratch.kb(&["playbook", "run", "parent"]).code(0);
+    assert_eq!(scratch.read("log"), "first\nsecond\nsecond\n");
+    assert_eq!(scratch.json(&["run", "list", "--json"]).as_array().unwrap().len(), 2);
+}
