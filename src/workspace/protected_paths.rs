@@ -13,6 +13,9 @@ use std::time::{Duration, Instant};
 /// How long the list of code sources is used before it is read again.
 const SOURCES_VALID: Duration = Duration::from_millis(10);
 
+/// When the paths were read, and the paths.
+type CachedSources = Option<(Instant, Vec<PathBuf>)>;
+
 /// Paths that tools may read and never change: definitions and settings, repository data and the
 /// state directory of `kb`. They are protected before they exist.
 ///
@@ -23,7 +26,7 @@ pub(super) struct ProtectedPaths {
     further: Vec<PathBuf>,
     home: Option<PathBuf>,
     /// The result of [`code_sources`] and when it was read.
-    sources: Arc<Mutex<Option<(Instant, Vec<PathBuf>)>>>,
+    sources: Arc<Mutex<CachedSources>>,
 }
 
 impl ProtectedPaths {
