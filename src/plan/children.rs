@@ -93,12 +93,12 @@ impl<'a> Children<'a> {
         found.ok_or_else(|| {
             // A cycle or a long chain below this child is the same problem for every plan above it.
             let below = problems.iter().filter(|problem| problem.is_error());
-            let chain = below.filter_map(|problem| match problem.code {
+            let mut chain = below.filter_map(|problem| match problem.code {
                 Code::PLAYBOOK_CYCLE => Some(Unusable::Cycle(path_of(problem))),
                 Code::CHILD_DEPTH => Some(Unusable::Deep(path_of(problem))),
                 _ => None,
             });
-            chain.last().unwrap_or(Unusable::Errors)
+            chain.next_back().unwrap_or(Unusable::Errors)
         })
     }
 

@@ -98,10 +98,8 @@ impl RunSummary {
                     self.unapproved(event, tool);
                 }
             }
-            Body::ChildEnd { status, .. } => {
-                if status == RunStatus::Waiting.as_str() {
-                    self.waiting_children.insert(name);
-                }
+            Body::ChildEnd { status, .. } if status == RunStatus::Waiting.as_str() => {
+                self.waiting_children.insert(name);
             }
             Body::StepWaiting { reason, until: None } => {
                 self.waiting.insert(name, reason.clone());
