@@ -86,7 +86,7 @@
 //! | `similar` | unified diffs of changed files, within a time limit |
 //! | `rustix`, `landlock` | `openat2`, locks, the kernel sandbox |
 //! | `libc` (inside `process` alone) | `clone`, `execve`, signal masks and `mallopt`, which have no safe interface |
-//! | `clap`, `clap_complete`, `indicatif`, `anstream`, `anstyle` | the command line |
+//! | `clap`, `clap_complete`, `console`, `anstream`, `anstyle` | the command line |
 //! | `jiff` | time zones and formatting of times |
 //! | `sha2`, `base64`, `percent-encoding`, `unicode-normalization`, `secrecy` | digests, encodings of secrets for masking, NFC, keys that are not printed |
 //! | `schemars`, `tracing`, `tracing-subscriber`, `thiserror`, `serde`, `serde_json` | schemas of output formats, logs, errors, JSON |

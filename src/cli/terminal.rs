@@ -85,6 +85,11 @@ impl Terminal {
         self.stderr.write_all(&shown.into_inner())
     }
 
+    /// Writes a text to stderr as it is, in one write.
+    pub(super) fn err_raw(&mut self, text: &str) -> io::Result<()> {
+        self.stderr.write_all(text.as_bytes())
+    }
+
     /// Writes a value as indented JSON to stdout.
     pub(super) fn json(&mut self, value: &impl serde::Serialize) -> io::Result<()> {
         let text = serde_json::to_string_pretty(value).map_err(io::Error::other)?;

@@ -43,6 +43,7 @@ mod sharing;
 mod shipped;
 mod simulate;
 mod specialist;
+mod terminal;
 mod tool_security;
 mod tools;
 mod verify;

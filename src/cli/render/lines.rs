@@ -1,12 +1,13 @@
 //! Events as plain lines, for pipes, files and CI.
 
+use super::quantity::clock;
 use super::renderer::BUFFER_BYTES;
 use super::step_output::StepOutput;
 use super::table::plain;
 use super::{OutputMode, Renderer, line, workflow_command};
 use crate::cli::terminal::Terminal;
 use crate::service::{Progress, now};
-use crate::value::{Timestamp, format_duration};
+use crate::value::Timestamp;
 use crate::wire::{Body, Event, RunStatus, StepStatus};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -138,13 +139,8 @@ impl Renderer for PlainLines {
         if self.running.is_empty() || now().since(self.last_line) < HEARTBEAT {
             return;
         }
-        let since = |(name, at): (&String, &Timestamp)| {
-            format!(
-                "{} ({})",
-                plain(name),
-                format_duration(Duration::from_secs(now().since(*at).as_secs()))
-            )
-        };
+        let since =
+            |(name, at): (&String, &Timestamp)| format!("{} ({})", plain(name), clock(*at, now()));
         let names: Vec<String> = self.running.iter().map(since).collect();
         self.push(&format!("{:>8}  still running: {}", "", names.join(", ")));
         self.flush();

@@ -1,97 +1,101 @@
-//! The live display of a run on a terminal.
+//! The live display of a run on a terminal: a header and one row for each running step at the bottom;
+//! finished steps, their output and failures are printed above.
 
+use super::counts::RunCounts;
 use super::event_line::{brief_args, stdout_truncated};
-use super::quantity::{cost, grouped, time};
+use super::quantity::{clock, cost, grouped, time};
+use super::screen::{Screen, last_words};
 use super::status::Status;
-use super::step_output::StepOutput;
+use super::step_output::{StepOutput, clean};
 use super::table::plain;
 use super::{OutputMode, Renderer, line};
-use crate::cli::escape::escaped;
-use crate::cli::terminal::{DIM, TITLE, WARNING, paint};
-use crate::service::Progress;
+use crate::cli::terminal::{DIM, HINT, TITLE, WARNING, paint};
+use crate::service::{Progress, now};
 use crate::value::Timestamp;
-use crate::wire::{Body, Event, StepStatus, UsageView, Verdict};
-use anstream::ColorChoice;
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use std::collections::BTreeMap;
+use crate::wire::{Body, Event, RunStatus, StepStatus, UsageView, Verdict};
+use console::measure_text_width;
 
-/// One row for each running step at the bottom of the terminal; finished steps are printed above.
+/// Shows the running steps and prints everything else.
 pub(super) struct Live {
-    screen: MultiProgress,
-    rows: BTreeMap<String, Row>,
-    model_row: ProgressBar,
-    model_text_of: String,
-    model_text: String,
+    screen: Screen,
+    /// Running step instances, in the order of their start.
+    rows: Vec<Row>,
+    counts: RunCounts,
+    definition: String,
     began: Option<Timestamp>,
-    colour: bool,
+    /// Number of redraws, for the spinner.
+    ticks: usize,
     output: StepOutput,
+    /// The line that the run is interrupted; it is printed after the running steps have ended.
+    interrupted: Option<String>,
 }
 
 /// The row of a running step.
 struct Row {
-    bar: ProgressBar,
+    name: String,
+    began: Timestamp,
     what: String,
     model: Option<String>,
     usage: UsageView,
+    /// The current tool call.
     now: Option<String>,
+    /// The current line of output or model text.
+    text: String,
     verdict: Option<Verdict>,
     attempt: u32,
-    colour: bool,
 }
 
-/// Length of the row with model text, in characters.
-const MODEL_TEXT_CHARS: usize = 60;
+const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+/// Number of bytes of a line of model text that are kept.
+const TEXT_BYTES: usize = 4096;
+/// Number of columns below which a row shows no output.
+const TEXT_COLUMNS: usize = 12;
 
 impl Live {
-    pub(super) fn new(output: OutputMode, _steps: usize) -> Self {
-        let colour = anstream::AutoStream::choice(&std::io::stderr()) != ColorChoice::Never;
-        let screen = MultiProgress::new();
-        let model_row = screen.add(ProgressBar::new_spinner());
-        model_row.set_style(style("  {wide_msg:.dim}", colour));
+    pub(super) fn new(output: OutputMode, steps: usize) -> Self {
         Live {
-            screen,
-            rows: BTreeMap::new(),
-            model_row,
-            model_text_of: String::new(),
-            model_text: String::new(),
+            screen: Screen::new(),
+            rows: Vec::new(),
+            counts: RunCounts::new(steps),
+            definition: String::new(),
             began: None,
-            colour,
+            ticks: 0,
             output: StepOutput::new(output),
+            interrupted: None,
         }
     }
 
     fn start(&mut self, name: &str, what: String, attempt: u32) {
-        let (model_row, screen, colour) = (&self.model_row, &self.screen, self.colour);
-        let row = self.rows.entry(name.to_owned()).or_insert_with(|| {
-            let bar = screen.insert_before(model_row, ProgressBar::new_spinner());
-            let template = "{spinner:.cyan} {prefix:.bold}  {elapsed:>4.dim}  {wide_msg}";
-            bar.set_style(style(template, colour));
-            bar.set_prefix(plain(name));
-            Row {
-                bar,
-                what: String::new(),
-                model: None,
-                usage: UsageView { cost_usd: Some(0.0), ..UsageView::default() },
-                now: None,
-                verdict: None,
-                attempt,
-                colour,
-            }
+        self.output.started(name);
+        let began = match self.rows.iter().position(|row| row.name == name) {
+            Some(at) => self.rows.remove(at).began,
+            None => now(),
+        };
+        self.rows.push(Row {
+            name: name.to_owned(),
+            began,
+            what,
+            model: None,
+            usage: UsageView { cost_usd: Some(0.0), ..UsageView::default() },
+            now: None,
+            text: String::new(),
+            verdict: None,
+            attempt,
         });
-        (row.what, row.attempt, row.now) = (what, attempt, None);
-        row.draw();
     }
 
     fn change(&mut self, name: &str, change: impl FnOnce(&mut Row)) {
-        if let Some(row) = self.rows.get_mut(name) {
+        if let Some(row) = self.rows.iter_mut().find(|row| row.name == name) {
             change(row);
-            row.draw();
         }
     }
 
     /// Removes the row of a finished step and prints one line about it above.
     fn finish(&mut self, name: &str, event: &Event, status: StepStatus) {
-        let row = self.rows.remove(name);
+        let row = self.rows.iter().position(|row| row.name == name).map(|at| self.rows.remove(at));
+        let failed = status == StepStatus::Failed;
+        let lines = self.output.ended(name, failed);
+        lines.iter().for_each(|text| self.screen.print(text));
         let Body::StepEnd { usage, duration_ms, verdict, error, stdout_cut, .. } = &event.body
         else {
             return;
@@ -109,36 +113,43 @@ impl Live {
             stdout_cut
                 .map(|cut| format!("{}: {}", paint(WARNING, "warning"), stdout_truncated(cut))),
         );
-        if let Some(row) = row {
-            row.bar.finish_and_clear();
-        }
-        self.print_above(&parts.join("  "));
-        if self.model_text_of == name {
-            self.model_row.set_message("");
-        }
+        self.screen.print(&parts.join("  "));
     }
 
-    fn print_above(&self, text: &str) {
-        let _ = self.screen.println(shown(text, self.colour));
+    fn print_line(&mut self, event: &Event) {
+        let began = self.began.unwrap_or(event.at);
+        line(event, began).into_iter().for_each(|text| self.screen.print(&text));
     }
 
-    fn show_text(&mut self, name: &str, text: &str) {
-        if self.model_text_of != name {
-            name.clone_into(&mut self.model_text_of);
-            self.model_text.clear();
+    fn draw(&mut self) {
+        let (rows, columns) = Screen::size();
+        let Some(began) = self.began else { return self.screen.draw(Vec::new()) };
+        let mut block = vec![self.header(began)];
+        // Some lines of what was printed before stay visible.
+        let room = rows.saturating_sub(4).max(1);
+        let shown = if self.rows.len() > room { room - 1 } else { self.rows.len() };
+        let spinner = SPINNER[self.ticks % SPINNER.len()];
+        let newest = self.rows.iter().rev().take(shown);
+        block.extend(newest.map(|row| row.text(spinner, columns)));
+        if self.rows.len() > shown {
+            let more = format!("  +{} more running", self.rows.len() - shown);
+            block.push(paint(DIM, &more));
         }
-        self.model_text.push_str(text);
-        // The end of the text is new, so the start of a long text is dropped.
-        let skip = self.model_text.chars().count().saturating_sub(MODEL_TEXT_CHARS);
-        self.model_text = self.model_text.chars().skip(skip).collect();
-        self.model_row.set_message(format!("{}: {}", plain(name), plain(&self.model_text)));
-        self.model_row.tick();
+        self.screen.draw(block);
+    }
+
+    fn header(&self, began: Timestamp) -> String {
+        let mut parts = vec![self.counts.text(), clock(began, now())];
+        parts.extend(self.counts.spent());
+        let definition = paint(TITLE, &plain(&self.definition));
+        format!("{definition}  {}", parts.join("  ")).trim_start().to_owned()
     }
 }
 
 impl Renderer for Live {
     fn event(&mut self, event: &Event) {
-        let began = *self.began.get_or_insert(event.at);
+        self.began.get_or_insert(event.at);
+        self.counts.add(event);
         let name = event.place.as_ref().map(|p| p.instance.to_string()).unwrap_or_default();
         match &event.body {
             Body::StepStart { kind, specialist, tier } => {
@@ -148,7 +159,6 @@ impl Renderer for Live {
                     Some(who) => format!("{}{tier}", plain(who)),
                     None => (*kind).to_owned(),
                 };
-                self.output.started(&name);
                 self.start(&name, what, attempt);
             }
             Body::ModelCall { model, usage, .. } => self.change(&name, |row| {
@@ -162,54 +172,43 @@ impl Renderer for Live {
             Body::ToolResult { error, .. } => {
                 self.change(&name, |row| row.now = None);
                 if error.is_some() {
-                    line(event, began).into_iter().for_each(|text| self.print_above(&text));
+                    self.print_line(event);
                 }
             }
             Body::VerificationComplete { verdict, .. } => {
                 self.change(&name, |row| row.verdict = Some(*verdict));
                 if *verdict != Verdict::Passed {
-                    line(event, began).into_iter().for_each(|text| self.print_above(&text));
+                    self.print_line(event);
                 }
             }
-            Body::StepEnd { status, .. } => {
-                let failed = *status == StepStatus::Failed;
-                self.output.ended(&name, failed).iter().for_each(|text| self.print_above(text));
-                self.finish(&name, event, *status);
+            Body::AttemptEnd { .. } => {
+                let lines = self.output.attempt_ended(&name);
+                lines.iter().for_each(|text| self.screen.print(text));
+            }
+            Body::StepEnd { status, .. } => self.finish(&name, event, *status),
+            Body::RunWaiting { status: RunStatus::Interrupted, .. } => {
+                self.interrupted = line(event, self.began.unwrap_or(event.at));
             }
             Body::RunEnd { .. } | Body::StepReady {} | Body::StepToken { .. } => {}
-            Body::AttemptEnd { .. } => {
-                self.output.attempt_ended(&name).iter().for_each(|text| self.print_above(text));
+            Body::StepWaiting { .. } => {
+                self.rows.retain(|row| row.name != name);
+                self.print_line(event);
             }
-            Body::RunStart { .. }
-            | Body::RunResume { .. }
+            Body::RunStart { definition, .. } => {
+                self.definition.clone_from(definition);
+                self.print_line(event);
+            }
+            Body::RunResume { .. }
             | Body::RunWaiting { .. }
             | Body::StepExpanded { .. }
             | Body::StepNote { .. }
             | Body::StepReset { .. }
-            | Body::StepWaiting { .. }
             | Body::RecoveryApplied { .. }
             | Body::LoopPass { .. }
             | Body::ChildStart { .. }
             | Body::ChildEnd { .. }
             | Body::AskOpened { .. }
-            | Body::AskAnswered { .. } => {
-                line(event, began).into_iter().for_each(|text| self.print_above(&text));
-            }
-        }
-    }
-
-    fn progress(&mut self, instance: &str, progress: &Progress) {
-        match progress {
-            Progress::Token(text) => self.show_text(instance, text),
-            Progress::Tool(tool) => self.change(instance, |row| row.now = Some(plain(tool))),
-            Progress::Model(model) => self.change(instance, |row| {
-                row.model = Some(model.clone());
-                row.now = None;
-            }),
-            Progress::Output(text) => match self.output.line(instance, text) {
-                Some(line) => self.print_above(&line),
-                None => self.show_text(instance, text),
-            },
+            | Body::AskAnswered { .. } => self.print_line(event),
         }
     }
 
@@ -217,18 +216,49 @@ impl Renderer for Live {
         self.output.stored(instance, channel, text);
     }
 
+    fn replayed(&mut self, event: &Event) {
+        self.counts.add(event);
+        if let Body::RunStart { definition, .. } = &event.body {
+            self.definition.clone_from(definition);
+        }
+    }
+
+    fn progress(&mut self, instance: &str, progress: &Progress) {
+        match progress {
+            Progress::Token(text) => self.change(instance, |row| row.add_text(text)),
+            Progress::Tool(tool) => self.change(instance, |row| row.now = Some(plain(tool))),
+            Progress::Model(model) => self.change(instance, |row| {
+                row.model = Some(model.clone());
+                row.now = None;
+                row.text.clear();
+            }),
+            Progress::Output(text) => match self.output.line(instance, text) {
+                Some(line) => self.screen.print(&line),
+                None => self.change(instance, |row| row.text = clean(text)),
+            },
+        }
+    }
+
+    fn flush(&mut self) {
+        if self.screen.has_lines() {
+            self.draw();
+        }
+    }
+
     fn tick(&mut self) {
-        self.rows.values().for_each(|row| row.bar.tick());
+        self.ticks += 1;
+        self.draw();
     }
 
     fn note(&mut self, text: &str) {
-        self.print_above(&paint(WARNING, text));
+        self.screen.print(&paint(WARNING, text));
+        self.draw();
     }
 
     fn close(&mut self) {
-        self.rows.values().for_each(|row| row.bar.finish_and_clear());
-        self.model_row.finish_and_clear();
-        let _ = self.screen.clear();
+        let interrupted = self.interrupted.take();
+        interrupted.into_iter().for_each(|text| self.screen.print(&text));
+        self.screen.draw(Vec::new());
     }
 }
 
@@ -240,8 +270,20 @@ impl Row {
         self.usage.cost_usd = self.usage.cost_usd.zip(usage.cost_usd).map(|(a, b)| a + b);
     }
 
-    fn draw(&self) {
-        let mut parts = vec![self.what.clone()];
+    /// Adds a piece of model text; the row shows its last line.
+    fn add_text(&mut self, piece: &str) {
+        self.text.push_str(piece);
+        let line = self.text.trim_end_matches('\n').rfind('\n').map_or(0, |at| at + 1);
+        let excess = self.text.len().saturating_sub(TEXT_BYTES);
+        let from = (line.max(excess)..=self.text.len()).find(|at| self.text.is_char_boundary(*at));
+        self.text.drain(..from.unwrap_or_default());
+    }
+
+    fn text(&self, spinner: &str, columns: usize) -> String {
+        let elapsed = clock(self.began, now());
+        let (spinner, name) = (paint(HINT, spinner), paint(TITLE, &plain(&self.name)));
+        let mut parts =
+            vec![format!("{spinner} {name}  {}", paint(DIM, &elapsed)), self.what.clone()];
         if self.attempt > 1 {
             parts.push(format!("attempt {}", self.attempt));
         }
@@ -249,8 +291,12 @@ impl Row {
         parts.extend((self.usage.model_calls > 0).then(|| totals(&self.usage)));
         parts.extend(self.verdict.map(|verdict| format!("gate {}", verdict.name())));
         parts.extend(self.now.clone());
-        self.bar.set_message(shown(&parts.join("  "), self.colour));
-        self.bar.tick();
+        let row = parts.join("  ");
+        let room = columns.saturating_sub(measure_text_width(&row) + 3);
+        match plain(&self.text) {
+            text if text.trim().is_empty() || room < TEXT_COLUMNS => row,
+            text => format!("{row}  {}", paint(DIM, &last_words(&text, room))),
+        }
     }
 }
 
@@ -264,42 +310,5 @@ fn mark(status: StepStatus) -> &'static str {
         StepStatus::Succeeded => "✓",
         StepStatus::Failed => "✗",
         _ => "-",
-    }
-}
-
-/// A text escaped for the terminal, with or without its styles.
-fn shown(text: &str, colour: bool) -> String {
-    let text = escaped(text);
-    match colour {
-        true => text.into_owned(),
-        false => anstream::adapter::strip_str(&text).to_string(),
-    }
-}
-
-/// A template without styles; the progress bar library does not support `NO_COLOR`.
-fn uncoloured(template: &str) -> String {
-    [":.cyan", ":.bold", ":.dim", ".dim"]
-        .iter()
-        .fold(template.to_owned(), |text, style| text.replace(style, ""))
-}
-
-fn style(template: &str, colour: bool) -> ProgressStyle {
-    let template = if colour { template.to_owned() } else { uncoloured(template) };
-    // An invalid template would be a bug here; the default of the library replaces it.
-    ProgressStyle::with_template(&template)
-        .unwrap_or_else(|_| ProgressStyle::default_spinner())
-        .tick_chars("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn without_colour_nothing_of_the_display_has_a_style() {
-        let template = "{spinner:.cyan} {prefix:.bold}  {elapsed:>4.dim}  {wide_msg:.dim}";
-        assert_eq!(uncoloured(template), "{spinner} {prefix}  {elapsed:>4}  {wide_msg}");
-        assert_eq!(shown(&paint(DIM, "x"), false), "x");
-        assert!(shown(&paint(DIM, "x"), true).contains('\x1b'));
     }
 }

@@ -4,6 +4,7 @@
 //! [`renderer`].
 
 pub(super) mod broken;
+mod counts;
 pub(super) mod diagnostics;
 mod event_line;
 mod failure;
@@ -13,6 +14,7 @@ mod live;
 mod quantity;
 mod renderer;
 mod run_summary;
+mod screen;
 mod status;
 mod step_output;
 pub(super) mod summary;

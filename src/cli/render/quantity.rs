@@ -1,6 +1,6 @@
 //! Formatting of numbers, costs, durations and sizes.
 
-use crate::value::{Money, format_duration};
+use crate::value::{Money, Timestamp, format_duration};
 use crate::wire::UsageView;
 use std::time::Duration;
 
@@ -38,6 +38,14 @@ pub(in crate::cli) fn spent(usage: &UsageView) -> Option<String> {
 /// A duration such as `1m20s`.
 pub(in crate::cli) fn time(ms: u64) -> String {
     format_duration(Duration::from_millis(ms))
+}
+
+/// The time between two points in whole seconds, such as `7s` or `1m05s`.
+pub(super) fn clock(from: Timestamp, to: Timestamp) -> String {
+    match to.since(from).as_secs() {
+        seconds @ 0..60 => format!("{seconds}s"),
+        seconds => format_duration(Duration::from_secs(seconds)),
+    }
 }
 
 /// A size such as `1,204 bytes`.

@@ -139,7 +139,7 @@ fn prefixed(instance: &str, text: &str) -> String {
 }
 
 /// A line of output without styles and without the parts that a carriage return overwrote.
-fn clean(line: &str) -> String {
+pub(super) fn clean(line: &str) -> String {
     let last = line.rsplit('\r').find(|part| !part.trim().is_empty()).unwrap_or_default();
     let unstyled = anstream::adapter::strip_str(last).to_string().replace('\t', "    ");
     plain(&unstyled)

@@ -2,11 +2,13 @@
 
 use crate::cli::driving::exit_of;
 use crate::cli::render::{Display, OutputMode, Renderer, RunSummary, renderer, summary};
+use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
-use crate::cli::{CliError, CliResult};
+use crate::cli::{CliError, CliResult, Exit};
 use crate::service::runs::ProjectContext;
 use crate::service::{self, Environment, LogEntry, Reader};
 use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// Show a run as it executes, like the terminal that started it
 ///
@@ -36,21 +38,38 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     let steps = reader.plan().steps().len();
     let mut renderer = renderer(display, steps, terminal);
     let mut summary = RunSummary::default();
-    loop {
-        // Checked before reading, so that events up to the end of the run are not missed.
-        let live = reader.is_live()?;
-        show(&mut reader, &mut *renderer, &mut summary)?;
-        renderer.flush();
-        renderer.tick();
-        if !live {
-            break;
-        }
-        std::thread::sleep(PAUSE);
-    }
+    let watched: Result<Result<Watched, CliError>, CliError> =
+        runtime::block_on(Workers::One, async {
+            let mut interrupts = signal(SignalKind::interrupt())?;
+            loop {
+                // Checked before reading, so that events up to the end of the run are not missed.
+                let live = reader.is_live()?;
+                show(&mut reader, &mut *renderer, &mut summary)?;
+                renderer.flush();
+                renderer.tick();
+                if !live {
+                    return Ok(Watched::ToTheEnd);
+                }
+                tokio::select! {
+                    () = tokio::time::sleep(PAUSE) => {}
+                    _ = interrupts.recv() => return Ok(Watched::Stopped),
+                }
+            }
+        });
     renderer.close();
+    if let Watched::Stopped = watched?? {
+        terminal.note(&format!("run {run} continues; `kb run watch {run}` shows it again\n"))?;
+        return Ok(Exit::Interrupted);
+    }
     let status = service::read_run(&context, &run)?.status();
     terminal.out(&summary::text("kb", &run, status, &summary, terminal.is_quiet()))?;
     Ok(exit_of(status, None))
+}
+
+/// How watching ended.
+enum Watched {
+    ToTheEnd,
+    Stopped,
 }
 
 fn show(

@@ -1,0 +1,191 @@
+//! The live display of a run, on a pseudo-terminal.
+
+mod pty;
+
+use crate::scratch::Scratch;
+use pty::Pty;
+
+const SPINNER: &str = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏";
+
+fn project(steps: &str) -> Scratch {
+    let text = format!("schema: kb.playbook/1\nid: p\nsteps:\n{steps}");
+    Scratch::new(&[("playbooks/p.yml", &text)])
+}
+
+/// A script that waits for a file and then ends with this command.
+fn after(file: &str, command: &str) -> String {
+    format!("for i in $(seq 300); do test -e {file} && {{ {command}; }}; sleep 0.2; done; exit 9")
+}
+
+/// Forty steps: the first half ends with the file `half`, two of them failing, the rest with `rest`.
+fn forty() -> Scratch {
+    let step = |n: usize| {
+        let end = match n {
+            7 => "echo \"error: shard 7 has no index\" >&2; exit 3",
+            13 => "echo \"error: shard 13 is locked by another writer\" >&2; exit 4",
+            _ => "exit 0",
+        };
+        let script = after(if n < 20 { "half" } else { "rest" }, end);
+        format!(
+            "  - id: shard-{n}\n    run: |\n      echo \"reading part {n} of 40\"\n      {script}\n"
+        )
+    };
+    project(&(0..40).map(step).collect::<String>())
+}
+
+fn header(screen: &str) -> Vec<&str> {
+    screen.lines().filter(|line| line.contains(" done")).collect()
+}
+
+/// The number of rows of running steps.
+fn rows_of(screen: &str) -> usize {
+    screen.lines().filter(|line| line.starts_with(|c| SPINNER.contains(c))).count()
+}
+
+#[test]
+fn forty_parallel_steps_fit_into_the_height_and_failures_are_printed_at_once() {
+    let mut frames = Vec::new();
+    for (rows, columns) in [(24, 80), (50, 200)] {
+        let scratch = forty();
+        let args = ["playbook", "run", "p", "--max-parallel", "40"];
+        let mut terminal = Pty::start(&scratch, rows, columns, &args);
+        let all = terminal.until("40 running", |s| {
+            s.contains("0/40 done · 40 running") && s.contains("reading part 39 of 40")
+        });
+        let shown = rows_of(&all);
+        let more = format!("+{} more running", 40 - shown);
+        assert_eq!((shown == 40, shown < usize::from(rows)), (rows == 50, true), "{all}");
+        assert_eq!(all.contains(&more), shown < 40, "{all}");
+        let newest = all.find("shard-39").expect("the newest step is shown");
+        assert!(all.find("shard-38").is_some_and(|older| newest < older), "{all}");
+        scratch.write("half", "");
+        let half = terminal.until("half", |s| s.contains("20/40 done · 20 running · 2 failed"));
+        assert_eq!(header(&half).len(), 1, "{half}");
+        assert!(half.lines().all(|line| line.chars().count() <= usize::from(columns)), "{half}");
+        let printed = terminal.all();
+        for text in ["✗ shard-7  failed", "exit code 3: error: shard 7 has no index", "shard-13 |"]
+        {
+            assert!(printed.contains(text), "`{text}` is missing in:\n{printed}");
+        }
+        frames.extend([("All steps run", all), ("Half of the steps have ended", half)]);
+        scratch.write("rest", "");
+        let (code, printed) = terminal.end();
+        assert_eq!(code, 1, "{printed}");
+        assert!(!printed.contains(|c| SPINNER.contains(c)), "a row is left:\n{printed}");
+        assert!(header(&printed).is_empty(), "the header is left:\n{printed}");
+        assert_eq!(printed.matches("✓ shard-").count(), 38, "{printed}");
+        assert!(printed.contains("38 succeeded, 2 failed"), "{printed}");
+        let summary = printed.lines().skip_while(|line| !line.starts_with("p failed"));
+        frames.push(("The run has ended", summary.collect::<Vec<_>>().join("\n")));
+        if rows == 24 && std::env::var_os("KB_UPDATE_DOCS").is_some() {
+            update_recording(&frames);
+        }
+    }
+}
+
+/// Writes the frames to the documentation. Times and the id of the run differ each time, so the file is
+/// not compared.
+fn update_recording(frames: &[(&str, String)]) {
+    let mut text = String::from(
+        "# The live display\n\n\
+         On a terminal, `kb playbook run` shows a header and one row for each running step, the newest\n\
+         first. Finished steps, their output and failures are printed above and stay in the scrollback.\n\
+         `kb run watch RUN` shows the same in another terminal. `--output all` prints all output of the\n\
+         steps, `--output failed` only that of failed steps, `--output none` none. Off a terminal, each\n\
+         event is a line, and the output of a step follows when the step has ended, or at once while one\n\
+         step runs. With `GITHUB_ACTIONS=true`, the output of each step is a group, and failures are\n\
+         annotations.\n\n\
+         ## Forty parallel steps with two failures\n\n\
+         Recorded at 80 × 24 by `tests/it/terminal`.\n",
+    );
+    for (title, frame) in frames {
+        let lines: Vec<&str> = frame.lines().map(str::trim_end).collect();
+        text.push_str(&format!("\n{title}:\n\n```text\n{}\n```\n", lines.join("\n").trim_end()));
+    }
+    std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/display.md"), text).unwrap();
+}
+
+#[test]
+fn the_display_follows_the_size_of_the_terminal() {
+    let scratch = project(&format!(
+        "  - {{id: a, run: '{}'}}\n  - {{id: b, run: '{}'}}\n",
+        after("go", "exit 0"),
+        after("go", "exit 0")
+    ));
+    let mut terminal = Pty::start(&scratch, 50, 200, &["playbook", "run", "p"]);
+    terminal.until("both run", |s| s.contains("0/2 done · 2 running"));
+    for (rows, columns) in [(50, 80), (50, 200), (60, 120)] {
+        terminal.resize(rows, columns);
+        let clock = |s: &str| header(s).first().map(|line| (*line).trim_end().to_owned());
+        let before = clock(&terminal.screen());
+        let screen = terminal.until("a new time", |s| clock(s).is_some() && clock(s) != before);
+        assert_eq!(header(&screen).len(), 1, "{screen}");
+        assert_eq!(rows_of(&screen), 2, "{screen}");
+    }
+    scratch.write("go", "");
+    let (code, printed) = terminal.end();
+    assert_eq!((code, header(&printed).len()), (0, 0), "{printed}");
+}
+
+#[test]
+fn an_interrupted_run_leaves_no_row_and_says_so_at_the_end() {
+    let scratch = project(&format!(
+        "  - {{id: a, run: '{}'}}\n  - {{id: b, run: '{}'}}\n  - {{id: c, run: echo c, dependsOn: [a]}}\n",
+        after("go", "exit 0"),
+        after("go", "exit 0")
+    ));
+    let mut terminal = Pty::start(&scratch, 24, 80, &["playbook", "run", "p"]);
+    terminal.until("both run", |s| s.contains("2 running"));
+    terminal.key(b"\x03");
+    let screen = terminal.until("the note", |s| s.contains("press again to kill them"));
+    assert!(!screen.contains("run interrupted"), "steps still run:\n{screen}");
+    scratch.write("go", "");
+    let (code, printed) = terminal.end();
+    assert_eq!(code, 130, "{printed}");
+    assert!(!printed.contains(|c| SPINNER.contains(c)), "a row is left:\n{printed}");
+    let at = |text: &str| printed.find(text).unwrap_or_else(|| panic!("{text}:\n{printed}"));
+    assert!(at("✓ a") < at("run interrupted") && at("✓ b") < at("run interrupted"), "{printed}");
+    assert!(!printed.contains("^C") && printed.contains("kb run resume"), "{printed}");
+}
+
+#[test]
+fn one_step_shows_its_output_live_and_a_watcher_the_same() {
+    let scratch =
+        project(&format!("  - id: a\n    run: 'echo first; {}'\n", after("go", "exit 5")));
+    let mut terminal = Pty::start(&scratch, 24, 80, &["playbook", "run", "p"]);
+    terminal.until("its output", |s| s.contains("a | first") && s.contains("1 running"));
+    let mut watcher = Pty::start(&scratch, 24, 80, &["run", "watch"]);
+    watcher.until("the step", |s| s.contains("0/1 done · 1 running"));
+    let mut gone = Pty::start(&scratch, 24, 80, &["run", "watch"]);
+    gone.until("the step", |s| s.contains("0/1 done · 1 running"));
+    gone.key(b"\x03");
+    let (code, printed) = gone.end();
+    assert_eq!(code, 130, "{printed}");
+    assert!(!printed.contains(|c| SPINNER.contains(c)), "{printed}");
+    scratch.write("go", "");
+    for terminal in [terminal, watcher] {
+        let (code, printed) = terminal.end();
+        assert_eq!(code, 1, "{printed}");
+        assert_eq!(printed.matches("a | first").count(), 1, "{printed}");
+        assert!(
+            printed.contains("✗ a  failed") && printed.contains("command  echo first;"),
+            "{printed}"
+        );
+    }
+}
+
+#[test]
+fn questions_are_asked_without_a_summary_between_them() {
+    let scratch = project(
+        "  - {id: one, ask: First?}\n  - {id: two, ask: Second?, dependsOn: [one]}\n  - {id: three, run: echo done, dependsOn: [two]}\n",
+    );
+    let mut terminal = Pty::start(&scratch, 24, 80, &["playbook", "run", "p"]);
+    for question in ["First?", "Second?"] {
+        terminal.until(question, |s| s.contains(question) && s.trim_end().ends_with('>'));
+        terminal.key(b"yes\r");
+    }
+    let (code, printed) = terminal.end();
+    assert_eq!(code, 0, "{printed}");
+    assert!(!printed.contains("p waiting") && !printed.contains("kb run answer"), "{printed}");
+    assert_eq!(printed.matches("p succeeded").count(), 1, "{printed}");
+}
