@@ -150,10 +150,13 @@ impl Project {
         }))
     }
 
-    /// Whether a definition has specialist steps; false if there is no such definition.
+    /// Whether a definition or one of its child runs has specialist steps; false if there is no such definition.
     pub fn uses_models(&self, name: &str) -> bool {
         let uses_model = |step: &Arc<Step>| matches!(step.kind, StepKind::Specialist { .. });
-        self.playbook(name).is_ok_and(|p| p.steps.iter().chain(&p.finally).any(uses_model))
+        self.playbook(name).is_ok_and(|playbook| {
+            let all = self.catalog.with_children(&playbook);
+            all.into_iter().any(|p| p.steps.iter().chain(&p.finally).any(uses_model))
+        })
     }
 
     /// The plan of a definition, or all its problems.

@@ -2,6 +2,8 @@
 
 use crate::scratch::Scratch;
 use serde_json::{Value, json};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 const CHILD: &str = "schema: kb.playbook/1
 id: child
@@ -61,6 +63,8 @@ fn parameters_go_in_and_outputs_come_out() {
     scratch.kb(&["run", "show", &parent_run(&scratch)]).code(0).says(&[&child, "say"]);
     scratch.kb(&["run", "list"]).code(0).says(&["child of"]);
     scratch.kb(&["run", "logs", &parent_run(&scratch)]).code(0).says(&["child run", &child]);
+    let diff = scratch.kb(&["run", "diff", &parent_run(&scratch)]).code(0);
+    diff.says(&[&format!("kb run diff {child}")]);
     scratch.kb(&["run", "verify", &parent_run(&scratch)]).code(0);
     scratch.kb(&["run", "verify", &child]).code(0);
 }
@@ -91,6 +95,31 @@ fn what_does_not_fit_is_reported_with_its_position() {
         "did you mean `text`?",
     ]);
     scratch.kb(&["playbook", "run", "parent"]).code(2);
+}
+
+#[test]
+fn a_computed_value_that_does_not_fit_fails_the_step() {
+    let steps = "  - {id: name, set: {word: hello}}
+  - {id: call, playbook: child, with: {word: x, count: \"{{name.output.word}}\"}}
+";
+    let scratch = project(steps, &[CHILD]);
+    scratch.kb(&["playbook", "run", "parent"]).code(1).says(&["KB0412", "`count`"]);
+    assert_eq!(scratch.json(&["run", "list", "--json"]).as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn workflows_and_playbooks_run_each_other() {
+    let workflow = "---
+name: flow
+steps:
+  - {id: inner, playbook: child, with: {word: hi}}
+outputs: {text: \"{{inner.output.text}}\"}
+---
+";
+    let scratch = project("  - {id: call, playbook: flow}\n", &[CHILD]);
+    scratch.write(".kb/workflows/flow.md", workflow);
+    scratch.kb(&["playbook", "run", "parent"]).code(0);
+    assert_eq!(output(&scratch, "call"), json!({"text": "hi x1"}));
 }
 
 #[test]
@@ -189,4 +218,146 @@ steps:
     scratch.kb(&["playbook", "run", "parent"]).code(0);
     assert_eq!(scratch.read("log"), "first\nsecond\nsecond\n");
     assert_eq!(scratch.json(&["run", "list", "--json"]).as_array().unwrap().len(), 2);
+}
+
+/// Waits until a file of the project exists.
+fn wait_for(scratch: &Scratch, path: &str) {
+    let limit = Instant::now() + Duration::from_secs(60);
+    while !scratch.has(path) {
+        assert!(Instant::now() < limit, "`{path}` was never written");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+const SLOW: &str = "schema: kb.playbook/1
+id: slow
+steps:
+  - {id: first, run: \"echo first >> log\"}
+  - {id: second, dependsOn: [first], run: \"touch started; sleep 1; echo second >> log\"}
+  - {id: third, dependsOn: [second], run: \"echo third >> log\"}
+outputs: {done: true}
+";
+
+fn spawn(scratch: &Scratch, args: &[&str]) -> std::process::Child {
+    let mut command = scratch.command();
+    command.args(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+#[test]
+fn a_killed_process_continues_its_child_run_and_repeats_no_finished_step() {
+    let steps = "  - {id: before, run: \"echo before >> log\"}
+  - {id: call, playbook: slow, dependsOn: [before], retrySafe: false}
+  - {id: after, run: \"echo after >> log\", dependsOn: [call]}
+";
+    let scratch = project(steps, &[SLOW]);
+    let mut process = spawn(&scratch, &["playbook", "run", "parent"]);
+    wait_for(&scratch, "started");
+    process.kill().unwrap();
+    process.wait().unwrap();
+    let parent = parent_run(&scratch);
+    let child = show(&scratch)["steps"][1]["childRun"].clone();
+    scratch.kb(&["run", "resume", &parent]).code(0);
+    assert_eq!(scratch.read("log"), "before\nfirst\nsecond\nthird\nafter\n");
+    assert_eq!(show(&scratch)["steps"][1]["childRun"], child);
+    scratch.kb(&["run", "verify", &parent]).code(0);
+    scratch.kb(&["run", "verify", child.as_str().unwrap()]).code(0);
+    assert_eq!(scratch.json(&["run", "list", "--json"]).as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_cancellation_of_the_parent_cancels_the_child_run() {
+    let long = "schema: kb.playbook/1
+id: long
+steps:
+  - {id: sleep, run: \"touch started; sleep 60\"}
+  - {id: never, dependsOn: [sleep], run: \"touch never\"}
+";
+    let scratch = project("  - {id: call, playbook: long}\n", &[long]);
+    let mut process = spawn(&scratch, &["playbook", "run", "parent"]);
+    wait_for(&scratch, "started");
+    let parent = parent_run(&scratch);
+    scratch.kb(&["run", "cancel", &parent]).code(0);
+    process.wait().unwrap();
+    let shown = show(&scratch);
+    assert_eq!(
+        (&shown["status"], &shown["steps"][0]["status"]),
+        (&json!("cancelled"), &json!("cancelled"))
+    );
+    let child = shown["steps"][0]["childRun"].as_str().unwrap().to_owned();
+    assert_eq!(scratch.json(&["run", "show", &child, "--json"])["status"], "cancelled");
+    assert!(!scratch.has("never"));
+}
+
+#[test]
+fn a_timeout_of_the_step_cancels_the_child_run() {
+    let long = "schema: kb.playbook/1\nid: long\nsteps:\n  - {id: sleep, run: \"sleep 60\"}\n";
+    let scratch = project("  - {id: call, playbook: long, timeout: 300ms}\n", &[long]);
+    scratch.kb(&["playbook", "run", "parent"]).code(1).says(&["KB05"]);
+    let shown = show(&scratch);
+    assert_eq!(shown["steps"][0]["status"], "failed");
+    let child = shown["steps"][0]["childRun"].as_str().unwrap().to_owned();
+    assert_eq!(scratch.json(&["run", "show", &child, "--json"])["status"], "cancelled");
+}
+
+const ASKS: &str = "schema: kb.playbook/1
+id: asks
+steps:
+  - {id: where, ask: \"Deploy to?\"}
+outputs: {where: \"{{where.output}}\"}
+";
+
+#[test]
+fn a_child_run_that_waits_is_answered_and_its_parent_continues() {
+    let steps = "  - {id: call, playbook: asks}
+  - {id: other, run: \"echo other\"}
+  - {id: after, set: {got: \"{{call.output.where}}\"}}
+";
+    let scratch = project(steps, &[ASKS]);
+    scratch.kb(&["playbook", "run", "parent"]).code(3).says(&["waits for a person", "kb run show"]);
+    let parent = parent_run(&scratch);
+    let shown = show(&scratch);
+    assert_eq!(shown["status"], "waiting");
+    assert_eq!(shown["steps"][0]["status"], "waiting");
+    assert_eq!(shown["steps"][1]["status"], "succeeded");
+    let child = shown["steps"][0]["childRun"].as_str().unwrap().to_owned();
+    let said = scratch.kb(&["run", "show", &parent]).code(0);
+    said.says(&["Deploy to?", &format!("kb run answer {child} where"), "kb run resume"]);
+    // The parent has no question of its own, and continues to wait after a resume.
+    scratch.kb(&["run", "answer", &parent, "call", "x"]).code(2).says(&["KB0573"]);
+    scratch.kb(&["run", "resume", &parent]).code(3);
+    scratch.kb(&["run", "answer", &child, "where", "production"]).code(0);
+    scratch.kb(&["run", "resume", &parent]).code(0);
+    assert_eq!(output(&scratch, "after"), json!({"got": "production"}));
+    assert_eq!(show(&scratch)["steps"][0]["childRun"], json!(child));
+}
+
+#[test]
+fn a_cancellation_reaches_a_child_run_that_waits() {
+    let scratch = project("  - {id: call, playbook: asks}\n", &[ASKS]);
+    scratch.kb(&["playbook", "run", "parent"]).code(3);
+    let child = show(&scratch)["steps"][0]["childRun"].as_str().unwrap().to_owned();
+    scratch.kb(&["run", "cancel", &parent_run(&scratch)]).code(0);
+    assert_eq!(show(&scratch)["status"], "cancelled");
+    assert_eq!(scratch.json(&["run", "show", &child, "--json"])["status"], "cancelled");
+}
+
+#[test]
+fn the_usage_of_a_child_run_counts_for_its_parent_once() {
+    let child = "schema: kb.playbook/1
+id: thinks
+steps:
+  - {id: think, specialist: reader, task: Think.}
+  - {id: check, dependsOn: [think], run: \"test -e ready\"}
+";
+    let specialist = "schema: kb.specialist/1\nid: reader\nrole: You read.\ntools: [fs:read]\n";
+    let script = "schema: kb.script/1\nsteps:\n  think: [{output: {summary: done}, usage: {prompt: 100, completion: 20}}]\n";
+    let scratch = project("  - {id: call, playbook: thinks}\n", &[child]);
+    scratch.write(".kb/specialists/reader.yml", specialist);
+    scratch.write("script.yml", script);
+    scratch.kb(&["playbook", "run", "parent", "--script", "script.yml"]).code(1);
+    let usage = |scratch: &Scratch| show(scratch)["usage"]["promptTokens"].clone();
+    assert_eq!(usage(&scratch), 100);
+    scratch.write("ready", "");
+    scratch.kb(&["run", "retry", &parent_run(&scratch)]).code(0);
+    assert_eq!(usage(&scratch), 100);
 }

@@ -6,6 +6,7 @@ use crate::cli::terminal::{DIM, ERROR, GOOD, HINT, TITLE, Terminal, WARNING, pai
 use crate::cli::{CliResult, Exit};
 use crate::service::runs::ProjectContext;
 use crate::service::{self, Environment, FileDiff, FileDiffKind, FileSnapshot, RunDiff, StepDiff};
+use crate::wire::{InstanceView, RunView};
 
 /// Show the file changes of each step
 ///
@@ -27,15 +28,40 @@ pub(in crate::cli) struct Args {
 }
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
-    let diff =
-        service::run_diff(&ProjectContext::find(environment)?, &args.run, args.step.as_deref())?;
+    let context = ProjectContext::find(environment)?;
+    let diff = service::run_diff(&context, &args.run, args.step.as_deref())?;
     if args.json {
         terminal.json(&diff)?;
         return Ok(Exit::Done);
     }
     terminal.out(&text(&diff, args.stat))?;
     notes(&diff, terminal)?;
+    terminal.err(&child_notes(&service::show_run(&context, &args.run)?, args.step.as_deref()))?;
     Ok(Exit::Done)
+}
+
+/// Maximum number of child runs that a note names.
+const MAX_CHILDREN: usize = 8;
+
+/// The commands that show the file changes of child runs.
+fn child_notes(view: &RunView, step: Option<&str>) -> String {
+    let is_shown = |found: &&InstanceView| {
+        step.is_none_or(|step| found.step == step || found.instance == step)
+    };
+    let children = view.steps.iter().filter(is_shown);
+    let children: Vec<_> =
+        children.filter_map(|step| Some((step, step.child_run.as_ref()?))).collect();
+    let mut notes = String::new();
+    for (step, run) in children.iter().take(MAX_CHILDREN) {
+        let name = plain(&step.instance);
+        notes.push_str(&format!(
+            "{name} executed a child run; `kb run diff {run}` shows its files\n"
+        ));
+    }
+    if let Some(more @ 1..) = children.len().checked_sub(MAX_CHILDREN) {
+        notes.push_str(&format!("and {more} more child runs\n"));
+    }
+    notes
 }
 
 fn text(diff: &RunDiff, stat: bool) -> String {

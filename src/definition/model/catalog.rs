@@ -1,6 +1,6 @@
 //! The result of loading: every valid definition by id, and the ids of the invalid ones.
 
-use super::{Playbook, Settings, Specialist, StepKind};
+use super::{Playbook, Settings, Specialist, Step, StepKind};
 use crate::diagnostic::Sources;
 use crate::value::{DefinitionId, SpecialistId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,11 +32,36 @@ pub struct RefusedDefinitions {
 }
 
 impl Catalog {
-    /// Paths of the files that a playbook depends on: its own file and those of its specialists,
-    /// valid or not.
+    /// A playbook and the valid playbooks that it leads to as child runs, each once.
+    pub fn with_children<'a>(&'a self, playbook: &'a Playbook) -> Vec<&'a Playbook> {
+        let mut found: BTreeMap<&str, &Playbook> = BTreeMap::new();
+        let mut open = vec![playbook];
+        while let Some(playbook) = open.pop() {
+            if found.insert(playbook.id.as_str(), playbook).is_none() {
+                let calls = steps_of(playbook).filter_map(|step| step.kind.child());
+                open.extend(calls.filter_map(|id| Some(&**self.playbooks.get(id)?)));
+            }
+        }
+        found.into_values().collect()
+    }
+
+    /// Paths of the files that a playbook depends on: its own file and those of its specialists and
+    /// of its child runs, valid or not.
     pub fn files_of(&self, playbook: &Playbook) -> BTreeSet<String> {
-        let mut paths = BTreeSet::from([playbook.path.clone()]);
-        for step in playbook.steps.iter().chain(&playbook.finally) {
+        let mut paths = BTreeSet::new();
+        for playbook in self.with_children(playbook) {
+            paths.insert(playbook.path.clone());
+            self.add_files(playbook, &mut paths);
+        }
+        paths
+    }
+
+    fn add_files(&self, playbook: &Playbook, paths: &mut BTreeSet<String>) {
+        for step in steps_of(playbook) {
+            if let Some(id) = step.kind.child() {
+                let refused = self.refused.playbooks.get(id.as_str());
+                paths.extend(refused.into_iter().flatten().cloned());
+            }
             let StepKind::Specialist { specialist, .. } = &step.kind else { continue };
             match self.specialists.get(specialist) {
                 Some(found) => {
@@ -48,6 +73,9 @@ impl Catalog {
                 }
             }
         }
-        paths
     }
+}
+
+fn steps_of(playbook: &Playbook) -> impl Iterator<Item = &Arc<Step>> {
+    playbook.steps.iter().chain(&playbook.finally)
 }

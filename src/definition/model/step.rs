@@ -186,6 +186,22 @@ impl StepKind {
         }
     }
 
+    /// The playbook of a `playbook` step.
+    pub fn child(&self) -> Option<&DefinitionId> {
+        match self {
+            StepKind::Playbook(call) => Some(&call.playbook),
+            StepKind::Specialist { .. }
+            | StepKind::Run { .. }
+            | StepKind::Tool { .. }
+            | StepKind::Http(_)
+            | StepKind::Set(_)
+            | StepKind::Gate(_)
+            | StepKind::Ask(_)
+            | StepKind::Approve(_)
+            | StepKind::Wait(_) => None,
+        }
+    }
+
     /// The kind key.
     pub fn name(&self) -> &'static str {
         match self {
