@@ -199,7 +199,10 @@ impl Ended {
             }
             true => {
                 let question = self.summary.questions.first();
-                let command = summary::next_command(program, run, status, question);
+                let command = {
+                    let budget = self.summary.waits_for_budget();
+                    summary::next_command(program, run, status, question, budget)
+                };
                 command.map(|command| terminal.err(&format!("next: {command}\n"))).transpose()?;
             }
         }

@@ -6,7 +6,7 @@ use crate::definition::{Catalog, FileRole, InputFile, Script, load, load_script}
 use crate::diagnostic::{Code, Diagnostic, Sources};
 use crate::journal::Journal;
 use crate::plan::Plan;
-use crate::value::{DefinitionId, Json, JsonMap, RunId};
+use crate::value::{DefinitionId, Json, JsonMap, Money, RunId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -40,6 +40,9 @@ pub struct Frozen {
     /// Whether `--yes` was given.
     #[serde(default)]
     pub yes: bool,
+    /// Value of `--budget`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Money>,
     /// Maximum number of step instances that run at the same time.
     pub max_parallel: u32,
     /// The run that executes this one as a child run.

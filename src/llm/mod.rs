@@ -24,6 +24,7 @@ pub use script::ScriptPlayer;
 pub use target::Target;
 pub use tiers::{TierOrigin, TierReport, Tiers};
 
+use crate::definition::ModelPrice;
 use crate::value::{Json, Tier, Usage};
 use futures::future::BoxFuture;
 use std::time::Duration;
@@ -221,4 +222,9 @@ pub trait ModelProvider: Send + Sync {
 
     /// Resolves a tier, or a model by name. The error lists the ways to configure one.
     fn resolve(&self, tier: Tier, model: Option<&str>) -> Result<ModelRef, ModelError>;
+
+    /// The price of a model; `None` if it is unknown. The default is free.
+    fn price(&self, _model: &ModelRef) -> Option<ModelPrice> {
+        Some(prices::FREE)
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::yaml::yaml;
 use super::{CallOrigin, CallRequest, ChatReply, ChatRequest, ModelError, ModelProvider, ModelRef};
+use crate::definition::ModelPrice;
 use crate::redaction::Redactor;
 use crate::value::{Json, JsonMap, Tier};
 use futures::future::BoxFuture;
@@ -102,6 +103,10 @@ impl ModelProvider for Recording {
 
     fn resolve(&self, tier: Tier, model: Option<&str>) -> Result<ModelRef, ModelError> {
         self.inner.resolve(tier, model)
+    }
+
+    fn price(&self, model: &ModelRef) -> Option<ModelPrice> {
+        self.inner.price(model)
     }
 }
 

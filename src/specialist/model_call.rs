@@ -87,6 +87,17 @@ impl Attempt<'_> {
     }
 
     async fn chat(&mut self, request: &ChatRequest) -> Result<ChatReply, StopReason> {
+        let reserved = tokio::select! {
+            biased;
+            () = self.context.cancel.cancelled() => return Err(StopReason::Cancelled),
+            reserved = self.reserve(request) => reserved?,
+        };
+        let reply = self.send(request).await;
+        self.settle(reserved, &reply).await?;
+        reply
+    }
+
+    async fn send(&mut self, request: &ChatRequest) -> Result<ChatReply, StopReason> {
         let recorder = self.context.recorder.clone();
         recorder.progress(Progress::Model(request.model.name.clone()));
         let on_token = |token: &str| recorder.progress(Progress::Token(token.to_owned()));

@@ -2,6 +2,7 @@
 //! a hypothesis and suggested next steps.
 
 use super::conversation::Conversation;
+use super::ledger::Exhausted;
 use super::turn::{DENIALS, GiveUpReason, REPEATS};
 use crate::attempt::Outcome;
 use crate::diagnostic::Code;
@@ -20,6 +21,10 @@ pub(super) enum StopReason {
     TimedOut,
     /// The model call failed.
     Model(ModelError),
+    /// A budget is used up.
+    Budget(Exhausted),
+    /// The cost is limited, and the price of this model is unknown.
+    Unpriced(String),
     /// The attempt was cancelled, or the lease on the run was lost.
     Cancelled,
 }
@@ -31,6 +36,19 @@ pub(super) fn outcome(reason: &StopReason, conversation: &Conversation) -> Outco
         StopReason::ProtectedPathsChanged(failure) => (OutcomeKind::PolicyDenied, failure.clone()),
         StopReason::TimedOut => timed_out(conversation),
         StopReason::Model(error) => (error.outcome(), error.failure()),
+        StopReason::Budget(error) => (
+            OutcomeKind::PolicyDenied,
+            Failure::new(Code::BUDGET_EXHAUSTED.as_str(), error.to_string())
+                .help("continue with a higher budget: `kb run resume RUN --budget USD`"),
+        ),
+        StopReason::Unpriced(model) => (
+            OutcomeKind::PolicyDenied,
+            Failure::new(
+                Code::MODEL_WITHOUT_PRICE.as_str(),
+                format!("the cost is limited, and the price of the model `{model}` is unknown"),
+            )
+            .help("set its price in `llm.prices` of the settings, or limit `maxTokens` instead"),
+        ),
         StopReason::Cancelled => cancelled(),
     };
     let details = details(kind, &failure, reason, conversation);
@@ -134,7 +152,11 @@ fn hypothesis(reason: &StopReason) -> Option<&'static str> {
         StopReason::ProtectedPathsChanged(_) => {
             Some("the task needs a change that only people make, or the model was misled")
         }
-        StopReason::TimedOut | StopReason::Model(_) | StopReason::Cancelled => None,
+        StopReason::TimedOut
+        | StopReason::Model(_)
+        | StopReason::Budget(_)
+        | StopReason::Unpriced(_)
+        | StopReason::Cancelled => None,
     }
 }
 
@@ -162,6 +184,8 @@ fn suggested(reason: &StopReason) -> Json {
         StopReason::ProtectedPathsChanged(_) => {
             json!([hint("ask_user", "check the changed paths and undo the change")])
         }
+        StopReason::Budget(_) => json!([hint("ask_user", "raise the budget")]),
+        StopReason::Unpriced(_) => json!([hint("ask_user", "set the price of the model")]),
         StopReason::Cancelled => json!([]),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::conversation::{Brief, Conversation};
 use super::input_budget::{self, FittedInput};
+use super::ledger::Ledger;
 use super::prompt;
 use super::report::{self, StopReason};
 use super::submit::Submission;
@@ -28,6 +29,8 @@ pub struct SpecialistRunner {
     pub max_input_tokens: u32,
     /// Steps for which a warning about truncated values was recorded.
     pub warned: Arc<Mutex<BTreeSet<StepId>>>,
+    /// Budgets of the run; the default limits nothing.
+    pub ledger: Arc<Ledger>,
 }
 
 impl SpecialistRunner {
@@ -96,6 +99,9 @@ pub(super) struct Attempt<'a> {
     pub(super) conversation: Conversation,
     pub(super) model: Option<ModelRef>,
     pub(super) fell_back: bool,
+    pub(super) ledger: Arc<Ledger>,
+    /// Usage of stopped model calls, which no record contains.
+    pub(super) estimated: Usage,
     pub(super) deadline: Pin<Box<Sleep>>,
 }
 
@@ -142,6 +148,8 @@ impl<'a> Attempt<'a> {
             conversation,
             model: None,
             fell_back: false,
+            ledger: runner.ledger.clone(),
+            estimated: Usage::NONE,
             deadline: Box::pin(tokio::time::sleep(specialist.limits.timeout)),
         }
     }
@@ -180,13 +188,15 @@ impl<'a> Attempt<'a> {
     }
 
     fn outcome(&self, ended: Result<(), StopReason>) -> Outcome {
-        match (ended, self.conversation.output()) {
+        let mut outcome = match (ended, self.conversation.output()) {
             (Ok(()), Some(output)) => {
                 Outcome { usage: self.conversation.usage(), ..Outcome::ok(output.clone()) }
             }
             (Ok(()), None) => report::outcome(&StopReason::Cancelled, &self.conversation),
             (Err(end), _) => report::outcome(&end, &self.conversation),
-        }
+        };
+        outcome.usage += self.estimated;
+        outcome
     }
 }
 

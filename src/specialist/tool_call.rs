@@ -30,6 +30,7 @@ impl Attempt<'_> {
             return self.record_result(result, invocation).await;
         }
         if !pending.started {
+            self.spend_tool_call().await?;
             self.record(self.start_record(&pending)).await?;
         }
         let shown = format!("{} {}", pending.tool, arguments(&pending.args));

@@ -4,6 +4,7 @@ mod alive;
 mod architecture;
 mod attack;
 mod bounds;
+mod budget;
 mod children;
 mod cli;
 mod conformance;

@@ -6,6 +6,7 @@ use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
 use crate::service::runs::Overrides;
 use crate::service::{self, Environment, Project, StartRequest};
+use crate::value::Money;
 use std::path::PathBuf;
 
 /// Run a playbook or workflow
@@ -57,13 +58,22 @@ pub(in crate::cli) struct OverrideArgs {
     /// Approve all tools that require approval, for this run
     #[arg(long)]
     yes: bool,
+    /// Maximum cost of the run in US dollars
+    #[arg(long, value_name = "USD", value_parser = dollars)]
+    budget: Option<Money>,
+}
+
+/// Parses an amount of US dollars.
+fn dollars(text: &str) -> Result<Money, String> {
+    let usd = text.parse::<f64>().ok().filter(|usd| usd.is_finite() && *usd >= 0.0);
+    usd.map(Money::from_usd).ok_or_else(|| "write an amount such as 1.50".to_owned())
 }
 
 impl OverrideArgs {
     /// The overrides in the form of the service.
     pub(in crate::cli) fn overrides(&self) -> Overrides {
         let (model, max_parallel) = (self.model.clone(), self.max_parallel);
-        Overrides { model, max_parallel, yes: self.yes }
+        Overrides { model, max_parallel, yes: self.yes, budget: self.budget }
     }
 }
 

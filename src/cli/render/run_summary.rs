@@ -75,6 +75,12 @@ pub(in crate::cli) struct Unapproved {
 }
 
 impl RunSummary {
+    /// Whether everything that waits needs a higher budget.
+    pub(in crate::cli) fn waits_for_budget(&self) -> bool {
+        !self.waiting.is_empty()
+            && self.waiting.values().all(|reason| super::summary::names_budget(reason))
+    }
+
     /// Adds the next event.
     pub(in crate::cli) fn add(&mut self, event: &Event) {
         if self.has_ended || matches!(event.body, Body::RunResume { .. }) {

@@ -54,7 +54,10 @@ pub(in crate::cli) fn text(
     {
         // The child runs have the questions.
         true => Some(format!("{program} run show {run}")),
-        false => next_command(program, run, status, summary.questions.first()),
+        false => {
+            let question = summary.questions.first();
+            next_command(program, run, status, question, summary.waits_for_budget())
+        }
     };
     out.extend(next.map(|command| row("next", &paint(TITLE, &command))));
     out.join("\n") + "\n"
@@ -66,12 +69,14 @@ pub(in crate::cli) fn next_command(
     run: &str,
     status: RunStatus,
     question: Option<&String>,
+    waits_for_budget: bool,
 ) -> Option<String> {
     match status {
         RunStatus::Failed | RunStatus::Cancelled => Some(format!("{program} run retry {run}")),
         RunStatus::Interrupted => Some(format!("{program} run resume {run}")),
         RunStatus::Waiting => Some(match question {
             Some(step) => format!("{program} run answer {run} {step} TEXT"),
+            None if waits_for_budget => format!("{program} run resume {run} --budget USD"),
             None => format!("{program} run approve {run}"),
         }),
         RunStatus::Running | RunStatus::Succeeded => None,
@@ -180,4 +185,9 @@ fn outputs(summary: &RunSummary) -> Vec<String> {
         }
     };
     map.iter().map(line).collect()
+}
+
+/// Whether the reason of a waiting step is a budget that is used up.
+pub(in crate::cli) fn names_budget(reason: &str) -> bool {
+    reason.starts_with("the budget of ")
 }

@@ -118,10 +118,17 @@ fn next(view: &RunView, after_child: bool) -> String {
     let asks = view.steps.iter().find(is_ask).map(|step| &step.instance);
     let command = match after_child && asks.is_none() {
         true => Some(format!("kb run resume {}", view.run)),
-        false => summary::next_command("kb", &view.run, view.status, asks),
+        false => summary::next_command("kb", &view.run, view.status, asks, needs_budget(view)),
     };
     let line = |command: String| format!("\nnext: {}\n", paint(TITLE, &command));
     command.map(line).unwrap_or_default()
+}
+
+/// Whether everything that waits needs a higher budget.
+fn needs_budget(view: &RunView) -> bool {
+    let questions = view.steps.iter().filter_map(|step| step.question.as_ref());
+    let mut budgets = questions.map(|question| summary::names_budget(&question.text)).peekable();
+    budgets.peek().is_some() && budgets.all(|budget| budget)
 }
 
 /// The child runs at any level that have an open question.

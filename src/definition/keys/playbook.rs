@@ -72,8 +72,7 @@ const COMMON: &[KeySpec] = &[
     key("order", Choice(ORDER_NAMES), "`sequential` makes each step depend on the step before it.")
         .default("graph"),
     key("budget", Map(&BUDGET), "Limits of cost, tokens and tool calls of the run.")
-        .example("{maxCostUsd: 1.5}")
-        .run_refused(),
+        .example("{maxCostUsd: 1.5}"),
     key("concurrency", Map(&CONCURRENCY), "Runs that must not execute at the same time.")
         .example("{group: deploy, onConflict: queue}")
         .run_refused(),

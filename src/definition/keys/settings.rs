@@ -113,9 +113,8 @@ const ESCALATION_KEYS: &[KeySpec] = &[
         Integer(0, u32::MAX),
         "A run does not escalate to the large tier after so many attempts with it.",
     ),
-    key("maxCostUsdPerRun", DOLLARS, "Maximum cost of a run in US dollars.").run_refused(),
-    key("warnCostUsdThreshold", DOLLARS, "Cost in US dollars from which a run warns.")
-        .run_refused(),
+    key("maxCostUsdPerRun", DOLLARS, "Maximum cost of a run in US dollars."),
+    key("warnCostUsdThreshold", DOLLARS, "Cost in US dollars from which a run warns."),
     key("budgetAllocation", Any, "Shares of the budget.").no_effect(),
     key(
         "defaultLadder",

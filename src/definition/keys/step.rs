@@ -159,8 +159,7 @@ const COMMON: &[KeySpec] = &[
     key("evidence", Choice(EVIDENCE_NAMES), "Whether file changes of its processes are recorded.")
         .default("`full` if its checks need them"),
     key("budget", Map(&BUDGET), "Limits of cost, tokens and tool calls of the step.")
-        .example("{maxTokens: 50000}")
-        .run_refused(),
+        .example("{maxTokens: 50000}"),
     key(
         "forEach",
         OneOf(const { &[Text, List(&Any), Map(&FOR_EACH)] }),

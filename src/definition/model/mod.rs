@@ -1,6 +1,7 @@
 //! The types that loading produces. Fields are public for reading; only `definition::load` creates
 //! these values.
 
+mod budget;
 mod catalog;
 mod duration_policy;
 mod gate;
@@ -14,6 +15,7 @@ mod specialist;
 mod step;
 mod waiting;
 
+pub use budget::Budget;
 pub use catalog::{Catalog, RefusedDefinitions};
 pub use duration_policy::{Backoff, RetryPolicy, Timeout};
 pub use gate::{Check, ClaimPolicy, FailurePolicy, FileCount, InconclusivePolicy, Verify};

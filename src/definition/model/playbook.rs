@@ -42,6 +42,8 @@ pub struct Playbook {
     pub env: Vec<(String, Template)>,
     /// Limits of the run.
     pub limits: Limits,
+    /// `budget:` of the run.
+    pub budget: super::Budget,
     /// Whether each step also depends on the step before it.
     pub order: Order,
     /// Position of the id.

@@ -1,7 +1,8 @@
 //! The model of a step: its kind, its dependencies and its attempt options.
 
 use super::{
-    ApproveStep, AskStep, Check, Loop, NotYet, RecoveryRule, RetryPolicy, Timeout, Verify, WaitStep,
+    ApproveStep, AskStep, Budget, Check, Loop, NotYet, RecoveryRule, RetryPolicy, Timeout, Verify,
+    WaitStep,
 };
 use crate::definition::Schema;
 use crate::diagnostic::Span;
@@ -49,6 +50,8 @@ pub struct StepDetails {
     pub retry: Option<RetryPolicy>,
     /// `recovery:`; `None`: the default table of specialists, no rows for other steps.
     pub recovery: Option<Box<[RecoveryRule]>>,
+    /// `budget:` of the step, for all its attempts and items.
+    pub budget: Option<Box<Budget>>,
     /// Maximum number of attempts in one iteration. `None`: the sum that the recovery table allows.
     pub max_attempts: Option<u32>,
     /// `loop:`: the step runs again until a condition holds.
@@ -91,6 +94,7 @@ impl StepDetails {
         timeout: Timeout { attempt: None, idle: None },
         retry: None,
         recovery: None,
+        budget: None,
         max_attempts: None,
         repeat: None,
         retry_safe: true,
@@ -110,6 +114,7 @@ impl StepDetails {
             timeout: Timeout { attempt: None, idle: None },
             retry: None,
             recovery: None,
+            budget: None,
             max_attempts: None,
             repeat: None,
             retry_safe: true,

@@ -89,6 +89,7 @@ pub(crate) fn playbook(
         span,
         path: origin.path.to_owned(),
         digest: origin.digest,
+        budget: fields.get("budget").map(|node| decoder.budget(node)).unwrap_or_default(),
         not_yet,
     })
 }
@@ -216,9 +217,6 @@ fn limits(node: &Node, decoder: &mut Decoder) -> Limits {
 /// by hand, so they do not refuse it.
 fn unsupported(fields: &Fields<'_>, decoder: &mut Decoder, not_yet: &mut Vec<NotYet>) {
     decoder.unsupported_keys(fields, not_yet);
-    if let Some(node) = fields.get("budget") {
-        decoder.budget(node);
-    }
     if let Some(node) = fields.get("concurrency") {
         decoder.fields(node, &keys::playbook::CONCURRENCY);
     }

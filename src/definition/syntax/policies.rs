@@ -2,12 +2,12 @@
 
 use super::{Decoder, Fields, Node};
 use crate::definition::keys::choices::{BACKOFF, RECOVERY_ACTION};
-use crate::definition::keys::{self, step_parts};
+use crate::definition::keys::{budget, step_parts};
 use crate::definition::model::{
-    Backoff, RecoveryAction, RecoveryRule, RetryPolicy, Timeout, UNLIMITED_QUESTIONS,
+    Backoff, Budget, RecoveryAction, RecoveryRule, RetryPolicy, Timeout, UNLIMITED_QUESTIONS,
 };
 use crate::diagnostic::{Code, Diagnostic, nearest};
-use crate::value::{OutcomeKind, OutcomeSelector, SpecialistId};
+use crate::value::{Money, OutcomeKind, OutcomeSelector, SpecialistId};
 use std::time::Duration;
 
 impl Decoder {
@@ -129,12 +129,16 @@ impl Decoder {
         id.ok()
     }
 
-    /// Checks `budget:` of a run or a step. It is not supported yet, so nothing is kept of it.
-    pub(crate) fn budget(&mut self, node: &Node) {
-        if let Some(fields) = self.fields(node, &keys::budget::BUDGET) {
-            for (spec, ..) in fields.iter() {
-                fields.number(spec.name, self);
-            }
+    /// Decodes `budget:` of a run or a step.
+    pub(crate) fn budget(&mut self, node: &Node) -> Budget {
+        let Some(fields) = self.fields(node, &budget::BUDGET) else {
+            return Budget::default();
+        };
+        Budget {
+            max_cost: fields.number("maxCostUsd", self).map(Money::from_usd),
+            warn_cost: fields.number("warnCostUsd", self).map(Money::from_usd),
+            max_tokens: fields.number("maxTokens", self).map(|n| n as u64),
+            max_tool_calls: fields.number("maxToolCalls", self).map(|n| n as u64),
         }
     }
 

@@ -209,6 +209,7 @@ fn body(
         timeout: fields.get("timeout").map(|node| decoder.timeout(node)).unwrap_or_default(),
         retry: fields.get("retry").and_then(|node| decoder.retry(node, retries_exit)),
         recovery: fields.get("recovery").map(|node| decoder.recovery(node, specialist)),
+        budget: fields.get("budget").map(|node| Box::new(decoder.budget(node))),
         max_attempts: fields.integer("maxAttempts", decoder),
         repeat: fields.get("loop").and_then(|node| decoder.repeat(node)).map(Box::new),
         retry_safe: fields.boolean("retrySafe", decoder).unwrap_or(true),
@@ -237,9 +238,6 @@ fn body(
 
 /// Checks the values of keys that are not supported yet, so that mistakes are found today.
 fn shapes(fields: &Fields<'_>, decoder: &mut Decoder) {
-    if let Some(node) = fields.get("budget") {
-        decoder.budget(node);
-    }
     fields.texts("locks", decoder);
 }
 

@@ -6,10 +6,9 @@ r#"The language has this key or value, but this version of `kb` does not support
 loads, so that it can be validated and drawn. If ignoring the key would change what a run does, the run
 is refused.
 
-    budget: {maxCostUsd: 1}
+    concurrency: {group: deploy, onConflict: queue}
 
-In the settings this applies to `maxCostUsdPerRun` and `warnCostUsdThreshold` of
-`orchestrator.escalation`. Remove the key to run the definition with this version."#;
+Remove the key to run the definition with this version."#;
 
     PLANNED = "KB0902", "planned, no effect yet",
 r#"The key or tool is planned, and this version ignores it: `context.rag`, `mind:rag-query`, `memory`,

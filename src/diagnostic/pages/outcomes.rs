@@ -306,4 +306,20 @@ of the step and to `kb run retry` of the parent. If the parameters changed, a ne
     - id: deploy
       playbook: deploy
       retry: {max: 1, on: [tool_error]}"#;
+
+    BUDGET_EXHAUSTED = "KB0585", "budget used up",
+r#"A call of a specialist could exceed a `budget` of the run or the step, `--budget`, or
+`orchestrator.escalation.maxCostUsdPerRun` of the settings. The call was not made. The step waits, and the run
+stops with exit code 3 when nothing else runs.
+
+A model call is reserved before it is sent, at the estimated tokens of its prompt and the maximum tokens
+of its response. This continues the run with a higher limit of its cost:
+
+    kb run resume RUN --budget 2.50"#;
+
+    MODEL_WITHOUT_PRICE = "KB0586", "model without a price",
+r#"The cost of the run or the step is limited, and the price of one of its models is unknown, so that the
+limit could not be kept. Set the price in US dollars per million tokens, or limit `maxTokens` instead:
+
+    llm: {prices: {my-model: {input: 0.5, output: 1.5}}}"#;
 }

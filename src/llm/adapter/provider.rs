@@ -7,6 +7,7 @@ use super::request::{options, question, service};
 use super::response_status;
 use super::stream::Reader;
 use super::web::{Connection, web_client};
+use crate::definition::ModelPrice;
 use crate::llm::target::{Target, is_local};
 use crate::llm::tiers::Tiers;
 use crate::llm::{ChatReply, ChatRequest, ModelError, ModelProvider, ModelRef};
@@ -128,5 +129,10 @@ impl ModelProvider for GenaiProvider {
 
     fn resolve(&self, tier: Tier, model: Option<&str>) -> Result<ModelRef, ModelError> {
         self.tiers.resolve(tier, model)
+    }
+
+    fn price(&self, model: &ModelRef) -> Option<ModelPrice> {
+        let tier = model.tier.unwrap_or(Tier::Medium);
+        self.tiers.target(tier, Some(&model.name)).ok()?.price
     }
 }

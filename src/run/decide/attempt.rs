@@ -65,8 +65,19 @@ impl Decider<'_> {
             | OutcomeKind::GateInconclusive
             | OutcomeKind::Stuck
             | OutcomeKind::PolicyDenied
-            | OutcomeKind::Unknown) => self.recover(ix, failed, retry_after_ms),
+            | OutcomeKind::Unknown) => match self.exhausted_budget(ix) {
+                Some(reason) => self.emit(Event::Waiting { instance: ix, reason }),
+                None => self.recover(ix, failed, retry_after_ms),
+            },
         }
+    }
+
+    /// The message about the budget that ended the last attempt, unless the step is to stop.
+    fn exhausted_budget(&self, ix: InstanceIx) -> Option<String> {
+        let failure = self.instance(ix).failure()?;
+        let exhausted = failure.code == Code::BUDGET_EXHAUSTED.as_str();
+        let stops = self.stopping(ix) || self.parent_has_failed(ix);
+        (exhausted && !stops).then(|| failure.message.clone())
     }
 
     /// Whether the instance has a gate: `verify` in the definition, or the claims of a specialist.

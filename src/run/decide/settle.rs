@@ -2,8 +2,10 @@
 
 use super::Decider;
 use crate::definition::StepPhase;
+use crate::diagnostic::Code;
 use crate::run::effect::Effect;
 use crate::run::event::{Event, InstanceIx, RunStatus, StepStatus};
+use crate::run::instance::Instance;
 use crate::run::join::{Join, join};
 use crate::value::{Digest, Failure, Json};
 
@@ -47,10 +49,25 @@ impl Decider<'_> {
         for (instance, due) in waiting {
             self.effect(Effect::Timer { instance, due });
         }
+        self.retry_exhausted();
         self.settle_open(StepPhase::Main);
         if self.state.open_main == 0 {
             self.settle_open(StepPhase::Finally);
         }
+    }
+
+    /// Steps that wait for a budget try again: the new lease owner may have a higher one.
+    fn retry_exhausted(&mut self) {
+        let waits = |i: &Instance| {
+            let exhausted = i.failure().is_some_and(|f| f.code == Code::BUDGET_EXHAUSTED.as_str());
+            i.status == StepStatus::Waiting
+                && i.due().is_none()
+                && i.question().is_none()
+                && exhausted
+        };
+        let all: Vec<_> =
+            self.state.instances().filter(|(_, i)| waits(i)).map(|(ix, _)| ix).collect();
+        all.into_iter().for_each(|ix| self.ready(ix));
     }
 
     fn continue_attempt(&mut self, ix: InstanceIx) {

@@ -17,7 +17,7 @@ use crate::process::Supervisor;
 use crate::redaction::Redactor;
 use crate::run::Rules;
 use crate::service::ServiceError;
-use crate::specialist::SpecialistRunner;
+use crate::specialist::{Ledger, SpecialistRunner};
 use crate::tool::{Approvals, Toolbox, ToolboxParts, sandbox_level};
 use crate::value::{Failure, Json, RunId, limits};
 use crate::workspace::Workspace;
@@ -28,7 +28,7 @@ use std::sync::Arc;
 pub(super) struct Assembly {
     context: ProjectContext,
     pub(super) parts: Parts,
-    rules: Rules,
+    pub(super) rules: Rules,
     recording: Option<(Arc<Recording>, PathBuf)>,
     /// Whether steps whose gate did not pass fail the command (`verifier.strict`).
     strict: bool,
@@ -77,6 +77,7 @@ pub(super) fn assemble(
     plan: &Plan,
     tiers: Option<Tiers>,
     record: Option<PathBuf>,
+    ledger: Arc<Ledger>,
 ) -> Result<Assembly, ServiceError> {
     let journal = context.journal(settings.sync)?;
     let redactor = Arc::new(Redactor::default());
@@ -137,6 +138,7 @@ pub(super) fn assemble(
             toolbox: toolbox.clone(),
             max_input_tokens: settings.max_input_tokens.unwrap_or(limits::PROMPT_VALUE_TOKENS),
             warned: Arc::default(),
+            ledger,
         })
     });
     let process_level = supervisor.level().as_str();

@@ -1,6 +1,7 @@
 //! Creates a new run.
 
 use super::assembly::{Assembly, LeasedRun, assemble};
+use super::budget;
 use super::models::{max_parallel, tiers};
 use super::prepared::Prepared;
 use super::task_files::all_task_files;
@@ -18,6 +19,7 @@ use crate::service::{Project, ServiceError, StartRequest};
 use crate::value::{DefinitionId, Digest, Failure, JsonMap, RunId, json_text};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Checks everything that can be checked, stores it, and creates the run with a lease for this
 /// process.
@@ -48,15 +50,19 @@ pub(in crate::service) async fn begin(
         tiers: tiers.as_ref().map(Tiers::frozen).unwrap_or_default(),
         model: overrides.model.clone(),
         yes: overrides.yes,
+        budget: overrides.budget,
         max_parallel: max_parallel(&plan, &settings, &overrides, context.environment.processors),
         parent: None,
     };
     // The texts of the definitions are in `frozen` now.
     drop(project);
     let record = record.map(|path| context.environment.absolute(&path));
-    let assembly = assemble(&context, &settings, &frozen, &plan, tiers, record)?;
+    let ledger = Arc::new(budget::ledger(&plan, &settings, frozen.budget));
+    budget::require_prices(&plan, &ledger, tiers.as_ref(), frozen.model.as_deref())?;
+    let assembly = assemble(&context, &settings, &frozen, &plan, tiers, record, ledger.clone())?;
     require_no_secret(&frozen, &assembly.parts.redactor)?;
     let run = new_run_id();
+    ledger.bind(run.clone());
     let stored = frozen.json();
     // The stored texts are not needed here; the journal is about to write them.
     frozen.files.clear();

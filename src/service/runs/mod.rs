@@ -6,6 +6,7 @@
 
 mod assembly;
 mod begin;
+mod budget;
 mod children;
 mod context;
 mod machine;
@@ -15,6 +16,8 @@ mod reopen;
 mod replying;
 mod secrets;
 mod task_files;
+
+use crate::value::Money;
 
 pub(super) use begin::begin;
 pub use context::ProjectContext;
@@ -33,4 +36,6 @@ pub struct Overrides {
     pub max_parallel: Option<u32>,
     /// Whether all tools that require approval are approved for this run (`--yes`).
     pub yes: bool,
+    /// Maximum cost of the run (`--budget`); takes precedence over definition and settings.
+    pub budget: Option<Money>,
 }

@@ -1,6 +1,7 @@
 //! Continues recorded runs: resume, retry, approve, cancel.
 
 use super::assembly::{LeasedRun, assemble};
+use super::budget;
 use super::models::needs_model;
 use super::prepared::Prepared;
 use super::{Overrides, ProjectContext};
@@ -125,6 +126,7 @@ pub(super) fn reopen(
     let frozen = Frozen::of_run(journal, &run)?;
     let frozen = Frozen {
         yes: frozen.yes || overrides.yes,
+        budget: overrides.budget.or(frozen.budget),
         max_parallel: overrides.max_parallel.unwrap_or(frozen.max_parallel),
         ..frozen
     };
@@ -136,7 +138,8 @@ pub(super) fn reopen(
     });
     let present = present_settings(&context)?;
     let settings = Arc::new(catalog.settings.narrowed_by(&present));
-    let assembly = assemble(&context, &settings, &frozen, &plan, tiers, None)?;
+    let ledger = Arc::new(budget::ledger(&plan, &settings, frozen.budget));
+    let assembly = assemble(&context, &settings, &frozen, &plan, tiers, None, ledger.clone())?;
     let epoch = assembly.parts.journal.acquire(&run)?;
     let killed_owner = assembly.parts.journal.previous_owner(&run);
     // The events are read once for the engine and the display.
@@ -151,6 +154,8 @@ pub(super) fn reopen(
     };
     let changed = frozen.changed_since(&context.root);
     let leased = LeasedRun { run, epoch, before, changed, killed_owner };
+    ledger.bind(leased.run.clone());
+    budget::carry_over(&ledger, &plan, assembly.rules, &leased);
     Ok(assembly.prepare(leased, plan, frozen, opening))
 }
 

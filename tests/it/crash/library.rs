@@ -236,6 +236,7 @@ impl<'a> House<'a> {
             toolbox: toolbox.clone(),
             max_input_tokens: kb::value::limits::PROMPT_VALUE_TOKENS,
             warned: Arc::default(),
+            ledger: Arc::default(),
         };
         LocalExecutor::new(host, toolbox, Some(Arc::new(runner)))
     }

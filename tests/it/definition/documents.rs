@@ -128,8 +128,6 @@ fn the_escalation_of_000_12_5_is_a_setting() {
     assert_eq!(found.escalation.max_cost_usd, Some(1.0));
     assert_eq!(found.escalation.ladders["implementer"], [Tier::Medium, Tier::Large]);
     insta::assert_snapshot!(said, @r#"
-    warning KB0901 9:5 `escalation.maxCostUsdPerRun` is not supported yet | the definition loads, but cannot run with this version
-    warning KB0901 10:5 `escalation.warnCostUsdThreshold` is not supported yet | the definition loads, but cannot run with this version
     warning KB0901 13:5 `escalation.budgetAllocation` is not supported yet | the definition loads and runs without it
     "#);
 }

@@ -39,6 +39,7 @@ pub(crate) fn playbook(steps: Vec<Step>, finally: Vec<Step>) -> Arc<Playbook> {
         outputs: Box::default(),
         env: Vec::new(),
         limits: Limits::default(),
+        budget: Budget::default(),
         order: Order::Graph,
         span: SPAN,
         path: "simulated.yml".into(),

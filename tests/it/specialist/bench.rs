@@ -331,6 +331,7 @@ impl Bench {
             toolbox,
             max_input_tokens: kb::value::limits::PROMPT_VALUE_TOKENS,
             warned: Arc::default(),
+            ledger: Arc::default(),
         };
         let context = Context {
             cancel: self.cancel,

@@ -1,0 +1,89 @@
+//! The budgets of a run: from the definition, the settings and the command line.
+
+use super::assembly::LeasedRun;
+use crate::definition::{Budget, Settings};
+use crate::diagnostic::Code;
+use crate::engine::Folded;
+use crate::evidence::Record;
+use crate::llm::Tiers;
+use crate::plan::Plan;
+use crate::run::{InstanceIx, Rules};
+use crate::service::ServiceError;
+use crate::specialist::{Amount, Ledger};
+use crate::value::{Failure, Money};
+
+/// The ledger of a run. `override_cost` is the value of `--budget`, which replaces the limits of the
+/// definition and the settings.
+pub(super) fn ledger(plan: &Plan, settings: &Settings, override_cost: Option<Money>) -> Ledger {
+    let own = plan.playbook().budget;
+    let limits = &settings.escalation;
+    let lower = |a: Option<Money>, b: Option<Money>| match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    };
+    let configured = lower(own.max_cost, limits.max_cost_usd.map(Money::from_usd));
+    let run = Budget {
+        max_cost: override_cost.or(configured),
+        warn_cost: lower(own.warn_cost, limits.warn_cost_usd.map(Money::from_usd)),
+        ..own
+    };
+    let steps = plan.steps().iter().filter_map(|planned| {
+        let step = &planned.step;
+        Some((step.id.clone(), *step.details().budget.as_deref()?))
+    });
+    Ledger::new(run, steps)
+}
+
+/// Adds what the run has spent so far: its ended attempts, and the calls of those that continue.
+pub(super) fn carry_over(ledger: &Ledger, plan: &Plan, rules: Rules, leased: &LeasedRun) {
+    if ledger.is_unlimited() || leased.before.is_empty() {
+        return;
+    }
+    let folded = Folded::of(plan, rules, &leased.before);
+    let step = |ix: InstanceIx| &plan.step(folded.state.instance(ix).step).step.id;
+    for (ix, instance) in folded.state.instances() {
+        ledger.carry_over(step(ix), Amount::of(&instance.usage()));
+    }
+    for (ix, records) in &folded.histories {
+        for record in records {
+            let amount = match record {
+                Record::ModelCall { usage, .. } => Amount::of(usage),
+                Record::ToolCall { turn, .. } if *turn > 0 => {
+                    Amount { tool_calls: 1, ..Amount::default() }
+                }
+                _ => continue,
+            };
+            ledger.carry_over(step(*ix), amount);
+        }
+    }
+}
+
+/// Refuses a run whose cost is limited if the price of one of its models is unknown.
+pub(super) fn require_prices(
+    plan: &Plan,
+    ledger: &Ledger,
+    tiers: Option<&Tiers>,
+    model: Option<&str>,
+) -> Result<(), ServiceError> {
+    let Some(tiers) = tiers else { return Ok(()) };
+    for planned in plan.steps().iter().filter(|planned| ledger.limits_cost(Some(&planned.step.id)))
+    {
+        for specialist in planned.specialists() {
+            let choice = &specialist.model;
+            let name = if model.is_some() { None } else { choice.model.as_deref() };
+            let Ok(target) = tiers.target(choice.tier, name) else { continue };
+            if target.price.is_none() {
+                let failure = unpriced(&target.model);
+                return Err(ServiceError::refused(failure));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn unpriced(model: &str) -> Failure {
+    let message =
+        format!("the cost of the run is limited, and the price of the model `{model}` is unknown");
+    Failure::new(Code::MODEL_WITHOUT_PRICE.as_str(), message)
+        .help("set its price in `llm.prices` of the settings, or limit `maxTokens` instead")
+}

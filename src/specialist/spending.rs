@@ -1,0 +1,104 @@
+//! Model and tool calls of an attempt against the budgets of the run.
+
+use super::compression::estimated_tokens;
+use super::ledger::{Amount, Exhausted, Reservation};
+use super::report::StopReason;
+use super::runner::Attempt;
+use crate::attempt::Request;
+use crate::evidence::Record;
+use crate::llm::{ChatReply, ChatRequest, ModelError, cost};
+use crate::value::{StepId, Usage, WARNING};
+
+/// Assumed maximum tokens of a response without `maxTokens`.
+const RESPONSE_TOKENS: u32 = 4_096;
+
+/// A reserved model call, and the usage that it is expected to have at most.
+pub(super) struct ReservedCall {
+    reservation: Reservation,
+    estimate: Usage,
+}
+
+impl Attempt<'_> {
+    /// The step whose budget counts; `None` in a child run.
+    fn budgeted_step(&self) -> Option<&StepId> {
+        let Request { run, instance, .. } = self.request;
+        self.ledger.is_bound_to(run).then_some(&instance.step)
+    }
+
+    /// Reserves a model call; `None` if nothing is limited.
+    pub(super) async fn reserve(
+        &self,
+        request: &ChatRequest,
+    ) -> Result<Option<ReservedCall>, StopReason> {
+        let step = self.budgeted_step();
+        if !self.ledger.limits(step) {
+            return Ok(None);
+        }
+        let tools: usize = request.tools.iter().map(|tool| format!("{tool:?}").len()).sum();
+        let prompt = u64::from(estimated_tokens(&request.messages)) + tools as u64 / 4;
+        let mut estimate = Usage {
+            prompt_tokens: prompt,
+            completion_tokens: u64::from(request.max_tokens.unwrap_or(RESPONSE_TOKENS)),
+            model_calls: 1,
+            ..Usage::NONE
+        };
+        match self.provider.price(&request.model) {
+            Some(price) => estimate.cost_usd = Some(cost(&price, &estimate)),
+            None if self.ledger.limits_cost(step) => {
+                return Err(StopReason::Unpriced(request.model.name.clone()));
+            }
+            None => {}
+        }
+        let reservation = self.ledger.reserve(step, Amount::of(&estimate)).await;
+        let reservation = reservation.map_err(StopReason::Budget)?;
+        Ok(Some(ReservedCall { reservation, estimate }))
+    }
+
+    /// Settles a call: at its usage, at zero if the provider refused it, else at its reservation.
+    pub(super) async fn settle(
+        &mut self,
+        reserved: Option<ReservedCall>,
+        reply: &Result<ChatReply, StopReason>,
+    ) -> Result<(), StopReason> {
+        let Some(ReservedCall { reservation, estimate }) = reserved else { return Ok(()) };
+        let spent = match reply {
+            Ok(reply) => Amount::of(&reply.usage),
+            Err(StopReason::Model(
+                ModelError::Refused { .. }
+                | ModelError::NoModel { .. }
+                | ModelError::ScriptEnded { .. }
+                | ModelError::Transient { status: Some(_), .. },
+            )) => Amount::default(),
+            Err(_) => {
+                self.estimated += estimate;
+                let text = format!(
+                    "{WARNING}a model call was stopped; its usage is estimated at {} tokens",
+                    estimate.total_tokens()
+                );
+                drop(reservation);
+                // The journal may be closed: the estimate is in the outcome as well.
+                let _ = self.record(Record::Note { text }).await;
+                return Ok(());
+            }
+        };
+        match reservation.settle(spent) {
+            Some(warning) => {
+                let text = format!("{WARNING}{warning}");
+                self.record(Record::Note { text }).await
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Counts a tool call against the budgets.
+    pub(super) async fn spend_tool_call(&self) -> Result<(), StopReason> {
+        let step = self.budgeted_step();
+        if !self.ledger.limits(step) {
+            return Ok(());
+        }
+        let call = Amount { tool_calls: 1, ..Amount::default() };
+        let reserved: Result<Reservation, Exhausted> = self.ledger.reserve(step, call).await;
+        reserved.map_err(StopReason::Budget)?.settle(call);
+        Ok(())
+    }
+}

@@ -1,0 +1,164 @@
+//! Budgets: the ledger under any order of reservations and settlements, and runs that wait for more.
+
+use crate::scratch::Scratch;
+use futures::FutureExt as _;
+use kb::definition::Budget;
+use kb::specialist::{Amount, Ledger, Reservation};
+use kb::value::{Money, StepId};
+use std::sync::Arc;
+
+/// A small generator, so that a failure can be repeated by its seed.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % n.max(1)
+    }
+
+    fn amount(&mut self, most: Amount) -> Amount {
+        Amount {
+            cost: Money(self.below(most.cost.0 as u64 + 1) as i64),
+            tokens: self.below(most.tokens + 1),
+            tool_calls: self.below(most.tool_calls + 1),
+        }
+    }
+}
+
+fn step(name: &str) -> StepId {
+    StepId::new(name).expect("an id")
+}
+
+fn sum(amounts: impl Iterator<Item = Amount>) -> Amount {
+    amounts.fold(Amount::default(), |a, b| Amount {
+        cost: a.cost + b.cost,
+        tokens: a.tokens + b.tokens,
+        tool_calls: a.tool_calls + b.tool_calls,
+    })
+}
+
+fn within(amount: Amount, budget: Budget) -> bool {
+    budget.max_cost.is_none_or(|cap| amount.cost <= cap)
+        && budget.max_tokens.is_none_or(|cap| amount.tokens <= cap)
+        && budget.max_tool_calls.is_none_or(|cap| amount.tool_calls <= cap)
+}
+
+#[test]
+fn any_order_of_reservations_and_settlements_keeps_the_ledger_exact_and_within_the_budget() {
+    for seed in 1..=2_000u64 {
+        let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let run = Budget {
+            max_cost: (dice.below(4) > 0).then(|| Money(dice.below(2_000) as i64)),
+            max_tokens: (dice.below(3) > 0).then(|| dice.below(2_000)),
+            max_tool_calls: (dice.below(3) > 0).then(|| dice.below(20)),
+            ..Budget::default()
+        };
+        let own = Budget { max_tokens: Some(dice.below(500)), ..Budget::default() };
+        let ledger = Arc::new(Ledger::new(run, [(step("a"), own)]));
+        let mut open: Vec<(bool, Amount, Reservation)> = Vec::new();
+        let (mut spent, mut spent_by_a) = (Amount::default(), Amount::default());
+        for _ in 0..200 {
+            let is_a = dice.below(2) == 0;
+            let name = step(if is_a { "a" } else { "b" });
+            if dice.below(2) == 0 {
+                let most = Amount { cost: Money(300), tokens: 300, tool_calls: 2 };
+                let amount = dice.amount(most);
+                if let Some(Ok(reserved)) = ledger.reserve(Some(&name), amount).now_or_never() {
+                    open.push((is_a, amount, reserved));
+                }
+            } else if !open.is_empty() {
+                let chosen = dice.below(open.len() as u64) as usize;
+                let (is_a, amount, reserved) = open.swap_remove(chosen);
+                // A stopped call counts with its whole reservation.
+                let used = if dice.below(4) == 0 { amount } else { dice.amount(amount) };
+                match used == amount {
+                    true => drop(reserved),
+                    false => drop(reserved.settle(used)),
+                }
+                spent = sum([spent, used].into_iter());
+                if is_a {
+                    spent_by_a = sum([spent_by_a, used].into_iter());
+                }
+            }
+            let reserved = sum(open.iter().map(|(_, amount, _)| *amount));
+            assert_eq!(ledger.totals(), (spent, reserved), "seed {seed}");
+            assert!(within(sum([spent, reserved].into_iter()), run), "seed {seed}: {run:?}");
+            let of_a = sum(open.iter().filter(|(is_a, ..)| *is_a).map(|(_, amount, _)| *amount));
+            assert!(within(sum([spent_by_a, of_a].into_iter()), own), "seed {seed}: {own:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn parallel_calls_wait_for_each_other_and_spend_the_whole_budget() {
+    let run = Budget { max_tokens: Some(1_000), ..Budget::default() };
+    let ledger = Arc::new(Ledger::new(run, []));
+    // Each call reserves 100 and uses 10: 91 calls fit before a reservation no longer does.
+    let calls = (0..200).map(|_| {
+        let ledger = ledger.clone();
+        tokio::spawn(async move {
+            let call = |tokens| Amount { tokens, ..Amount::default() };
+            match ledger.reserve(Some(&step("a")), call(100)).await {
+                Ok(reserved) => {
+                    tokio::task::yield_now().await;
+                    reserved.settle(call(10));
+                    1
+                }
+                Err(error) => {
+                    assert!(error.to_string().contains("budget of 1000 tokens"), "{error}");
+                    0
+                }
+            }
+        })
+    });
+    let made: u64 =
+        futures::future::join_all(calls).await.into_iter().map(|n| n.expect("ran")).sum();
+    assert_eq!(made, 91);
+    let (spent, reserved) = ledger.totals();
+    assert_eq!((spent.tokens, reserved.tokens), (910, 0));
+}
+
+const READER: &str = "schema: kb.specialist/1\nid: reader\nrole: You read.\ntools: [fs:list]\n";
+
+#[test]
+fn a_used_up_cost_lets_the_run_wait_until_it_is_resumed_with_more() {
+    let scratch = Scratch::new(&[
+        (".kb/specialists/reader.yml", READER),
+        (
+            ".kb/playbooks/p.yml",
+            "schema: kb.playbook/1\nid: p\nbudget: {maxCostUsd: 0.5}\nsteps:\n  - {id: a, specialist: reader, task: Look., retry: {max: 0}}\n",
+        ),
+        // Nothing listens there: a call that is made fails.
+        (
+            ".kb/kb.config.yml",
+            "llm: {tiers: {medium: {endpoint: \"http://127.0.0.1:9/v1\", model: m, price: {input: 1000, output: 1000}}}}\n",
+        ),
+    ]);
+    let said = scratch.kb(&["playbook", "run", "p"]).code(3);
+    said.says(&["the budget of $0.50 of the run is used up", "kb run resume", "--budget USD"]);
+    // Without a higher budget it waits again.
+    scratch.kb(&["run", "resume", "@last"]).code(3).says(&["the budget of $0.50"]);
+    let said = scratch.kb(&["run", "resume", "@last", "--budget", "100", "--json"]).code(1);
+    let last = said.events().into_iter().rfind(|e| e["type"] == "attempt:end").expect("an attempt");
+    assert_eq!(last["outcome"], "transient", "{last}");
+}
+
+#[test]
+fn a_limited_cost_needs_the_price_of_the_model() {
+    let scratch = Scratch::new(&[
+        (".kb/specialists/reader.yml", READER),
+        (
+            ".kb/playbooks/p.yml",
+            "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: a, specialist: reader, task: Look.}\n",
+        ),
+        (
+            ".kb/kb.config.yml",
+            "llm: {tiers: {medium: {endpoint: \"http://192.0.2.1/v1\", model: unheard-of}}}\n",
+        ),
+    ]);
+    let said = scratch.kb(&["playbook", "run", "p", "--budget", "1"]).code(2);
+    said.says(&["KB0586", "unheard-of", "llm.prices"]);
+    scratch.kb(&["playbook", "run", "p", "--budget", "-1"]).code(2);
+}
