@@ -72,6 +72,7 @@ pub(crate) fn playbook(
     let description = fields.text("description", decoder);
     let triggers = fields.texts("triggers", decoder);
     let limits = fields.get("limits").map(|node| limits(node, decoder)).unwrap_or_default();
+    let budget = fields.get("budget").map(|node| decoder.budget(node)).unwrap_or_default();
     let (id, span) = id?;
     Some(Playbook {
         name: name.unwrap_or_else(|| id.to_string()),
@@ -89,7 +90,7 @@ pub(crate) fn playbook(
         span,
         path: origin.path.to_owned(),
         digest: origin.digest,
-        budget: fields.get("budget").map(|node| decoder.budget(node)).unwrap_or_default(),
+        budget,
         not_yet,
     })
 }

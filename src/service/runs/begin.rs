@@ -6,13 +6,13 @@ use super::models::{max_parallel, tiers};
 use super::prepared::Prepared;
 use super::task_files::all_task_files;
 use crate::clock;
-use crate::definition::Catalog;
+use crate::definition::{Catalog, NotYet};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::engine::StartMode;
 use crate::inspect::{Frozen, FrozenFile, load_model_script};
 use crate::journal::NewRun;
 use crate::llm::Tiers;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlanStep};
 use crate::redaction::Redactor;
 use crate::service::start::read_file;
 use crate::service::{Project, ServiceError, StartRequest};
@@ -107,7 +107,21 @@ fn require_supported(plan: &Plan, catalog: &Catalog) -> Result<(), ServiceError>
     let specialists = specialists.values().flat_map(|specialist| &specialist.not_yet);
     let steps = steps().flat_map(|step| &step.step.details().not_yet);
     let own = plans.iter().flat_map(|plan| &plan.playbook().not_yet);
-    let features = own.chain(steps).chain(specialists).chain(&catalog.settings.not_yet);
+    let in_child = |child: &&&Plan| {
+        let limits = |step: &PlanStep| step.step.details().budget.is_some();
+        child.playbook().id != plan.playbook().id
+            && (!child.playbook().budget.is_unlimited() || child.steps().iter().any(limits))
+    };
+    let budgets: Vec<NotYet> = plans
+        .iter()
+        .filter(in_child)
+        .map(|child| {
+            let what = format!("budget` in the child run `{}", child.playbook().id);
+            NotYet { what, span: child.playbook().span }
+        })
+        .collect();
+    let features =
+        own.chain(&budgets).chain(steps).chain(specialists).chain(&catalog.settings.not_yet);
     let diagnostics: Vec<Diagnostic> = features
         .map(|feature| {
             let what = &feature.what;
