@@ -1,8 +1,9 @@
 //! The recorded input of a verdict, from which `kb run verify` computes it again.
 
 use super::check::{Criterion, RecordedCriterion, digest};
-use super::gate::{Gate, VerdictRules};
+use super::gate::Gate;
 use super::observation::{Observation, ObservationQuery, Observations};
+use super::verdict_rules::VerdictRules;
 use crate::definition::{Check, ClaimPolicy, Schema};
 use crate::evidence::Invocation;
 use crate::value::{Digest, Json};

@@ -2,16 +2,17 @@
 
 use super::check::{Facts, evaluate_schema};
 use super::claim::{Claim, ClaimKind, claims_of};
-use super::claim_check::{check_claim, with_policy};
+use super::claim_check::{check_claim, claim_query, with_policy};
 use super::command_claim::{CommandClaim, command_claims};
 use super::finding::Finding;
-use super::gate::{Gate, VerdictRules};
+use super::gate::Gate;
 use super::later_edits::LaterEdits;
 use super::observation::{ObservationQuery, Observations};
 use super::recorded_changes::RecordedChanges;
 use super::recorded_runs::RecordedRuns;
 use super::test_claim::{TestClaim, test_claim};
 use super::test_command::TestCommands;
+use super::verdict_rules::VerdictRules;
 use crate::definition::ClaimPolicy;
 use crate::evidence::{CheckDetail, Confidence, Verification};
 use crate::value::Json;
@@ -24,10 +25,12 @@ const LISTED: usize = 20;
 /// What must be observed, in order. Claimed paths come first, because the command of a check can
 /// change files.
 pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
-    let changes = RecordedChanges::of(&gate.trace);
+    let changes = RecordedChanges::of(&gate.trace, gate.rules);
     let claims = claims(gate);
-    let claimed = claims.iter().map(|claim| ObservationQuery::Path(claim.path.clone()));
-    let unrecorded = claims.iter().filter(|claim| is_unrecorded(claim, &changes));
+    let claimed = claims.iter().map(|claim| claim_query(claim, gate.rules));
+    let snippets = claims.iter().filter_map(Claim::snippet_query);
+    let by_path = gate.rules == VerdictRules::FileClaims;
+    let unrecorded = claims.iter().filter(|claim| by_path && is_unrecorded(claim, &changes));
     let ignored = unrecorded.map(|claim| ObservationQuery::Ignored(claim.path.clone()));
     let edited = match execution_claims(gate).tests {
         Some(claim) if claim.passed => LaterEdits::queries(&gate.trace),
@@ -35,7 +38,7 @@ pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
     };
     let checks = gate.criteria.iter().filter_map(|criterion| criterion.query());
     let mut known = BTreeSet::new();
-    let all = claimed.chain(ignored).chain(edited).chain(checks);
+    let all = claimed.chain(snippets).chain(ignored).chain(edited).chain(checks);
     all.filter(|query| known.insert(query.clone())).collect()
 }
 
@@ -46,7 +49,7 @@ fn is_unrecorded(claim: &Claim, changes: &RecordedChanges<'_>) -> bool {
 
 /// The verdict over the observations. A query without an observation is `inconclusive`.
 pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
-    let changes = RecordedChanges::of(&gate.trace);
+    let changes = RecordedChanges::of(&gate.trace, gate.rules);
     let claims = claims(gate);
     let facts = Facts { output: &gate.output, changes: &changes, observations };
     let mut details: Vec<CheckDetail> = Vec::new();
@@ -76,7 +79,7 @@ fn output_schema(gate: &Gate) -> Option<CheckDetail> {
 fn claims(gate: &Gate) -> Vec<Claim> {
     match gate.claims {
         ClaimPolicy::None => Vec::new(),
-        ClaimPolicy::Strict | ClaimPolicy::Warn => claims_of(&gate.output, &gate.root),
+        ClaimPolicy::Strict | ClaimPolicy::Warn => claims_of(&gate.output, &gate.root, gate.rules),
     }
 }
 
@@ -135,7 +138,7 @@ fn expected_changes(
     if !gate.expect_changes || !claims.is_empty() {
         return None;
     }
-    let changed: Vec<&str> = changes.differing().collect();
+    let changed: Vec<&str> = changes.changed().collect();
     let Finding { verdict, reason } = match changed.is_empty() {
         true => Finding::inconclusive(
             "the step was expected to change files, but it claims nothing and no change was recorded",

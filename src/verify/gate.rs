@@ -1,28 +1,11 @@
 //! The input of a verdict except for the observations.
 
 use super::check::Criterion;
+use super::verdict_rules::VerdictRules;
 use crate::definition::{ClaimPolicy, Schema};
 use crate::evidence::Invocation;
 use crate::value::Json;
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-/// The rules that a verdict is computed with. A recorded verdict is recomputed with the rules of its
-/// time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum VerdictRules {
-    /// Only file claims are checked; versions up to 0.1.
-    #[default]
-    FileClaims,
-    /// Claims about commands and test results are checked too.
-    AllClaims,
-}
-
-impl VerdictRules {
-    /// The rules of new verdicts.
-    pub const CURRENT: VerdictRules = VerdictRules::AllClaims;
-}
 
 /// The gate of one attempt, with all placeholders evaluated.
 #[derive(Debug, Clone)]

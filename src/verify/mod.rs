@@ -27,12 +27,14 @@ mod recorded_runs;
 mod shell;
 mod test_claim;
 mod test_command;
+mod verdict_rules;
 
 pub use basis::{Basis, IncompleteBasis};
 pub use check::*;
 pub use evaluate::{evaluate, queries};
-pub use gate::{Gate, VerdictRules};
+pub use gate::Gate;
 pub use observation::{
-    CommandEnd, CommandRun, MatchedFile, Observation, ObservationError, ObservationQuery,
+    CommandEnd, CommandRun, Location, MatchedFile, Observation, ObservationError, ObservationQuery,
     Observations,
 };
+pub use verdict_rules::VerdictRules;

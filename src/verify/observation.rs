@@ -14,6 +14,8 @@ use std::time::Duration;
 pub enum ObservationQuery {
     /// The current state of a path, with its digest.
     Path(String),
+    /// Where a path leads, with its current state.
+    Location(String),
     /// Whether ignore rules exclude a path, so that scans do not record changes to it.
     Ignored(String),
     /// The files that a path or glob matches.
@@ -41,6 +43,8 @@ pub type Observations = BTreeMap<ObservationQuery, Observation>;
 pub enum Observation {
     /// The state of a path; `None` if it does not exist.
     Path(Result<Option<FileState>, ObservationError>),
+    /// Where a path leads.
+    Location(Result<Location, ObservationError>),
     /// Whether ignore rules exclude a path.
     Ignored(bool),
     /// The matching files, in path order.
@@ -49,6 +53,27 @@ pub enum Observation {
     Command(CommandRun),
     /// The gate was stopped before the observation.
     Stopped,
+}
+
+/// Where a path leads, and the state there.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Location {
+    /// Relative to the workspace, with links in the folders resolved.
+    pub entry: String,
+    /// The state of the path; a link at its end is not followed.
+    pub state: Option<FileState>,
+    /// Path and state of the file that a link at its end leads to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<(String, FileState)>,
+    /// Whether ignore rules exclude the path.
+    pub ignored: bool,
+    /// Whether it is a folder without entries.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub empty: bool,
+    /// Why no file can have the path, such as a file in the place of a folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub impossible: Option<String>,
 }
 
 /// Why an observation failed.

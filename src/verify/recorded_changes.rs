@@ -1,5 +1,6 @@
 //! The file changes that the runtime recorded for one step, by path.
 
+use super::verdict_rules::VerdictRules;
 use crate::evidence::{Change, FileState, Invocation, InvocationStatus, ProcessFacts, Purpose};
 use std::collections::BTreeMap;
 
@@ -12,13 +13,14 @@ pub(super) struct RecordedChanges<'a> {
     /// Each path once, in the order of the first changes.
     order: Vec<&'a str>,
     gap: Option<String>,
+    rules: VerdictRules,
 }
 
 /// The recorded changes of one path.
 pub(super) struct History<'a>(&'a [RecordedChange<'a>]);
 
 impl<'a> RecordedChanges<'a> {
-    pub(super) fn of(trace: &'a [Invocation]) -> Self {
+    pub(super) fn of(trace: &'a [Invocation], rules: VerdictRules) -> Self {
         let mut by_path: BTreeMap<&str, Vec<RecordedChange<'a>>> = BTreeMap::new();
         let mut order = Vec::new();
         for call in trace.iter().filter(|call| call.purpose == Purpose::Execution) {
@@ -30,7 +32,26 @@ impl<'a> RecordedChanges<'a> {
                 changes.push((call, change));
             }
         }
-        RecordedChanges { by_path, order, gap: gap(trace) }
+        RecordedChanges { by_path, order, gap: gap(trace), rules }
+    }
+
+    /// The rules of the verdict.
+    pub(super) fn rules(&self) -> VerdictRules {
+        self.rules
+    }
+
+    /// Whether the step deleted all files of a folder that it knows of, and there were any.
+    pub(super) fn deleted_below(&self, folder: &str) -> bool {
+        let below = format!("{folder}/");
+        let later = self.by_path.range(below.as_str()..).map(|(path, _)| *path);
+        let mut files = later.take_while(|path| path.starts_with(&below)).peekable();
+        let mut existed = false;
+        let deleted = files.all(|path| {
+            let history = self.history(path);
+            existed |= history.before().is_some();
+            history.after().is_none()
+        });
+        deleted && existed
     }
 
     /// The changes of a path, in order.
@@ -44,18 +65,34 @@ impl<'a> RecordedChanges<'a> {
         self.order.iter().copied().filter(|path| self.differs(path))
     }
 
+    /// The paths whose content is another one under the rules for claims, in the order of their first
+    /// change.
+    pub(super) fn changed(&self) -> impl Iterator<Item = &'a str> {
+        self.order.iter().copied().filter(|path| self.is_changed(path))
+    }
+
     /// Whether the content of a path below a folder differs from the state before the first attempt.
     pub(super) fn differs_below(&self, folder: &str) -> bool {
         let below = format!("{folder}/");
         let later = self.by_path.range(below.as_str()..).map(|(path, _)| *path);
-        later.take_while(|path| path.starts_with(&below)).any(|path| self.differs(path))
+        later.take_while(|path| path.starts_with(&below)).any(|path| self.is_changed(path))
     }
 
-    /// Whether the content of a path differs from the state before the first attempt.
+    /// Whether a path differs from the state before the first attempt. A file that was written counts
+    /// even if its content is the same.
     pub(super) fn differs(&self, path: &str) -> bool {
+        self.differs_by(path, false)
+    }
+
+    /// Whether the content of a path differs, under the rules for claims.
+    fn is_changed(&self, path: &str) -> bool {
+        self.differs_by(path, self.rules == VerdictRules::AllClaims)
+    }
+
+    fn differs_by(&self, path: &str, by_content: bool) -> bool {
         let history = self.history(path);
         match (history.before(), history.after()) {
-            (Some(before), Some(after)) => !is_same_content(before, after).unwrap_or(false),
+            (Some(_), Some(_)) => !history.is_same(by_content).unwrap_or(false),
             (None, None) => false,
             _ => true,
         }
@@ -96,9 +133,33 @@ impl<'a> History<'a> {
         self.0.last().and_then(|(_, change)| change.after.as_ref())
     }
 
-    /// Whether a call changed the path while it existed.
-    pub(super) fn was_modified(&self) -> bool {
-        self.0.iter().any(|(_, change)| change.before.is_some() && change.after.is_some())
+    /// Whether a call changed the path while it existed. With `by_content`, writing the same content
+    /// again is no change.
+    pub(super) fn was_modified(&self, by_content: bool) -> bool {
+        self.0.iter().any(|recorded @ (_, change)| {
+            let existed = change.before.is_some() && change.after.is_some();
+            let only = History(std::slice::from_ref(recorded));
+            existed && !(by_content && only.is_same(true) == Some(true))
+        })
+    }
+
+    /// Whether the content before the first change is the content after the last one; `None` if it is
+    /// not known. With `by_content`, the records of unchanged contents count.
+    pub(super) fn is_same(&self, by_content: bool) -> Option<bool> {
+        let (Some(before), Some(after)) = (self.before(), self.after()) else {
+            return Some(false);
+        };
+        let unchanged = self.0.first().filter(|(_, change)| by_content && change.same_content);
+        // The digest of a content that did not change is recorded once, after the change.
+        let digest = unchanged.and_then(|(_, change)| change.after.as_ref()?.sha256);
+        let before = FileState { sha256: before.sha256.or(digest), ..before.clone() };
+        is_same_content(&before, after)
+    }
+
+    /// Whether the permission bits before and after differ.
+    pub(super) fn mode_changed(&self) -> bool {
+        let mode = |state: Option<&FileState>| state.map(|state| state.mode);
+        mode(self.before()) != mode(self.after())
     }
 
     /// The last call that changed the path.

@@ -21,6 +21,7 @@ mod protected_names;
 mod protected_paths;
 mod protected_watch;
 mod repository;
+mod resolve;
 mod text_diff;
 mod walk;
 mod watch;
@@ -39,4 +40,5 @@ pub(crate) use write_target::PriorState;
 
 pub use path_error::PathError;
 pub use path_guard::Workspace;
+pub use resolve::ResolvedPath;
 pub use watch::{WorkspaceChanges, WorkspaceWatch};

@@ -275,7 +275,7 @@ impl WriteTarget {
 const NEW: Mode = Mode::from_raw_mode(0o666);
 
 /// The deepest existing directory on the way to `parent`, and the missing names below it.
-fn deepest(
+pub(super) fn deepest(
     workspace: &Workspace,
     path: &str,
     parent: &Path,

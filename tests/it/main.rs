@@ -6,6 +6,7 @@ mod attack;
 mod bounds;
 mod budget;
 mod children;
+mod claims;
 mod cli;
 mod conformance;
 mod crash;

@@ -3,12 +3,13 @@
 
 use crate::clock;
 use crate::definition::NetworkAccess;
+use crate::evidence::FileKind;
 use crate::executor::host_access::HostAccess;
 use crate::process::{ProcessEnd, ProcessResult, Spawn};
 use crate::redaction::{MASK, Redactor};
 use crate::value::{Json, limits};
 use crate::verify::{
-    CommandEnd, CommandRun, MatchedFile, Observation, ObservationError, ObservationQuery,
+    CommandEnd, CommandRun, Location, MatchedFile, Observation, ObservationError, ObservationQuery,
     Observations,
 };
 use crate::workspace::{PathError, Workspace};
@@ -142,6 +143,7 @@ fn with_real_names(
     };
     match ask {
         ObservationQuery::Path(path) => ObservationQuery::Path(real(path)),
+        ObservationQuery::Location(path) => ObservationQuery::Location(real(path)),
         ObservationQuery::Files { pattern, count } => {
             ObservationQuery::Files { pattern: real(pattern), count: count.clone() }
         }
@@ -178,6 +180,14 @@ fn with_masked_names(seen: Observation, redactor: &Redactor) -> Observation {
         Observation::Files(Ok(files)) => {
             Observation::Files(Ok(files.into_iter().map(masked).collect()))
         }
+        Observation::Location(Ok(location)) => {
+            let mask = |path: &str| redactor.mask_text(path).into_owned();
+            Observation::Location(Ok(Location {
+                entry: mask(&location.entry),
+                target: location.target.map(|(path, state)| (mask(&path), state)),
+                ..location
+            }))
+        }
         other => other,
     }
 }
@@ -187,12 +197,36 @@ fn look_at_files(workspace: &Workspace, ask: &ObservationQuery) -> Observation {
         ObservationQuery::Path(path) => {
             Observation::Path(workspace.symlink_stat(path).map_err(unseen))
         }
+        ObservationQuery::Location(path) => Observation::Location(location(workspace, path)),
         ObservationQuery::Ignored(path) => Observation::Ignored(workspace.ignores(path)),
         ObservationQuery::Files { pattern, count } => {
             Observation::Files(files(workspace, pattern, count.as_deref()))
         }
         ObservationQuery::Command { .. } => Observation::Stopped,
     }
+}
+
+fn location(workspace: &Workspace, path: &str) -> Result<Location, ObservationError> {
+    let resolved = match workspace.resolved(path) {
+        Ok(resolved) => resolved,
+        Err(error @ PathError::WrongKind { .. }) => {
+            let impossible = Some(error.to_string());
+            return Ok(Location { entry: path.to_owned(), impossible, ..Location::default() });
+        }
+        Err(error) => return Err(unseen(error)),
+    };
+    let full = workspace.root().join(&resolved.entry);
+    let is_folder = resolved.state.as_ref().is_some_and(|s| s.kind == FileKind::Directory);
+    let empty =
+        is_folder && std::fs::read_dir(full).is_ok_and(|mut entries| entries.next().is_none());
+    Ok(Location {
+        ignored: workspace.ignores(&resolved.entry),
+        entry: resolved.entry,
+        state: resolved.state,
+        target: resolved.target,
+        empty,
+        impossible: None,
+    })
 }
 
 fn files(

@@ -27,6 +27,7 @@ pub(super) fn not_observed(observation: &Observation) -> Finding {
     match observation {
         Observation::Stopped => Finding::inconclusive("the gate was stopped"),
         Observation::Path(_)
+        | Observation::Location(_)
         | Observation::Ignored(_)
         | Observation::Files(_)
         | Observation::Command(_) => Finding::inconclusive("it was not observed"),

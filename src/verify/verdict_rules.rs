@@ -1,0 +1,20 @@
+//! The versions of the rules for claims.
+
+use serde::{Deserialize, Serialize};
+
+/// The rules that a verdict is computed with. A recorded verdict is recomputed with the rules of its
+/// time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum VerdictRules {
+    /// Only file claims are checked; versions up to 0.1.
+    #[default]
+    FileClaims,
+    /// Claims about commands and test results are checked too.
+    AllClaims,
+}
+
+impl VerdictRules {
+    /// The rules of new verdicts.
+    pub const CURRENT: VerdictRules = VerdictRules::AllClaims;
+}

@@ -1,0 +1,13 @@
+//! Claims of an output against recorded tool calls and the disk: a table of lies and a table of honest
+//! reports over real files and processes, and the same through the binary.
+//!
+//! `cargo test --test it -- claims:: --nocapture` prints the verdicts of each operator.
+
+#[path = "claims/bench.rs"]
+mod bench;
+#[path = "claims/honest.rs"]
+mod honest;
+#[path = "claims/lies.rs"]
+mod lies;
+#[path = "claims/whole_run.rs"]
+mod whole_run;

@@ -1,0 +1,54 @@
+//! The shipped implementer with a scripted model, through the binary.
+
+use crate::scratch::Scratch;
+
+/// A project with one implementer step and these turns of its model.
+fn project(turns: &str) -> Scratch {
+    let implementer = include_str!("../../../.kb/specialists/implementer.yml");
+    let playbook = "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: a, specialist: implementer, task: \
+                    edit, input: {context: none}, verify: {maxReworks: 0}}\n";
+    let script = format!("schema: kb.script/1\nsteps:\n  a:\n{turns}");
+    let scratch = Scratch::new(&[("playbooks/p.yml", playbook), ("script.yml", &script)]);
+    scratch.write(".kb/specialists/implementer.yml", implementer);
+    scratch.write(".kb/kb.config.yml", "sandbox: {criticalUnapprovedAt: none}\n");
+    scratch.write("a.sh", "echo one\n");
+    scratch.write("tests/a_test.sh", "grep -q two a.sh\n");
+    scratch
+}
+
+const RUN: [&str; 5] = ["playbook", "run", "p", "--script", "script.yml"];
+
+const EDIT: &str = "    - calls: [{tool: fs:edit, args: {path: a.sh, old: one, new: two}}]\n";
+
+fn report(command: &str) -> String {
+    format!(
+        "    - output: {{created: [], modified: [a.sh], commands: [\"{command}\"], testResult: passed, \
+         summary: done}}\n"
+    )
+}
+
+#[test]
+fn a_command_that_never_ran_and_tests_that_never_passed_fail_the_step() {
+    for calls in ["", "    - calls: [{tool: shell:exec, args: {command: exit 1}}]\n"] {
+        let scratch = project(&format!("{EDIT}{calls}{}", report("npm test")));
+        scratch.kb(&RUN).code(1).says(&["`npm test` is claimed to have run, but no recorded call"]);
+        let events = scratch.kb(&["run", "events", "@last"]).code(0).events();
+        let verdict = events.iter().find(|event| event["type"] == "verification:complete").unwrap();
+        let checks: Vec<&str> = verdict["checks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|c| c["verdict"].as_str())
+            .collect();
+        assert_eq!(checks, ["passed", "failed", "failed"], "{verdict}");
+        scratch.kb(&["run", "verify", "@last"]).code(0);
+    }
+}
+
+#[test]
+fn a_test_run_after_the_edit_passes_and_is_recomputed() {
+    let calls = "    - calls: [{tool: shell:exec, args: {command: sh tests/a_test.sh}}]\n";
+    let scratch = project(&format!("{EDIT}{calls}{}", report("sh tests/a_test.sh")));
+    scratch.kb(&RUN).code(0);
+    scratch.kb(&["run", "verify", "@last"]).code(0).says(&["verdicts  1"]);
+}
