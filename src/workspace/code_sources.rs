@@ -3,7 +3,6 @@
 //! in the folders of definitions.
 
 use super::protected_names::{AT_ROOT, GIT};
-use super::protected_paths::real;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -178,6 +177,24 @@ fn unquoted(value: &str) -> String {
         }
     }
     text.trim_end().to_owned()
+}
+
+/// The real path of a path whose last components may not exist yet.
+pub(super) fn real(path: &Path) -> PathBuf {
+    let mut missing = Vec::new();
+    let mut at = path;
+    loop {
+        if let Ok(found) = at.canonicalize() {
+            return missing.iter().rev().fold(found, |path, name| path.join(name));
+        }
+        match (at.parent(), at.file_name()) {
+            (Some(parent), Some(name)) => {
+                missing.push(name.to_owned());
+                at = parent;
+            }
+            _ => return path.to_owned(),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Protected paths: which paths tools may read and never change.
 
-use super::code_sources::code_sources;
+use super::code_sources::{code_sources, real};
 use super::dir_handle::{DirHandle, FileId};
 use super::protected_names::{
     ANYWHERE, AT_ROOT, GIT, GIT_CODE_SOURCES, normalized, protected_name, shown_name,
@@ -143,22 +143,4 @@ fn names(path: &Path) -> impl Iterator<Item = &std::ffi::OsStr> {
         Component::Normal(name) => Some(name),
         _ => None,
     })
-}
-
-/// The real path of a path whose last components may not exist yet.
-pub(super) fn real(path: &Path) -> PathBuf {
-    let mut missing = Vec::new();
-    let mut at = path;
-    loop {
-        if let Ok(found) = at.canonicalize() {
-            return missing.iter().rev().fold(found, |path, name| path.join(name));
-        }
-        match (at.parent(), at.file_name()) {
-            (Some(parent), Some(name)) => {
-                missing.push(name.to_owned());
-                at = parent;
-            }
-            _ => return path.to_owned(),
-        }
-    }
 }

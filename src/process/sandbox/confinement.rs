@@ -96,7 +96,9 @@ impl Confinement {
         base: &BaseEnvironment,
         scratch: Option<&Scratch>,
     ) -> Vec<OsString> {
-        let (read, mut write) = (self.readable(base), self.writable(base));
+        let own = self.read.iter().map(|path| expanded(path, base));
+        let read: Vec<PathBuf> = own.chain(paths::mounted(base)).collect();
+        let mut write = self.writable(base);
         write.extend(self.write_only.iter().cloned());
         let mut plan = MountPlan::new();
         if let (Some(scratch), Some(caches)) = (scratch, paths::caches_root(base)) {

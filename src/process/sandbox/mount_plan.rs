@@ -4,7 +4,7 @@
 //!
 //! `kb` builds the plan; the namespace worker carries it out (`namespace/new_root.rs`).
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
@@ -50,6 +50,16 @@ pub(super) struct MountPlan {
     /// Directories and links of the new root that have been created.
     created: BTreeSet<PathBuf>,
     mounted: BTreeMap<PathBuf, Mounted>,
+    /// Paths of the host that were looked up: the target if it is a link, `None` if it is missing.
+    seen: HashMap<PathBuf, Option<Entry>>,
+}
+
+/// An entry of the host.
+#[derive(Clone)]
+enum Entry {
+    Link(PathBuf),
+    Directory,
+    File,
 }
 
 /// What is mounted at a path of the new root.
@@ -81,23 +91,18 @@ impl MountPlan {
         let read = read.iter().map(|path| (path, false));
         for (path, writable) in read.chain(write.iter().map(|path| (path, true))) {
             for path in expanded_root(path) {
-                let Ok(real) = path.canonicalize() else { continue };
-                if real.starts_with("/proc")
-                    || real == Path::new("/")
-                    || real == Path::new("/dev/shm")
-                {
+                let Some((real, links)) = self.resolve(&path) else { continue };
+                if real.starts_with("/proc") || real == Path::new("/dev/shm") {
                     continue;
                 }
                 let grant = grants.entry(real).or_default();
                 grant.0 |= writable;
-                grant.1.push(path);
+                grant.1.extend(links);
             }
         }
         // Parents come before what they contain.
-        for (real, (writable, names)) in grants {
-            for name in names {
-                self.walk(&name);
-            }
+        for (real, (writable, links)) in grants {
+            links.iter().for_each(|link| self.link(link));
             self.mount(&real, writable);
         }
     }
@@ -107,8 +112,9 @@ impl MountPlan {
         if path.is_symlink() || !path.is_absolute() {
             return;
         }
-        let parent = path.parent().and_then(|parent| self.walk(parent));
-        let (Some(parent), Some(name)) = (parent, path.file_name()) else { return };
+        let parent = path.parent().and_then(|parent| self.resolve(parent));
+        let (Some((parent, links)), Some(name)) = (parent, path.file_name()) else { return };
+        links.iter().for_each(|link| self.link(link));
         let path = parent.join(name);
         self.directory(&parent);
         self.step(kind::FROM, &path);
@@ -161,7 +167,8 @@ impl MountPlan {
             Some((_, Mounted::Read)) if !writable => return,
             _ => {}
         }
-        let kind = match (real.is_dir(), writable) {
+        let is_directory = matches!(self.entry(real), Some(Entry::Directory));
+        let kind = match (is_directory, writable) {
             (true, true) => kind::WRITE,
             (true, false) => kind::READ,
             (false, true) => kind::WRITE_FILE,
@@ -197,37 +204,57 @@ impl MountPlan {
         }
     }
 
-    /// Creates the links on the way to a path, as they are on the host. Returns the real path.
-    fn walk(&mut self, path: &Path) -> Option<PathBuf> {
+    /// Creates a link as it is on the host, unless a mounted directory contains it.
+    fn link(&mut self, link: &Path) {
+        let Some(Entry::Link(target)) = self.entry(link) else { return };
+        if self.nearest(link).is_none() && self.created.insert(link.to_owned()) {
+            if let Some(parent) = link.parent() {
+                self.directory(parent);
+            }
+            self.step(kind::LINK, link);
+            self.texts.push(target.as_os_str().as_bytes().to_vec());
+        }
+    }
+
+    /// The real path of a path that exists, and the links on the way to it.
+    fn resolve(&mut self, path: &Path) -> Option<(PathBuf, Vec<PathBuf>)> {
         let mut rest: VecDeque<OsString> = parts(path).collect();
-        let (mut at, mut links) = (PathBuf::from("/"), 0);
+        let (mut at, mut links) = (PathBuf::from("/"), Vec::new());
         while let Some(name) = rest.pop_front() {
             if name == ".." {
                 at.pop();
                 continue;
             }
             let next = at.join(&name);
-            let Ok(target) = next.read_link() else {
+            let Entry::Link(target) = self.entry(&next)? else {
                 at = next;
                 continue;
             };
-            links += 1;
-            if links > MAX_LINKS {
-                return None;
-            }
-            if self.nearest(&next).is_none() && self.created.insert(next.clone()) {
-                self.directory(&at);
-                self.step(kind::LINK, &next);
-                self.texts.push(target.as_os_str().as_bytes().to_vec());
-            }
             for part in parts(&target).collect::<Vec<_>>().into_iter().rev() {
                 rest.push_front(part);
             }
             if target.is_absolute() {
                 at = PathBuf::from("/");
             }
+            links.push(next);
+            if links.len() > MAX_LINKS {
+                return None;
+            }
         }
-        Some(at)
+        Some((at, links))
+    }
+
+    fn entry(&mut self, path: &Path) -> Option<Entry> {
+        if let Some(entry) = self.seen.get(path) {
+            return entry.clone();
+        }
+        let entry = path.symlink_metadata().ok().and_then(|found| match found.file_type() {
+            kind if kind.is_symlink() => path.read_link().ok().map(Entry::Link),
+            kind if kind.is_dir() => Some(Entry::Directory),
+            _ => Some(Entry::File),
+        });
+        self.seen.insert(path.to_owned(), entry.clone());
+        entry
     }
 }
 

@@ -132,6 +132,15 @@ pub(super) fn writable(base: &BaseEnvironment) -> Vec<PathBuf> {
 
 /// The paths that every sandboxed process may read, besides the writable ones.
 pub(super) fn readable(base: &BaseEnvironment) -> Vec<PathBuf> {
+    configuration().into_iter().chain(programs_and_files(base)).collect()
+}
+
+/// The paths to mount for [`readable`]: `/etc` as a whole, in which Landlock closes the rest.
+pub(super) fn mounted(base: &BaseEnvironment) -> Vec<PathBuf> {
+    [PathBuf::from("/etc")].into_iter().chain(programs_and_files(base)).collect()
+}
+
+fn programs_and_files(base: &BaseEnvironment) -> Vec<PathBuf> {
     let home = home(base);
     let toolchains =
         home.into_iter().flat_map(|home| TOOLCHAINS.split_whitespace().map(|at| home.join(at)));
@@ -141,7 +150,6 @@ pub(super) fn readable(base: &BaseEnvironment) -> Vec<PathBuf> {
         .iter()
         .chain(&READ_DEVICES)
         .map(PathBuf::from)
-        .chain(configuration())
         .chain(toolchains)
         .chain(named)
         .chain(programs(base, home))
