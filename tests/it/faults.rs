@@ -185,9 +185,7 @@ fn a_tool_call_outside_of_the_project_is_denied_and_the_model_sees_it() {
     );
     run(&scratch).code(0);
     assert!(!scratch.root().parent().unwrap().join("outside.txt").exists());
-    let refused = scratch.read("inside.txt");
-    let messages = ["Permission denied", "Read-only file system"];
-    assert!(messages.iter().any(|message| refused.contains(message)), "{refused}");
+    let logs = scratch.kb(&["run", "events", "@last"]).code(0).out;
     assert_eq!(logs.matches("\"status\":\"denied\"").count(), 2, "{logs}");
 }
 
