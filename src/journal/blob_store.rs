@@ -2,7 +2,8 @@
 
 use super::JournalError;
 use crate::value::Digest;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{AtFlags, CWD, FlockOperation, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
+use rustix::fs::{flock, utimensat};
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -10,9 +11,13 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 /// Prefix of the names of incomplete files.
 const UNFINISHED: &str = ".new-";
+
+/// How long a blob without a reference stays while a lease owner exists.
+const RECENT: Duration = Duration::from_secs(3600);
 
 /// Files named by the digest of their content: `ab/cdef…`. A file is renamed into place after it was
 /// written completely, is synced before an event refers to it, and is verified when it is read.
@@ -36,11 +41,56 @@ impl BlobStore {
     pub(super) fn put(&self, bytes: &[u8]) -> Result<Digest, JournalError> {
         let digest = Digest::of(bytes);
         let path = self.path(&digest);
+        let _lock = self.lock(FlockOperation::LockShared)?;
         // A file with other content is damaged; writing it again repairs it.
         let exists = fs::read(&path).is_ok_and(|found| found == bytes);
-        let written = if exists { Ok(()) } else { self.write_synced(&path, bytes) };
+        let written = if exists { touch(&path) } else { self.write_synced(&path, bytes) };
         let synced = written.and_then(|()| self.sync_name(&path));
         synced.map(|()| digest).map_err(|error| JournalError::of_file("write", &path, &error))
+    }
+
+    /// Locks the store: shared while a blob is stored, exclusive while unused blobs are removed.
+    fn lock(&self, operation: FlockOperation) -> Result<File, JournalError> {
+        let path = self.directory.join(".lock");
+        let failed = |error: io::Error| JournalError::of_file("lock", &path, &error);
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false).mode(0o600);
+        let file = options.open(&path).map_err(failed)?;
+        flock(&file, operation).map_err(|error| failed(error.into()))?;
+        Ok(file)
+    }
+
+    /// Removes the blobs that `used` does not contain; returns the number of their bytes. While a
+    /// lease owner exists, blobs that were stored within the last hour stay, because the event that
+    /// refers to them may not be appended yet. `scan` reads the journal after no blob can be stored.
+    pub(super) fn remove_unused(
+        &self,
+        scan: impl FnOnce() -> Result<(BTreeSet<Digest>, bool), JournalError>,
+    ) -> Result<u64, JournalError> {
+        let lock = self.lock(FlockOperation::LockExclusive)?;
+        let (used, has_owner) = scan()?;
+        let failed = |error: io::Error| JournalError::of_file("read", &self.directory, &error);
+        // The time of the file system, which also stamps the blobs.
+        touch(&self.directory.join(".lock")).map_err(failed)?;
+        let now = lock.metadata().and_then(|file| file.modified()).map_err(failed)?;
+        let is_recent = |file: &fs::Metadata| {
+            file.modified().is_ok_and(|at| now.duration_since(at).is_ok_and(|age| age < RECENT))
+                || file.modified().is_ok_and(|at| at > now)
+        };
+        let mut removed = 0;
+        let folders = fs::read_dir(&self.directory).map_err(failed)?.flatten();
+        for entry in folders.flat_map(|folder| fs::read_dir(folder.path())).flatten().flatten() {
+            let (path, name) = (entry.path(), entry.file_name());
+            let folder = path.parent().and_then(Path::file_name).unwrap_or_default();
+            let digest = format!("{}{}", folder.to_string_lossy(), name.to_string_lossy());
+            let Some(digest) = Digest::from_hex(&digest) else { continue };
+            let Ok(file) = entry.metadata() else { continue };
+            if !used.contains(&digest) && !(has_owner && is_recent(&file)) {
+                fs::remove_file(&path).map_err(|e| JournalError::of_file("remove", &path, &e))?;
+                removed += file.len();
+            }
+        }
+        Ok(removed)
     }
 
     fn write_synced(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -113,4 +163,11 @@ impl BlobStore {
         }
         Ok(bytes)
     }
+}
+
+/// Sets the modification time of a file to now.
+fn touch(path: &Path) -> io::Result<()> {
+    let time = |nanoseconds| Timespec { tv_sec: 0, tv_nsec: nanoseconds };
+    let times = Timestamps { last_access: time(UTIME_OMIT), last_modification: time(UTIME_NOW) };
+    Ok(utimensat(CWD, path, &times, AtFlags::empty())?)
 }

@@ -30,6 +30,11 @@ pub trait RunIndex: Send + Sync {
     /// All runs, newest first.
     fn list(&self) -> Result<Vec<RunRow>, JournalError>;
 
+    /// Removes a run that has ended, with its events and messages. Its blobs stay until
+    /// [`Blobs::remove_unused_blobs`]. Fails with [`JournalError::Leased`] if a process owns the lease
+    /// and with [`JournalError::Broken`] if the run has not ended.
+    fn remove(&self, run: &RunId) -> Result<(), JournalError>;
+
     /// Finds a run by its id, a unique prefix of its id, or `@last`.
     fn resolve(&self, text: &str) -> Result<RunId, JournalError>;
 }
@@ -78,6 +83,10 @@ pub trait Blobs: Send + Sync {
     /// Reads a blob. Fails with [`JournalError::Damaged`] if it is missing or does not match its
     /// digest.
     fn blob(&self, digest: &Digest) -> Result<Vec<u8>, JournalError>;
+
+    /// Removes the blobs that no run refers to; returns the number of bytes that they had. A blob that
+    /// a lease owner may have stored for an event that it has not appended yet stays.
+    fn remove_unused_blobs(&self) -> Result<u64, JournalError>;
 }
 
 /// Messages that other processes send to the lease owner of a run.

@@ -72,6 +72,11 @@ impl JournalError {
         JournalError::Broken(format!("run `{run}` exists already"))
     }
 
+    /// A removal of a run that has not ended.
+    pub(super) fn not_ended(run: &RunId) -> JournalError {
+        JournalError::Broken(format!("run `{run}` has not ended"))
+    }
+
     /// Classifies the error of a file operation.
     pub(super) fn of_file(what: &str, path: &Path, error: &io::Error) -> JournalError {
         if is_out_of_space(error) {

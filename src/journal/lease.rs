@@ -106,6 +106,25 @@ impl LeaseFiles {
         self.owned().get(run).is_some_and(|lease| lease.epoch == epoch)
     }
 
+    /// Whether any process owns the lease of any run.
+    pub(super) fn any_is_leased(&self) -> Result<bool, JournalError> {
+        if !self.owned().is_empty() {
+            return Ok(true);
+        }
+        let failed = |error: io::Error| JournalError::of_file("read", &self.directory, &error);
+        for entry in std::fs::read_dir(&self.directory).map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name();
+            let name = name.to_string_lossy();
+            let run = name.strip_suffix(".lock").and_then(|name| RunId::new(name).ok());
+            if let Some(run) = run
+                && self.is_leased(&run)?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Whether any process owns the lease.
     pub(super) fn is_leased(&self, run: &RunId) -> Result<bool, JournalError> {
         let path = self.path(run);

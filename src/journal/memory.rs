@@ -1,5 +1,6 @@
 //! A journal in memory, for tests and simulation. Clones share one journal.
 
+use super::references::add_digests;
 use super::selection::select_run;
 use super::{
     Batch, Blobs, EventLog, Inbox, InboxItem, Journal, JournalError, Leases, Ledger, LedgerRow,
@@ -129,6 +130,19 @@ impl RunIndex for MemoryJournal {
         Ok(self.lock().runs.iter().rev().map(StoredRun::row).collect())
     }
 
+    fn remove(&self, run: &RunId) -> Result<(), JournalError> {
+        let mut contents = self.lock();
+        let stored = contents.find(run)?;
+        if stored.leased {
+            return Err(JournalError::Leased { run: run.to_string(), pid: std::process::id() });
+        }
+        if !stored.row.status.has_ended() {
+            return Err(JournalError::not_ended(run));
+        }
+        contents.runs.retain(|stored| stored.row.run != *run);
+        Ok(())
+    }
+
     fn resolve(&self, text: &str) -> Result<RunId, JournalError> {
         let newest_first: Vec<RunId> =
             self.lock().runs.iter().rev().map(|stored| stored.row.run.clone()).collect();
@@ -197,6 +211,32 @@ impl Blobs for MemoryJournal {
     fn blob(&self, digest: &Digest) -> Result<Vec<u8>, JournalError> {
         let found = self.lock().blobs.get(digest).cloned();
         found.ok_or_else(|| JournalError::Damaged(format!("blob `{digest}` is missing")))
+    }
+
+    fn remove_unused_blobs(&self) -> Result<u64, JournalError> {
+        let mut contents = self.lock();
+        // An owner may have stored a blob and not appended the event that refers to it.
+        if contents.runs.iter().any(|stored| stored.leased) {
+            return Ok(0);
+        }
+        let used = MemoryJournal::references(&contents);
+        let size =
+            |contents: &Contents| contents.blobs.values().map(|b| b.len() as u64).sum::<u64>();
+        let before = size(&contents);
+        contents.blobs.retain(|digest, _| used.contains(digest));
+        Ok(before - size(&contents))
+    }
+}
+
+impl MemoryJournal {
+    /// The digests in all events.
+    fn references(contents: &Contents) -> BTreeSet<Digest> {
+        let mut found = BTreeSet::new();
+        for stored in contents.runs.iter().flat_map(|stored| &stored.events) {
+            let text = serde_json::to_string(&stored.event).unwrap_or_default();
+            add_digests(&text, &mut found);
+        }
+        found
     }
 }
 

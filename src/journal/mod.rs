@@ -17,6 +17,7 @@ mod error;
 mod lease;
 mod ledger;
 pub mod memory;
+mod references;
 mod selection;
 pub mod sqlite;
 mod stored;

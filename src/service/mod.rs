@@ -46,7 +46,8 @@ pub use plan_view::{CostRange, Edge, PlanView, PlannedStep, Prompt, plan_view};
 pub use playbooks::{DefinitionSheet, GraphFormat, StepLine, graph, list_playbooks, show_playbook};
 pub use project::{BrokenFile, Project};
 pub use recorded::{
-    audit_run, list_runs, point_in_time, read_run, run_diff, run_output, show_children, show_run,
+    PruneRequest, Pruned, audit_run, list_runs, point_in_time, prune_runs, read_run, run_diff,
+    run_output, show_children, show_run,
 };
 pub use scaffold::{Initialized, TEMPLATES, init, new_playbook, new_specialist};
 pub use schemas::{SCHEMA_NAMES, schema};

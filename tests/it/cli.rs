@@ -49,7 +49,7 @@ fn every_command_of_the_contract_has_a_manual() {
     let commands = "demo|init|doctor|playbook list|playbook show|playbook validate|playbook graph|\
         playbook plan|playbook run|playbook new|playbook match|playbook import|specialist list|\
         specialist info|specialist validate|specialist new|run list|run show|run watch|run logs|run events|\
-        run output|run diff|run verify|run resume|run retry|run cancel|schema|explain|completions";
+        run output|run diff|run verify|run resume|run retry|run cancel|run prune|schema|explain|completions";
     let scratch = Scratch::bare();
     for command in commands.split('|') {
         let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();

@@ -244,3 +244,34 @@ fn names_of_other_tools_point_to_the_command() {
         scratch.kb(&[command, &["-q"]].concat()).code(0);
     }
 }
+
+#[test]
+fn old_runs_are_pruned_and_others_stay() {
+    let text = "x".repeat(200_000);
+    let scratch = project(&format!(
+        "  - {{id: a, run: 'head -c 200000 /dev/zero | tr \"\\0\" {}; echo $RANDOM$RANDOM'}}\n",
+        &text[..1]
+    ));
+    for _ in 0..3 {
+        scratch.kb(&["playbook", "run", "p"]).code(0);
+    }
+    scratch.write("playbooks/w.yml", "schema: kb.playbook/1\nid: w\nsteps: [{id: a, ask: Go?}]\n");
+    scratch.kb(&["playbook", "run", "w"]).code(3);
+    let runs =
+        |args: &[&str]| scratch.kb(&[&["run", "prune"], args].concat()).code(0).out.lines().count();
+    assert_eq!(runs(&[]), 0, "they are new");
+    assert_eq!(runs(&["--older-than", "0s"]), 0, "the newest 20 stay");
+    let all = ["--older-than", "0s", "--keep", "2"];
+    assert_eq!(runs(&[&all[..], &["--dry-run"]].concat()), 2);
+    let pruned = scratch.json(&[&["run", "prune", "--json"], &all[..]].concat());
+    assert_eq!(pruned["runs"].as_array().unwrap().len(), 2, "{pruned}");
+    assert!(pruned["blobBytes"].as_u64().unwrap() > 400_000, "{pruned}");
+    let left = scratch.json(&["run", "list", "--json"]);
+    assert_eq!(left.as_array().unwrap().len(), 2, "{left}");
+    for run in left.as_array().unwrap() {
+        scratch.kb(&["run", "verify", run["run"].as_str().unwrap()]).code(0);
+    }
+    assert_eq!(runs(&["--older-than", "0s", "--keep", "0"]), 1, "a waiting run stays");
+    scratch.write(".kb/kb.config.yml", "schema: kb.config/1\njournal: {retention: soon}\n");
+    scratch.kb(&["playbook", "validate"]).code(2).says(&["retention"]);
+}

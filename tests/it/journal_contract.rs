@@ -322,6 +322,71 @@ fn an_unknown_run_is_an_error(back_end: &impl BackEnd) {
     assert_eq!(journal.previous_owner(&run), None);
 }
 
+/// The end of a run whose outputs are in a blob.
+fn ended_with(digest: Digest) -> Event {
+    let outputs = kb::evidence::Payload::Blob { digest, bytes: 3 };
+    Event::RunEnded { status: RunStatus::Succeeded, outputs, failure: None }
+}
+
+fn end(journal: &dyn Journal, run: &str, expected: u64, blob: Digest) {
+    let events = [ended_with(blob)];
+    let batch =
+        Batch { status: RunStatus::Succeeded, ..Batch::after(expected, Timestamp(2000), &events) };
+    wait(journal.append(&id(run), 1, batch)).unwrap();
+    wait(journal.release(&id(run), 1));
+}
+
+fn only_an_ended_run_without_an_owner_is_removed(back_end: &impl BackEnd) {
+    let journal = three_runs(back_end);
+    let run = id("r-one");
+    assert!(matches!(journal.remove(&run), Err(JournalError::Leased { .. })));
+    wait(journal.release(&run, 1));
+    assert!(journal.remove(&run).is_err(), "it has not ended");
+    assert_eq!(journal.acquire(&run), Ok(2));
+    let batch = Batch { status: RunStatus::Failed, ..Batch::after(3, Timestamp(9), &[]) };
+    wait(journal.append(&run, 2, batch)).unwrap();
+    wait(journal.release(&run, 2));
+    journal.post(&run, "k", "cancel", json!({})).unwrap();
+    assert_eq!(journal.remove(&run), Ok(()));
+    assert_eq!(journal.run(&run), Err(JournalError::NoRun("r-one".into())));
+    assert_eq!(journal.remove(&run), Err(JournalError::NoRun("r-one".into())));
+    let journal = back_end.open();
+    assert_eq!(journal.events(&run, 0), Err(JournalError::NoRun("r-one".into())));
+    let left: Vec<RunId> = journal.list().unwrap().into_iter().map(|row| row.run).collect();
+    assert_eq!(left, [id("s-three"), id("r-two")]);
+    assert_eq!(journal.create(new_run("r-one", 5)), Ok(1), "nothing of it is left");
+    assert_eq!(journal.events(&run, 0), Ok(Vec::new()));
+    assert_eq!(wait(journal.pending(&run)), Ok(Vec::new()));
+}
+
+fn blobs_are_removed_with_the_last_run_that_refers_to_them(back_end: &impl BackEnd) {
+    let journal = three_runs(back_end);
+    let [own, shared, running] =
+        [&b"own"[..], b"shared", b"running"].map(|bytes| journal.put_blob(bytes).unwrap());
+    let own_event = Event::Expanded {
+        instance: InstanceIx(0),
+        first: InstanceIx(3),
+        keys: Vec::new(),
+        items: kb::evidence::Payload::Blob { digest: own, bytes: 3 },
+        keyed: false,
+    };
+    append(&*journal, "r-one", 1, 3, &[own_event]).unwrap();
+    end(&*journal, "r-one", 4, shared);
+    end(&*journal, "r-two", 0, shared);
+    journal.remove(&id("r-one")).unwrap();
+    assert_eq!(journal.remove_unused_blobs(), Ok(0), "`s-three` may refer to each of them soon");
+    assert!(journal.blob(&running).is_ok() && journal.blob(&own).is_ok());
+    end(&*journal, "s-three", 0, running);
+    assert_eq!(journal.remove_unused_blobs(), Ok(3));
+    assert!(journal.blob(&own).is_err());
+    assert_eq!(journal.blob(&shared), Ok(b"shared".to_vec()));
+    assert_eq!(journal.blob(&running), Ok(b"running".to_vec()));
+    journal.remove(&id("r-two")).unwrap();
+    assert_eq!(journal.remove_unused_blobs(), Ok(6));
+    assert_eq!(journal.put_blob(b"shared"), Ok(shared), "a removed blob can be stored again");
+    assert!(journal.blob(&shared).is_ok());
+}
+
 fn a_journal_on_a_healthy_disk_has_space(back_end: &impl BackEnd) {
     assert_eq!(back_end.open().check_space(), Ok(()));
 }
@@ -331,6 +396,8 @@ macro_rules! contract {
     ($name:ident, $back_end:ty) => {
         contract!($name, $back_end:
             a_run_is_created_once
+            only_an_ended_run_without_an_owner_is_removed
+            blobs_are_removed_with_the_last_run_that_refers_to_them
             an_append_follows_the_last_event
             events_are_read_in_order_and_in_parts
             events_survive_the_process

@@ -8,6 +8,7 @@ mod events;
 mod list;
 mod logs;
 mod output;
+mod prune;
 mod reject;
 pub(super) mod replying;
 mod resume;
@@ -39,6 +40,7 @@ pub(super) enum RunCommand {
     Answer(answer::Args),
     Approve(approve::Args),
     Reject(reject::Args),
+    Prune(prune::Args),
 }
 
 pub(super) fn run(
@@ -60,6 +62,7 @@ pub(super) fn run(
         RunCommand::Cancel(args) => cancel::run(args, environment, terminal),
         RunCommand::Answer(args) => answer::run(args, environment, terminal),
         RunCommand::Approve(args) => approve::run(args, environment, terminal),
+        RunCommand::Prune(args) => prune::run(args, environment, terminal),
         RunCommand::Reject(args) => reject::run(args, environment, terminal),
     }
 }

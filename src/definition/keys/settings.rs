@@ -5,7 +5,8 @@ use super::choices::{
     TIER_NAMES,
 };
 use super::table::KeyType::{
-    Any, Boolean, Choice, Constant, Integer, ListOrOne, Map, MapOf, Number, OneOf, Pattern, Text,
+    Any, Boolean, Choice, Constant, Duration, Integer, ListOrOne, Map, MapOf, Number, OneOf,
+    Pattern, Text,
 };
 use super::table::{KeyRule, KeySpec, KeyTable, KeyType, key, table};
 
@@ -266,6 +267,9 @@ const JOURNAL_KEYS: &[KeySpec] = &[
         "Whether the journal keeps the prompts of model calls, or only their digests.",
     )
     .default("full"),
+    key("retention", Duration, "Age from which `kb run prune` removes ended runs.")
+        .default("30d")
+        .example("90d"),
 ];
 
 pub(crate) static LIMITS: KeyTable =

@@ -2,6 +2,7 @@
 
 use crate::value::{Tier, ToolName};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// The project settings, `.kb/kb.config.json` or `.yml`. Every key is optional (see
 /// `docs/reference/settings.md`).
@@ -44,6 +45,8 @@ pub struct Settings {
     pub sync: SyncMode,
     /// `journal.prompts`: whether the journal keeps the prompts of model calls.
     pub prompts: PromptRecording,
+    /// `journal.retention`: age from which `kb run prune` removes ended runs. `None`: 30 days.
+    pub retention: Option<Duration>,
     /// `limits.maxParallel`: maximum parallel steps of playbooks without a limit of their own.
     pub max_parallel: Option<u32>,
     /// `testCommands`: command texts that count as a test run.

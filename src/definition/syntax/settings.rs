@@ -51,7 +51,8 @@ pub(crate) fn settings(root: &Node, decoder: &mut Decoder) -> Option<Settings> {
         let inner = decoder.fields(node, &keys::JOURNAL);
         let sync = inner.as_ref().and_then(|inner| inner.choice("sync", SYNC, decoder));
         settings.sync = sync.unwrap_or_default();
-        let prompts = inner.and_then(|inner| inner.choice("prompts", PROMPTS, decoder));
+        let prompts = inner.as_ref().and_then(|inner| inner.choice("prompts", PROMPTS, decoder));
+        settings.retention = inner.and_then(|inner| inner.duration("retention", decoder));
         settings.prompts = prompts.unwrap_or_default();
     }
     if let Some(node) = fields.get("limits") {

@@ -139,6 +139,17 @@ impl RunIndex for SqliteJournal {
         self.read(read::list)?.into_iter().map(|row| self.with_current_status(row)).collect()
     }
 
+    fn remove(&self, run: &RunId) -> Result<(), JournalError> {
+        self.read(|connection| read::run_number(connection, run))?;
+        // With the lease, no process drives the run, and none starts to.
+        self.leases.acquire(run, || {
+            let removed = run.clone();
+            self.writer.write(Durability::Ordered, move |c| write::remove(c, &removed))
+        })?;
+        self.leases.release(run, 0);
+        Ok(())
+    }
+
     fn resolve(&self, text: &str) -> Result<RunId, JournalError> {
         select_run(text, &self.read(read::run_ids)?)
     }
@@ -182,6 +193,15 @@ impl Blobs for SqliteJournal {
 
     fn blob(&self, digest: &Digest) -> Result<Vec<u8>, JournalError> {
         self.blobs.get(digest)
+    }
+
+    fn remove_unused_blobs(&self) -> Result<u64, JournalError> {
+        self.blobs.remove_unused(|| {
+            // In this order: an owner that ends in between has appended its events.
+            let has_owner = self.leases.any_is_leased()?;
+            let used = self.read(|connection| read::digests(connection, &self.blobs))?;
+            Ok((used, has_owner))
+        })
     }
 }
 

@@ -3,10 +3,12 @@
 use super::large;
 use super::schema::{SEQ_BITS, base_position};
 use crate::journal::blob_store::BlobStore;
+use crate::journal::references::add_digests;
 use crate::journal::{Chain, InboxItem, JournalError, Ledger, LedgerRow, RunRow, StoredEvent};
 use crate::run::RunStatus;
 use crate::value::{Digest, Json, RunId, Timestamp, read_back};
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use std::collections::BTreeSet;
 
 const ROW: &str =
     "SELECT run, definition, status, started_at, ended_at, epoch, kb_version FROM runs";
@@ -101,6 +103,27 @@ pub(super) fn chain(connection: &Connection, run: &RunId) -> Result<Option<Chain
         .optional()?;
     let (seq, head) = found.ok_or_else(|| JournalError::NoRun(run.to_string()))?;
     Ok(head.map(|head| Chain::at(seq as u64, head)))
+}
+
+/// The digests in the stored texts of all runs.
+pub(super) fn digests(
+    connection: &Connection,
+    blobs: &BlobStore,
+) -> Result<BTreeSet<Digest>, JournalError> {
+    let mut found = BTreeSet::new();
+    for table in ["events", "frozen"] {
+        let mut query = connection.prepare(&format!("SELECT body FROM {table}"))?;
+        let mut rows = query.query([])?;
+        while let Some(row) = rows.next()? {
+            let body = String::from_utf8_lossy(row.get_ref(0)?.as_bytes().unwrap_or_default());
+            add_digests(&body, &mut found);
+            // A damaged blob refers to nothing that can be read.
+            if let Some(Ok(text)) = large::blob_of(&body).map(|digest| blobs.get(&digest)) {
+                add_digests(&String::from_utf8_lossy(&text), &mut found);
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// A consistent snapshot of a run as it is stored.

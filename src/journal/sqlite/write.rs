@@ -124,6 +124,24 @@ pub(super) fn create(
     Ok(1)
 }
 
+/// Removes a run that has ended.
+pub(super) fn remove(connection: &Connection, run: &RunId) -> Result<u64, WriteError> {
+    let number = run_number(connection, run)?;
+    let status: String =
+        connection
+            .query_row("SELECT status FROM runs WHERE number = ?1", [number], |row| row.get(0))?;
+    if !RunStatus::parse(&status).is_some_and(RunStatus::has_ended) {
+        return Err(WriteError::Refused(JournalError::not_ended(run)));
+    }
+    let (first, last) = (base_position(number), base_position(number + 1));
+    connection
+        .execute("DELETE FROM events WHERE position > ?1 AND position < ?2", [first, last])?;
+    for table in ["inbox", "frozen", "runs"] {
+        connection.execute(&format!("DELETE FROM {table} WHERE number = ?1"), [number])?;
+    }
+    Ok(0)
+}
+
 pub(super) fn next_epoch(connection: &Connection, run: &RunId) -> Result<u64, WriteError> {
     let epoch: Option<i64> = connection
         .query_row(

@@ -119,6 +119,10 @@ impl RunIndex for Mortal {
         self.fate.read(|| self.inner.list())
     }
 
+    fn remove(&self, run: &RunId) -> Result<(), JournalError> {
+        self.fate.write("remove", &[], || self.inner.remove(run))
+    }
+
     fn resolve(&self, text: &str) -> Result<RunId, JournalError> {
         self.fate.read(|| self.inner.resolve(text))
     }
@@ -163,6 +167,10 @@ impl Blobs for Mortal {
 
     fn blob(&self, digest: &Digest) -> Result<Vec<u8>, JournalError> {
         self.fate.read(|| self.inner.blob(digest))
+    }
+
+    fn remove_unused_blobs(&self) -> Result<u64, JournalError> {
+        self.fate.write("remove blobs", &[], || self.inner.remove_unused_blobs())
     }
 }
 

@@ -1,0 +1,53 @@
+//! `kb run prune`
+
+use crate::cli::render::bytes;
+use crate::cli::terminal::Terminal;
+use crate::cli::{CliResult, Exit};
+use crate::service::{self, Environment, PruneRequest};
+use crate::value::{counted, parse_duration};
+use std::time::Duration;
+
+/// Remove runs that ended long ago
+///
+/// Removes their events, logs and outputs, and large values that no other run uses. Runs that have not
+/// ended stay. Safe while other runs execute.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Args {
+    /// Minimum time since the end of a run, such as `7d`; by default `journal.retention`, or 30 days
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    older_than: Option<Duration>,
+    /// Number of newest runs that stay, whatever their age
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    keep: usize,
+    /// List the runs without removing them
+    #[arg(long)]
+    dry_run: bool,
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+fn age(text: &str) -> Result<Duration, String> {
+    // The parser of definitions refuses zero.
+    if text == "0" || text == "0s" {
+        return Ok(Duration::ZERO);
+    }
+    parse_duration(text).map_err(|error| error.to_string())
+}
+
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    let Args { older_than, keep, dry_run, json } = args;
+    let pruned = service::prune_runs(environment, PruneRequest { older_than, keep, dry_run })?;
+    if json {
+        terminal.json(&pruned)?;
+        return Ok(Exit::Done);
+    }
+    let lines: String = pruned.runs.iter().map(|run| format!("{run}\n")).collect();
+    terminal.out(&lines)?;
+    let count = counted(pruned.runs.len(), "run");
+    terminal.note(&match dry_run {
+        true => format!("{count} would be removed\n"),
+        false => format!("removed {count} and {} of large values\n", bytes(pruned.blob_bytes)),
+    })?;
+    Ok(Exit::Done)
+}
