@@ -18,7 +18,7 @@ pub mod model;
 mod schema;
 mod syntax;
 
-pub use check::refuse_computed_code;
+pub use check::{refuse_computed_code, refuse_options};
 pub use file_bytes::FileBytes;
 pub use keys::{
     DefinitionFile, KeyRule, KeySpec, KeyTable, KeyType, Support, file_schema, key_reference,

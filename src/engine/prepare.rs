@@ -8,12 +8,12 @@ use crate::attempt::{
 };
 use crate::definition::{
     Check, ClaimPolicy, EvidenceMode, HttpStep, ModelChoice, ParamType, PlaybookStep, RunCommand,
-    Specialist, Step, StepKind, TaskText, Verify,
+    Specialist, Step, StepKind, TaskText, Verify, refuse_options,
 };
 use crate::diagnostic::Code;
 use crate::evidence::{Feedback, Invocation, Record};
 use crate::executor::GateRequest;
-use crate::expression::{EvalError, Reference, Root, Template};
+use crate::expression::{EvalError, Reference, Root, Template, ValueTemplate};
 use crate::journal::JournalError;
 use crate::plan::{Plan, PlanStep};
 use crate::redaction::Redactor;
@@ -116,7 +116,11 @@ fn work(
                         let computed = word.as_literal().is_none();
                         Ok(Argument { text: word.render(scope)?, computed })
                     };
-                    CommandLine::Argv(words.iter().map(word).collect::<Result<_, EvalError>>()?)
+                    let found: Vec<Argument> =
+                        words.iter().map(word).collect::<Result<_, EvalError>>()?;
+                    let starts = words.iter().map(Template::starts_with_value);
+                    refuse_options(found.iter().map(|word| word.text.as_str()).zip(starts))?;
+                    CommandLine::Argv(found)
                 }
             };
             StepWork::Run { command, parse: *parse }
@@ -124,6 +128,9 @@ fn work(
         StepKind::Tool { tool, .. } => {
             let args =
                 step.details().input.as_ref().map(|input| input.evaluate(scope)).transpose()?;
+            if let (Some(input), Some(args)) = (&step.details().input, &args) {
+                refuse_tool_options(input, args)?;
+            }
             StepWork::Tool {
                 tool: tool.clone(),
                 args: args.unwrap_or_else(|| Json::Object(JsonMap::new())),
@@ -153,6 +160,21 @@ fn child(scope: &RunScope<'_>, call: &PlaybookStep, ix: InstanceIx) -> Result<St
         reported: link.reported,
     });
     Ok(StepWork::Playbook(ChildWork { definition: call.playbook.clone(), params, previous }))
+}
+
+/// Refuses values in `argv` of a `shell:exec` step that the program would read as options.
+fn refuse_tool_options(input: &ValueTemplate, args: &Json) -> Result<(), EvalError> {
+    let ValueTemplate::Map(map) = input else { return Ok(()) };
+    let found = map.iter().find(|(key, _)| key == "argv").map(|(_, value)| value);
+    let (Some(ValueTemplate::List(words)), Some(found)) = (found, args["argv"].as_array()) else {
+        return Ok(());
+    };
+    let starts = words.iter().map(|word| match word {
+        ValueTemplate::Text(text) => text.starts_with_value(),
+        _ => false,
+    });
+    let texts: Vec<_> = found.iter().map(json_text).collect();
+    refuse_options(texts.iter().map(|text| &**text).zip(starts))
 }
 
 fn specialist(

@@ -98,6 +98,11 @@ impl Template {
         }
     }
 
+    /// Whether the text starts with a placeholder.
+    pub fn starts_with_value(&self) -> bool {
+        matches!(self.0.as_slice().first(), Some(Part::Placeholder(_)))
+    }
+
     /// All references, in order.
     pub fn references(&self) -> impl Iterator<Item = &Reference> {
         self.0.as_slice().iter().flat_map(|part| match part {

@@ -7,7 +7,7 @@ use super::walk::walk;
 use crate::evidence::FileKind;
 use globset::{GlobBuilder, GlobMatcher};
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A glob over shown paths: `*` and `?` match within a component, `**` matches across components.
 #[derive(Debug, Clone)]
@@ -34,8 +34,9 @@ impl PathGlob {
     }
 
     /// The path that contains everything that the glob matches; empty is the root.
-    pub(super) fn base(&self) -> &Path {
-        Path::new(if self.name { "" } else { literal_beginning(&self.text) })
+    pub(super) fn base(&self) -> PathBuf {
+        let base = if self.name { String::new() } else { literal_beginning(&self.text).0 };
+        PathBuf::from(base)
     }
 
     /// Whether the glob matches a path.
@@ -55,15 +56,15 @@ impl Workspace {
             return Err(PathError::Outside(pattern));
         }
         let glob = PathGlob::new(&pattern)?;
-        let literal = literal_beginning(&pattern);
-        if literal == pattern {
-            return match self.locate(&pattern) {
+        let (literal, is_whole) = literal_beginning(&pattern);
+        if is_whole {
+            return match self.locate(&literal) {
                 Ok(located) => Ok(vec![located.shown]),
                 Err(PathError::Missing(_)) => Ok(Vec::new()),
                 Err(error) => Err(error),
             };
         }
-        let base = match self.locate(if literal.is_empty() { "." } else { literal }) {
+        let base = match self.locate(if literal.is_empty() { "." } else { &literal }) {
             Ok(located) => located,
             Err(PathError::Missing(_)) => return Ok(Vec::new()),
             Err(error) => return Err(error),
@@ -82,11 +83,31 @@ impl Workspace {
     }
 }
 
-/// The leading directories of a glob without special characters, with the last `/`; the whole glob
-/// if it contains no special character.
-fn literal_beginning(glob: &str) -> &str {
-    match glob.find(['*', '?', '[', '{', '\\']) {
-        None => glob,
-        Some(at) => &glob[..glob[..at].rfind('/').map_or(0, |slash| slash + 1)],
+/// The leading directories of a glob without special characters, with the last `/`, and `false`; the
+/// whole path and `true` if the glob matches one path only. A class of one character, as in `[*]`, stands
+/// for the character.
+fn literal_beginning(glob: &str) -> (String, bool) {
+    let (mut path, mut chars) = (String::new(), glob.chars());
+    while let Some(c) = chars.next() {
+        let rest = chars.as_str();
+        let class = || {
+            let mut class = rest.chars();
+            let one = class.next().filter(|one| !matches!(one, '!' | '^' | ']'))?;
+            class.as_str().strip_prefix(']').map(|after| (one, after))
+        };
+        match c {
+            '[' if class().is_some() => {
+                if let Some((one, after)) = class() {
+                    path.push(one);
+                    chars = after.chars();
+                }
+            }
+            '*' | '?' | '[' | '{' | '\\' => {
+                path.truncate(path.rfind('/').map_or(0, |slash| slash + 1));
+                return (path, false);
+            }
+            _ => path.push(c),
+        }
     }
+    (path, true)
 }

@@ -8,3 +8,4 @@ mod sandbox;
 mod terminal;
 mod unproven;
 mod urls;
+mod values;

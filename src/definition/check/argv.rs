@@ -1,8 +1,10 @@
-//! Static rule for commands in list form: no value may become a program or interpreter code.
+//! Rules for commands in list form: no value becomes a program, code of a program, or an option.
 
+use super::code_programs::{CodeProgram, Operands, code_program};
+use super::shell_text::variable_for;
 use crate::definition::syntax::{Decoder, Node};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::expression::Template;
+use crate::expression::{Template, placeholders_in};
 use crate::value::Failure;
 
 /// Checks that the program is literal, and that no value becomes the code after `-c` or `-e`.
@@ -27,6 +29,7 @@ pub(crate) fn check(words: &[Template], nodes: &[Node], decoder: &mut Decoder) {
         let found = Diagnostic::error(Code::VALUE_AS_CODE, node.span, message);
         decoder.push(found.caption("a value would become code").help(help));
     }
+    check_operands(words, nodes, decoder);
     if words.first().and_then(Template::as_literal).is_some_and(|program| program.trim().is_empty())
     {
         let span = nodes.first().map(|node| node.span);
@@ -34,6 +37,47 @@ pub(crate) fn check(words: &[Template], nodes: &[Node], decoder: &mut Decoder) {
             Diagnostic::error(Code::BAD_VALUE, span, "the program is empty").help("write its name"),
         );
     }
+}
+
+/// Reports values in operands that the program executes.
+fn check_operands(words: &[Template], nodes: &[Node], decoder: &mut Decoder) {
+    let Some(program) = words.first().and_then(Template::as_literal) else { return };
+    let subcommand = words.get(1).and_then(Template::as_literal);
+    let Some(known) = code_program(program, subcommand) else { return };
+    let mut has_code = false;
+    for index in 1..words.len() {
+        let before = words[index - 1].as_literal().filter(|_| index > 1);
+        let is_argument = before.is_some_and(|option| known.with_argument.contains(&option));
+        match words[index].as_literal() {
+            Some(word) => has_code |= !word.starts_with('-') && !is_argument,
+            None if is_argument || has_code && known.operands == Operands::FirstIsCode => {}
+            // Reported by `check`.
+            None if before.is_some_and(takes_code) => {}
+            None if is_glued_code(
+                fixed_start(nodes[index].as_text().unwrap_or_default()),
+                program,
+            ) => {}
+            None => decoder.push(executed(program, known, &nodes[index], decoder)),
+        }
+    }
+}
+
+/// The error for a value that a program executes, with the rewrite.
+fn executed(program: &str, known: &CodeProgram, node: &Node, decoder: &Decoder) -> Diagnostic {
+    let text = node.as_text().unwrap_or_default();
+    let inner = placeholders_in(text, &decoder.names, decoder.style).into_iter().next();
+    let inner = inner.map(|(_, inner)| inner.trim().to_owned()).unwrap_or_default();
+    let name = variable_for(&inner);
+    let read = match known.variable {
+        "" => format!("`run: '{program} … \"${name}\"'`"),
+        variable => format!("`{}` in its code", variable.replace("NAME", &name)),
+    };
+    let message = format!("a value cannot be an operand of `{program}`, which can execute it");
+    Diagnostic::error(Code::VALUE_AS_CODE, node.span, message)
+        .caption("a value would become code")
+        .help(format!(
+            "write `env: {{{name}: \"{{{{{inner}}}}}\"}}` and {read}, or pass the value on stdin"
+        ))
 }
 
 /// The text before the first placeholder.
@@ -88,6 +132,40 @@ pub fn refuse_computed_code<'w>(
     Err(Box::new(Failure::new(Code::VALUE_AS_CODE.as_str(), message).help(help)))
 }
 
+/// Refuses a value that the program would read as an option, given words and whether each starts with a
+/// value. Words after a literal `--` are operands, and words after the code of `sh -c` its parameters.
+pub fn refuse_options<'w>(
+    words: impl Iterator<Item = (&'w str, bool)>,
+) -> Result<(), Box<Failure>> {
+    let words: Vec<(&str, bool)> = words.collect();
+    let program = words.first().map_or("", |(program, _)| *program);
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let is_shell = ["sh", "bash", "dash", "zsh", "ksh"].contains(&name);
+    for index in 1..words.len() {
+        let (word, starts_with_value) = words[index];
+        if !starts_with_value
+            && (word == "--" || is_shell && index > 1 && is_code_of_shell(&words, index))
+        {
+            return Ok(());
+        }
+        if starts_with_value && word.starts_with('-') {
+            let message = format!(
+                "argument {index} of `{program}` is a value that starts with `-`, so it would be read as an option"
+            );
+            let help = "write `--` before it, `--option={{…}}` for the value of an option, or pass it in `env:`";
+            return Err(Box::new(Failure::new(Code::VALUE_AS_CODE.as_str(), message).help(help)));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a word is the code after a literal `-c`.
+fn is_code_of_shell(words: &[(&str, bool)], index: usize) -> bool {
+    let (option, is_value) = words[index - 1];
+    let letters = option.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+    !is_value && letters.is_some_and(|letters| letters.ends_with('c'))
+}
+
 /// Whether an option takes code: `-c`, `-e`, and groups that end with one, such as `bash -lc` or
 /// `perl -ne`.
 fn takes_code(option: &str) -> bool {
@@ -97,7 +175,35 @@ fn takes_code(option: &str) -> bool {
                 && letters.chars().all(|c| c.is_ascii_alphabetic())
                 && letters.ends_with(['c', 'e'])
         }
-        Some(long) => matches!(long, "-eval" | "-command" | "-exec" | "-print"),
+        Some(long) => CODE_OPTIONS.contains(&long.trim_start_matches('-')),
         None => false,
     }
 }
+
+/// Long options of many programs whose argument is executed or loaded.
+const CODE_OPTIONS: [&str; 24] = [
+    "eval",
+    "command",
+    "exec",
+    "execute",
+    "print",
+    "run",
+    "require",
+    "import",
+    "loader",
+    "experimental-loader",
+    "checkpoint-action",
+    "to-command",
+    "use-compress-program",
+    "rsh",
+    "rsync-path",
+    "upload-pack",
+    "receive-pack",
+    "exec-path",
+    "config-env",
+    "open-files-in-pager",
+    "pager",
+    "editor",
+    "init-file",
+    "rcfile",
+];

@@ -1,6 +1,7 @@
 //! Static rules, one per file. A rule reads decoded values and adds diagnostics to the decoder.
 
 pub(super) mod argv;
+mod code_programs;
 pub(super) mod dependencies;
 pub(super) mod duplicates;
 pub(super) mod name_clash;
@@ -12,4 +13,4 @@ pub(super) mod shell_text;
 pub(super) mod tool_input;
 pub(super) mod url;
 
-pub use argv::refuse_computed_code;
+pub use argv::{refuse_computed_code, refuse_options};

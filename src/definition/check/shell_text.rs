@@ -29,7 +29,7 @@ pub(crate) fn check(text: &str, node: &Node, decoder: &mut Decoder) {
 }
 
 /// `research.output.files | join` becomes `RESEARCH_OUTPUT_FILES`, `featureName` `FEATURE_NAME`.
-fn variable_for(inner: &str) -> String {
+pub(super) fn variable_for(inner: &str) -> String {
     let reference = inner.trim().split(['|', ' ', '(']).next().unwrap_or_default();
     let mut name = String::new();
     let mut lower = false;

@@ -235,7 +235,7 @@ fn files(
     count: Option<&str>,
 ) -> Result<Vec<MatchedFile>, ObservationError> {
     let regex = count.map(Regex::new).transpose().map_err(|error| ObservationError {
-        denied: false,
+        denied: true,
         reason: format!("`{}` is not a regular expression: {error}", count.unwrap_or_default()),
     })?;
     let paths = workspace.glob(pattern).map_err(unseen)?;
@@ -257,5 +257,7 @@ fn occurrences(workspace: &Workspace, path: &str, regex: &Regex) -> Option<u64> 
 }
 
 fn unseen(error: PathError) -> ObservationError {
-    ObservationError { denied: error.is_denial(), reason: error.to_string() }
+    // A pattern that cannot be read never passes, so it counts as refused.
+    let denied = error.is_denial() || matches!(error, PathError::BadGlob { .. });
+    ObservationError { denied, reason: error.to_string() }
 }

@@ -4,7 +4,7 @@ use super::super::finding::Finding;
 use super::super::observation::{CommandEnd, CommandRun, Observation, ObservationQuery};
 use super::super::recorded_changes::RecordedChanges;
 use super::facts::{Evaluation, Facts, not_observed};
-use crate::definition::refuse_computed_code;
+use crate::definition::{refuse_computed_code, refuse_options};
 use crate::expression::{EvalError, Scope, Template};
 use crate::value::Json;
 use globset::{GlobBuilder, GlobMatcher};
@@ -37,6 +37,8 @@ pub(super) fn render(argv: &[Template], scope: &dyn Scope) -> Result<Vec<String>
         argv.iter().map(|word| word.render(scope)).collect::<Result<_, EvalError>>()?;
     let computed = argv.iter().map(|word| word.as_literal().is_none());
     refuse_computed_code(words.iter().map(String::as_str).zip(computed))?;
+    let starts = argv.iter().map(Template::starts_with_value);
+    refuse_options(words.iter().map(String::as_str).zip(starts))?;
     Ok(words)
 }
 

@@ -5,7 +5,9 @@ use super::super::observation::{MatchedFile, Observation, ObservationError, Obse
 use super::super::recorded_changes::RecordedChanges;
 use super::facts::{Evaluation, Facts, not_observed};
 use crate::definition::FileCount;
-use crate::value::counted;
+use crate::diagnostic::Code;
+use crate::expression::{EvalError, Scope, Template};
+use crate::value::{Failure, counted};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -52,6 +54,36 @@ mod count_form {
         let form = Form::deserialize(deserializer)?;
         Ok(form.map(|(pattern, min, max)| FileCount { pattern, min, max }))
     }
+}
+
+/// The pattern of a check. Values match literally: special characters in them are escaped.
+pub(super) fn pattern(path: &Template, scope: &dyn Scope) -> Result<String, EvalError> {
+    let (text, values) = path.render_with_ranges(scope)?;
+    let (mut pattern, mut end) = (String::with_capacity(text.len()), 0);
+    for value in values {
+        pattern.push_str(&text[end..value.start]);
+        end = value.end;
+        let is_inside = pattern.ends_with('\\') || is_open_class(&pattern);
+        if is_inside && !value.is_empty() {
+            let message = "a value cannot be part of `[…]` in a pattern, or follow `\\`";
+            let failure = Failure::new(Code::INVALID_PATTERN.as_str(), message);
+            return Err(Box::new(failure.help("write the value outside of the brackets")));
+        }
+        for c in text[value].chars() {
+            match c {
+                '*' | '?' | '[' | '{' | '}' | '\\' => pattern.extend(['[', c, ']']),
+                _ => pattern.push(c),
+            }
+        }
+    }
+    pattern.push_str(&text[end..]);
+    Ok(pattern)
+}
+
+/// Whether a pattern ends within a character class.
+fn is_open_class(pattern: &str) -> bool {
+    let close = pattern.rfind(']').map_or(0, |at| at + 1);
+    pattern[close..].contains('[')
 }
 
 impl FileCriterion {

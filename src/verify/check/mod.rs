@@ -68,8 +68,7 @@ impl Criterion {
     pub fn resolve(check: &Check, scope: &dyn Scope) -> Criterion {
         let resolved = match check {
             Check::Schema(schema) => Ok(Criterion::Schema(schema.clone())),
-            Check::File { path, min_count, count, changed, absent } => path
-                .render(scope)
+            Check::File { path, min_count, count, changed, absent } => file::pattern(path, scope)
                 .map(|pattern| FileCriterion {
                     pattern,
                     min_count: *min_count,

@@ -1,0 +1,184 @@
+//! Values of parameters that try to become code, options, patterns or variables that programs execute.
+
+use crate::scratch::Scratch;
+use serde_json::json;
+
+fn project(steps: &str) -> Scratch {
+    let playbook = format!(
+        "schema: kb.playbook/1\nid: p\nparams: [{{name: v, default: x}}, {{name: w, default: y}}]\nsteps:\n{steps}"
+    );
+    Scratch::new(&[("playbooks/p.yml", &playbook)])
+}
+
+#[test]
+fn a_value_is_no_operand_of_a_program_that_executes_operands() {
+    let commands = [
+        "[perl, -E, '{{v}}']",
+        "[node, -p, '{{v}}']",
+        "[php, -r, '{{v}}']",
+        "[python3, -m, '{{v}}']",
+        "[python3.12, '{{v}}']",
+        "[bash, '{{v}}']",
+        "[ruby, '{{v}}']",
+        "[lua5.4, '{{v}}']",
+        "[deno, '{{v}}']",
+        "[awk, '{{v}}', file]",
+        "[awk, 'x={{v}}']",
+        "[sed, '{{v}}', file]",
+        "[sed, 's/a/{{v}}/', file]",
+        "[make, '{{v}}']",
+        "[make, 'CC={{v}}']",
+        "[sqlite3, db, '{{v}}']",
+        "[ssh, host, '{{v}}']",
+        "[ssh, '{{v}}']",
+        "[watch, '{{v}}']",
+        "[xargs, '{{v}}']",
+        "[find, '{{v}}']",
+        "[find, ., -exec, '{{v}}', ;]",
+        "[env, '{{v}}']",
+        "[env, 'A={{v}}', sh]",
+        "[sudo, '{{v}}']",
+        "[timeout, '5', '{{v}}']",
+        "[docker, exec, c, '{{v}}']",
+        "[kubectl, exec, pod, --, '{{v}}']",
+        "[cmd, /c, '{{v}}']",
+        "[cmd.exe, /c, '{{v}}']",
+        "[powershell, '{{v}}']",
+        "[pwsh, '{{v}}']",
+        "[git, -c, '{{v}}', status]",
+        "[git, bisect, run, '{{v}}']",
+        "[tar, --checkpoint-action, '{{v}}']",
+        "[tar, '--checkpoint-action={{v}}']",
+        "[rsync, -e, '{{v}}', a, b]",
+        "[rsync, '--rsh={{v}}', a, b]",
+        "[make, --eval, '{{v}}']",
+        "[npx, '{{v}}']",
+        "[/usr/bin/perl, '{{v}}']",
+        "[vim, '{{v}}']",
+    ];
+    for command in commands {
+        let scratch = project(&format!("  - {{id: a, run: {command}}}\n"));
+        let said = scratch.kb(&["playbook", "validate", "p"]);
+        assert_eq!(said.code, 2, "{command}: {}", said.out);
+        said.says(&["KB0216", "help: "]);
+    }
+    let scratch = project("  - {id: a, run: [python3, '{{v}}']}\n");
+    let said = scratch.kb(&["playbook", "validate", "p"]).code(2);
+    said.says(&["write `env: {V: \"{{v}}\"}` and `os.environ[\"V\"]` in its code"]);
+}
+
+#[test]
+fn values_stay_arguments_of_code_and_of_other_programs() {
+    let scratch = project(
+        "  - {id: a, run: [bash, -c, 'test \"$1\" = x', prog, '{{v}}']}
+  - {id: b, run: [bash, script.sh, '{{v}}']}
+  - {id: c, run: [awk, -v, 'n={{v}}', 'BEGIN { exit n != \"x\" }']}
+  - {id: d, run: [grep, --, '{{v}}', 'dir/{{v}}']}
+  - {id: e, run: [sed, -n, 's/x/y/p', 'dir/{{v}}']}
+  - {id: f, run: [echo, '--name={{v}}']}
+",
+    );
+    scratch.write("script.sh", "test \"$1\" = x\n");
+    scratch.write("dir/x", "x\n");
+    scratch.kb(&["playbook", "run", "p"]).code(0);
+}
+
+#[test]
+fn a_value_never_becomes_an_option() {
+    let steps = "  - {id: a, run: [touch, '{{v}}']}\n";
+    let cases = [
+        ("  - {id: a, run: [touch, '{{v}}']}\n", 1),
+        ("  - {id: a, run: [touch, '{{v}}.txt']}\n", 1),
+        (
+            "  - {id: a, run: ['true'], verify: {checks: [{command: [test, '{{v}}', out]}], onFailed: fail}}\n",
+            1,
+        ),
+        ("  - {id: a, tool: shell:exec, input: {argv: [touch, '{{v}}']}}\n", 1),
+        ("  - {id: a, run: [touch, --, '{{v}}']}\n", 0),
+        ("  - {id: a, run: [bash, -c, 'test -n \"$1\"', prog, '{{v}}']}\n", 0),
+        ("  - {id: a, run: [touch, 'x{{v}}']}\n", 0),
+    ];
+    for (steps, code) in cases {
+        let scratch = project(steps);
+        let said = scratch.kb(&["playbook", "run", "p", "--yes", "--param", "v=-rf"]);
+        assert_eq!(said.code, code, "{steps}\n{}\n{}", said.out, said.err);
+        if code == 1 {
+            said.says(&["starts with `-`, so it would be read as an option"]);
+        }
+    }
+    let said = project(steps).kb(&["playbook", "run", "p", "--param", "v=-rf"]).code(1);
+    said.says(&["[KB0216]", "write `--` before it"]);
+}
+
+#[test]
+fn variables_that_programs_execute_take_no_value() {
+    let names = [
+        "MAKEFLAGS",
+        "EDITOR",
+        "VISUAL",
+        "PAGER",
+        "CC",
+        "CXX",
+        "SSH_ASKPASS",
+        "GIT_SSH_COMMAND",
+        "LUA_INIT",
+        "LUA_INIT_5_4",
+        "PERL5OPT",
+        "PERL5LIB",
+        "RUBYOPT",
+        "PYTHONSTARTUP",
+        "PYTHONPATH",
+        "NODE_OPTIONS",
+        "BASH_ENV",
+        "ENV",
+        "PROMPT_COMMAND",
+        "LD_PRELOAD",
+        "DYLD_INSERT_LIBRARIES",
+        "RUSTC_WRAPPER",
+        "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER",
+        "TAR_OPTIONS",
+        "RSYNC_RSH",
+    ];
+    for name in names {
+        let scratch =
+            project(&format!("  - {{id: a, run: 'true', env: {{{name}: '{{{{v}}}}'}}}}\n"));
+        scratch.kb(&["playbook", "validate", "p"]).code(2).says(&["KB0216", name]);
+    }
+}
+
+#[test]
+fn a_value_matches_literally_in_the_pattern_of_a_check() {
+    let steps =
+        "  - {id: a, run: 'true', verify: {checks: [{file: 'out/{{v}}.txt'}], onFailed: fail}}\n";
+    for value in ["*", "?", "[a-z]", "{a,b}", "**", "[!x]", "\\a"] {
+        let scratch = project(steps);
+        scratch.write("out/a.txt", "");
+        let param = format!("v={value}");
+        let said = scratch.kb(&["playbook", "run", "p", "--param", &param]);
+        assert_eq!(said.code, 1, "{value}: {}", said.out);
+        scratch.write(&format!("out/{value}.txt"), "");
+        let said = scratch.kb(&["playbook", "run", "p", "--param", &param]);
+        assert_eq!(said.code, 0, "{value}: {}", said.out);
+    }
+    let scratch = project(
+        "  - {id: a, run: 'true', verify: {checks: [{file: {path: 'out/{{v}}/*.txt', minCount: 2}}], onFailed: fail}}\n",
+    );
+    scratch.write("out/[x]/a.txt", "");
+    scratch.write("out/[x]/b.txt", "");
+    scratch.write("out/x/a.txt", "");
+    scratch.kb(&["playbook", "run", "p", "--param", "v=[x]"]).code(0);
+    scratch.kb(&["playbook", "run", "p", "--param", "v=*"]).code(1);
+}
+
+#[test]
+fn a_value_within_a_class_is_an_error() {
+    let scratch = project(
+        "  - {id: a, run: 'true', verify: {checks: [{file: {path: 'out/[{{v}}].txt', absent: true}}]}}\n",
+    );
+    let said = scratch.kb(&["playbook", "run", "p", "--param", "v=a"]).code(1);
+    said.says(&["a value cannot be part of `[…]` in a pattern"]);
+    assert_eq!(
+        scratch.json(&["run", "show", "@last", "--json"])["steps"][0]["verdict"],
+        json!("failed")
+    );
+}
