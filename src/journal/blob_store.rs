@@ -85,7 +85,8 @@ impl BlobStore {
             let digest = format!("{}{}", folder.to_string_lossy(), name.to_string_lossy());
             let Some(digest) = Digest::from_hex(&digest) else { continue };
             let Ok(file) = entry.metadata() else { continue };
-            if !used.contains(&digest) && !(has_owner && is_recent(&file)) {
+            let kept = used.contains(&digest) || has_owner && is_recent(&file);
+            if !kept {
                 fs::remove_file(&path).map_err(|e| JournalError::of_file("remove", &path, &e))?;
                 removed += file.len();
             }
