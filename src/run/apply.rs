@@ -38,7 +38,9 @@ impl State {
                 let target = &mut self.instances[instance.at()];
                 target.outcome = Some(*outcome);
                 target.spend(*usage);
-                target.end_child(*outcome == OutcomeKind::Ok, *usage);
+                if let Some(child) = target.child_mut() {
+                    child.end(*outcome == OutcomeKind::Ok, *usage);
+                }
                 target.output = output.as_ref().map(CompactPayload::of);
                 target.streams = streams.as_ref().map(CompactPayload::of);
                 target.set_failure(failure.clone());

@@ -1,5 +1,6 @@
 //! The state of one step or item in its current iteration.
 
+use super::child_link::{ChildLink, ChildLinkState};
 use super::compact::CompactPayload;
 use super::event::{InstanceIx, StepStatus};
 use super::join::DependencyEnds;
@@ -52,28 +53,6 @@ struct Extras {
     question: Option<Box<Question>>,
     passes: Option<Box<Passes>>,
     child: Option<Box<ChildLink>>,
-}
-
-/// The last child run of a `playbook` step.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ChildLink {
-    /// Id of the child run.
-    pub run: RunId,
-    /// State of the attempt that executed it.
-    pub state: ChildLinkState,
-    /// The part of its usage that attempts reported.
-    pub reported: Usage,
-}
-
-/// State of the attempt that executed a child run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChildLinkState {
-    /// The attempt has not ended, or the child run waits.
-    Open,
-    /// The attempt ended without success. The next attempt may open the child run again.
-    Failed,
-    /// The attempt ended with success. The next attempt needs a new child run.
-    Done,
 }
 
 /// The use of the recovery table in the current pass.
@@ -204,9 +183,8 @@ impl Instance {
     }
 
     pub(super) fn restart(&mut self) {
-        // The usage of earlier iterations counts for the run.
         let (iteration, usage) = (self.iteration + 1, self.usage());
-        // A child run that did not succeed can be opened again.
+        // Usage counts for the run; a child run that did not succeed is opened again.
         let child = self.child().filter(|child| child.state != ChildLinkState::Done).cloned();
         *self = Instance { iteration, ..Instance::new(self.step, self.item.take()) };
         self.spend(usage);
@@ -269,19 +247,13 @@ impl Instance {
 
     /// Notes that an attempt executes this child run.
     pub(super) fn link_child(&mut self, run: &RunId) {
-        let known = self.child().filter(|child| child.run == *run);
-        let reported = known.map_or(Usage::NONE, |child| child.reported);
-        let link = ChildLink { run: run.clone(), state: ChildLinkState::Open, reported };
+        let link = ChildLink::open(run, self.child());
         self.set(Some(Box::new(link)), |extras| &mut extras.child);
     }
 
-    /// Notes that the attempt that executed the child run ended.
-    pub(super) fn end_child(&mut self, succeeded: bool, usage: Usage) {
-        let Some(child) = self.extras.as_mut().and_then(|extras| extras.child.as_mut()) else {
-            return;
-        };
-        child.reported += usage;
-        child.state = if succeeded { ChildLinkState::Done } else { ChildLinkState::Failed };
+    /// The last child run, if there is one, to note the end of its attempt.
+    pub(super) fn child_mut(&mut self) -> Option<&mut ChildLink> {
+        self.extras.as_mut()?.child.as_deref_mut()
     }
 
     /// The question that it waits for.

@@ -6,6 +6,7 @@
 //! tokio and SQLite, in the simulator, and in replays. Start at [`decide`] and [`Event`].
 
 mod apply;
+mod child_link;
 mod compact;
 mod decide;
 mod effect;
@@ -17,9 +18,10 @@ mod question;
 mod recovery;
 mod state;
 
+pub use child_link::{ChildLink, ChildLinkState};
 pub use compact::CompactPayload;
 pub use decide::{Decision, decide};
-pub use instance::{ChildLink, ChildLinkState, Instance, Item, Items, PreviousPass, Variation};
+pub use instance::{Instance, Item, Items, PreviousPass, Variation};
 pub use join::{DependencyEnds, Join, affects_join, join};
 pub use recovery::{RecoveryRow, backoff, table};
 pub use state::{Rules, State};
