@@ -97,7 +97,7 @@ pub(super) async fn verdict(case: &Case) -> Verification {
     let settings = Settings { test_commands: vec!["./ci.sh".to_owned()], ..Settings::default() };
     let parts = ToolboxParts {
         workspace: Workspace::open(&root, &[], &[]).unwrap(),
-        supervisor: Supervisor::new(BaseEnvironment::select(vars.into_iter(), &[])),
+        supervisor: Supervisor::new(BaseEnvironment::select(vars, &[])),
         settings: Arc::new(settings),
         approvals: Approvals { yes: true },
         redactor: Arc::new(Redactor::default()),
