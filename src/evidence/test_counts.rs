@@ -135,7 +135,8 @@ impl Found {
         } else if text.ends_with("[no test files]") {
             self.go.get_or_insert_default();
         } else {
-            return !text.contains(|c: char| c.is_ascii_digit());
+            // `go test` reports a package with a cached result without a number.
+            return !text.contains(|c: char| c.is_ascii_digit()) && !text.ends_with("(cached)");
         }
         true
     }
