@@ -51,7 +51,7 @@ impl BlobStore {
 
     /// Locks the store: shared while a blob is stored, exclusive while unused blobs are removed.
     fn lock(&self, operation: FlockOperation) -> Result<File, JournalError> {
-        let path = self.directory.join(".lock");
+        let path = self.directory.with_extension("lock");
         let failed = |error: io::Error| JournalError::of_file("lock", &path, &error);
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false).mode(0o600);
@@ -71,7 +71,7 @@ impl BlobStore {
         let (used, has_owner) = scan()?;
         let failed = |error: io::Error| JournalError::of_file("read", &self.directory, &error);
         // The time of the file system, which also stamps the blobs.
-        touch(&self.directory.join(".lock")).map_err(failed)?;
+        touch(&self.directory.with_extension("lock")).map_err(failed)?;
         let now = lock.metadata().and_then(|file| file.modified()).map_err(failed)?;
         let is_recent = |file: &fs::Metadata| {
             file.modified().is_ok_and(|at| now.duration_since(at).is_ok_and(|age| age < RECENT))

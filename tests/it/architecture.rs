@@ -51,7 +51,7 @@ const MODULES: &[Module] = &[
     pure("plan", "the sealed DAG, its order and its drawings",
         &["diagnostic", "value", "expression", "toolspec", "definition"]),
     pure("verify", "checks and claims over evidence → verdict",
-        &["value", "evidence", "expression", "definition"]),
+        &["diagnostic", "value", "evidence", "expression", "definition"]),
     pure("run", "the state machine: state, events, inputs, effects; one file per input",
         &["diagnostic", "value", "evidence", "redaction", "expression", "definition", "plan"]),
     // Below the specialist, which is one of the modules that fill these types.
