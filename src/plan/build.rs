@@ -2,7 +2,7 @@
 
 use super::check;
 use super::children::Children;
-use super::dag::{Graph, Plan, node};
+use super::dag::{Graph, Plan, StepLinks, node};
 use super::index::StepIndex;
 use super::order;
 use super::reads::Read;
@@ -59,14 +59,15 @@ impl Plan {
             let specialist = specialist_of(step, children.catalog(), problems);
             let alternatives = alternatives(step, children.catalog(), problems);
             let child = children.resolve(step, problems);
-            steps.push(PlanStep { step: Arc::clone(step), specialist, alternatives, child });
+            let links = StepLinks::boxed(alternatives, child);
+            steps.push(PlanStep { step: Arc::clone(step), specialist, links });
             let waits = edges::of_step(step, reads, &defined, &index, problems);
             edges.extend(waits.into_iter().map(|dependency| (dependency, StepIx(i as u32))));
         }
         let graph = graph_of(steps.len(), &edges);
         let order = order::topological(&steps, &graph);
         let escalation = children.catalog().settings.escalation.clone();
-        let below = steps.iter().filter_map(|step| step.child.as_ref());
+        let below = steps.iter().filter_map(|step| step.child());
         let depth = below.map(|child| child.depth + 1).max().unwrap_or(0);
         let locks = steps.iter().any(PlanStep::locks_workspace);
         Plan { playbook: playbook.clone(), steps, index, graph, order, escalation, depth, locks }

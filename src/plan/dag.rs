@@ -41,7 +41,9 @@ impl Plan {
         let mut open = vec![self];
         while let Some(plan) = open.pop() {
             if found.insert(&plan.playbook.id, plan).is_none() {
-                open.extend(plan.steps.iter().filter_map(|step| step.child.as_deref()));
+                open.extend(
+                    plan.steps.iter().filter_map(|step| step.child().map(|child| &**child)),
+                );
             }
         }
         found.into_values().collect()
@@ -50,7 +52,7 @@ impl Plan {
     /// The plans of all child runs that this plan leads to, by the id of their definition.
     pub fn children(&self) -> BTreeMap<DefinitionId, Arc<Plan>> {
         let steps = self.with_children().into_iter().flat_map(|plan| &plan.steps);
-        let children = steps.filter_map(|step| step.child.clone());
+        let children = steps.filter_map(|step| step.child().cloned());
         children.map(|plan| (plan.playbook.id.clone(), plan)).collect()
     }
 
@@ -122,29 +124,57 @@ pub struct PlanStep {
     pub step: Arc<Step>,
     /// The specialist of a specialist step.
     pub specialist: Option<Arc<Specialist>>,
+    /// What few steps have: kept apart, because a plan can have very many steps.
+    pub(super) links: Option<Box<StepLinks>>,
+}
+
+/// Further definitions that a step uses.
+#[derive(Debug, Clone, Default)]
+pub(super) struct StepLinks {
     /// The specialists that its recovery table can switch to.
-    pub alternatives: Box<[Arc<Specialist>]>,
+    pub(super) alternatives: Box<[Arc<Specialist>]>,
     /// The plan of the child of a `playbook` step.
-    pub child: Option<Arc<Plan>>,
+    pub(super) child: Option<Arc<Plan>>,
+}
+
+impl StepLinks {
+    /// The links of a step; none for most steps.
+    pub(super) fn boxed(
+        alternatives: Box<[Arc<Specialist>]>,
+        child: Option<Arc<Plan>>,
+    ) -> Option<Box<StepLinks>> {
+        let links = StepLinks { alternatives, child };
+        (!links.alternatives.is_empty() || links.child.is_some()).then(|| Box::new(links))
+    }
 }
 
 impl PlanStep {
+    /// The specialists that its recovery table can switch to.
+    pub fn alternatives(&self) -> &[Arc<Specialist>] {
+        self.links.as_ref().map_or(&[], |links| &links.alternatives)
+    }
+
+    /// The plan of the child of a `playbook` step.
+    pub fn child(&self) -> Option<&Arc<Plan>> {
+        self.links.as_ref()?.child.as_ref()
+    }
+
     /// All its specialists: its own first, then the alternatives.
     pub fn specialists(&self) -> impl Iterator<Item = &Arc<Specialist>> {
-        self.specialist.iter().chain(&self.alternatives)
+        self.specialist.iter().chain(self.alternatives())
     }
 
     /// The alternative with this id; without an id, its own specialist.
     pub fn specialist_named(&self, id: Option<&SpecialistId>) -> Option<&Arc<Specialist>> {
         match id {
-            Some(id) => self.alternatives.iter().find(|found| found.id == *id),
+            Some(id) => self.alternatives().iter().find(|found| found.id == *id),
             None => self.specialist.as_ref(),
         }
     }
 
     /// The playbook of the child of a `playbook` step.
     pub fn child_playbook(&self) -> Option<&Playbook> {
-        self.child.as_deref().map(|child| &*child.playbook)
+        self.child().map(|child| &**child).map(|child| &*child.playbook)
     }
 
     /// Whether the step belongs to `finally`.
@@ -161,7 +191,7 @@ impl PlanStep {
             Some(WorkspaceMode::Shared) => false,
             None => {
                 self.specialists().any(|specialist| specialist.writes())
-                    || self.child.as_deref().is_some_and(Plan::locks_workspace)
+                    || self.child().map(|child| &**child).is_some_and(Plan::locks_workspace)
             }
         }
     }
@@ -170,8 +200,11 @@ impl PlanStep {
     /// run with such a step.
     pub fn writes(&self) -> bool {
         step_kind::writes(&self.step.kind, self.specialist.as_deref())
-            || self.alternatives.iter().any(|specialist| specialist.writes())
-            || self.child.as_deref().is_some_and(|child| child.steps().iter().any(PlanStep::writes))
+            || self.alternatives().iter().any(|specialist| specialist.writes())
+            || self
+                .child()
+                .map(|child| &**child)
+                .is_some_and(|child| child.steps().iter().any(PlanStep::writes))
     }
 }
 

@@ -120,7 +120,7 @@ impl Translator {
                 self.status(*instance, StepStatus::Waiting);
                 let waiting = Body::StepWaiting { reason: reason.clone(), until: None };
                 let planned = self.instances.step(*instance);
-                if planned.is_some_and(|planned| planned.child.is_some()) {
+                if planned.is_some_and(|planned| planned.child().is_some()) {
                     return self.here(*instance, waiting);
                 }
                 let asked = Body::AskOpened {
