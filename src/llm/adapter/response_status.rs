@@ -10,7 +10,7 @@ use std::task::Poll;
 
 /// Maximum number of polls of an error response that is not complete. Each poll reads at most 400 KiB a
 /// few times; real error messages are complete after the first.
-const READS: u32 = 24;
+const READS: u32 = 12;
 
 tokio::task_local! {
     static STATUS: Arc<AtomicU16>;
