@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::task::Poll;
 
-/// Maximum number of polls of an error response that is not complete. Each poll reads at most 400 KiB a
-/// few times; real error messages are complete after the first.
-const READS: u32 = 12;
+/// Maximum number of polls of an error response that is not complete. Each poll can read several MiB;
+/// real error messages are complete after the first.
+const READS: u32 = 4;
 
 tokio::task_local! {
     static STATUS: Arc<AtomicU16>;
