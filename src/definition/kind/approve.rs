@@ -6,17 +6,15 @@ use crate::definition::keys::step_parts;
 use crate::definition::model::{ApproveStep, NotYet, OnTimeout, StepKind};
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 
-pub(super) static APPROVE: Kind = Kind {
-    starts_process: |_| false,
-    excluded: waiting_exclusions!(
+pub(super) static APPROVE: Kind = Kind::waiting(
+    "approve",
+    decode,
+    waiting_exclusions!(
         "approve",
         "write it in `approve: {message: ..., timeout: ...}`",
         "remove it; the output of a `approve` step has a fixed form"
     ),
-    no_effect: &["retrySafe", "evidence"],
-    no_effect_without_verify: &["workspace"],
-    ..Kind::new("approve", decode)
-};
+);
 
 /// Decodes a text (the message) or a map.
 fn decode(

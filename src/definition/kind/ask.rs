@@ -6,17 +6,15 @@ use crate::definition::model::{AskStep, NotYet, StepKind};
 use crate::definition::schema::Schema;
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 
-pub(super) static ASK: Kind = Kind {
-    starts_process: |_| false,
-    excluded: waiting_exclusions!(
+pub(super) static ASK: Kind = Kind::waiting(
+    "ask",
+    decode,
+    waiting_exclusions!(
         "ask",
         "write it in `ask: {question: ..., timeout: ..., default: ...}`",
         "write `ask: {question: ..., schema: ...}`"
     ),
-    no_effect: &["retrySafe", "evidence"],
-    no_effect_without_verify: &["workspace"],
-    ..Kind::new("ask", decode)
-};
+);
 
 /// Decodes a text (the question) or a map.
 fn decode(

@@ -47,4 +47,19 @@ impl Kind {
             no_effect_without_verify: &[],
         }
     }
+
+    /// A kind that only waits, so that keys about attempts, processes and locks have no place in it.
+    pub(super) const fn waiting(
+        key: &'static str,
+        decode: fn(&Node, &Fields<'_>, &mut Decoder, &mut Vec<NotYet>) -> Option<StepKind>,
+        excluded: &'static [(&'static str, &'static str)],
+    ) -> Kind {
+        Kind {
+            starts_process: |_| false,
+            excluded,
+            no_effect: &["retrySafe", "evidence"],
+            no_effect_without_verify: &["workspace"],
+            ..Kind::new(key, decode)
+        }
+    }
 }

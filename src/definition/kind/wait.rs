@@ -6,17 +6,15 @@ use crate::definition::model::{NotYet, StepKind, WaitStep};
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::value::Timestamp;
 
-pub(super) static WAIT: Kind = Kind {
-    starts_process: |_| false,
-    excluded: waiting_exclusions!(
+pub(super) static WAIT: Kind = Kind::waiting(
+    "wait",
+    decode,
+    waiting_exclusions!(
         "wait",
         "remove it; a `wait` step has no attempts, it only waits",
         "remove it; the output of a `wait` step has a fixed form"
     ),
-    no_effect: &["retrySafe", "evidence"],
-    no_effect_without_verify: &["workspace"],
-    ..Kind::new("wait", decode)
-};
+);
 
 /// Decodes a duration, or `{until: TIME}`.
 fn decode(
