@@ -85,6 +85,7 @@ impl CliError {
                     | JournalError::Full(_)
                     | JournalError::Disk { .. }
                     | JournalError::Denied(_)
+                    | JournalError::Lost(_)
                     | JournalError::Damaged(_)
                     | JournalError::Broken(_) => Exit::Unusable,
                 },

@@ -51,6 +51,10 @@ pub enum JournalError {
     /// The user has no permission to read or write the journal.
     #[error("{0}")]
     Denied(String),
+    /// A file of the journal was removed or replaced while this process used it. Writes to it are
+    /// lost once the process ends.
+    #[error("the journal was removed or replaced during the run: `{}`", .0.display())]
+    Lost(PathBuf),
     /// Stored data is missing or does not match its digest.
     #[error("{0}")]
     Damaged(String),

@@ -196,6 +196,7 @@ fn journal_code(error: &JournalError) -> Code {
         JournalError::Full(_) => Code::JOURNAL_FULL,
         JournalError::Disk { .. }
         | JournalError::Denied(_)
+        | JournalError::Lost(_)
         | JournalError::Damaged(_)
         | JournalError::Broken(_) => Code::JOURNAL_UNUSABLE,
     }
@@ -228,6 +229,11 @@ fn journal_help(error: &JournalError) -> Option<String> {
         JournalError::Denied(_) => {
             "fix the owner and permissions of the folder and its files, or set `XDG_STATE_HOME` to \
              another folder"
+                .to_owned()
+        }
+        JournalError::Lost(_) => {
+            "find out what changed the state folder, for example a step of the playbook; restore the \
+             folder and run `kb run resume @last`, or start a new run"
                 .to_owned()
         }
         JournalError::Damaged(_) | JournalError::Broken(_) => {

@@ -5,6 +5,7 @@ mod escapes;
 mod outputs;
 mod paths;
 mod sandbox;
+mod state;
 mod terminal;
 mod unproven;
 mod urls;

@@ -12,6 +12,11 @@ nothing was started: every step is recorded before it runs.
 After a disk error the run stops at once, because the result of a later sync cannot be trusted. Fix the
 disk (`dmesg` shows its errors), then run `kb run resume @last`.
 
+If a step or another program removes or replaces the journal while a run uses it, the run stops at the next
+event, because nothing that it records from then on would be kept.
+
+    the journal was removed or replaced during the run: `/home/me/.local/state/kb/shop-1a2b3c4d/journal.sqlite3`
+
 `kb doctor` names the state folder and the problem. Make the folder writable, or set `XDG_STATE_HOME` to
 a folder on a local disk. A damaged journal is never modified: move the folder away to start with an
 empty one; the runs in it can then no longer be resumed."#;

@@ -7,6 +7,8 @@ use crate::journal::JournalError;
 use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, ErrorCode, MAIN_DB};
 use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -19,6 +21,8 @@ pub(super) struct Writer {
     syncer: Syncer,
     /// Number of WAL pages after the last commit.
     pages: Arc<AtomicI32>,
+    /// The database and its WAL on disk.
+    files: JournalFiles,
     /// Whether SQLite syncs each commit before it becomes visible.
     durable: bool,
 }
@@ -45,7 +49,8 @@ impl Writer {
             Ok(())
         }))?;
         let syncer = Syncer::start(&paths.wal)?;
-        Ok(Writer { connection, syncer, pages, durable: false })
+        let files = JournalFiles::new(paths);
+        Ok(Writer { connection, syncer, pages, files, durable: false })
     }
 
     /// Runs the writes in one transaction. On return they are committed and, if durable, synced.
@@ -57,6 +62,7 @@ impl Writer {
         self.syncer.check()?;
         self.set_durable(durable)?;
         let answers = self.transact(jobs)?;
+        self.files.require_unchanged().inspect_err(|error| self.syncer.fail(error))?;
         match durable {
             true => self.syncer.settle()?,
             false => self.syncer.sync_soon(),
@@ -110,6 +116,38 @@ impl Writer {
         }
         error
     }
+}
+
+/// The files that the write connection has open. SQLite keeps writing to files that were removed or
+/// replaced, and those writes are lost when the connection closes.
+struct JournalFiles {
+    paths: [PathBuf; 2],
+    /// Device and inode of each file; `None` until it exists.
+    opened: [Option<(u64, u64)>; 2],
+}
+
+impl JournalFiles {
+    fn new(paths: &JournalPaths) -> JournalFiles {
+        let paths = [paths.database.clone(), paths.wal.clone()];
+        JournalFiles { opened: [identity(&paths[0]), identity(&paths[1])], paths }
+    }
+
+    /// Fails if a file was removed or replaced since it was opened.
+    fn require_unchanged(&mut self) -> Result<(), JournalError> {
+        for (path, opened) in self.paths.iter().zip(&mut self.opened) {
+            let present = identity(path);
+            if opened.is_some() && *opened != present {
+                return Err(JournalError::Lost(path.clone()));
+            }
+            *opened = present;
+        }
+        Ok(())
+    }
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let file = fs::metadata(path).ok()?;
+    Some((file.dev(), file.ino()))
 }
 
 /// Copies the WAL into the database. The mode decides whether this waits for readers.
