@@ -43,11 +43,8 @@ fn a_run_goes_on_while_other_commands_use_its_journal() {
     let others = others.map(|args| format!("{kb} {args}\n")).concat();
     let others = format!("export XDG_STATE_HOME=$(realpath ../state)\n{others}exit 0\n");
     let other = "schema: kb.playbook/1\nid: q\nsteps: [{id: a, run: 'true'}]\n";
-    let files = [
-        (".kb/playbooks/p.yml", PLAYBOOK),
-        (".kb/playbooks/q.yml", other),
-        ("change.sh", &others),
-    ];
+    let files =
+        [(".kb/playbooks/p.yml", PLAYBOOK), (".kb/playbooks/q.yml", other), ("change.sh", &others)];
     let scratch = Scratch::new(&files);
     scratch.kb(&["playbook", "run", "q"]).code(0);
     let run = scratch.kb(&["playbook", "run", "p"]).code(0).says(&["p succeeded", "q succeeded"]);
