@@ -1,6 +1,9 @@
 //! LANGUAGE §6: claims against evidence and disk, and the checks of a gate, over real tools and files.
 
-use kb::definition::{ApprovalLevel, Check, ClaimPolicy, FileCount, Schema, Settings};
+use kb::definition::{
+    ApprovalLevel, Check, ClaimPolicy, CommandCheck, DiffCheck, FileCheck, FileCount, JudgeCheck,
+    Schema, Settings,
+};
 use kb::diagnostic::{SourceId, Span};
 use kb::evidence::{Invocation, InvocationStatus, Verification};
 use kb::executor::{GateRequest, HostAccess, run_gate};
@@ -147,30 +150,54 @@ fn template(text: &str) -> Template {
 }
 
 fn file(path: &str) -> Check {
-    Check::File { path: template(path), min_count: 1, count: None, changed: None, absent: false }
+    Check::File(FileCheck {
+        path: template(path),
+        min_count: 1,
+        count: None,
+        changed: None,
+        absent: false,
+    })
 }
 
 fn at_least(path: &str, min_count: u32) -> Check {
-    Check::File { path: template(path), min_count, count: None, changed: None, absent: false }
+    Check::File(FileCheck {
+        path: template(path),
+        min_count,
+        count: None,
+        changed: None,
+        absent: false,
+    })
 }
 
 fn absent(path: &str) -> Check {
-    Check::File { path: template(path), min_count: 1, count: None, changed: None, absent: true }
+    Check::File(FileCheck {
+        path: template(path),
+        min_count: 1,
+        count: None,
+        changed: None,
+        absent: true,
+    })
 }
 
 fn changed(path: &str, changed: bool) -> Check {
-    Check::File {
+    Check::File(FileCheck {
         path: template(path),
         min_count: 1,
         count: None,
         changed: Some(changed),
         absent: false,
-    }
+    })
 }
 
 fn containing(path: &str, pattern: &str, min: u32, max: Option<u32>) -> Check {
     let count = Some(FileCount { pattern: pattern.to_owned(), min, max });
-    Check::File { path: template(path), min_count: 1, count, changed: None, absent: false }
+    Check::File(FileCheck {
+        path: template(path),
+        min_count: 1,
+        count,
+        changed: None,
+        absent: false,
+    })
 }
 
 fn command(argv: &[&str]) -> Check {
@@ -178,12 +205,12 @@ fn command(argv: &[&str]) -> Check {
 }
 
 fn deciding(argv: &[&str], inputs: &[&str]) -> Check {
-    Check::Command {
+    Check::Command(CommandCheck {
         argv: argv.iter().map(|word| template(word)).collect(),
         inputs: inputs.iter().map(|glob| (*glob).to_owned()).collect(),
         must_fail_before: false,
         timeout: None,
-    }
+    })
 }
 
 fn expr(source: &str) -> Check {
@@ -592,7 +619,7 @@ async fn schema_checks_name_what_does_not_fit() {
 #[tokio::test]
 async fn the_worst_check_decides_and_all_are_listed() {
     let work = work(&[("a.rs", "x")]);
-    let checks = vec![file("a.rs"), Check::NotYet("judge"), file("b.rs"), command(&["true"])];
+    let checks = vec![file("a.rs"), Check::Judge(JudgeCheck), file("b.rs"), command(&["true"])];
     let request = GateRequest { checks, claims: ClaimPolicy::None, ..work.request(json!({})) };
     let verification = work.judge(request).await;
     assert_eq!(told(&verification), "failed: `b.rs` matches no file");
@@ -603,7 +630,7 @@ async fn the_worst_check_decides_and_all_are_listed() {
         ["file a.rs passed", "judge inconclusive", "file b.rs failed", "command true passed"]
     );
     assert_eq!(
-        work.checks(vec![file("a.rs"), Check::NotYet("diff")]).await,
+        work.checks(vec![file("a.rs"), Check::Diff(DiffCheck)]).await,
         "inconclusive: `diff` checks are not supported yet"
     );
 }

@@ -1,9 +1,24 @@
 //! `expr:`: an expression is true.
 
 use super::spec::CheckKind;
-use crate::definition::model::Check;
+use crate::definition::keys::{KeySpec, KeyType, key};
+use crate::definition::syntax::{Decoder, Fields, Node};
+use crate::expression::{Expression, Reference};
 
-pub(super) static EXPR: CheckKind = CheckKind {
-    key: "expr",
-    decode: |node, _, decoder| decoder.expression(node, "expr").map(Check::Expr),
-};
+impl CheckKind for Expression {
+    const NAME: &'static str = "expr";
+    const KEYS: &'static [KeySpec] = &[key("expr", KeyType::Expression, "The expression is true.")
+        .example("\"{{build.output.warnings}} == 0\"")];
+
+    fn decode(node: &Node, _: &Fields<'_>, decoder: &mut Decoder) -> Option<Expression> {
+        decoder.expression(node, "expr")
+    }
+
+    fn references(&self) -> Vec<Vec<&Reference>> {
+        vec![Expression::references(self).iter().collect()]
+    }
+
+    fn reads_changes(&self) -> bool {
+        false
+    }
+}

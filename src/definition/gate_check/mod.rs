@@ -1,7 +1,8 @@
-//! The kinds of checks: one module each, with its decoding and its static rules.
+//! The checks of gates: one module a kind, with its keys, its decoder, its static rules, and the
+//! references that it reads.
 //!
-//! Start at [`CheckKind`] and [`CHECKS`]. A new check is a module with a [`CheckKind`], an entry in
-//! [`CHECKS`], its keys in `keys::checks`, and a variant of [`Check`].
+//! Start at [`Check`]. A new kind is a module with a [`CheckKind`] and a line in `checks!`; `verify::check`
+//! has its verdict.
 
 mod command;
 mod diff;
@@ -11,15 +12,89 @@ mod judge;
 mod schema;
 mod spec;
 
-use super::keys;
-use super::model::{Check, NotYet};
+pub use command::CommandCheck;
+pub use diff::DiffCheck;
+pub use file::{FileCheck, FileCount};
+pub use judge::JudgeCheck;
+
+use super::keys::{KeyRule, KeySpec, KeyTable, table};
+use super::model::NotYet;
+use super::schema::Schema;
 use super::syntax::{Decoder, Fields, Node};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::expression::{Expression, Reference};
 use spec::CheckKind;
 
-/// All kinds, in the order in which messages list them.
-static CHECKS: [&CheckKind; 6] =
-    [&schema::SCHEMA, &file::FILE, &command::COMMAND, &expr::EXPR, &diff::DIFF, &judge::JUDGE];
+/// Declares [`Check`] and everything that has one entry per kind.
+macro_rules! checks {
+    ($($(#[$doc:meta])* $variant:ident($ty:ty),)+) => {
+        /// One check of a gate.
+        #[derive(Debug, Clone)]
+        pub enum Check {
+            $($(#[$doc])* $variant($ty),)+
+        }
+
+        impl Check {
+            /// The key that names the kind of the check, such as `file`.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Check::$variant(_) => <$ty as CheckKind>::NAME,)+
+                }
+            }
+
+            /// The texts of the check, each with the references that it reads.
+            pub fn references(&self) -> Vec<Vec<&Reference>> {
+                match self {
+                    $(Check::$variant(check) => CheckKind::references(check),)+
+                }
+            }
+
+            /// Whether the verdict depends on the recorded file changes of the step.
+            pub fn reads_changes(&self) -> bool {
+                match self {
+                    $(Check::$variant(check) => check.reads_changes(),)+
+                }
+            }
+        }
+
+        /// The keys of which a check has exactly one, in the order in which messages list them.
+        const NAMES: &[&str] = &[$(<$ty as CheckKind>::NAME),+];
+
+        /// The keys of all kinds.
+        const KEYS: &[&[KeySpec]] = &[$(<$ty as CheckKind>::KEYS),+];
+
+        /// The decoders, in the order of [`NAMES`].
+        const DECODERS: &[Decode] = &[$(
+            |node, fields, decoder| {
+                <$ty as CheckKind>::decode(node, fields, decoder).map(Check::$variant)
+            }
+        ),+];
+    };
+}
+
+checks! {
+    /// The output of the step satisfies this schema.
+    Schema(Schema),
+    /// Files exist, or do not exist.
+    File(FileCheck),
+    /// A command exits with status 0.
+    Command(CommandCheck),
+    /// An expression is true.
+    Expr(Expression),
+    /// Which files may change.
+    Diff(DiffCheck),
+    /// A model reviews the output.
+    Judge(JudgeCheck),
+}
+
+/// The keys of a check.
+pub(super) static CHECK: KeyTable = table(
+    "check",
+    "a check",
+    "One check of a gate. It has exactly one of `schema`, `file`, `command`, `expr`, `diff` and `judge`.",
+    KEYS,
+)
+.rule(KeyRule::ExactlyOne(NAMES));
 
 /// Decodes a list of checks: `verify.checks` or `gate`.
 pub(crate) fn checks(
@@ -42,10 +117,10 @@ pub(crate) fn checks(
 }
 
 fn check(node: &Node, decoder: &mut Decoder, not_yet: &mut Vec<NotYet>) -> Option<Check> {
-    let fields = decoder.fields(node, &keys::checks::CHECK)?;
-    let kind = kind(&fields, decoder)?;
+    let fields = decoder.fields(node, &CHECK)?;
+    let (kind, decode) = kind(&fields, decoder)?;
     for (spec, key, _) in fields.iter() {
-        if !spec.only.is_empty() && !spec.only.contains(&kind.key) {
+        if !spec.only.is_empty() && !spec.only.contains(&kind) {
             let message =
                 format!("`{}` belongs to a `{}` check", spec.name, spec.only.join("` or `"));
             decoder
@@ -53,27 +128,28 @@ fn check(node: &Node, decoder: &mut Decoder, not_yet: &mut Vec<NotYet>) -> Optio
         }
     }
     decoder.unsupported_keys(&fields, not_yet);
-    let value = decoder.required(&fields, kind.key)?;
-    (kind.decode)(value, &fields, decoder)
+    let value = decoder.required(&fields, kind)?;
+    decode(value, &fields, decoder)
 }
 
-/// The one kind of a check; none or two is an error.
-fn kind(fields: &Fields<'_>, decoder: &mut Decoder) -> Option<&'static CheckKind> {
-    let names = keys::checks::CHECK_NAMES;
-    let present: Vec<_> =
-        CHECKS.into_iter().filter(|kind| fields.entry(kind.key).is_some()).collect();
+type Decode = fn(&Node, &Fields<'_>, &mut Decoder) -> Option<Check>;
+
+/// The one kind of a check, with its decoder; none or two is an error.
+fn kind(fields: &Fields<'_>, decoder: &mut Decoder) -> Option<(&'static str, Decode)> {
+    let kinds = NAMES.iter().copied().zip(DECODERS.iter().copied());
+    let present: Vec<_> = kinds.filter(|(name, _)| fields.entry(name).is_some()).collect();
     match present.as_slice() {
-        [kind] => Some(kind),
-        [] if fields.was_meant(names) => None,
+        [kind] => Some(*kind),
+        [] if fields.was_meant(NAMES) => None,
         [] => {
             decoder.push(
                 Diagnostic::error(Code::STEP_KIND, fields.span, "a check has no kind")
-                    .help(format!("add one of {}", names.join(", "))),
+                    .help(format!("add one of {}", NAMES.join(", "))),
             );
             None
         }
-        [first, second, ..] => {
-            let message = format!("a check has both `{}` and `{}`", first.key, second.key);
+        [(first, _), (second, _), ..] => {
+            let message = format!("a check has both `{first}` and `{second}`");
             decoder.push(
                 Diagnostic::error(Code::STEP_KIND, fields.span, message).help("write two checks"),
             );

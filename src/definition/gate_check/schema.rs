@@ -1,10 +1,26 @@
 //! `schema:`: the output of the step satisfies a schema.
 
 use super::spec::CheckKind;
-use crate::definition::model::Check;
+use crate::definition::keys::{KeySpec, KeyType, key};
 use crate::definition::schema::Schema;
+use crate::definition::syntax::{Decoder, Fields, Node};
+use crate::expression::Reference;
 
-pub(super) static SCHEMA: CheckKind = CheckKind {
-    key: "schema",
-    decode: |node, _, decoder| Schema::decode(node, decoder).map(Check::Schema),
-};
+impl CheckKind for Schema {
+    const NAME: &'static str = "schema";
+    const KEYS: &'static [KeySpec] =
+        &[key("schema", KeyType::Schema, "The output of the step satisfies this schema.")
+            .example("{files: \"string[]\"}")];
+
+    fn decode(node: &Node, _: &Fields<'_>, decoder: &mut Decoder) -> Option<Schema> {
+        Schema::decode(node, decoder)
+    }
+
+    fn references(&self) -> Vec<Vec<&Reference>> {
+        Vec::new()
+    }
+
+    fn reads_changes(&self) -> bool {
+        false
+    }
+}

@@ -1,12 +1,22 @@
-//! [`CheckKind`]: what the loader needs to know of a kind of check.
+//! [`CheckKind`]: what every kind of check declares.
 
-use crate::definition::model::Check;
+use crate::definition::keys::KeySpec;
 use crate::definition::syntax::{Decoder, Fields, Node};
+use crate::expression::Reference;
 
-/// One kind of check: its kind key and its decoder.
-pub(super) struct CheckKind {
+/// One kind of check: its keys, its decoder and what the plan and the engine need to know of it.
+pub(super) trait CheckKind: Sized {
     /// The kind key.
-    pub(super) key: &'static str,
+    const NAME: &'static str;
+    /// The kind key and the keys that only checks of this kind have.
+    const KEYS: &'static [KeySpec];
+
     /// Decodes the value of the kind key, with the other keys of the check.
-    pub(super) decode: fn(&Node, &Fields<'_>, &mut Decoder) -> Option<Check>,
+    fn decode(node: &Node, fields: &Fields<'_>, decoder: &mut Decoder) -> Option<Self>;
+
+    /// The texts of the check, each with the references that it reads.
+    fn references(&self) -> Vec<Vec<&Reference>>;
+
+    /// Whether the verdict depends on the recorded file changes of the step.
+    fn reads_changes(&self) -> bool;
 }

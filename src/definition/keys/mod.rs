@@ -25,3 +25,4 @@ pub use file::DefinitionFile;
 pub use json_schema::file_schema;
 pub use reference::key_reference;
 pub use table::{KeyRule, KeySpec, KeyTable, KeyType, Support};
+pub(in crate::definition) use table::{key, table};

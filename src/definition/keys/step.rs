@@ -1,7 +1,7 @@
 //! Keys of steps, and of `defaults`, which sets them for all steps.
 
 use super::budget::BUDGET;
-use super::checks::{CHECK, VERIFY};
+use super::checks::VERIFY;
 use super::choices::{EVIDENCE_NAMES, ON_ERROR_NAMES, PARSE_NAMES, RUN_IF_NAMES, WORKSPACE_NAMES};
 use super::step_parts::{
     APPROVE, ASK, FOR_EACH, HTTP, LOOP, RECOVERY, RETRY, STEP_OUTPUT, TIMEOUT, WAIT,
@@ -11,6 +11,7 @@ use super::table::KeyType::{
     OneOf, Pattern, ScalarTemplate, Template, Text,
 };
 use super::table::{KeyRule, KeySpec, KeyTable, key, table};
+use crate::definition::gate_check::CHECK;
 
 /// The keys of which a step has exactly one.
 pub(crate) const KIND_NAMES: &[&str] = &[

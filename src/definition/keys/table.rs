@@ -31,7 +31,7 @@ pub enum KeyRule {
 }
 
 /// A table without user-chosen names and without a rule.
-pub(super) const fn table(
+pub(in crate::definition) const fn table(
     name: &'static str,
     what: &'static str,
     about: &'static str,
@@ -41,11 +41,11 @@ pub(super) const fn table(
 }
 
 impl KeyTable {
-    pub(super) const fn others(self, others: KeyType) -> KeyTable {
+    pub(in crate::definition) const fn others(self, others: KeyType) -> KeyTable {
         KeyTable { others: Some(others), ..self }
     }
 
-    pub(super) const fn rule(self, rule: KeyRule) -> KeyTable {
+    pub(in crate::definition) const fn rule(self, rule: KeyRule) -> KeyTable {
         KeyTable { rule, ..self }
     }
 
@@ -98,7 +98,11 @@ pub struct KeySpec {
 }
 
 /// A key with this name, type and description.
-pub(super) const fn key(name: &'static str, ty: KeyType, about: &'static str) -> KeySpec {
+pub(in crate::definition) const fn key(
+    name: &'static str,
+    ty: KeyType,
+    about: &'static str,
+) -> KeySpec {
     KeySpec {
         name,
         ty,
@@ -112,35 +116,35 @@ pub(super) const fn key(name: &'static str, ty: KeyType, about: &'static str) ->
 }
 
 impl KeySpec {
-    pub(super) const fn required(self) -> KeySpec {
+    pub(in crate::definition) const fn required(self) -> KeySpec {
         KeySpec { required: true, ..self }
     }
 
-    pub(super) const fn default(self, default: &'static str) -> KeySpec {
+    pub(in crate::definition) const fn default(self, default: &'static str) -> KeySpec {
         KeySpec { default, ..self }
     }
 
-    pub(super) const fn example(self, example: &'static str) -> KeySpec {
+    pub(in crate::definition) const fn example(self, example: &'static str) -> KeySpec {
         KeySpec { example, ..self }
     }
 
-    pub(super) const fn only(self, only: &'static [&'static str]) -> KeySpec {
+    pub(in crate::definition) const fn only(self, only: &'static [&'static str]) -> KeySpec {
         KeySpec { only, ..self }
     }
 
-    pub(super) const fn no_effect(self) -> KeySpec {
+    pub(in crate::definition) const fn no_effect(self) -> KeySpec {
         KeySpec { support: Support::NoEffect, ..self }
     }
 
-    pub(super) const fn gate_inconclusive(self) -> KeySpec {
+    pub(in crate::definition) const fn gate_inconclusive(self) -> KeySpec {
         KeySpec { support: Support::GateInconclusive, ..self }
     }
 
-    pub(super) const fn planned(self) -> KeySpec {
+    pub(in crate::definition) const fn planned(self) -> KeySpec {
         KeySpec { support: Support::Planned, ..self }
     }
 
-    pub(super) const fn run_refused(self) -> KeySpec {
+    pub(in crate::definition) const fn run_refused(self) -> KeySpec {
         KeySpec { support: Support::RunRefused, ..self }
     }
 

@@ -18,7 +18,7 @@ mod waiting;
 pub use budget::Budget;
 pub use catalog::{Catalog, RefusedDefinitions};
 pub use duration_policy::{Backoff, RetryPolicy, Timeout};
-pub use gate::{Check, ClaimPolicy, FailurePolicy, FileCount, InconclusivePolicy, Verify};
+pub use gate::{ClaimPolicy, FailurePolicy, InconclusivePolicy, Verify};
 pub use not_yet::NotYet;
 pub use playbook::{DefinitionForm, Limits, Order, Param, ParamType, Playbook};
 pub use recovery::{RecoveryAction, RecoveryRule, UNLIMITED_QUESTIONS};

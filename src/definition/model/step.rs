@@ -1,10 +1,11 @@
 //! The model of a step: its kind, its dependencies and its attempt options.
 
 use super::{
-    ApproveStep, AskStep, Budget, Check, Loop, NotYet, RecoveryRule, RetryPolicy, Timeout, Verify,
+    ApproveStep, AskStep, Budget, Loop, NotYet, RecoveryRule, RetryPolicy, Timeout, Verify,
     WaitStep,
 };
 use crate::definition::Schema;
+use crate::definition::gate_check::Check;
 use crate::diagnostic::Span;
 use crate::expression::{Expression, Template, ValueMap, ValueTemplate};
 use crate::value::{DefinitionId, SpecialistId, StepId, ToolName};

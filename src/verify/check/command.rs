@@ -4,7 +4,7 @@ use super::super::finding::Finding;
 use super::super::observation::{CommandEnd, CommandRun, Observation, ObservationQuery};
 use super::super::recorded_changes::RecordedChanges;
 use super::facts::{Evaluation, Facts, not_observed};
-use crate::definition::{refuse_computed_code, refuse_options};
+use crate::definition::{CommandCheck, refuse_computed_code, refuse_options};
 use crate::expression::{EvalError, Scope, Template};
 use crate::value::Json;
 use globset::{GlobBuilder, GlobMatcher};
@@ -32,7 +32,7 @@ pub struct CommandCriterion {
 }
 
 /// The words of a command. A value can be an argument, but never the code of an interpreter.
-pub(super) fn render(argv: &[Template], scope: &dyn Scope) -> Result<Vec<String>, EvalError> {
+fn render(argv: &[Template], scope: &dyn Scope) -> Result<Vec<String>, EvalError> {
     let words: Vec<String> =
         argv.iter().map(|word| word.render(scope)).collect::<Result<_, EvalError>>()?;
     let computed = argv.iter().map(|word| word.as_literal().is_none());
@@ -43,6 +43,18 @@ pub(super) fn render(argv: &[Template], scope: &dyn Scope) -> Result<Vec<String>
 }
 
 impl CommandCriterion {
+    pub(super) fn resolve(
+        check: &CommandCheck,
+        scope: &dyn Scope,
+    ) -> Result<CommandCriterion, EvalError> {
+        Ok(CommandCriterion {
+            argv: render(&check.argv, scope)?,
+            inputs: check.inputs.clone(),
+            must_fail_before: check.must_fail_before,
+            timeout: check.timeout,
+        })
+    }
+
     pub(super) fn query(&self) -> ObservationQuery {
         ObservationQuery::Command { argv: self.argv.clone(), timeout: self.timeout }
     }

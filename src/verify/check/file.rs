@@ -4,7 +4,7 @@ use super::super::finding::Finding;
 use super::super::observation::{MatchedFile, Observation, ObservationError, ObservationQuery};
 use super::super::recorded_changes::RecordedChanges;
 use super::facts::{Evaluation, Facts, not_observed};
-use crate::definition::FileCount;
+use crate::definition::{FileCheck, FileCount};
 use crate::diagnostic::Code;
 use crate::expression::{EvalError, Scope, Template};
 use crate::value::{Failure, counted};
@@ -57,7 +57,7 @@ mod count_form {
 }
 
 /// The pattern of a check. Values match literally: special characters in them are escaped.
-pub(super) fn pattern(path: &Template, scope: &dyn Scope) -> Result<String, EvalError> {
+fn pattern(path: &Template, scope: &dyn Scope) -> Result<String, EvalError> {
     let (text, values) = path.render_with_ranges(scope)?;
     let (mut pattern, mut end) = (String::with_capacity(text.len()), 0);
     for value in values {
@@ -87,6 +87,19 @@ fn is_open_class(pattern: &str) -> bool {
 }
 
 impl FileCriterion {
+    pub(super) fn resolve(
+        check: &FileCheck,
+        scope: &dyn Scope,
+    ) -> Result<FileCriterion, EvalError> {
+        Ok(FileCriterion {
+            pattern: pattern(&check.path, scope)?,
+            min_count: check.min_count,
+            count: check.count.clone(),
+            changed: check.changed,
+            absent: check.absent,
+        })
+    }
+
     pub(super) fn query(&self) -> ObservationQuery {
         ObservationQuery::Files {
             pattern: self.pattern.clone(),

@@ -1,8 +1,8 @@
 //! The checks of a gate. Everything about one kind of check is in one file: its values, what it
 //! observes, its verdict, and its recorded form.
 //!
-//! To add a kind: a variant of `definition::Check`, its decoder, a file here, and the matches below,
-//! which the compiler lists.
+//! To add a kind: its module in `definition::gate_check`, a file here, and the matches below, which the
+//! compiler lists.
 
 mod command;
 mod expression;
@@ -68,29 +68,14 @@ impl Criterion {
     pub fn resolve(check: &Check, scope: &dyn Scope) -> Criterion {
         let resolved = match check {
             Check::Schema(schema) => Ok(Criterion::Schema(schema.clone())),
-            Check::File { path, min_count, count, changed, absent } => file::pattern(path, scope)
-                .map(|pattern| FileCriterion {
-                    pattern,
-                    min_count: *min_count,
-                    count: count.clone(),
-                    changed: *changed,
-                    absent: *absent,
-                })
-                .map(Criterion::Files),
-            Check::Command { argv, inputs, must_fail_before, timeout } => {
-                command::render(argv, scope)
-                    .map(|argv| CommandCriterion {
-                        argv,
-                        inputs: inputs.clone(),
-                        must_fail_before: *must_fail_before,
-                        timeout: *timeout,
-                    })
-                    .map(Criterion::Command)
+            Check::File(check) => FileCriterion::resolve(check, scope).map(Criterion::Files),
+            Check::Command(check) => {
+                CommandCriterion::resolve(check, scope).map(Criterion::Command)
             }
             Check::Expr(expression) => {
                 Ok(Criterion::Expression(ExpressionCriterion::evaluated(expression, scope)))
             }
-            Check::NotYet(name) => Ok(Criterion::NotYet(name)),
+            Check::Diff(_) | Check::Judge(_) => Ok(Criterion::NotYet(check.name())),
         };
         resolved.unwrap_or_else(|failure| Criterion::Unresolved {
             check: check.name().to_owned(),
@@ -170,8 +155,8 @@ impl RecordedCriterion {
             (RecordedCriterion::Schema(recorded), Check::Schema(schema)) => {
                 (digest(schema) == recorded).then(|| Criterion::Schema(schema.clone()))
             }
-            (RecordedCriterion::Files(files), Check::File { .. }) => Some(Criterion::Files(files)),
-            (RecordedCriterion::Command(command), Check::Command { .. }) => {
+            (RecordedCriterion::Files(files), Check::File(_)) => Some(Criterion::Files(files)),
+            (RecordedCriterion::Command(command), Check::Command(_)) => {
                 Some(Criterion::Command(command))
             }
             (RecordedCriterion::Truth(expression), Check::Expr(_)) => {
@@ -179,10 +164,10 @@ impl RecordedCriterion {
             }
             (
                 RecordedCriterion::Unresolved { check, failure },
-                Check::File { .. } | Check::Command { .. },
+                Check::File(_) | Check::Command(_),
             ) => Some(Criterion::Unresolved { check, failure }),
-            (RecordedCriterion::NotYet(recorded), Check::NotYet(name)) => {
-                (recorded == *name).then_some(Criterion::NotYet(name))
+            (RecordedCriterion::NotYet(recorded), Check::Diff(_) | Check::Judge(_)) => {
+                (recorded == check.name()).then(|| Criterion::NotYet(check.name()))
             }
             (
                 RecordedCriterion::Schema(_)

@@ -2,8 +2,8 @@
 
 use super::*;
 use kb::definition::{
-    Backoff, Check, ClaimPolicy, EvidenceMode, FailurePolicy, OnError, Order, OutputParse,
-    RunCommand, RunIf, Step, StepKind, StepPhase, TaskText, WorkspaceMode,
+    Backoff, Check, ClaimPolicy, EvidenceMode, FailurePolicy, FileCheck, OnError, Order,
+    OutputParse, RunCommand, RunIf, Step, StepKind, StepPhase, TaskText, WorkspaceMode,
 };
 use kb::expression::ValueTemplate;
 use kb::value::{OutcomeKind, OutcomeSelector};
@@ -142,7 +142,7 @@ fn a_specialist_step_keeps_what_its_gate_says() {
     assert_eq!((verify.claims, verify.on_failed), (ClaimPolicy::Warn, Some(FailurePolicy::Retry)));
     assert_eq!(verify.checks.len(), 5);
     assert!(
-        matches!(&verify.checks[1], Check::File { min_count: 2, count: Some(count), .. } if count.min == 4)
+        matches!(&verify.checks[1], Check::File(FileCheck { min_count: 2, count: Some(count), .. }) if count.min == 4)
     );
     let Some(ValueTemplate::Map(input)) = &work.details().input else {
         panic!("{:?}", work.details().input)
@@ -247,10 +247,7 @@ fn features_that_are_not_supported_yet_load_with_a_warning() {
     assert!(matches!(step(found, "b").kind, StepKind::Ask(_)));
     assert!(matches!(step(found, "c").kind, StepKind::Approve(_)));
     assert!(matches!(step(found, "d").kind, StepKind::Wait(_)));
-    assert!(matches!(
-        step(found, "f").verify.as_ref().expect("a gate").checks[1],
-        Check::NotYet("judge")
-    ));
+    assert!(matches!(step(found, "f").verify.as_ref().expect("a gate").checks[1], Check::Judge(_)));
 }
 
 #[test]
