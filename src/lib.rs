@@ -36,7 +36,7 @@
 //! | [`diagnostic`] (pure) | sources, spans, diagnostics with stable codes, one page per code | – |
 //! | [`value`] (pure) | ids, instance keys, durations, digests, money, canonical JSON, size limits | – |
 //! | [`clock`] | the only reader of the system clock | value |
-//! | [`evidence`] (pure) | tool calls, file changes, verdicts, records of a conversation | value |
+//! | [`evidence`] (pure) | tool calls, file changes, verdicts, records of a conversation | diagnostic, value |
 //! | [`redaction`] (pure) | masking of secrets, and the type of masked values | value, evidence |
 //! | [`expression`] (pure) | placeholders and expressions: parsed once, references with strengths | diagnostic, value |
 //! | [`toolspec`] (pure) | the table of tools: names, levels, schemas, effects | value |

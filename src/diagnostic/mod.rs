@@ -13,10 +13,10 @@ pub use code::Code;
 pub use render::{render, summary};
 pub use source::{Position, Source, SourceId, Sources, Span};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How severe a diagnostic is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// For information only.

@@ -256,6 +256,7 @@ pub(super) fn inconclusive_gate(reason: &str) -> Verification {
     let check = CheckDetail {
         check: "gate".to_owned(),
         verdict: Verdict::Inconclusive,
+        warning: false,
         reason: Some(reason.to_owned()),
         evidence: None,
     };

@@ -63,7 +63,7 @@ fn is_durable_record(record: &Record) -> bool {
         | Record::Observed { .. }
         | Record::ChildRun { .. }
         | Record::ChildRunEnded { .. }
-        | Record::Note { .. } => false,
+        | Record::Note(_) => false,
     }
 }
 

@@ -201,7 +201,7 @@ impl Payloads {
             Record::Compression { .. }
             | Record::ChildRun { .. }
             | Record::ChildRunEnded { .. }
-            | Record::Note { .. } => {}
+            | Record::Note(_) => {}
         }
         Ok(record)
     }
@@ -219,7 +219,7 @@ impl Payloads {
             Record::Compression { .. }
             | Record::ChildRun { .. }
             | Record::ChildRunEnded { .. }
-            | Record::Note { .. } => {}
+            | Record::Note(_) => {}
         }
         Ok(record)
     }

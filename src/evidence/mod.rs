@@ -5,6 +5,7 @@
 
 mod change;
 mod invocation;
+mod old_warning;
 mod process_facts;
 mod record;
 mod test_counts;
@@ -13,6 +14,8 @@ mod verdict;
 pub use change::{Change, ChangeKind, FileKind, FileState, Manifest};
 pub use invocation::{EvidenceRef, Invocation, InvocationStatus, Purpose, ToolTrace};
 pub use process_facts::{AttemptStreams, ProcessFacts};
-pub use record::{Feedback, Payload, Prompt, PromptPart, Record, RecordedCall, RequestDigests};
+pub use record::{
+    Feedback, Note, Payload, Prompt, PromptPart, Record, RecordedCall, RequestDigests,
+};
 pub use test_counts::TestCounts;
 pub use verdict::{CheckDetail, Confidence, Verdict, Verification};

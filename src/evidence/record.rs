@@ -2,7 +2,9 @@
 //!
 //! The serialised names are part of the journal's format. Start at [`Record`].
 
+use super::old_warning::old_warning;
 use super::{Invocation, Verification};
+use crate::diagnostic::Severity;
 use crate::value::{DefinitionId, Digest, Failure, Json, RunId, Tier, Usage};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -135,11 +137,47 @@ pub enum Record {
         status: String,
     },
     /// A message for the log, such as a repair turn, a fallback model or a warning.
-    #[serde(rename_all = "camelCase")]
-    Note {
-        /// Message text, a lower-case fragment.
-        text: String,
-    },
+    Note(Note),
+}
+
+/// A message for the log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredNote")]
+pub struct Note {
+    /// Whether it is a warning.
+    pub level: Severity,
+    /// Message text, a lower-case fragment.
+    pub text: String,
+}
+
+impl Note {
+    /// A note for information.
+    pub fn info(text: impl Into<String>) -> Note {
+        Note { level: Severity::Info, text: text.into() }
+    }
+
+    /// A warning.
+    pub fn warning(text: impl Into<String>) -> Note {
+        Note { level: Severity::Warning, text: text.into() }
+    }
+}
+
+/// A [`Note`] in the stored form of this and older versions.
+#[derive(Deserialize)]
+struct StoredNote {
+    level: Option<Severity>,
+    text: String,
+}
+
+impl From<StoredNote> for Note {
+    fn from(stored: StoredNote) -> Note {
+        let StoredNote { level, text } = stored;
+        match (level, old_warning(&text)) {
+            (Some(level), _) => Note { level, text },
+            (None, Some(text)) => Note::warning(text),
+            (None, None) => Note::info(text),
+        }
+    }
 }
 
 /// Digests of the parts of a model request, for the comparison of two calls.

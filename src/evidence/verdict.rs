@@ -1,6 +1,7 @@
 //! Results of gates: verdicts, check details and confidence.
 
-use crate::value::{Json, WARNING};
+use super::old_warning::old_warning;
+use crate::value::Json;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -41,12 +42,14 @@ pub enum Confidence {
 
 /// The result of one check or claim.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", from = "StoredDetail")]
 pub struct CheckDetail {
     /// Name of the check, such as `file src/**/*.rs` or `claim created src/a.rs`.
     pub check: String,
     /// Result of this check.
     pub verdict: Verdict,
+    /// Whether it passed with a warning, like a refuted claim under `claims: warn`.
+    pub warning: bool,
     /// Reason of the verdict, a fragment for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -57,7 +60,7 @@ pub struct CheckDetail {
 
 /// The result of a gate with its checks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", from = "StoredVerification")]
 pub struct Verification {
     /// The worst verdict of the checks.
     pub verdict: Verdict,
@@ -73,12 +76,50 @@ pub struct Verification {
     pub basis: Option<Arc<Json>>,
 }
 
-impl CheckDetail {
-    /// Whether the check passed with a warning, like a refuted claim under `claims: warn`.
-    pub fn warns(&self) -> bool {
-        let warned = self.reason.as_deref().is_some_and(|reason| reason.starts_with(WARNING));
-        self.verdict == Verdict::Passed && warned
+/// A [`CheckDetail`] in the stored form of this and older versions.
+#[derive(Deserialize)]
+struct StoredDetail {
+    check: String,
+    verdict: Verdict,
+    warning: Option<bool>,
+    reason: Option<String>,
+    evidence: Option<Json>,
+}
+
+/// A [`Verification`] in the stored form of this and older versions.
+#[derive(Deserialize)]
+struct StoredVerification {
+    verdict: Verdict,
+    confidence: Confidence,
+    reason: Option<String>,
+    checks: Vec<CheckDetail>,
+}
+
+impl From<StoredVerification> for Verification {
+    fn from(stored: StoredVerification) -> Verification {
+        let StoredVerification { verdict, confidence, mut reason, checks } = stored;
+        if verdict == Verdict::Passed {
+            strip_warning(&mut reason);
+        }
+        Verification { verdict, confidence, reason, checks, basis: None }
     }
+}
+
+impl From<StoredDetail> for CheckDetail {
+    fn from(stored: StoredDetail) -> CheckDetail {
+        let StoredDetail { check, verdict, warning, mut reason, evidence } = stored;
+        let is_old = warning.is_none() && verdict == Verdict::Passed;
+        let warning = warning.unwrap_or(false) || (is_old && strip_warning(&mut reason));
+        CheckDetail { check, verdict, warning, reason, evidence }
+    }
+}
+
+/// Removes the prefix of a warning in a journal of an older version; returns whether there was one.
+fn strip_warning(reason: &mut Option<String>) -> bool {
+    let stripped = reason.as_deref().and_then(old_warning).map(str::to_owned);
+    let was_there = stripped.is_some();
+    *reason = stripped.or(reason.take());
+    was_there
 }
 
 impl Verification {
@@ -86,7 +127,7 @@ impl Verification {
     pub fn of(confidence: Confidence, checks: Vec<CheckDetail>) -> Self {
         let verdict = checks.iter().map(|c| c.verdict).max().unwrap_or(Verdict::Passed);
         let decides =
-            |c: &&CheckDetail| c.verdict == verdict && (verdict != Verdict::Passed || c.warns());
+            |c: &&CheckDetail| c.verdict == verdict && (verdict != Verdict::Passed || c.warning);
         let first = checks.iter().find(decides);
         let reason = first.map(|c| c.reason.clone().unwrap_or_else(|| c.check.clone()));
         Verification { verdict, confidence, reason, checks, basis: None }

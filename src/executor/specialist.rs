@@ -4,9 +4,9 @@ use super::lease::lease_lost;
 use super::specialist_input;
 use crate::attempt::{Context, Outcome, Request, SpecialistWork};
 use crate::diagnostic::Code;
-use crate::evidence::Record;
+use crate::evidence::{Note, Record};
 use crate::specialist::SpecialistRunner;
-use crate::value::{Failure, OutcomeKind, WARNING};
+use crate::value::{Failure, OutcomeKind};
 
 /// Runs the specialist. Without a runner there is no model for the run, and the step fails.
 pub(super) async fn run(
@@ -25,8 +25,8 @@ pub(super) async fn run(
     };
     // A resumed attempt has recorded the warnings already.
     if !warnings.is_empty() && work.history.is_empty() {
-        let text = format!("{WARNING}{}", warnings.join("; "));
-        if context.recorder.record(Record::Note { text }).await.is_err() {
+        let note = Note::warning(warnings.join("; "));
+        if context.recorder.record(Record::Note(note)).await.is_err() {
             return lease_lost();
         }
     }

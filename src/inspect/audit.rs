@@ -246,6 +246,6 @@ fn record_payloads(record: &Record) -> Vec<&Payload> {
         Record::Compression { .. }
         | Record::ChildRun { .. }
         | Record::ChildRunEnded { .. }
-        | Record::Note { .. } => Vec::new(),
+        | Record::Note(_) => Vec::new(),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Mask, Redactor};
 use crate::evidence::{
-    Change, CheckDetail, EvidenceRef, Invocation, Payload, Prompt, PromptPart, Record,
+    Change, CheckDetail, EvidenceRef, Invocation, Note, Payload, Prompt, PromptPart, Record,
     RecordedCall, Verification,
 };
 
@@ -59,7 +59,9 @@ impl Mask for Record {
             }
             Record::Observed { basis } => Record::Observed { basis: basis.masked_by(redactor) },
             record @ (Record::ChildRun { .. } | Record::ChildRunEnded { .. }) => record,
-            Record::Note { text } => Record::Note { text: text.masked_by(redactor) },
+            Record::Note(Note { level, text }) => {
+                Record::Note(Note { level, text: text.masked_by(redactor) })
+            }
         }
     }
 }
@@ -126,6 +128,7 @@ impl Mask for CheckDetail {
         CheckDetail {
             check: self.check.masked_by(redactor),
             verdict: self.verdict,
+            warning: self.warning,
             reason: self.reason.masked_by(redactor),
             evidence: self.evidence.masked_by(redactor),
         }

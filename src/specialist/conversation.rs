@@ -118,7 +118,7 @@ impl Conversation {
             Record::Observed { .. }
             | Record::ChildRun { .. }
             | Record::ChildRunEnded { .. }
-            | Record::Note { .. } => {}
+            | Record::Note(_) => {}
         }
         self.settle();
     }

@@ -8,7 +8,7 @@ use super::runner::Attempt;
 use super::submit::SUBMIT;
 use super::turn::{Mode, Offer, REPAIRS, Turn};
 use crate::attempt::Progress;
-use crate::evidence::{Payload, Record, RecordedCall};
+use crate::evidence::{Note, Payload, Record, RecordedCall};
 use crate::llm::{
     CallOrigin, ChatReply, ChatRequest, Message, ModelError, ModelRef, ToolDescription,
 };
@@ -26,7 +26,7 @@ impl Attempt<'_> {
                 // Some servers lack that mode; the last message asks for the same JSON object.
                 let text =
                     format!("repeating the call without the structured-output mode: {error}");
-                self.record(Record::Note { text }).await?;
+                self.record(Record::Note(Note::info(text))).await?;
                 request.response_schema = None;
                 self.chat(&request).await?
             }
@@ -47,7 +47,8 @@ impl Attempt<'_> {
             _ => "the output does not match its schema",
         };
         let number = state.invalid + state.silent;
-        self.record(Record::Note { text: format!("repair {number} of {REPAIRS}: {what}") }).await
+        let text = format!("repair {number} of {REPAIRS}: {what}");
+        self.record(Record::Note(Note::info(text))).await
     }
 
     /// The model of this attempt, chosen on the first call.
@@ -81,7 +82,7 @@ impl Attempt<'_> {
             return Err(StopReason::Model(error));
         };
         let text = format!("calling the fallback model `{}`: {error}", model.name);
-        self.record(Record::Note { text }).await?;
+        self.record(Record::Note(Note::info(text))).await?;
         self.model = Some(model.clone());
         Ok(model)
     }

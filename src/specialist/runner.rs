@@ -9,9 +9,9 @@ use super::submit::Submission;
 use super::toolset::ToolSet;
 use super::turn::Next;
 use crate::attempt::{Context, Outcome, Request, SpecialistWork};
-use crate::evidence::Record;
+use crate::evidence::{Note, Record};
 use crate::llm::{ModelProvider, ModelRef, ToolDescription};
-use crate::value::{StepId, Usage, WARNING, json_text};
+use crate::value::{StepId, Usage, json_text};
 use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -48,7 +48,7 @@ impl SpecialistRunner {
         let mut attempt = Attempt::begin(self, request, work, context, &fitted);
         let mut ended = Ok(());
         if let Some(warning) = self.warning(request, work, &fitted) {
-            ended = attempt.record(Record::Note { text: warning }).await;
+            ended = attempt.record(Record::Note(Note::warning(warning))).await;
         }
         if ended.is_ok() {
             ended = attempt.drive().await;
@@ -79,7 +79,7 @@ impl SpecialistRunner {
             })
             .collect();
         Some(format!(
-            "{WARNING}the values of the prompt exceed {} tokens (`llm.maxInputTokens`), so the \
+            "the values of the prompt exceed {} tokens (`llm.maxInputTokens`), so the \
              model gets a preview of {}",
             self.max_input_tokens,
             values.join(", ")

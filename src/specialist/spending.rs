@@ -5,9 +5,9 @@ use super::ledger::{Amount, Exhausted, Reservation};
 use super::report::StopReason;
 use super::runner::Attempt;
 use crate::attempt::Request;
-use crate::evidence::Record;
+use crate::evidence::{Note, Record};
 use crate::llm::{ChatReply, ChatRequest, ModelError, cost};
-use crate::value::{StepId, Usage, WARNING};
+use crate::value::{StepId, Usage};
 
 /// Assumed maximum tokens of a response without `maxTokens`.
 const RESPONSE_TOKENS: u32 = 4_096;
@@ -72,20 +72,17 @@ impl Attempt<'_> {
             Err(_) => {
                 self.estimated += estimate;
                 let text = format!(
-                    "{WARNING}a model call was stopped; its usage is estimated at {} tokens",
+                    "a model call was stopped; its usage is estimated at {} tokens",
                     estimate.total_tokens()
                 );
                 drop(reservation);
                 // The journal may be closed: the estimate is in the outcome as well.
-                let _ = self.record(Record::Note { text }).await;
+                let _ = self.record(Record::Note(Note::warning(text))).await;
                 return Ok(());
             }
         };
         match reservation.settle(spent) {
-            Some(warning) => {
-                let text = format!("{WARNING}{warning}");
-                self.record(Record::Note { text }).await
-            }
+            Some(warning) => self.record(Record::Note(Note::warning(warning))).await,
             None => Ok(()),
         }
     }

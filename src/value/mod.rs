@@ -16,7 +16,6 @@ mod outcome;
 mod plural;
 mod timestamp;
 mod usage;
-mod warning;
 
 pub use dangerous_variable::is_dangerous_variable;
 pub use digest::{Digest, Hasher};
@@ -29,4 +28,3 @@ pub use outcome::{Failure, OutcomeKind, OutcomeSelector};
 pub use plural::counted;
 pub use timestamp::Timestamp;
 pub use usage::{Tier, Usage};
-pub use warning::WARNING;

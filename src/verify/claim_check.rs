@@ -7,7 +7,6 @@ use super::recorded_changes::{History, RecordedChanges, is_same_content};
 use super::verdict_rules::VerdictRules;
 use crate::definition::ClaimPolicy;
 use crate::evidence::{CheckDetail, FileKind, FileState, Verdict};
-use crate::value::WARNING;
 use serde_json::json;
 
 /// The longest path and the longest name that a file can have, in bytes.
@@ -49,22 +48,18 @@ pub(super) fn check_claim(
                 finding
             }
         }
-        Err(finding) => Finding { verdict: finding.verdict, reason: finding.reason.clone() },
+        Err(finding) => finding.clone(),
     };
     let finding = with_policy(finding, policy);
     let direct = recorded.history(&claim.path);
     let history = subject.as_ref().map_or(&direct, |subject| &subject.history);
-    CheckDetail {
-        check: format!("claim {} {}", claim.kind, claim.path),
-        verdict: finding.verdict,
-        reason: finding.reason,
-        evidence: Some(json!({
-            "calls": history.calls(),
-            "before": history.before().map(brief),
-            "recorded": history.after().map(brief),
-            "now": subject.as_ref().ok().and_then(|subject| subject.now).map(brief),
-        })),
-    }
+    let evidence = json!({
+        "calls": history.calls(),
+        "before": history.before().map(brief),
+        "recorded": history.after().map(brief),
+        "now": subject.as_ref().ok().and_then(|subject| subject.now).map(brief),
+    });
+    finding.into_detail(format!("claim {} {}", claim.kind, claim.path), Some(evidence))
 }
 
 /// What is known about the path, or the verdict if no file can have it or it was not observed.
@@ -155,8 +150,7 @@ pub(super) fn with_policy(finding: Finding, policy: ClaimPolicy) -> Finding {
     if policy != ClaimPolicy::Warn || finding.verdict != Verdict::Failed {
         return finding;
     }
-    let reason = finding.reason.map(|reason| format!("{WARNING}{reason}"));
-    Finding { verdict: Verdict::Passed, reason }
+    Finding { verdict: Verdict::Passed, warning: true, ..finding }
 }
 
 static STOPPED: ObservationError = ObservationError { denied: false, reason: String::new() };

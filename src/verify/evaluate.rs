@@ -63,7 +63,7 @@ pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
     details.extend(gate.criteria.iter().map(|criterion| criterion.evaluate(&facts)));
     let has_claims = !claims.is_empty() || !execution.is_empty();
     // A refuted claim that passes rests only on the statement of the output.
-    let warned = details.iter().any(CheckDetail::warns);
+    let warned = details.iter().any(|detail| detail.warning);
     let confidence = if warned { Confidence::Low } else { confidence(gate, has_claims) };
     Verification::of(confidence, details)
 }
@@ -71,9 +71,9 @@ pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
 /// The output schema of the step, listed only if the output violates it.
 fn output_schema(gate: &Gate) -> Option<CheckDetail> {
     let schema = gate.output_schema.as_ref()?;
-    let (Finding { verdict, reason }, evidence) = evaluate_schema(schema, &gate.output);
-    let check = "output schema".to_owned();
-    reason.is_some().then_some(CheckDetail { check, verdict, reason, evidence })
+    let (finding, evidence) = evaluate_schema(schema, &gate.output);
+    let is_violated = finding.reason.is_some();
+    is_violated.then(|| finding.into_detail("output schema".to_owned(), evidence))
 }
 
 fn claims(gate: &Gate) -> Vec<Claim> {
@@ -114,8 +114,7 @@ impl ExecutionClaims {
         }
         let runs = RecordedRuns::of(&gate.trace);
         let detail = |check: String, (finding, evidence): (Finding, Json)| {
-            let Finding { verdict, reason } = with_policy(finding, gate.claims);
-            CheckDetail { check, verdict, reason, evidence: Some(evidence) }
+            with_policy(finding, gate.claims).into_detail(check, Some(evidence))
         };
         let commands = self.commands.iter();
         let commands = commands
@@ -139,7 +138,7 @@ fn expected_changes(
         return None;
     }
     let changed: Vec<&str> = changes.changed().collect();
-    let Finding { verdict, reason } = match changed.is_empty() {
+    let finding = match changed.is_empty() {
         true => Finding::inconclusive(
             "the step was expected to change files, but it claims nothing and no change was recorded",
         ),
@@ -147,7 +146,7 @@ fn expected_changes(
     };
     let listed: Vec<&str> = changed.iter().take(LISTED).copied().collect();
     let evidence = Some(json!({"changed": changed.len(), "files": listed}));
-    Some(CheckDetail { check: "changes".to_owned(), verdict, reason, evidence })
+    Some(finding.into_detail("changes".to_owned(), evidence))
 }
 
 /// The weakest confidence: observed checks are strong, checks of the output alone are weak.

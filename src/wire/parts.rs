@@ -127,6 +127,9 @@ pub struct CheckView {
     /// The result of the check.
     #[schemars(with = "String", extend("enum" = ["passed", "failed", "inconclusive"]))]
     pub verdict: Verdict,
+    /// Whether it passed with a warning, like a refuted claim under `claims: warn`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub warning: bool,
     /// Reason of the verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -140,6 +143,7 @@ impl From<&CheckDetail> for CheckView {
         CheckView {
             check: detail.check.clone(),
             verdict: detail.verdict,
+            warning: detail.warning,
             reason: detail.reason.clone(),
             evidence: detail.evidence.clone(),
         }

@@ -2,9 +2,7 @@
 
 use super::Body;
 use super::parts::{ErrorView, EvidenceView, FileChange, RequestView, inline_or_blob};
-use crate::diagnostic::Severity;
-use crate::evidence::{Invocation, InvocationStatus, Payload, ProcessFacts, Record};
-use crate::value::WARNING;
+use crate::evidence::{Invocation, InvocationStatus, Note, Payload, ProcessFacts, Record};
 
 /// The public event of a record; `None` for records that only a resumed attempt needs.
 pub(super) fn record_body(record: &Record) -> Option<Body> {
@@ -26,7 +24,7 @@ pub(super) fn record_body(record: &Record) -> Option<Body> {
             Body::ToolCall { turn: *turn, id: id.clone(), tool: tool.clone(), args, args_blob }
         }
         Record::ToolResult { turn, invocation, result } => tool_result(*turn, invocation, result),
-        Record::Note { text } => note(text),
+        Record::Note(Note { level, text }) => Body::StepNote { level: *level, text: text.clone() },
         Record::ChildRun { run, definition } => {
             Body::ChildStart { child: run.to_string(), definition: definition.to_string() }
         }
@@ -42,13 +40,6 @@ pub(super) fn stdout_cut(record: &Record) -> Option<u64> {
     let Record::ToolResult { turn: 0, invocation, .. } = record else { return None };
     let cut = ProcessFacts::of(invocation.process.as_ref()?).stdout_cut;
     (cut > 0).then_some(cut)
-}
-
-fn note(text: &str) -> Body {
-    match text.strip_prefix(WARNING) {
-        Some(text) => Body::StepNote { level: Severity::Warning, text: text.to_owned() },
-        None => Body::StepNote { level: Severity::Info, text: text.to_owned() },
-    }
 }
 
 fn tool_result(turn: u32, invocation: &Invocation, result: &Payload) -> Body {

@@ -40,7 +40,7 @@ const MODULES: &[Module] = &[
     pure("diagnostic", "sources, spans, diagnostics with stable codes, one page per code", &[]),
     pure("value", "ids, instance keys, durations, digests, money, canonical JSON, size limits", &[]),
     impure("clock", "the only reader of the system clock", &["value"]),
-    pure("evidence", "tool calls, file changes, verdicts, records of a conversation", &["value"]),
+    pure("evidence", "tool calls, file changes, verdicts, records of a conversation", &["diagnostic", "value"]),
     // Masked texts are the inputs of the state machine.
     pure("redaction", "masking of secrets, and the type of masked values", &["value", "evidence"]),
     pure("expression", "placeholders and expressions: parsed once, references with strengths",

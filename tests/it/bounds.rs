@@ -4,8 +4,8 @@ use crate::journal_contract::wait;
 use crate::scratch::Scratch;
 use kb::definition::SyncMode;
 use kb::evidence::{
-    Change, CheckDetail, Confidence, FileKind, FileState, Invocation, InvocationStatus, Payload,
-    Purpose, Record, RecordedCall, Verdict, Verification,
+    Change, CheckDetail, Confidence, FileKind, FileState, Invocation, InvocationStatus, Note,
+    Payload, Purpose, Record, RecordedCall, Verdict, Verification,
 };
 use kb::journal::{Batch, Journal, NewRun, StoredEvent};
 use kb::run::{Event, InstanceIx, StepStatus};
@@ -104,6 +104,7 @@ fn hostile(kind: usize, value: &Json, text: &str, count: usize) -> Event {
             let check = CheckDetail {
                 check: text.into(),
                 verdict: Verdict::Failed,
+                warning: false,
                 reason: Some(text.into()),
                 evidence: Some(value.clone()),
             };
@@ -123,7 +124,7 @@ fn hostile(kind: usize, value: &Json, text: &str, count: usize) -> Event {
             params: value.clone(),
             environment: json!({}),
         },
-        6 => recorded(Record::Note { text: text.repeat(count.min(100)) }),
+        6 => recorded(Record::Note(Note::info(text.repeat(count.min(100))))),
         7 => Event::Ended {
             instance: IX,
             status: StepStatus::Failed,

@@ -12,7 +12,7 @@ use kb::engine::{
     event_channel,
 };
 use kb::evidence::{
-    Change, Confidence, Invocation, InvocationStatus, Payload, Purpose, Record, RecordedCall,
+    Change, Confidence, Invocation, InvocationStatus, Note, Payload, Purpose, Record, RecordedCall,
     Verification,
 };
 use kb::executor::{Context, Executor, GateRequest, Outcome, Request};
@@ -393,7 +393,7 @@ fn telling(text: &str) -> Vec<Record> {
         Record::ToolResult { turn: 1, invocation, result: payload() },
         Record::Observed { basis: payload() },
         Record::Compression { turn: 1, covers: 1, summary: own(), usage: Usage::NONE },
-        Record::Note { text: own() },
+        Record::Note(Note::info(own())),
     ]
 }
 

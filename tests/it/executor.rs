@@ -269,7 +269,8 @@ async fn a_claim_that_is_only_warned_of_passes_with_a_word_and_low_confidence() 
     });
     let verification = verification.unwrap();
     assert_eq!(verification.confidence, kb::evidence::Confidence::Low);
-    assert!(verification.reason.as_ref().unwrap().starts_with("warning: `a.txt` is claimed"));
+    assert!(verification.checks[0].warning);
+    assert!(verification.reason.as_ref().unwrap().starts_with("`a.txt` is claimed"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

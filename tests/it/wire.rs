@@ -292,13 +292,50 @@ fn models_and_tools_tell_what_they_did() {
 fn notes_are_told_and_warnings_are_marked() {
     let mut stream = Stream::new();
     stream.say(started(A, 1));
-    for (text, level, said) in
-        [("repair 1 of 2: x", "info", "repair 1 of 2: x"), ("warning: odd", "warning", "odd")]
-    {
-        let line = stream.one(record(Record::Note { text: text.to_owned() }));
-        assert_eq!(line["type"], "step:note");
-        assert_eq!((&line["level"], &line["text"]), (&json!(level), &json!(said)));
+    let told = |line: Json| (line["type"].clone(), line["level"].clone(), line["text"].clone());
+    for (note, level, text) in [
+        (Note::info("repair 1 of 2: x"), "info", "repair 1 of 2: x"),
+        (Note::warning("odd"), "warning", "odd"),
+        (Note::info("warning: a quotation"), "info", "warning: a quotation"),
+    ] {
+        let recorded = Record::Note(note);
+        let stored = serde_json::to_value(&recorded).unwrap();
+        assert_eq!(serde_json::from_value::<Record>(stored).unwrap(), recorded);
+        let line = stream.one(record(recorded));
+        assert_eq!(told(line), (json!("step:note"), json!(level), json!(text)));
     }
+    // Older versions marked warnings by a prefix of the text.
+    for (text, level, said) in [("repair", "info", "repair"), ("warning: odd", "warning", "odd")] {
+        let old: Record = serde_json::from_value(json!({"record": "note", "text": text})).unwrap();
+        let line = stream.one(record(old));
+        assert_eq!(told(line), (json!("step:note"), json!(level), json!(said)));
+    }
+}
+
+#[test]
+fn a_check_that_passed_with_a_warning_is_marked() {
+    let check = CheckDetail {
+        check: "claim created a".to_owned(),
+        verdict: Verdict::Passed,
+        warning: true,
+        reason: Some("`a` is not on disk".to_owned()),
+        evidence: None,
+    };
+    let new = Verification::of(Confidence::Low, vec![check]);
+    // The form of older versions.
+    let old = json!({
+        "verdict": "passed", "confidence": "low", "reason": "warning: `a` is not on disk",
+        "checks": [{"check": "claim created a", "verdict": "passed", "reason": "warning: `a` is not on disk"}],
+    });
+    assert_eq!(serde_json::from_value::<Verification>(old).unwrap(), new);
+    let stored = serde_json::to_value(&new).unwrap();
+    assert_eq!(serde_json::from_value::<Verification>(stored).unwrap(), new);
+    let line = Stream::new().one(Event::Judged { instance: A, attempt: 1, verification: new });
+    assert_eq!(line["reason"], "`a` is not on disk");
+    assert_eq!(
+        line["checks"],
+        json!([{"check": "claim created a", "verdict": "passed", "warning": true, "reason": "`a` is not on disk"}])
+    );
 }
 
 #[test]
@@ -332,6 +369,7 @@ fn a_verdict_has_its_checks() {
     let check = CheckDetail {
         check: "file a".to_owned(),
         verdict: Verdict::Failed,
+        warning: false,
         reason: Some("no file".to_owned()),
         evidence: None,
     };
@@ -407,6 +445,7 @@ fn every_event_keeps_the_published_schema() {
     let check = CheckDetail {
         check: "x".to_owned(),
         verdict: Verdict::Passed,
+        warning: false,
         reason: None,
         evidence: Some(json!(1)),
     };
@@ -433,7 +472,7 @@ fn every_event_keeps_the_published_schema() {
         record(Record::ToolCall { turn: 1, id: "c".to_owned(), tool: "t".to_owned(), args }),
         record(result),
         record(denied),
-        record(Record::Note { text: "warning: n".to_owned() }),
+        record(Record::Note(Note::warning("n"))),
         attempt_ended(A, 1, OutcomeKind::Timeout, 1),
         Event::Judged { instance: A, attempt: 1, verification },
         Event::Recovered {

@@ -207,6 +207,9 @@ fn verdict_line(
     checks: &[CheckView],
 ) -> String {
     let why = match reason {
+        Some(reason) if verdict == Verdict::Passed => {
+            format!(", {}: {}", paint(WARNING, "warning"), plain(reason))
+        }
         Some(reason) => format!(": {}", plain(reason)),
         None if checks.is_empty() => ": no claims".to_owned(),
         None => {

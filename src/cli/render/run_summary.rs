@@ -3,7 +3,7 @@
 use super::event_line::{evidence_text, stdout_truncated};
 use super::failure::{self, Failed, LastAttempt};
 use crate::diagnostic::{Code, Severity};
-use crate::value::{Json, Timestamp, WARNING};
+use crate::value::{Json, Timestamp};
 use crate::wire::{
     Body, ChangeKind, CheckView, ErrorView, Event, QuestionKind, RunStatus, StepStatus, UsageView,
     Verdict,
@@ -173,9 +173,9 @@ impl RunSummary {
         self.open_checks.insert(name.to_owned(), open.len());
         let evidence = open.iter().filter_map(|check| evidence_text(check)).collect();
         self.attempts.entry(name.to_owned()).or_default().evidence = evidence;
-        let excused = checks.iter().filter(|check| check.verdict == Verdict::Passed);
-        let excused = excused.filter_map(|check| check.reason.as_deref()?.strip_prefix(WARNING));
-        self.claims.insert(name.to_owned(), excused.map(str::to_owned).collect());
+        let warnings = checks.iter().filter(|check| check.warning);
+        let warnings = warnings.filter_map(|check| check.reason.clone()).collect();
+        self.claims.insert(name.to_owned(), warnings);
     }
 
     fn ended(&mut self, name: String, body: &Body) {

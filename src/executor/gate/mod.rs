@@ -65,6 +65,7 @@ fn stopped() -> Verification {
     let detail = CheckDetail {
         check: "gate".to_owned(),
         verdict: Verdict::Inconclusive,
+        warning: false,
         reason: Some("the gate was stopped".to_owned()),
         evidence: None,
     };

@@ -107,8 +107,7 @@ impl Criterion {
                 (Finding::inconclusive(format!("`{name}` checks are not supported yet")), None)
             }
         };
-        let Finding { verdict, reason } = finding;
-        CheckDetail { check: self.label(), verdict, reason, evidence }
+        finding.into_detail(self.label(), evidence)
     }
 
     /// The check for people, such as `file src/**/*.rs`.

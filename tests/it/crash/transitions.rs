@@ -1,6 +1,6 @@
 //! The names of all events and records, read from the sources.
 
-use kb::evidence::Record;
+use kb::evidence::{Note, Record};
 use kb::run::{Event, InstanceIx};
 
 /// The names of all that is stored in events, read from the source: a new variant is in the list
@@ -45,7 +45,7 @@ pub(super) fn names(event: &Event) -> Vec<String> {
 fn the_list_has_what_is_stored() {
     let all = all();
     assert!(all.len() > 20, "{all:?}");
-    let record = Box::new(Record::Note { text: String::new() });
+    let record = Box::new(Record::Note(Note::info("")));
     let events = [
         Event::CancelRequested { by: String::new() },
         Event::Recorded { instance: InstanceIx(0), attempt: 1, record },

@@ -6,7 +6,7 @@ use super::coverage::Coverage;
 use super::watch::{Fault, Watch, hold};
 use super::words;
 use crate::journal_contract::wait;
-use kb::evidence::{CheckDetail, Confidence, Payload, Record, Verdict, Verification};
+use kb::evidence::{CheckDetail, Confidence, Note, Payload, Record, Verdict, Verification};
 use kb::journal::memory::MemoryJournal;
 use kb::journal::{
     Batch, Durability, EventLog as _, JournalError, Leases as _, NewRun, RunIndex as _, StoredEvent,
@@ -543,7 +543,7 @@ impl<'a> Simulation<'a> {
         else {
             return Ok(());
         };
-        let record = Box::new(Record::Note { text: "on the way".into() });
+        let record = Box::new(Record::Note(Note::info("on the way")));
         self.tell(Input::Recorded { instance, iteration, attempt, record: masked(record) })
     }
 
@@ -704,6 +704,7 @@ fn verification(end: End) -> Verification {
     let check = CheckDetail {
         check: "fated".into(),
         verdict: end.verdict,
+        warning: false,
         reason: Some(format!("as fated, {}", end.words)),
         evidence: None,
     };

@@ -391,7 +391,7 @@ impl Ran {
 
     pub(super) fn notes(&self) -> Vec<&str> {
         let notes = self.records.iter().filter_map(|record| match record {
-            Record::Note { text } => Some(text.as_str()),
+            Record::Note(note) => Some(note.text.as_str()),
             _ => None,
         });
         notes.collect()
@@ -428,7 +428,7 @@ pub(super) fn kind(record: &Record) -> &'static str {
         Record::Observed { .. } => "observed",
         Record::ChildRun { .. } => "child run",
         Record::ChildRunEnded { .. } => "end of a child run",
-        Record::Note { .. } => "note",
+        Record::Note(_) => "note",
     }
 }
 

@@ -46,6 +46,7 @@ async fn a_rework_is_told_what_failed() {
     let check = CheckDetail {
         check: "file src/a.rs".to_owned(),
         verdict: Verdict::Failed,
+        warning: false,
         reason: Some("it is not there".to_owned()),
         evidence: Some(json!({"exists": false})),
     };
