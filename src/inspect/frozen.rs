@@ -8,7 +8,7 @@ use crate::journal::Journal;
 use crate::plan::Plan;
 use crate::value::{DefinitionId, Json, JsonMap, Money, RunId};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -45,6 +45,10 @@ pub struct Frozen {
     pub budget: Option<Money>,
     /// Maximum number of step instances that run at the same time.
     pub max_parallel: u32,
+    /// Texts of the ignore files of the project when the run started, by path. Absent if nothing of
+    /// the run is compared with the files of the project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ignore_files: Option<BTreeMap<String, String>>,
     /// The run that executes this one as a child run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<ParentRun>,

@@ -1,6 +1,7 @@
 //! The workspace as one tool may use it: the path guard, narrowed by path rules.
 
 use super::content::SMALL;
+use super::ignore_rules::IgnoreRules;
 use super::path_error::PathError;
 use super::path_glob::PathGlob;
 use super::path_guard::{LocatedPath, Workspace};
@@ -72,7 +73,8 @@ impl FileAccess {
             let full = self.workspace.full(start, &entry.rel);
             self.may_see(entry.kind, &entry.shown, &full)
         };
-        walk(&self.workspace, start, depth, &mut |entry| match cancel.is_cancelled() {
+        let rules = IgnoreRules::new(None);
+        walk(&self.workspace, start, depth, rules, &mut |entry| match cancel.is_cancelled() {
             true => ControlFlow::Break(()),
             false if asked(entry) && visible(entry) => visit(entry),
             false => ControlFlow::Continue(()),

@@ -26,7 +26,7 @@ impl Workspace {
     /// The stat data of every file and link that the ignore rules leave. Hidden files are included;
     /// `.git`, ignored files and the state directory of `kb` are not. Blocks; reads no content.
     pub fn manifest(&self) -> Manifest {
-        let (files, rules, state) = (Vec::new(), IgnoreRules::default(), self.state_paths());
+        let (files, rules, state) = (Vec::new(), self.ignore_rules(), self.state_paths());
         let mut scan = Scan { files, truncated: false, rules, state };
         match self.writable().open_folder(Path::new("")) {
             Ok(root) => scan.folder(&root, String::new(), 0),
@@ -40,7 +40,7 @@ impl Workspace {
         let Ok(mut folder) = rustix::fs::open(self.root(), FOLDER, Mode::empty()) else {
             return false;
         };
-        let (mut rules, mut above) = (IgnoreRules::default(), String::new());
+        let (mut rules, mut above) = (self.ignore_rules(), String::new());
         let mut parts = path.split('/').peekable();
         while let Some(part) = parts.next() {
             rules.enter(&folder, &above, above.is_empty());

@@ -38,6 +38,7 @@ pub(crate) use repository::repository_outside;
 pub(crate) use walk::Entry;
 pub(crate) use write_target::PriorState;
 
+pub use ignore_rules::IgnoreFiles;
 pub use path_error::PathError;
 pub use path_guard::Workspace;
 pub use resolve::ResolvedPath;

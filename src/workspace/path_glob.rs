@@ -71,7 +71,7 @@ impl Workspace {
         };
         let spelt = literal.trim_end_matches('/').trim_start_matches("./");
         let mut found = Vec::new();
-        walk(self, &base, None, &mut |entry| {
+        walk(self, &base, None, self.ignore_rules(), &mut |entry| {
             let asked = super::path_text::shown(&Path::new(spelt).join(&entry.below));
             let hit = glob.matches(&entry.shown) || glob.matches(&asked);
             if hit && entry.kind == FileKind::File {

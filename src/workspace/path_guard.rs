@@ -3,6 +3,7 @@
 use super::content::{Content, MAX_HASHED, link_digest};
 use super::content_cache::ContentCache;
 use super::dir_handle::{DirHandle, OpenedPath, kind_of, state_of};
+use super::ignore_rules::{IgnoreFiles, IgnoreRules, ParsedIgnoreFiles};
 use super::path_error::{PathError, refused, wrong_kind};
 use super::path_text::{shown, unicode_forms};
 use super::protected_paths::ProtectedPaths;
@@ -29,6 +30,8 @@ struct Roots {
     read: Vec<DirHandle>,
     protected: ProtectedPaths,
     known: ContentCache,
+    /// The ignore files that apply whatever is on disk.
+    ignore_files: Option<Arc<ParsedIgnoreFiles>>,
 }
 
 /// An existing path inside one of the roots.
@@ -74,15 +77,17 @@ impl Workspace {
         let root = DirHandle::open(root)?;
         let read = read_roots.iter().map(|path| DirHandle::open(path)).collect::<Result<_, _>>()?;
         let protected = ProtectedPaths::new(&root.path, protected);
-        Ok(Workspace::of(root, alias, read, protected))
+        Ok(Workspace::of(root, alias, read, protected, None))
     }
 
-    /// [`Workspace::open`] without further directories. Paths that the settings of git in this home directory execute are
-    /// protected too.
-    pub fn with_home(
+    /// [`Workspace::open`] without further directories. Paths that the settings of git in this home
+    /// directory execute are protected too. With `ignore_files`, evidence and gates use these ignore
+    /// files instead of those on disk.
+    pub fn of_run(
         root: &Path,
         protected: &[PathBuf],
         home: Option<&Path>,
+        ignore_files: Option<&IgnoreFiles>,
     ) -> std::io::Result<Workspace> {
         let alias = std::path::absolute(root)?;
         let root = DirHandle::open(root)?;
@@ -91,7 +96,8 @@ impl Workspace {
             Some(home) => protected.with_home(home),
             None => protected,
         };
-        Ok(Workspace::of(root, alias, Vec::new(), protected))
+        let ignore_files = ignore_files.map(ParsedIgnoreFiles::of).map(Arc::new);
+        Ok(Workspace::of(root, alias, Vec::new(), protected, ignore_files))
     }
 
     fn of(
@@ -99,8 +105,15 @@ impl Workspace {
         alias: PathBuf,
         read: Vec<DirHandle>,
         protected: ProtectedPaths,
+        ignore_files: Option<Arc<ParsedIgnoreFiles>>,
     ) -> Workspace {
-        Workspace(Arc::new(Roots { root, alias, read, protected, known: ContentCache::default() }))
+        let known = ContentCache::default();
+        Workspace(Arc::new(Roots { root, alias, read, protected, known, ignore_files }))
+    }
+
+    /// The ignore rules for evidence and gates, before any directory is entered.
+    pub(super) fn ignore_rules(&self) -> IgnoreRules {
+        IgnoreRules::new(self.0.ignore_files.clone())
     }
 
     /// The real path of the workspace root.

@@ -44,27 +44,31 @@ impl Entry<'_> {
 }
 
 /// Visits everything below a directory, in path order, without following links. Hidden files are
-/// included; `.git` and ignored files are not, unless the start itself is ignored. `depth` 1 visits
-/// the entries of the directory itself.
+/// included; `.git` and files that the rules hide are not, unless the start itself is hidden. `depth` 1
+/// visits the entries of the directory itself.
 pub(crate) fn walk(
     workspace: &Workspace,
     start: &LocatedPath,
     depth: Option<usize>,
+    rules: IgnoreRules,
     visit: &mut dyn FnMut(&Entry<'_>) -> ControlFlow<()>,
 ) {
     let Ok(folder) = rustix::fs::openat(&start.found.fd, ".", FOLDER, Mode::empty()) else {
         return;
     };
     let base = &start.found.real;
-    let rules = rules_above(workspace, start);
+    let rules = rules_above(workspace, start, rules);
     let below = depth.unwrap_or(MAX_DEPTH).min(MAX_DEPTH);
     let mut walk = Walk { base: base.components().count(), rules, visit };
     let _ = walk.folder(&folder, base, below);
 }
 
 /// The ignore rules of the directories above the start; none if they hide the start.
-fn rules_above(workspace: &Workspace, start: &LocatedPath) -> IgnoreRules {
-    let mut rules = IgnoreRules::default();
+fn rules_above(
+    workspace: &Workspace,
+    start: &LocatedPath,
+    mut rules: IgnoreRules,
+) -> IgnoreRules {
     let parts: Vec<_> = start.found.real.iter().collect();
     for (depth, _) in parts.iter().enumerate() {
         let above: PathBuf = parts[..depth].iter().collect();
@@ -73,7 +77,7 @@ fn rules_above(workspace: &Workspace, start: &LocatedPath) -> IgnoreRules {
         }
         let next: PathBuf = parts[..=depth].iter().collect();
         if rules.hide(&next.to_string_lossy(), true) {
-            return IgnoreRules::default();
+            return rules.without_rules();
         }
     }
     rules

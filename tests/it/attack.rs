@@ -2,6 +2,7 @@
 //! with what must come of it. A table a subject; every row is an attempt.
 
 mod escapes;
+mod ignore_rules;
 mod outputs;
 mod paths;
 mod sandbox;

@@ -20,7 +20,7 @@ use crate::service::ServiceError;
 use crate::specialist::{Ledger, SpecialistRunner};
 use crate::tool::{Approvals, Toolbox, ToolboxParts, sandbox_level};
 use crate::value::{Failure, Json, RunId, limits};
-use crate::workspace::Workspace;
+use crate::workspace::{IgnoreFiles, Workspace};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -83,15 +83,14 @@ pub(super) fn assemble(
     let redactor = Arc::new(Redactor::default());
     let supervisor = supervisor(context, settings)?;
     let home = context.environment.variables.get("HOME").map(Path::new);
-    let workspace =
-        Workspace::with_home(&context.root, std::slice::from_ref(&context.state_dir), home)
-            .map_err(|error| {
-                let message = format!(
-                    "the project folder `{}` cannot be opened: {error}",
-                    context.root.display()
-                );
-                ServiceError::environment(Failure::new(Code::PATH_UNUSABLE.as_str(), message))
-            })?;
+    let protected = std::slice::from_ref(&context.state_dir);
+    let ignore_files = frozen.ignore_files.clone().map(IgnoreFiles);
+    let workspace = Workspace::of_run(&context.root, protected, home, ignore_files.as_ref())
+        .map_err(|error| {
+            let root = context.root.display();
+            let message = format!("the project folder `{root}` cannot be opened: {error}");
+            ServiceError::environment(Failure::new(Code::PATH_UNUSABLE.as_str(), message))
+        })?;
     let sandbox = available_sandbox(settings, &supervisor)?;
     let parts = ToolboxParts {
         workspace,

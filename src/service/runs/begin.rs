@@ -6,7 +6,7 @@ use super::models::{max_parallel, tiers};
 use super::prepared::Prepared;
 use super::task_files::all_task_files;
 use crate::clock;
-use crate::definition::{Catalog, NotYet};
+use crate::definition::{Catalog, EvidenceMode, NotYet, StepKind};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::engine::StartMode;
 use crate::inspect::{Frozen, FrozenFile, load_model_script};
@@ -17,6 +17,7 @@ use crate::redaction::Redactor;
 use crate::service::start::read_file;
 use crate::service::{Project, ServiceError, StartRequest};
 use crate::value::{DefinitionId, Digest, Failure, JsonMap, RunId, json_text};
+use crate::workspace::IgnoreFiles;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -52,6 +53,7 @@ pub(in crate::service) async fn begin(
         yes: overrides.yes,
         budget: overrides.budget,
         max_parallel: max_parallel(&plan, &settings, &overrides, context.environment.processors),
+        ignore_files: may_compare_files(&plan).then(|| IgnoreFiles::read(&context.root).0),
         parent: None,
     };
     // The texts of the definitions are in `frozen` now.
@@ -63,9 +65,13 @@ pub(in crate::service) async fn begin(
     require_no_secret(&frozen, &assembly.parts.redactor)?;
     let run = new_run_id();
     ledger.bind(run.clone());
+    for text in frozen.ignore_files.iter_mut().flat_map(BTreeMap::values_mut) {
+        *text = assembly.parts.redactor.mask_text(text).into_owned();
+    }
     let stored = frozen.json();
     // The stored texts are not needed here; the journal is about to write them.
     frozen.files.clear();
+    frozen.ignore_files = None;
     let digest = Digest::of_json(&stored);
     let new = NewRun {
         run: run.clone(),
@@ -78,6 +84,17 @@ pub(in crate::service) async fn begin(
     let leased =
         LeasedRun { run, epoch, before: Vec::new(), changed: Vec::new(), killed_owner: None };
     Ok(Assembly::prepare(assembly, leased, plan, frozen, opening))
+}
+
+/// Whether a step of the run may need the ignore rules: for its evidence or its gate.
+fn may_compare_files(plan: &Plan) -> bool {
+    let needs = |step: &PlanStep| {
+        step.specialists().next().is_some()
+            || step.step.verify.is_some()
+            || step.step.details().evidence == Some(EvidenceMode::Full)
+            || matches!(step.step.kind, StepKind::Gate { .. })
+    };
+    plan.with_children().iter().flat_map(|plan| plan.steps()).any(needs)
 }
 
 fn frozen_script(project: &Project, path: &Path) -> Result<FrozenFile, ServiceError> {
