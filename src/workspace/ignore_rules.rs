@@ -26,7 +26,8 @@ impl IgnoreFiles {
     /// Reads the ignore files of all directories that they do not hide. Blocks.
     pub fn read(root: &Path) -> IgnoreFiles {
         let mut search = Search { found: BTreeMap::new(), room: KEPT_BYTES, left: SEARCHED };
-        if let Ok(root) = rustix::fs::open(root, FOLDER.difference(OFlags::NOFOLLOW), Mode::empty()) {
+        if let Ok(root) = rustix::fs::open(root, FOLDER.difference(OFlags::NOFOLLOW), Mode::empty())
+        {
             search.folder(&root, "", &mut IgnoreRules::default(), 0);
         }
         IgnoreFiles(search.found)
@@ -56,7 +57,8 @@ impl Search {
         self.found.extend(kept.into_iter().map(|(name, text)| (format!("{prefix}{name}"), text)));
         for entry in Dir::read_from(folder).into_iter().flatten().flatten() {
             let name = entry.file_name();
-            let may_be_folder = matches!(entry.file_type(), FileType::Directory | FileType::Unknown);
+            let may_be_folder =
+                matches!(entry.file_type(), FileType::Directory | FileType::Unknown);
             if !may_be_folder || matches!(name.to_bytes(), b"." | b".." | b".git") {
                 continue;
             }

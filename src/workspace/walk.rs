@@ -64,11 +64,7 @@ pub(crate) fn walk(
 }
 
 /// The ignore rules of the directories above the start; none if they hide the start.
-fn rules_above(
-    workspace: &Workspace,
-    start: &LocatedPath,
-    mut rules: IgnoreRules,
-) -> IgnoreRules {
+fn rules_above(workspace: &Workspace, start: &LocatedPath, mut rules: IgnoreRules) -> IgnoreRules {
     let parts: Vec<_> = start.found.real.iter().collect();
     for (depth, _) in parts.iter().enumerate() {
         let above: PathBuf = parts[..depth].iter().collect();

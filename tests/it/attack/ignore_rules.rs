@@ -56,7 +56,8 @@ fn an_old_file_does_not_become_a_new_one() {
         &["mkdir -p d; mv .gitignore d"],
     ];
     for commands in tries {
-        let scratch = project(STRICT, &[("a", commands, json!({"summary": "done", "created": ["old.log"]}))]);
+        let scratch =
+            project(STRICT, &[("a", commands, json!({"summary": "done", "created": ["old.log"]}))]);
         scratch.kb(&RUN);
         let (verdict, reason) = verdict(&scratch, "a");
         assert_eq!(verdict, "inconclusive", "{commands:?}: {reason}");
