@@ -1,5 +1,6 @@
 //! The result of an attempt.
 
+use crate::evidence::ProcessEvidence;
 use crate::redaction::{Mask, Redactor};
 use crate::value::{Failure, Json, OutcomeKind, Usage};
 use std::time::Duration;
@@ -20,7 +21,7 @@ pub struct Outcome {
     /// Number of bytes that were cut from stdout and from stderr.
     pub cut: [u64; 2],
     /// Evidence of a process: argv, cwd, digest of its environment, how it ended.
-    pub process: Option<Json>,
+    pub process: Option<Box<ProcessEvidence>>,
     /// Cause of the failure. `details.partial` has the results of an incomplete attempt.
     pub failure: Option<Failure>,
     /// Minimum delay before a retry, as the server or provider requested it.

@@ -1,10 +1,9 @@
 //! The report of an attempt for the state machine.
 
 use crate::attempt::Outcome;
-use crate::evidence::Payload;
+use crate::evidence::{AttemptStreams, Payload};
 use crate::redaction::{Masked, Redactor};
 use crate::run::AttemptReport;
-use serde_json::json;
 
 /// The masked report of an outcome.
 pub(super) fn report(outcome: Outcome, redactor: &Redactor) -> Masked<AttemptReport> {
@@ -15,20 +14,16 @@ fn report_of(outcome: Outcome) -> AttemptReport {
     let is_process =
         outcome.exit_code.is_some() || outcome.stdout.is_some() || outcome.stderr.is_some();
     let streams = is_process.then(|| {
-        let mut streams = json!({
-            "exitCode": outcome.exit_code,
-            "stdout": outcome.stdout,
-            "stderr": outcome.stderr,
-        });
-        for (name, bytes) in ["stdoutCut", "stderrCut"].into_iter().zip(outcome.cut) {
-            if bytes > 0 {
-                streams[name] = json!(bytes);
-            }
-        }
-        if let Some(process) = outcome.process {
-            streams["process"] = process;
-        }
-        Payload::inline(streams)
+        let [stdout_cut, stderr_cut] = outcome.cut;
+        let streams = AttemptStreams {
+            exit_code: outcome.exit_code,
+            stdout: outcome.stdout.as_deref(),
+            stderr: outcome.stderr.as_deref(),
+            stdout_cut,
+            stderr_cut,
+            process: outcome.process,
+        };
+        Payload::inline(streams.to_json())
     });
     AttemptReport {
         outcome: outcome.kind,

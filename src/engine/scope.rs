@@ -4,6 +4,7 @@ use super::payloads::Payloads;
 use super::prepare::journal_failure;
 use crate::definition::{ParamType, StepPhase};
 use crate::diagnostic::Code;
+use crate::evidence::AttemptStreams;
 use crate::expression::{EvalError, Reference, Root, Scope};
 use crate::journal::JournalError;
 use crate::plan::{Plan, StepIx};
@@ -248,7 +249,12 @@ impl RunScope<'_> {
             }
             "exitCode" | "stdout" | "stderr" => {
                 let streams = self.loaded(self.payloads.read(instance.streams.as_ref()?))?;
-                streams.get(field)?.clone()
+                let streams = AttemptStreams::of(&streams);
+                match field {
+                    "exitCode" => json!(streams.exit_code),
+                    "stdout" => json!(streams.stdout),
+                    _ => json!(streams.stderr),
+                }
             }
             "errors" => self.item_errors(ix)?,
             _ => return None,

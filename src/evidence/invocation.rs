@@ -1,6 +1,6 @@
 //! Tool calls as the runtime recorded them.
 
-use super::Change;
+use super::{Change, ProcessEvidence};
 use crate::value::{Digest, Json, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -71,9 +71,9 @@ pub struct Invocation {
     /// References to files, URLs and receipts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<EvidenceRef>,
-    /// Of a process: argv, working directory, exit code, signal, truncated bytes.
+    /// Of a process: what was started and how it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub process: Option<Json>,
+    pub process: Option<Box<ProcessEvidence>>,
     /// Size of the result in bytes before truncation.
     pub bytes: u64,
 }

@@ -6,14 +6,14 @@
 mod change;
 mod invocation;
 mod old_warning;
-mod process_facts;
+mod process_evidence;
 mod record;
 mod test_counts;
 mod verdict;
 
 pub use change::{Change, ChangeKind, FileKind, FileState, Manifest};
 pub use invocation::{EvidenceRef, Invocation, InvocationStatus, Purpose, ToolTrace};
-pub use process_facts::{AttemptStreams, ProcessFacts};
+pub use process_evidence::{AttemptStreams, ProcessEndKind, ProcessEvidence};
 pub use record::{
     Feedback, Note, Payload, Prompt, PromptPart, Record, RecordedCall, RequestDigests,
 };

@@ -3,11 +3,10 @@
 //! Recognised: libtest, nextest, pytest, unittest, jest, vitest, mocha, go test, TAP, JUnit (Maven and
 //! XML), rspec, phpunit, ctest, dotnet, deno, bun. Start at [`TestCounts::in_output`].
 
-use crate::value::Json;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 /// How many tests ran, according to the output of a process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TestCounts {
     /// Tests that passed. For `go test` without `-v`, packages.
     pub passed: u64,
@@ -27,17 +26,6 @@ impl TestCounts {
             stream.lines().skip(skipped).for_each(|line| found.line(&without_colors(line)));
         }
         found.counts()
-    }
-
-    /// The recorded form.
-    pub fn to_json(self) -> Json {
-        json!({"passed": self.passed, "failed": self.failed})
-    }
-
-    /// The counts in the recorded form.
-    pub fn of_json(json: &Json) -> Option<TestCounts> {
-        let number = |key: &str| json.get(key).and_then(Json::as_u64);
-        Some(TestCounts { passed: number("passed")?, failed: number("failed")? })
     }
 
     /// Number of tests that ran.

@@ -7,7 +7,7 @@ use crate::attempt::{CommandLine, Context, Outcome, Progress, Request};
 use crate::clock;
 use crate::definition::{OutputParse, refuse_computed_code};
 use crate::diagnostic::Code;
-use crate::evidence::{Invocation, InvocationStatus, Payload, Purpose, Record};
+use crate::evidence::{Invocation, InvocationStatus, Payload, ProcessEvidence, Purpose, Record};
 use crate::process::{ProcessEnd, ProcessResult, Spawn};
 use crate::redaction::Redactor;
 use crate::value::{Digest, Failure, Json, OutcomeKind, Timestamp, format_duration, limits};
@@ -45,7 +45,7 @@ pub(super) async fn run(
             return lease_lost();
         }
     }
-    Outcome { process: Some(process), ..outcome(&host.redactor, &argv, exited, parse) }
+    Outcome { process: Some(Box::new(process)), ..outcome(&host.redactor, &argv, exited, parse) }
 }
 
 fn spawn(
@@ -207,7 +207,7 @@ fn parsed(
 fn evidence(
     argv: &[String],
     exited: &ProcessResult,
-    process: &Json,
+    process: &ProcessEvidence,
     watched: WorkspaceChanges,
     started: Timestamp,
 ) -> Record {
@@ -234,7 +234,7 @@ fn evidence(
         status,
         changes: watched.changes,
         evidence: Vec::new(),
-        process: Some(process),
+        process: Some(Box::new(process)),
         bytes: exited.stdout.len() as u64 + exited.stdout_cut,
     };
     Record::ToolResult { turn: 0, invocation, result: Payload::inline(Json::Null) }

@@ -2,7 +2,7 @@
 //! [`run_diff`].
 
 use super::{InspectError, Reader};
-use crate::evidence::{Change, FileKind, FileState, Invocation, ProcessFacts, Record};
+use crate::evidence::{Change, FileKind, FileState, Invocation, Record};
 use crate::run::Event;
 use crate::value::Digest;
 use crate::wire::InstanceRef;
@@ -197,10 +197,11 @@ fn changes_of<'f>(
 
 impl InstanceChanges {
     fn add(&mut self, invocation: &Invocation) {
-        let facts = invocation.process.as_ref().map(ProcessFacts::of).unwrap_or_default();
-        self.ran = invocation.process.is_some();
-        self.unwatched |= self.ran && !facts.watched && invocation.changes.is_empty();
-        self.truncated |= facts.manifest_truncated;
+        let process = invocation.process.as_deref();
+        self.ran = process.is_some();
+        let unwatched = process.is_some_and(|process| !process.watched);
+        self.unwatched |= unwatched && invocation.changes.is_empty();
+        self.truncated |= process.is_some_and(|process| process.manifest_truncated);
         for change in &invocation.changes {
             self.change(invocation, change);
         }

@@ -17,7 +17,7 @@ pub(super) fn with_process_facts<'a>(payloads: &Payloads, event: &'a Event) -> C
     let Ok(whole) = payloads.load(payload) else { return Cow::Borrowed(event) };
     let mut event = event.clone();
     if let Event::AttemptEnded { streams, .. } = &mut event {
-        *streams = Some(Payload::inline(AttemptStreams::of(&whole).without_text()));
+        *streams = Some(Payload::inline(AttemptStreams::of(&whole).without_text().to_json()));
     }
     Cow::Owned(event)
 }
@@ -25,16 +25,16 @@ pub(super) fn with_process_facts<'a>(payloads: &Payloads, event: &'a Event) -> C
 /// The non-blank output streams of the process of an attempt, each with the name of its channel.
 pub(super) fn stream_texts(streams: &Json) -> Vec<(&'static str, String)> {
     let streams = AttemptStreams::of(streams);
-    let stdout = with_cut_note(streams.stdout(), streams.stdout_cut());
-    let stderr = with_cut_note(streams.stderr(), streams.stderr_cut());
+    let stdout = with_cut_note(streams.stdout, streams.stdout_cut);
+    let stderr = with_cut_note(streams.stderr, streams.stderr_cut);
     let texts = [("stdout", stdout), ("stderr", stderr)];
     texts.into_iter().filter(|(_, text)| !text.trim().is_empty()).collect()
 }
 
 /// A stored stream of a process, with a line about the number of bytes that were cut.
-fn with_cut_note(text: &str, cut: Option<u64>) -> String {
-    let mut text = text.to_owned();
-    if let Some(bytes) = cut {
+fn with_cut_note(text: Option<&str>, bytes: u64) -> String {
+    let mut text = text.unwrap_or_default().to_owned();
+    if bytes > 0 {
         let newline = if text.ends_with('\n') { "" } else { "\n" };
         text.push_str(&format!(
             "{newline}[{bytes} more bytes were cut; write large output to a file]\n"

@@ -2,8 +2,8 @@
 
 use super::{Mask, Redactor};
 use crate::evidence::{
-    Change, CheckDetail, EvidenceRef, Invocation, Note, Payload, Prompt, PromptPart, Record,
-    RecordedCall, Verification,
+    Change, CheckDetail, EvidenceRef, Invocation, Note, Payload, ProcessEvidence, Prompt,
+    PromptPart, Record, RecordedCall, Verification,
 };
 
 impl Mask for Payload {
@@ -95,6 +95,18 @@ impl Mask for Invocation {
             changes: self.changes.masked_by(redactor),
             evidence: self.evidence.masked_by(redactor),
             process: self.process.masked_by(redactor),
+            ..self
+        }
+    }
+}
+
+impl Mask for ProcessEvidence {
+    /// The other fields are numbers, digests and flags.
+    fn masked_by(self, redactor: &Redactor) -> ProcessEvidence {
+        ProcessEvidence {
+            cwd: self.cwd.masked_by(redactor),
+            env: self.env.masked_by(redactor),
+            argv: self.argv.masked_by(redactor),
             ..self
         }
     }

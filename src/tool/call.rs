@@ -1,7 +1,7 @@
 //! The types of a tool call.
 
 use crate::definition::NetworkAccess;
-use crate::evidence::{Change, EvidenceRef, InvocationStatus};
+use crate::evidence::{Change, EvidenceRef, InvocationStatus, ProcessEvidence};
 use crate::value::{Failure, Json};
 use crate::workspace::PathError;
 use serde_json::json;
@@ -55,7 +55,7 @@ pub struct CallResult {
     /// References to files that were read and URLs that were requested.
     pub evidence: Vec<EvidenceRef>,
     /// The trace of its process: argv, working directory, exit code, truncated bytes.
-    pub process: Option<Json>,
+    pub process: Option<Box<ProcessEvidence>>,
 }
 
 impl CallResult {

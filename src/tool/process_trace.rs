@@ -1,10 +1,9 @@
 //! The evidence of a process: what was started and how it ended.
 
-use crate::evidence::TestCounts;
+use crate::evidence::{ProcessEndKind, ProcessEvidence, TestCounts};
 use crate::process::{BaseEnvironment, ProcessEnd, ProcessResult, Spawn};
 use crate::redaction::Redactor;
 use crate::value::{Digest, Json, JsonMap};
-use serde_json::json;
 use std::path::Path;
 
 /// Commands of up to this many bytes are recorded as they are, longer ones by their digest.
@@ -13,7 +12,7 @@ const SHOWN_ARGV: usize = 4 << 10;
 /// The evidence of a process: argv, working directory, a digest of the environment, the end, the size
 /// of the output that was not kept, and the number of tests in the summaries of the output.
 #[derive(Debug, Clone)]
-pub struct ProcessTrace(Json);
+pub struct ProcessTrace(ProcessEvidence);
 
 impl ProcessTrace {
     /// Records a process before it starts. `root` is the workspace root, and `base` the environment
@@ -25,46 +24,50 @@ impl ProcessTrace {
         redactor: &Redactor,
     ) -> ProcessTrace {
         let cwd = spawn.cwd.strip_prefix(root).unwrap_or(&spawn.cwd);
-        let own: Vec<&str> = spawn.env.iter().map(|(name, _)| name.as_str()).collect();
-        let mut trace = json!({
-            "cwd": crate::workspace::shown(cwd),
-            "env": own,
-            "envHash": environment(spawn, base, redactor),
-        });
         let bytes: usize = spawn.argv.iter().map(String::len).sum();
-        let argv = redactor.mask_json(&json!(spawn.argv));
-        match bytes <= SHOWN_ARGV {
-            true => trace["argv"] = argv,
-            false => trace["argvHash"] = json!(Digest::of_json(&argv)),
-        }
-        ProcessTrace(trace)
+        let argv = redactor.mask(spawn.argv.clone()).into_inner();
+        let (argv, argv_hash) = match bytes <= SHOWN_ARGV {
+            true => (Some(argv), None),
+            false => (None, Some(Digest::of_json(&argv.into()))),
+        };
+        ProcessTrace(ProcessEvidence {
+            cwd: crate::workspace::shown(cwd).to_string(),
+            env: spawn.env.iter().map(|(name, _)| name.clone()).collect(),
+            env_hash: Some(environment(spawn, base, redactor)),
+            argv,
+            argv_hash,
+            ..ProcessEvidence::default()
+        })
     }
 
     /// Adds the end of the process.
-    pub fn end(self, exited: &ProcessResult) -> Json {
-        let ProcessTrace(mut trace) = self;
-        let (end, number) = match &exited.end {
-            ProcessEnd::Code(code) => ("exit", Some(*code)),
-            ProcessEnd::Signal(signal) => ("signal", Some(*signal)),
-            ProcessEnd::TimedOut => ("timeout", None),
-            ProcessEnd::Idle => ("idle", None),
-            ProcessEnd::Cancelled => ("cancelled", None),
-            ProcessEnd::Lost => ("lost", None),
-            ProcessEnd::NotStarted(_) => ("notStarted", None),
+    pub fn end(self, exited: &ProcessResult) -> ProcessEvidence {
+        let (mut exit_code, mut signal) = (None, None);
+        let end = match &exited.end {
+            ProcessEnd::Code(code) => {
+                exit_code = Some(i64::from(*code));
+                ProcessEndKind::Exit
+            }
+            ProcessEnd::Signal(number) => {
+                signal = Some(*number);
+                ProcessEndKind::Signal
+            }
+            ProcessEnd::TimedOut => ProcessEndKind::Timeout,
+            ProcessEnd::Idle => ProcessEndKind::Idle,
+            ProcessEnd::Cancelled => ProcessEndKind::Cancelled,
+            ProcessEnd::Lost => ProcessEndKind::Lost,
+            ProcessEnd::NotStarted(_) => ProcessEndKind::NotStarted,
         };
-        trace["end"] = json!(end);
-        match end {
-            "exit" => trace["exitCode"] = json!(number),
-            "signal" => trace["signal"] = json!(number),
-            _ => {}
+        ProcessEvidence {
+            end: Some(end),
+            exit_code,
+            signal,
+            duration_ms: exited.duration.as_millis() as u64,
+            stdout_cut: exited.stdout_cut,
+            stderr_cut: exited.stderr_cut,
+            tests: TestCounts::in_output(&exited.stdout, &exited.stderr),
+            ..self.0
         }
-        trace["durationMs"] = json!(exited.duration.as_millis() as u64);
-        trace["stdoutCut"] = json!(exited.stdout_cut);
-        trace["stderrCut"] = json!(exited.stderr_cut);
-        if let Some(tests) = TestCounts::in_output(&exited.stdout, &exited.stderr) {
-            trace["tests"] = tests.to_json();
-        }
-        trace
     }
 }
 

@@ -227,7 +227,7 @@ impl Toolbox {
         for evidence in &mut result.evidence {
             evidence.reference = redactor.mask_text(&evidence.reference).into_owned();
         }
-        result.process = result.process.as_ref().map(|process| redactor.mask_json(process));
+        result.process = redactor.mask(result.process.take()).into_inner();
         if let Some(failure) = &mut result.failure {
             failure.message = redactor.mask_text(&failure.message).to_string();
             failure.help = failure.help.as_ref().map(|help| redactor.mask_text(help).to_string());

@@ -2,8 +2,7 @@
 //!
 //! Journals contain these types, so their serialised names cannot change.
 
-use crate::evidence::FileState;
-use crate::value::Json;
+use crate::evidence::{FileState, ProcessEvidence};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -108,8 +107,8 @@ pub struct CommandRun {
     pub duration_ms: u64,
     /// Argv, working directory, digest of the environment, result, truncated bytes. No verdict
     /// reads it.
-    #[serde(default, skip_serializing_if = "Json::is_null")]
-    pub process: Json,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<Box<ProcessEvidence>>,
 }
 
 /// How the process of a `command` check ended.

@@ -1,7 +1,7 @@
 //! The file changes that the runtime recorded for one step, by path.
 
 use super::verdict_rules::VerdictRules;
-use crate::evidence::{Change, FileState, Invocation, InvocationStatus, ProcessFacts, Purpose};
+use crate::evidence::{Change, FileState, Invocation, InvocationStatus, Purpose};
 use std::collections::BTreeMap;
 
 /// A file change with the tool call that made it.
@@ -106,7 +106,7 @@ impl<'a> RecordedChanges<'a> {
 
 fn gap(trace: &[Invocation]) -> Option<String> {
     let truncated = |call: &&Invocation| {
-        call.process.as_ref().is_some_and(|process| ProcessFacts::of(process).manifest_truncated)
+        call.process.as_ref().is_some_and(|process| process.manifest_truncated)
     };
     if let Some(call) = trace.iter().find(|call| call.status == InvocationStatus::Unknown) {
         return Some(format!(

@@ -1,7 +1,7 @@
 //! The commands that the runtime recorded for one step, with what their exit codes prove.
 
 use super::shell::{CommandUse, Script};
-use crate::evidence::{Invocation, InvocationStatus, ProcessFacts, Purpose, TestCounts};
+use crate::evidence::{Invocation, InvocationStatus, ProcessEndKind, Purpose, TestCounts};
 use crate::value::Json;
 
 /// The recorded processes of a step, in order. Calls for verification and calls that started no
@@ -54,21 +54,21 @@ impl<'a> RecordedRuns<'a> {
 
 impl<'a> RecordedRun<'a> {
     fn of(at: usize, call: &'a Invocation) -> Option<Self> {
-        let process = call.process.as_ref();
-        let facts = process.map(ProcessFacts::of).unwrap_or_default();
-        let end = match (call.status, facts.exit_code) {
+        let process = call.process.as_deref();
+        let end = match (call.status, process.and_then(|process| process.exit_code)) {
             (InvocationStatus::Denied, _) => return None,
             (InvocationStatus::Unknown, _) => RunEnd::Unknown,
             (_, Some(code)) => RunEnd::Code(code),
-            (_, None) => match process.map(ProcessFacts::end)?? {
-                "timeout" | "idle" => RunEnd::Other("timed out".to_owned()),
-                "notStarted" => RunEnd::Other("could not be started".to_owned()),
-                "signal" => RunEnd::Other("was killed by a signal".to_owned()),
-                other => RunEnd::Other(format!("ended without an exit code ({other})")),
-            },
+            (_, None) => RunEnd::Other(end_text(process?.end?)),
         };
         let script = script(call)?;
-        Some(RecordedRun { call, at, script, tests: facts.tests, end })
+        Some(RecordedRun {
+            call,
+            at,
+            script,
+            tests: process.and_then(|process| process.tests),
+            end,
+        })
     }
 
     /// What the exit code proves about a command of the script.
@@ -106,6 +106,19 @@ impl<'a> RecordedRun<'a> {
     }
 }
 
+/// How a process without an exit code ended, for a message.
+fn end_text(end: ProcessEndKind) -> String {
+    match end {
+        ProcessEndKind::Timeout | ProcessEndKind::Idle => "timed out",
+        ProcessEndKind::NotStarted => "could not be started",
+        ProcessEndKind::Signal => "was killed by a signal",
+        ProcessEndKind::Cancelled => "was cancelled",
+        ProcessEndKind::Lost => "was killed with its namespace",
+        ProcessEndKind::Exit => "ended without a recorded exit code",
+    }
+    .to_owned()
+}
+
 /// The commands of a call: its arguments, or those of its process. `None` if it has none.
 fn script(call: &Invocation) -> Option<Script> {
     if let Some(text) = call.args.get("command").and_then(Json::as_str) {
@@ -115,6 +128,6 @@ fn script(call: &Invocation) -> Option<Script> {
         json.as_array()?.iter().map(|word| word.as_str().map(str::to_owned)).collect()
     };
     let argv = call.args.get("argv").and_then(words);
-    let argv = argv.or_else(|| call.process.as_ref().and_then(ProcessFacts::argv))?;
+    let argv = argv.or_else(|| call.process.as_ref()?.argv.clone())?;
     Some(Script::of(&argv))
 }

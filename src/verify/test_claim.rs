@@ -7,7 +7,6 @@ use super::later_edits::LaterEdits;
 use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
 use super::shell::CommandUse;
 use super::test_command::TestCommands;
-use crate::evidence::TestCounts;
 use crate::value::Json;
 use serde_json::json;
 
@@ -98,7 +97,7 @@ impl TestClaim {
             "calls": calls,
             "command": last.map(TestRun::name),
             "exitCode": last.and_then(|test| test.run.exit_code()),
-            "tests": last.and_then(|test| test.run.tests).map(TestCounts::to_json),
+            "tests": last.and_then(|test| test.run.tests),
         });
         (finding, evidence)
     }

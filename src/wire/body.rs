@@ -4,7 +4,7 @@ use super::parts::{
     BlobRef, CheckView, ErrorView, EvidenceView, FileChange, RequestView, UsageView,
 };
 use crate::diagnostic::Severity;
-use crate::evidence::{Confidence, InvocationStatus, Verdict};
+use crate::evidence::{Confidence, InvocationStatus, ProcessEvidence, Verdict};
 use crate::run::{RunStatus, StepStatus};
 use crate::value::Json;
 use schemars::JsonSchema;
@@ -177,7 +177,8 @@ pub enum Body {
         changes: Vec<FileChange>,
         /// Facts about the process: argv, cwd, digest of its environment, exit, truncated bytes.
         #[serde(skip_serializing_if = "Option::is_none")]
-        process: Option<Json>,
+        #[schemars(with = "Option<Json>")]
+        process: Option<Box<ProcessEvidence>>,
     },
     /// An attempt ended; its gate follows.
     #[schemars(rename = "attempt:end")]
@@ -194,7 +195,8 @@ pub enum Body {
         /// Facts about the process of the step: argv, cwd, digest of its environment, exit, truncated
         /// bytes.
         #[serde(skip_serializing_if = "Option::is_none")]
-        process: Option<Json>,
+        #[schemars(with = "Option<Json>")]
+        process: Option<Box<ProcessEvidence>>,
     },
     /// A gate gave its verdict.
     #[schemars(rename = "verification:complete")]

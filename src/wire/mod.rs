@@ -19,7 +19,7 @@ mod specialist_view;
 mod translator;
 mod work_time;
 
-pub use crate::evidence::{ChangeKind, Confidence, InvocationStatus, Verdict};
+pub use crate::evidence::{ChangeKind, Confidence, InvocationStatus, ProcessEvidence, Verdict};
 pub use crate::run::{Question, QuestionKind, RunStatus, StepStatus};
 pub use body::Body;
 pub use definition_view::{DefinitionView, ParamView, StepOutline};

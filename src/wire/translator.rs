@@ -240,20 +240,20 @@ impl Translator {
             return Vec::new();
         };
         let streams = streams.as_ref().and_then(Payload::as_inline);
-        let streams = streams.map(|streams| AttemptStreams::of(streams));
+        let streams = streams.map(|streams| AttemptStreams::of(streams)).unwrap_or_default();
         self.usage += *usage;
         self.instances.spend(ix, *usage);
         let Some(active) = self.instances.active(ix) else { return Vec::new() };
         active.output.clone_from(output);
         active.failure.clone_from(failure);
         active.verdict = None;
-        active.stdout_cut = streams.and_then(AttemptStreams::stdout_cut).or(active.stdout_cut);
+        active.stdout_cut = Some(streams.stdout_cut).filter(|cut| *cut > 0).or(active.stdout_cut);
         let body = Body::AttemptEnd {
             outcome: outcome.name(),
             error: failure.as_ref().map(ErrorView::from),
             usage: (*usage).into(),
             duration_ms: elapsed(active.attempt_began, at),
-            process: streams.and_then(AttemptStreams::process).cloned(),
+            process: streams.process,
         };
         self.here(ix, body)
     }

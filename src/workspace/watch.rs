@@ -2,10 +2,8 @@
 
 use super::path_guard::Workspace;
 use crate::clock;
-use crate::evidence::{Change, Manifest};
+use crate::evidence::{Change, Manifest, ProcessEvidence};
 use crate::redaction::Redactor;
-use crate::value::Json;
-use serde_json::json;
 use std::sync::Arc;
 
 /// The workspace before a process, for comparison with its state afterwards. Scans run on blocking
@@ -58,10 +56,8 @@ impl WorkspaceWatch {
 impl WorkspaceChanges {
     /// Records in the evidence of a process that it was watched, and whether the scan was
     /// incomplete. Gates read both.
-    pub fn mark(&self, process: &mut Json) {
-        process["watched"] = json!(true);
-        if self.truncated {
-            process["manifestTruncated"] = json!(true);
-        }
+    pub fn mark(&self, process: &mut ProcessEvidence) {
+        process.watched = true;
+        process.manifest_truncated |= self.truncated;
     }
 }

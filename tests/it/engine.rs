@@ -12,8 +12,8 @@ use kb::engine::{
     event_channel,
 };
 use kb::evidence::{
-    Change, Confidence, Invocation, InvocationStatus, Note, Payload, Purpose, Record, RecordedCall,
-    Verification,
+    Change, Confidence, Invocation, InvocationStatus, Note, Payload, ProcessEvidence, Purpose,
+    Record, RecordedCall, Verification,
 };
 use kb::executor::{Context, Executor, GateRequest, Outcome, Request};
 use kb::expression::Scope;
@@ -327,7 +327,8 @@ async fn whatever_an_attempt_leaves_or_shows_is_masked() {
             let failure = Failure::new("KB0000", T).help(T);
             let failure = Failure { details: Some(Box::new(json!({T: [T]}))), ..failure };
             let text = || Some(T.to_owned());
-            let (stdout, stderr, process) = (text(), text(), Some(json!({"cwd": T})));
+            let process = ProcessEvidence { cwd: T.to_owned(), ..ProcessEvidence::default() };
+            let (stdout, stderr, process) = (text(), text(), Some(Box::new(process)));
             let failed = Outcome::failed(OutcomeKind::ToolError, failure);
             Outcome { output: Some(json!([T])), stdout, stderr, process, ..failed }
         }
@@ -372,7 +373,10 @@ fn telling(text: &str) -> Vec<Record> {
         status: InvocationStatus::Success,
         changes: vec![change],
         evidence: Vec::new(),
-        process: Some(json!({"cwd": text})),
+        process: Some(Box::new(ProcessEvidence {
+            cwd: text.to_owned(),
+            ..ProcessEvidence::default()
+        })),
         bytes: 0,
     };
     let payload = || Payload::inline(json!({text: [text]}));

@@ -355,7 +355,8 @@ fn a_denied_call_says_why_and_a_result_that_looks_like_an_error_does_not() {
 fn a_cut_stdout_is_told_at_the_end_of_its_step() {
     let mut stream = Stream::new();
     stream.say(started(A, 1));
-    let process = Some(json!({"exitCode": 0, "stdoutCut": 7, "stderrCut": 0}));
+    let process = serde_json::from_value(json!({"exitCode": 0, "stdoutCut": 7, "stderrCut": 0}));
+    let process = Some(process.unwrap());
     let invocation = Invocation { process, ..invocation() };
     let result = Payload::inline(Json::Null);
     stream.say(record(Record::ToolResult { turn: 0, invocation, result }));
@@ -458,7 +459,7 @@ fn every_event_keeps_the_published_schema() {
         turn: 0,
         invocation: Invocation {
             status: InvocationStatus::Denied,
-            process: Some(json!({"stdoutCut": 3})),
+            process: Some(serde_json::from_value(json!({"stdoutCut": 3})).unwrap()),
             ..invocation()
         },
         result: Payload::inline(json!({"error": {"code": "KB0601", "message": "no"}})),

@@ -4,8 +4,8 @@ use super::quantity::time;
 use super::step_output::tail;
 use super::table::plain;
 use crate::cli::terminal::{DIM, ERROR, HINT, WARNING, paint};
-use crate::value::{Json, counted};
-use crate::wire::ErrorView;
+use crate::value::counted;
+use crate::wire::{ErrorView, ProcessEvidence};
 
 /// A step that failed.
 #[derive(Debug)]
@@ -42,10 +42,9 @@ impl LastAttempt {
 }
 
 /// The command in the recorded facts about a process: the script of a shell step, else the words.
-pub(in crate::cli) fn command(process: &Json) -> Option<String> {
+pub(in crate::cli) fn command(process: &ProcessEvidence) -> Option<String> {
     const SHELL: [&str; 4] = ["bash", "-euo", "pipefail", "-c"];
-    let words = process.get("argv")?.as_array()?;
-    let words: Vec<&str> = words.iter().filter_map(Json::as_str).collect();
+    let words: Vec<&str> = process.argv.as_ref()?.iter().map(String::as_str).collect();
     match words.split_last() {
         Some((script, rest)) if rest == SHELL => Some((*script).to_owned()),
         _ => Some(words.join(" ")),

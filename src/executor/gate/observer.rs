@@ -4,10 +4,11 @@
 use crate::clock;
 use crate::definition::NetworkAccess;
 use crate::evidence::FileKind;
+use crate::evidence::ProcessEvidence;
 use crate::executor::host_access::HostAccess;
 use crate::process::{ProcessEnd, ProcessResult, Spawn};
 use crate::redaction::{MASK, Redactor};
-use crate::value::{Json, limits};
+use crate::value::limits;
 use crate::verify::{
     CommandEnd, CommandRun, Location, MatchedFile, Observation, ObservationError, ObservationQuery,
     Observations,
@@ -81,7 +82,7 @@ impl Observer<'_> {
             ended: CommandEnd::NotStarted(reason),
             last_words: String::new(),
             duration_ms: 0,
-            process: Json::Null,
+            process: None,
         };
         let cwd = match self.host.workspace.cwd(self.cwd) {
             Ok(cwd) => cwd,
@@ -114,11 +115,11 @@ fn is_command(ask: &ObservationQuery) -> bool {
     matches!(ask, ObservationQuery::Command { .. })
 }
 
-fn ran(redactor: &Redactor, exited: ProcessResult, process: Json) -> CommandRun {
+fn ran(redactor: &Redactor, exited: ProcessResult, process: ProcessEvidence) -> CommandRun {
     CommandRun {
         last_words: super::super::last_line::last_line(redactor, &exited).unwrap_or_default(),
         duration_ms: exited.duration.as_millis() as u64,
-        process,
+        process: Some(Box::new(process)),
         ended: match exited.end {
             ProcessEnd::Code(code) => CommandEnd::Code(code),
             ProcessEnd::Signal(signal) => CommandEnd::Signal(signal),

@@ -129,7 +129,7 @@ async fn run(
     let mut exited = supervisor.run(spawn, cancel, None).await;
     mask_truncated(&mut exited, redactor);
     let mut result = result_of(&exited, timeout);
-    result.process = Some(process.end(&exited));
+    result.process = Some(Box::new(process.end(&exited)));
     if context.processes.confines(&call.caller)
         && let Some(note) = sandbox_note(&exited, &call.caller)
     {

@@ -282,7 +282,7 @@ async fn no_digest_of_a_call_depends_on_a_secret() {
         let env = vec![("T".to_owned(), secret.to_owned())];
         let argv = json!({"argv": ["true", secret, "x".repeat(5_000)]});
         let (_, made) = bench.make(&Call { env, ..call("shell:exec", argv) }).await;
-        let process = made.process.unwrap();
+        let process = json!(made.process.unwrap());
         assert!(process["argvHash"].is_string() && process["envHash"].is_string(), "{process}");
         seen.insert(format!("{} {} {}", made.args_hash, process["argvHash"], process["envHash"]));
     }

@@ -42,7 +42,7 @@ async fn a_shell_line_stops_at_its_first_error() {
         assert_eq!(result.result, expected, "{command}");
         let message = result.failure.unwrap().message;
         assert_eq!(message, format!("the command exited with code {code}"));
-        assert_eq!(result.process.unwrap()["exitCode"], code);
+        assert_eq!(json!(result.process.unwrap())["exitCode"], code);
     }
     let unset = bench.run("shell:exec", json!({"command": "echo $NO_SUCH_THING"})).await;
     assert_eq!(unset.status, InvocationStatus::Failed);
@@ -102,7 +102,7 @@ async fn is_stopped_at_the_shorter_of_its_limits() {
         assert_eq!(told(&result), "Timeout KB0615 the command timed out after 100ms");
         assert_eq!(result.result["stdout"], "begun\n");
         assert_eq!(result.result["exitCode"], Json::Null);
-        assert_eq!(invocation.process.unwrap()["end"], "timeout");
+        assert_eq!(json!(invocation.process.unwrap())["end"], "timeout");
     }
 }
 
@@ -140,7 +140,7 @@ async fn records_what_the_command_changed() {
         ("gone", ChangeKind::Deleted, None),
     ];
     assert_eq!(seen, expected);
-    let process = invocation.process.unwrap();
+    let process = json!(invocation.process.unwrap());
     assert_eq!(process["argv"][0], "bash");
     assert_eq!((&process["cwd"], &process["end"]), (&json!("."), &json!("exit")));
 
@@ -254,7 +254,7 @@ async fn the_step_environment_reaches_the_command() {
     with_env.cwd = "sub".into();
     let (result, invocation) = bench.make(&with_env).await;
     assert_eq!(result.result["stdout"], "1 2\nsub\n");
-    let process = invocation.process.unwrap();
+    let process = json!(invocation.process.unwrap());
     assert_eq!((&process["cwd"], &process["env"]), (&json!("sub"), &json!(["A", "B"])));
 }
 
