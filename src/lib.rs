@@ -40,6 +40,7 @@
 //! | [`redaction`] (pure) | masking of secrets, and the type of masked values | value, evidence |
 //! | [`expression`] (pure) | placeholders and expressions: parsed once, references with strengths | diagnostic, value |
 //! | [`toolspec`] (pure) | the table of tools: names, levels, schemas, effects | value |
+//! | [`schedule`] (pure) | cron expressions, time zones, the next time, what happens to each nominal time | diagnostic, value |
 //! | [`definition`] (pure) | text with positions → decoded and checked model; one rule per file | diagnostic, value, expression, toolspec |
 //! | [`plan`] (pure) | the sealed DAG, its order and its drawings | diagnostic, value, expression, toolspec, definition |
 //! | [`verify`] (pure) | checks and claims over evidence → verdict | diagnostic, value, evidence, expression, definition |
@@ -87,7 +88,7 @@
 //! | `rustix`, `landlock` | `openat2`, locks, the kernel sandbox |
 //! | `libc` (inside `process` alone) | `clone`, `execve`, signal masks and `mallopt`, which have no safe interface |
 //! | `clap`, `clap_complete`, `console`, `anstream`, `anstyle` | the command line |
-//! | `jiff` | time zones and formatting of times |
+//! | `jiff`, `croner` (inside `schedule::cron` alone) | times and time zones, with the database built in; parsing of cron expressions |
 //! | `sha2`, `base64`, `percent-encoding`, `unicode-normalization`, `secrecy` | digests, encodings of secrets for masking, NFC, keys that are not printed |
 //! | `schemars`, `tracing`, `tracing-subscriber`, `thiserror`, `serde`, `serde_json` | schemas of output formats, logs, errors, JSON |
 
@@ -108,6 +109,7 @@ pub mod process;
 pub mod project;
 pub mod redaction;
 pub mod run;
+pub mod schedule;
 pub mod service;
 pub mod specialist;
 pub mod tool;

@@ -46,6 +46,8 @@ const MODULES: &[Module] = &[
     pure("expression", "placeholders and expressions: parsed once, references with strengths",
         &["diagnostic", "value"]),
     pure("toolspec", "the table of tools: names, levels, schemas, effects", &["value"]),
+    pure("schedule", "cron expressions, time zones, the next time, what happens to each nominal time",
+        &["diagnostic", "value"]),
     pure("definition", "text with positions → decoded and checked model; one rule per file",
         &["diagnostic", "value", "expression", "toolspec"]),
     pure("plan", "the sealed DAG, its order and its drawings",

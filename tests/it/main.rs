@@ -39,6 +39,7 @@ mod redaction;
 mod repeat;
 mod run;
 mod run_commands;
+mod schedule;
 mod scratch;
 mod secrets;
 mod sharing;
