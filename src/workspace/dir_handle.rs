@@ -11,6 +11,11 @@ use rustix::path::Arg;
 use std::fs::File;
 use std::path::{Component, Path, PathBuf};
 
+/// Directories deeper than this are not scanned.
+pub(super) const MAX_DEPTH: usize = 128;
+/// The flags with which a scan opens a directory.
+pub(super) const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
 /// A directory that stays open for as long as this value lives.
 #[derive(Debug)]
 pub(super) struct DirHandle {

@@ -1,8 +1,7 @@
 //! Ignore rules: `.gitignore` files and `.git/info/exclude`, read from disk or as they were when a run
 //! started.
 
-use super::dir_handle::open_file_at;
-use super::manifest::{FOLDER, MAX_DEPTH};
+use super::dir_handle::{FOLDER, MAX_DEPTH, open_file_at};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Dir, FileType, Mode, OFlags};

@@ -1,7 +1,7 @@
 //! Manifests: the files of the workspace at one moment, and the changes between two of them.
 
 use super::content::{MAX_HASHED, link_digest};
-use super::dir_handle::state_of;
+use super::dir_handle::{FOLDER, MAX_DEPTH, state_of};
 use super::ignore_rules::IgnoreRules;
 use super::path_guard::Workspace;
 use super::path_text::nfc;
@@ -9,18 +9,15 @@ use super::text_diff::with_diff;
 use crate::evidence::{Change, FileKind, FileState, Manifest};
 use crate::redaction::Redactor;
 use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, Dir, FileType, Mode};
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Maximum number of files in a manifest; beyond it, the manifest is marked as truncated.
 pub(super) const MAX_FILES: usize = 100_000;
-/// Directories deeper than this are not read.
-pub(super) const MAX_DEPTH: usize = 128;
 /// Maximum size of all diffs of one scan, in bytes.
 const DIFFS_BYTES: usize = 256 << 10;
-pub(super) const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 impl Workspace {
     /// The stat data of every file and link that the ignore rules leave. Hidden files are included;

@@ -1,8 +1,9 @@
 //! Detects changes to protected paths around a process that may not change them.
 
 use super::content::{Content, MAX_HASHED, link_digest};
+use super::dir_handle::{FOLDER, MAX_DEPTH};
 use super::dir_handle::{open_file_at, state_of};
-use super::manifest::{FOLDER, MAX_DEPTH, MAX_FILES};
+use super::manifest::MAX_FILES;
 use super::path_guard::Workspace;
 use super::path_text::nfc;
 use super::protected_names::{ANYWHERE, GIT, normalized};

@@ -1,9 +1,8 @@
 //! Walks a directory tree through directory handles, so that replacing a directory by a link does
 //! not divert the walk.
 
-use super::dir_handle::{kind_of, open_file_at};
+use super::dir_handle::{FOLDER, MAX_DEPTH, kind_of, open_file_at};
 use super::ignore_rules::IgnoreRules;
-use super::manifest::{FOLDER, MAX_DEPTH};
 use super::path_guard::{LocatedPath, Workspace};
 use super::path_text::shown;
 use crate::evidence::FileKind;
