@@ -42,7 +42,7 @@
 //! | [`toolspec`] (pure) | the table of tools: names, levels, schemas, effects | value |
 //! | [`schedule`] (pure) | cron expressions, time zones, the next time, what happens to each nominal time | diagnostic, value |
 //! | [`definition`] (pure) | text with positions → decoded and checked model; one rule per file | diagnostic, value, expression, toolspec |
-//! | [`plan`] (pure) | the sealed DAG, its order and its drawings | diagnostic, value, expression, toolspec, definition |
+//! | [`plan`] (pure) | the sealed DAG, its order and its drawings | diagnostic, value, expression, definition |
 //! | [`verify`] (pure) | checks and claims over evidence → verdict | diagnostic, value, evidence, expression, definition |
 //! | [`run`] (pure) | the state machine: state, events, inputs, effects; one file per input | diagnostic, value, evidence, redaction, expression, definition, plan |
 //! | [`attempt`] | the types between engine and executor: request, work, outcome, recorder | value, evidence, redaction, definition |

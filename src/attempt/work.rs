@@ -31,6 +31,20 @@ pub enum StepWork {
     Playbook(ChildWork),
 }
 
+impl StepWork {
+    /// Whether the work is one process, which keeps running while `kb` leaves, and whose idle timeout the
+    /// supervisor applies.
+    pub fn is_process(&self) -> bool {
+        match self {
+            StepWork::Run { .. } => true,
+            StepWork::Specialist(_)
+            | StepWork::Tool { .. }
+            | StepWork::Http(_)
+            | StepWork::Playbook(_) => false,
+        }
+    }
+}
+
 /// A child run.
 #[derive(Debug, Clone)]
 pub struct ChildWork {

@@ -7,7 +7,7 @@ use super::prompts::PromptLog;
 use super::report;
 use super::secret_fetcher::Fetched;
 use super::setup::{Parts, Update};
-use crate::attempt::{Context, Outcome, Progress, Recorder, Request, Shutdown, StepWork, Stopped};
+use crate::attempt::{Context, Outcome, Progress, Recorder, Request, Shutdown, Stopped};
 use crate::definition::Step;
 use crate::diagnostic::Code;
 use crate::evidence::{CheckDetail, Confidence, Payload, Record, Verdict, Verification};
@@ -155,7 +155,7 @@ pub(super) async fn run(
     shutdown: Shutdown,
 ) {
     // The supervisor applies the idle timeout of processes.
-    let is_process = matches!(request.work, StepWork::Run { .. });
+    let is_process = request.work.is_process();
     let (timeout, idle) = (request.timeout, request.idle.filter(|_| !is_process));
     let context = Context { cancel: cancel.clone(), recorder: channel.clone(), shutdown };
     let work = AssertUnwindSafe(parts.executor.execute(request, context)).catch_unwind();

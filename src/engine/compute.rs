@@ -1,15 +1,14 @@
-//! Computations: conditions, `forEach` lists, collected item outputs, `set` values, run outputs.
+//! Computations: conditions, `forEach` lists, collected item outputs, run outputs.
 
 use super::prepare::journal_failure;
 use super::scope::RunScope;
 use crate::definition::ForEach;
 use crate::diagnostic::Code;
 use crate::evidence::Payload;
-use crate::expression::{EvalError, Template, ValueTemplate};
+use crate::expression::{EvalError, Template};
 use crate::redaction::{Masked, Redactor};
 use crate::run::{Evaluation, InstanceIx, Items, StepStatus};
 use crate::value::{Failure, Json, JsonMap, limits};
-use smol_str::SmolStr;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -155,14 +154,4 @@ pub(super) fn conclude(scope: &RunScope<'_>) -> Result<Json, EvalError> {
         }
     }
     Ok(Json::Object(outputs))
-}
-
-/// The values of a `set` step.
-pub(super) fn set(
-    scope: &RunScope<'_>,
-    values: &[(SmolStr, ValueTemplate)],
-) -> Result<Json, EvalError> {
-    let value = |template: &ValueTemplate| scope.check_reads(template.evaluate(scope));
-    let pairs = values.iter().map(|(name, template)| Ok((name.to_string(), value(template)?)));
-    pairs.collect::<Result<JsonMap, EvalError>>().map(Json::Object)
 }

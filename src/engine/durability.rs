@@ -1,6 +1,5 @@
 //! Which events must be synced to disk before anything follows from them.
 
-use crate::definition::{Step, StepKind};
 use crate::evidence::{Payload, Record};
 use crate::plan::Plan;
 use crate::run::{Event, State};
@@ -18,7 +17,7 @@ pub(super) fn is_durable(plan: &Plan, state: &State, event: &Event) -> bool {
         | Event::Reset { .. } => true,
         Event::Started { instance, .. } => {
             let step = &plan.step(state.instance(*instance).step).step;
-            !step.details().retry_safe || sends_request(step)
+            !step.details().retry_safe || step.kind.effects().sends_request
         }
         Event::Recorded { record, .. } => is_durable_record(record),
         Event::RunResumed { .. }
@@ -35,22 +34,6 @@ pub(super) fn is_durable(plan: &Plan, state: &State, event: &Event) -> bool {
         | Event::Ended { .. }
         | Event::TimedOut { .. }
         | Event::Draining { .. } => false,
-    }
-}
-
-fn sends_request(step: &Step) -> bool {
-    match &step.kind {
-        StepKind::Http(http) => http.method != "GET",
-        // The method may be known only when the tool is called.
-        StepKind::Tool { tool, .. } => uses_network(tool.as_str()),
-        StepKind::Specialist { .. }
-        | StepKind::Run { .. }
-        | StepKind::Set(_)
-        | StepKind::Gate(_)
-        | StepKind::Ask(_)
-        | StepKind::Approve(_)
-        | StepKind::Wait(_)
-        | StepKind::Playbook(_) => false,
     }
 }
 

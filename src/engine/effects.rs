@@ -6,7 +6,7 @@ use super::dispatcher::Dispatcher;
 use super::prepare::{self, AttemptInputs};
 use super::report;
 use super::secret_fetcher::Fetched;
-use crate::attempt::{Outcome, StepWork};
+use crate::attempt::Outcome;
 use crate::evidence::{Feedback, Record};
 use crate::journal::JournalError;
 use crate::run::{Effect, Input, InstanceIx, StepStatus};
@@ -96,7 +96,7 @@ impl Dispatcher {
         let state = &self.folded.state;
         self.attempts.note_start(state, work.instance);
         let (channel, cancel) = self.attempts.open(&self.context, state, work);
-        let is_process = matches!(request.work, StepWork::Run { .. });
+        let is_process = request.work.is_process();
         let attempt = attempts::run(
             self.context.parts.clone(),
             channel,

@@ -3,7 +3,7 @@
 use super::context::{Attempt, RunContext};
 use super::{compute, prepare, report, waiting};
 use crate::attempt::Outcome;
-use crate::definition::StepKind;
+use crate::definition::Execution;
 use crate::evidence::Payload;
 use crate::redaction::Masked;
 use crate::run::{AttemptReport, Effect, Evaluation, Input, InstanceIx, State};
@@ -36,7 +36,7 @@ pub(super) fn evaluate(context: &RunContext, state: &State, effect: &Effect) -> 
             if let Some(input) = waiting::open(context, state, work) {
                 return Some(input);
             }
-            let report = set_values(context, state, *instance)?;
+            let report = computed(context, state, *instance)?;
             let (instance, iteration, attempt) = (*instance, *iteration, *attempt);
             Input::AttemptEnded { instance, iteration, attempt, report }
         }
@@ -52,16 +52,21 @@ pub(super) fn evaluate(context: &RunContext, state: &State, effect: &Effect) -> 
     })
 }
 
-/// The report of a `set` step, which needs no executor.
-fn set_values(
-    context: &RunContext,
-    state: &State,
-    ix: InstanceIx,
-) -> Option<Masked<AttemptReport>> {
+/// The report of a step that the engine computes; `None` for other steps.
+fn computed(context: &RunContext, state: &State, ix: InstanceIx) -> Option<Masked<AttemptReport>> {
     let step = &context.planned(state, ix).step;
-    let StepKind::Set(values) = &step.kind else { return None };
+    let computation = match step.kind.execution() {
+        Execution::Compute(computation) => computation,
+        Execution::Specialist(_)
+        | Execution::Child(_)
+        | Execution::Attempt(_)
+        | Execution::Gate(_)
+        | Execution::Ask(_)
+        | Execution::Wait(_) => return None,
+    };
+    let scope = context.scope(state, Some(ix));
     let redactor = &context.parts.redactor;
-    let outcome = match compute::set(&context.scope(state, Some(ix)), values) {
+    let outcome = match scope.check_reads(computation.compute(&scope)) {
         Ok(value) => prepare::check_output(step, Outcome::ok(value), redactor),
         Err(failure) => Outcome::failed(OutcomeKind::ToolError, *failure),
     };

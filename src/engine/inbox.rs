@@ -68,21 +68,12 @@ pub(super) fn answers(
         .collect()
 }
 
+/// Whether a reply fits: an answer to a question satisfies its rule, other replies have no answer.
 fn accepts(kind: &StepKind, reply: &Reply) -> bool {
     let answer = reply.answer.as_ref().and_then(Payload::as_inline);
-    match kind {
-        StepKind::Ask(ask) => {
-            !reply.approved || answer.is_some_and(|answer| ask.check(answer).is_ok())
-        }
-        StepKind::Approve(_)
-        | StepKind::Wait(_)
-        | StepKind::Specialist { .. }
-        | StepKind::Run { .. }
-        | StepKind::Tool { .. }
-        | StepKind::Http(_)
-        | StepKind::Set(_)
-        | StepKind::Gate(_)
-        | StepKind::Playbook(_) => reply.answer.is_none(),
+    match kind.question().and_then(|question| question.answer) {
+        Some(rule) => !reply.approved || answer.is_some_and(|answer| rule.check(answer).is_ok()),
+        None => reply.answer.is_none(),
     }
 }
 

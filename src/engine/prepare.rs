@@ -43,11 +43,7 @@ pub(super) fn secrets(plan: &Plan, params: &Json, step: &Step) -> BTreeSet<Strin
     let env = playbook.env.iter().chain(&step.details().env);
     read.extend(env.flat_map(|(_, template)| template.references()));
     read.extend(step.details().input.iter().flat_map(|input| input.references()));
-    if let StepKind::Http(http) = &step.kind {
-        read.extend(http.headers.iter().flat_map(|(_, header)| header.references()));
-        read.extend(http.query.iter().flat_map(|(_, value)| value.references()));
-        read.extend(http.body.iter().flat_map(|body| body.references()));
-    }
+    read.extend(step.kind.references().into_iter().flatten());
     let named = read.into_iter().filter_map(|reference| match &reference.root {
         Root::Secret(name) => Some(name.to_string()),
         Root::Param(name) => {
@@ -252,7 +248,7 @@ fn takes_evidence(step: &Step) -> bool {
     };
     match step.details().evidence {
         Some(mode) => mode == EvidenceMode::Full,
-        None => matches!(step.kind, StepKind::Specialist { .. }) || reads_changes(),
+        None => step.kind.is_specialist() || reads_changes(),
     }
 }
 
@@ -266,7 +262,7 @@ pub(super) fn check_output(step: &Step, outcome: Outcome, redactor: &Redactor) -
     let masked = |text: &str| redactor.mask_text(text).into_owned();
     let violations = outcome.output.as_ref().map(|o| schema.violations_shown(o, &masked));
     let violations = violations.unwrap_or_default();
-    if violations.is_empty() || matches!(step.kind, StepKind::Specialist { .. }) {
+    if violations.is_empty() || step.kind.is_specialist() {
         return outcome;
     }
     let lines = violations.iter().map(|v| format!("output{}: {}", v.pointer, v.message));
@@ -287,15 +283,15 @@ pub(super) fn gate(
     let step = &planned.step;
     let writes = scope.state.specialist(scope.plan, ix).is_some_and(|s| s.writes());
     let is_specialist = planned.specialist.is_some();
-    let (checks, claims, expect_changes) = match (&step.kind, &step.verify) {
-        (StepKind::Gate(checks), _) => (checks.to_vec(), ClaimPolicy::None, false),
-        (_, Some(verify)) => (
+    let (checks, claims, expect_changes) = match (step.kind.checks(), &step.verify) {
+        (Some(checks), _) => (checks.to_vec(), ClaimPolicy::None, false),
+        (None, Some(verify)) => (
             verify.checks.clone(),
             verify.claims,
             verify.expect_changes.unwrap_or(writes && claims_count(verify)),
         ),
-        (_, None) if is_specialist => (Vec::new(), ClaimPolicy::Strict, writes),
-        (_, None) => (Vec::new(), ClaimPolicy::None, false),
+        (None, None) if is_specialist => (Vec::new(), ClaimPolicy::Strict, writes),
+        (None, None) => (Vec::new(), ClaimPolicy::None, false),
     };
     let references: Vec<Reference> = checks.iter().flat_map(references).collect();
     let snapshot = Snapshot::of(&references, scope);

@@ -5,19 +5,30 @@ use super::report;
 use super::scope::RunScope;
 use crate::attempt::Outcome;
 use crate::clock;
-use crate::definition::{StepKind, WaitStep};
+use crate::definition::{Ask, Execution, Moment};
 use crate::diagnostic::Code;
 use crate::expression::EvalError;
 use crate::run::{Input, Question, QuestionKind, State, Wait};
 use crate::value::{Failure, OutcomeKind, Timestamp};
 
-/// The input that opens a waiting step; `None` for a step of another kind.
+/// The input that opens a waiting step; `None` for a step that does not wait.
 pub(super) fn open(context: &RunContext, state: &State, work: Attempt) -> Option<Input> {
     let Attempt { instance, iteration, attempt } = work;
-    let kind = &context.planned(state, instance).step.kind;
     let scope = context.scope(state, Some(instance));
     let redactor = &context.parts.redactor;
-    Some(match scope.check_reads(wait(&scope, kind, clock::now())?) {
+    let now = clock::now();
+    let wait = match context.planned(state, instance).step.kind.execution() {
+        Execution::Ask(ask) => {
+            question(&scope, ask, now).map(|found| Wait::Person(Box::new(found)))
+        }
+        Execution::Wait(moment) => until(&scope, moment, now).map(Wait::Until),
+        Execution::Specialist(_)
+        | Execution::Child(_)
+        | Execution::Attempt(_)
+        | Execution::Compute(_)
+        | Execution::Gate(_) => return None,
+    };
+    Some(match scope.check_reads(wait) {
         Ok(wait) => {
             let wait = redactor.mask(wait);
             Input::WaitOpened { instance, iteration, attempt, wait }
@@ -30,42 +41,28 @@ pub(super) fn open(context: &RunContext, state: &State, work: Attempt) -> Option
     })
 }
 
-fn wait(scope: &RunScope<'_>, kind: &StepKind, now: Timestamp) -> Option<Result<Wait, EvalError>> {
-    Some(match kind {
-        StepKind::Ask(ask) => ask.question.render(scope).map(|text| {
-            Wait::Person(Box::new(Question {
-                kind: QuestionKind::Ask,
-                text,
-                options: ask.options.clone(),
-                schema: ask.schema.as_ref().map(|schema| schema.json().clone()),
-                default: ask.default.clone(),
-                due: ask.timeout.map(|timeout| now.after(timeout)),
-            }))
-        }),
-        StepKind::Approve(approve) => approve.message.render(scope).map(|text| {
-            Wait::Person(Box::new(Question {
-                kind: QuestionKind::Approve,
-                text,
-                options: Vec::new(),
-                schema: None,
-                default: None,
-                due: approve.timeout.map(|timeout| now.after(timeout)),
-            }))
-        }),
-        StepKind::Wait(wait) => match &**wait {
-            WaitStep::For(duration) => Ok(Wait::Until(now.after(*duration))),
-            WaitStep::Until(time) => time.render(scope).and_then(|text| {
-                Timestamp::parse(&text).map(Wait::Until).ok_or_else(|| not_a_time(&text))
-            }),
-        },
-        StepKind::Specialist { .. }
-        | StepKind::Run { .. }
-        | StepKind::Tool { .. }
-        | StepKind::Http(_)
-        | StepKind::Set(_)
-        | StepKind::Gate(_)
-        | StepKind::Playbook(_) => return None,
+fn question(scope: &RunScope<'_>, ask: Ask<'_>, now: Timestamp) -> Result<Question, EvalError> {
+    let text = ask.text.render(scope)?;
+    let kind = if ask.answer.is_some() { QuestionKind::Ask } else { QuestionKind::Approve };
+    let answer = ask.answer.cloned().unwrap_or_default();
+    Ok(Question {
+        kind,
+        text,
+        options: answer.options,
+        schema: answer.schema.map(|schema| schema.json().clone()),
+        default: answer.default,
+        due: ask.timeout.map(|timeout| now.after(timeout)),
     })
+}
+
+fn until(scope: &RunScope<'_>, moment: Moment<'_>, now: Timestamp) -> Result<Timestamp, EvalError> {
+    match moment {
+        Moment::After(duration) => Ok(now.after(duration)),
+        Moment::At(time) => {
+            let text = time.render(scope)?;
+            Timestamp::parse(&text).ok_or_else(|| not_a_time(&text))
+        }
+    }
 }
 
 fn not_a_time(text: &str) -> EvalError {

@@ -1,7 +1,6 @@
 //! The plan, its steps and its graph.
 
 use super::index::StepIndex;
-use super::step_kind;
 use super::{Dependency, Dependent, StepIx};
 use crate::definition::{EscalationLimits, Playbook, Specialist, Step, StepPhase, WorkspaceMode};
 use crate::expression::Strength;
@@ -199,8 +198,8 @@ impl PlanStep {
     /// Whether the step can change files: a specialist with a writing tool, a call of one, or a child
     /// run with such a step.
     pub fn writes(&self) -> bool {
-        step_kind::writes(&self.step.kind, self.specialist.as_deref())
-            || self.alternatives().iter().any(|specialist| specialist.writes())
+        self.step.kind.effects().writes
+            || self.specialists().any(|specialist| specialist.writes())
             || self
                 .child()
                 .map(|child| &**child)

@@ -3,8 +3,8 @@
 //! Pure and independent of execution: it answers which steps depend on which, how strongly, in which
 //! order, and draws itself as text, DOT, Mermaid and JSON ([`graph`]). Start reading at
 //! [`Plan::build`], which also applies the rules over the whole graph (`check/`): circular dependencies,
-//! reads of outputs that may not exist, unknown output keys, unordered writers. `step_kind.rs` has
-//! everything that depends on the kind of a step.
+//! reads of outputs that may not exist, unknown output keys, unordered writers. What depends
+//! on the kind of a step are the methods of [`StepKind`](crate::definition::StepKind).
 
 mod build;
 mod check;
@@ -14,10 +14,10 @@ mod edges;
 pub mod graph;
 mod index;
 mod order;
+mod output;
 mod paths;
 mod reads;
 mod step;
-mod step_kind;
 
 pub use children::MAX_CHILD_DEPTH;
 pub use dag::{Plan, PlanStep};

@@ -1,6 +1,5 @@
 //! Reads of steps: every reference in a text of a step to another step.
 
-use super::step_kind;
 use crate::definition::{Check, Playbook, Step};
 use crate::expression::{Expression, Reference, Root, Template, ValueTemplate};
 use crate::value::StepId;
@@ -96,7 +95,7 @@ impl<'a> Collector<'a> {
             self.value(&each.items);
             each.key.iter().for_each(|key| self.template(key));
         }
-        step_kind::references(&step.kind).into_iter().for_each(|references| self.add(references));
+        step.kind.references().into_iter().for_each(|references| self.add(references));
     }
 
     fn check(&mut self, check: &'a Check) {

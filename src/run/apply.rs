@@ -179,7 +179,7 @@ impl State {
         instance.attempt = attempt;
         instance.start_at(at);
         // A gate step has no attempt to execute; it starts with its gate.
-        if matches!(plan.step(instance.step).step.kind, crate::definition::StepKind::Gate(_)) {
+        if plan.step(instance.step).step.kind.checks().is_some() {
             instance.status = StepStatus::Verifying;
             instance.set_verification(None);
         }

@@ -3,9 +3,7 @@
 use super::event::InstanceIx;
 use super::instance::{Instance, Variation};
 use super::state::State;
-use crate::definition::{
-    Backoff, FailurePolicy, InconclusivePolicy, RecoveryAction, RetryPolicy, StepKind,
-};
+use crate::definition::{Backoff, FailurePolicy, InconclusivePolicy, RecoveryAction, RetryPolicy};
 use crate::evidence::Feedback;
 use crate::plan::{Plan, PlanStep};
 use crate::value::{Digest, OutcomeKind, OutcomeSelector, Tier};
@@ -55,7 +53,7 @@ pub fn table(
     use OutcomeKind::{GateFailed, GateInconclusive, Stuck, Timeout, ToolError, ValidationFailed};
     let step = &step.step;
     let details = step.details();
-    let specialist = matches!(step.kind, StepKind::Specialist { .. });
+    let specialist = step.kind.is_specialist();
     let defaults = specialist && details.recovery.is_none();
     let mut rows = Vec::new();
     if let Some(policy) = details.retry.clone().or_else(|| defaults.then(default_retry)) {

@@ -2,7 +2,7 @@
 
 use super::event::{InstanceIx, RunStatus, StepStatus};
 use super::instance::Instance;
-use crate::definition::{InconclusivePolicy, OnError, Specialist, StepKind, StepPhase};
+use crate::definition::{InconclusivePolicy, OnError, Specialist, StepPhase};
 use crate::evidence::Payload;
 use crate::plan::{Plan, StepIx};
 use crate::value::{Digest, Failure, InstanceKey, SpecialistId, Timestamp, Usage};
@@ -143,7 +143,7 @@ impl State {
         let instance = self.instance(ix);
         let kind = &plan.step(instance.step).step.kind;
         // A `playbook` step waits for its child run, which has the question.
-        let asks = instance.due().is_none() && !matches!(kind, StepKind::Playbook(_));
+        let asks = instance.due().is_none() && kind.child().is_none();
         instance.status == StepStatus::Waiting && (kind.needs_person() || asks)
     }
 

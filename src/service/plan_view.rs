@@ -1,9 +1,8 @@
 //! The plan of a run before it starts: order, dependencies, prompts, models, tools and cost.
 
-use super::playbooks::what;
 use super::start::{Ask, StartRequest, resolve};
 use super::{Project, ServiceError};
-use crate::definition::{Check, RunIf, Specialist, Step, StepKind, TaskText};
+use crate::definition::{Check, RunIf, Specialist, Step, TaskText};
 use crate::expression::{Root, Scope, Strength};
 use crate::llm::Tiers;
 use crate::plan::{Plan, StepIx};
@@ -133,10 +132,6 @@ fn step(plan: &Plan, ix: StepIx, may_skip: bool, tiers: &Tiers, scope: &ParamSco
         step: plan.step(d.on).step.id.to_string(),
         strength: d.strength.as_str(),
     };
-    let checks = match &step.kind {
-        StepKind::Gate(checks) => checks,
-        _ => step.verify.as_ref().map_or(&[][..], |verify| verify.checks.as_slice()),
-    };
     let specialist = planned.specialist.as_deref();
     PlannedStep {
         id: step.id.to_string(),
@@ -144,7 +139,7 @@ fn step(plan: &Plan, ix: StepIx, may_skip: bool, tiers: &Tiers, scope: &ParamSco
         name: step.details().name.as_deref().map(str::to_owned),
         specialist: specialist.map(|specialist| specialist.id.to_string()),
         depends_on: step.depends_on.iter().map(|(id, _)| id.to_string()).collect(),
-        what: what(&step.kind),
+        what: step.kind.summary(),
         after: plan.dependencies(ix).map(edge).collect(),
         condition: step.condition.as_ref().map(|c| c.source().to_owned()),
         may_skip,
@@ -152,7 +147,7 @@ fn step(plan: &Plan, ix: StepIx, may_skip: bool, tiers: &Tiers, scope: &ParamSco
         prompt: prompt(step, scope),
         model: specialist.map(|s| model(s, tiers)),
         tools: specialist.map(tools).unwrap_or_default(),
-        checks: checks.iter().map(Check::name).collect(),
+        checks: step.checks().iter().map(Check::name).collect(),
     }
 }
 
@@ -169,8 +164,7 @@ fn model(specialist: &Specialist, tiers: &Tiers) -> String {
 }
 
 fn prompt(step: &Step, scope: &ParamScope) -> Option<Prompt> {
-    let StepKind::Specialist { task: Some(task), .. } = &step.kind else { return None };
-    Some(match &**task {
+    Some(match step.kind.task()? {
         TaskText::Inline(template) => {
             let (text, complete) = template.preview(scope);
             Prompt { text, complete }

@@ -1,10 +1,8 @@
 //! Playbooks and workflows as use cases: list, show, graph.
 
 use super::{Project, ServiceError};
-use crate::definition::{Check, RunCommand, Step, StepKind, StepPhase, WaitStep};
-use crate::expression::Template;
+use crate::definition::{Step, StepPhase};
 use crate::plan::{Plan, graph as drawing};
-use crate::value::format_duration;
 use crate::wire::DefinitionView;
 
 /// A definition for display.
@@ -83,58 +81,9 @@ fn line(step: &Step, plan: Option<&Plan>) -> StepLine {
     };
     StepLine {
         id: step.id.to_string(),
-        what: what(&step.kind),
+        what: step.kind.summary(),
         after,
         condition: step.condition.as_ref().map(|c| c.source().to_owned()),
         finally: step.phase == StepPhase::Finally,
-    }
-}
-
-/// A kind with its text, where the text is literal.
-fn named(kind: &str, text: &Template) -> String {
-    match text.as_literal() {
-        Some(text) => format!("{kind} {}", cut(text, 40)),
-        None => kind.to_owned(),
-    }
-}
-
-/// A step's kind with what it does, in a few words.
-pub(super) fn what(kind: &StepKind) -> String {
-    match kind {
-        StepKind::Specialist { specialist, .. } => format!("specialist {specialist}"),
-        StepKind::Run { command: RunCommand::Shell(script), .. } => {
-            let first = script.trim().lines().next().unwrap_or_default();
-            let more = if script.trim().lines().count() > 1 { " …" } else { "" };
-            format!("run {}{more}", cut(first, 40))
-        }
-        StepKind::Run { command: RunCommand::Argv(words), .. } => {
-            let program = words.first().and_then(|word| word.as_literal()).unwrap_or_default();
-            format!("run {program} …")
-        }
-        StepKind::Tool { tool, .. } => format!("tool {tool}"),
-        StepKind::Http(step) => format!("http {}", step.method),
-        StepKind::Playbook(call) => format!("playbook {}", call.playbook),
-        StepKind::Set(values) => {
-            let names: Vec<&str> = values.iter().map(|(name, _)| &**name).collect();
-            format!("set {}", names.join(", "))
-        }
-        StepKind::Gate(checks) => {
-            let names: Vec<&str> = checks.iter().map(Check::name).collect();
-            format!("gate {}", names.join(", "))
-        }
-        StepKind::Ask(ask) => named("ask", &ask.question),
-        StepKind::Approve(approve) => named("approve", &approve.message),
-        StepKind::Wait(wait) => match &**wait {
-            WaitStep::For(duration) => format!("wait {}", format_duration(*duration)),
-            WaitStep::Until(time) => named("wait until", time),
-        },
-    }
-}
-
-/// The first characters of a text, with a mark where some are missing.
-pub(super) fn cut(text: &str, chars: usize) -> String {
-    match text.char_indices().nth(chars) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_owned(),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::runs::{ProjectContext, read_task_files};
 use super::{Environment, ResourceKind, ServiceError};
-use crate::definition::{Catalog, FileRole, InputFile, Playbook, Step, StepKind, load};
+use crate::definition::{Catalog, FileRole, InputFile, Playbook, Step, load};
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::plan::Plan;
 use crate::project::{FileProblem, ProjectFolder};
@@ -152,7 +152,7 @@ impl Project {
 
     /// Whether a definition or one of its child runs has specialist steps; false if there is no such definition.
     pub fn uses_models(&self, name: &str) -> bool {
-        let uses_model = |step: &Arc<Step>| matches!(step.kind, StepKind::Specialist { .. });
+        let uses_model = |step: &Arc<Step>| step.kind.is_specialist();
         self.playbook(name).is_ok_and(|playbook| {
             let all = self.catalog.with_children(&playbook);
             all.into_iter().any(|p| p.steps.iter().chain(&p.finally).any(uses_model))

@@ -1,6 +1,6 @@
 //! The JSON form of playbooks and workflows.
 
-use crate::definition::{DefinitionForm, Param, ParamType, Playbook, Step, StepKind, StepPhase};
+use crate::definition::{DefinitionForm, Param, ParamType, Playbook, Step, StepPhase};
 use crate::value::Json;
 use serde::Serialize;
 
@@ -126,15 +126,11 @@ impl From<&Param> for ParamView {
 
 impl From<&Step> for StepOutline {
     fn from(step: &Step) -> Self {
-        let specialist = match &step.kind {
-            StepKind::Specialist { specialist, .. } => Some(specialist.to_string()),
-            _ => None,
-        };
         StepOutline {
             id: step.id.to_string(),
             kind: step.kind.name(),
             name: step.details().name.as_deref().map(str::to_owned),
-            specialist,
+            specialist: step.kind.specialist().map(ToString::to_string),
             depends_on: step.depends_on.iter().map(|(id, _)| id.to_string()).collect(),
             condition: step.condition.as_ref().map(|condition| condition.source().to_owned()),
             finally: step.phase == StepPhase::Finally,

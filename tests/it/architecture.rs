@@ -51,7 +51,7 @@ const MODULES: &[Module] = &[
     pure("definition", "text with positions → decoded and checked model; one rule per file",
         &["diagnostic", "value", "expression", "toolspec"]),
     pure("plan", "the sealed DAG, its order and its drawings",
-        &["diagnostic", "value", "expression", "toolspec", "definition"]),
+        &["diagnostic", "value", "expression", "definition"]),
     pure("verify", "checks and claims over evidence → verdict",
         &["diagnostic", "value", "evidence", "expression", "definition"]),
     pure("run", "the state machine: state, events, inputs, effects; one file per input",

@@ -2,7 +2,7 @@
 
 use super::spec::Kind;
 use crate::definition::keys::step_parts;
-use crate::definition::model::{AskStep, NotYet, StepKind};
+use crate::definition::model::{AnswerRule, AskStep, NotYet, StepKind};
 use crate::definition::schema::Schema;
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 
@@ -25,8 +25,7 @@ fn decode(
 ) -> Option<StepKind> {
     if node.as_text().is_some() {
         let question = decoder.template(node, "ask", Secrets::Refused)?;
-        let (options, schema, default, timeout) = (Vec::new(), None, None, None);
-        let ask = AskStep { question, options, schema, default, timeout };
+        let ask = AskStep { question, answer: AnswerRule::default(), timeout: None };
         return Some(StepKind::Ask(ask.into()));
     }
     let fields = decoder.fields(node, &step_parts::ASK)?;
@@ -50,11 +49,12 @@ fn decode(
         decoder.bad_value(key.span, message, help);
     }
     let options = options.unwrap_or_default();
-    let mut ask = AskStep { question: question?, options, schema, default: None, timeout };
+    let question = question?;
+    let mut answer = AnswerRule { options, schema, default: None };
     if let Some(node) = fields.get("default") {
         let default = node.to_json();
-        match ask.check(&default) {
-            Ok(()) => ask.default = Some(default),
+        match answer.check(&default) {
+            Ok(()) => answer.default = Some(default),
             Err(expected) => {
                 let message = format!("the default is not an accepted answer: {expected}");
                 decoder.bad_value(node.span, message, "correct the default".to_owned());
@@ -62,5 +62,5 @@ fn decode(
             }
         }
     }
-    Some(StepKind::Ask(ask.into()))
+    Some(StepKind::Ask(AskStep { question, answer, timeout }.into()))
 }

@@ -1,6 +1,6 @@
 //! The result of loading: every valid definition by id, and the ids of the invalid ones.
 
-use super::{Playbook, Settings, Specialist, Step, StepKind};
+use super::{Playbook, Settings, Specialist, Step};
 use crate::diagnostic::Sources;
 use crate::value::{DefinitionId, SpecialistId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,7 +62,7 @@ impl Catalog {
                 let refused = self.refused.playbooks.get(id.as_str());
                 paths.extend(refused.into_iter().flatten().cloned());
             }
-            let StepKind::Specialist { specialist, .. } = &step.kind else { continue };
+            let Some(specialist) = step.kind.specialist() else { continue };
             match self.specialists.get(specialist) {
                 Some(found) => {
                     paths.insert(found.path.clone());

@@ -4,6 +4,7 @@
 mod budget;
 mod catalog;
 mod duration_policy;
+mod execution;
 mod gate;
 mod not_yet;
 mod playbook;
@@ -13,11 +14,13 @@ mod script;
 mod settings;
 mod specialist;
 mod step;
+mod step_kind;
 mod waiting;
 
 pub use budget::Budget;
 pub use catalog::{Catalog, RefusedDefinitions};
 pub use duration_policy::{Backoff, RetryPolicy, Timeout};
+pub use execution::{Ask, Compute, Effects, Execution, Moment, OutputForm};
 pub use gate::{ClaimPolicy, FailurePolicy, InconclusivePolicy, Verify};
 pub use not_yet::NotYet;
 pub use playbook::{DefinitionForm, Limits, Order, Param, ParamType, Playbook};
@@ -33,4 +36,4 @@ pub use step::{
     ChildParam, EvidenceMode, ForEach, HttpStep, OnError, OutputParse, PlaybookStep, RunCommand,
     RunIf, Step, StepDetails, StepKind, StepPhase, TaskText, WorkspaceMode,
 };
-pub use waiting::{ApproveStep, AskStep, OnTimeout, WaitStep};
+pub use waiting::{AnswerRule, ApproveStep, AskStep, OnTimeout, WaitStep};

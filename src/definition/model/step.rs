@@ -81,6 +81,12 @@ impl Step {
         self.details.as_deref().unwrap_or(&NO_DETAILS)
     }
 
+    /// The checks of its gate: its own ones, or those of `verify`.
+    pub fn checks(&self) -> &[Check] {
+        let verify = self.verify.as_ref().map_or(&[][..], |verify| verify.checks.as_slice());
+        self.kind.checks().unwrap_or(verify)
+    }
+
     /// The options for writing; creates them with defaults if none is set.
     pub fn details_mut(&mut self) -> &mut StepDetails {
         self.details.get_or_insert_with(|| Box::new(StepDetails::NONE))
@@ -173,66 +179,6 @@ pub enum StepKind {
     Wait(Box<WaitStep>),
     /// A child run of another playbook or workflow.
     Playbook(Box<PlaybookStep>),
-}
-
-impl StepKind {
-    /// The specialist of a `specialist` step.
-    pub fn specialist(&self) -> Option<&SpecialistId> {
-        match self {
-            StepKind::Specialist { specialist, .. } => Some(specialist),
-            StepKind::Run { .. }
-            | StepKind::Tool { .. }
-            | StepKind::Http(_)
-            | StepKind::Set(_)
-            | StepKind::Gate(_)
-            | StepKind::Ask(_)
-            | StepKind::Approve(_)
-            | StepKind::Wait(_)
-            | StepKind::Playbook(_) => None,
-        }
-    }
-
-    /// The playbook of a `playbook` step.
-    pub fn child(&self) -> Option<&DefinitionId> {
-        match self {
-            StepKind::Playbook(call) => Some(&call.playbook),
-            StepKind::Specialist { .. }
-            | StepKind::Run { .. }
-            | StepKind::Tool { .. }
-            | StepKind::Http(_)
-            | StepKind::Set(_)
-            | StepKind::Gate(_)
-            | StepKind::Ask(_)
-            | StepKind::Approve(_)
-            | StepKind::Wait(_) => None,
-        }
-    }
-
-    /// The kind key.
-    pub fn name(&self) -> &'static str {
-        match self {
-            StepKind::Specialist { .. } => "specialist",
-            StepKind::Run { .. } => "run",
-            StepKind::Tool { .. } => "tool",
-            StepKind::Http(_) => "http",
-            StepKind::Set(_) => "set",
-            StepKind::Gate(_) => "gate",
-            StepKind::Ask(_) => "ask",
-            StepKind::Approve(_) => "approve",
-            StepKind::Wait(_) => "wait",
-            StepKind::Playbook(_) => "playbook",
-        }
-    }
-
-    /// Whether it waits for a person.
-    pub fn needs_person(&self) -> bool {
-        matches!(self, StepKind::Ask(_) | StepKind::Approve(_))
-    }
-
-    /// Whether it waits for a person or a time, and so holds no slot.
-    pub fn is_waiting(&self) -> bool {
-        self.needs_person() || matches!(self, StepKind::Wait(_))
-    }
 }
 
 /// `playbook:`: a child run and its parameters.

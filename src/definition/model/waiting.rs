@@ -10,14 +10,21 @@ use std::time::Duration;
 pub struct AskStep {
     /// The question.
     pub question: Template,
+    /// The accepted answers.
+    pub answer: AnswerRule,
+    /// How long the question waits; needs a default.
+    pub timeout: Option<Duration>,
+}
+
+/// The answers that a question accepts.
+#[derive(Debug, Clone, Default)]
+pub struct AnswerRule {
     /// The accepted answers; empty accepts any.
     pub options: Vec<String>,
     /// The JSON Schema of the answer; without it and without options the answer is text.
     pub schema: Option<Schema>,
     /// The answer that an empty reply, or the timeout, stands for.
     pub default: Option<Json>,
-    /// How long the question waits; needs a default.
-    pub timeout: Option<Duration>,
 }
 
 /// `approve:`, a request for approval. Its output is `{approved, by, comment}`.
@@ -52,7 +59,7 @@ pub enum WaitStep {
     Until(Template),
 }
 
-impl AskStep {
+impl AnswerRule {
     /// Reads a reply as it was typed: empty is the default; with a schema that is not a plain string,
     /// JSON is read. An error says what is expected.
     pub fn read(&self, reply: &str) -> Result<Json, String> {

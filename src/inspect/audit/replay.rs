@@ -1,7 +1,6 @@
 //! Recomputes the verdicts of a run from its recorded observations.
 
 use super::{Audit, Frozen};
-use crate::definition::{Check, Step, StepKind};
 use crate::diagnostic::Code;
 use crate::engine::Payloads;
 use crate::evidence::{Invocation, Payload, Record, Verification};
@@ -139,17 +138,9 @@ impl Replay<'_> {
         let step = &self.plan.steps()[state.step].step;
         let calls = state.calls.clone();
         let (gate, observations) = basis
-            .restore(output, step.details().output_schema.clone(), checks(step), calls)
+            .restore(output, step.details().output_schema.clone(), step.checks(), calls)
             .map_err(|incomplete| incomplete.to_string())?;
         Ok(evaluate(&gate, &observations))
-    }
-}
-
-fn checks(step: &Step) -> &[Check] {
-    match (&step.kind, &step.verify) {
-        (StepKind::Gate(checks), _) => checks,
-        (_, Some(verify)) => &verify.checks,
-        (_, None) => &[],
     }
 }
 

@@ -3,8 +3,8 @@
 use super::subject::Subject;
 use crate::definition::{Property, Schema};
 use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::plan::output::Output;
 use crate::plan::reads::Read;
-use crate::plan::step_kind::Output;
 use crate::plan::{PlanStep, StepIx};
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! Unordered steps that can change the same files.
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::plan::{Plan, StepIx, step_kind};
+use crate::plan::{Plan, StepIx};
 use std::collections::BTreeSet;
 
 /// One warning per phase for steps that can change files and have no order. `run` steps count only
@@ -25,7 +25,7 @@ fn is_writer(plan: &Plan, ix: StepIx) -> bool {
 
 fn is_shell(plan: &Plan, ix: StepIx) -> bool {
     let step = &plan.step(ix).step;
-    step.details().workspace.is_none() && step_kind::runs_shell(&step.kind)
+    step.details().workspace.is_none() && step.kind.effects().runs_program
 }
 
 /// The writers, and the shells beside them, that have an unordered partner.

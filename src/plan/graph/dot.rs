@@ -1,9 +1,9 @@
 //! Drawing for Graphviz.
 
 use super::label::kind_and_worker;
-use super::one_line::one_line;
 use crate::expression::Strength;
 use crate::plan::{Plan, PlanStep, StepIx};
+use crate::value::one_line;
 use std::fmt::Write as _;
 
 /// A Graphviz digraph, for `kb playbook graph ID --format dot | dot -Tsvg`. Edges point from a step to

@@ -1,16 +1,15 @@
 //! Short texts for drawings.
 
-use super::one_line::one_line;
 use crate::expression::{Reference, Root, ValueTemplate};
 use crate::plan::PlanStep;
-use crate::plan::step_kind;
+use crate::value::one_line;
 
 /// Maximum number of characters of a worker's name.
 const MAX_WORKER: usize = 256;
 
 /// The kind and what does the work: `specialist researcher`, `tool fs:write`, `set`.
 pub(super) fn kind_and_worker(step: &PlanStep) -> String {
-    let worker = one_line(&step_kind::worker(&step.step.kind), MAX_WORKER);
+    let worker = one_line(&step.step.kind.worker(), MAX_WORKER);
     let kind = step.step.kind.name();
     if worker.is_empty() { kind.to_owned() } else { format!("{kind} {worker}") }
 }

@@ -1,9 +1,9 @@
 //! Drawing for Mermaid.
 
 use super::label::kind_and_worker;
-use super::one_line::one_line;
 use crate::expression::Strength;
 use crate::plan::{Plan, PlanStep, StepIx};
+use crate::value::one_line;
 use std::fmt::Write as _;
 
 /// A Mermaid flowchart, which many code hosts render. Nodes are numbered, because an id such as `end`

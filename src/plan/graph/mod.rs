@@ -7,11 +7,9 @@ mod dot;
 mod json;
 mod label;
 mod mermaid;
-mod one_line;
 mod text;
 
 pub use dot::dot;
 pub use json::json;
 pub use mermaid::mermaid;
-pub(super) use one_line::one_line;
 pub use text::text;

@@ -1,10 +1,10 @@
 //! Drawing for the terminal.
 
 use super::label::{items, kind_and_worker};
-use super::one_line::one_line;
 use crate::definition::{OnError, RunIf};
 use crate::expression::Strength;
 use crate::plan::{Plan, PlanStep, StepIx};
+use crate::value::one_line;
 use std::fmt::Write as _;
 
 /// One line per step, in a possible order of execution. A bracket joins steps that can run at the

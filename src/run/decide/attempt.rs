@@ -1,7 +1,7 @@
 //! Attempts and gates that ended, and the recovery that follows.
 
 use super::Decider;
-use crate::definition::{ClaimPolicy, FailurePolicy, InconclusivePolicy, RecoveryAction, StepKind};
+use crate::definition::{ClaimPolicy, FailurePolicy, InconclusivePolicy, RecoveryAction};
 use crate::diagnostic::Code;
 use crate::evidence::{Record, Verdict, Verification};
 use crate::run::event::{Event, InstanceIx, StepStatus};
@@ -83,25 +83,13 @@ impl Decider<'_> {
     /// Whether the instance has a gate: `verify` in the definition, or the claims of a specialist.
     pub(super) fn has_gate(&self, ix: InstanceIx) -> bool {
         let step = self.step(ix);
-        match (&step.verify, &step.kind) {
-            (Some(verify), _) => {
+        match &step.verify {
+            Some(verify) => {
                 !verify.checks.is_empty()
                     || verify.claims != ClaimPolicy::None
                     || verify.expect_changes == Some(true)
             }
-            (None, StepKind::Specialist { .. }) => true,
-            (
-                None,
-                StepKind::Run { .. }
-                | StepKind::Tool { .. }
-                | StepKind::Http(_)
-                | StepKind::Set(_)
-                | StepKind::Gate(_)
-                | StepKind::Ask(_)
-                | StepKind::Approve(_)
-                | StepKind::Wait(_)
-                | StepKind::Playbook(_),
-            ) => false,
+            None => step.kind.is_specialist(),
         }
     }
 

@@ -1,7 +1,6 @@
 //! `playbook` steps whose child run waits.
 
 use super::Decider;
-use crate::definition::StepKind;
 use crate::run::effect::Effect;
 use crate::run::event::{Event, InstanceIx, StepStatus};
 
@@ -25,7 +24,7 @@ impl Decider<'_> {
         let instance = self.instance(ix);
         instance.status == StepStatus::Waiting
             && instance.due().is_none()
-            && matches!(self.step(ix).kind, StepKind::Playbook(_))
+            && self.step(ix).kind.child().is_some()
     }
 
     /// Continues every step that waits for a child run.

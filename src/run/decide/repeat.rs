@@ -1,7 +1,7 @@
 //! Steps with `loop:`: whether a successful pass was the last one.
 
 use super::Decider;
-use crate::definition::{RetryPolicy, StepKind};
+use crate::definition::RetryPolicy;
 use crate::diagnostic::Code;
 use crate::evidence::Payload;
 use crate::run::effect::Effect;
@@ -78,7 +78,7 @@ impl Decider<'_> {
     /// Ends an instance as succeeded. The output of a `gate` step is its verdict and its checks; other
     /// steps keep the output of their last attempt.
     fn succeed(&mut self, ix: InstanceIx) {
-        let is_gate = matches!(self.step(ix).kind, StepKind::Gate(_));
+        let is_gate = self.step(ix).kind.checks().is_some();
         let verification = self.instance(ix).verification().filter(|_| is_gate);
         let output = verification.map(|found| {
             let checks = serde_json::to_value(&found.checks).unwrap_or_default();

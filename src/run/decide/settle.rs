@@ -93,12 +93,12 @@ impl Decider<'_> {
     /// Whether a resumed attempt repeats nothing by itself: each step of a child run has a `retrySafe`
     /// of its own.
     fn continues_alone(&self, ix: InstanceIx) -> bool {
-        matches!(self.step(ix).kind, crate::definition::StepKind::Playbook(_))
+        self.step(ix).kind.child().is_some()
     }
 
     /// Whether an attempt has passed its gate, or has none: only its loop condition is open.
     fn was_verified(&self, ix: InstanceIx) -> bool {
-        let gate_step = matches!(self.step(ix).kind, crate::definition::StepKind::Gate(_));
+        let gate_step = self.step(ix).kind.checks().is_some();
         let verified = self.instance(ix).verification().is_some();
         self.step(ix).details().repeat.is_some() && (verified || !gate_step && !self.has_gate(ix))
     }

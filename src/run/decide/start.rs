@@ -1,7 +1,7 @@
 //! Starts of attempts and gates, within the slots and locks.
 
 use super::Decider;
-use crate::definition::{OnError, StepKind};
+use crate::definition::OnError;
 use crate::diagnostic::Code;
 use crate::run::effect::Effect;
 use crate::run::event::{Event, InstanceIx, StepStatus};
@@ -47,8 +47,7 @@ impl Decider<'_> {
     pub(super) fn execute(&mut self, ix: InstanceIx, resumed: bool) {
         let instance = self.instance(ix);
         let (attempt, iteration) = (instance.attempt, instance.iteration);
-        let reworks = instance.attempts_of_pass() > 1
-            && matches!(self.step(ix).kind, StepKind::Specialist { .. });
+        let reworks = instance.attempts_of_pass() > 1 && self.step(ix).kind.is_specialist();
         let feedback = if reworks { recovery::feedback(instance).map(Arc::new) } else { None };
         self.effect(Effect::Execute { instance: ix, attempt, iteration, resumed, feedback });
     }

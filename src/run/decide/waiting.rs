@@ -1,7 +1,7 @@
 //! Steps that wait without a slot: for a time, an answer or an approval.
 
 use super::Decider;
-use crate::definition::{OnTimeout, StepKind};
+use crate::definition::OnTimeout;
 use crate::diagnostic::Code;
 use crate::evidence::Payload;
 use crate::run::effect::Effect;
@@ -54,24 +54,15 @@ impl Decider<'_> {
             let answer = answer.map(Payload::inline);
             Expiry::Reply(Reply { approved, by: TIMEOUT.to_owned(), answer, comment: None })
         };
-        let expiry = match &self.step(ix).kind {
-            StepKind::Ask(ask) => match &ask.default {
-                Some(default) => reply(true, Some(default.clone())),
-                None => Expiry::Failed,
-            },
-            StepKind::Approve(approve) => match approve.on_timeout {
-                OnTimeout::Approve => reply(true, None),
+        let expiry = match self.step(ix).kind.question() {
+            None => Expiry::Done,
+            Some(question) => match question.on_timeout {
+                OnTimeout::Approve => {
+                    reply(true, question.answer.and_then(|answer| answer.default.clone()))
+                }
                 OnTimeout::Reject => reply(false, None),
                 OnTimeout::Fail => Expiry::Failed,
             },
-            StepKind::Wait(_)
-            | StepKind::Specialist { .. }
-            | StepKind::Run { .. }
-            | StepKind::Tool { .. }
-            | StepKind::Http(_)
-            | StepKind::Set(_)
-            | StepKind::Gate(_)
-            | StepKind::Playbook(_) => Expiry::Done,
         };
         match expiry {
             Expiry::Done => self.finish_wait(ix, Payload::inline(Json::Null)),
@@ -90,11 +81,12 @@ impl Decider<'_> {
         if !self.exists(ix) || !self.state.waits_for_person(self.plan, ix) {
             return;
         }
-        let is_question = matches!(self.step(ix).kind, StepKind::Ask(_));
-        if is_question && reply.approved && reply.answer.is_none() {
+        let question = self.step(ix).kind.question();
+        let needs_answer = question.is_some_and(|question| question.answer.is_some());
+        if needs_answer && reply.approved && reply.answer.is_none() {
             return;
         }
-        let asked = self.step(ix).kind.needs_person();
+        let asked = question.is_some();
         let recovers = !asked && self.instance(ix).question().is_some();
         let Reply { approved, by, answer, comment } = reply;
         self.emit(Event::Answered {

@@ -4,7 +4,7 @@ use super::Overrides;
 use super::context::ProjectContext;
 use super::prepared::Prepared;
 use super::reopen::{find, reopen};
-use crate::definition::StepKind;
+use crate::definition::AnswerRule;
 use crate::diagnostic::Code;
 use crate::engine::StartMode;
 use crate::evidence::Payload;
@@ -51,7 +51,8 @@ pub enum Replied {
 struct Waiting<'a> {
     ix: InstanceIx,
     name: String,
-    kind: &'a StepKind,
+    /// The accepted answers; `None`: it waits for an approval.
+    answer: Option<&'a AnswerRule>,
 }
 
 /// Delivers a reply. Where no process owns the run, the result is to be driven.
@@ -124,14 +125,15 @@ fn targets<'p>(
         .filter(|ix| state.waits_for_person(plan, *ix))
         .map(|ix| {
             let kind = &plan.step(state.instance(ix).step).step.kind;
-            Waiting { ix, name: state.key(plan, ix).to_string(), kind }
+            let answer = kind.question().and_then(|question| question.answer);
+            Waiting { ix, name: state.key(plan, ix).to_string(), answer }
         })
         .collect();
     let refused = |message: String, help: String| {
         let failure = Failure::new(Code::NOT_WAITING.as_str(), message).help(help);
         Err(ServiceError::refused(failure))
     };
-    let is_question = |waiting: &Waiting<'_>| matches!(waiting.kind, StepKind::Ask(_));
+    let is_question = |waiting: &Waiting<'_>| waiting.answer.is_some();
     let wants_answer = matches!(request.decision, Decision::Answer(_));
     let named: Vec<Waiting<'p>> = match &request.step {
         Some(step) => {
@@ -174,16 +176,16 @@ fn targets<'p>(
         let message = format!("{} questions of run `{run}` are open", named.len());
         return refused(message, format!("name one of them: {}", names(&named)));
     }
-    let StepKind::Ask(ask) = first.kind else {
+    let Some(rule) = first.answer else {
         let message = format!("`{}` needs an approval, not an answer", first.name);
         let help = format!("`kb run approve {run} {0}` or `kb run reject {run} {0}`", first.name);
         return refused(message, help);
     };
-    match ask.read(text) {
+    match rule.read(text) {
         Ok(value) => Ok((named, Some(value))),
         Err(expected) => {
             let message = format!("the answer to `{}` does not fit: {expected}", first.name);
-            let schema = ask.schema.as_ref().map(|schema| json_text(schema.json()));
+            let schema = rule.schema.as_ref().map(|schema| json_text(schema.json()));
             let help = match schema {
                 Some(schema) => format!("answer with JSON of this schema: {schema}"),
                 None => "answer again".to_owned(),

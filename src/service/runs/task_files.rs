@@ -1,6 +1,6 @@
 //! Reads the task files of specialist steps.
 
-use crate::definition::{Playbook, StepKind, TaskText};
+use crate::definition::{Playbook, TaskText};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::plan::Plan;
 use crate::value::{Json, JsonMap};
@@ -26,8 +26,7 @@ pub(in crate::service) fn read_task_files(
 ) -> Result<JsonMap, Vec<Diagnostic>> {
     let (mut texts, mut problems) = (JsonMap::new(), Vec::new());
     for step in playbook.steps.iter().chain(&playbook.finally) {
-        let StepKind::Specialist { task, .. } = &step.kind else { continue };
-        let Some(TaskText::File { path, span }) = task.as_deref() else { continue };
+        let Some(TaskText::File { path, span }) = step.kind.task() else { continue };
         match std::fs::read_to_string(root.join(&**path)) {
             Ok(text) => {
                 texts.insert(path.to_string(), Json::String(text));

@@ -222,9 +222,10 @@ impl Spec {
             Kind::Ask { times_out } => StepKind::Ask(
                 AskStep {
                     question: Template::literal("?"),
-                    options: Vec::new(),
-                    schema: None,
-                    default: times_out.then(|| Json::from("default")),
+                    answer: AnswerRule {
+                        default: times_out.then(|| Json::from("default")),
+                        ..AnswerRule::default()
+                    },
                     timeout: times_out.then_some(WAIT),
                 }
                 .into(),

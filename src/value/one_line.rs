@@ -2,7 +2,7 @@
 
 /// One line of at most `max` characters, with control characters and runs of white space replaced by
 /// one space.
-pub(in crate::plan) fn one_line(text: &str, max: usize) -> String {
+pub fn one_line(text: &str, max: usize) -> String {
     let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let words: Vec<&str> = clean.split_whitespace().collect();
     let line = words.join(" ");

@@ -1,0 +1,60 @@
+//! What is known about the output of a step before it runs.
+
+use crate::definition::{OutputForm, Playbook, Schema, Specialist, Step};
+use std::sync::Arc;
+
+/// What is known about the output of a step before it runs.
+pub(super) enum Output<'a> {
+    /// It satisfies a schema. Specialists add a `summary`.
+    Schema { schema: &'a Schema, summary: bool },
+    /// An object with these keys.
+    Keys(Vec<&'a str>),
+    /// A string, which has no keys.
+    Text,
+    /// The output of a specialist without a schema.
+    Undescribed,
+    /// Any value.
+    Open,
+}
+
+impl<'a> Output<'a> {
+    /// `child` is the playbook of a child run.
+    pub(super) fn of(
+        step: &'a Step,
+        specialist: Option<&'a Arc<Specialist>>,
+        child: Option<&'a Playbook>,
+    ) -> Output<'a> {
+        if step.for_each.is_some() {
+            return Output::Open;
+        }
+        let own = step.details().output_schema.as_ref();
+        match (step.kind.output(), own) {
+            (OutputForm::OfSpecialist, own) => of_specialist(own, specialist),
+            (_, Some(schema)) => Output::Schema { schema, summary: false },
+            (OutputForm::OfChild, None) => of_child(child),
+            (OutputForm::Keys(keys), None) => Output::Keys(keys),
+            (OutputForm::Text, None) => Output::Text,
+            (OutputForm::Any, None) => Output::Open,
+        }
+    }
+}
+
+fn of_specialist<'a>(
+    own: Option<&'a Schema>,
+    specialist: Option<&'a Arc<Specialist>>,
+) -> Output<'a> {
+    let declared = specialist.and_then(|specialist| specialist.output_schema.as_ref());
+    match (own.or(declared), specialist) {
+        (Some(schema), _) => Output::Schema { schema, summary: true },
+        (None, Some(_)) => Output::Undescribed,
+        // A specialist that cannot be loaded is reported elsewhere.
+        (None, None) => Output::Open,
+    }
+}
+
+/// The output of a child run has exactly the outputs of its playbook.
+fn of_child(child: Option<&Playbook>) -> Output<'_> {
+    // A child that cannot be used is reported elsewhere.
+    let Some(child) = child else { return Output::Open };
+    Output::Keys(child.outputs.iter().map(|(key, _)| &**key).collect())
+}
