@@ -43,7 +43,7 @@
 //! | [`schedule`] (pure) | cron expressions, time zones, the next time, what happens to each nominal time | diagnostic, value |
 //! | [`definition`] (pure) | text with positions → decoded and checked model; one rule per file | diagnostic, value, expression, toolspec |
 //! | [`plan`] (pure) | the sealed DAG, its order and its drawings | diagnostic, value, expression, definition |
-//! | [`verify`] (pure) | checks and claims over evidence → verdict | diagnostic, value, evidence, expression, definition |
+//! | [`verify`] (pure) | checks and claims over evidence → verdict | diagnostic, value, evidence, expression, toolspec, definition |
 //! | [`run`] (pure) | the state machine: state, events, inputs, effects; one file per input | diagnostic, value, evidence, redaction, expression, definition, plan |
 //! | [`attempt`] | the types between engine and executor: request, work, outcome, recorder | value, evidence, redaction, definition |
 //! | [`journal`] | events with expected versions, leases, inbox, blobs; SQLite and memory | value, definition, run |

@@ -27,7 +27,9 @@ struct Subject<'a> {
 pub(super) fn claim_query(claim: &Claim, rules: VerdictRules) -> ObservationQuery {
     match rules {
         VerdictRules::FileClaims => ObservationQuery::Path(claim.path.clone()),
-        VerdictRules::AllClaims => ObservationQuery::Location(claim.path.clone()),
+        VerdictRules::AllClaims | VerdictRules::ToolCalls => {
+            ObservationQuery::Location(claim.path.clone())
+        }
     }
 }
 
@@ -124,7 +126,7 @@ fn anchored(claim: &Claim, subject: &Subject<'_>, seen: &Observations) -> Option
             None => {
                 return Some(Finding::inconclusive(format!("`{path}` has no digest to compare")));
             }
-            Some(digest) if !digest.eq_ignore_ascii_case(hash) => {
+            Some(digest) if !digest.eq_ignore_ascii_case(hash) && !claim.is_digest_of_text(hash) => {
                 return Some(Finding::failed(format!(
                     "`{path}` is claimed to have another digest than its content has"
                 )));
@@ -132,16 +134,32 @@ fn anchored(claim: &Claim, subject: &Subject<'_>, seen: &Observations) -> Option
             Some(_) => {}
         }
     }
-    let query = claim.snippet_query()?;
-    match seen.get(&query) {
-        Some(Observation::Files(Ok(files))) => match files.first().and_then(|f| f.occurrences) {
-            Some(0) => Some(Finding::failed(format!(
+    let occurrences = |text: &str| match seen.get(&claim.text_query(text)) {
+        Some(Observation::Files(Ok(files))) => files.first().and_then(|file| file.occurrences),
+        _ => None,
+    };
+    let unread =
+        || Some(Finding::inconclusive(format!("the content of `{path}` was not read")));
+    let inserted = claim.snippet.as_deref().map(occurrences);
+    match inserted {
+        Some(None) => return unread(),
+        Some(Some(0)) => {
+            return Some(Finding::failed(format!(
                 "`{path}` is claimed to contain a text that it does not contain"
-            ))),
-            Some(_) => None,
-            None => Some(Finding::inconclusive(format!("the content of `{path}` was not read"))),
-        },
-        _ => Some(Finding::inconclusive(format!("the content of `{path}` was not read"))),
+            )));
+        }
+        Some(Some(_)) | None => {}
+    }
+    let earlier = claim.earlier.as_deref()?;
+    match (occurrences(earlier), subject.history.contained(earlier)) {
+        (Some(1..), _) | (_, Some(true)) => None,
+        (Some(0), Some(false)) => Some(Finding::failed(format!(
+            "`{path}` is claimed to have contained a text before the change that it did not contain"
+        ))),
+        (Some(0), None) => Some(Finding::inconclusive(format!(
+            "the earlier content of `{path}` is not known"
+        ))),
+        (None, _) => unread(),
     }
 }
 
@@ -161,7 +179,7 @@ fn brief(state: &FileState) -> serde_json::Value {
 
 fn find(claim: &Claim, subject: &Subject<'_>, recorded: &RecordedChanges<'_>) -> Finding {
     let Subject { history, now, ignored, empty } = subject;
-    let all = recorded.rules() == VerdictRules::AllClaims;
+    let all = recorded.rules() >= VerdictRules::AllClaims;
     if history.is_empty() {
         return match now {
             Some(state) if state.kind == FileKind::Directory => folder(claim, recorded, *empty),

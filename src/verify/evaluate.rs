@@ -1,5 +1,6 @@
 //! The queries and the verdict of a whole gate.
 
+use super::call_claim::{CallClaim, call_claims};
 use super::check::{Facts, evaluate_schema};
 use super::claim::{Claim, ClaimKind, claims_of};
 use super::claim_check::{check_claim, claim_query, with_policy};
@@ -10,6 +11,7 @@ use super::later_edits::LaterEdits;
 use super::observation::{ObservationQuery, Observations};
 use super::recorded_changes::RecordedChanges;
 use super::recorded_runs::RecordedRuns;
+use super::summary;
 use super::test_claim::{TestClaim, test_claim};
 use super::test_command::TestCommands;
 use super::verdict_rules::VerdictRules;
@@ -28,7 +30,7 @@ pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
     let changes = RecordedChanges::of(&gate.trace, gate.rules);
     let claims = claims(gate);
     let claimed = claims.iter().map(|claim| claim_query(claim, gate.rules));
-    let snippets = claims.iter().filter_map(Claim::snippet_query);
+    let snippets = claims.iter().flat_map(Claim::snippet_queries);
     let by_path = gate.rules == VerdictRules::FileClaims;
     let unrecorded = claims.iter().filter(|claim| by_path && is_unrecorded(claim, &changes));
     let ignored = unrecorded.map(|claim| ObservationQuery::Ignored(claim.path.clone()));
@@ -87,25 +89,30 @@ fn claims(gate: &Gate) -> Vec<Claim> {
 struct ExecutionClaims {
     commands: Vec<CommandClaim>,
     tests: Option<TestClaim>,
+    calls: Vec<CallClaim>,
     known: TestCommands,
 }
 
 fn execution_claims(gate: &Gate) -> ExecutionClaims {
     let known = TestCommands::of(&gate.test_commands);
     if gate.claims == ClaimPolicy::None || gate.rules == VerdictRules::FileClaims {
-        return ExecutionClaims { commands: Vec::new(), tests: None, known };
+        return ExecutionClaims { commands: Vec::new(), tests: None, calls: Vec::new(), known };
     }
     let tests = test_claim(&gate.output);
     let commands = command_claims(&gate.output, |script| {
         let is_test = script.commands.iter().any(|used| known.contains(&used.argv));
         is_test && tests.is_some_and(|claim| !claim.passed)
     });
-    ExecutionClaims { commands, tests, known }
+    let calls = match gate.rules >= VerdictRules::ToolCalls {
+        true => call_claims(&gate.output),
+        false => Vec::new(),
+    };
+    ExecutionClaims { commands, tests, calls, known }
 }
 
 impl ExecutionClaims {
     fn is_empty(&self) -> bool {
-        self.commands.is_empty() && self.tests.is_none()
+        self.commands.is_empty() && self.tests.is_none() && self.calls.is_empty()
     }
 
     fn check(&self, gate: &Gate, observations: &Observations) -> Vec<CheckDetail> {
@@ -119,12 +126,15 @@ impl ExecutionClaims {
         let commands = self.commands.iter();
         let commands = commands
             .map(|claim| detail(format!("claim command {}", claim.text), claim.check(&runs)));
-        let edits = LaterEdits::new(&gate.trace, observations);
+        let edits = LaterEdits::new(&gate.trace, observations, gate.rules);
         let tests = self.tests.map(|claim| {
             let checked = claim.check(&runs, &self.known, &edits);
             detail(format!("claim tests {}", claim.name()), checked)
         });
-        commands.chain(tests).collect()
+        let calls = self.calls.iter().map(|claim| {
+            detail(format!("claim call {}", claim.tool), claim.check(&gate.trace, &gate.root))
+        });
+        commands.chain(tests).chain(calls).collect()
     }
 }
 
@@ -142,7 +152,11 @@ fn expected_changes(
         true => Finding::inconclusive(
             "the step was expected to change files, but it claims nothing and no change was recorded",
         ),
-        false => Finding::passed(),
+        false => match gate.rules >= VerdictRules::ToolCalls {
+            true => summary::doubt(&gate.output, changes, &gate.root)
+                .map_or_else(Finding::passed, Finding::inconclusive),
+            false => Finding::passed(),
+        },
     };
     let listed: Vec<&str> = changed.iter().take(LISTED).copied().collect();
     let evidence = Some(json!({"changed": changed.len(), "files": listed}));

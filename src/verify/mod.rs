@@ -7,10 +7,11 @@
 //! again. Statements of a model are never proof, and a check that cannot decide is `inconclusive`.
 //!
 //! `check/` has one file per kind of check. Claims are in one file per kind as well: `claim_check` for
-//! files, `command_claim` for commands, `test_claim` for test results. `shell/` decides what the exit
+//! files, `command_claim` for commands, `test_claim` for test results, `call_claim` for tool calls. `shell/` decides what the exit
 //! code of a script proves.
 
 mod basis;
+mod call_claim;
 mod check;
 mod claim;
 mod claim_check;
@@ -25,8 +26,10 @@ mod observation;
 mod recorded_changes;
 mod recorded_runs;
 mod shell;
+mod summary;
 mod test_claim;
 mod test_command;
+mod tool_tier;
 mod verdict_rules;
 
 pub use basis::{Basis, IncompleteBasis};

@@ -86,7 +86,7 @@ impl<'a> RecordedChanges<'a> {
 
     /// Whether the content of a path differs, under the rules for claims.
     fn is_changed(&self, path: &str) -> bool {
-        self.differs_by(path, self.rules == VerdictRules::AllClaims)
+        self.differs_by(path, self.rules >= VerdictRules::AllClaims)
     }
 
     fn differs_by(&self, path: &str, by_content: bool) -> bool {
@@ -154,6 +154,34 @@ impl<'a> History<'a> {
         let digest = unchanged.and_then(|(_, change)| change.after.as_ref()?.sha256);
         let before = FileState { sha256: before.sha256.or(digest), ..before.clone() };
         is_same_content(&before, after)
+    }
+
+    /// Whether the recorded differences contain a text in the content before a change; `None` if that
+    /// is not known, because a difference is not recorded or only a part of the text is in it. Lines
+    /// are compared without their indentation.
+    pub(super) fn contained(&self, text: &str) -> Option<bool> {
+        let wanted: Vec<&str> =
+            text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let mut known = true;
+        for (_, change) in self.0.iter().filter(|(_, change)| !change.same_content) {
+            let Some(diff) = &change.diff else {
+                known &= change.before.is_none();
+                continue;
+            };
+            known &= !diff.lines().any(|line| line.starts_with("\\ ") && line.contains("more lines"));
+            let before = diff.lines().filter(|line| line.starts_with(['-', ' ']));
+            let before: Vec<&str> =
+                before.map(|line| line[1..].trim()).filter(|line| !line.is_empty()).collect();
+            let starts = |at: usize| {
+                let rest = before[at..].iter().zip(&wanted);
+                rest.take_while(|(line, part)| line.contains(**part)).count() == wanted.len()
+            };
+            if (0..before.len()).any(starts) {
+                return Some(true);
+            }
+            known &= !before.iter().any(|line| wanted.contains(line));
+        }
+        known.then_some(false)
     }
 
     /// Whether the permission bits before and after differ.

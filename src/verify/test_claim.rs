@@ -7,6 +7,8 @@ use super::later_edits::LaterEdits;
 use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
 use super::shell::CommandUse;
 use super::test_command::TestCommands;
+use super::verdict_rules::VerdictRules;
+use crate::evidence::TestCounts;
 use crate::value::Json;
 use serde_json::json;
 
@@ -78,7 +80,14 @@ impl TestClaim {
             .iter()
             .rev()
             .find(|run| run.script.unparsed.as_ref().is_some_and(|text| commands.may_be_in(text)));
+        let printed = |run: &&RecordedRun<'_>| run.tests.is_some_and(|tests| tests.failed > 0);
         let finding = match (tests.is_empty(), unclear, self.passed) {
+            (true, Some(run), true) if edits.rules >= VerdictRules::ToolCalls && printed(&run) => {
+                Finding::failed(format!(
+                    "tests are claimed to have passed, but the output of call `{}` reports failed tests",
+                    run.call.id
+                ))
+            }
             (true, Some(run), _) => Finding::inconclusive(format!(
                 "tests are claimed to have {}, but the script of call `{}` could not be analysed",
                 self.name(),
@@ -118,7 +127,10 @@ impl TestClaim {
             }
             let refuted = match &test.result {
                 CommandResult::Succeeded => match self.succeeded(test, edits) {
-                    Ok(()) => return repeated(test, tests, edits).unwrap_or_else(Finding::passed),
+                    Ok(()) => {
+                        let doubt = repeated(test, tests, edits).or_else(|| fewer(test, tests, edits));
+                        return doubt.unwrap_or_else(Finding::passed);
+                    }
                     Err(finding) => finding,
                 },
                 CommandResult::Failed(_, reason) => Finding::failed(format!(
@@ -184,6 +196,22 @@ impl TestRun<'_> {
     fn name(&self) -> String {
         self.used.argv.join(" ")
     }
+}
+
+/// An earlier run of the same command that ran more tests.
+fn fewer(proof: &TestRun<'_>, tests: &[TestRun<'_>], edits: &LaterEdits<'_>) -> Option<Finding> {
+    let ran = |test: &TestRun<'_>| test.run.tests.map(TestCounts::ran);
+    let now = ran(proof).filter(|_| edits.rules >= VerdictRules::ToolCalls)?;
+    let earlier = tests.iter().filter(|test| {
+        test.used.argv == proof.used.argv && test.run.at < proof.run.at && ran(test) > Some(now)
+    });
+    let most = earlier.max_by_key(|test| ran(test))?;
+    Some(Finding::inconclusive(format!(
+        "`{}` ran {now} tests, and {} before (call `{}`)",
+        proof.name(),
+        ran(most).unwrap_or_default(),
+        most.run.call.id
+    )))
 }
 
 /// Another test command that failed on the same files and was not repeated.

@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 
 /// The rules that a verdict is computed with. A recorded verdict is recomputed with the rules of its
 /// time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize,
+)]
 #[serde(rename_all = "camelCase")]
 pub enum VerdictRules {
     /// Only file claims are checked; versions up to 0.1.
@@ -12,9 +14,12 @@ pub enum VerdictRules {
     FileClaims,
     /// Claims about commands and test results are checked too.
     AllClaims,
+    /// Claims about tool calls, texts before a change, numbers of tests and files in summaries are
+    /// checked too.
+    ToolCalls,
 }
 
 impl VerdictRules {
     /// The rules of new verdicts.
-    pub const CURRENT: VerdictRules = VerdictRules::AllClaims;
+    pub const CURRENT: VerdictRules = VerdictRules::ToolCalls;
 }

@@ -53,7 +53,7 @@ const MODULES: &[Module] = &[
     pure("plan", "the sealed DAG, its order and its drawings",
         &["diagnostic", "value", "expression", "definition"]),
     pure("verify", "checks and claims over evidence → verdict",
-        &["diagnostic", "value", "evidence", "expression", "definition"]),
+        &["diagnostic", "value", "evidence", "expression", "toolspec", "definition"]),
     pure("run", "the state machine: state, events, inputs, effects; one file per input",
         &["diagnostic", "value", "evidence", "redaction", "expression", "definition", "plan"]),
     // Below the specialist, which is one of the modules that fill these types.

@@ -9,5 +9,7 @@ mod bench;
 mod honest;
 #[path = "claims/lies.rs"]
 mod lies;
+#[path = "claims/suite/mod.rs"]
+mod suite;
 #[path = "claims/whole_run.rs"]
 mod whole_run;

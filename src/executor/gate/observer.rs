@@ -218,8 +218,7 @@ fn location(workspace: &Workspace, path: &str) -> Result<Location, ObservationEr
     };
     let full = workspace.root().join(&resolved.entry);
     let is_folder = resolved.state.as_ref().is_some_and(|s| s.kind == FileKind::Directory);
-    let empty =
-        is_folder && std::fs::read_dir(full).is_ok_and(|mut entries| entries.next().is_none());
+    let empty = is_folder && contains_only_folders(&full, 16);
     Ok(Location {
         ignored: workspace.ignores(&resolved.entry),
         entry: resolved.entry,
@@ -227,6 +226,18 @@ fn location(workspace: &Workspace, path: &str) -> Result<Location, ObservationEr
         target: resolved.target,
         empty,
         impossible: None,
+    })
+}
+
+/// Whether a folder contains no files, up to this depth.
+fn contains_only_folders(folder: &Path, depth: usize) -> bool {
+    let Ok(mut entries) = std::fs::read_dir(folder) else { return false };
+    entries.all(|entry| {
+        let is_folder =
+            |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+        entry.is_ok_and(|entry| {
+            depth > 0 && is_folder(&entry) && contains_only_folders(&entry.path(), depth - 1)
+        })
     })
 }
 

@@ -3,7 +3,7 @@
 //! The programs `npm`, `cargo` and `pytest` are replaced by scripts whose output and exit code a case
 //! sets, so that no case needs a toolchain.
 
-use kb::definition::{ApprovalLevel, ClaimPolicy, Settings};
+use kb::definition::{ApprovalLevel, Check, ClaimPolicy, Settings};
 use kb::evidence::{Invocation, Verdict, Verification};
 use kb::executor::{GateRequest, HostAccess, run_gate};
 use kb::expression::{Root, Scope};
@@ -19,6 +19,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// What happens in a case before the output is submitted.
+#[derive(Debug)]
 pub(super) enum Act {
     /// A call of `fs:write`.
     Write(&'static str, &'static str),
@@ -36,16 +37,34 @@ pub(super) enum Act {
     Behind(&'static str, Option<&'static str>),
 }
 
+/// A text of a generated case, for an [`Act`].
+pub(super) fn text(text: impl Into<String>) -> &'static str {
+    text.into().leak()
+}
+
 /// One case: an operator, the files before the step, the calls, and the output.
 pub(super) struct Case {
     pub(super) operator: &'static str,
     pub(super) acts: Vec<Act>,
     pub(super) output: Json,
+    /// Files before the step beside [`FILES`].
+    pub(super) files: Vec<(String, String)>,
+    /// The checks of the gate.
+    pub(super) checks: Vec<Check>,
+    /// Whether the project is a git repository with everything committed.
+    pub(super) git: bool,
+}
+
+impl Case {
+    /// The calls, for a message.
+    pub(super) fn told(&self) -> String {
+        format!("{:.600}", format!("{:?}", self.acts))
+    }
 }
 
 /// A case of a table.
 pub(super) fn case(operator: &'static str, acts: Vec<Act>, output: Json) -> Case {
-    Case { operator, acts, output }
+    Case { operator, acts, output, files: Vec::new(), checks: Vec::new(), git: false }
 }
 
 /// The files of each case before its step.
@@ -67,12 +86,20 @@ impl Scope for NoScope {
     }
 }
 
+/// Makes a project a git repository with everything committed.
+fn commit(root: &std::path::Path) {
+    let git = "git init -q && git add -A && git -c user.name=a -c user.email=a@b commit -qm a";
+    let status = std::process::Command::new("sh").args(["-c", git]).current_dir(root).status();
+    assert!(status.unwrap().success());
+}
+
 /// Executes a case and returns the verdict of its gate.
 pub(super) async fn verdict(case: &Case) -> Verification {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("project");
     let bin = dir.path().join("bin");
-    for (path, text) in FILES {
+    let more = case.files.iter().map(|(path, text)| (path.as_str(), text.as_str()));
+    for (path, text) in FILES.into_iter().chain(more) {
         let path = root.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
@@ -89,9 +116,12 @@ pub(super) async fn verdict(case: &Case) -> Verification {
     }
     let programs = |code: i32, output: &str| {
         std::fs::write(bin.join("exit"), code.to_string()).unwrap();
-        std::fs::write(bin.join("out"), output).unwrap();
+        std::fs::write(bin.join("out"), format!("{output}\n")).unwrap();
     };
     programs(0, "");
+    if case.git {
+        commit(&root);
+    }
     let path = std::env::var("PATH").unwrap_or_default();
     let vars = [("PATH".to_owned(), format!("{}:{path}", bin.display()))];
     let settings = Settings { test_commands: vec!["./ci.sh".to_owned()], ..Settings::default() };
@@ -146,7 +176,7 @@ pub(super) async fn verdict(case: &Case) -> Verification {
         .replace("$ALIAS", &dir.path().join("alias").display().to_string());
     let output: Json = serde_json::from_str(&output).unwrap();
     let request = GateRequest {
-        checks: Vec::new(),
+        checks: case.checks.clone(),
         claims: ClaimPolicy::Strict,
         expect_changes: true,
         output: Arc::new(output),

@@ -1,0 +1,65 @@
+//! How far the effect of a tool call can be proven: the three tiers of tools.
+
+use super::finding::Finding;
+use crate::evidence::Invocation;
+use crate::toolspec;
+
+/// How far the effect of a call can be proven.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ToolTier {
+    /// Built-in tools: the runtime recorded the effect, and checks compare it with the disk.
+    BuiltIn,
+    /// Plugin tools: a receipt, an output that satisfies its schema, and evidence.
+    Plugin,
+    /// Remote tools and models: nothing on this machine proves the effect.
+    Remote,
+}
+
+impl ToolTier {
+    /// The tier of a recorded call.
+    pub(super) fn of(call: &Invocation) -> ToolTier {
+        match toolspec::find(&call.tool) {
+            Some(spec) if spec.network && !spec.runs_processes => ToolTier::Remote,
+            Some(_) => ToolTier::BuiltIn,
+            None if call.evidence.iter().any(|e| e.kind == "receipt") => ToolTier::Plugin,
+            None => ToolTier::Remote,
+        }
+    }
+
+    /// The verdict over a successful call of this tier.
+    pub(super) fn finding(self, call: &Invocation) -> Finding {
+        let (tool, id) = (&call.tool, &call.id);
+        match self {
+            ToolTier::BuiltIn => Finding::passed(),
+            ToolTier::Plugin => plugin(call),
+            ToolTier::Remote => Finding::inconclusive(format!(
+                "`{tool}` was called (call `{id}`), but its effect is remote and cannot be checked"
+            )),
+        }
+    }
+}
+
+/// The verdict over a successful call of a plugin. Probes decide; without one, evidence is needed.
+fn plugin(call: &Invocation) -> Finding {
+    let (tool, id) = (&call.tool, &call.id);
+    let probes = || call.evidence.iter().filter(|e| e.kind == "probe");
+    let ended = |result: &str| {
+        probes().find_map(|probe| probe.reference.strip_suffix(&format!(": {result}")))
+    };
+    if let Some(name) = ended("failed") {
+        return Finding::failed(format!("the probe `{name}` of `{tool}` failed (call `{id}`)"));
+    }
+    if let Some(name) = ended("inconclusive") {
+        return Finding::inconclusive(format!(
+            "the probe `{name}` of `{tool}` could not decide (call `{id}`)"
+        ));
+    }
+    let has_evidence = call.evidence.iter().any(|e| e.kind != "receipt") || !call.changes.is_empty();
+    match has_evidence {
+        true => Finding::passed(),
+        false => Finding::inconclusive(format!(
+            "`{tool}` returned a valid output (call `{id}`), but no evidence of its effect; add `probes` \
+             to the plugin"
+        )),
+    }
+}

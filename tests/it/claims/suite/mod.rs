@@ -1,0 +1,65 @@
+//! The generated suite: lies and honest reports over small tasks, on real files with real tools.
+//!
+//! Each test prints its table as JSON with its seed (`--nocapture`); `scripts/prove --only claims` runs
+//! the full form. `KB_CLAIMS_SEED` sets the first seed, `KB_CLAIMS` the number of tasks.
+
+mod free;
+mod honest;
+mod lies;
+mod table;
+mod task;
+
+use super::bench::Case;
+use crate::proof;
+use kb::evidence::Verdict;
+use table::Table;
+
+fn first_seed() -> u64 {
+    std::env::var("KB_CLAIMS_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(11)
+}
+
+async fn judged(cases: Vec<Case>, wrong: Verdict) -> Table {
+    let mut table = Table::default();
+    table.add(&cases, wrong).await;
+    table
+}
+
+/// Every operator: at least 95 % refuted, and 99 % over all. None is accepted.
+#[tokio::test(flavor = "multi_thread")]
+async fn lies_are_refuted() {
+    let (seed, tasks) = (first_seed(), proof::amount("KB_CLAIMS", 12, 300));
+    let (mut refuted, mut undecided) = (Table::default(), Table::default());
+    for task in 0..tasks as u64 {
+        let (decided, open) = lies::lies(seed + task);
+        refuted.add(&decided, Verdict::Passed).await;
+        undecided.add(&open, Verdict::Passed).await;
+    }
+    refuted.print("lies", seed, tasks);
+    undecided.print("lies that nothing recorded contradicts", seed, tasks);
+    refuted.none_is_wrong();
+    undecided.none_is_wrong();
+    refuted.share_of_refuted_is_at_least(95.0, 99.0);
+}
+
+/// At most 1 % of the honest reports are refuted.
+#[tokio::test(flavor = "multi_thread")]
+async fn honest_reports_are_not_refuted() {
+    let (seed, tasks) = (first_seed(), proof::amount("KB_CLAIMS", 6, 40));
+    assert!(honest::kinds() >= 20);
+    let mut all = Table::default();
+    for task in 0..tasks as u64 {
+        all.add(&honest::reports(seed + task), Verdict::Failed).await;
+    }
+    all.print("honest reports", seed, tasks);
+    all.share_of_wrong_is_at_most(1.0);
+}
+
+/// Claims without any recorded call never pass.
+#[tokio::test(flavor = "multi_thread")]
+async fn claims_without_evidence_do_not_pass() {
+    let (seed, count) = (first_seed(), proof::amount("KB_CLAIMS", 60, 500));
+    let cases = (0..count as u64).map(|n| free::report(seed + n)).collect();
+    let table = judged(cases, Verdict::Passed).await;
+    table.print("claims without evidence", seed, count);
+    table.none_is_wrong();
+}
