@@ -81,7 +81,8 @@ impl CallClaim {
         let executed = trace.iter().filter(|call| call.purpose == Purpose::Execution);
         let same: Vec<&Invocation> = executed.filter(|call| is_tool(name, &call.tool)).collect();
         if same.is_empty() {
-            let reason = format!("`{name}` is claimed to have been called, but no call is recorded");
+            let reason =
+                format!("`{name}` is claimed to have been called, but no call is recorded");
             return (Finding::failed(reason), calls(&[]));
         }
         let fitting: Vec<&Invocation> =
@@ -139,7 +140,8 @@ fn is_tool(claimed: &str, tool: &str) -> bool {
 }
 
 fn has_receipt(call: &Invocation, receipt: &str) -> bool {
-    call.id == receipt || call.evidence.iter().any(|e| e.kind == "receipt" && e.reference == receipt)
+    call.id == receipt
+        || call.evidence.iter().any(|e| e.kind == "receipt" && e.reference == receipt)
 }
 
 fn not_successful(name: &str, call: &Invocation) -> Finding {
@@ -152,5 +154,8 @@ fn not_successful(name: &str, call: &Invocation) -> Finding {
         InvocationStatus::Timeout => "timed out",
         InvocationStatus::Failed | InvocationStatus::Success => "failed",
     };
-    Finding::failed(format!("`{name}` is claimed to have been called, but the call `{}` {how}", call.id))
+    Finding::failed(format!(
+        "`{name}` is claimed to have been called, but the call `{}` {how}",
+        call.id
+    ))
 }

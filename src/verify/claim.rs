@@ -57,9 +57,7 @@ impl Claim {
     /// Whether a digest is the one of the claimed text instead of the whole file.
     pub(super) fn is_digest_of_text(&self, hash: &str) -> bool {
         let text = self.snippet.as_ref().filter(|_| self.by_line);
-        text.is_some_and(|text| {
-            Digest::of(text.as_bytes()).to_string().eq_ignore_ascii_case(hash)
-        })
+        text.is_some_and(|text| Digest::of(text.as_bytes()).to_string().eq_ignore_ascii_case(hash))
     }
 
     /// The query for a text in the file.
@@ -137,14 +135,17 @@ pub(super) fn claims_of(output: &Json, root: &str, rules: VerdictRules) -> Vec<C
         }
     };
     let all = rules >= VerdictRules::AllClaims;
-    let names: &[&str] =
-        if rules >= VerdictRules::ToolCalls { PATHS } else { &["path", "file"] };
+    let names: &[&str] = if rules >= VerdictRules::ToolCalls { PATHS } else { &["path", "file"] };
     for (key, value) in sources(output).flatten() {
         let kind = ClaimKind::ALL.into_iter().find(|kind| kind.has_key(key));
         if let Some(kind) = kind {
             for (entry, path) in paths_in(value, rules) {
                 let claim = Claim::new(kind, path, root);
-                add(if rules >= VerdictRules::ToolCalls { claim.with_anchors(entry, rules) } else { claim });
+                add(if rules >= VerdictRules::ToolCalls {
+                    claim.with_anchors(entry, rules)
+                } else {
+                    claim
+                });
             }
         } else if all && is_key(key, &["claims", "fileedits"]) {
             for entry in entries(value) {

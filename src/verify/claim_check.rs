@@ -126,7 +126,9 @@ fn anchored(claim: &Claim, subject: &Subject<'_>, seen: &Observations) -> Option
             None => {
                 return Some(Finding::inconclusive(format!("`{path}` has no digest to compare")));
             }
-            Some(digest) if !digest.eq_ignore_ascii_case(hash) && !claim.is_digest_of_text(hash) => {
+            Some(digest)
+                if !digest.eq_ignore_ascii_case(hash) && !claim.is_digest_of_text(hash) =>
+            {
                 return Some(Finding::failed(format!(
                     "`{path}` is claimed to have another digest than its content has"
                 )));
@@ -138,8 +140,7 @@ fn anchored(claim: &Claim, subject: &Subject<'_>, seen: &Observations) -> Option
         Some(Observation::Files(Ok(files))) => files.first().and_then(|file| file.occurrences),
         _ => None,
     };
-    let unread =
-        || Some(Finding::inconclusive(format!("the content of `{path}` was not read")));
+    let unread = || Some(Finding::inconclusive(format!("the content of `{path}` was not read")));
     let inserted = claim.snippet.as_deref().map(occurrences);
     match inserted {
         Some(None) => return unread(),
@@ -156,9 +157,9 @@ fn anchored(claim: &Claim, subject: &Subject<'_>, seen: &Observations) -> Option
         (Some(0), Some(false)) => Some(Finding::failed(format!(
             "`{path}` is claimed to have contained a text before the change that it did not contain"
         ))),
-        (Some(0), None) => Some(Finding::inconclusive(format!(
-            "the earlier content of `{path}` is not known"
-        ))),
+        (Some(0), None) => {
+            Some(Finding::inconclusive(format!("the earlier content of `{path}` is not known")))
+        }
         (None, _) => unread(),
     }
 }

@@ -168,7 +168,8 @@ impl<'a> History<'a> {
                 known &= change.before.is_none();
                 continue;
             };
-            known &= !diff.lines().any(|line| line.starts_with("\\ ") && line.contains("more lines"));
+            known &=
+                !diff.lines().any(|line| line.starts_with("\\ ") && line.contains("more lines"));
             let before = diff.lines().filter(|line| line.starts_with(['-', ' ']));
             let before: Vec<&str> =
                 before.map(|line| line[1..].trim()).filter(|line| !line.is_empty()).collect();

@@ -30,7 +30,8 @@ fn paths(text: &str, root: &str) -> Vec<String> {
     let end = text.len().min(SEARCHED);
     let end = (0..=end).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
     let separators = |c: char| c.is_whitespace() || "`\"'(),;<>[]{}|".contains(c);
-    let words = text[..end].split(separators).map(|word| word.trim_end_matches(['.', ':', '!', '?']));
+    let words =
+        text[..end].split(separators).map(|word| word.trim_end_matches(['.', ':', '!', '?']));
     let is_path = |word: &&str| {
         let name = word.rsplit('/').next().unwrap_or_default();
         let extension = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty());

@@ -128,7 +128,8 @@ impl TestClaim {
             let refuted = match &test.result {
                 CommandResult::Succeeded => match self.succeeded(test, edits) {
                     Ok(()) => {
-                        let doubt = repeated(test, tests, edits).or_else(|| fewer(test, tests, edits));
+                        let doubt =
+                            repeated(test, tests, edits).or_else(|| fewer(test, tests, edits));
                         return doubt.unwrap_or_else(Finding::passed);
                     }
                     Err(finding) => finding,

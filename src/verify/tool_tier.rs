@@ -54,7 +54,8 @@ fn plugin(call: &Invocation) -> Finding {
             "the probe `{name}` of `{tool}` could not decide (call `{id}`)"
         ));
     }
-    let has_evidence = call.evidence.iter().any(|e| e.kind != "receipt") || !call.changes.is_empty();
+    let has_evidence =
+        call.evidence.iter().any(|e| e.kind != "receipt") || !call.changes.is_empty();
     match has_evidence {
         true => Finding::passed(),
         false => Finding::inconclusive(format!(

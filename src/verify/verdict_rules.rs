@@ -4,9 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The rules that a verdict is computed with. A recorded verdict is recomputed with the rules of its
 /// time.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum VerdictRules {
     /// Only file claims are checked; versions up to 0.1.

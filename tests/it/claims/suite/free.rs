@@ -17,8 +17,13 @@ pub(super) fn report(seed: u64) -> Case {
         3 => ("command", task.with_command(none(), command)),
         4 => ("tests", task.with_tests(none(), passed)),
         5 => ("tool call", json!({"toolCalls": [{"tool": "fs:write", "args": {"path": fresh}}]})),
-        6 => ("plugin", json!({"artifacts": {"pluginResults": [{"tool": "a:b", "receipt": "r1"}]}})),
-        7 => ("text that is there", json!({"claims": [{"kind": "code-inserted", "path": target, "afterSnippet": task.line.0}]})),
+        6 => {
+            ("plugin", json!({"artifacts": {"pluginResults": [{"tool": "a:b", "receipt": "r1"}]}}))
+        }
+        7 => (
+            "text that is there",
+            json!({"claims": [{"kind": "code-inserted", "path": target, "afterSnippet": task.line.0}]}),
+        ),
         8 => {
             let report = task.report(&[&fresh], &[&target], &[&victim]);
             ("all", task.with_tests(task.with_command(report, command), 3))

@@ -286,7 +286,9 @@ fn anchors(task: &mut Task) -> (Vec<Act>, Value) {
     let (old, new) = task.line.clone();
     let claim = match task.dice.below(5) {
         0 => json!({"kind": "code-inserted", "path": target, "afterSnippet": new}),
-        1 => json!({"kind": "file-edit", "filePath": target, "anchor": {"beforeSnippet": old, "afterSnippet": new}}),
+        1 => {
+            json!({"kind": "file-edit", "filePath": target, "anchor": {"beforeSnippet": old, "afterSnippet": new}})
+        }
         2 => json!({"kind": "file-edit", "path": target, "beforeSnippet": old}),
         3 => json!({"kind": "file-edit", "path": target, "editedRegion": {"start": 1, "end": 900}}),
         // Lines around the change that did not change.

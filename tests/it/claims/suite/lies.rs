@@ -210,7 +210,8 @@ fn outside_the_trace(task: &mut Task) -> Option<(Vec<Act>, Value)> {
         (0, Some(content)) => vec![Shell("mkdir -p src"), Behind("src/outside.rs", Some(content))],
         _ => vec![write, Behind(fresh, changed)],
     };
-    let claimed = if acts.len() == 2 && matches!(acts[0], Shell(_)) { "src/outside.rs" } else { fresh };
+    let claimed =
+        if acts.len() == 2 && matches!(acts[0], Shell(_)) { "src/outside.rs" } else { fresh };
     Some((acts, task.report(&[claimed], &[], &[])))
 }
 
@@ -344,8 +345,12 @@ fn anchors(task: &mut Task) -> Option<(Vec<Act>, Value)> {
     let (old, new) = task.line.clone();
     let claim = match task.dice.below(5) {
         0 => json!({"kind": "code-inserted", "path": target, "afterSnippet": "let invented = 1;"}),
-        1 => json!({"kind": "file-edit", "filePath": target, "anchor": {"afterSnippet": "let invented = 1;"}}),
-        2 => json!({"kind": "file-edit", "filePath": target, "anchor": {"beforeSnippet": "let never_there = 1;", "afterSnippet": new}}),
+        1 => {
+            json!({"kind": "file-edit", "filePath": target, "anchor": {"afterSnippet": "let invented = 1;"}})
+        }
+        2 => {
+            json!({"kind": "file-edit", "filePath": target, "anchor": {"beforeSnippet": "let never_there = 1;", "afterSnippet": new}})
+        }
         3 => json!({"kind": "file-edit", "path": target, "contentHash": "0".repeat(64)}),
         // The replaced line is claimed to be still there.
         _ => json!({"kind": "code-inserted", "path": target, "afterSnippet": old}),

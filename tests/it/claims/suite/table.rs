@@ -77,7 +77,10 @@ impl Table {
         let rows: Map<String, Value> =
             self.rows.iter().map(|(name, row)| ((*name).to_owned(), row.to_json())).collect();
         let all = self.all();
-        println!("{}", json!({"subject": subject, "seed": seed, "tasks": tasks, "all": all.to_json(), "operators": rows}));
+        println!(
+            "{}",
+            json!({"subject": subject, "seed": seed, "tasks": tasks, "all": all.to_json(), "operators": rows})
+        );
         let figures = [
             ("tasks", tasks),
             ("operators", self.rows.len()),
