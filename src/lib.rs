@@ -34,7 +34,7 @@
 //! | module | owns | imports |
 //! |---|---|---|
 //! | [`diagnostic`] (pure) | sources, spans, diagnostics with stable codes, one page per code | – |
-//! | [`value`] (pure) | ids, instance keys, durations, digests, money, canonical JSON, size limits | – |
+//! | [`value`] (pure) | ids, instance keys, durations, digests, money, canonical JSON, size limits | diagnostic |
 //! | [`clock`] | the only reader of the system clock | value |
 //! | [`evidence`] (pure) | tool calls, file changes, verdicts, records of a conversation | diagnostic, value |
 //! | [`redaction`] (pure) | masking of secrets, and the type of masked values | value, evidence |
@@ -51,7 +51,7 @@
 //! | [`workspace`] | the project files: path guard, manifests, watching, text diffs | diagnostic, value, clock, redaction, evidence |
 //! | [`http`] | the HTTP client, address rules, redirects | diagnostic, value |
 //! | [`tool`] | tool calls, their policy and the implementations; one file per tool | diagnostic, value, clock, redaction, evidence, toolspec, definition, process, workspace, http |
-//! | [`llm`] | model tiers, providers, prices, scripts and recordings | value, clock, redaction, definition |
+//! | [`llm`] | model tiers, providers, prices, scripts and recordings | diagnostic, value, clock, redaction, definition |
 //! | [`specialist`] | the agent loop: a conversation is the fold of its records | diagnostic, value, clock, redaction, evidence, toolspec, definition, attempt, tool, llm |
 //! | [`executor`] | executes one attempt; observes for gates | diagnostic, value, clock, redaction, evidence, expression, definition, verify, attempt, process, workspace, http, tool, specialist |
 //! | [`engine`] | the dispatcher on tokio: timers, attempts, recovery at start | diagnostic, value, clock, redaction, evidence, expression, toolspec, definition, plan, run, attempt, journal, executor |

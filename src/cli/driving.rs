@@ -107,7 +107,7 @@ async fn ask_in_place(
         match runs::reply(context.clone(), run, ReplyRequest { step, decision, comment, by }) {
             Ok(Replied::Ready(prepared)) => return Ok(Some(*prepared)),
             Ok(Replied::Delivered(_)) => return Ok(None),
-            Err(ServiceError::Refused(failure)) if failure.code == Code::BAD_ANSWER.as_str() => {
+            Err(ServiceError::Refused(failure)) if failure.code == Code::BAD_ANSWER => {
                 terminal.err(&format!("{}\n", failure.message))?;
             }
             Err(error) => return Err(error.into()),

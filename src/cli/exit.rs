@@ -2,6 +2,7 @@
 
 use super::render::diagnostics;
 use super::terminal::{ERROR, HINT, Terminal, paint};
+use crate::diagnostic::Code;
 use crate::service::{InspectError, JournalError, ServiceError};
 use std::io;
 use std::path::Path;
@@ -127,7 +128,7 @@ fn explain(error: &CliError, terminal: &mut Terminal) -> io::Result<()> {
     }
 }
 
-fn line(terminal: &mut Terminal, message: &str, code: Option<&str>) -> io::Result<()> {
+fn line(terminal: &mut Terminal, message: &str, code: Option<Code>) -> io::Result<()> {
     let code = code.map(|code| format!("[{code}]")).unwrap_or_default();
     terminal.err(&format!("{}: {message}\n", paint(ERROR, &format!("error{code}"))))
 }

@@ -1,5 +1,7 @@
 //! Stable codes of diagnostics and failures.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 use std::fmt;
 
 /// A stable code such as `KB0101`. Its meaning never changes.
@@ -19,9 +21,26 @@ use std::fmt;
 pub struct Code(pub(super) &'static str);
 
 impl Code {
+    /// A code that this version does not know, from a journal of another version.
+    pub const OTHER: Code = Code("KB0000");
+
     /// The code as text.
     pub fn as_str(self) -> &'static str {
         self.0
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Code {
+    /// A text that is no code of this version becomes [`Code::OTHER`].
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Code, D::Error> {
+        let text = Cow::<'de, str>::deserialize(deserializer)?;
+        Ok(Code::find(&text).unwrap_or(Code::OTHER))
     }
 }
 

@@ -203,13 +203,13 @@ pub(super) async fn expired(timeout: Option<Duration>) {
 /// The failure of an attempt that exceeded a timeout.
 pub(super) fn too_late(what: &str, timeout: Option<Duration>) -> Failure {
     let limit = timeout.map(crate::value::format_duration).unwrap_or_default();
-    Failure::new(Code::TIMED_OUT.as_str(), format!("the attempt {what} {limit}"))
+    Failure::new(Code::TIMED_OUT, format!("the attempt {what} {limit}"))
         .help("raise `timeout`, or split the step")
 }
 
 /// The failure of an attempt that was cancelled before it did anything.
 pub(super) fn cancelled() -> Failure {
-    Failure::new(Code::ATTEMPT_FAILED.as_str(), "cancelled")
+    Failure::new(Code::ATTEMPT_FAILED, "cancelled")
 }
 
 /// A panic is a defect of `kb`. It fails the step and leaves the run alive.
@@ -219,9 +219,8 @@ fn panicked(panic: &(dyn std::any::Any + Send)) -> Outcome {
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("no message");
-    let failure =
-        Failure::new(Code::INTERNAL_ERROR.as_str(), format!("internal error in `kb`: {text}"))
-            .help("please report it with the events of the run: `kb run events RUN`");
+    let failure = Failure::new(Code::INTERNAL_ERROR, format!("internal error in `kb`: {text}"))
+        .help("please report it with the events of the run: `kb run events RUN`");
     Outcome::failed(OutcomeKind::Unknown, failure)
 }
 

@@ -44,7 +44,7 @@ fn items(
     let Json::Array(values) = &list else {
         let kind = crate::value::kind_of(&list);
         let message = format!("`forEach` needs a list and got a value of kind `{kind}`");
-        return Err(Box::new(Failure::new(Code::NOT_A_LIST.as_str(), message)
+        return Err(Box::new(Failure::new(Code::NOT_A_LIST, message)
             .help("name an output that is a list, or use `parse: lines` or `parse: json` on the step that makes it")));
     };
     if values.len() > limits::FOR_EACH_ITEMS {
@@ -53,7 +53,7 @@ fn items(
             values.len(),
             limits::FOR_EACH_ITEMS
         );
-        return Err(Box::new(Failure::new(Code::NOT_A_LIST.as_str(), message)));
+        return Err(Box::new(Failure::new(Code::NOT_A_LIST, message)));
     }
     let (keys, keyed) = match &for_each.key {
         Some(template) => (keys(scope, ix, template, values)?, true),
@@ -82,7 +82,7 @@ fn keys(
         let text = scope.check_reads(key.render(&scope))?;
         if !seen.insert(text.clone()) {
             let message = format!("`forEach` has two items with the key `{text}`");
-            return Err(Box::new(Failure::new(Code::NOT_A_LIST.as_str(), message).help(
+            return Err(Box::new(Failure::new(Code::NOT_A_LIST, message).help(
                 "make `key` something that tells the items apart, or leave it out to use the index",
             )));
         }

@@ -33,7 +33,7 @@ pub(super) struct AttemptInputs {
 
 /// The failure of a step whose value the journal could not read or write.
 pub(super) fn journal_failure(error: JournalError) -> EvalError {
-    Box::new(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), error.to_string()))
+    Box::new(Failure::new(Code::JOURNAL_UNUSABLE, error.to_string()))
 }
 
 /// Names and references of the secrets that an attempt or gate of the step reads.
@@ -140,7 +140,7 @@ fn work(
         | StepKind::Approve(_)
         | StepKind::Wait(_) => {
             let message = format!("a `{}` step has nothing to execute", step.kind.name());
-            return Err(Box::new(Failure::new(Code::NOT_IMPLEMENTED.as_str(), message)));
+            return Err(Box::new(Failure::new(Code::NOT_IMPLEMENTED, message)));
         }
     })
 }
@@ -179,8 +179,7 @@ fn specialist(
     task: Option<&TaskText>,
     inputs: &AttemptInputs,
 ) -> Result<StepWork, EvalError> {
-    let missing =
-        || Box::new(Failure::new(Code::ATTEMPT_FAILED.as_str(), "the step has no specialist"));
+    let missing = || Box::new(Failure::new(Code::ATTEMPT_FAILED, "the step has no specialist"));
     let specialist =
         chosen_specialist(scope.plan, scope.state, inputs.work.instance).ok_or_else(missing)?;
     let input =
@@ -268,7 +267,7 @@ pub(super) fn check_output(step: &Step, outcome: Outcome, redactor: &Redactor) -
     let lines = violations.iter().map(|v| format!("output{}: {}", v.pointer, v.message));
     let message =
         format!("the output does not match its schema: {}", lines.collect::<Vec<_>>().join("; "));
-    let failure = Failure::new(Code::OUTPUT_INVALID.as_str(), message);
+    let failure = Failure::new(Code::OUTPUT_INVALID, message);
     Outcome { kind: OutcomeKind::ValidationFailed, output: None, failure: Some(failure), ..outcome }
 }
 

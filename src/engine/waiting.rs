@@ -67,7 +67,7 @@ fn until(scope: &RunScope<'_>, moment: Moment<'_>, now: Timestamp) -> Result<Tim
 
 fn not_a_time(text: &str) -> EvalError {
     let shown: String = text.chars().take(60).collect();
-    let failure = Failure::new(Code::NOT_A_TIME.as_str(), format!("`{shown}` is not a time"))
+    let failure = Failure::new(Code::NOT_A_TIME, format!("`{shown}` is not a time"))
         .help("give a time with its zone, such as `2026-11-23T09:00:00Z`");
     Box::new(failure)
 }

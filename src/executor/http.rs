@@ -45,7 +45,7 @@ fn unexpected(outcome: Outcome, status: u16, url: &str) -> Outcome {
     let body = response.get("body").map(crate::value::json_text).unwrap_or_default();
     let start: String = body.chars().take(200).collect();
     let message = format!("`{}` answered {status}: {start}", shown_url(url));
-    let failure = Failure::new(Code::UNEXPECTED_STATUS.as_str(), message)
+    let failure = Failure::new(Code::UNEXPECTED_STATUS, message)
         .help("list the expected statuses in `http.expect`")
         .details(json!({"status": status}));
     let transient = status == 429 || status >= 500;

@@ -6,7 +6,6 @@ use crate::value::{Failure, OutcomeKind};
 
 /// Another process owns the lease of the run, so this outcome is not recorded.
 pub(super) fn lease_lost() -> Outcome {
-    let failure =
-        Failure::new(Code::ATTEMPT_FAILED.as_str(), "another process owns the lease of the run");
+    let failure = Failure::new(Code::ATTEMPT_FAILED, "another process owns the lease of the run");
     Outcome::failed(OutcomeKind::Cancelled, failure)
 }

@@ -53,7 +53,7 @@ impl LocalExecutor {
                 Some(children) => children.run(request, context, Arc::new(self)).await,
                 None => {
                     let message = "this executor has no child runs";
-                    let failure = Failure::new(Code::INTERNAL_ERROR.as_str(), message);
+                    let failure = Failure::new(Code::INTERNAL_ERROR, message);
                     Outcome::failed(OutcomeKind::ToolError, failure)
                 }
             },

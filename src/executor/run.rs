@@ -100,7 +100,7 @@ fn outcome(
 
 /// The outcome of a process that did not exit with 0.
 fn failure(redactor: &Redactor, argv: &[String], exited: &ProcessResult) -> (OutcomeKind, Failure) {
-    let failure = |code: Code, message: String| Failure::new(code.as_str(), message);
+    let failure = |code: Code, message: String| Failure::new(code, message);
     let last_line = || match last_line(redactor, exited) {
         Some(line) => format!(": {line}"),
         None => format!("; no output from `{}`", first_line(redactor, argv)),
@@ -187,7 +187,7 @@ fn parsed(
     if parse != OutputParse::Text && exited.stdout_cut > 0 {
         let kept = limits::STREAM_BYTES;
         let message = format!("stdout exceeds the limit of {kept} bytes, so it cannot be parsed");
-        let failure = Failure::new(Code::BAD_OUTPUT.as_str(), message);
+        let failure = Failure::new(Code::BAD_OUTPUT, message);
         return Err(Box::new(failure.help("write large results to a file")));
     }
     match parse {
@@ -198,7 +198,7 @@ fn parsed(
             let start: String = redactor.mask_text(text).chars().take(80).collect();
             let message =
                 format!("stdout is not one JSON value: {error}; it starts with `{start}`");
-            let failure = Failure::new(Code::BAD_OUTPUT.as_str(), message);
+            let failure = Failure::new(Code::BAD_OUTPUT, message);
             Box::new(failure.help("print only JSON to stdout and everything else to stderr"))
         }),
     }

@@ -16,7 +16,7 @@ pub(super) async fn run(
     context: &Context,
 ) -> Outcome {
     let Some(runner) = runner else {
-        let failure = Failure::new(Code::NO_MODEL.as_str(), "there is no model for this run");
+        let failure = Failure::new(Code::NO_MODEL, "there is no model for this run");
         return Outcome::failed(OutcomeKind::Unknown, failure);
     };
     let warnings = match specialist_input::fit(&mut work) {

@@ -41,7 +41,7 @@ pub(super) fn fit(work: &mut SpecialistWork) -> Result<Vec<String>, Box<Failure>
             work.specialist.id,
             problems.join("; ")
         );
-        let failure = Failure::new(Code::BAD_INPUT.as_str(), message);
+        let failure = Failure::new(Code::BAD_INPUT, message);
         let help = "add the missing keys to `input`, or set `inputPolicy: warn`";
         return Err(Box::new(failure.help(help)));
     }

@@ -50,7 +50,7 @@ pub(super) async fn call(
     }
     let failure = result
         .failure
-        .unwrap_or_else(|| Failure::new(Code::ATTEMPT_FAILED.as_str(), format!("`{tool}` failed")));
+        .unwrap_or_else(|| Failure::new(Code::ATTEMPT_FAILED, format!("`{tool}` failed")));
     let kind = match status {
         InvocationStatus::Denied => OutcomeKind::PolicyDenied,
         InvocationStatus::Timeout => OutcomeKind::Timeout,
@@ -58,7 +58,7 @@ pub(super) async fn call(
             let transient = [Code::HTTP_FAILED, Code::WORKER_KILLED];
             if context.cancel.is_cancelled() {
                 OutcomeKind::Cancelled
-            } else if transient.iter().any(|code| failure.code == code.as_str()) {
+            } else if transient.iter().any(|code| failure.code == *code) {
                 OutcomeKind::Transient
             } else {
                 OutcomeKind::ToolError

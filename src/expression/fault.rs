@@ -96,17 +96,15 @@ impl Fault {
         if self.code == Code::UNDEFINED_VALUE {
             return undefined_text(&text);
         }
-        let mut failure = Failure::new(self.code.as_str(), format!("{} in `{text}`", self.message));
+        let mut failure = Failure::new(self.code, format!("{} in `{text}`", self.message));
         failure.help = self.help;
         Box::new(failure)
     }
 }
 
 fn undefined_text(text: &str) -> EvalError {
-    let failure = Failure::new(
-        Code::UNDEFINED_VALUE.as_str(),
-        format!("`{text}` needs a value that is undefined"),
-    );
+    let failure =
+        Failure::new(Code::UNDEFINED_VALUE, format!("`{text}` needs a value that is undefined"));
     Box::new(failure.help(
         "give it a fallback with `| default('…')`, or run the step only if the value exists, \
          with a `condition` that tests `is defined`",

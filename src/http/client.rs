@@ -105,7 +105,7 @@ impl HttpClient {
         if guard && is_of_another_service(port) {
             let message = format!("port {port} belongs to another protocol and is not allowed");
             let help = "add the host with this port to `tools.http.allowPrivate` in the settings";
-            let failure = Failure::new(Code::ADDRESS_REFUSED.as_str(), message).help(help);
+            let failure = Failure::new(Code::ADDRESS_REFUSED, message).help(help);
             return Err(HttpError::Refused(Box::new(failure)));
         }
         let slot = if guard { &self.guarded } else { &self.open };

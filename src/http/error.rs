@@ -32,23 +32,21 @@ impl HttpError {
             | HttpError::Invalid(failure)
             | HttpError::Transient(failure)
             | HttpError::TimedOut(failure) => (**failure).clone(),
-            HttpError::Cancelled => {
-                Failure::new(Code::TOOL_STOPPED.as_str(), "the request was stopped")
-            }
+            HttpError::Cancelled => Failure::new(Code::TOOL_STOPPED, "the request was stopped"),
         }
     }
 }
 
 pub(super) fn failed(message: String) -> Box<Failure> {
-    Box::new(Failure::new(Code::HTTP_FAILED.as_str(), message))
+    Box::new(Failure::new(Code::HTTP_FAILED, message))
 }
 
 pub(super) fn unusable(message: String) -> Box<Failure> {
-    Box::new(Failure::new(Code::RESPONSE_UNUSABLE.as_str(), message))
+    Box::new(Failure::new(Code::RESPONSE_UNUSABLE, message))
 }
 
 pub(super) fn bad(message: String) -> Box<Failure> {
-    Box::new(Failure::new(Code::BAD_ARGUMENTS.as_str(), message))
+    Box::new(Failure::new(Code::BAD_ARGUMENTS, message))
 }
 
 /// A URL without query, fragment, user name and password, which may contain secrets. An invalid URL
@@ -111,6 +109,6 @@ pub(super) fn not_public(host: &str) -> HttpError {
     let message = format!("the address of `{host}` is not public and not allowed");
     let help =
         "add the host, with its port, to `tools.http.allowPrivate` in the settings to permit it";
-    let failure = Failure::new(Code::ADDRESS_REFUSED.as_str(), message).help(help);
+    let failure = Failure::new(Code::ADDRESS_REFUSED, message).help(help);
     HttpError::Refused(Box::new(failure))
 }

@@ -22,7 +22,7 @@ impl PreparedRequest {
         if self.url.scheme() == "https" && url.scheme() != "https" {
             let message =
                 format!("the redirect from https to `{}` was not followed", shown(url.as_str()));
-            let failure = Failure::new(Code::ADDRESS_REFUSED.as_str(), message)
+            let failure = Failure::new(Code::ADDRESS_REFUSED, message)
                 .help("request the http URL directly if the response need not be trusted");
             return Err(HttpError::Refused(Box::new(failure)));
         }

@@ -96,7 +96,7 @@ pub(super) fn checked_url(text: &str, base: Option<&Url>) -> Result<Url, HttpErr
     })?;
     let refuse = |why: &str| {
         let message = format!("the URL `{}` is not allowed: {why}", shown(url.as_str()));
-        let failure = Failure::new(Code::ADDRESS_REFUSED.as_str(), message);
+        let failure = Failure::new(Code::ADDRESS_REFUSED, message);
         Err(HttpError::Refused(Box::new(failure)))
     };
     if !matches!(url.scheme(), "http" | "https") {

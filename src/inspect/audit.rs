@@ -44,7 +44,7 @@ pub struct Audit {
 #[serde(rename_all = "camelCase")]
 pub struct Fault {
     /// A stable code; `kb explain CODE` shows its page.
-    pub code: &'static str,
+    pub code: Code,
     /// Number of the event with the problem; absent if the problem is not in one event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
@@ -100,7 +100,7 @@ fn frozen_of(ledger: &Ledger, events: &[(u64, Event)]) -> Result<Frozen, String>
 
 impl Audit {
     fn fault(&mut self, code: Code, seq: Option<u64>, message: impl Into<String>) {
-        self.faults.push(Fault { code: code.as_str(), seq, message: message.into() });
+        self.faults.push(Fault { code, seq, message: message.into() });
     }
 
     fn chain(&mut self, ledger: &Ledger, kept: Option<Digest>) {

@@ -40,7 +40,7 @@ pub fn run_output(
 
 fn no_output(reader: &Reader, step: Option<&str>, names: Vec<String>) -> InspectError {
     let (run, status) = (reader.run(), reader.status());
-    let failure = |message: String| Failure::new(Code::NOT_RESUMABLE.as_str(), message);
+    let failure = |message: String| Failure::new(Code::NOT_RESUMABLE, message);
     InspectError::NoOutput(Box::new(match step {
         Some(step) if !names.iter().any(|name| name == step) => {
             if reader.plan().find(step).is_none() {

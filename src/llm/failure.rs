@@ -1,6 +1,7 @@
 //! The outcome and failure of an attempt whose model call failed.
 
 use super::ModelError;
+use crate::diagnostic::Code;
 use crate::value::{Failure, OutcomeKind};
 
 impl ModelError {
@@ -18,21 +19,21 @@ impl ModelError {
 
     /// The failure with its code and, if one is known, the fix.
     pub fn failure(&self) -> Failure {
-        let failure = |code: &str| Failure::new(code, self.to_string());
+        let failure = |code: Code| Failure::new(code, self.to_string());
         match self {
-            ModelError::NoModel { help, .. } => failure("KB0701").help(help),
-            ModelError::Transient { .. } => failure("KB0702").help(
+            ModelError::NoModel { help, .. } => failure(Code::NO_MODEL).help(help),
+            ModelError::Transient { .. } => failure(Code::MODEL_BUSY).help(
                 "`kb doctor --call` tests each tier with one small call; the endpoint comes from \
                  `llm.tiers` in the settings or from the environment",
             ),
-            ModelError::Timeout { .. } => {
-                failure("KB0703").help("raise `timeout` of the step or lower `llm.maxTokens`")
+            ModelError::Timeout { .. } => failure(Code::MODEL_TIMEOUT)
+                .help("raise `timeout` of the step or lower `llm.maxTokens`"),
+            ModelError::Refused { .. } => failure(Code::MODEL_REFUSED)
+                .help("`kb doctor --call` tests each tier with one small call"),
+            ModelError::ScriptEnded { .. } => {
+                failure(Code::SCRIPT_ENDED).help("add the turn to the script")
             }
-            ModelError::Refused { .. } => {
-                failure("KB0704").help("`kb doctor --call` tests each tier with one small call")
-            }
-            ModelError::ScriptEnded { .. } => failure("KB0705").help("add the turn to the script"),
-            ModelError::Cancelled => failure("KB0501"),
+            ModelError::Cancelled => failure(Code::ATTEMPT_FAILED),
         }
     }
 }

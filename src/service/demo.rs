@@ -39,7 +39,7 @@ pub fn create_demo(environment: &Environment, folder: Option<&Path>) -> Result<D
     let occupied = folder.read_dir().is_ok_and(|mut entries| entries.next().is_some());
     if occupied {
         let message = format!("the folder `{}` is not empty", folder.display());
-        let failure = Failure::new(Code::FILE_EXISTS.as_str(), message);
+        let failure = Failure::new(Code::FILE_EXISTS, message);
         return Err(ServiceError::refused(failure.help("choose another folder, or omit `--dir`")));
     }
     let settings = |(path, _): &&(&str, &str)| path.ends_with("kb.config.yml");

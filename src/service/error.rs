@@ -100,15 +100,13 @@ impl ServiceError {
     }
 
     /// The code of the error, if it has one; `kb explain` shows its page.
-    pub fn code(&self) -> Option<&str> {
+    pub fn code(&self) -> Option<Code> {
         match self {
             ServiceError::Refused(failure) | ServiceError::Environment(failure) => {
-                Some(&failure.code)
+                Some(failure.code)
             }
-            ServiceError::Journal(error) => Some(journal_code(error).as_str()),
-            ServiceError::Unknown { kind: ResourceKind::Run, .. } => {
-                Some(Code::NO_SUCH_RUN.as_str())
-            }
+            ServiceError::Journal(error) => Some(journal_code(error)),
+            ServiceError::Unknown { kind: ResourceKind::Run, .. } => Some(Code::NO_SUCH_RUN),
             _ => None,
         }
     }
@@ -140,7 +138,7 @@ impl From<InspectError> for ServiceError {
             }
             InspectError::NoOutput(failure) => ServiceError::Refused(failure),
             InspectError::UnreadableDefinitions { .. } => {
-                let code = Code::JOURNAL_UNUSABLE.as_str();
+                let code = Code::JOURNAL_UNUSABLE;
                 ServiceError::environment(Failure::new(code, error.to_string()))
             }
             InspectError::Definitions { diagnostics, sources } => {

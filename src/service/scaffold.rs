@@ -74,7 +74,7 @@ fn new_file(project: &Project, path: &str, text: &str) -> Result<String, Service
     if written.kept.is_empty() {
         return Ok(path.to_owned());
     }
-    let failure = Failure::new(Code::FILE_EXISTS.as_str(), format!("`{path}` exists already"));
+    let failure = Failure::new(Code::FILE_EXISTS, format!("`{path}` exists already"));
     Err(ServiceError::refused(failure.help("choose another id, or remove the file first")))
 }
 
@@ -82,10 +82,10 @@ fn new_file(project: &Project, path: &str, text: &str) -> Result<String, Service
 pub(super) fn write_files(folder: &Path, files: &[(&str, &str)]) -> Result<NewFiles, ServiceError> {
     write_new_files(folder, files).map_err(|(path, error)| {
         let message = format!("`{}` cannot be written: {error}", path.display());
-        ServiceError::environment(Failure::new(Code::PATH_UNUSABLE.as_str(), message))
+        ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))
     })
 }
 
 fn bad_id(message: String) -> ServiceError {
-    ServiceError::refused(Failure::new(Code::BAD_ARGUMENT.as_str(), message))
+    ServiceError::refused(Failure::new(Code::BAD_ARGUMENT, message))
 }

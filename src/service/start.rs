@@ -118,7 +118,7 @@ pub(super) fn read_file(
         }
         Err(error) => {
             let message = format!("`{shown}` cannot be read: {error}");
-            let failure = Failure::new(Code::FILE_UNREADABLE.as_str(), message);
+            let failure = Failure::new(Code::FILE_UNREADABLE, message);
             Err(ServiceError::refused(failure))
         }
     }

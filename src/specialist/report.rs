@@ -38,13 +38,13 @@ pub(super) fn outcome(reason: &StopReason, conversation: &Conversation) -> Outco
         StopReason::Model(error) => (error.outcome(), error.failure()),
         StopReason::Budget(error) => (
             OutcomeKind::PolicyDenied,
-            Failure::new(Code::BUDGET_EXHAUSTED.as_str(), error.to_string())
+            Failure::new(Code::BUDGET_EXHAUSTED, error.to_string())
                 .help("continue with a higher budget: `kb run resume RUN --budget USD`"),
         ),
         StopReason::Unpriced(model) => (
             OutcomeKind::PolicyDenied,
             Failure::new(
-                Code::MODEL_WITHOUT_PRICE.as_str(),
+                Code::MODEL_WITHOUT_PRICE,
                 format!("the cost is limited, and the price of the model `{model}` is unknown"),
             )
             .help("set its price in `llm.prices` of the settings, or limit `maxTokens` instead"),
@@ -62,7 +62,7 @@ pub(super) fn outcome(reason: &StopReason, conversation: &Conversation) -> Outco
 
 fn gave_up(reason: GiveUpReason, conversation: &Conversation) -> (OutcomeKind, Failure) {
     let limits = conversation.brief().limits;
-    let failure = |code: Code, message: String| Failure::new(code.as_str(), message);
+    let failure = |code: Code, message: String| Failure::new(code, message);
     match reason {
         GiveUpReason::Loop => (
             OutcomeKind::Stuck,
@@ -100,14 +100,14 @@ fn gave_up(reason: GiveUpReason, conversation: &Conversation) -> (OutcomeKind, F
 fn timed_out(conversation: &Conversation) -> (OutcomeKind, Failure) {
     let limit = format_duration(conversation.brief().limits.timeout);
     let failure = Failure::new(
-        Code::SPECIALIST_TIMEOUT.as_str(),
+        Code::SPECIALIST_TIMEOUT,
         format!("the specialist did not finish within {limit}"),
     );
     (OutcomeKind::Timeout, failure.help("raise `limits.timeoutMs` of the specialist"))
 }
 
 fn cancelled() -> (OutcomeKind, Failure) {
-    let failure = Failure::new(Code::SPECIALIST_CANCELLED.as_str(), "the specialist was cancelled");
+    let failure = Failure::new(Code::SPECIALIST_CANCELLED, "the specialist was cancelled");
     (OutcomeKind::Cancelled, failure)
 }
 

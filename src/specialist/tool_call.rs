@@ -102,7 +102,7 @@ impl Attempt<'_> {
 /// author may execute what was changed. A refused write is no change.
 fn protected_change(result: &CallResult) -> Option<Failure> {
     let failure = result.failure.as_ref()?;
-    let has_changed = failure.code == Code::PATH_PROTECTED.as_str() && !result.changes.is_empty();
+    let has_changed = failure.code == Code::PATH_PROTECTED && !result.changes.is_empty();
     has_changed.then(|| failure.clone())
 }
 
@@ -111,14 +111,14 @@ fn outcome_unknown() -> Failure {
                    taken effect";
     let help =
         "inspect the current state, for example by reading the file, before you repeat the call";
-    Failure::new(Code::CALL_OUTCOME_UNKNOWN.as_str(), message).help(help)
+    Failure::new(Code::CALL_OUTCOME_UNKNOWN, message).help(help)
 }
 
 fn masked() -> Failure {
     let message = "not executed: the arguments contain the mask of a secret instead of its value";
     let help =
         "repeat the call without the secret; processes receive secrets as environment variables";
-    Failure::new(Code::MASKED_ARGUMENT.as_str(), message).help(help)
+    Failure::new(Code::MASKED_ARGUMENT, message).help(help)
 }
 
 fn not_executed(

@@ -51,12 +51,12 @@ pub(super) struct CallContext<'a> {
 pub(super) fn arguments<A: DeserializeOwned>(call: &Call) -> Result<A, Refusal> {
     A::deserialize(&call.args).map_err(|error| {
         let message = format!("invalid arguments for `{}`: {error}", call.tool);
-        Refusal::failed(Failure::new(Code::BAD_ARGUMENTS.as_str(), message))
+        Refusal::failed(Failure::new(Code::BAD_ARGUMENTS, message))
     })
 }
 
 /// The result of a call that was cancelled.
 pub(super) fn cancelled() -> CallResult {
-    let failure = Failure::new(Code::TOOL_STOPPED.as_str(), "the tool call was cancelled");
+    let failure = Failure::new(Code::TOOL_STOPPED, "the tool call was cancelled");
     CallResult::failed(InvocationStatus::Failed, failure)
 }

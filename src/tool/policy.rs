@@ -125,5 +125,5 @@ impl Policy {
 }
 
 fn denied(code: Code, message: String, help: &str) -> Refusal {
-    Refusal::denied(Failure::new(code.as_str(), message).help(help))
+    Refusal::denied(Failure::new(code, message).help(help))
 }

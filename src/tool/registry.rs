@@ -55,7 +55,7 @@ impl RegisteredTool {
         let compiled = self.schema.get_or_init(|| jsonschema::validator_for(&spec.input).ok());
         let Some(validator) = compiled else {
             let message = format!("the schema of `{}` is invalid", spec.name);
-            return Err(Refusal::failed(Failure::new(Code::BAD_ARGUMENTS.as_str(), message)));
+            return Err(Refusal::failed(Failure::new(Code::BAD_ARGUMENTS, message)));
         };
         let violations: Vec<(String, String)> = validator
             .iter_errors(args)
@@ -80,7 +80,7 @@ fn failure(spec: &ToolSpec, violations: &[(String, String)]) -> Failure {
     let message = format!("invalid arguments for `{}`: {}", spec.name, list.join("; "));
     let details =
         violations.iter().map(|(pointer, what)| json!({"pointer": pointer, "message": what}));
-    Failure::new(Code::BAD_ARGUMENTS.as_str(), message)
+    Failure::new(Code::BAD_ARGUMENTS, message)
         .help(usage(spec))
         .details(json!({ "violations": details.collect::<Vec<_>>() }))
 }

@@ -198,7 +198,7 @@ impl Toolbox {
             }
         };
         let message = format!("unknown tool `{}`", call.tool);
-        Refusal::denied(Failure::new(Code::UNKNOWN_TOOL.as_str(), message).help(help))
+        Refusal::denied(Failure::new(Code::UNKNOWN_TOOL, message).help(help))
     }
 
     fn context(&self, spec: &'static ToolSpec) -> CallContext<'_> {

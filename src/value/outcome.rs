@@ -1,6 +1,7 @@
 //! Outcomes of attempts, selectors over them, and failures.
 
 use super::Json;
+use crate::diagnostic::Code;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -127,7 +128,7 @@ impl OutcomeSelector {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
     /// A stable code such as `KB0502`; `kb explain` has a page for it.
-    pub code: String,
+    pub code: Code,
     /// The message, a lower-case fragment with literals in backticks.
     pub message: String,
     /// How to fix it, if known.
@@ -140,8 +141,8 @@ pub struct Failure {
 
 impl Failure {
     /// A failure with a code and a message.
-    pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
-        Failure { code: code.into(), message: message.into(), help: None, details: None }
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Failure { code, message: message.into(), help: None, details: None }
     }
 
     /// Adds a fix.

@@ -1,5 +1,6 @@
 //! Parts that several public forms share: usage, errors, checks, file changes.
 
+use crate::diagnostic::Code;
 use crate::evidence::{
     Change, ChangeKind, CheckDetail, EvidenceRef, FileKind, Payload, RequestDigests, Verdict,
 };
@@ -44,7 +45,8 @@ impl From<Usage> for UsageView {
 #[serde(rename_all = "camelCase")]
 pub struct ErrorView {
     /// A stable code such as `KB0502`.
-    pub code: String,
+    #[schemars(with = "String")]
+    pub code: Code,
     /// Description of the problem.
     pub message: String,
     /// The fix, if one is known.
@@ -67,7 +69,8 @@ impl ErrorView {
     pub(super) fn of_result(result: &Json) -> Option<ErrorView> {
         let error = result.get("error")?;
         let text = |key: &str| error.get(key).and_then(Json::as_str).map(str::to_owned);
-        let (code, message) = (text("code")?, text("message")?);
+        let code = Code::find(error.get("code")?.as_str()?).unwrap_or(Code::OTHER);
+        let message = text("message")?;
         Some(ErrorView { code, message, help: text("help"), details: None })
     }
 }

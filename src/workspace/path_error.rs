@@ -105,10 +105,10 @@ impl PathError {
                 (Code::PATH_WRONG_KIND, "`fs:list` shows the kind of each path")
             }
             PathError::Io { .. } => {
-                return Failure::new(Code::FILE_FAILED.as_str(), self.to_string());
+                return Failure::new(Code::FILE_FAILED, self.to_string());
             }
         };
-        Failure::new(code.as_str(), self.to_string()).help(help)
+        Failure::new(code, self.to_string()).help(help)
     }
 }
 

@@ -38,7 +38,7 @@ const fn impure(
 #[rustfmt::skip]
 const MODULES: &[Module] = &[
     pure("diagnostic", "sources, spans, diagnostics with stable codes, one page per code", &[]),
-    pure("value", "ids, instance keys, durations, digests, money, canonical JSON, size limits", &[]),
+    pure("value", "ids, instance keys, durations, digests, money, canonical JSON, size limits", &["diagnostic"]),
     impure("clock", "the only reader of the system clock", &["value"]),
     pure("evidence", "tool calls, file changes, verdicts, records of a conversation", &["diagnostic", "value"]),
     // Masked texts are the inputs of the state machine.
@@ -72,7 +72,7 @@ const MODULES: &[Module] = &[
         "workspace", "http",
     ]),
     impure("llm", "model tiers, providers, prices, scripts and recordings",
-        &["value", "clock", "redaction", "definition"]),
+        &["diagnostic", "value", "clock", "redaction", "definition"]),
     impure("specialist", "the agent loop: a conversation is the fold of its records", &[
         "diagnostic", "value", "clock", "redaction", "evidence", "toolspec", "definition",
         "attempt", "tool", "llm",

@@ -3,6 +3,7 @@
 use crate::journal_contract::wait;
 use crate::scratch::Scratch;
 use kb::definition::SyncMode;
+use kb::diagnostic::Code;
 use kb::evidence::{
     Change, CheckDetail, Confidence, FileKind, FileState, Invocation, InvocationStatus, Note,
     Payload, Purpose, Record, RecordedCall, Verdict, Verification,
@@ -60,7 +61,8 @@ fn invocation(args: Json, changes: Vec<Change>) -> Invocation {
 }
 
 fn failure(partial: Json) -> Failure {
-    Failure::new("KB0502", "the output does not fit").details(json!({"partial": partial}))
+    Failure::new(Code::SUBMITTED_OUTPUT_INVALID, "the output does not fit")
+        .details(json!({"partial": partial}))
 }
 
 /// An event that a hostile model, tool or workspace could have caused, with that value and count.

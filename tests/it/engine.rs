@@ -6,7 +6,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use kb::attempt::Progress;
 use kb::definition::{RunCommand, Step, StepKind};
-use kb::diagnostic::{SourceId, Span};
+use kb::diagnostic::{Code, SourceId, Span};
 use kb::engine::{
     EventSender, Parts, RunControl, Secrets, Setup, StartMode, Summary, Update, drive,
     event_channel,
@@ -195,7 +195,7 @@ async fn a_resumed_run_repeats_what_was_in_flight_and_nothing_else() {
             let _ = tell.send(());
             return async move {
                 context.cancel.cancelled().await;
-                Outcome::failed(OutcomeKind::Cancelled, Failure::new("KB0000", "left"))
+                Outcome::failed(OutcomeKind::Cancelled, Failure::new(Code::OTHER, "left"))
             }
             .boxed();
         }
@@ -324,7 +324,7 @@ async fn whatever_an_attempt_leaves_or_shows_is_masked() {
             for record in telling(T) {
                 context.recorder.record(record).await.unwrap();
             }
-            let failure = Failure::new("KB0000", T).help(T);
+            let failure = Failure::new(Code::OTHER, T).help(T);
             let failure = Failure { details: Some(Box::new(json!({T: [T]}))), ..failure };
             let text = || Some(T.to_owned());
             let process = ProcessEvidence { cwd: T.to_owned(), ..ProcessEvidence::default() };
@@ -409,7 +409,7 @@ async fn an_attempt_that_never_answers_ends_by_its_timeout() {
     let work = |_: Request, context: Context| {
         async move {
             context.cancel.cancelled().await;
-            Outcome::failed(OutcomeKind::Cancelled, Failure::new("KB0000", "told to stop"))
+            Outcome::failed(OutcomeKind::Cancelled, Failure::new(Code::OTHER, "told to stop"))
         }
         .boxed()
     };
@@ -432,7 +432,7 @@ async fn a_cancel_from_another_process_ends_the_run() {
         post.post(&run, "k1", "cancel", json!({"by": "a colleague"})).unwrap();
         async move {
             context.cancel.cancelled().await;
-            Outcome::failed(OutcomeKind::Cancelled, Failure::new("KB0000", "told to stop"))
+            Outcome::failed(OutcomeKind::Cancelled, Failure::new(Code::OTHER, "told to stop"))
         }
         .boxed()
     };

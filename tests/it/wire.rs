@@ -61,7 +61,8 @@ fn started(instance: InstanceIx, attempt: u32) -> Event {
 }
 
 fn attempt_ended(instance: InstanceIx, attempt: u32, outcome: OutcomeKind, tokens: u64) -> Event {
-    let failure = (outcome != OutcomeKind::Ok).then(|| Failure::new("KB0502", "it ended with 1"));
+    let failure = (outcome != OutcomeKind::Ok)
+        .then(|| Failure::new(Code::SUBMITTED_OUTPUT_INVALID, "it ended with 1"));
     let usage =
         Usage { prompt_tokens: tokens, cost_usd: Some(Money::from_usd(0.5)), ..Usage::NONE };
     let output = Some(Payload::inline(json!({"n": attempt})));

@@ -99,7 +99,7 @@ impl RunSummary {
             Body::StepNote { level: Severity::Warning, text } => self.warn(&name, text.clone()),
             Body::ToolResult { changes, tool, error, .. } => {
                 changes.iter().for_each(|change| self.changed(&change.path, change.change));
-                let code = Code::NEEDS_APPROVAL.as_str();
+                let code = Code::NEEDS_APPROVAL;
                 if error.as_ref().is_some_and(|error| error.code == code) {
                     self.unapproved(event, tool);
                 }

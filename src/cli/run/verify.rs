@@ -4,6 +4,7 @@ use crate::cli::render::bytes;
 use crate::cli::render::table::Table;
 use crate::cli::terminal::{ERROR, GOOD, HINT, TITLE, Terminal, paint};
 use crate::cli::{CliError, CliResult, Exit};
+use crate::diagnostic::Code;
 use crate::service::runs::ProjectContext;
 use crate::service::{self, Audit, Environment};
 use crate::value::Digest;
@@ -63,7 +64,7 @@ fn show(audit: &Audit, kept: Option<Digest>, terminal: &mut Terminal) -> std::io
         let kept = if kept.is_some() { ", and the given head is part of the chain" } else { "" };
         return terminal.out(&format!("{run}: {}{kept}\n", paint(GOOD, "verified")));
     }
-    let codes: std::collections::BTreeSet<&str> = audit.faults.iter().map(|f| f.code).collect();
+    let codes: std::collections::BTreeSet<Code> = audit.faults.iter().map(|f| f.code).collect();
     let codes: Vec<String> = codes.iter().map(|code| format!("`kb explain {code}`")).collect();
     terminal.err(&format!("  {} {} shows the details\n", paint(HINT, "help:"), codes.join(" or ")))
 }

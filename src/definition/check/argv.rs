@@ -129,7 +129,7 @@ pub fn refuse_computed_code<'w>(
     let message = format!("a computed value cannot be the code of `{}`", pair[0].0);
     let help =
         "write the option and the code literally, and pass values as later arguments or in `env:`";
-    Err(Box::new(Failure::new(Code::VALUE_AS_CODE.as_str(), message).help(help)))
+    Err(Box::new(Failure::new(Code::VALUE_AS_CODE, message).help(help)))
 }
 
 /// Refuses a value that the program would read as an option, given words and whether each starts with a
@@ -153,7 +153,7 @@ pub fn refuse_options<'w>(
                 "argument {index} of `{program}` is a value that starts with `-`, so it would be read as an option"
             );
             let help = "write `--` before it, `--option={{…}}` for the value of an option, or pass it in `env:`";
-            return Err(Box::new(Failure::new(Code::VALUE_AS_CODE.as_str(), message).help(help)));
+            return Err(Box::new(Failure::new(Code::VALUE_AS_CODE, message).help(help)));
         }
     }
     Ok(())

@@ -75,7 +75,7 @@ impl Decider<'_> {
     /// The message about the budget that ended the last attempt, unless the step is to stop.
     fn exhausted_budget(&self, ix: InstanceIx) -> Option<String> {
         let failure = self.instance(ix).failure()?;
-        let exhausted = failure.code == Code::BUDGET_EXHAUSTED.as_str();
+        let exhausted = failure.code == Code::BUDGET_EXHAUSTED;
         let stops = self.stopping(ix) || self.parent_has_failed(ix);
         (exhausted && !stops).then(|| failure.message.clone())
     }
@@ -182,10 +182,10 @@ impl Decider<'_> {
         };
         match outcome {
             OutcomeKind::GateFailed => {
-                Failure::new(Code::GATE_FAILED.as_str(), format!("the gate failed: {}", reason()))
+                Failure::new(Code::GATE_FAILED, format!("the gate failed: {}", reason()))
             }
             OutcomeKind::GateInconclusive => Failure::new(
-                Code::GATE_INCONCLUSIVE.as_str(),
+                Code::GATE_INCONCLUSIVE,
                 format!("the gate was inconclusive: {}", reason()),
             ),
             OutcomeKind::Ok
@@ -198,10 +198,7 @@ impl Decider<'_> {
             | OutcomeKind::PolicyDenied
             | OutcomeKind::Cancelled
             | OutcomeKind::Unknown => instance.failure().cloned().unwrap_or_else(|| {
-                Failure::new(
-                    Code::ATTEMPT_FAILED.as_str(),
-                    format!("the attempt ended with `{outcome}`"),
-                )
+                Failure::new(Code::ATTEMPT_FAILED, format!("the attempt ended with `{outcome}`"))
             }),
         }
     }

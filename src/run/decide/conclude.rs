@@ -34,6 +34,6 @@ impl Decider<'_> {
 /// The failure of a run that exceeded its timeout.
 fn out_of_time(limit_ms: u64) -> Failure {
     let limit = format_duration(Duration::from_millis(limit_ms));
-    Failure::new(Code::RUN_TIMED_OUT.as_str(), format!("the run took longer than {limit}"))
+    Failure::new(Code::RUN_TIMED_OUT, format!("the run took longer than {limit}"))
         .help("raise `limits.timeout`, or continue with `kb run retry`")
 }

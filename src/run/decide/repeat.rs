@@ -66,7 +66,7 @@ impl Decider<'_> {
             None if done => self.succeed(ix),
             None => {
                 let message = format!("the loop ended after {pass} passes: `until` was never true");
-                let failure = Failure::new(Code::LOOP_EXHAUSTED.as_str(), message)
+                let failure = Failure::new(Code::LOOP_EXHAUSTED, message)
                     .help("raise `loop.max`, or correct `loop.until`");
                 self.end(ix, StepStatus::Failed, Some(failure));
             }

@@ -59,7 +59,7 @@ impl Decider<'_> {
     /// Steps that wait for a budget try again: the new lease owner may have a higher one.
     fn retry_exhausted(&mut self) {
         let waits = |i: &Instance| {
-            let exhausted = i.failure().is_some_and(|f| f.code == Code::BUDGET_EXHAUSTED.as_str());
+            let exhausted = i.failure().is_some_and(|f| f.code == Code::BUDGET_EXHAUSTED);
             i.status == StepStatus::Waiting
                 && i.due().is_none()
                 && i.question().is_none()

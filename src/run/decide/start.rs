@@ -91,7 +91,7 @@ impl Decider<'_> {
         let cancelled = all.clone().any(|ix| self.instance(ix).status == StepStatus::Cancelled);
         if fails && failed > 0 {
             let message = format!("{failed} of {count} items failed");
-            let failure = Failure::new(Code::ITEMS_FAILED.as_str(), message)
+            let failure = Failure::new(Code::ITEMS_FAILED, message)
                 .help("`onItemError: continue` keeps the other results");
             self.end(parent, StepStatus::Failed, Some(failure));
         } else if cancelled {

@@ -69,7 +69,7 @@ impl Decider<'_> {
             Expiry::Reply(reply) => self.answered(ix, reply),
             Expiry::Failed => {
                 let message = "no answer before the timeout";
-                let failure = Failure::new(Code::TIMED_OUT.as_str(), message)
+                let failure = Failure::new(Code::TIMED_OUT, message)
                     .help("raise the timeout of the step, or set `onTimeout`");
                 self.end(ix, StepStatus::Failed, Some(failure));
             }
@@ -106,7 +106,7 @@ impl Decider<'_> {
                     let message = format!("{}; another attempt was {message}", last.message);
                     Failure { message, ..last }
                 }
-                false => Failure::new(Code::APPROVAL_REJECTED.as_str(), message),
+                false => Failure::new(Code::APPROVAL_REJECTED, message),
             };
             return self.end(ix, StepStatus::Failed, Some(failure));
         }

@@ -89,7 +89,7 @@ pub(super) fn assemble(
         .map_err(|error| {
             let root = context.root.display();
             let message = format!("the project folder `{root}` cannot be opened: {error}");
-            ServiceError::environment(Failure::new(Code::PATH_UNUSABLE.as_str(), message))
+            ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))
         })?;
     let sandbox = available_sandbox(settings, &supervisor)?;
     let parts = ToolboxParts {
@@ -172,7 +172,7 @@ fn supervisor(context: &ProjectContext, settings: &Settings) -> Result<Superviso
     {
         let message =
             format!("`sandbox.processes: pidNamespace` is not available on this machine: {why}");
-        let failure = Failure::new(Code::SANDBOX_UNAVAILABLE.as_str(), message)
+        let failure = Failure::new(Code::SANDBOX_UNAVAILABLE, message)
             .help("`sandbox: {processes: auto}` in the settings uses process groups instead");
         return Err(ServiceError::environment(failure));
     }
@@ -191,7 +191,7 @@ fn available_sandbox(
             let message = format!(
                 "`sandbox.require: {required}` is not available on this machine; the level is `{reached}`"
             );
-            let failure = Failure::new(Code::SANDBOX_UNAVAILABLE.as_str(), message).help(
+            let failure = Failure::new(Code::SANDBOX_UNAVAILABLE, message).help(
                 "run on a Linux kernel with Landlock, or lower `sandbox.require` in the settings",
             );
             Err(ServiceError::environment(failure))

@@ -157,7 +157,7 @@ fn require_supported(plan: &Plan, catalog: &Catalog) -> Result<(), ServiceError>
 fn require_no_secret(frozen: &Frozen, redactor: &Redactor) -> Result<(), ServiceError> {
     let refused = |location: String, name: String, help: &str| {
         let message = format!("{location} contains the value of the secret `{name}`");
-        let failure = Failure::new(Code::SECRET_LITERAL.as_str(), message).help(help);
+        let failure = Failure::new(Code::SECRET_LITERAL, message).help(help);
         Err(ServiceError::refused(failure))
     };
     for (param, value) in &frozen.params {

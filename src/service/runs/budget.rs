@@ -84,6 +84,6 @@ pub(super) fn require_prices(
 fn unpriced(model: &str) -> Failure {
     let message =
         format!("the cost of the run is limited, and the price of the model `{model}` is unknown");
-    Failure::new(Code::MODEL_WITHOUT_PRICE.as_str(), message)
+    Failure::new(Code::MODEL_WITHOUT_PRICE, message)
         .help("set its price in `llm.prices` of the settings, or limit `maxTokens` instead")
 }

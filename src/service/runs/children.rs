@@ -104,7 +104,7 @@ impl Shared {
         let (run, definition) = (child.run.clone(), child.plan.playbook().id.clone());
         let cancelled = context.cancel.is_cancelled();
         if cancelled && child.previous.is_none() {
-            let failure = Failure::new(Code::ATTEMPT_FAILED.as_str(), "cancelled");
+            let failure = Failure::new(Code::ATTEMPT_FAILED, "cancelled");
             return Ok(Outcome::failed(OutcomeKind::Cancelled, failure));
         }
         // The record precedes the child run, so that a resumed parent finds the child run.
@@ -148,12 +148,12 @@ impl Shared {
     async fn child_of(self: Arc<Self>, request: &Request) -> Executed<Child> {
         let StepWork::Playbook(work) = &request.work else {
             let message = "the attempt has no child run";
-            return Err(Box::new(Failure::new(Code::INTERNAL_ERROR.as_str(), message)));
+            return Err(Box::new(Failure::new(Code::INTERNAL_ERROR, message)));
         };
         let ChildWork { definition, params, previous } = work.clone();
         let plan = self.plans.get(&definition).cloned().ok_or_else(|| {
             let message = format!("the run has no definition of `{definition}`");
-            Box::new(Failure::new(Code::INTERNAL_ERROR.as_str(), message))
+            Box::new(Failure::new(Code::INTERNAL_ERROR, message))
         })?;
         let params = params::of_child(&plan.playbook().params, params)
             .map_err(|problems| invalid(&definition, problems))?;
@@ -233,7 +233,7 @@ impl Shared {
             if let Some(name) = self.redactor.written_in(&json_text(value)) {
                 let message =
                     format!("the parameter `{param}` contains the value of the secret `{name}`");
-                let failure = Failure::new(Code::SECRET_LITERAL.as_str(), message)
+                let failure = Failure::new(Code::SECRET_LITERAL, message)
                     .help("declare it with `type: secret`, and pass `env:NAME` or `file:PATH`");
                 return Err(Box::new(failure));
             }
@@ -248,18 +248,18 @@ async fn blocking<T: Send + 'static>(
 ) -> Executed<T> {
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|panic| {
         let message = format!("internal error in `kb`: {panic}");
-        Err(Box::new(Failure::new(Code::INTERNAL_ERROR.as_str(), message)))
+        Err(Box::new(Failure::new(Code::INTERNAL_ERROR, message)))
     })
 }
 
 fn unusable(error: JournalError) -> Box<Failure> {
-    Box::new(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), error.to_string()))
+    Box::new(Failure::new(Code::JOURNAL_UNUSABLE, error.to_string()))
 }
 
 /// Another process owns the lease of the parent, so this outcome is not recorded.
 fn lease_lost() -> Outcome {
     let message = "another process owns the lease of the run";
-    let failure = Failure::new(Code::ATTEMPT_FAILED.as_str(), message);
+    let failure = Failure::new(Code::ATTEMPT_FAILED, message);
     Outcome::failed(OutcomeKind::Cancelled, failure)
 }
 
@@ -267,7 +267,7 @@ fn lease_lost() -> Outcome {
 fn invalid(definition: &DefinitionId, problems: Vec<Diagnostic>) -> Box<Failure> {
     let messages: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
     let message = format!("the parameters of `{definition}` do not fit: {}", messages.join("; "));
-    let failure = Failure::new(Code::CHILD_PARAMETER.as_str(), message);
+    let failure = Failure::new(Code::CHILD_PARAMETER, message);
     let help = problems.into_iter().find_map(|problem| problem.help);
     Box::new(match help {
         Some(help) => failure.help(help),

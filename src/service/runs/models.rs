@@ -45,7 +45,7 @@ pub(super) async fn tiers(
         tiers.resolve(choice.tier, name).map_err(|error| {
             let message = format!("specialist `{}` has no model: {error}", specialist.id);
             let help = error.failure().help.unwrap_or_default();
-            let failure = Failure::new(Code::NO_MODEL.as_str(), message).help(help);
+            let failure = Failure::new(Code::NO_MODEL, message).help(help);
             ServiceError::environment(failure)
         })?;
     }

@@ -85,7 +85,7 @@ impl Prepared {
                 let message = format!(
                     "run `{run}` has {status}, but its script could not be written to `{path}`: {error}"
                 );
-                let code = Code::JOURNAL_UNUSABLE.as_str();
+                let code = Code::JOURNAL_UNUSABLE;
                 ServiceError::environment(Failure::new(code, message))
             })?;
         }

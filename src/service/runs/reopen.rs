@@ -43,8 +43,7 @@ pub fn resume(
             _ => format!("`kb run retry {run}` reopens it"),
         };
         let failure =
-            Failure::new(Code::NOT_RESUMABLE.as_str(), format!("run `{run}` has {status}"))
-                .help(help);
+            Failure::new(Code::NOT_RESUMABLE, format!("run `{run}` has {status}")).help(help);
         return Err(ServiceError::refused(failure));
     }
     reopen(context, &*journal, run, overrides, |_| Ok(StartMode::Resume))
@@ -59,15 +58,13 @@ pub fn retry(
 ) -> Result<Prepared, ServiceError> {
     let (journal, run, status) = find(&context, name)?;
     if !status.has_ended() {
-        let failure = Failure::new(
-            Code::NOT_RESUMABLE.as_str(),
-            format!("run `{run}` is {status} and has not ended"),
-        )
-        .help(format!("`kb run resume {run}` continues it"));
+        let failure =
+            Failure::new(Code::NOT_RESUMABLE, format!("run `{run}` is {status} and has not ended"))
+                .help(format!("`kb run resume {run}` continues it"));
         return Err(ServiceError::refused(failure));
     }
     if status == RunStatus::Succeeded && from.is_none() {
-        let failure = Failure::new(Code::NOT_RESUMABLE.as_str(), format!("run `{run}` succeeded"))
+        let failure = Failure::new(Code::NOT_RESUMABLE, format!("run `{run}` succeeded"))
             .help("`--from STEP` runs that step and all steps after it again");
         return Err(ServiceError::refused(failure));
     }

@@ -64,7 +64,7 @@ pub fn reply(
     let (journal, run, status) = find(&context, name)?;
     if status.has_ended() {
         let message = format!("run `{run}` has {status}: nothing of it waits");
-        return Err(ServiceError::refused(Failure::new(Code::NOT_RESUMABLE.as_str(), message)));
+        return Err(ServiceError::refused(Failure::new(Code::NOT_RESUMABLE, message)));
     }
     let (catalog, plan) = Frozen::of_run(&*journal, &run)?.load()?;
     if let Some(step) = &request.step {
@@ -130,7 +130,7 @@ fn targets<'p>(
         })
         .collect();
     let refused = |message: String, help: String| {
-        let failure = Failure::new(Code::NOT_WAITING.as_str(), message).help(help);
+        let failure = Failure::new(Code::NOT_WAITING, message).help(help);
         Err(ServiceError::refused(failure))
     };
     let is_question = |waiting: &Waiting<'_>| waiting.answer.is_some();
@@ -190,7 +190,7 @@ fn targets<'p>(
                 Some(schema) => format!("answer with JSON of this schema: {schema}"),
                 None => "answer again".to_owned(),
             };
-            let failure = Failure::new(Code::BAD_ANSWER.as_str(), message).help(help);
+            let failure = Failure::new(Code::BAD_ANSWER, message).help(help);
             Err(ServiceError::refused(failure))
         }
     }

@@ -210,7 +210,7 @@ fn value_of(name: &str, argv: &[String], exited: ProcessResult) -> Result<String
     let message = format!("the secret `{name}` is not available: its command `{program}` {why}");
     let help =
         "run the command yourself in the project folder; its output is neither stored nor shown";
-    Err(Failure::new(Code::SECRET_COMMAND_FAILED.as_str(), message).help(help))
+    Err(Failure::new(Code::SECRET_COMMAND_FAILED, message).help(help))
 }
 
 fn weak(secret: &str) -> Failure {
@@ -219,5 +219,5 @@ fn weak(secret: &str) -> Failure {
          ordinary word of JSON"
     );
     let help = "pass a value that is not secret as a parameter or with `env.pass`";
-    Failure::new(Code::SECRET_TOO_SHORT.as_str(), message).help(help)
+    Failure::new(Code::SECRET_TOO_SHORT, message).help(help)
 }

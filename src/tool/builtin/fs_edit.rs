@@ -38,14 +38,14 @@ fn edit(args: &Args, files: &FileAccess) -> Result<CallResult, Refusal> {
     let size = size.map_err(|error| PathError::io(&args.path, error))?;
     if size as u64 > MAX_BYTES {
         let message = format!("`{}` is larger than {} MiB", target.shown, MAX_BYTES >> 20);
-        return Err(Refusal::failed(Failure::new(Code::FILE_FAILED.as_str(), message)));
+        return Err(Refusal::failed(Failure::new(Code::FILE_FAILED, message)));
     }
     if let Some(state) = &mut state {
         state.sha256 = Some(Digest::of(&bytes));
     }
     let text = String::from_utf8(bytes).map_err(|_| {
         let message = format!("`{}` is not a text file; it has {size} bytes", target.shown);
-        Refusal::failed(Failure::new(Code::NOT_TEXT.as_str(), message))
+        Refusal::failed(Failure::new(Code::NOT_TEXT, message))
     })?;
     let edited = replace(&text, &args.old, &args.new, args.all)
         .map_err(|mismatch| Refusal::failed(mismatch.failure(&target.shown)))?;
@@ -115,7 +115,7 @@ fn similar_lines(text: &str, old: &str) -> Vec<usize> {
 
 impl Mismatch {
     fn failure(&self, path: &str) -> Failure {
-        let failure = |message: String| Failure::new(Code::EDIT_MISMATCH.as_str(), message);
+        let failure = |message: String| Failure::new(Code::EDIT_MISMATCH, message);
         match self {
             Mismatch::Same => failure("`old` and `new` are identical".to_owned())
                 .help("pass the replacement text as `new`"),

@@ -30,7 +30,7 @@ fn read(args: &Args, files: &FileAccess) -> Result<CallResult, Refusal> {
     let (start, end) = (args.start_line.unwrap_or(1), args.end_line.unwrap_or(u64::MAX));
     if start > end {
         let message = format!("`startLine` {start} is after `endLine` {end}");
-        return Err(Refusal::failed(Failure::new(Code::BAD_ARGUMENTS.as_str(), message)));
+        return Err(Refusal::failed(Failure::new(Code::BAD_ARGUMENTS, message)));
     }
     let located = files.locate(&args.path)?;
     let size = located.state().size;
@@ -39,7 +39,7 @@ fn read(args: &Args, files: &FileAccess) -> Result<CallResult, Refusal> {
         .map_err(|error| crate::workspace::PathError::io(&args.path, error))?;
     let not_text = || {
         let message = format!("`{}` is not a text file; it has {size} bytes", located.shown);
-        Refusal::failed(Failure::new(Code::NOT_TEXT.as_str(), message))
+        Refusal::failed(Failure::new(Code::NOT_TEXT, message))
     };
     if lines.binary {
         return Err(not_text());
@@ -48,7 +48,7 @@ fn read(args: &Args, files: &FileAccess) -> Result<CallResult, Refusal> {
     if start > lines.total && start > 1 {
         let message =
             format!("`startLine` is {start}, and `{}` has {} lines", located.shown, lines.total);
-        return Err(Refusal::failed(Failure::new(Code::BAD_ARGUMENTS.as_str(), message)));
+        return Err(Refusal::failed(Failure::new(Code::BAD_ARGUMENTS, message)));
     }
     let content = match lines.cut_at {
         Some(_) => files.redactor.mask_cut_text(&content).into_owned(),

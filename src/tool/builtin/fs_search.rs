@@ -43,7 +43,7 @@ fn search(
     let matcher = RegexMatcherBuilder::new().line_terminator(Some(b'\n')).build(&args.pattern);
     let matcher = matcher.map_err(|error| {
         let message = format!("`{}` is not a regular expression: {error}", args.pattern);
-        Refusal::failed(Failure::new(Code::BAD_PATTERN.as_str(), message))
+        Refusal::failed(Failure::new(Code::BAD_PATTERN, message))
     })?;
     let glob = args.glob.as_deref().map(PathGlob::anywhere).transpose()?;
     let located = files.locate(args.path.as_deref().unwrap_or("."))?;

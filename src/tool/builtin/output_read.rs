@@ -46,7 +46,7 @@ fn read(args: &Args, outputs: &OutputStore) -> Result<CallResult, Refusal> {
     let Some(text) = outputs.get(&args.reference) else {
         let message = format!("no result of this attempt has the reference `{}`", args.reference);
         let help = "copy the reference from the truncated result, or call that tool again";
-        let failure = Failure::new(Code::UNKNOWN_REFERENCE.as_str(), message).help(help);
+        let failure = Failure::new(Code::UNKNOWN_REFERENCE, message).help(help);
         return Err(Refusal::failed(failure));
     };
     let offset = args.offset.unwrap_or(0);

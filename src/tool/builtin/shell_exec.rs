@@ -57,7 +57,7 @@ impl Tool for ShellExec {
 
 /// Checks what the schema cannot express.
 fn prepare(args: &Args, call: &Call, context: &CallContext<'_>) -> Result<Spawn, Refusal> {
-    let bad = |code: Code, message: String| Refusal::failed(Failure::new(code.as_str(), message));
+    let bad = |code: Code, message: String| Refusal::failed(Failure::new(code, message));
     let argv = match (&args.command, &args.argv) {
         (Some(command), None) => shell(command),
         (None, Some(argv)) => argv.clone(),
@@ -68,7 +68,7 @@ fn prepare(args: &Args, call: &Call, context: &CallContext<'_>) -> Result<Spawn,
     };
     if let Some(name) = args.env.keys().find(|name| !may_be_set(name)) {
         let message = format!("the environment variable `{name}` cannot be set by a call");
-        return Err(Refusal::denied(Failure::new(Code::BAD_ENVIRONMENT.as_str(), message)));
+        return Err(Refusal::denied(Failure::new(Code::BAD_ENVIRONMENT, message)));
     }
     if argv.iter().chain(args.env.values()).any(|text| text.contains('\0')) {
         let message = "a command and its environment cannot contain a NUL character".to_owned();
@@ -221,12 +221,12 @@ fn failure(
             (Code::COMMAND_NOT_STARTED, InvocationStatus::Failed, message)
         }
     };
-    Some((status, Failure::new(code.as_str(), message)))
+    Some((status, Failure::new(code, message)))
 }
 
 /// Marks a result as failed. Every failure but a non-zero exit is also added to the result itself.
 fn fail(result: &mut CallResult, status: InvocationStatus, failure: Failure) {
-    if failure.code != Code::COMMAND_FAILED.as_str() || result.result["exitCode"].is_null() {
+    if failure.code != Code::COMMAND_FAILED || result.result["exitCode"].is_null() {
         result.result["error"] = error_view(&failure);
     }
     result.status = status;
@@ -248,7 +248,7 @@ async fn fail_on_protected_changes(result: &mut CallResult, workspace: &Workspac
     };
     let message = format!("the command changed protected paths: `{named}`{more}");
     let help = "undo the change; only people change definitions and settings";
-    let failure = Failure::new(Code::PATH_PROTECTED.as_str(), message).help(help);
+    let failure = Failure::new(Code::PATH_PROTECTED, message).help(help);
     fail(result, InvocationStatus::Failed, failure);
 }
 

@@ -66,7 +66,7 @@ fn pattern(path: &Template, scope: &dyn Scope) -> Result<String, EvalError> {
         let is_inside = pattern.ends_with('\\') || is_open_class(&pattern);
         if is_inside && !value.is_empty() {
             let message = "a value cannot be part of `[…]` in a pattern, or follow `\\`";
-            let failure = Failure::new(Code::INVALID_PATTERN.as_str(), message);
+            let failure = Failure::new(Code::INVALID_PATTERN, message);
             return Err(Box::new(failure.help("write the value outside of the brackets")));
         }
         for c in text[value].chars() {

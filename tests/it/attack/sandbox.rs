@@ -395,7 +395,7 @@ async fn what_people_decide_is_not_changed_by_a_command() {
             let result = shell(&bench, command).await;
             attacks += 1;
             assert_ne!(result.status, InvocationStatus::Success, "{level:?} `{command}`");
-            let changed = result.failure.unwrap().code == "KB0606";
+            let changed = result.failure.unwrap().code.as_str() == "KB0606";
             if mounts && there.contains(command) {
                 assert!(!changed, "{level:?} `{command}` changed it: {:#}", result.result);
                 assert_eq!(bench.text("playbooks/p.yml"), "id: p", "`{command}`");

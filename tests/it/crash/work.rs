@@ -4,6 +4,7 @@ use super::project::LEDGER;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use kb::definition::{OutputParse, Script};
+use kb::diagnostic::Code;
 use kb::evidence::{Record, Verification};
 use kb::executor::{
     CommandLine, Context, Executor, GateRequest, LocalExecutor, Outcome, Request, StepWork,
@@ -87,7 +88,7 @@ impl Worker {
             "fail" => (arg(0).parse().unwrap(), String::new()),
             "hang" => {
                 context.cancel.cancelled().await;
-                let failure = Failure::new("KB0555", "cancelled");
+                let failure = Failure::new(Code::OTHER, "cancelled");
                 return Outcome::failed(OutcomeKind::Cancelled, failure);
             }
             other => panic!("no work `{other}`"),
@@ -102,7 +103,7 @@ fn outcome(code: i32, text: String, parse: OutputParse) -> Outcome {
     let streams =
         |outcome: Outcome| Outcome { exit_code: Some(code), stdout: Some(text.clone()), ..outcome };
     if code != 0 {
-        let failure = Failure::new("KB0555", format!("exit code {code}"));
+        let failure = Failure::new(Code::OTHER, format!("exit code {code}"));
         return streams(Outcome::failed(OutcomeKind::Exit(code), failure));
     }
     streams(Outcome::ok(match parse {

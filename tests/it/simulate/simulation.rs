@@ -6,6 +6,7 @@ use super::coverage::Coverage;
 use super::watch::{Fault, Watch, hold};
 use super::words;
 use crate::journal_contract::wait;
+use kb::diagnostic::Code;
 use kb::evidence::{CheckDetail, Confidence, Note, Payload, Record, Verdict, Verification};
 use kb::journal::memory::MemoryJournal;
 use kb::journal::{
@@ -598,7 +599,7 @@ impl<'a> Simulation<'a> {
                 self.tell(Input::UntilEvaluated { instance, iteration, attempt, done })
             }
             Effect::Gather { instance, iteration } => {
-                let fails = || Failure::new("KB0000", "cannot be gathered");
+                let fails = || Failure::new(Code::OTHER, "cannot be gathered");
                 let gathers = self.spec(instance).gathers;
                 let output = if gathers { Ok(Payload::inline(Json::Null)) } else { Err(fails()) };
                 self.tell(Input::Gathered {
@@ -608,7 +609,7 @@ impl<'a> Simulation<'a> {
                 })
             }
             Effect::Conclude { iteration } => {
-                let fails = || Failure::new("KB0000", "cannot be evaluated");
+                let fails = || Failure::new(Code::OTHER, "cannot be evaluated");
                 let told = Payload::inline(Json::from(self.watch.resets));
                 let outputs = if self.case.concludes { Ok(told) } else { Err(fails()) };
                 self.tell(Input::Concluded {
@@ -637,7 +638,7 @@ impl<'a> Simulation<'a> {
     fn found(&self, ix: InstanceIx, iteration: u32) -> Result<Evaluation, Failure> {
         let spec = self.spec(ix);
         if !spec.evaluates {
-            return Err(Failure::new("KB0000", "cannot be evaluated"));
+            return Err(Failure::new(Code::OTHER, "cannot be evaluated"));
         }
         if spec.for_each.is_none() || !spec.holds() {
             return Ok(Evaluation::Condition(spec.holds()));
@@ -684,7 +685,7 @@ fn of(effect: &Effect) -> Option<InstanceIx> {
 
 fn report(end: End) -> AttemptReport {
     let fails = end.outcome != OutcomeKind::Ok;
-    let words = || Failure::new("KB0000", format!("as fated, {}", end.words));
+    let words = || Failure::new(Code::OTHER, format!("as fated, {}", end.words));
     AttemptReport {
         outcome: end.outcome,
         output: (!fails).then(|| Payload::inline(Json::from(end.words))),

@@ -241,7 +241,7 @@ async fn a_specialist_that_changes_what_ignore_rules_hide_has_failed() {
                 }
             }
             let free = bench.run("shell:exec", json!({"command": command})).await;
-            assert!(free.failure.is_none_or(|f| f.code != "KB0606"), "{command}");
+            assert!(free.failure.is_none_or(|f| f.code.as_str() != "KB0606"), "{command}");
         }
     }
 }

@@ -111,9 +111,8 @@ impl Shared {
     ) -> Executed<Opened> {
         let killed_owner = self.journal.previous_owner(run);
         let history = self.journal.events(run, 0).map_err(unusable)?;
-        let frozen = Frozen::of_run(&*self.journal, run).map_err(|error| {
-            Box::new(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), error.to_string()))
-        })?;
+        let frozen = Frozen::of_run(&*self.journal, run)
+            .map_err(|error| Box::new(Failure::new(Code::JOURNAL_UNUSABLE, error.to_string())))?;
         let status = self.journal.run(run).map_err(unusable)?.status;
         if status == RunStatus::Succeeded {
             return Ok(Opened::Succeeded);
@@ -134,9 +133,8 @@ impl Shared {
         if let Some((_, frozen)) = last.as_ref().filter(|(of, _)| of == run) {
             return Ok(frozen.clone());
         }
-        let frozen = Frozen::of_run(&*self.journal, run).map_err(|error| {
-            Box::new(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), error.to_string()))
-        })?;
+        let frozen = Frozen::of_run(&*self.journal, run)
+            .map_err(|error| Box::new(Failure::new(Code::JOURNAL_UNUSABLE, error.to_string())))?;
         let frozen = Arc::new(frozen);
         *last = Some((run.clone(), frozen.clone()));
         Ok(frozen)

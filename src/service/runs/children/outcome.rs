@@ -36,7 +36,7 @@ impl Shared {
             }
             RunStatus::Cancelled if context.cancel.is_cancelled() => {
                 let message = format!("child run `{run}` was cancelled");
-                let failure = Failure::new(Code::CHILD_RUN_FAILED.as_str(), message);
+                let failure = Failure::new(Code::CHILD_RUN_FAILED, message);
                 Outcome::failed(OutcomeKind::Cancelled, failure)
             }
             status @ (RunStatus::Failed | RunStatus::Cancelled) => {
@@ -54,9 +54,8 @@ impl Shared {
         plan: &Arc<Plan>,
         reported: Usage,
     ) -> Executed<Outcome> {
-        let frozen = Frozen::of_run(&*self.journal, run).map_err(|error| {
-            Box::new(Failure::new(Code::JOURNAL_UNUSABLE.as_str(), error.to_string()))
-        })?;
+        let frozen = Frozen::of_run(&*self.journal, run)
+            .map_err(|error| Box::new(Failure::new(Code::JOURNAL_UNUSABLE, error.to_string())))?;
         let events = self.journal.events(run, 0).map_err(unusable)?;
         let state = Folded::of(plan, self.rules(&frozen), &events).state;
         let usage = added(state.usage(), reported);
@@ -80,7 +79,7 @@ impl Shared {
         let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
         let what = if status == RunStatus::Cancelled { "was cancelled" } else { "failed" };
         let message = format!("child run `{run}` of `{id}` {what}{reason}");
-        Failure::new(Code::CHILD_RUN_FAILED.as_str(), message)
+        Failure::new(Code::CHILD_RUN_FAILED, message)
             .help(format!("`kb run logs {run}` shows what happened"))
     }
 
