@@ -188,8 +188,11 @@ impl Payloads {
 
     fn stored_record(&self, mut record: Record) -> Result<Record, JournalError> {
         match &mut record {
-            Record::ModelCall { text, prompt, .. } => {
+            Record::ModelCall { text, prompt, reasoning, .. } => {
                 *text = self.stored(text.clone())?;
+                if let Some(reasoning) = reasoning {
+                    *reasoning = self.stored(reasoning.clone())?;
+                }
                 let parts = prompt.iter_mut().flat_map(|prompt| prompt.parts_mut());
                 for content in parts.filter_map(|part| part.content.as_mut()) {
                     *content = self.stored(content.clone())?;
@@ -212,7 +215,12 @@ impl Payloads {
         let mut record = record;
         match &mut record {
             // A resumed attempt does not read prompts.
-            Record::ModelCall { text, .. } => *text = inline(text)?,
+            Record::ModelCall { text, reasoning, .. } => {
+                *text = inline(text)?;
+                if let Some(reasoning) = reasoning {
+                    *reasoning = inline(reasoning)?;
+                }
+            }
             Record::ToolCall { args, .. } => *args = inline(args)?,
             Record::ToolResult { result, .. } => *result = inline(result)?,
             Record::Observed { basis } => *basis = inline(basis)?,

@@ -73,6 +73,9 @@ pub enum Record {
         usage: Usage,
         /// Text of the response.
         text: Payload,
+        /// Reasoning that is sent back to the provider with the response.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reasoning: Option<Payload>,
         /// Tool calls that the response requests; `submit_output` submits the output.
         calls: Vec<RecordedCall>,
         /// Whether the response ended at the model's length limit.
@@ -106,8 +109,11 @@ pub enum Record {
     Compression {
         /// Last turn before the compression.
         turn: u32,
-        /// Number of messages that the summary replaces.
+        /// Number of messages at the start that the summary replaces, except those in `keeps`.
         covers: u32,
+        /// Positions of the covered messages that stay unchanged.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        keeps: Vec<u32>,
         /// Text of the summary.
         summary: String,
         /// Tokens and cost of the summary; none if the runtime wrote it without a model.

@@ -7,6 +7,7 @@
 mod adapter;
 mod failure;
 mod known;
+mod limits;
 mod local;
 mod prices;
 mod record;
@@ -17,6 +18,7 @@ mod tiers;
 mod yaml;
 
 pub use adapter::GenaiProvider;
+pub use limits::ModelLimits;
 pub use local::{LocalServer, local_servers, servers_at};
 pub use prices::{Prices, cost};
 pub use record::Recording;
@@ -24,9 +26,10 @@ pub use script::ScriptPlayer;
 pub use target::Target;
 pub use tiers::{TierOrigin, TierReport, Tiers};
 
-use crate::definition::ModelPrice;
+use crate::definition::{ModelPrice, Reasoning};
 use crate::value::{Json, Tier, Usage};
 use futures::future::BoxFuture;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -52,6 +55,8 @@ pub enum Message {
         text: String,
         /// The requested tool calls.
         calls: Vec<CallRequest>,
+        /// Its reasoning, if the provider expects it back; see [`ChatReply::reasoning`].
+        reasoning: Option<Arc<Json>>,
     },
     /// The result of a tool call.
     Tool {
@@ -100,8 +105,10 @@ pub struct ChatRequest {
     pub response_schema: Option<Json>,
     /// Sampling temperature, 0–2; `None`: the default of the provider.
     pub temperature: Option<f64>,
-    /// Maximum tokens of the response.
+    /// Maximum tokens of the response, reasoning included.
     pub max_tokens: Option<u32>,
+    /// How long the model reasons; `None`: the default of the model.
+    pub reasoning: Option<Reasoning>,
     /// Timeout of the call.
     pub timeout: Duration,
     /// The step, attempt and turn of the call, for scripts and recordings.
@@ -118,6 +125,7 @@ impl ChatRequest {
             response_schema: None,
             temperature: None,
             max_tokens: Some(256),
+            reasoning: None,
             timeout: Duration::from_secs(60),
             origin: CallOrigin {
                 step: "doctor".into(),
@@ -141,7 +149,7 @@ pub struct CallOrigin {
     /// From 1 within the attempt.
     pub turn: u32,
     /// The parameters of the run, for placeholders in scripts.
-    pub params: std::sync::Arc<Json>,
+    pub params: Arc<Json>,
 }
 
 /// The response of a model.
@@ -159,6 +167,9 @@ pub struct ChatReply {
     pub cut_short: bool,
     /// The output of a scripted turn, as if submitted with `submit_output`.
     pub submitted: Option<Json>,
+    /// Reasoning that the provider expects back with the response, in a form that only its adapter
+    /// reads. It may be signed, so it must not be changed.
+    pub reasoning: Option<Json>,
 }
 
 /// The reason why a model call failed.
@@ -226,5 +237,10 @@ pub trait ModelProvider: Send + Sync {
     /// The price of a model; `None` if it is unknown. The default is free.
     fn price(&self, _model: &ModelRef) -> Option<ModelPrice> {
         Some(prices::FREE)
+    }
+
+    /// The sizes of a model, as far as they are known. The default knows none.
+    fn limits(&self, _model: &ModelRef) -> ModelLimits {
+        ModelLimits::default()
     }
 }

@@ -5,7 +5,7 @@ use crate::value::{Money, Usage};
 use std::collections::BTreeMap;
 
 /// List prices in US dollars per million tokens: model, prompt, completion, cached prompt. Standard
-/// processing, without surcharges for long contexts or cache writes. Checked in October 2026;
+/// processing, without surcharges for long contexts. Checked in October 2026;
 /// `llm.prices` in the settings takes precedence.
 const TABLE: &[(&str, f64, f64, f64)] = &[
     ("claude-fable-5-1", 10.0, 50.0, 0.25),
@@ -58,7 +58,8 @@ const TABLE: &[(&str, f64, f64, f64)] = &[
 ];
 
 /// The price of a local model.
-pub(super) const FREE: ModelPrice = ModelPrice { input: 0.0, output: 0.0, cached_input: Some(0.0) };
+pub(super) const FREE: ModelPrice =
+    ModelPrice { input: 0.0, output: 0.0, cached_input: Some(0.0), cache_write: None };
 
 /// Prices by model name: the prices of the settings, then the built-in table.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -75,7 +76,7 @@ impl Prices {
     /// The price of a model. A provider prefix and a date suffix are ignored, as in
     /// `anthropic/claude-haiku-4-5-20251001`. An unknown model has no price, not that of a similar one.
     pub fn of(&self, model: &str) -> Option<ModelPrice> {
-        let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
+        let name = plain_name(model);
         let plain = without_date(&name);
         let own = [model, name.as_str(), plain].into_iter().find_map(|name| self.own.get(name));
         own.copied().or_else(|| listed(&name)).or_else(|| listed(plain))
@@ -90,10 +91,21 @@ impl Prices {
 /// The cost of a call at that price.
 pub fn cost(price: &ModelPrice, usage: &Usage) -> Money {
     let cached = usage.cached_tokens.min(usage.prompt_tokens);
-    let dollars = (usage.prompt_tokens - cached) as f64 * price.input
+    let written = usage.cache_write_tokens.min(usage.prompt_tokens - cached);
+    let dollars = (usage.prompt_tokens - cached - written) as f64 * price.input
         + cached as f64 * price.cached_input.unwrap_or(price.input)
+        + written as f64 * price.cache_write.unwrap_or(price.input)
         + usage.completion_tokens as f64 * price.output;
     Money::from_usd(dollars / 1e6)
+}
+
+/// Price of writing prompt tokens to the cache, as a multiple of the price of prompt tokens.
+const CACHE_WRITE: f64 = 1.25;
+
+/// Whether the provider bills the tokens that it writes to its cache at a price of their own:
+/// Anthropic, and OpenAI from GPT-5.6 on.
+fn bills_cache_writes(name: &str) -> bool {
+    ["claude-", "gpt-5.6", "gpt-6"].iter().any(|start| name.starts_with(start))
 }
 
 fn listed(name: &str) -> Option<ModelPrice> {
@@ -101,7 +113,13 @@ fn listed(name: &str) -> Option<ModelPrice> {
         input,
         output,
         cached_input: Some(cached),
+        cache_write: bills_cache_writes(name).then_some(input * CACHE_WRITE),
     })
+}
+
+/// The name in lower case without the prefix of a provider, as in `anthropic/`.
+pub(super) fn plain_name(model: &str) -> String {
+    model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase()
 }
 
 /// The name without the suffix of `claude-haiku-4-5-20251001`, `claude-haiku-4-5@20251001`,

@@ -1,7 +1,10 @@
 //! [`Recording`]: a provider that writes the responses of another one as a script.
 
 use super::yaml::yaml;
-use super::{CallOrigin, CallRequest, ChatReply, ChatRequest, ModelError, ModelProvider, ModelRef};
+use super::{
+    CallOrigin, CallRequest, ChatReply, ChatRequest, ModelError, ModelLimits, ModelProvider,
+    ModelRef,
+};
 use crate::definition::ModelPrice;
 use crate::redaction::Redactor;
 use crate::value::{Json, JsonMap, Tier};
@@ -107,6 +110,10 @@ impl ModelProvider for Recording {
 
     fn price(&self, model: &ModelRef) -> Option<ModelPrice> {
         self.inner.price(model)
+    }
+
+    fn limits(&self, model: &ModelRef) -> ModelLimits {
+        self.inner.limits(model)
     }
 }
 

@@ -151,6 +151,7 @@ fn reply(turn: &ScriptTurn, request: &ChatRequest) -> Result<ChatReply, ModelErr
         model: request.model.name.clone(),
         cut_short: false,
         submitted,
+        reasoning: None,
     })
 }
 

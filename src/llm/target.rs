@@ -1,6 +1,7 @@
 //! [`Target`]: a model with everything that a call needs: endpoint, key, protocol, price.
 
 use super::known::{self, KnownProvider, Protocol};
+use super::limits::ModelLimits;
 use super::prices::{FREE, Prices};
 use crate::definition::{ModelPrice, TierSettings};
 use crate::redaction::Redactor;
@@ -51,6 +52,10 @@ pub struct Target {
     pub key_env: Option<String>,
     /// Price of the model, if known.
     pub price: Option<ModelPrice>,
+    /// Sizes of the model, as far as they are known.
+    pub limits: ModelLimits,
+    /// Whether responses are streamed.
+    pub stream: bool,
     pub(super) protocol: Protocol,
     pub(super) key: Option<SecretString>,
     /// Masks the secrets of the run in error messages of the provider.
@@ -115,7 +120,9 @@ impl Target {
             .or_else(|| prices.of(&model));
         Ok(Target {
             provider: provider_name(provider, known, &endpoint),
+            limits: ModelLimits::of(&model).or_own(settings.context_window, settings.max_output),
             protocol: protocol(known, &model),
+            stream: settings.stream != Some(false),
             model,
             endpoint,
             key_env,
@@ -128,13 +135,19 @@ impl Target {
     /// Another model of the same server.
     pub(super) fn with_model(&self, model: &str, prices: &Prices) -> Target {
         let price = is_local(&self.endpoint).then_some(FREE).or_else(|| prices.of(model));
-        Target { model: model.to_owned(), price, ..self.clone() }
+        let limits = ModelLimits::of(model);
+        Target { model: model.to_owned(), price, limits, ..self.clone() }
     }
 
     /// Everything except the API key, for the journal.
     pub fn frozen(&self) -> Json {
         let price = self.price.map(|price| {
-            json!({"input": price.input, "output": price.output, "cachedInput": price.cached_input})
+            json!({
+                "input": price.input,
+                "output": price.output,
+                "cachedInput": price.cached_input,
+                "cacheWrite": price.cache_write,
+            })
         });
         json!({
             "provider": self.provider,
@@ -142,6 +155,9 @@ impl Target {
             "endpoint": self.endpoint,
             "apiKeyEnv": self.key_env,
             "price": price,
+            "contextWindow": self.limits.window,
+            "maxOutputTokens": self.limits.output,
+            "stream": self.stream,
         })
     }
 
@@ -152,9 +168,15 @@ impl Target {
         prices: &Prices,
     ) -> Result<Target, String> {
         let text = |key: &str| frozen[key].as_str().map(str::to_owned);
+        let tokens = |key: &str| frozen[key].as_u64().and_then(|count| u32::try_from(count).ok());
         let price = &frozen["price"];
         let price = price["input"].as_f64().zip(price["output"].as_f64()).map(|(input, output)| {
-            ModelPrice { input, output, cached_input: price["cachedInput"].as_f64() }
+            ModelPrice {
+                input,
+                output,
+                cached_input: price["cachedInput"].as_f64(),
+                cache_write: price["cacheWrite"].as_f64(),
+            }
         });
         let settings = TierSettings {
             provider: text("provider"),
@@ -162,6 +184,9 @@ impl Target {
             endpoint: text("endpoint"),
             api_key_env: text("apiKeyEnv"),
             price,
+            context_window: tokens("contextWindow"),
+            max_output: tokens("maxOutputTokens"),
+            stream: frozen["stream"].as_bool(),
         };
         Target::configured(&settings, env, prices)
     }
@@ -241,12 +266,22 @@ fn provider_name(given: Option<&str>, known: Option<&KnownProvider>, endpoint: &
     known.or(given).unwrap_or("openai-compatible").to_owned()
 }
 
-/// OpenAI serves its `codex` and `pro` models only through responses.
+/// OpenAI serves its `codex` and `pro` models only through responses, and from GPT-5.6 on it accepts
+/// tools of a model that reasons only there.
+fn needs_responses(model: &str) -> bool {
+    let version = model.strip_prefix("gpt-").and_then(|rest| {
+        let version = rest.split('-').next()?;
+        let (major, minor) = version.split_once('.').unwrap_or((version, "0"));
+        Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?))
+    });
+    model.contains("codex")
+        || model.ends_with("-pro")
+        || version.is_some_and(|version| version >= (5, 6))
+}
+
 fn protocol(known: Option<&KnownProvider>, model: &str) -> Protocol {
     match known {
-        Some(known)
-            if known.name == "openai" && (model.contains("codex") || model.ends_with("-pro")) =>
-        {
+        Some(known) if known.name == "openai" && needs_responses(model) => {
             Protocol::OpenAiResponses
         }
         Some(known) => known.protocol,

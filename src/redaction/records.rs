@@ -29,6 +29,7 @@ impl Mask for Record {
                 prompt,
                 usage,
                 text,
+                reasoning,
                 calls,
                 cut_short,
             } => Record::ModelCall {
@@ -40,6 +41,7 @@ impl Mask for Record {
                 prompt: prompt.masked_by(redactor),
                 usage,
                 text: text.masked_by(redactor),
+                reasoning: reasoning.and_then(|kept| unmasked(kept, redactor)),
                 calls: calls.masked_by(redactor),
                 cut_short,
             },
@@ -54,8 +56,9 @@ impl Mask for Record {
                 invocation: invocation.masked_by(redactor),
                 result: result.masked_by(redactor),
             },
-            Record::Compression { turn, covers, summary, usage } => {
-                Record::Compression { turn, covers, summary: summary.masked_by(redactor), usage }
+            Record::Compression { turn, covers, keeps, summary, usage } => {
+                let summary = summary.masked_by(redactor);
+                Record::Compression { turn, covers, keeps, summary, usage }
             }
             Record::Observed { basis } => Record::Observed { basis: basis.masked_by(redactor) },
             record @ (Record::ChildRun { .. } | Record::ChildRunEnded { .. }) => record,
@@ -64,6 +67,12 @@ impl Mask for Record {
             }
         }
     }
+}
+
+/// Reasoning without secrets; it may be signed, so that masked reasoning would be refused.
+fn unmasked(reasoning: Payload, redactor: &Redactor) -> Option<Payload> {
+    let masked = reasoning.clone().masked_by(redactor);
+    (masked == reasoning).then_some(reasoning)
 }
 
 impl Mask for RecordedCall {

@@ -292,6 +292,7 @@ async fn ask(provider: &GenaiProvider, report: &TierReport) -> Finding {
         response_schema: None,
         temperature: Some(0.0),
         max_tokens: Some(64),
+        reasoning: None,
         timeout: Duration::from_secs(30),
         origin: CallOrigin::default(),
     };

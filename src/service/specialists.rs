@@ -61,6 +61,8 @@ fn model(specialist: &Specialist) -> String {
     }];
     parts.extend(choice.temperature.map(|t| format!("temperature {t}")));
     parts.extend(choice.max_tokens.map(|n| format!("at most {n} tokens per response")));
+    parts.extend(choice.reasoning.map(|effort| format!("reasoning {}", effort.as_str())));
+    parts.extend(specialist.context.map(|context| format!("context {}", context.as_str())));
     if !choice.ladder.is_empty() {
         let ladder: Vec<&str> = choice.ladder.iter().map(|tier| tier.as_str()).collect();
         parts.push(format!("ladder {}", ladder.join(" → ")));

@@ -13,20 +13,23 @@ const KEEP: usize = 4;
 const LINE_CHARS: usize = 160;
 const SUMMARY_CHARS: usize = 4_000;
 
-/// Number of messages of the body that a summary could replace.
-pub(super) fn foldable(body: &[Message]) -> usize {
+/// Number of messages at the start of the body that a summary could replace.
+pub(super) fn coverable(body: &[Message]) -> usize {
     let last = body.len().saturating_sub(KEEP);
     let starts_exchange = |at: &usize| matches!(body.get(*at), Some(Message::Assistant { .. }));
     (1..=last).rev().find(starts_exchange).unwrap_or(0)
 }
 
-/// One summary of the earlier summary and these messages.
-pub(super) fn summarize(earlier: Option<&str>, covered: &[Message]) -> String {
+/// One summary of the earlier summary and these messages, without those at the positions `keeps`.
+pub(super) fn summarize(earlier: Option<&str>, covered: &[Message], keeps: &[u32]) -> String {
     let mut lines: Vec<String> =
         earlier.iter().flat_map(|text| text.lines()).map(str::to_owned).collect();
     for (at, message) in covered.iter().enumerate() {
+        if keeps.contains(&(at as u32)) {
+            continue;
+        }
         match message {
-            Message::Assistant { text, calls } => {
+            Message::Assistant { text, calls, .. } => {
                 lines.extend(said(text));
                 lines.extend(calls.iter().map(|call| {
                     let result = result_of(&call.id, &covered[at..]);
@@ -50,8 +53,9 @@ pub(super) fn estimated_tokens(messages: &[Message]) -> u32 {
 fn message_chars(message: &Message) -> usize {
     match message {
         Message::System(text) | Message::User(text) => text.len(),
-        Message::Assistant { text, calls } => {
+        Message::Assistant { text, calls, reasoning } => {
             text.len()
+                + reasoning.as_ref().map_or(0, |kept| json_text(kept).len())
                 + calls.iter().map(|c| c.tool.len() + json_text(&c.args).len()).sum::<usize>()
         }
         Message::Tool { content, .. } => content.len(),

@@ -3,12 +3,14 @@
 //! [`Conversation::apply`] is the only way to change one, live and on resume alike. Any prefix of the
 //! records therefore leads to the state that the attempt had when it had stored them.
 
-use super::compression::{estimated_tokens, foldable, summarize};
+use super::compression::{coverable, estimated_tokens, summarize};
+use super::context::ContextLimits;
 use super::excerpt::excerpt;
 use super::messages::{as_text, merged, observation};
 use super::pending_call::PendingCall;
 use super::prompt::{CONTINUE, REFLECT, not_submitted};
 use super::repetition::Repetition;
+use super::retention::kept;
 use super::submit::{SUBMIT, Submission, TextOutput, rejection};
 use super::text_form;
 use super::transcript::Transcript;
@@ -17,7 +19,8 @@ use crate::definition::{LoopLimits, Violation};
 use crate::evidence::{Invocation, InvocationStatus, Payload, Record, RecordedCall};
 use crate::llm::{CallRequest, Message};
 use crate::value::{Json, Usage, json_text};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 
 /// The fixed inputs of an attempt.
 #[derive(Debug, Clone)]
@@ -32,6 +35,8 @@ pub struct Brief {
     pub tools: Vec<String>,
     /// Limits on turns, tool calls and time.
     pub limits: LoopLimits,
+    /// What of the conversation the model sees.
+    pub context: ContextLimits,
     /// The required output.
     pub submission: Submission,
 }
@@ -41,6 +46,11 @@ pub struct Brief {
 pub struct Conversation {
     brief: Brief,
     summary: Option<String>,
+    plan: Option<String>,
+    /// Reasoning of the latest response, to be sent back with its calls.
+    reasoning: Option<Arc<Json>>,
+    /// Ids of the calls that did not succeed.
+    failed: BTreeSet<String>,
     body: Vec<Message>,
     pending: VecDeque<PendingCall>,
     counts: LoopState,
@@ -59,11 +69,15 @@ impl Conversation {
             max_steps: brief.limits.max_steps,
             max_tool_calls: brief.limits.max_tool_calls,
             reasoning_every: brief.limits.forced_reasoning_interval,
+            compress_above: brief.context.compress_above(),
             ..LoopState::default()
         };
         Conversation {
             brief,
             summary: None,
+            plan: None,
+            reasoning: None,
+            failed: BTreeSet::new(),
             body: Vec::new(),
             pending: VecDeque::new(),
             counts,
@@ -95,7 +109,7 @@ impl Conversation {
             repeats: self.repetition.count(),
             submitted: self.output.is_some(),
             messages: self.body.len() as u32 + 2 + u32::from(self.summary.is_some()),
-            foldable: foldable(&self.body) as u32,
+            foldable: self.foldable(),
             tokens: estimated_tokens(&self.messages()),
             ..self.counts
         }
@@ -104,15 +118,20 @@ impl Conversation {
     /// Applies a record, and every transition that needs no further record.
     pub fn apply(&mut self, record: &Record) {
         match record {
-            Record::ModelCall { text, calls, usage, cut_short, .. } => {
+            Record::ModelCall { text, calls, usage, cut_short, reasoning, .. } => {
                 self.usage += *usage;
+                self.reasoning = reasoning.as_ref().and_then(Payload::as_inline).cloned();
                 self.model_responded(&text_of(text), calls, *cut_short);
             }
             Record::ToolCall { id, .. } => self.call_started(id),
             Record::ToolResult { invocation, result, .. } => self.call_ended(invocation, result),
-            Record::Compression { covers, summary, usage, .. } => {
+            Record::Compression { covers, keeps, summary, usage, .. } => {
                 self.usage += *usage;
-                self.body.drain(..(*covers as usize).min(self.body.len()));
+                let mut at = 0;
+                self.body.retain(|_| {
+                    at += 1;
+                    at > *covers || keeps.contains(&(at - 1))
+                });
                 self.summary = Some(summary.clone());
             }
             Record::Observed { .. }
@@ -121,6 +140,11 @@ impl Conversation {
             | Record::Note(_) => {}
         }
         self.settle();
+    }
+
+    /// The calls in the queue, in order.
+    pub(super) fn queue(&self) -> impl Iterator<Item = &PendingCall> {
+        self.pending.iter()
     }
 
     /// The first call in the queue.
@@ -157,9 +181,11 @@ impl Conversation {
     pub fn messages(&self) -> Vec<Message> {
         let head =
             [Message::System(self.brief.system.clone()), Message::User(self.brief.task.clone())];
+        let plan = self.plan.as_ref().map(|text| format!("# Your plan\n\n{text}\n\n"));
         let summary = self.summary.as_ref().map(|text| {
             Message::User(format!(
-                "# Summary of your earlier turns (written by the runtime)\n\n{text}"
+                "{}# Summary of your earlier turns (written by the runtime)\n\n{text}",
+                plan.unwrap_or_default()
             ))
         });
         merged(head.into_iter().chain(summary).chain(self.body.iter().cloned()))
@@ -171,10 +197,26 @@ impl Conversation {
         merged(self.messages().into_iter().map(as_text))
     }
 
-    /// The number of messages that a summary would replace, and the summary.
-    pub(super) fn compressed(&self) -> (u32, String) {
-        let covers = foldable(&self.body);
-        (covers as u32, summarize(self.summary.as_deref(), &self.body[..covers]))
+    /// The record of a compression of the context.
+    pub(super) fn compression(&self) -> Record {
+        let covers = coverable(&self.body);
+        let keeps = self.keeps(covers);
+        let summary = summarize(self.summary.as_deref(), &self.body[..covers], &keeps);
+        let turn = self.counts.turns;
+        Record::Compression { turn, covers: covers as u32, keeps, summary, usage: Usage::NONE }
+    }
+
+    fn keeps(&self, covers: usize) -> Vec<u32> {
+        kept(&self.body, covers, &self.failed, self.brief.context.kept_tokens())
+    }
+
+    /// Number of messages that a summary would replace.
+    fn foldable(&self) -> u32 {
+        let covers = coverable(&self.body);
+        match self.counts.compress_above {
+            None => covers as u32,
+            Some(_) => (covers - self.keeps(covers).len()) as u32,
+        }
     }
 
     fn mode(&self) -> Mode {
@@ -192,6 +234,7 @@ impl Conversation {
         // Calls of an earlier response that are still unanswered can no longer be answered.
         self.pending.clear();
         self.transcript.add_text(text);
+        self.note_plan(text);
         if mode == Mode::Reason {
             self.counts.calls_since_reasoning = 0;
             self.body.push(Message::User(REFLECT.to_owned()));
@@ -211,9 +254,23 @@ impl Conversation {
         }
     }
 
+    /// The first longer text is the plan. The compact profile has no room for it.
+    fn note_plan(&mut self, text: &str) {
+        let text = text.trim();
+        let is_plan = self.counts.compress_above.is_some() && text.chars().count() >= 40;
+        if self.plan.is_none() && is_plan {
+            let end = text.char_indices().nth(2_000).map_or(text.len(), |(end, _)| end);
+            self.plan = Some(text[..end].to_owned());
+        }
+    }
+
     fn add_response(&mut self, text: &str) {
         let text = if text.trim().is_empty() { "(empty response)" } else { text };
-        self.body.push(Message::Assistant { text: text.to_owned(), calls: Vec::new() });
+        self.body.push(Message::Assistant {
+            text: text.to_owned(),
+            calls: Vec::new(),
+            reasoning: None,
+        });
     }
 
     fn request_calls(&mut self, text: String, calls: Vec<(String, Json)>, as_text: bool) {
@@ -237,7 +294,8 @@ impl Conversation {
             tool: call.tool.clone(),
             args: call.args.clone(),
         });
-        self.body.push(Message::Assistant { text, calls: native.collect() });
+        let reasoning = self.reasoning.take();
+        self.body.push(Message::Assistant { text, calls: native.collect(), reasoning });
         self.pending = pending.into();
     }
 
@@ -289,10 +347,13 @@ impl Conversation {
         let ok = invocation.status == InvocationStatus::Success;
         let denied = invocation.status == InvocationStatus::Denied;
         self.failed_here |= !ok;
+        if !ok {
+            self.failed.insert(call.id.clone());
+        }
         self.counts.denials = if denied { self.counts.denials + 1 } else { 0 };
         self.repetition.note(&call.tool, &call.args, &result, !invocation.changes.is_empty());
         self.transcript.add_call(&call, invocation, &result);
-        let content = excerpt(&call.tool, &call.id, &result);
+        let content = excerpt(&call.tool, &call.id, &result, &self.brief.context);
         self.answer(call, content);
     }
 

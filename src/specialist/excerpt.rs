@@ -1,20 +1,26 @@
 //! Bounded forms of long texts.
 
-use crate::value::limits::TOOL_RESULT_CHARS;
+use super::context::{ContextLimits, READ_ON, Shown};
 use crate::value::{Json, json_text};
 
-/// The tool that reads the rest of a truncated result. Its own results have a larger limit, so that
-/// the rest takes few calls.
-pub(super) const READ_ON: &str = "output:read";
-const READ_ON_CHARS: usize = 5 * TOOL_RESULT_CHARS;
-
-/// A tool result as the model sees it: whole, or its start with a note on how to continue reading.
-pub(super) fn excerpt(tool: &str, reference: &str, result: &Json) -> String {
+/// A tool result as the model sees it: whole, or a part with a note on how to read the rest.
+pub(super) fn excerpt(
+    tool: &str,
+    reference: &str,
+    result: &Json,
+    limits: &ContextLimits,
+) -> String {
     let text = json_text(result);
     if text.trim().is_empty() {
         return "(no output)".to_owned();
     }
-    let limit = if tool == READ_ON { READ_ON_CHARS } else { TOOL_RESULT_CHARS };
+    match limits.shown(tool) {
+        Shown::Start(limit) => start(text, reference, limit),
+        Shown::Ends(limit) => ends(text, reference, limit),
+    }
+}
+
+fn start(text: String, reference: &str, limit: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(limit) else { return text };
     let left = text[end..].chars().count();
     format!(
@@ -22,6 +28,24 @@ pub(super) fn excerpt(tool: &str, reference: &str, result: &Json) -> String {
          {{\"ref\": \"{reference}\", \"offset\": {limit}}}]",
         &text[..end],
         left.div_ceil(4),
+    )
+}
+
+/// The beginning and the end: the end of the output of a command is where its result is.
+fn ends(text: String, reference: &str, limit: usize) -> String {
+    let total = text.chars().count();
+    if total <= limit {
+        return text;
+    }
+    let head = limit / 2;
+    let at = |place: usize| text.char_indices().nth(place).map_or(text.len(), |(at, _)| at);
+    let left = total - limit;
+    format!(
+        "{}\n[truncated: {left} characters left out here, about {} tokens; read them with \
+         `{READ_ON}` {{\"ref\": \"{reference}\", \"offset\": {head}}}]\n{}",
+        &text[..at(head)],
+        left.div_ceil(4),
+        &text[at(head + left)..],
     )
 }
 

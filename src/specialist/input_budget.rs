@@ -91,7 +91,7 @@ fn preview(
         "{}\n[truncated: the first {length} of {total} characters; continue with `{}` \
          {{\"ref\": \"{reference}\", \"offset\": {length}}}]",
         &text[..end],
-        super::excerpt::READ_ON,
+        super::context::READ_ON,
     );
     previews.push(PreviewedValue { reference, text: text.to_owned() });
     shown

@@ -11,12 +11,16 @@ pub(super) fn observation(tool: &str, content: &str) -> String {
 /// The message with its tool calls as text.
 pub(super) fn as_text(message: Message) -> Message {
     match message {
-        Message::Assistant { text, calls } => {
+        Message::Assistant { text, calls, .. } => {
             let written = calls.iter().map(|call| {
                 format!("\nAction: {}\nAction Input: {}", call.tool, json_text(&call.args))
             });
             let text = written.fold(text, |text, call| text + &call);
-            Message::Assistant { text: text.trim_start().to_owned(), calls: Vec::new() }
+            Message::Assistant {
+                text: text.trim_start().to_owned(),
+                calls: Vec::new(),
+                reasoning: None,
+            }
         }
         Message::Tool { tool, content, .. } => Message::User(observation(&tool, &content)),
         other => other,

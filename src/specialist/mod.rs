@@ -7,6 +7,7 @@
 //! retried here except one call of the fallback model; retries belong to the engine.
 
 mod compression;
+mod context;
 mod conversation;
 mod excerpt;
 mod feedback;
@@ -20,6 +21,7 @@ mod prompt;
 mod prompt_record;
 mod repetition;
 mod report;
+mod retention;
 mod runner;
 mod schema_text;
 mod spending;
@@ -30,6 +32,7 @@ mod toolset;
 mod transcript;
 pub mod turn;
 
+pub use context::ContextLimits;
 pub use conversation::{Brief, Conversation};
 pub use ledger::{Amount, Exhausted, Ledger, Reservation};
 pub use runner::SpecialistRunner;

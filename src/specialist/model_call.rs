@@ -8,9 +8,10 @@ use super::runner::Attempt;
 use super::submit::SUBMIT;
 use super::turn::{Mode, Offer, REPAIRS, Turn};
 use crate::attempt::Progress;
+use crate::definition::Reasoning;
 use crate::evidence::{Note, Payload, Record, RecordedCall};
 use crate::llm::{
-    CallOrigin, ChatReply, ChatRequest, Message, ModelError, ModelRef, ToolDescription,
+    CallOrigin, ChatReply, ChatRequest, Message, ModelError, ModelLimits, ModelRef, ToolDescription,
 };
 use crate::value::Json;
 
@@ -122,6 +123,8 @@ impl Attempt<'_> {
             Offer::None => self.conversation.messages_as_text(),
             Offer::All | Offer::SubmitOnly => self.conversation.messages(),
         };
+        let limits = self.provider.limits(&model);
+        let reasoning = choice.reasoning.or(self.reasoning);
         ChatRequest {
             model,
             messages: merged(
@@ -130,7 +133,8 @@ impl Attempt<'_> {
             tools: self.offered(turn.offer),
             response_schema: structured.then(|| submission.schema().clone()),
             temperature: choice.temperature,
-            max_tokens: choice.max_tokens,
+            max_tokens: response_limit(choice.max_tokens, reasoning, limits),
+            reasoning,
             timeout: self.work.specialist.limits.timeout,
             origin: CallOrigin {
                 step: self.request.instance.step.to_string(),
@@ -150,6 +154,28 @@ impl Attempt<'_> {
             Offer::None => Vec::new(),
         }
     }
+}
+
+/// Maximum tokens of a response of a known model without `maxTokens`.
+const RESPONSE_TOKENS: u32 = 16_384;
+
+/// The maximum tokens of a response with its reasoning, as far as the sizes of the model are known.
+fn response_limit(
+    own: Option<u32>,
+    reasoning: Option<Reasoning>,
+    limits: ModelLimits,
+) -> Option<u32> {
+    let most = limits.output.or(limits.window.map(|window| window / 2));
+    let response = own.or(most.map(|most| most.min(RESPONSE_TOKENS)))?;
+    let thought = match reasoning {
+        Some(Reasoning::Low) => 4_096,
+        Some(Reasoning::High) => 32_768,
+        Some(Reasoning::Medium) => 12_288,
+        None if limits.reasons => 12_288,
+        None => 0,
+    };
+    // A limit that the author chose is kept, even if it is above that of the table.
+    Some(response.saturating_add(thought).min(most.unwrap_or(u32::MAX)).max(own.unwrap_or(0)))
 }
 
 fn response_record(request: &ChatRequest, reply: ChatReply) -> Record {
@@ -177,6 +203,7 @@ fn response_record(request: &ChatRequest, reply: ChatReply) -> Record {
         prompt: Some(Box::new(prompt(request))),
         usage,
         text: Payload::inline(Json::String(reply.text)),
+        reasoning: reply.reasoning.map(Payload::inline),
         calls: calls.chain(submitted).collect(),
         cut_short: reply.cut_short,
     }

@@ -23,10 +23,10 @@ fn content(message: &Message) -> Json {
     match message {
         Message::System(text) => json!({"role": "system", "text": text}),
         Message::User(text) => json!({"role": "user", "text": text}),
-        Message::Assistant { text, calls } if calls.is_empty() => {
+        Message::Assistant { text, calls, .. } if calls.is_empty() => {
             json!({"role": "assistant", "text": text})
         }
-        Message::Assistant { text, calls } => {
+        Message::Assistant { text, calls, .. } => {
             let calls: Vec<Json> = calls
                 .iter()
                 .map(|call| json!({"id": call.id, "tool": call.tool, "args": call.args}))
@@ -49,11 +49,14 @@ pub(super) fn digests(request: &ChatRequest) -> RequestDigests {
             _ => None,
         })
         .collect();
-    let model = json!({
+    let mut model = json!({
         "model": request.model.name,
         "temperature": request.temperature,
         "maxTokens": request.max_tokens,
     });
+    if let Some(reasoning) = request.reasoning {
+        model["reasoning"] = json!(reasoning.as_str());
+    }
     let tools: Json =
         request.tools.iter().map(|t| json!([t.name, t.description, t.schema])).collect();
     RequestDigests {
@@ -77,9 +80,12 @@ fn message(message: &Message) -> Json {
     match message {
         Message::System(text) => json!(["system", text]),
         Message::User(text) => json!(["user", text]),
-        Message::Assistant { text, calls } => {
+        Message::Assistant { text, calls, reasoning } => {
             let calls: Vec<Json> = calls.iter().map(|c| json!([c.id, c.tool, c.args])).collect();
-            json!(["assistant", text, calls])
+            match reasoning {
+                Some(reasoning) => json!(["assistant", text, calls, Digest::of_json(reasoning)]),
+                None => json!(["assistant", text, calls]),
+            }
         }
         Message::Tool { call_id, tool, content } => json!(["tool", call_id, tool, content]),
     }

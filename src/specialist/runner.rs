@@ -1,5 +1,6 @@
 //! [`SpecialistRunner`]: drives one attempt until it has an output or a reason to stop.
 
+use super::context::ContextLimits;
 use super::conversation::{Brief, Conversation};
 use super::input_budget::{self, FittedInput};
 use super::ledger::Ledger;
@@ -9,6 +10,7 @@ use super::submit::Submission;
 use super::toolset::ToolSet;
 use super::turn::Next;
 use crate::attempt::{Context, Outcome, Request, SpecialistWork};
+use crate::definition::{ContextProfile, Reasoning, Specialist};
 use crate::evidence::{Note, Record};
 use crate::llm::{ModelProvider, ModelRef, ToolDescription};
 use crate::value::{StepId, Usage, json_text};
@@ -27,6 +29,10 @@ pub struct SpecialistRunner {
     pub toolbox: Arc<dyn ToolSet>,
     /// Maximum tokens of the values in one prompt (`llm.maxInputTokens`).
     pub max_input_tokens: u32,
+    /// `llm.context`: what of a conversation models see.
+    pub context: Option<ContextProfile>,
+    /// `llm.reasoning`: how long models reason.
+    pub reasoning: Option<Reasoning>,
     /// Steps for which a warning about truncated values was recorded.
     pub warned: Arc<Mutex<BTreeSet<StepId>>>,
     /// Budgets of the run; the default limits nothing.
@@ -54,6 +60,18 @@ impl SpecialistRunner {
             ended = attempt.drive().await;
         }
         attempt.outcome(ended)
+    }
+
+    /// What of the conversation the model of a specialist sees.
+    fn context_limits(&self, specialist: &Specialist) -> ContextLimits {
+        let choice = &specialist.model;
+        // The fallback model may have a smaller window.
+        let named =
+            [choice.model.as_deref()].into_iter().chain(choice.fallback.as_deref().map(Some));
+        let models = named.filter_map(|name| self.provider.resolve(choice.tier, name).ok());
+        let windows = models.map(|model| self.provider.limits(&model).window);
+        let window = windows.reduce(|a, b| a.zip(b).map(|(a, b)| a.min(b))).flatten();
+        ContextLimits::of(specialist.context.or(self.context), window)
     }
 
     /// The warning about truncated values, once for each step.
@@ -99,6 +117,8 @@ pub(super) struct Attempt<'a> {
     pub(super) conversation: Conversation,
     pub(super) model: Option<ModelRef>,
     pub(super) fell_back: bool,
+    /// `llm.reasoning` of the settings.
+    pub(super) reasoning: Option<Reasoning>,
     pub(super) ledger: Arc<Ledger>,
     /// Usage of stopped model calls, which no record contains.
     pub(super) estimated: Usage,
@@ -125,12 +145,15 @@ impl<'a> Attempt<'a> {
         }
         let submission =
             Submission::new(work.output_schema.as_ref(), specialist.output_schema.as_ref());
+        let context_limits = runner.context_limits(specialist);
+        toolset.show(context_limits.read_on_chars());
         let mut conversation = Conversation::begin(Brief {
             attempt: request.attempt,
-            system: prompt::system(specialist, &tools, &submission),
+            system: prompt::system(specialist, &tools, &submission, &context_limits),
             task: prompt::task(work, fitted),
             tools: tools.iter().map(|tool| tool.name.clone()).collect(),
             limits: specialist.limits,
+            context: context_limits,
             submission,
         });
         for record in &work.history {
@@ -148,6 +171,7 @@ impl<'a> Attempt<'a> {
             conversation,
             model: None,
             fell_back: false,
+            reasoning: runner.reasoning,
             ledger: runner.ledger.clone(),
             estimated: Usage::NONE,
             deadline: Box::pin(tokio::time::sleep(specialist.limits.timeout)),
@@ -164,7 +188,8 @@ impl<'a> Attempt<'a> {
                 Next::Fail(why) => return Err(StopReason::GaveUp(why)),
                 _ if self.deadline.is_elapsed() => return Err(StopReason::TimedOut),
                 Next::CallModel(turn) => self.call_model(turn).await?,
-                Next::CallTool | Next::Recover => self.call_tool().await?,
+                Next::CallTool => self.call_tools().await?,
+                Next::Recover => self.call_tool().await?,
                 Next::Compress => self.compress().await?,
                 // `Conversation::apply` performs these itself.
                 Next::Validate | Next::Decline => {}
@@ -173,10 +198,8 @@ impl<'a> Attempt<'a> {
     }
 
     async fn compress(&mut self) -> Result<(), StopReason> {
-        let (covers, summary) = self.conversation.compressed();
-        let turn = self.conversation.turns();
-        let usage = Usage::NONE;
-        self.record(Record::Compression { turn, covers, summary, usage }).await
+        let record = self.conversation.compression();
+        self.record(record).await
     }
 
     /// Stores the record, then applies it: a record that is not stored has no consequences.

@@ -11,12 +11,70 @@ use crate::evidence::{Invocation, InvocationStatus, Payload, Purpose, Record};
 use crate::redaction::MASK;
 use crate::tool::{Call, CallResult, Caller};
 use crate::value::{Digest, Failure, json_text};
+use futures::StreamExt;
+use futures::future::BoxFuture;
 use std::time::Duration;
 
 /// How long a cancelled tool may take to end, so that its result is recorded.
 const GRACE: Duration = Duration::from_secs(10);
 
+/// Number of tool calls that run at the same time.
+const SIDE_BY_SIDE: usize = 8;
+
 impl Attempt<'_> {
+    /// Executes the first call in the queue, together with those after it that only read.
+    pub(super) async fn call_tools(&mut self) -> Result<(), StopReason> {
+        let state = self.conversation.state();
+        let allowed = state.max_tool_calls.saturating_sub(state.tool_calls) as usize;
+        let reads = |call: &&PendingCall| {
+            !call.started
+                && self.toolset.only_reads(&call.tool)
+                && !arguments(&call.args).contains(MASK)
+        };
+        let batch: Vec<PendingCall> =
+            self.conversation.queue().take_while(reads).take(allowed).cloned().collect();
+        match batch.len() {
+            0 | 1 => self.call_tool().await,
+            _ => self.call_side_by_side(&batch).await,
+        }
+    }
+
+    /// Executes calls that only read at the same time; their results are recorded in their order.
+    async fn call_side_by_side(&mut self, batch: &[PendingCall]) -> Result<(), StopReason> {
+        let mut calls = Vec::new();
+        for pending in batch {
+            self.spend_tool_call().await?;
+            self.record(self.start_record(pending)).await?;
+            let shown = format!("{} {}", pending.tool, arguments(&pending.args));
+            self.context.recorder.progress(Progress::Tool(shown.trim_end().to_owned()));
+            calls.push(self.tool_call(pending));
+        }
+        let cancel = self.context.cancel.child_token();
+        let toolset = self.toolset.clone();
+        let results = {
+            let running: Vec<BoxFuture<'_, (CallResult, Invocation)>> =
+                calls.iter().map(|call| toolset.call(call, &cancel)).collect();
+            let running = futures::stream::iter(running).buffered(SIDE_BY_SIDE);
+            let mut results = std::pin::pin!(running.collect::<Vec<_>>());
+            let reason = tokio::select! {
+                results = &mut results => Ok(results),
+                () = self.context.cancel.cancelled() => Err(StopReason::Cancelled),
+                () = &mut self.deadline => Err(StopReason::TimedOut),
+            };
+            match reason {
+                Ok(results) => results,
+                Err(reason) => {
+                    cancel.cancel();
+                    tokio::time::timeout(GRACE, results).await.map_err(|_| reason)?
+                }
+            }
+        };
+        for (result, invocation) in results {
+            self.record_result(result, invocation).await?;
+        }
+        Ok(())
+    }
+
     pub(super) async fn call_tool(&mut self) -> Result<(), StopReason> {
         let Some(pending) = self.conversation.pending().cloned() else { return Ok(()) };
         if pending.started && !self.toolset.only_reads(&pending.tool) {

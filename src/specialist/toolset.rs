@@ -21,6 +21,8 @@ pub trait ToolSet: Send + Sync {
     fn reader(&self) -> Option<ToolDescription>;
     /// Whether the tool only reads, so that a repeated call is safe.
     fn only_reads(&self, tool: &str) -> bool;
+    /// Sets how many characters of a result the model is shown at once by `output:read`.
+    fn show(&self, _chars: usize) {}
     /// Stores the complete result of a call from before a resume, so that `output:read` can read it.
     fn keep(&self, call: &str, text: &str);
     /// Executes the call and returns its result with the recorded evidence.
@@ -46,6 +48,10 @@ impl ToolSet for Toolbox {
 
     fn only_reads(&self, tool: &str) -> bool {
         toolspec::find(tool).is_some_and(|spec| spec.only_reads)
+    }
+
+    fn show(&self, chars: usize) {
+        self.outputs().show(chars);
     }
 
     fn keep(&self, call: &str, text: &str) {

@@ -2,7 +2,7 @@
 //!
 //! [`next`] is pure: the same [`LoopState`] always gives the same [`Next`].
 
-/// Number of messages above which the context may be compressed.
+/// Number of messages above which the context of a small window may be compressed.
 pub const SOFT_MESSAGES: u32 = 5;
 /// Estimated tokens below which the number of messages alone does not trigger compression. Five
 /// messages are two tool calls: not worth the loss of detail and of the provider's prompt cache.
@@ -55,6 +55,8 @@ pub struct LoopState {
     pub foldable: u32,
     /// Estimated tokens of the conversation.
     pub tokens: u32,
+    /// Estimated tokens above which the context is compressed; `None`: by the rule for small windows.
+    pub compress_above: Option<u32>,
 }
 
 /// The first call in the queue.
@@ -209,6 +211,9 @@ fn model_turn(s: &LoopState, repairs: u32) -> Turn {
 }
 
 fn worth_compressing(s: &LoopState) -> bool {
+    if let Some(above) = s.compress_above {
+        return s.tokens > above && s.foldable > 0;
+    }
     let soft = s.messages > SOFT_MESSAGES && s.tokens > SOFT_TOKENS && s.foldable >= WORTHWHILE;
     soft || (s.tokens > HARD_TOKENS && s.foldable > 0)
 }

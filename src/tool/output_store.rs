@@ -1,6 +1,8 @@
 //! The complete results of tool calls, for `output:read`.
 
+use crate::value::limits::TOOL_RESULT_CHARS;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The complete results of the tool calls of one attempt, by reference. When the limit is exceeded,
@@ -8,6 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug, Default)]
 pub struct OutputStore {
     stored: Mutex<StoredOutputs>,
+    /// Characters of one piece; 0: the smallest.
+    piece: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
@@ -37,6 +41,17 @@ impl OutputStore {
                 stored.bytes -= old.len();
             }
         }
+    }
+
+    /// Sets how many characters of a result the model is shown at once.
+    pub fn show(&self, chars: usize) {
+        self.piece.store(chars, Ordering::Relaxed);
+    }
+
+    /// Maximum number of characters that `output:read` returns at once. JSON escaping can double them;
+    /// the result is then still shown completely.
+    pub fn piece(&self) -> usize {
+        self.piece.load(Ordering::Relaxed).max(5 * TOOL_RESULT_CHARS) / 2 - 100
     }
 
     /// The text under a reference.

@@ -52,6 +52,12 @@ pub struct Usage {
     pub completion_tokens: u64,
     /// Prompt tokens that the provider served from its cache.
     pub cached_tokens: u64,
+    /// Prompt tokens that the provider wrote to its cache.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cache_write_tokens: u64,
+    /// Tokens of the responses that were reasoning; part of `completion_tokens`.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub reasoning_tokens: u64,
     /// Cost in US dollars; `None` if the price of one of the models is unknown.
     pub cost_usd: Option<Money>,
     /// Number of model calls.
@@ -66,6 +72,8 @@ impl Usage {
         prompt_tokens: 0,
         completion_tokens: 0,
         cached_tokens: 0,
+        cache_write_tokens: 0,
+        reasoning_tokens: 0,
         cost_usd: Some(Money::ZERO),
         model_calls: 0,
         tool_calls: 0,
@@ -82,11 +90,17 @@ impl Usage {
     }
 }
 
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 impl AddAssign for Usage {
     fn add_assign(&mut self, other: Usage) {
         self.prompt_tokens += other.prompt_tokens;
         self.completion_tokens += other.completion_tokens;
         self.cached_tokens += other.cached_tokens;
+        self.cache_write_tokens += other.cache_write_tokens;
+        self.reasoning_tokens += other.reasoning_tokens;
         self.cost_usd = match (self.cost_usd, other.cost_usd) {
             (Some(a), Some(b)) => Some(a + b),
             _ => None,

@@ -19,6 +19,10 @@ pub struct UsageView {
     pub completion_tokens: u64,
     /// Number of prompt tokens that the provider had cached.
     pub cached_tokens: u64,
+    /// Number of prompt tokens that the provider wrote to its cache.
+    pub cache_write_tokens: u64,
+    /// Number of response tokens that were reasoning; part of `completionTokens`.
+    pub reasoning_tokens: u64,
     /// Cost in US dollars.
     pub cost_usd: Option<f64>,
     /// Number of model calls.
@@ -33,6 +37,8 @@ impl From<Usage> for UsageView {
             prompt_tokens: usage.prompt_tokens,
             completion_tokens: usage.completion_tokens,
             cached_tokens: usage.cached_tokens,
+            cache_write_tokens: usage.cache_write_tokens,
+            reasoning_tokens: usage.reasoning_tokens,
             cost_usd: usage.cost_usd.map(|cost| cost.usd()),
             model_calls: usage.model_calls,
             tool_calls: usage.tool_calls,

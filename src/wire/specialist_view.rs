@@ -30,6 +30,12 @@ pub struct SpecialistView {
     pub tier: &'static str,
     /// A model by name, which takes precedence over the tier.
     pub model: Option<String>,
+    /// How long the model reasons, if the specialist says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<&'static str>,
+    /// How much of a conversation the model sees, if the specialist says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<&'static str>,
     /// Limits of one attempt.
     pub limits: SpecialistLimits,
     /// The tools that it may call.
@@ -94,6 +100,8 @@ impl From<&Specialist> for SpecialistView {
             examples: specialist.examples.iter().map(example).collect(),
             tier: specialist.model.tier.as_str(),
             model: specialist.model.model.clone(),
+            reasoning: specialist.model.reasoning.map(|effort| effort.as_str()),
+            context: specialist.context.map(|context| context.as_str()),
             limits: SpecialistLimits {
                 max_steps: limits.max_steps,
                 max_tool_calls: limits.max_tool_calls,

@@ -72,6 +72,7 @@ fn hostile(kind: usize, value: &Json, text: &str, count: usize) -> Event {
         0 => {
             let call = RecordedCall { id: text.into(), tool: text.into(), args: value.clone() };
             recorded(Record::ModelCall {
+                reasoning: None,
                 turn: 1,
                 model: "m".into(),
                 tier: None,
@@ -135,6 +136,7 @@ fn hostile(kind: usize, value: &Json, text: &str, count: usize) -> Event {
             failure: Some(failure(json!(text))),
         },
         _ => recorded(Record::Compression {
+            keeps: vec![],
             turn: 1,
             covers: 2,
             summary: text.repeat(count.min(1_000)),

@@ -382,6 +382,7 @@ fn telling(text: &str) -> Vec<Record> {
     let payload = || Payload::inline(json!({text: [text]}));
     vec![
         Record::ModelCall {
+            reasoning: None,
             turn: 1,
             model: own(),
             tier: None,
@@ -396,7 +397,13 @@ fn telling(text: &str) -> Vec<Record> {
         Record::ToolCall { turn: 1, id: "c1".into(), tool: own(), args: payload() },
         Record::ToolResult { turn: 1, invocation, result: payload() },
         Record::Observed { basis: payload() },
-        Record::Compression { turn: 1, covers: 1, summary: own(), usage: Usage::NONE },
+        Record::Compression {
+            turn: 1,
+            covers: 1,
+            keeps: vec![],
+            summary: own(),
+            usage: Usage::NONE,
+        },
         Record::Note(Note::info(own())),
     ]
 }

@@ -7,3 +7,4 @@ mod others;
 mod play;
 mod price;
 mod record;
+mod wire_forms;

@@ -112,6 +112,7 @@ pub(crate) fn lab() -> Option<&'static LabServer> {
 
 fn question(text: &str, max_tokens: u32) -> ChatRequest {
     ChatRequest {
+        reasoning: None,
         model: ModelRef { name: "smollm2".into(), tier: Some(Tier::Small) },
         messages: vec![Message::User(text.into())],
         tools: Vec::new(),
@@ -198,7 +199,11 @@ async fn a_conversation_with_tools_is_understood() {
     let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}});
     let mut request = question("Which files are there?", 16);
     request.messages.insert(0, Message::System("You are terse.".into()));
-    request.messages.push(Message::Assistant { text: "Looking.".into(), calls: vec![call] });
+    request.messages.push(Message::Assistant {
+        text: "Looking.".into(),
+        calls: vec![call],
+        reasoning: None,
+    });
     request.messages.push(Message::Tool {
         call_id: "c1".into(),
         tool: "fs:list".into(),

@@ -249,6 +249,7 @@ fn record(record: Record) -> Event {
 
 fn model_call() -> Record {
     Record::ModelCall {
+        reasoning: None,
         turn: 1,
         model: "m".to_owned(),
         tier: Some(Tier::Small),

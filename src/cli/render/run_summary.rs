@@ -262,6 +262,8 @@ impl RunSummary {
         own.prompt_tokens += usage.prompt_tokens;
         own.completion_tokens += usage.completion_tokens;
         own.cached_tokens += usage.cached_tokens;
+        own.cache_write_tokens += usage.cache_write_tokens;
+        own.reasoning_tokens += usage.reasoning_tokens;
         own.model_calls += usage.model_calls;
         own.tool_calls += usage.tool_calls;
         own.cost_usd = before.zip(usage.cost_usd).map(|(a, b)| a + b);

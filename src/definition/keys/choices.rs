@@ -1,9 +1,9 @@
 //! The choices of keys that take one of several texts, with the values that they stand for.
 
 use crate::definition::model::{
-    ApprovalLevel, Backoff, ClaimPolicy, EvidenceMode, FailurePolicy, InconclusivePolicy,
-    NetworkAccess, OnError, OnTimeout, Order, OutputParse, ParamType, ProcessChoice,
-    PromptRecording, RunIf, SyncMode, WorkspaceMode,
+    ApprovalLevel, Backoff, ClaimPolicy, ContextProfile, EvidenceMode, FailurePolicy,
+    InconclusivePolicy, NetworkAccess, OnError, OnTimeout, Order, OutputParse, ParamType,
+    ProcessChoice, PromptRecording, Reasoning, RunIf, SyncMode, WorkspaceMode,
 };
 use crate::value::Tier;
 
@@ -121,6 +121,18 @@ choices! {
         "small" => Tier::Small,
         "medium" => Tier::Medium,
         "large" => Tier::Large,
+    }
+    /// `context` of a specialist and of the settings.
+    CONTEXT_PROFILE, CONTEXT_PROFILE_NAMES: ContextProfile = {
+        "compact" => ContextProfile::Compact,
+        "standard" => ContextProfile::Standard,
+        "wide" => ContextProfile::Wide,
+    }
+    /// `reasoning` of `llm`.
+    REASONING, REASONING_NAMES: Reasoning = {
+        "low" => Reasoning::Low,
+        "medium" => Reasoning::Medium,
+        "high" => Reasoning::High,
     }
     /// `inputPolicy`: whether invalid input is an error.
     INPUT_POLICY, INPUT_POLICY_NAMES: bool = {

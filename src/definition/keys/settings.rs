@@ -1,8 +1,8 @@
 //! Keys of the project settings.
 
 use super::choices::{
-    INCONCLUSIVE_ACTION_NAMES, PROCESSES_NAMES, PROMPTS_NAMES, SANDBOX_LEVEL_NAMES, SYNC_NAMES,
-    TIER_NAMES,
+    CONTEXT_PROFILE_NAMES, INCONCLUSIVE_ACTION_NAMES, PROCESSES_NAMES, PROMPTS_NAMES,
+    REASONING_NAMES, SANDBOX_LEVEL_NAMES, SYNC_NAMES, TIER_NAMES,
 };
 use super::table::KeyType::{
     Any, Boolean, Choice, Constant, Duration, Integer, ListOrOne, Map, MapOf, Number, OneOf,
@@ -59,6 +59,12 @@ const LLM_KEYS: &[KeySpec] = &[
     .example("{qwen3: {input: 0, output: 0}}"),
     key("maxInputTokens", Integer(100, 10_000_000), "Maximum tokens of the values in one prompt (`input` and the placeholders of `task`); above it, the largest values are passed as previews.")
         .default("4000"),
+    key("context", Choice(CONTEXT_PROFILE_NAMES), "How much of a conversation models see: lengths of tool results, and when older messages become a summary.")
+        .default("by the context window of the model")
+        .example("standard"),
+    key("reasoning", Choice(REASONING_NAMES), "How long models reason before they respond.")
+        .default("the default of the model")
+        .example("medium"),
 ];
 
 pub(crate) static TIERS: KeyTable =
@@ -80,6 +86,14 @@ const TIER_KEYS: &[KeySpec] = &[
     key("apiKeyEnv", Pattern("^[A-Za-z_][A-Za-z0-9_]*$"), "Environment variable that contains the API key.")
         .example("OPENAI_API_KEY"),
     key("price", Map(&PRICE), "Price of the model.").example("{input: 3, output: 15}"),
+    key("contextWindow", Integer(1_000, 100_000_000), "Tokens that a prompt and its response may have together.")
+        .default("that of the model, if known")
+        .example("131072"),
+    key("maxOutputTokens", Integer(1, 100_000_000), "Maximum tokens of one response, as the provider allows.")
+        .default("that of the model, if known")
+        .example("32768"),
+    key("stream", Boolean, "Whether responses are streamed; `false` is for servers that cannot.")
+        .default("true"),
 ];
 
 pub(crate) static PRICE: KeyTable =
@@ -91,6 +105,7 @@ const PRICE_KEYS: &[KeySpec] = &[
     key("input", DOLLARS, "Prompt tokens.").required().example("3"),
     key("output", DOLLARS, "Completion tokens.").required().example("15"),
     key("cachedInput", DOLLARS, "Prompt tokens read from the provider's cache.").default("`input`"),
+    key("cacheWrite", DOLLARS, "Prompt tokens written to the provider's cache.").default("`input`"),
 ];
 
 pub(crate) static ORCHESTRATOR: KeyTable =

@@ -1,6 +1,9 @@
 //! Keys of specialists: the file `kb.specialist/1`, the `agent:` form, and agent profiles.
 
-use super::choices::{INPUT_POLICY_NAMES, NETWORK_NAMES, OUTPUT_FORMAT_NAMES, TIER_NAMES};
+use super::choices::{
+    CONTEXT_PROFILE_NAMES, INPUT_POLICY_NAMES, NETWORK_NAMES, OUTPUT_FORMAT_NAMES, REASONING_NAMES,
+    TIER_NAMES,
+};
 use super::table::KeyType::{
     Any, AnyMap, Boolean, Choice, Constant, Duration, Integer, List, ListOrOne, Map, Number, OneOf,
     Scalar, Schema, Text,
@@ -45,8 +48,16 @@ const PROFILE_ID: &[KeySpec] = &[
 
 const TEMPERATURE: KeySpec =
     key("temperature", Number(0.0, 2.0), "Sampling temperature.").default("that of the provider");
-const MAX_TOKENS: KeySpec =
-    key("maxTokens", Integer(1, u32::MAX), "Maximum tokens of one response.");
+const MAX_TOKENS: KeySpec = key(
+    "maxTokens",
+    Integer(1, u32::MAX),
+    "Maximum tokens of one response, without its reasoning.",
+)
+.default("the limit of the model, at most 16,384");
+const REASONING: KeySpec =
+    key("reasoning", Choice(REASONING_NAMES), "How long the model reasons before it responds.")
+        .default("`llm.reasoning` of the settings")
+        .example("medium");
 const TOOLS: KeyType = ListOrOne(&Text);
 const VERSION: KeySpec = key("version", Scalar, "Version, for display.").example("\"1.0\"");
 const DISPLAY_KEY: KeySpec =
@@ -74,7 +85,13 @@ const COMMON: &[KeySpec] = &[
     key("description", Text, "Description shown in lists."),
     DISPLAY_KEY,
     key("role", Text, "System prompt.").example("You review Rust code."),
-    key("context", Map(&CONTEXT), "System prompt, or additional context next to a `role`."),
+    key(
+        "context",
+        OneOf(const { &[Choice(CONTEXT_PROFILE_NAMES), Map(&CONTEXT)] }),
+        "How much of its conversation the model sees: lengths of tool results, and when older messages become a summary. A map sets more context.",
+    )
+    .default("`llm.context` of the settings")
+    .example("standard"),
     key("staticContext", Text, "Context that is part of every prompt."),
     key("examples", List(const { &Map(&EXAMPLE) }), "Examples of past tasks for the prompt."),
     key("llm", Map(&LLM), "Choice of the model.").example("{tier: small}"),
@@ -126,7 +143,7 @@ const PROFILE_KEYS: &[KeySpec] = &[
     key("permissionMode", Any, "Permission mode of Claude Code.").planned(),
     key("skills", Any, "Skills of Claude Code.").planned(),
     key("hooks", Any, "Hooks of Claude Code.").planned(),
-    key("effort", Any, "Reasoning effort.").planned(),
+    key("effort", Text, "Reasoning effort: `low`, `medium` or `high`; others count as `high`."),
     key("background", Any, "Whether the agent runs in the background.").planned(),
     key("isolation", Any, "Isolation of the agent.").planned(),
 ];
@@ -147,6 +164,8 @@ const AGENT_KEYS: &[KeySpec] = &[
         .example("[fs:read]"),
     NETWORK_KEY,
     CAPABILITIES_KEY,
+    key("context", Choice(CONTEXT_PROFILE_NAMES), "How much of its conversation the model sees.")
+        .default("`llm.context` of the settings"),
     key("agentLoop", Map(&AGENT_LOOP), "Limits of the loop of model calls.")
         .example("{max_iterations: 5}"),
     key("limits", Map(&AGENT_LIMITS), "Limits of one attempt.")
@@ -209,6 +228,7 @@ pub(crate) static CONTEXT: KeyTable =
     table("context", "`context`", "Context of a specialist.", &[CONTEXT_KEYS]);
 
 const CONTEXT_KEYS: &[KeySpec] = &[
+    key("profile", Choice(CONTEXT_PROFILE_NAMES), "How much of its conversation the model sees."),
     key("system", Text, "System prompt, or additional context next to a `role`."),
     key("rag", Any, "Retrieval of documents.").planned(),
 ];
@@ -254,6 +274,7 @@ const GENERATION: &[KeySpec] = &[
     key("model", Text, "Model by name; takes precedence over the tier.").example("gpt-4o"),
     TEMPERATURE,
     MAX_TOKENS,
+    REASONING,
     key(
         "fallback",
         OneOf(const { &[Text, Map(&FALLBACK)] }),

@@ -3,6 +3,7 @@
 
 mod budget;
 mod catalog;
+mod context;
 mod duration_policy;
 mod execution;
 mod gate;
@@ -19,6 +20,7 @@ mod waiting;
 
 pub use budget::Budget;
 pub use catalog::{Catalog, RefusedDefinitions};
+pub use context::{ContextProfile, Reasoning};
 pub use duration_policy::{Backoff, RetryPolicy, Timeout};
 pub use execution::{Ask, Compute, Effects, Execution, Moment, OutputForm};
 pub use gate::{ClaimPolicy, FailurePolicy, InconclusivePolicy, Verify};

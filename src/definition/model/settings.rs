@@ -14,6 +14,10 @@ pub struct Settings {
     pub prices: BTreeMap<String, ModelPrice>,
     /// `llm.maxInputTokens`: maximum tokens of the values in one prompt. `None`: 4,000.
     pub max_input_tokens: Option<u32>,
+    /// `llm.context`: how much of a conversation models see. `None`: as the context window allows.
+    pub context: Option<super::ContextProfile>,
+    /// `llm.reasoning`: how long models reason. `None`: the default of the model.
+    pub reasoning: Option<super::Reasoning>,
     /// `orchestrator.escalation`: limits of model escalation.
     pub escalation: EscalationLimits,
     /// `verifier.inconclusivePolicy`: default for `onInconclusive`.
@@ -120,6 +124,12 @@ pub struct TierSettings {
     pub api_key_env: Option<String>,
     /// Price of the model; `None`: the built-in price.
     pub price: Option<ModelPrice>,
+    /// `contextWindow`: tokens that prompt and response may have together. `None`: the built-in size.
+    pub context_window: Option<u32>,
+    /// `maxOutputTokens`: maximum tokens of one response. `None`: the built-in limit.
+    pub max_output: Option<u32>,
+    /// `stream: false` requests whole responses, for servers that do not stream.
+    pub stream: Option<bool>,
 }
 
 /// US dollars per million tokens.
@@ -131,6 +141,8 @@ pub struct ModelPrice {
     pub output: f64,
     /// Price of prompt tokens read from the provider's cache. `None`: as `input`.
     pub cached_input: Option<f64>,
+    /// Price of prompt tokens written to the provider's cache. `None`: as `input`.
+    pub cache_write: Option<f64>,
 }
 
 /// `orchestrator.escalation`: limits of model escalation.

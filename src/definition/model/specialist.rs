@@ -1,6 +1,6 @@
 //! The model of a specialist, shared by all forms in which one can be written.
 
-use super::NotYet;
+use super::{ContextProfile, NotYet, Reasoning};
 use crate::definition::Schema;
 use crate::diagnostic::Span;
 use crate::toolspec;
@@ -28,6 +28,9 @@ pub struct Specialist {
     pub examples: Vec<Example>,
     /// Choice of the model.
     pub model: ModelChoice,
+    /// `context`: how much of a conversation the model sees. `None`: as the settings, or as the context
+    /// window of the model allows.
+    pub context: Option<ContextProfile>,
     /// Limits of one attempt.
     pub limits: LoopLimits,
     /// Allow-list of tools; globs such as `fs:*` are expanded.
@@ -74,9 +77,11 @@ impl Specialist {
                 model: None,
                 temperature: None,
                 max_tokens: None,
+                reasoning: None,
                 ladder: Vec::new(),
                 fallback: None,
             },
+            context: None,
             limits: LoopLimits {
                 max_steps: 15,
                 max_tool_calls: 20,
@@ -138,8 +143,10 @@ pub struct ModelChoice {
     pub model: Option<String>,
     /// Sampling temperature, 0–2. `None`: the provider's default.
     pub temperature: Option<f64>,
-    /// Maximum tokens of one response.
+    /// Maximum tokens of one response. `None`: as the model allows, at most 16,384.
     pub max_tokens: Option<u32>,
+    /// `reasoning`: how long the model reasons. `None`: as the settings, or the default of the model.
+    pub reasoning: Option<Reasoning>,
     /// Tiers to escalate through, from small to large. Empty: the ladder of the settings.
     pub ladder: Vec<Tier>,
     /// Model to use if the first one is not available.

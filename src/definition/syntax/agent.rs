@@ -4,7 +4,7 @@ use super::model_choice::brain;
 use super::specialist::{capabilities, display, finish_role};
 use super::{Decoder, Fields, Node};
 use crate::definition::keys;
-use crate::definition::keys::choices::NETWORK;
+use crate::definition::keys::choices::{CONTEXT_PROFILE, NETWORK};
 use crate::definition::model::Specialist;
 use crate::value::Digest;
 use std::time::Duration;
@@ -43,6 +43,7 @@ pub(crate) fn agent(
     if let Some(node) = fields.get("capabilities") {
         found.capabilities = capabilities(node, decoder, &mut found.not_yet);
     }
+    found.context = fields.choice("context", CONTEXT_PROFILE, decoder);
     bounds(&fields, &mut found, decoder);
     decoder.unsupported_keys(&fields, &mut found.not_yet);
     name?;

@@ -2,7 +2,7 @@
 
 use super::{Decoder, Fields, Node};
 use crate::definition::keys;
-use crate::definition::keys::choices::TIER;
+use crate::definition::keys::choices::{REASONING, TIER};
 use crate::definition::model::Specialist;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::value::Tier;
@@ -22,6 +22,7 @@ fn generation(fields: &Fields<'_>, found: &mut Specialist, decoder: &mut Decoder
     found.model.model = fields.text("model", decoder);
     found.model.temperature = fields.number("temperature", decoder);
     found.model.max_tokens = fields.integer("maxTokens", decoder);
+    found.model.reasoning = fields.choice("reasoning", REASONING, decoder);
     found.model.fallback = fields.get("fallback").and_then(|node| fallback(node, decoder));
     fields.text("provider", decoder);
     decoder.unsupported_keys(fields, &mut found.not_yet);

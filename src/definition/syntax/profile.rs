@@ -4,7 +4,7 @@ use super::specialist::{common, finish_role};
 use super::{Decoder, Node};
 use crate::definition::keys;
 use crate::definition::kind::profile_path;
-use crate::definition::model::{ModelChoice, Specialist};
+use crate::definition::model::{ModelChoice, Reasoning, Specialist};
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::value::{Digest, SpecialistId, Tier};
 use unicode_normalization::UnicodeNormalization;
@@ -31,6 +31,7 @@ pub(crate) fn profile(
     let model = &mut found.model;
     model.temperature = fields.number("temperature", decoder).or(model.temperature);
     model.max_tokens = fields.integer("maxTokens", decoder).or(model.max_tokens);
+    model.reasoning = fields.text("effort", decoder).map(|text| effort(&text)).or(model.reasoning);
     if let Some(turns) = fields.integer("maxTurns", decoder) {
         found.limits.max_steps = turns;
     }
@@ -74,6 +75,15 @@ fn prompt(body: &str, found: &mut Specialist, span: Span, decoder: &mut Decoder)
         );
     }
     finish_role(found);
+}
+
+/// The effort of Claude Code; `xhigh` and `max` are its further levels.
+fn effort(text: &str) -> Reasoning {
+    match text {
+        "low" => Reasoning::Low,
+        "medium" => Reasoning::Medium,
+        _ => Reasoning::High,
+    }
 }
 
 /// Decodes a model name, a tier, or one of Claude Code's model aliases.

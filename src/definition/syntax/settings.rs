@@ -5,7 +5,7 @@ use super::secrets::secrets;
 use super::tool_security::{agent_security, tools};
 use super::{Decoder, Node};
 use crate::definition::keys::choices::{
-    INCONCLUSIVE_ACTION, PROCESSES, PROMPTS, SANDBOX_LEVEL, SYNC,
+    CONTEXT_PROFILE, INCONCLUSIVE_ACTION, PROCESSES, PROMPTS, REASONING, SANDBOX_LEVEL, SYNC,
 };
 use crate::definition::keys::settings as keys;
 use crate::definition::model::{
@@ -80,6 +80,8 @@ fn sandbox(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
 fn llm(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
     let Some(fields) = decoder.fields(node, &keys::LLM) else { return };
     settings.max_input_tokens = fields.integer("maxInputTokens", decoder);
+    settings.context = fields.choice("context", CONTEXT_PROFILE, decoder);
+    settings.reasoning = fields.choice("reasoning", REASONING, decoder);
     if let Some(node) = fields.get("tiers")
         && let Some(inner) = decoder.fields(node, &keys::TIERS)
     {
@@ -130,6 +132,9 @@ fn tier(node: &Node, name: &str, decoder: &mut Decoder) -> Option<TierSettings> 
         endpoint,
         api_key_env,
         price: fields.get("price").and_then(|node| price(node, decoder)),
+        context_window: fields.integer("contextWindow", decoder),
+        max_output: fields.integer("maxOutputTokens", decoder),
+        stream: fields.boolean("stream", decoder),
     })
 }
 
@@ -151,7 +156,8 @@ fn price(node: &Node, decoder: &mut Decoder) -> Option<ModelPrice> {
     };
     let (input, output) = (dollars("input"), dollars("output"));
     let cached_input = fields.number("cachedInput", decoder);
-    Some(ModelPrice { input: input?, output: output?, cached_input })
+    let cache_write = fields.number("cacheWrite", decoder);
+    Some(ModelPrice { input: input?, output: output?, cached_input, cache_write })
 }
 
 /// Decodes `orchestrator.escalation`. Cost limits that are not supported yet refuse the run.

@@ -3,7 +3,7 @@
 use super::model_choice::{brain, llm};
 use super::{Decoder, Fields, Node};
 use crate::definition::keys;
-use crate::definition::keys::choices::{INPUT_POLICY, NETWORK, OUTPUT_FORMAT};
+use crate::definition::keys::choices::{CONTEXT_PROFILE, INPUT_POLICY, NETWORK, OUTPUT_FORMAT};
 use crate::definition::kind::profile_path;
 use crate::definition::model::{Example, LoopLimits, NotYet, Specialist};
 use crate::definition::schema::Schema;
@@ -121,9 +121,14 @@ pub(crate) fn display(node: &Node, found: &mut Specialist, decoder: &mut Decoder
     found.emoji = fields.text("emoji", decoder);
 }
 
-/// Decodes `context:`. `context.system` is the system prompt, or additional context next to a `role`.
+/// Decodes `context:`, a profile or a map. `context.system` is the system prompt, or additional context next to a `role`.
 fn context(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
+    if node.as_text().is_some() {
+        found.context = decoder.one_of(node, "context", CONTEXT_PROFILE);
+        return;
+    }
     let Some(fields) = decoder.fields(node, &keys::specialist::CONTEXT) else { return };
+    found.context = fields.choice("profile", CONTEXT_PROFILE, decoder);
     if let Some(system) = fields.text("system", decoder) {
         if found.role.is_empty() {
             found.role = system;

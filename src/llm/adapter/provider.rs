@@ -10,7 +10,7 @@ use super::web::{Connection, web_client};
 use crate::definition::ModelPrice;
 use crate::llm::target::{Target, is_local};
 use crate::llm::tiers::Tiers;
-use crate::llm::{ChatReply, ChatRequest, ModelError, ModelProvider, ModelRef};
+use crate::llm::{ChatReply, ChatRequest, ModelError, ModelLimits, ModelProvider, ModelRef};
 use crate::redaction::Redactor;
 use crate::value::Tier;
 use futures::FutureExt;
@@ -77,13 +77,20 @@ impl GenaiProvider {
     ) -> Result<ChatReply, ModelError> {
         let client = self.client(target)?;
         let mut names = ToolNames::default();
-        let question = question(request, &mut names);
+        let question = question(request, target, &mut names);
         let collected = Arc::new(CallCollector::default());
-        let options = options(request, target).with_raw_frame_sink_arc(collected.clone());
+        let options = options(request, target);
+        let origin = &request.origin;
+        let reader =
+            Reader { target, names: &names, origin, collected: collected.as_ref(), on_token };
+        if !target.stream {
+            let answer = client.exec_chat(service(target), question, Some(&options)).await;
+            return reader.whole(answer.map_err(|error| model_error(error, target))?);
+        }
+        let options = options.with_raw_frame_sink_arc(collected.clone());
         let answer = client.exec_chat_stream(service(target), question, Some(&options)).await;
         let stream = answer.map_err(|error| model_error(error, target))?.stream;
-        let (origin, collected, names) = (&request.origin, collected.as_ref(), &names);
-        Reader { target, names, origin, collected, on_token }.read(stream).await
+        reader.read(stream).await
     }
 
     async fn bounded(
@@ -134,5 +141,10 @@ impl ModelProvider for GenaiProvider {
     fn price(&self, model: &ModelRef) -> Option<ModelPrice> {
         let tier = model.tier.unwrap_or(Tier::Medium);
         self.tiers.target(tier, Some(&model.name)).ok()?.price
+    }
+
+    fn limits(&self, model: &ModelRef) -> ModelLimits {
+        let tier = model.tier.unwrap_or(Tier::Medium);
+        self.tiers.target(tier, Some(&model.name)).map(|target| target.limits).unwrap_or_default()
     }
 }

@@ -1,14 +1,16 @@
 //! Requests in the types of the `genai` library. Start at [`question`].
 
 use super::names::ToolNames;
+use super::reasoning::{SentBack, is_collected, sent_back};
+use crate::definition::Reasoning;
 use crate::llm::known::Protocol;
 use crate::llm::target::Target;
 use crate::llm::{CallRequest, ChatRequest, Message, ToolDescription};
-use crate::value::Json;
+use crate::value::{Digest, Json, JsonMap};
 use genai::adapter::AdapterKind;
 use genai::chat::{
-    ChatMessage, ChatOptions, ChatRequest as Question, ContentPart, JsonSpec, Tool, ToolCall,
-    ToolResponse,
+    CacheControl, ChatMessage, ChatOptions, ChatRequest as Question, ContentPart, JsonSpec,
+    ReasoningEffort, Tool, ToolCall, ToolResponse,
 };
 use genai::resolver::{AuthData, Endpoint};
 use genai::{ModelIden, ServiceTarget};
@@ -37,8 +39,9 @@ pub(super) fn service(target: &Target) -> ServiceTarget {
     }
 }
 
-/// The messages and tools of a request.
-pub(super) fn question(request: &ChatRequest, names: &mut ToolNames) -> Question {
+/// The messages and tools of a request. Where the provider caches only what is marked, the system prompt
+/// and the last message are marked: each turn then reads what the previous one wrote.
+pub(super) fn question(request: &ChatRequest, target: &Target, names: &mut ToolNames) -> Question {
     // Offered tools are named first, so that they get the unnumbered provider names.
     let tools: Vec<Tool> = request.tools.iter().map(|tool| offered(tool, names)).collect();
     let mut system = Vec::new();
@@ -55,14 +58,26 @@ pub(super) fn question(request: &ChatRequest, names: &mut ToolNames) -> Question
             Message::System(text) if messages.is_empty() => system.push(text.as_str()),
             Message::System(text) => messages.push(ChatMessage::system(text)),
             Message::User(text) => messages.push(ChatMessage::user(text)),
-            Message::Assistant { text, calls } => messages.extend(said(text, calls, names)),
+            Message::Assistant { text, calls, reasoning } => {
+                let back = sent_back(target, reasoning.as_deref());
+                messages.extend(said(text, calls, back, names));
+            }
             Message::Tool { .. } => {}
         }
     }
     flush(&mut answers, &mut messages);
+    let system = system.join("\n\n");
+    let marks = target.protocol == Protocol::Anthropic;
+    if let Some(last) = messages.last_mut().filter(|_| marks) {
+        last.options = Some(CacheControl::Ephemeral.into());
+    }
+    if marks && !system.is_empty() {
+        let prompt = ChatMessage::system(system.as_str()).with_options(CacheControl::Ephemeral);
+        messages.insert(0, prompt);
+    }
     let mut question = Question::from_messages(messages);
-    if !system.is_empty() {
-        question = question.with_system(system.join("\n\n"));
+    if !marks && !system.is_empty() {
+        question = question.with_system(system);
     }
     if !tools.is_empty() {
         question = question.with_tools(tools);
@@ -78,18 +93,27 @@ fn flush(answers: &mut Vec<ToolResponse>, messages: &mut Vec<ChatMessage>) {
 }
 
 /// An earlier response; an empty one is omitted, because providers refuse empty texts.
-fn said(text: &str, calls: &[CallRequest], names: &mut ToolNames) -> Option<ChatMessage> {
+fn said(
+    text: &str,
+    calls: &[CallRequest],
+    back: SentBack,
+    names: &mut ToolNames,
+) -> Option<ChatMessage> {
+    if text.is_empty() && calls.is_empty() {
+        return None;
+    }
     let text = (!text.is_empty()).then(|| ContentPart::from_text(text));
-    let calls = calls.iter().map(|call| {
+    let signatures = back.calls.into_iter().chain(std::iter::repeat(None));
+    let calls = calls.iter().zip(signatures).map(|(call, thought_signatures)| {
         ContentPart::ToolCall(ToolCall {
             call_id: call.id.clone(),
             fn_name: names.outward(&call.tool),
             fn_arguments: object(&call.args),
-            thought_signatures: None,
+            thought_signatures,
         })
     });
-    let parts: Vec<ContentPart> = text.into_iter().chain(calls).collect();
-    (!parts.is_empty()).then(|| ChatMessage::assistant(parts))
+    let parts: Vec<ContentPart> = back.parts.into_iter().chain(text).chain(calls).collect();
+    Some(ChatMessage::assistant(parts))
 }
 
 /// The arguments as an object, which providers require even for invalid arguments of a model.
@@ -113,19 +137,60 @@ pub(super) fn options(request: &ChatRequest, target: &Target) -> ChatOptions {
         .with_capture_usage(true)
         .with_capture_tool_calls(target.protocol != Protocol::OpenAi)
         .with_stream_read_timeout(SILENCE);
-    if let Some(temperature) = request.temperature {
+    if is_collected(target) {
+        options = options.with_capture_reasoning_content(true);
+    }
+    if let Some(effort) = request.reasoning {
+        options = options.with_reasoning_effort(match effort {
+            Reasoning::Low => ReasoningEffort::Low,
+            Reasoning::Medium => ReasoningEffort::Medium,
+            Reasoning::High => ReasoningEffort::High,
+        });
+    }
+    if let Some(temperature) = request.temperature.filter(|_| takes_temperature(request, target)) {
         options = options.with_temperature(temperature);
     }
     if let Some(max_tokens) = request.max_tokens {
         options = options.with_max_tokens(max_tokens);
     }
+    if target.provider == "openai" {
+        // Requests with the same prompt go to the server that has cached it.
+        options = options.with_prompt_cache_key(cache_key(request));
+    }
+    let mut body = JsonMap::new();
+    if target.protocol == Protocol::OpenAiResponses {
+        // The library would ask for summaries of the reasoning, which some accounts may not read.
+        let effort = request.reasoning.map(|effort| json!({"effort": effort.as_str()}));
+        body.insert("reasoning".into(), effort.unwrap_or_else(|| json!({})));
+    }
     match &request.response_schema {
         Some(schema) if target.protocol == Protocol::OpenAi && has_map(schema) => {
-            options.with_extra_body(loose_format(schema))
+            body.insert("response_format".into(), loose_format(schema));
         }
-        Some(schema) => options.with_response_format(JsonSpec::new("answer", schema.clone())),
-        None => options,
+        Some(schema) => {
+            options = options.with_response_format(JsonSpec::new("answer", schema.clone()));
+        }
+        None => {}
     }
+    match body.is_empty() {
+        true => options,
+        false => options.with_extra_body(Json::Object(body)),
+    }
+}
+
+/// Whether the model accepts a temperature: Anthropic and OpenAI refuse one while a model reasons.
+fn takes_temperature(request: &ChatRequest, target: &Target) -> bool {
+    let refuses = target.protocol == Protocol::Anthropic
+        || target.protocol == Protocol::OpenAiResponses
+        || target.provider == "openai";
+    !(refuses && (target.limits.reasons || request.reasoning.is_some()))
+}
+
+/// A key for requests that begin with the same system prompt.
+fn cache_key(request: &ChatRequest) -> String {
+    let system = request.messages.iter().take_while(|m| matches!(m, Message::System(_)));
+    let text: String = system.map(|message| format!("{message:?}")).collect();
+    format!("kb-{}", &Digest::of(text).to_string()[..32])
 }
 
 /// Whether a schema has objects with arbitrary keys, which the strict mode would treat as empty.
@@ -148,8 +213,8 @@ fn has_map(schema: &Json) -> bool {
 }
 
 fn loose_format(schema: &Json) -> Json {
-    json!({"response_format": {
+    json!({
         "type": "json_schema",
         "json_schema": {"name": "answer", "strict": false, "schema": schema},
-    }})
+    })
 }

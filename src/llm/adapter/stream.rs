@@ -3,13 +3,16 @@
 use super::calls::{CallCollector, RawCall};
 use super::error::{cut, model_error, transient};
 use super::names::ToolNames;
+use super::reasoning::kept;
 use crate::llm::known::Protocol;
 use crate::llm::prices::cost;
 use crate::llm::target::Target;
 use crate::llm::{CallOrigin, CallRequest, ChatReply, ModelError};
 use crate::value::{Json, Usage, limits};
 use futures::StreamExt;
-use genai::chat::{ChatStream, ChatStreamEvent, StopReason, StreamEnd, Usage as TheirUsage};
+use genai::chat::{
+    ChatResponse, ChatStream, ChatStreamEvent, StopReason, StreamEnd, Usage as TheirUsage,
+};
 use std::collections::BTreeSet;
 
 /// Reads the stream of one request.
@@ -25,6 +28,7 @@ impl Reader<'_> {
     /// Reads the stream to its end. A stream without an end event is an error.
     pub(super) async fn read(&self, mut stream: ChatStream) -> Result<ChatReply, ModelError> {
         let mut text = String::new();
+        let mut reasoning = 0;
         while let Some(event) = stream.next().await {
             match event.map_err(|error| model_error(error, self.target))? {
                 ChatStreamEvent::Chunk(chunk) => {
@@ -34,11 +38,36 @@ impl Reader<'_> {
                     }
                     (self.on_token)(&chunk.content);
                 }
+                ChatStreamEvent::ReasoningChunk(chunk) => {
+                    reasoning += chunk.content.len();
+                    if reasoning > limits::RENDERED_BYTES {
+                        return Err(self.too_long());
+                    }
+                }
                 ChatStreamEvent::End(end) => return self.reply(text, end),
                 _ => {}
             }
         }
         Err(cut(self.target, self.collected.has_events()))
+    }
+
+    /// Reads a response that was not streamed.
+    pub(super) fn whole(&self, response: ChatResponse) -> Result<ChatReply, ModelError> {
+        let text: String = response.content.texts().concat();
+        if text.len() > limits::RENDERED_BYTES {
+            return Err(self.too_long());
+        }
+        (self.on_token)(&text);
+        let model = response.provider_model_iden.model_name.to_string();
+        let end = StreamEnd {
+            captured_usage: Some(response.usage),
+            captured_stop_reason: response.stop_reason,
+            captured_content: Some(response.content),
+            captured_reasoning_content: response.reasoning_content,
+            captured_response_id: None,
+        };
+        let reply = self.reply(text, end)?;
+        Ok(ChatReply { model: self.plain_model(Some(model)), ..reply })
     }
 
     fn reply(&self, text: String, end: StreamEnd) -> Result<ChatReply, ModelError> {
@@ -62,25 +91,28 @@ impl Reader<'_> {
             }
             _ => {}
         }
+        let content = end.captured_content.unwrap_or_default();
+        let thought = end.captured_reasoning_content.as_deref();
         Ok(ChatReply {
             text,
+            reasoning: kept(self.target, &content, thought, !calls.is_empty()),
             calls,
             usage: self.usage(end.captured_usage.as_ref()),
-            model: self.model(),
+            model: self.plain_model(self.collected.model()),
             cut_short: stop.is_some_and(StopReason::is_max_tokens),
             submitted: None,
         })
     }
 
     /// The model name in the response, unless it is not a name but the path of a file.
-    fn model(&self) -> String {
+    fn plain_model(&self, given: Option<String>) -> String {
         let plain = |name: &String| {
             !name.is_empty()
                 && name.len() <= 128
                 && !name.starts_with('/')
                 && name.chars().all(|c| c.is_ascii_graphic())
         };
-        self.collected.model().filter(plain).unwrap_or_else(|| self.target.model.clone())
+        given.filter(plain).unwrap_or_else(|| self.target.model.clone())
     }
 
     fn calls(&self, end: &StreamEnd) -> Vec<CallRequest> {
@@ -93,7 +125,7 @@ impl Reader<'_> {
             (call.id, call.name, args)
         });
         let all: Vec<_> = match self.target.protocol {
-            Protocol::OpenAi => raw.collect(),
+            Protocol::OpenAi if self.target.stream => raw.collect(),
             _ => theirs.collect(),
         };
         let mut seen = BTreeSet::new();
@@ -117,11 +149,23 @@ impl Reader<'_> {
     /// Tokens and cost. A missing count is 0; without a prompt count the cost is unknown.
     fn usage(&self, theirs: Option<&TheirUsage>) -> Usage {
         let count = |n: Option<i32>| n.unwrap_or_default().max(0) as u64;
-        let details = theirs.and_then(|usage| usage.prompt_tokens_details.as_ref());
+        let prompt = theirs.and_then(|usage| usage.prompt_tokens_details.as_ref());
+        let completion = theirs.and_then(|usage| usage.completion_tokens_details.as_ref());
+        let (prompt_tokens, written, total) = (
+            count(theirs.and_then(|usage| usage.prompt_tokens)),
+            count(theirs.and_then(|usage| usage.completion_tokens)),
+            count(theirs.and_then(|usage| usage.total_tokens)),
+        );
+        let reasoning_tokens = count(completion.and_then(|details| details.reasoning_tokens));
+        // Some providers count reasoning beside the response, but bill it with it.
+        let beside = written < reasoning_tokens
+            || (reasoning_tokens > 0 && total == prompt_tokens + written + reasoning_tokens);
         let mut usage = Usage {
-            prompt_tokens: count(theirs.and_then(|usage| usage.prompt_tokens)),
-            completion_tokens: count(theirs.and_then(|usage| usage.completion_tokens)),
-            cached_tokens: count(details.and_then(|details| details.cached_tokens)),
+            prompt_tokens,
+            completion_tokens: written + if beside { reasoning_tokens } else { 0 },
+            cached_tokens: count(prompt.and_then(|details| details.cached_tokens)),
+            cache_write_tokens: count(prompt.and_then(|details| details.cache_creation_tokens)),
+            reasoning_tokens,
             cost_usd: None,
             model_calls: 1,
             tool_calls: 0,

@@ -136,6 +136,8 @@ pub(super) fn assemble(
             provider,
             toolbox: toolbox.clone(),
             max_input_tokens: settings.max_input_tokens.unwrap_or(limits::PROMPT_VALUE_TOKENS),
+            context: settings.context,
+            reasoning: settings.reasoning,
             warned: Arc::default(),
             ledger,
         })

@@ -4,7 +4,7 @@ use crate::diagnostic::Code;
 use crate::tool::call::{Call, CallResult, Refusal};
 use crate::tool::context::{CallContext, Tool, arguments};
 use crate::tool::output_store::OutputStore;
-use crate::value::{Failure, limits};
+use crate::value::Failure;
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
@@ -12,10 +12,6 @@ use tokio_util::sync::CancellationToken;
 
 /// The implementation of `output:read`.
 pub(super) struct OutputRead;
-
-/// Maximum number of characters in one result. JSON escaping can double it; the result still fits
-/// the limit for this tool, which is five times the usual one.
-const PIECE_CHARS: usize = 5 * limits::TOOL_RESULT_CHARS / 2 - 100;
 
 #[derive(Deserialize)]
 struct Args {
@@ -49,9 +45,9 @@ fn read(args: &Args, outputs: &OutputStore) -> Result<CallResult, Refusal> {
         let failure = Failure::new(Code::UNKNOWN_REFERENCE, message).help(help);
         return Err(Refusal::failed(failure));
     };
-    let offset = args.offset.unwrap_or(0);
+    let (offset, piece) = (args.offset.unwrap_or(0), outputs.piece());
     let mut rest = text.chars().skip(offset);
-    let content: String = rest.by_ref().take(PIECE_CHARS).collect();
-    let next = rest.next().map(|_| offset + PIECE_CHARS);
+    let content: String = rest.by_ref().take(piece).collect();
+    let next = rest.next().map(|_| offset + piece);
     Ok(CallResult::success(json!({ "content": content, "next": next })))
 }

@@ -235,6 +235,8 @@ impl<'a> House<'a> {
             provider,
             toolbox: toolbox.clone(),
             max_input_tokens: kb::value::limits::PROMPT_VALUE_TOKENS,
+            context: None,
+            reasoning: None,
             warned: Arc::default(),
             ledger: Arc::default(),
         };

@@ -175,7 +175,7 @@ fn a_model_by_name_is_asked_where_it_is_made_or_at_the_chosen_server() {
 
 #[test]
 fn what_is_frozen_has_no_key_and_gives_the_same_tiers_back() {
-    let price = Some(ModelPrice { input: 1.0, output: 2.0, cached_input: None });
+    let price = Some(ModelPrice { input: 1.0, output: 2.0, cached_input: None, cache_write: None });
     let own = TierSettings {
         api_key_env: Some("MY_KEY".into()),
         price,
@@ -190,7 +190,10 @@ fn what_is_frozen_has_no_key_and_gives_the_same_tiers_back() {
             "model": "claude-x",
             "endpoint": "https://api.anthropic.com/v1/",
             "apiKeyEnv": "MY_KEY",
-            "price": {"input": 1.0, "output": 2.0, "cachedInput": null},
+            "price": {"input": 1.0, "output": 2.0, "cachedInput": null, "cacheWrite": null},
+            "contextWindow": 200_000,
+            "maxOutputTokens": 64_000,
+            "stream": true,
         })
     );
     assert!(!frozen.to_string().contains(KEY));

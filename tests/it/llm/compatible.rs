@@ -45,6 +45,8 @@ async fn text_comes_in_pieces_and_whole_with_its_usage() {
         prompt_tokens: 23,
         completion_tokens: 4,
         cached_tokens: 22,
+        cache_write_tokens: 0,
+        reasoning_tokens: 0,
         cost_usd: Some(Money::ZERO),
         model_calls: 1,
         tool_calls: 0,
@@ -56,6 +58,7 @@ async fn text_comes_in_pieces_and_whole_with_its_usage() {
         model: "served-model".into(),
         cut_short: false,
         submitted: None,
+        reasoning: None,
     };
     assert_eq!(reply, expected);
     assert_eq!(*tokens.lock().unwrap(), ["Good ", "day"]);
@@ -102,7 +105,11 @@ async fn tool_names_are_translated_both_ways() {
         tool: "fs:read".into(),
         content: "no".into(),
     };
-    request.messages.push(Message::Assistant { text: String::new(), calls: vec![earlier] });
+    request.messages.push(Message::Assistant {
+        text: String::new(),
+        calls: vec![earlier],
+        reasoning: None,
+    });
     request.messages.push(tool_answer("c0"));
     let reply = ask(&provider(&server.uri()), request).await.unwrap();
     let calls: Vec<_> = reply.calls.iter().map(|c| (&*c.id, &*c.tool, c.args.clone())).collect();

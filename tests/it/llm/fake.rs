@@ -37,6 +37,7 @@ pub(super) fn question(text: &str) -> ChatRequest {
         response_schema: None,
         temperature: None,
         max_tokens: None,
+        reasoning: None,
         timeout: Duration::from_secs(20),
         origin: CallOrigin {
             step: "s".into(),

@@ -8,13 +8,14 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 fn provider(name: &str, model: &str, endpoint: &str) -> GenaiProvider {
-    let price = ModelPrice { input: 3.0, output: 15.0, cached_input: Some(0.3) };
+    let price = ModelPrice { input: 3.0, output: 15.0, cached_input: Some(0.3), cache_write: None };
     let tier = TierSettings {
         provider: Some(name.into()),
         model: model.into(),
         endpoint: Some(endpoint.into()),
         api_key_env: Some("MY_KEY".into()),
         price: Some(price),
+        ..TierSettings::default()
     };
     let settings =
         Settings { tiers: BTreeMap::from([(Tier::Medium, tier)]), ..Settings::default() };
@@ -68,7 +69,7 @@ async fn anthropic_is_spoken_to_in_its_own_way() {
         content: "text".into(),
     };
     let calls = vec![call("a"), call("b")];
-    request.messages.push(Message::Assistant { text: String::new(), calls });
+    request.messages.push(Message::Assistant { text: String::new(), calls, reasoning: None });
     request.messages.extend([result("a"), result("b")]);
     let provider = provider("anthropic", "claude-x", &server.uri());
     let reply = ask(&provider, request).await.unwrap();
@@ -88,7 +89,7 @@ async fn anthropic_is_spoken_to_in_its_own_way() {
     assert_eq!(request.url.path(), "/v1/messages");
     assert_eq!(request.headers["x-api-key"], KEY);
     let body: Value = request.body_json().unwrap();
-    assert_eq!(body["system"], json!("You are terse."));
+    assert_eq!(body["system"][0]["text"], json!("You are terse."));
     let results = body["messages"][2]["content"].as_array().unwrap();
     let ids: Vec<_> = results.iter().map(|part| part["tool_use_id"].clone()).collect();
     assert_eq!(ids, [json!("a"), json!("b")]);

@@ -27,6 +27,7 @@ pub(super) fn asks(instance: &str, attempt: u32, turn: u32) -> ChatRequest {
         response_schema: None,
         temperature: None,
         max_tokens: None,
+        reasoning: None,
         timeout: Duration::from_secs(60),
         origin: CallOrigin {
             step: instance.split('[').next().unwrap_or_default().into(),

@@ -16,7 +16,7 @@ fn usage(prompt: u64, cached: u64, completion: u64) -> Usage {
 
 #[test]
 fn a_known_model_costs_what_the_table_says_and_an_unknown_one_is_unknown() {
-    let own = ModelPrice { input: 1.0, output: 2.0, cached_input: None };
+    let own = ModelPrice { input: 1.0, output: 2.0, cached_input: None, cache_write: None };
     let prices = Prices::new(BTreeMap::from([("house-model".to_owned(), own)]));
     let million = usage(1_000_000, 0, 1_000_000);
     let check = |model: &str, expected: Option<f64>| {
@@ -37,7 +37,7 @@ fn a_known_model_costs_what_the_table_says_and_an_unknown_one_is_unknown() {
 
 #[test]
 fn cached_tokens_have_their_own_price_and_never_exceed_the_prompt() {
-    let price = ModelPrice { input: 2.0, output: 0.0, cached_input: Some(0.5) };
+    let price = ModelPrice { input: 2.0, output: 0.0, cached_input: Some(0.5), cache_write: None };
     let cost = |u: Usage| kb::llm::cost(&price, &u).usd();
     assert_eq!(cost(usage(1_000_000, 400_000, 0)), 1.4);
     assert_eq!(cost(usage(1_000_000, 9_000_000, 0)), 0.5);

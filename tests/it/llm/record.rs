@@ -36,6 +36,7 @@ fn reply(turn: u32, text: &str, args: &[Json]) -> ChatReply {
         args: args.clone(),
     };
     ChatReply {
+        reasoning: None,
         text: text.into(),
         calls: args.iter().enumerate().map(call).collect(),
         usage: Usage {

@@ -29,6 +29,7 @@ use tokio_util::sync::CancellationToken;
 pub(super) enum Reply {
     Say(&'static str),
     Calls(Vec<(&'static str, Json)>),
+    CallsAnd(&'static str, Vec<(&'static str, Json)>),
     Error(ModelError),
     /// Says this where no structured output is asked for, else refuses.
     NoSchema(&'static str),
@@ -81,6 +82,7 @@ impl ModelProvider for Model {
                 Some(Reply::NoSchema(_)) if structured => return Err(refused()),
                 Some(Reply::Say(text) | Reply::NoSchema(text)) => (text, Vec::new()),
                 Some(Reply::Calls(calls)) => ("", calls),
+                Some(Reply::CallsAnd(text, calls)) => (text, calls),
             };
             on_token(text);
             let calls = calls.into_iter().map(|(tool, args)| CallRequest {
@@ -96,6 +98,7 @@ impl ModelProvider for Model {
                 model,
                 cut_short: false,
                 submitted: None,
+                reasoning: None,
             })
         })
     }
@@ -106,10 +109,22 @@ impl ModelProvider for Model {
 }
 
 /// `look` reads, `touch` writes, `big` answers at length, `wait` never ends by itself.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(super) struct Tools {
     made: Arc<Mutex<Vec<(String, Json)>>>,
     kept: Arc<Mutex<Vec<String>>>,
+    /// How many calls with `meet` have started.
+    met: Arc<tokio::sync::Semaphore>,
+}
+
+impl Default for Tools {
+    fn default() -> Self {
+        Tools {
+            made: Arc::default(),
+            kept: Arc::default(),
+            met: Arc::new(tokio::sync::Semaphore::new(0)),
+        }
+    }
 }
 
 impl ToolSet for Tools {
@@ -145,6 +160,11 @@ impl ToolSet for Tools {
     ) -> BoxFuture<'a, (CallResult, Invocation)> {
         Box::pin(async move {
             self.made.lock().unwrap().push((call.id.clone(), call.args.clone()));
+            if let Some(count) = call.args["meet"].as_u64() {
+                self.met.add_permits(1);
+                self.met.acquire_many(count as u32).await.unwrap().forget();
+                self.met.add_permits(count as usize);
+            }
             if call.tool == "t:wait" {
                 cancel.cancelled().await;
             }
@@ -330,6 +350,8 @@ impl Bench {
             provider,
             toolbox,
             max_input_tokens: kb::value::limits::PROMPT_VALUE_TOKENS,
+            context: None,
+            reasoning: None,
             warned: Arc::default(),
             ledger: Arc::default(),
         };
@@ -402,7 +424,7 @@ pub(super) fn text(message: &Message) -> String {
     match message {
         Message::System(text) => format!("system: {text}"),
         Message::User(text) => format!("user: {text}"),
-        Message::Assistant { text, calls } => {
+        Message::Assistant { text, calls, .. } => {
             let calls: Vec<String> =
                 calls.iter().map(|c| format!(" [{} {} {}]", c.id, c.tool, c.args)).collect();
             format!("assistant: {text}{}", calls.concat())

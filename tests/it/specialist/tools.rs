@@ -11,6 +11,7 @@ use kb::workspace::Workspace;
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 fn toolbox(root: &Path) -> Arc<Toolbox> {
     Arc::new(Toolbox::new(ToolboxParts {
@@ -90,4 +91,31 @@ async fn arguments_that_do_not_fit_are_explained_to_the_model() {
         "{}",
         ran.sent(2)
     );
+}
+
+#[tokio::test]
+async fn calls_that_only_read_run_at_the_same_time_and_are_answered_in_order() {
+    let look = |path: &str| ("t:look", json!({"path": path, "meet": 3}));
+    let touch = ("t:touch", json!({"path": "d"}));
+    let replies = [Reply::Calls(vec![look("a"), look("b"), look("c"), touch]), done()];
+    // Each of the three waits for the other two.
+    let ran = tokio::time::timeout(Duration::from_secs(20), bench(replies).run()).await.unwrap();
+    assert_eq!(ran.end(), DONE);
+    let kinds: Vec<&str> = ran.records.iter().map(kind).collect();
+    let expected =
+        ["model", "call", "call", "call", "result", "result", "result", "call", "result", "model"];
+    assert_eq!(kinds, expected);
+    let sent = ran.sent(2);
+    let at = |path: &str| sent.find(&format!("{{\"seen\":{{\"path\":\"{path}\"")).unwrap();
+    assert!(at("a") < at("b") && at("b") < at("c") && at("c") < at("d"), "{sent}");
+    assert_paired(&ran.requests[1].messages);
+}
+
+#[tokio::test]
+async fn no_more_calls_run_at_the_same_time_than_the_limit_allows() {
+    let look = |path: &str| ("t:look", json!({"path": path}));
+    let replies = [Reply::Calls(vec![look("a"), look("b"), look("c")]), done()];
+    let ran = bench(replies).with(|s| s.limits.max_tool_calls = 2).run().await;
+    assert_eq!(ran.end(), DONE);
+    assert_eq!(ran.made.len(), 2);
 }

@@ -105,6 +105,8 @@ fn added(total: Usage, reported: Usage) -> Usage {
         prompt_tokens: total.prompt_tokens.saturating_sub(reported.prompt_tokens),
         completion_tokens: total.completion_tokens.saturating_sub(reported.completion_tokens),
         cached_tokens: total.cached_tokens.saturating_sub(reported.cached_tokens),
+        cache_write_tokens: total.cache_write_tokens.saturating_sub(reported.cache_write_tokens),
+        reasoning_tokens: total.reasoning_tokens.saturating_sub(reported.reasoning_tokens),
         cost_usd: total.cost_usd.zip(reported.cost_usd).map(|(a, b)| Money(a.0 - b.0)),
         model_calls: total.model_calls.saturating_sub(reported.model_calls),
         tool_calls: total.tool_calls.saturating_sub(reported.tool_calls),
