@@ -10,7 +10,7 @@ const SHORTEST_LINE: usize = 8;
 /// The minimum length of a text in a JSON secret that is masked alone, in characters.
 const SHORTEST_LEAF: usize = 12;
 /// The minimum length of a fragment of Base64 that is masked, in characters.
-const SHORTEST_FRAGMENT: usize = 5;
+const SHORTEST_FRAGMENT: usize = 4;
 
 /// One row of a table in `docs/security.md`: a part or an encoding of a secret.
 #[cfg_attr(not(test), expect(dead_code, reason = "names are for readers and for the manual"))]
@@ -63,6 +63,22 @@ pub(super) fn written(
     let parts: BTreeSet<String> = parts.iter().flat_map(|part| (part.write)(value)).collect();
     let texts = parts.iter().flat_map(|part| encodings.iter().flat_map(|way| (way.write)(part)));
     texts.collect()
+}
+
+/// The minimum length of a token of which excerpts are masked, in characters.
+const SHORTEST_TOKEN: usize = 32;
+
+/// The encodings of which excerpts are masked, because programs wrap them: base64 and hex of the
+/// whole value, and lines without white space and punctuation.
+pub(super) fn long_encodings(value: &str) -> BTreeSet<String> {
+    let is_token = |line: &String| {
+        let letters = |c: char| c.is_ascii_alphanumeric() || "+/=-_.".contains(c);
+        line.len() >= SHORTEST_TOKEN && line.chars().all(letters)
+    };
+    let tokens = lines(value).into_iter().chain([value.trim().to_owned()]).filter(is_token);
+    let hex = hex(value);
+    let ways = [vec![hex.to_ascii_uppercase(), hex], base64(value), base64_for_urls(value)];
+    tokens.chain(ways.into_iter().flatten()).collect()
 }
 
 fn lines(value: &str) -> Vec<String> {

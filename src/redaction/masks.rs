@@ -1,7 +1,8 @@
 //! The encodings of all secrets of a redactor.
 
-use super::encodings::encodings;
+use super::encodings::{encodings, long_encodings};
 use super::escapes::ESCAPES;
+use super::excerpts::Excerpts;
 use super::index::Index;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,8 +19,10 @@ pub(super) struct Masks {
     values: BTreeSet<String>,
     /// The name of the secret by encoding.
     names: BTreeMap<String, String>,
+    /// The encodings of which excerpts are masked, with the name of the secret.
+    long: Vec<(String, String)>,
     /// Built on first use, so that adding many secrets builds it once.
-    index: OnceLock<Index>,
+    index: OnceLock<(Index, Excerpts)>,
 }
 
 /// A part of a text to mask, and the name of its secret.
@@ -33,8 +36,9 @@ pub(super) struct Match<'a> {
 impl Clone for Masks {
     /// Without the index: a copy is made to add secrets.
     fn clone(&self) -> Self {
-        let (values, names) = (self.values.clone(), self.names.clone());
-        Masks { values, names, index: OnceLock::new() }
+        let Masks { values, names, long, .. } = self;
+        let (values, names, long) = (values.clone(), names.clone(), long.clone());
+        Masks { values, names, long, index: OnceLock::new() }
     }
 }
 
@@ -56,12 +60,17 @@ impl Masks {
         for encoding in encodings(value) {
             self.names.entry(encoding).or_insert_with(|| name.to_owned());
         }
+        let long = long_encodings(value).into_iter();
+        self.long.extend(long.map(|encoding| (encoding, name.to_owned())));
         self.values.insert(value.to_owned());
         self.index = OnceLock::new();
     }
 
-    fn index(&self) -> &Index {
-        self.index.get_or_init(|| Index::of(self.names.keys().map(String::as_str), ESCAPES.iter()))
+    fn index(&self) -> &(Index, Excerpts) {
+        self.index.get_or_init(|| {
+            let index = Index::of(self.names.keys().map(String::as_str), ESCAPES.iter());
+            (index, Excerpts::of(self.long.iter().map(|(encoding, _)| encoding.as_str())))
+        })
     }
 
     /// The name of the secret that has this encoding.
@@ -75,46 +84,69 @@ impl Masks {
 
     /// The parts to mask, in order.
     pub(super) fn found_in(&self, text: &str) -> Vec<Match<'_>> {
-        self.search(text, true).0
+        self.found_before(text, text.len(), self.whole(text, true).0).0
     }
 
     /// The parts to mask in a text that may continue, and the position up to which the result is
     /// final: the start of a possible incomplete match, or the length of the text.
     pub(super) fn found_before_open(&self, text: &str) -> (Vec<Match<'_>>, usize) {
-        self.search(text, false)
+        let (found, open) = self.whole(text, false);
+        let open = open.min(text.len() - self.index().1.open_end(text.as_bytes()));
+        self.found_before(text, open, found)
     }
 
-    /// Overlapping matches are merged: masking one of them alone would leave a part of the other.
-    fn search(&self, text: &str, ends: bool) -> (Vec<Match<'_>>, usize) {
-        let mut found: Vec<Match<'_>> = Vec::new();
-        let (mut open, mut longest) = (text.len(), 0);
-        self.index().each(text.as_bytes(), ends, |start, started| {
+    /// The encodings that a text contains as a whole, and the start of one that may be incomplete if
+    /// the text does not end here.
+    fn whole(&self, text: &str, ends: bool) -> (Vec<Match<'_>>, usize) {
+        let (mut found, mut open) = (Vec::new(), text.len());
+        self.index().0.each(text.as_bytes(), ends, |start, started| {
             if started.open && !ends {
                 open = start;
                 return ControlFlow::Break(());
             }
-            let Some((end, encoding)) = started.whole else { return ControlFlow::Continue(()) };
-            let name = || self.name_of(encoding).unwrap_or_default();
-            match found.last_mut().filter(|last| start < last.end) {
-                Some(last) => {
-                    if end - start > longest {
-                        last.name = name();
-                        longest = end - start;
-                    }
-                    last.end = last.end.max(end);
-                }
-                None => {
-                    longest = end - start;
-                    found.push(Match { start, end, name: name() });
-                }
+            if let Some((end, encoding)) = started.whole {
+                found.push(Match { start, end, name: self.name_of(encoding).unwrap_or_default() });
             }
             ControlFlow::Continue(())
         });
-        // A match that ends after that position may become longer.
-        if let Some(crossing) = found.pop_if(|last| last.end > open) {
+        (found, open)
+    }
+
+    /// Adds excerpts to matches and merges what overlaps: masking one of two matches alone would leave
+    /// a part of the other. Matches that end after `open` may become longer, so they are left out, and
+    /// the start of the first is returned.
+    fn found_before<'a>(
+        &'a self,
+        text: &str,
+        mut open: usize,
+        mut all: Vec<Match<'a>>,
+    ) -> (Vec<Match<'a>>, usize) {
+        all.extend(self.index().1.found_in(text.as_bytes()).into_iter().map(|excerpt| Match {
+            start: excerpt.range.start,
+            end: excerpt.range.end,
+            name: &self.long[excerpt.encoding].1,
+        }));
+        all.sort_by_key(|found| found.start);
+        let (mut merged, mut longest): (Vec<Match<'_>>, usize) = (Vec::new(), 0);
+        for found in all.into_iter().filter(|found| found.start < open) {
+            let length = found.end - found.start;
+            match merged.last_mut().filter(|last| found.start < last.end) {
+                Some(last) => {
+                    if length > longest {
+                        (last.name, longest) = (found.name, length);
+                    }
+                    last.end = last.end.max(found.end);
+                }
+                None => {
+                    longest = length;
+                    merged.push(found);
+                }
+            }
+        }
+        if let Some(crossing) = merged.pop_if(|last| last.end > open) {
             open = crossing.start;
         }
-        (found, open)
+        (merged, open)
     }
 
     pub(super) fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
@@ -123,7 +155,8 @@ impl Masks {
 
     /// Masks a text that was truncated, perhaps within an encoding.
     pub(super) fn mask_cut<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let (found, open) = self.found_before_open(text);
+        let (found, open) = self.whole(text, false);
+        let (found, open) = self.found_before(text, open, found);
         match text.len() - open {
             0..4 => self.mask(text),
             _ => Cow::Owned(masked(&text[..open], &found).into_owned() + MASK + "…»"),

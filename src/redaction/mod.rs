@@ -8,6 +8,7 @@
 mod cases;
 mod encodings;
 mod escapes;
+mod excerpts;
 mod index;
 mod masked;
 mod masks;

@@ -7,9 +7,12 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// The minimum length of a secret in characters. Shorter values are not masked: masking every `1` or
-/// `no` would make texts unreadable, and the positions of the masks would reveal the value.
-pub const SHORTEST: usize = 4;
+/// The minimum length of a secret in characters. A shorter value can be found by trying: of a list of
+/// all values, the one that is masked is the secret.
+pub const SHORTEST: usize = 8;
+/// The minimum length of a value that is masked at all. Masking every `1` or `no` would make texts
+/// unreadable.
+const SHORTEST_MASKED: usize = 4;
 
 /// The literals of JSON, which are not masked.
 const LITERALS: [&str; 3] = ["true", "false", "null"];
@@ -23,15 +26,16 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// Whether a value can be masked: it is neither too short nor a literal of JSON.
-    pub fn can_mask(value: &str) -> bool {
-        let value = value.trim();
-        value.chars().count() >= SHORTEST && !LITERALS.contains(&value)
+    /// Whether masking keeps a value secret.
+    pub fn can_keep(value: &str) -> bool {
+        value.trim().chars().count() >= SHORTEST
     }
 
-    /// Adds a secret. Call it before the value is used. Returns false if the value cannot be masked.
+    /// Adds a secret. Call it before the value is used. Returns false if the value cannot be masked: it
+    /// has fewer than four characters or is a literal of JSON.
     pub fn add(&self, name: &str, value: &str) -> bool {
-        if !Redactor::can_mask(value) {
+        let trimmed = value.trim();
+        if trimmed.chars().count() < SHORTEST_MASKED || LITERALS.contains(&trimmed) {
             return false;
         }
         if self.masks().is_some_and(|masks| masks.knows(value)) {
@@ -89,9 +93,10 @@ impl Redactor {
 fn mask_value(masks: &Masks, value: &Json) -> Json {
     match value {
         Json::Null | Json::Bool(_) => value.clone(),
-        Json::Number(number) => match masks.name_of(&number.to_string()) {
-            Some(name) => Json::String(Masks::replacement(name)),
-            None => value.clone(),
+        // A sign, further digits or a fraction around the value do not hide it.
+        Json::Number(number) => match masks.mask(&number.to_string()) {
+            Cow::Owned(masked) => Json::String(masked),
+            Cow::Borrowed(_) => value.clone(),
         },
         Json::String(text) => Json::String(masks.mask(text).into_owned()),
         Json::Array(items) => match lines(items) {

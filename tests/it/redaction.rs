@@ -224,6 +224,68 @@ fn a_secret_that_is_folded_over_lines_is_masked() {
     assert_eq!(masked, json!(["x", "«secret:LONG»", "«secret:LONG»", "y"]));
 }
 
+/// `fs:search` prints one line of a wrapped text, `fold` and `sed -n 2p` another one.
+#[test]
+fn one_line_of_a_wrapped_encoding_is_masked() {
+    let token = STANDARD.encode("0123456789 The quick brown fox jumps over the lazy dog! 98765");
+    let text = "A passphrase, with a space or two; and a \"quote\".\nA second line of it.";
+    let hex = |text: &str| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
+    for value in [token.as_str(), text, &format!("-----BEGIN KEY-----\n{token}\n-----END KEY-----")]
+    {
+        let redactor = redactor(&[("T", value)]);
+        let mut written = vec![hex(value), hex(value).to_uppercase()];
+        for before in ["", "u", "us"] {
+            let text = format!("{before}{value}");
+            written.extend([STANDARD.encode(&text), URL_SAFE.encode(&text)]);
+        }
+        written.extend((value == token).then(|| value.to_owned()));
+        for text in &written {
+            for width in [16, 19, 20, 32, 60, 64, 76] {
+                // The first and last characters of base64 may depend on what is around the value.
+                let lines = text.as_bytes().chunks(width).filter(|line| line.len() >= 16 + 3);
+                for line in lines.map(|line| std::str::from_utf8(line).unwrap()) {
+                    let masked = redactor.mask_text(&format!("key.txt:2: {line}")).into_owned();
+                    let left = masked.replace("key.txt:2: ", "").replace("«secret:T»", "");
+                    assert!(left.len() <= 4, "{width}: {line} gives {masked}");
+                }
+                let start = &text[4..20];
+                assert_eq!(redactor.mask_text(start), "«secret:T»", "{start}");
+            }
+        }
+        assert_eq!(redactor.mask_text("-----BEGIN KEY-----"), "-----BEGIN KEY-----");
+        assert_eq!(redactor.mask_text(&written[0][..15]), written[0][..15], "too short");
+    }
+}
+
+#[test]
+fn the_shortest_values_are_masked_in_every_encoding() {
+    for value in ["k3y!", "5417", "zz>?", "a b c d"] {
+        let redactor = redactor(&[("T", value)]);
+        let hex: String = value.bytes().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(redactor.mask_text(&hex), "«secret:T»");
+        for before in ["", "u", "us", "use"] {
+            for after in ["", "!", "!!", "rest"] {
+                for engine in [STANDARD, URL_SAFE] {
+                    let text = engine.encode(format!("{before}{value}{after}"));
+                    let masked = redactor.mask_text(&text).into_owned();
+                    assert!(masked.contains("«secret:T»"), "{before}|{value}|{after}: {text}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_number_is_masked_among_other_digits() {
+    let redactor = redactor(&[("PIN", "84627193")]);
+    let text = "[84627193, -84627193, 84627193.5, 1846271930, -0.84627193, 8462719, 84627193e3]";
+    let value: serde_json::Value = serde_json::from_str(text).unwrap();
+    let masked = redactor.mask_json(&value).to_string();
+    assert!(!masked.contains("84627193"), "{masked}");
+    assert_eq!(masked.matches("«secret:PIN»").count(), 6, "{masked}");
+    assert!(!redactor.mask_text("-84627193 1846271930 id84627193").contains("84627193"));
+}
+
 #[test]
 fn the_beginning_of_a_secret_at_a_cut_is_masked() {
     let redactor = redactor(&[("T", TOKEN)]);

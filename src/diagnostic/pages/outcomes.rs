@@ -224,13 +224,17 @@ removed. Its output, including stderr, is neither stored nor shown.
 The attempt failed as `tool_error`; another attempt runs the command again."#;
 
     SECRET_TOO_SHORT = "KB0569", "secret cannot be masked",
-r#"`kb` masks the values of secrets in everything that it stores or shows. Masking a value with fewer than 4
-characters, or `true`, `false` or `null`, would damage unrelated text, and the positions of the masks would
-reveal the value. Such a secret is not used, and the step fails.
+r#"`kb` masks the values of secrets in everything that it stores or shows. Masking does not protect a value
+with fewer than 8 characters: a program that prints all such values shows which one is masked, and the masks
+damage unrelated text. Such a secret is not used, and the step fails.
+
+    the secret `PIN` has fewer than 8 characters, and masking does not protect short values: a program that
+    prints all of them shows which one is masked
 
 Longer values are masked wherever they appear, including ordinary words such as `main`, and in the usual
 encodings: Base64, hexadecimal, JSON, URLs, shell, HTML and folded lines. docs/security.md has the list.
-Pass a value that is not secret as a parameter, or with `env: {pass: [NAME]}` in the settings."#;
+Use a longer value. Pass a value that is not secret as a parameter, or with `env: {pass: [NAME]}` in the
+settings."#;
 
     WORKER_KILLED = "KB0570", "namespace worker was killed",
 r#"Steps run in PID namespaces with an init process (`kb-init`) and one namespace

@@ -87,7 +87,8 @@ impl ConfiguredSecrets {
 
     fn value(&self, secret: &str) -> Option<String> {
         let value = self.read(secret, &self.source(secret)?)?;
-        self.redactor.add(secret, &value).then_some(value)
+        self.redactor.add(secret, &value);
+        Redactor::can_keep(&value).then_some(value)
     }
 
     async fn ask(&self, name: &str, argv: &[String], cancel: &CancellationToken) -> Fetched {
@@ -102,12 +103,13 @@ impl ConfiguredSecrets {
         }
         let exited = self.supervisor.run(self.spawn(argv), cancel, None).await;
         let values =
-            value_of(name, argv, exited).and_then(|value| match self.redactor.add(name, &value) {
+            value_of(name, argv, exited).and_then(|value| match Redactor::can_keep(&value) {
                 true => Ok(value),
                 false => Err(weak(name)),
             });
         match values {
             Ok(value) => {
+                self.redactor.add(name, &value);
                 let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
                 values.insert(name.to_owned(), value);
                 Ok(())
@@ -147,7 +149,7 @@ impl Secrets for ConfiguredSecrets {
     fn is_missing(&self, secret: &str) -> bool {
         let Some(source) = self.source(secret) else { return false };
         match self.read(secret, &source) {
-            Some(value) => !Redactor::can_mask(&value),
+            Some(value) => !Redactor::can_keep(&value),
             None => matches!(source, SecretSource::Command(_)),
         }
     }
@@ -161,7 +163,7 @@ impl Secrets for ConfiguredSecrets {
             match self.source(secret) {
                 Some(SecretSource::Command(argv)) => self.ask(secret, &argv, cancel).await,
                 Some(source) => match self.read(secret, &source) {
-                    Some(value) if !Redactor::can_mask(&value) => Err(weak(secret)),
+                    Some(value) if !Redactor::can_keep(&value) => Err(weak(secret)),
                     _ => Ok(()),
                 },
                 None => Ok(()),
@@ -215,9 +217,12 @@ fn value_of(name: &str, argv: &[String], exited: ProcessResult) -> Result<String
 
 fn weak(secret: &str) -> Failure {
     let message = format!(
-        "the secret `{secret}` cannot be masked: it is shorter than {SHORTEST} characters, or an \
-         ordinary word of JSON"
+        "the secret `{secret}` has fewer than {SHORTEST} characters, and masking does not protect short \
+         values: a program that prints all of them shows which one is masked"
     );
-    let help = "pass a value that is not secret as a parameter or with `env.pass`";
+    let help = format!(
+        "use a value of at least {SHORTEST} characters; pass a value that is not secret as a parameter \
+         or with `env.pass`"
+    );
     Failure::new(Code::SECRET_TOO_SHORT, message).help(help)
 }

@@ -102,7 +102,7 @@ fn a_command_that_gives_no_secret_fails_its_step_and_nothing_that_it_said_is_kep
     check("true", "printed nothing");
     check("head -c 70000 /dev/zero | tr '\\0' x", "more than 64 KiB");
     check("printf 'no-5e1cret-\\xff\\xfe'", "not UTF-8");
-    check("echo ab", "shorter than 4");
+    check("echo seven-7", "fewer than 8");
     check("kill -9 $$", "signal 9 [KB0568]");
 }
 

@@ -2,6 +2,7 @@
 
 mod commands;
 mod late;
+mod lines;
 mod panics;
 mod scan;
 mod server;
