@@ -4,12 +4,14 @@
 //! that starts them (`engine`). Start at [`Request`] and [`Outcome`].
 
 mod context;
+mod items;
 mod outcome;
 mod recorder;
 mod request;
 mod work;
 
 pub use context::{Context, Shutdown};
+pub use items::FileItems;
 pub use outcome::Outcome;
 pub use recorder::{Progress, Recorder, Stopped, invocations};
 pub use request::Request;

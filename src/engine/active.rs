@@ -55,6 +55,11 @@ impl ActiveAttempts {
         (context.channel(state, work, self.sender.clone()), cancel)
     }
 
+    /// Where tasks send their messages.
+    pub(super) fn sender(&self) -> UnboundedSender<Message> {
+        self.sender.clone()
+    }
+
     /// Notes the start of an attempt.
     pub(super) fn note_start(&mut self, state: &State, instance: InstanceIx) {
         // Attempts without a gate would stay otherwise.
@@ -115,6 +120,7 @@ impl ActiveAttempts {
                 )) => {
                     self.cancels.remove(&work.instance);
                 }
+                Ok(Some(Message::Listed { .. })) => {}
                 Ok(Some(Message::Record { stored, .. })) => drop(stored.send(Err(Stopped))),
                 Ok(Some(Message::JournalFailed { ended, .. })) => {
                     ended.map(|instance| self.cancels.remove(&instance));

@@ -47,6 +47,8 @@ pub(super) enum Message {
     },
     /// The secrets of an effect were fetched, or the fetch failed.
     Fetched { work: Attempt, effect: Box<Effect>, fetched: Fetched },
+    /// The files that are the items of a step were listed.
+    Listed { instance: InstanceIx, iteration: u32, listed: Result<Vec<String>, Failure> },
     /// The journal cannot store blobs. `ended` is the attempt that ended because of it.
     JournalFailed { ended: Option<InstanceIx>, error: JournalError },
 }

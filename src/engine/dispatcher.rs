@@ -63,6 +63,8 @@ pub(super) struct Dispatcher {
     pub(super) secrets: SecretFetcher,
     pub(super) control: UnboundedReceiver<RunControl>,
     start: StartMode,
+    /// Lists of files that were asked for and have not come.
+    pub(super) listings: u32,
     /// Whether the state machine allows to leave the run.
     pub(super) leaving: bool,
     /// Whether the run is left at once, without the end of its attempts.
@@ -92,6 +94,7 @@ impl Dispatcher {
             secrets,
             control,
             start,
+            listings: 0,
             leaving: false,
             abandoned: false,
         };
@@ -130,7 +133,7 @@ impl Dispatcher {
         loop {
             self.tick().await?;
             // A start without work may be followed by an answer that brings work.
-            self.leaving &= self.folded.state.running() == 0;
+            self.leaving &= self.folded.state.running() == 0 && self.listings == 0;
             if self.leaving && !self.abandoned && !self.folded.state.status().has_ended() {
                 // A message may have arrived meanwhile.
                 self.read_inbox().await?;
@@ -194,6 +197,9 @@ impl Dispatcher {
                 }
                 let verification = verification.map(|verification| *verification);
                 self.inputs.push(Input::Judged { instance, iteration, attempt, verification });
+            }
+            Message::Listed { instance, iteration, listed } => {
+                self.after_listing(instance, iteration, listed);
             }
             Message::Fetched { work, effect, fetched } => self.after_fetch(work, *effect, fetched),
             Message::JournalFailed { ended, error } => {

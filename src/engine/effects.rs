@@ -1,11 +1,13 @@
 //! Effects that follow once their events are stored: attempts, gates, timers, cancellations.
 
-use super::attempts;
+use super::attempts::{self, Message};
 use super::context::Attempt;
 use super::dispatcher::Dispatcher;
+use super::items::{self, Listing};
 use super::prepare::{self, AttemptInputs};
 use super::report;
 use super::secret_fetcher::Fetched;
+use super::{compute, evaluate};
 use crate::attempt::Outcome;
 use crate::evidence::{Feedback, Record};
 use crate::journal::JournalError;
@@ -44,11 +46,9 @@ impl Dispatcher {
             Effect::Timer { instance, due } => self.timers.set(due, instance),
             Effect::Cancel { instance } => self.attempts.cancel(instance),
             Effect::Leave => self.leaving = self.inputs.is_empty(),
+            Effect::Evaluate { instance, iteration } => self.list_files(instance, iteration),
             // `evaluate` has answered these.
-            Effect::Evaluate { .. }
-            | Effect::EvaluateUntil { .. }
-            | Effect::Gather { .. }
-            | Effect::Conclude { .. } => {}
+            Effect::EvaluateUntil { .. } | Effect::Gather { .. } | Effect::Conclude { .. } => {}
         }
     }
 
@@ -76,6 +76,42 @@ impl Dispatcher {
             }
             Some((kind, failure)) => self.end_attempt(work, Outcome::failed(kind, *failure)),
         }
+    }
+
+    /// Lists the files that are the items of a step.
+    fn list_files(&mut self, instance: InstanceIx, iteration: u32) {
+        let scope = self.context.scope(&self.folded.state, Some(instance));
+        let asked = match compute::evaluate(&scope, instance) {
+            Ok(Listing::Files(asked)) => asked,
+            Ok(Listing::Done(found)) => {
+                let input = evaluate::evaluated(&self.context, instance, iteration, Ok(found));
+                return self.inputs.push(input);
+            }
+            Err(failure) => {
+                let input = evaluate::evaluated(&self.context, instance, iteration, Err(failure));
+                return self.inputs.push(input);
+            }
+        };
+        self.listings += 1;
+        let listed = self.context.parts.executor.list(asked);
+        let messages = self.attempts.sender();
+        tokio::spawn(async move {
+            let _ = messages.send(Message::Listed { instance, iteration, listed: listed.await });
+        });
+    }
+
+    /// The files that are the items of a step were listed.
+    pub(super) fn after_listing(
+        &mut self,
+        instance: InstanceIx,
+        iteration: u32,
+        listed: Result<Vec<String>, Failure>,
+    ) {
+        self.listings = self.listings.saturating_sub(1);
+        let scope = self.context.scope(&self.folded.state, Some(instance));
+        let found =
+            listed.map_err(Box::new).and_then(|listed| items::listed(&scope, instance, listed));
+        self.inputs.push(evaluate::evaluated(&self.context, instance, iteration, found));
     }
 
     fn execute(&mut self, work: Attempt, resumed: bool, feedback: Option<Arc<Feedback>>) {

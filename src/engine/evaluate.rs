@@ -1,10 +1,12 @@
 //! Effects that only compute. They change nothing outside, so they do not wait for the journal.
 
 use super::context::{Attempt, RunContext};
+use super::items::{self, Listing};
 use super::{compute, prepare, report, waiting};
 use crate::attempt::Outcome;
 use crate::definition::Execution;
 use crate::evidence::Payload;
+use crate::expression::EvalError;
 use crate::redaction::Masked;
 use crate::run::{AttemptReport, Effect, Evaluation, Input, InstanceIx, State};
 use crate::value::OutcomeKind;
@@ -15,13 +17,16 @@ pub(super) fn evaluate(context: &RunContext, state: &State, effect: &Effect) -> 
     Some(match effect {
         Effect::Evaluate { instance, iteration } => {
             let scope = context.scope(state, Some(*instance));
-            let found = compute::evaluate(&scope, *instance)
-                .map(|found| store_evaluation(context, found))
-                .map_err(|failure| context.masked(*failure));
-            Input::Evaluated { instance: *instance, iteration: *iteration, found }
+            let found = match compute::evaluate(&scope, *instance) {
+                Ok(Listing::Done(found)) => Ok(found),
+                // The files are listed once the events so far are stored.
+                Ok(Listing::Files(_)) => return None,
+                Err(failure) => Err(failure),
+            };
+            evaluated(context, *instance, *iteration, found)
         }
         Effect::Gather { instance, iteration } => {
-            let output = compute::gather(&context.scope(state, None), *instance, redactor)
+            let output = items::gather(&context.scope(state, None), *instance, redactor)
                 .map_err(|failure| context.masked(*failure));
             Input::Gathered { instance: *instance, iteration: *iteration, output }
         }
@@ -78,6 +83,19 @@ fn computed(context: &RunContext, state: &State, ix: InstanceIx) -> Option<Maske
 // If a blob cannot be written, `Payloads::check` refuses the whole batch.
 fn store(context: &RunContext, payload: Masked<Payload>) -> Masked<Payload> {
     context.payloads.store(payload.clone()).unwrap_or(payload)
+}
+
+/// The answer to [`Effect::Evaluate`], with its items as a blob if they are large.
+pub(super) fn evaluated(
+    context: &RunContext,
+    instance: InstanceIx,
+    iteration: u32,
+    found: Result<Evaluation, EvalError>,
+) -> Input {
+    let found = found
+        .map(|found| store_evaluation(context, found))
+        .map_err(|failure| context.masked(*failure));
+    Input::Evaluated { instance, iteration, found }
 }
 
 fn store_evaluation(context: &RunContext, found: Evaluation) -> Masked<Evaluation> {

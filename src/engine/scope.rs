@@ -256,6 +256,10 @@ impl RunScope<'_> {
                     _ => json!(streams.stderr),
                 }
             }
+            "byKey" => {
+                let output = self.loaded(self.payloads.read(instance.output.as_ref()?))?;
+                super::items::by_key(self, ix, &output)?
+            }
             "errors" => self.item_errors(ix)?,
             _ => return None,
         };

@@ -1,8 +1,8 @@
 //! [`LocalExecutor`]: executes attempts on this machine, one module per step kind.
 
 use super::host_access::HostAccess;
-use super::{ChildRuns, Executor, GateRequest, gate, http, run, specialist, tool};
-use crate::attempt::{Context, Outcome, Request, StepWork};
+use super::{ChildRuns, Executor, GateRequest, gate, http, items, run, specialist, tool};
+use crate::attempt::{Context, FileItems, Outcome, Request, StepWork};
 use crate::diagnostic::Code;
 use crate::evidence::Verification;
 use crate::expression::Scope;
@@ -68,6 +68,10 @@ impl LocalExecutor {
 impl Executor for LocalExecutor {
     fn execute(&self, request: Request, context: Context) -> BoxFuture<'static, Outcome> {
         self.clone().attempt(request, context).boxed()
+    }
+
+    fn list(&self, asked: FileItems) -> BoxFuture<'static, Result<Vec<String>, Failure>> {
+        items::list(self.host.workspace.clone(), asked).boxed()
     }
 
     fn verify(

@@ -11,6 +11,7 @@ mod child;
 mod gate;
 mod host_access;
 mod http;
+mod items;
 mod last_line;
 mod lease;
 mod local;
@@ -24,14 +25,16 @@ pub use gate::run_gate;
 pub use host_access::HostAccess;
 pub use local::LocalExecutor;
 
+use crate::attempt::FileItems;
 pub use crate::attempt::{
     Argument, CommandLine, Context, Outcome, Progress, Recorder, Request, SpecialistWork, StepWork,
     Stopped, invocations,
 };
 use crate::definition::{Check, ClaimPolicy, NetworkAccess, Schema};
+use crate::diagnostic::Code;
 use crate::evidence::{Invocation, Verification};
 use crate::expression::Scope;
-use crate::value::Json;
+use crate::value::{Failure, Json};
 use futures::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,6 +45,12 @@ pub trait Executor: Send + Sync {
     /// Executes one attempt. Never panics; ends when the work is done, at its timeout, or when
     /// `context.cancel` is cancelled.
     fn execute(&self, request: Request, context: Context) -> BoxFuture<'static, Outcome>;
+
+    /// Lists the items of a `forEach` that are project files or lines of one.
+    fn list(&self, asked: FileItems) -> BoxFuture<'static, Result<Vec<String>, Failure>> {
+        let message = format!("this executor has no files: {asked:?}");
+        Box::pin(async { Err(Failure::new(Code::INTERNAL_ERROR, message)) })
+    }
 
     /// Evaluates a gate. Always ends.
     fn verify(

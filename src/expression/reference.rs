@@ -83,6 +83,21 @@ impl Reference {
         self.names().next()
     }
 
+    /// The literal names after the first field and an index, as in `output[0].files`; nothing without an
+    /// index there.
+    pub fn path_of_element(&self) -> Option<Vec<&str>> {
+        let mut keys = self.keys.iter().skip(1);
+        match keys.next()? {
+            KeyRef::Index(_) => {}
+            KeyRef::Name(_) => return None,
+        }
+        let names = keys.map_while(|key| match key {
+            KeyRef::Name(name) => Some(name),
+            KeyRef::Index(_) => None,
+        });
+        Some(names.collect())
+    }
+
     fn names(&self) -> impl Iterator<Item = &str> {
         self.keys.iter().map_while(|key| match key {
             KeyRef::Name(name) => Some(name),

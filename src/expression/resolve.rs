@@ -10,6 +10,7 @@ use std::ops::{Bound, Range};
 /// The fields of a step, as in `STEP.output`.
 pub const STEP_FIELDS: &[&str] = &[
     "output",
+    "byKey",
     "status",
     "error",
     "errors",

@@ -18,15 +18,12 @@ pub(super) enum Output<'a> {
 }
 
 impl<'a> Output<'a> {
-    /// `child` is the playbook of a child run.
+    /// The output of the step, or of one of its items. `child` is the playbook of a child run.
     pub(super) fn of(
         step: &'a Step,
         specialist: Option<&'a Arc<Specialist>>,
         child: Option<&'a Playbook>,
     ) -> Output<'a> {
-        if step.for_each.is_some() {
-            return Output::Open;
-        }
         let own = step.details().output_schema.as_ref();
         match (step.kind.output(), own) {
             (OutputForm::OfSpecialist, own) => of_specialist(own, specialist),

@@ -1,6 +1,6 @@
 //! Reads of steps: every reference in a text of a step to another step.
 
-use crate::definition::{Check, Playbook, Step};
+use crate::definition::{Check, ItemSource, Matrix, Playbook, Step};
 use crate::expression::{Expression, Reference, Root, Template, ValueTemplate};
 use crate::value::StepId;
 
@@ -44,6 +44,8 @@ pub(super) fn of_step(step: &Step) -> Vec<Read<'_>> {
     found.context = ReadContext::Verify;
     let repeat = step.details().repeat.as_deref();
     repeat.iter().for_each(|repeat| found.expression(&repeat.until));
+    let collect = step.for_each.iter().filter_map(|each| each.collect.as_ref());
+    collect.for_each(|value| found.value(value));
     step.verify.iter().flat_map(|verify| &verify.checks).for_each(|check| found.check(check));
     found.reads
 }
@@ -87,12 +89,24 @@ impl<'a> Collector<'a> {
         self.add(value.references());
     }
 
+    fn items(&mut self, items: &'a ItemSource) {
+        match items {
+            ItemSource::Value(value) => self.value(value),
+            ItemSource::Files(globs) => globs.iter().for_each(|glob| self.template(glob)),
+            ItemSource::Lines(path) => self.template(path),
+            ItemSource::Matrix(Matrix { axes, include, exclude }) => {
+                axes.iter().for_each(|(_, values)| self.value(values));
+                include.iter().chain(exclude).for_each(|cells| self.value(cells));
+            }
+        }
+    }
+
     fn work(&mut self, step: &'a Step) {
         step.details().input.iter().for_each(|input| self.value(input));
         step.details().env.iter().for_each(|(_, value)| self.template(value));
         step.details().cwd.iter().for_each(|cwd| self.template(cwd));
         if let Some(each) = &step.for_each {
-            self.value(&each.items);
+            self.items(&each.items);
             each.key.iter().for_each(|key| self.template(key));
         }
         step.kind.references().into_iter().for_each(|references| self.add(references));

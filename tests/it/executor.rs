@@ -167,12 +167,12 @@ async fn items_run_side_by_side_and_keep_their_order() {
          - {id: each, forEach: '{{list.output}}', env: {IT: '{{item}}', N: '{{index}}'}, run: 'echo \"$N$IT\"'}\n  \
          - {id: keyed, forEach: {in: '{{list.output}}', as: letter, key: '{{letter}}'}, run: [echo, '{{letter}}!']}\n  \
          - {id: empty, forEach: [], run: 'false'}\n\
-         outputs: {each: '{{each.output}}', keyed: '{{keyed.output}}', none: '{{empty.output}}'}\n",
+         outputs: {each: '{{each.output}}', keyed: '{{keyed.output}}', c: '{{keyed.byKey.c}}', none: '{{empty.output}}'}\n",
     )
     .await;
     assert_eq!(
         found,
-        json!({"each": ["0c", "1a", "2b"], "keyed": {"c": "c!", "a": "a!", "b": "b!"}, "none": []})
+        json!({"each": ["0c", "1a", "2b"], "keyed": ["c!", "a!", "b!"], "c": "c!", "none": []})
     );
 }
 

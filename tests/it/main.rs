@@ -23,6 +23,7 @@ mod faults;
 mod footprint;
 mod generated;
 mod guarantees;
+mod items;
 mod journal;
 mod journal_contract;
 mod journal_fixture;

@@ -9,6 +9,7 @@ pub(crate) mod budget;
 pub(crate) mod checks;
 pub(crate) mod choices;
 mod file;
+pub(crate) mod items;
 mod json_schema;
 mod key_type;
 pub(crate) mod playbook;

@@ -3,9 +3,8 @@
 use super::budget::BUDGET;
 use super::checks::VERIFY;
 use super::choices::{EVIDENCE_NAMES, ON_ERROR_NAMES, PARSE_NAMES, RUN_IF_NAMES, WORKSPACE_NAMES};
-use super::step_parts::{
-    APPROVE, ASK, FOR_EACH, HTTP, LOOP, RECOVERY, RETRY, STEP_OUTPUT, TIMEOUT, WAIT,
-};
+use super::items::{FOR_EACH, ITEMS, MATRIX};
+use super::step_parts::{APPROVE, ASK, HTTP, LOOP, RECOVERY, RETRY, STEP_OUTPUT, TIMEOUT, WAIT};
 use super::table::KeyType::{
     Any, Boolean, Choice, Duration, Expression, Forbidden, Integer, List, ListOrOne, Map, MapOf,
     OneOf, Pattern, ScalarTemplate, Template, Text,
@@ -163,10 +162,16 @@ const COMMON: &[KeySpec] = &[
         .example("{maxTokens: 50000}"),
     key(
         "forEach",
-        OneOf(const { &[Text, List(&Any), Map(&FOR_EACH)] }),
-        "One step instance per item of a list.",
+        OneOf(const { &[ITEMS, Map(&FOR_EACH)] }),
+        "One step instance per item of a list, map, number, glob or file.",
     )
     .example("\"{{plan.output.files}}\""),
+    key(
+        "matrix",
+        Map(&MATRIX),
+        "One step instance per combination of some values; not together with `forEach`.",
+    )
+    .example("{axes: {os: [linux, mac], version: [1, 2]}}"),
     key(
         "loop",
         Map(&LOOP),

@@ -1,11 +1,9 @@
 //! Keys of the maps inside a step.
 
-use super::choices::{
-    BACKOFF_NAMES, ON_ERROR_NAMES, ON_TIMEOUT_NAMES, OUTCOME_PATTERN, RECOVERY_ACTION_NAMES,
-};
+use super::choices::{BACKOFF_NAMES, ON_TIMEOUT_NAMES, OUTCOME_PATTERN, RECOVERY_ACTION_NAMES};
 use super::table::KeyType::{
-    Any, Choice, Duration, Expression, Integer, List, ListOrOne, MapOf, OneOf, Pattern,
-    ScalarTemplate, Schema, Template, Text,
+    Any, Choice, Duration, Expression, Integer, ListOrOne, MapOf, Pattern, ScalarTemplate, Schema,
+    Template, Text,
 };
 use super::table::{KeySpec, KeyTable, key, table};
 
@@ -105,23 +103,6 @@ const RECOVERY_KEYS: &[KeySpec] = &[
         .default("1; 1000 for `askUser`")
         .example("2"),
     key("to", Text, "Id of the specialist for `switchSpecialist`.").example("senior"),
-];
-
-pub(crate) static FOR_EACH: KeyTable =
-    table("forEach", "`forEach`", "Items of a step, one instance each.", &[FOR_EACH_KEYS]);
-
-const FOR_EACH_KEYS: &[KeySpec] = &[
-    key("in", OneOf(&[Text, List(&Any)]), "The list of items.")
-        .required()
-        .example("\"{{plan.output.files}}\""),
-    key("as", Text, "Name of the item in templates.").default("item").example("file"),
-    key("key", Template, "Unique key of an item.")
-        .default("the index")
-        .example("\"{{item.path}}\""),
-    key("maxParallel", Integer(1, 100_000), "Maximum parallel items.")
-        .default("the limit of the run"),
-    key("onItemError", Choice(ON_ERROR_NAMES), "`continue` tolerates the failure of an item.")
-        .default("fail"),
 ];
 
 pub(crate) static LOOP: KeyTable = table("loop", "`loop`", "Passes of a step.", &[LOOP_KEYS]);

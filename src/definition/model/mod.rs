@@ -6,6 +6,7 @@ mod catalog;
 mod context;
 mod duration_policy;
 mod execution;
+mod for_each;
 mod gate;
 mod not_yet;
 mod playbook;
@@ -23,10 +24,11 @@ pub use catalog::{Catalog, RefusedDefinitions};
 pub use context::{ContextProfile, Reasoning};
 pub use duration_policy::{Backoff, RetryPolicy, Timeout};
 pub use execution::{Ask, Compute, Effects, Execution, Moment, OutputForm};
+pub use for_each::{ForEach, ItemSource, Matrix};
 pub use gate::{ClaimPolicy, FailurePolicy, InconclusivePolicy, Verify};
 pub use not_yet::NotYet;
 pub use playbook::{DefinitionForm, Limits, Order, Param, ParamType, Playbook};
-pub use recovery::{RecoveryAction, RecoveryRule, UNLIMITED_QUESTIONS};
+pub use recovery::{OnError, RecoveryAction, RecoveryRule, UNLIMITED_QUESTIONS};
 pub use repeat::Loop;
 pub use script::{Script, ScriptCall, ScriptError, ScriptTurn};
 pub use settings::{
@@ -35,7 +37,7 @@ pub use settings::{
 };
 pub use specialist::{Example, LoopLimits, ModelChoice, NetworkAccess, Specialist};
 pub use step::{
-    ChildParam, EvidenceMode, ForEach, HttpStep, OnError, OutputParse, PlaybookStep, RunCommand,
-    RunIf, Step, StepDetails, StepKind, StepPhase, TaskText, WorkspaceMode,
+    ChildParam, EvidenceMode, HttpStep, OutputParse, PlaybookStep, RunCommand, RunIf, Step,
+    StepDetails, StepKind, StepPhase, TaskText, WorkspaceMode,
 };
 pub use waiting::{AnswerRule, ApproveStep, AskStep, OnTimeout, WaitStep};

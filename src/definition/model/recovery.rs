@@ -1,4 +1,4 @@
-//! The rows of `recovery:`: what follows a failed attempt.
+//! What follows a failure: the rows of `recovery:`, and `onError:`.
 
 use super::RetryPolicy;
 use crate::diagnostic::Span;
@@ -6,6 +6,16 @@ use crate::value::{OutcomeSelector, SpecialistId};
 
 /// Maximum of an `askUser` row without `max`: a person is asked after each failure.
 pub const UNLIMITED_QUESTIONS: u32 = 1000;
+
+/// `onError:`: what the failure of a step means for the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnError {
+    /// The run fails.
+    #[default]
+    Fail,
+    /// The failure is tolerated: the status stays `failed`, joins count it as succeeded.
+    Continue,
+}
 
 /// `do:` of a row of `recovery`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! The model of a step: its kind, its dependencies and its attempt options.
 
 use super::{
-    ApproveStep, AskStep, Budget, Loop, NotYet, RecoveryRule, RetryPolicy, Timeout, Verify,
-    WaitStep,
+    ApproveStep, AskStep, Budget, ForEach, Loop, NotYet, OnError, RecoveryRule, RetryPolicy,
+    Timeout, Verify, WaitStep,
 };
 use crate::definition::Schema;
 use crate::definition::gate_check::Check;
@@ -30,7 +30,7 @@ pub struct Step {
     pub verify: Option<Box<Verify>>,
     /// `onError:`: what a failure means for the run.
     pub on_error: OnError,
-    /// `forEach:`: one step instance per item.
+    /// `forEach:` or `matrix:`: one step instance per item.
     pub for_each: Option<Box<ForEach>>,
     /// The other options, if the step has any; read them with [`Step::details`].
     pub details: Option<Box<StepDetails>>,
@@ -269,31 +269,6 @@ pub enum RunIf {
     AnySucceeded,
     /// All dependencies have ended, with any status.
     AllDone,
-}
-
-/// `onError:`: what the failure of a step means for the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum OnError {
-    /// The run fails.
-    #[default]
-    Fail,
-    /// The failure is tolerated: the status stays `failed`, joins count it as succeeded.
-    Continue,
-}
-
-/// `forEach:`: one step instance per item of a list (fan-out).
-#[derive(Debug, Clone)]
-pub struct ForEach {
-    /// List of items.
-    pub items: ValueTemplate,
-    /// `as:`: name of the item in templates. Default: `item`.
-    pub name: String,
-    /// Unique key of an item. `None`: its index.
-    pub key: Option<Template>,
-    /// Maximum parallel items; the limit of the run applies as well.
-    pub max_parallel: Option<u32>,
-    /// What the failure of one item means for the others.
-    pub on_item_error: OnError,
 }
 
 /// `evidence:`: whether file changes of a step are recorded.

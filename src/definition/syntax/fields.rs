@@ -122,7 +122,6 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("retries", "retry"),
     ("loop_over", "forEach"),
     ("each", "forEach"),
-    ("matrix", "forEach"),
     ("environment", "env"),
     ("workdir", "cwd"),
     ("workingDirectory", "cwd"),

@@ -1,6 +1,6 @@
 //! Decodes one step: its kind, its common keys, and the playbook's `defaults`. Start at [`step`].
 
-use super::for_each::for_each;
+use super::for_each::items;
 use super::outline::variables;
 use super::verify::{default_verify, verify};
 use super::{Decoder, Fields, Node, Secrets, Value};
@@ -32,12 +32,7 @@ pub(crate) fn step(
         inherit(&mut fields, defaults, kind);
     }
     let before = enter(&fields, decoder);
-    let for_each = fields.get("forEach").and_then(|node| for_each(node, decoder));
-    if let Some(for_each) = &for_each {
-        decoder.names.item = Some(for_each.name.clone());
-    } else if fields.get("forEach").is_some() {
-        decoder.names.item = Some("item".to_owned());
-    }
+    let for_each = items(&fields, decoder);
     let decoded = body(&fields, kind, own_env, defaults, decoder);
     leave(before, decoder);
     let (id, span) = (decoder.names.steps.get(id_text?)?.clone(), id?.span);

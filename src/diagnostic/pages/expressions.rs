@@ -41,7 +41,7 @@ Fixed:
 
     condition: "{{test.output.result}} == 'failed'"
 
-The fields of a step are `output`, `status`, `error`, `errors`, `verdict`, `verdictDetails`, `exitCode`,
+The fields of a step are `output`, `byKey`, `status`, `error`, `errors`, `verdict`, `verdictDetails`, `exitCode`,
 `stdout`, `stderr`, `attempts` and `durationMs`. The result of the step is below `output`."#;
 
     UNKNOWN_FILTER = "KB0304", "unknown filter, test or function",

@@ -63,13 +63,13 @@ impl SkipAnalysis {
         let tolerated = subject.plan.step(target).step.on_error == OnError::Continue;
         let implied = || reader.is_some_and(|reader| join_implies(subject, reader, target));
         match (field, self.skipped_by[target.at()]) {
-            (Some("output" | "stdout" | "stderr" | "exitCode" | "errors"), Some(by))
+            (Some("output" | "byKey" | "stdout" | "stderr" | "exitCode" | "errors"), Some(by))
                 if !implied() =>
             {
                 Some(NoOutput::Skipped(by))
             }
             // A failed process still has an exit code, stdout and stderr.
-            (Some("output"), _) if tolerated => Some(NoOutput::Tolerated),
+            (Some("output" | "byKey"), _) if tolerated => Some(NoOutput::Tolerated),
             _ => None,
         }
     }

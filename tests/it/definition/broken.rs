@@ -417,18 +417,19 @@ fn a_problem_of_defaults_is_told_once() {
 #[test]
 fn for_each_is_checked() {
     insta::assert_snapshot!(steps_said(
-        "  - {id: a, run: x, forEach: 3}
+        "  - {id: a, run: x, forEach: true}
   - {id: b, run: x, forEach: {in: [1], as: topic, key: \"{{item}}\", maxParallel: 0, onItemError: skip}}
   - {id: c, run: x, forEach: {as: \"x y\"}}
   - {id: d, run: [echo, \"{{item}}\"]}
   - {id: e, run: [echo, \"{{item}}\", \"{{index}}\"], forEach: \"{{params.topic}}\"}
 "), @r#"
-    error KB0105 5:30 `forEach` takes a list or a placeholder of one as a text, found a number
+    error KB0105 5:30 `forEach` takes a list, a map, a number or a placeholder of one, found a boolean
     error KB0208 6:44 `topic` is also the name of a parameter or step | choose another name
     error KB0309 6:59 the item of this `forEach` is named `topic` | did you mean `topic`?
     error KB0112 6:81 `maxParallel` cannot be 0 | write a whole number from 1 to 100000
     error KB0112 6:97 `skip` is not a value of `onItemError` | write one of fail, continue
     error KB0108 7:30 `forEach` has no `in` | add `in:`
+    error KB0202 7:35 `x y` cannot be the name of an item | use a letter or `_`, then letters, digits and `_`
     error KB0309 8:28 `item` exists only in a step that has a `forEach` | give the step a `forEach`, or name a parameter or a step
     "#);
 }

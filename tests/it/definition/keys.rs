@@ -114,6 +114,7 @@ fn wrapper(table: &KeyTable) -> Option<(FileRole, &'static str, &'static str)> {
         "retry" => playbook("{steps: [{run: x, retry: {@}}]}"),
         "recovery" => playbook("{steps: [{run: x, recovery: [{@}]}]}"),
         "loop" => playbook("{steps: [{run: x, loop: {@}}]}"),
+        "matrix" => playbook("{steps: [{run: x, matrix: {@}}]}"),
         "forEach" => playbook("{steps: [{run: x, forEach: {@}}]}"),
         "output" => playbook("{steps: [{run: x, output: {@}}]}"),
         "verify" => playbook("{steps: [{run: x, verify: {@}}]}"),

@@ -153,11 +153,12 @@ impl Reader<'_> {
             "verify" => step.verify = Some(Box::new(verify(Check::Expr(self.expression(rest))))),
             "each" => {
                 step.for_each = Some(Box::new(ForEach {
-                    items: self.value(rest),
+                    items: kb::definition::ItemSource::Value(self.value(rest)),
                     name: "item".to_owned(),
                     key: None,
                     max_parallel: None,
                     on_item_error: OnError::Fail,
+                    collect: None,
                 }));
             }
             "join" => step.run_if = join(rest),

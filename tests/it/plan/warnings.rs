@@ -16,7 +16,11 @@ fn a_key_that_an_output_does_not_have_is_an_error() {
     check("a: http\nb: set; read {{a.output.code}}", "KB0406 `a.output` has no key `code`");
     check("a: run\nb: set; read {{a.output.x}}", "KB0406 `a.output` has no key `x`");
     check("a: json\nb: set; read {{a.output.x}}", "");
-    check("a: tool fs:read; each {{b.output}}\nb: json\nc: set; read {{a.output.x}}", "");
+    check("a: tool fs:read; each {{b.output}}\nb: json\nc: set; read {{a.output[0].x}}", "");
+    check(
+        "a: json; each {{b.output}}\nb: json\nc: set; read {{a.output.x}}",
+        "KB0406 `a.output` is a list, which has no key `x`",
+    );
     check("a: agent reader\noutputs {{a.output.fils}}", "KB0406 `a.output` has no key `fils`");
 }
 

@@ -292,11 +292,12 @@ impl Spec {
         });
         made.for_each = self.for_each.map(|each| {
             Box::new(ForEach {
-                items: ValueTemplate::literal(Json::Array(Vec::new())),
+                items: ItemSource::Value(ValueTemplate::literal(Json::Array(Vec::new()))),
                 name: "item".into(),
                 key: None,
                 max_parallel: each.max_parallel,
                 on_item_error: if each.tolerates { OnError::Continue } else { OnError::Fail },
+                collect: None,
             })
         });
         made
