@@ -13,6 +13,7 @@ mod keys;
 mod kind;
 mod load;
 mod load_script;
+mod load_tests;
 mod load_value;
 pub mod model;
 mod schema;
@@ -26,6 +27,7 @@ pub use keys::{
 };
 pub use load::{FileRole, InputFile, load};
 pub use load_script::load_script;
+pub use load_tests::load_tests;
 pub use load_value::{EntrySpans, LoadedValue, load_value};
 pub use model::*;
 pub use schema::{Property, Schema, Violation};

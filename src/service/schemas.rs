@@ -4,8 +4,8 @@ use crate::definition::{DefinitionFile, file_schema};
 use crate::wire;
 
 /// Names of the JSON Schemas.
-pub const SCHEMA_NAMES: [&str; 7] =
-    ["playbook", "workflow", "specialist", "agent", "script", "settings", "events"];
+pub const SCHEMA_NAMES: [&str; 8] =
+    ["playbook", "workflow", "specialist", "agent", "script", "test", "settings", "events"];
 
 /// The text of a JSON Schema by its name.
 pub fn schema(name: &str) -> Option<String> {
@@ -15,6 +15,7 @@ pub fn schema(name: &str) -> Option<String> {
         "specialist" => file_schema(DefinitionFile::Specialist),
         "agent" => file_schema(DefinitionFile::AgentProfile),
         "script" => file_schema(DefinitionFile::Script),
+        "test" => file_schema(DefinitionFile::Test),
         "settings" => file_schema(DefinitionFile::Settings),
         "events" => wire::event_schema(),
         _ => return None,

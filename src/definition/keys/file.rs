@@ -2,7 +2,7 @@
 
 use super::reach::reach;
 use super::table::KeyTable;
-use super::{playbook, script, settings, specialist};
+use super::{playbook, script, settings, specialist, test};
 use std::collections::BTreeMap;
 
 /// A kind of definition file that has its own table of keys.
@@ -18,18 +18,21 @@ pub enum DefinitionFile {
     AgentProfile,
     /// YAML, `kb.script/1`.
     Script,
+    /// YAML, `kb.test/1`.
+    Test,
     /// `.kb/kb.config.yml` or `.kb/kb.config.json`.
     Settings,
 }
 
 impl DefinitionFile {
     /// All kinds of files.
-    pub const ALL: [DefinitionFile; 6] = [
+    pub const ALL: [DefinitionFile; 7] = [
         DefinitionFile::Playbook,
         DefinitionFile::Workflow,
         DefinitionFile::Specialist,
         DefinitionFile::AgentProfile,
         DefinitionFile::Script,
+        DefinitionFile::Test,
         DefinitionFile::Settings,
     ];
 
@@ -41,6 +44,7 @@ impl DefinitionFile {
             DefinitionFile::Specialist => vec![&specialist::SPECIALIST, &specialist::AGENT_FILE],
             DefinitionFile::AgentProfile => vec![&specialist::PROFILE],
             DefinitionFile::Script => vec![&script::SCRIPT],
+            DefinitionFile::Test => vec![&test::TEST_FILE],
             DefinitionFile::Settings => vec![&settings::SETTINGS],
         }
     }

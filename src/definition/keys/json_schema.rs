@@ -45,6 +45,7 @@ fn title(file: DefinitionFile) -> &'static str {
         DefinitionFile::Specialist => "kb.specialist/1",
         DefinitionFile::AgentProfile => "kb agent profile",
         DefinitionFile::Script => "kb.script/1",
+        DefinitionFile::Test => "kb.test/1",
         DefinitionFile::Settings => "kb settings",
     }
 }

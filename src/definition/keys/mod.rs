@@ -21,6 +21,7 @@ pub(crate) mod specialist;
 pub(crate) mod step;
 pub(crate) mod step_parts;
 mod table;
+pub(crate) mod test;
 
 pub use file::DefinitionFile;
 pub use json_schema::file_schema;

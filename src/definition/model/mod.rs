@@ -17,6 +17,7 @@ mod settings;
 mod specialist;
 mod step;
 mod step_kind;
+mod test;
 mod waiting;
 
 pub use budget::Budget;
@@ -41,3 +42,8 @@ pub use step::{
     StepDetails, StepKind, StepPhase, TaskText, WorkspaceMode,
 };
 pub use waiting::{AnswerRule, ApproveStep, AskStep, OnTimeout, WaitStep};
+pub use test::{
+    Expectations, FileExpectation, Located, LocatedMap, Stub, StubFailure, TestCase, TestFile, TestReply,
+    TestScript,
+};
+pub use waiting::{ApproveStep, AskStep, OnTimeout, WaitStep};

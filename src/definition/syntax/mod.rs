@@ -34,6 +34,7 @@ pub(super) mod script;
 pub(super) mod settings;
 pub(super) mod specialist;
 pub(super) mod step;
+pub(super) mod test_file;
 
 pub(super) use decoder::Decoder;
 pub(super) use fields::Fields;

@@ -5,7 +5,6 @@ use crate::definition::keys::script as keys;
 use crate::definition::model::{Script, ScriptCall, ScriptError, ScriptTurn};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::expression::ValueTemplate;
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Decodes a script. Its placeholders refer to parameters as `params.NAME`; only the run that uses the
@@ -14,8 +13,12 @@ pub(crate) fn script(root: &Node, decoder: &mut Decoder) -> Option<Script> {
     let fields = decoder.fields(root, &keys::SCRIPT)?;
     decoder.schema_version(&fields, "kb.script/1", "a script");
     let steps = decoder.required(&fields, "steps")?;
+    script_steps(steps, decoder)
+}
+
+/// Decodes the turns of all steps.
+pub(crate) fn script_steps(steps: &Node, decoder: &mut Decoder) -> Option<Script> {
     declare_params(steps, decoder);
-    decoder.names.params = named_params(&root.to_json().to_string());
     let Some(entries) = steps.as_map() else {
         decoder.wrong_type(steps, "steps", "a map from steps to lists of turns");
         return None;
@@ -30,13 +33,6 @@ pub(crate) fn script(root: &Node, decoder: &mut Decoder) -> Option<Script> {
         script.steps.insert(key.text.to_string(), turns);
     }
     Some(script)
-}
-
-/// The names after every `params.` of a text; each counts as a parameter.
-fn named_params(text: &str) -> BTreeSet<String> {
-    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let name = |rest: &str| rest.chars().take_while(|c| is_word(*c)).collect::<String>();
-    text.split("params.").skip(1).map(name).filter(|name| !name.is_empty()).collect()
 }
 
 /// Declares every `params.NAME` in the texts.

@@ -1,0 +1,141 @@
+//! The model of test files: tests of playbooks (`kb.test/1`).
+
+use crate::diagnostic::Span;
+use crate::value::{Json, JsonMap};
+use std::time::Duration;
+
+/// A file with tests of playbooks.
+#[derive(Debug, Clone, Default)]
+pub struct TestFile {
+    /// The tests, in order.
+    pub tests: Vec<TestCase>,
+}
+
+/// A value with its position.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Located<T> {
+    /// The value.
+    pub value: T,
+    /// Position of the value.
+    pub span: Span,
+}
+
+/// Values under names that the user chose, with positions, in the order of the file.
+pub type LocatedMap<T> = Vec<(String, Located<T>)>;
+
+/// One test: a run of a playbook in a new project folder, and its expected result.
+#[derive(Debug, Clone)]
+pub struct TestCase {
+    /// Name, unique in the file, with the position of the test.
+    pub name: Located<String>,
+    /// Id of the playbook.
+    pub playbook: Located<String>,
+    /// Parameters of the run.
+    pub params: JsonMap,
+    /// Contents of the files of the new project, by path.
+    pub files: LocatedMap<String>,
+    /// Globs of files of this project to copy.
+    pub copy: Vec<Located<String>>,
+    /// Whether the new project is a git repository.
+    pub git: bool,
+    /// Environment variables.
+    pub env: Vec<(String, String)>,
+    /// Responses in place of the model.
+    pub script: Option<TestScript>,
+    /// Results in place of the execution of steps, by step or item, one for each attempt.
+    pub stubs: LocatedMap<Vec<Stub>>,
+    /// Replies of people, by step or item.
+    pub answers: LocatedMap<TestReply>,
+    /// Step after whose end the run is stopped and resumed.
+    pub interrupt_after: Option<Located<String>>,
+    /// Maximum number of steps that run in parallel.
+    pub max_parallel: Option<u32>,
+    /// Time limit of the test.
+    pub timeout: Option<Duration>,
+    /// The expected result.
+    pub expect: Expectations,
+}
+
+/// The script of a test.
+#[derive(Debug, Clone)]
+pub enum TestScript {
+    /// The path of a script, relative to the test file.
+    File(Located<String>),
+    /// The text of a script that is part of the test file.
+    Text(String),
+}
+
+/// The result of one attempt of a step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stub {
+    /// The output, or the failure.
+    pub result: Result<Json, StubFailure>,
+    /// Exit code of the process.
+    pub exit_code: Option<i32>,
+    /// Duration of the attempt.
+    pub delay: Duration,
+}
+
+/// The failure of one attempt of a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StubFailure {
+    /// The message.
+    pub message: String,
+    /// Name of the kind of the failure, such as `timeout`; `None`: by the exit code.
+    pub kind: Option<String>,
+}
+
+/// The reply of a person.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TestReply {
+    /// An answer to a question.
+    Answer(Json),
+    /// An approval with a comment.
+    Approve(Option<String>),
+    /// A rejection with a comment.
+    Reject(Option<String>),
+}
+
+/// The expected result of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Expectations {
+    /// Status of the run; `None`: `succeeded`.
+    pub status: Option<Located<String>>,
+    /// Statuses of steps and items.
+    pub steps: LocatedMap<String>,
+    /// Numbers of attempts of steps and items.
+    pub attempts: LocatedMap<u32>,
+    /// Verdicts of steps and items.
+    pub verdicts: LocatedMap<String>,
+    /// Parts of the code or message of failures; `run` is the run itself.
+    pub errors: LocatedMap<String>,
+    /// Outputs of the run.
+    pub outputs: LocatedMap<Json>,
+    /// Outputs of steps and items.
+    pub step_outputs: LocatedMap<Json>,
+    /// Files after the run, by path.
+    pub files: LocatedMap<FileExpectation>,
+    /// Globs of the files that the run changes.
+    pub changes: Option<Vec<Located<String>>>,
+    /// Events in this order; each has the fields to compare.
+    pub events: Vec<Located<Json>>,
+    /// Maximum cost of the run in US dollars.
+    pub max_cost: Option<Located<f64>>,
+    /// Position of `snapshot: true`.
+    pub snapshot: Option<Span>,
+}
+
+/// The expected state of a file after the run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FileExpectation {
+    /// Whether the file must not exist.
+    pub absent: bool,
+    /// The whole content.
+    pub equals: Option<String>,
+    /// Texts that the content contains.
+    pub contains: Vec<String>,
+    /// Texts that the content does not contain.
+    pub lacks: Vec<String>,
+    /// Regular expression that the content matches.
+    pub matches: Option<String>,
+}
