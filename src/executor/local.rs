@@ -1,6 +1,7 @@
 //! [`LocalExecutor`]: executes attempts on this machine, one module per step kind.
 
 use super::host_access::HostAccess;
+use super::stubs::{self, Stubs};
 use super::{ChildRuns, Executor, GateRequest, gate, http, items, run, specialist, tool};
 use crate::attempt::{Context, FileItems, Outcome, Request, StepWork};
 use crate::diagnostic::Code;
@@ -21,6 +22,7 @@ pub struct LocalExecutor {
     toolbox: Arc<Toolbox>,
     specialists: Option<Arc<SpecialistRunner>>,
     children: Option<Arc<dyn ChildRuns>>,
+    stubs: Option<Arc<Stubs>>,
 }
 
 impl LocalExecutor {
@@ -30,7 +32,7 @@ impl LocalExecutor {
         toolbox: Arc<Toolbox>,
         specialists: Option<Arc<SpecialistRunner>>,
     ) -> Self {
-        LocalExecutor { host, toolbox, specialists, children: None }
+        LocalExecutor { host, toolbox, specialists, children: None, stubs: None }
     }
 
     /// The same executor with child runs. Without them, `playbook` steps fail.
@@ -39,7 +41,16 @@ impl LocalExecutor {
         LocalExecutor { children: Some(children), ..self }
     }
 
+    /// The same executor with these results in place of the execution of steps.
+    #[must_use]
+    pub fn with_stubs(self, stubs: Arc<Stubs>) -> Self {
+        LocalExecutor { stubs: Some(stubs), ..self }
+    }
+
     async fn attempt(self, request: Request, context: Context) -> Outcome {
+        if let Some(stub) = self.stubs.as_ref().and_then(|stubs| stubs.result_of(&request)) {
+            return stubs::play(stub, &request, &context).await;
+        }
         let toolbox = &*self.toolbox;
         match &request.work {
             StepWork::Run { command, parse } => {

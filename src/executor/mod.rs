@@ -18,12 +18,14 @@ mod local;
 mod run;
 mod specialist;
 mod specialist_input;
+mod stubs;
 mod tool;
 
 pub use child::ChildRuns;
 pub use gate::run_gate;
 pub use host_access::HostAccess;
 pub use local::LocalExecutor;
+pub use stubs::Stubs;
 
 use crate::attempt::FileItems;
 pub use crate::attempt::{

@@ -9,8 +9,10 @@ mod folder;
 mod new_files;
 mod reading;
 mod role;
+mod test_files;
 
 pub use discovery::FileProblem;
 pub use folder::ProjectFolder;
 pub use new_files::{NewFiles, write_new_files};
 pub use role::role_of;
+pub use test_files::test_files;

@@ -23,6 +23,7 @@ mod scaffold;
 mod schemas;
 mod specialists;
 mod start;
+mod testing;
 mod validation;
 
 pub use crate::attempt::Progress;
@@ -53,4 +54,7 @@ pub use scaffold::{Initialized, TEMPLATES, init, new_playbook, new_specialist};
 pub use schemas::{SCHEMA_NAMES, schema};
 pub use specialists::{SpecialistSheet, broken_specialists, list_specialists, show_specialist};
 pub use start::{Ask, StartRequest, start};
+pub use testing::{
+    LoadedTests, PlaybookTest, TestOptions, TestReport, TestReportView, load_tests, run_tests,
+};
 pub use validation::{Report, validate_playbooks, validate_specialists};

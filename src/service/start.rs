@@ -31,14 +31,19 @@ pub struct StartRequest {
 /// Resolves the parameters, checks everything that can be checked, and creates a new run with a
 /// lease for this process. The project is consumed, so that the texts of its definitions are freed
 /// before the run executes.
-pub async fn start(
-    mut project: Project,
+///
+/// Questions are asked at once, before the future is awaited.
+pub fn start(
+    project: Project,
     request: StartRequest,
     ask: Option<&mut Ask<'_>>,
-) -> Result<Prepared, ServiceError> {
-    let (definition, params);
-    (project, definition, params) = resolve(&project, &request, ask)?;
-    runs::begin(project, definition, params, request).await
+) -> impl Future<Output = Result<Prepared, ServiceError>> + use<> {
+    let resolved = resolve(&project, &request, ask);
+    drop(project);
+    async move {
+        let (project, definition, params) = resolved?;
+        runs::begin(project, definition, params, request).await
+    }
 }
 
 /// The project with the requested definition, its id, and the values of its parameters.

@@ -30,6 +30,7 @@ mod journal_fixture;
 mod llm;
 mod people;
 mod plan;
+mod playbook_tests;
 mod process;
 mod projects;
 mod prompts;

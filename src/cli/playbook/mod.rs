@@ -8,6 +8,7 @@ mod new;
 mod plan;
 mod run;
 mod show;
+mod test;
 mod validate;
 
 use super::CliResult;
@@ -28,6 +29,7 @@ pub(super) enum PlaybookCommand {
     Graph(graph::Args),
     Plan(plan::Args),
     Run(run::Args),
+    Test(test::Args),
     New(new::Args),
     Match(matching::Args),
     Import(import::Args),
@@ -45,6 +47,7 @@ pub(super) fn run(
         PlaybookCommand::Graph(args) => graph::run(args, environment, terminal),
         PlaybookCommand::Plan(args) => plan::run(args, environment, terminal),
         PlaybookCommand::Run(args) => run::run(args, environment, terminal),
+        PlaybookCommand::Test(args) => test::run(args, environment, terminal),
         PlaybookCommand::New(args) => new::run(args, environment, terminal),
         PlaybookCommand::Match(args) => matching::run(args, environment, terminal),
         PlaybookCommand::Import(args) => import::run(args, environment, terminal),

@@ -9,6 +9,7 @@ pub(super) mod diagnostics;
 mod event_line;
 mod failure;
 mod jsonl;
+pub(super) mod junit;
 mod lines;
 mod live;
 mod quantity;

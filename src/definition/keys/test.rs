@@ -20,7 +20,9 @@ const FILE_KEYS: &[KeySpec] = &[
     key("description", Any, "Description of the tests."),
     key("tests", List(const { &Map(&TEST) }), "The tests. They run in parallel.")
         .required()
-        .example("[{name: writes the file, playbook: notes, expect: {files: {out.md: {exists: true}}}}]"),
+        .example(
+            "[{name: writes the file, playbook: notes, expect: {files: {out.md: {exists: true}}}}]",
+        ),
 ];
 
 pub(crate) static TEST: KeyTable = table(
@@ -107,7 +109,8 @@ pub(crate) static STUB: KeyTable = table(
 .rule(KeyRule::ExactlyOne(STUB_NAMES));
 
 const STUB_KEYS: &[KeySpec] = &[
-    key("output", Any, "The attempt succeeds with this output.").example("{url: \"https://example.com\"}"),
+    key("output", Any, "The attempt succeeds with this output.")
+        .example("{url: \"https://example.com\"}"),
     key("error", Text, "The attempt fails with this message.").example("the server is down"),
     key("kind", Choice(FAILURE_NAMES), "Kind of the failure, for `retry.on` and `recovery`.")
         .default("tool_error, or exit with `exitCode`"),
@@ -116,8 +119,15 @@ const STUB_KEYS: &[KeySpec] = &[
 ];
 
 /// Kinds of failures of a stub.
-pub(crate) const FAILURE_NAMES: &[&str] =
-    &["transient", "timeout", "tool_error", "validation_failed", "stuck", "policy_denied", "unknown"];
+pub(crate) const FAILURE_NAMES: &[&str] = &[
+    "transient",
+    "timeout",
+    "tool_error",
+    "validation_failed",
+    "stuck",
+    "policy_denied",
+    "unknown",
+];
 
 /// The keys of which a reply has exactly one.
 pub(crate) const REPLY_NAMES: &[&str] = &["answer", "approve", "reject"];
@@ -191,7 +201,7 @@ const EXPECT_KEYS: &[KeySpec] = &[
         List(const { &AnyMap }),
         "Events that occur in this order, as `--json` prints them; each lists the fields to compare.",
     )
-    .example("[{type: \"step:retry\", step: build}]"),
+    .example("[{type: \"attempt:end\", step: build}]"),
     key("maxCost", Number(0.0, f64::INFINITY), "Maximum cost of the run in US dollars."),
     key(
         "snapshot",

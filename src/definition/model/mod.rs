@@ -41,9 +41,8 @@ pub use step::{
     ChildParam, EvidenceMode, HttpStep, OutputParse, PlaybookStep, RunCommand, RunIf, Step,
     StepDetails, StepKind, StepPhase, TaskText, WorkspaceMode,
 };
-pub use waiting::{AnswerRule, ApproveStep, AskStep, OnTimeout, WaitStep};
 pub use test::{
-    Expectations, FileExpectation, Located, LocatedMap, Stub, StubFailure, TestCase, TestFile, TestReply,
-    TestScript,
+    Expectations, FileExpectation, Located, LocatedMap, Stub, StubFailure, TestCase, TestFile,
+    TestReply, TestScript,
 };
-pub use waiting::{ApproveStep, AskStep, OnTimeout, WaitStep};
+pub use waiting::{AnswerRule, ApproveStep, AskStep, OnTimeout, WaitStep};

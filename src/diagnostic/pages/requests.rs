@@ -52,4 +52,19 @@ outside `min` and `max`, violates `schema`, or is a literal value for a secret.
       - {name: token, type: secret}               # accepts env:TOKEN or file:token.txt
 
 Secrets are passed by reference, because a literal value would remain in the history of the shell."#;
+
+    TEST_FAILED = "KB0870", "test of a playbook failed",
+r#"A run of `kb playbook test` did not have the result that the test expects. The caret shows the
+expectation, and the message what was found instead.
+
+    error[KB0870]: expected `publish` to be skipped, found succeeded
+     --> .kb/tests/release.test.yml:9:9
+
+Change the playbook or the expectation. `--keep` keeps the project folder of a failed test; for a test
+with `snapshot: true`, `--update` stores the new result."#;
+
+    TEST_PLAYBOOK = "KB0871", "test of an unknown playbook",
+r#"A test names a playbook or workflow that the project does not have.
+
+    playbook: release-notes      # the id of a definition; `kb playbook list` lists them"#;
 }

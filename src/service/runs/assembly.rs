@@ -154,6 +154,10 @@ pub(super) fn assemble(
     };
     let (prompts, secrets) = (settings.prompts, Arc::new(secrets));
     let local = LocalExecutor::new(host, toolbox, specialists);
+    let local = match &context.stubs {
+        Some(stubs) => local.with_stubs(stubs.clone()),
+        None => local,
+    };
     let plans = plan.children();
     let executor: Arc<dyn Executor> = Arc::new(local.clone());
     let mut parts = Parts { journal, executor, secrets, redactor, prompts };

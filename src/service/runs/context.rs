@@ -1,6 +1,7 @@
 //! Where the runs of a project execute.
 
 use crate::definition::{ProcessChoice, Settings, SyncMode};
+use crate::executor::Stubs;
 use crate::journal::{Journal, JournalError};
 use crate::process::{BaseEnvironment, Supervisor};
 use crate::project::ProjectFolder;
@@ -17,6 +18,8 @@ pub struct ProjectContext {
     pub state_dir: PathBuf,
     /// Working directory and variables of the caller.
     pub environment: Environment,
+    /// Results in place of the execution of steps, in tests of playbooks.
+    pub stubs: Option<Arc<Stubs>>,
 }
 
 impl ProjectContext {
@@ -34,6 +37,7 @@ impl ProjectContext {
             root: folder.root().to_owned(),
             state_dir: folder.state_dir_in(&environment.state_base()),
             environment: environment.clone(),
+            stubs: None,
         }
     }
 

@@ -1,0 +1,65 @@
+//! [`Stubs`]: results in place of the execution of steps, for tests of playbooks.
+
+use crate::attempt::{Context, Outcome, Request};
+use crate::definition::Stub;
+use crate::diagnostic::Code;
+use crate::value::{Failure, OutcomeKind};
+use std::collections::BTreeMap;
+
+/// Results in place of the execution of steps, by item (`build[a]`) or step (`build`). An attempt has
+/// the result with its number, or the last one. The steps of child runs are found by the same names.
+#[derive(Debug, Clone, Default)]
+pub struct Stubs(pub BTreeMap<String, Vec<Stub>>);
+
+impl Stubs {
+    /// The result of an attempt; `None` if it is to be executed.
+    pub(super) fn result_of(&self, request: &Request) -> Option<Stub> {
+        let item = request.instance.to_string();
+        let step = item.split('[').next().unwrap_or(&item);
+        let results = self.0.get(&item).or_else(|| self.0.get(step))?;
+        let index = request.attempt.max(1) as usize - 1;
+        results.get(index).or_else(|| results.last()).cloned()
+    }
+}
+
+/// Waits for the duration of a stub and returns its outcome.
+pub(super) async fn play(stub: Stub, request: &Request, context: &Context) -> Outcome {
+    let limit = request.timeout.filter(|limit| *limit < stub.delay);
+    tokio::select! {
+        biased;
+        () = context.cancel.cancelled() => {
+            return failed(OutcomeKind::Cancelled, Code::ATTEMPT_FAILED, "cancelled".to_owned());
+        }
+        () = tokio::time::sleep(limit.unwrap_or(stub.delay)) => {}
+    }
+    if let Some(limit) = limit {
+        let message = format!("timed out after {}", crate::value::format_duration(limit));
+        return failed(OutcomeKind::Timeout, Code::TIMED_OUT, message);
+    }
+    let exit_code = stub.exit_code;
+    let outcome = match stub.result {
+        Ok(output) => Outcome::ok(output),
+        Err(failure) => {
+            let (kind, code) = kind_of(failure.kind.as_deref(), exit_code);
+            failed(kind, code, failure.message)
+        }
+    };
+    Outcome { exit_code, ..outcome }
+}
+
+fn failed(kind: OutcomeKind, code: Code, message: String) -> Outcome {
+    Outcome::failed(kind, Failure::new(code.as_str(), message))
+}
+
+fn kind_of(name: Option<&str>, exit_code: Option<i32>) -> (OutcomeKind, Code) {
+    match (name, exit_code) {
+        (None, Some(code)) => (OutcomeKind::Exit(code), Code::NON_ZERO_EXIT),
+        (None, None) | (Some("tool_error"), _) => (OutcomeKind::ToolError, Code::ATTEMPT_FAILED),
+        (Some("transient"), _) => (OutcomeKind::Transient, Code::ATTEMPT_FAILED),
+        (Some("timeout"), _) => (OutcomeKind::Timeout, Code::TIMED_OUT),
+        (Some("validation_failed"), _) => (OutcomeKind::ValidationFailed, Code::BAD_OUTPUT),
+        (Some("stuck"), _) => (OutcomeKind::Stuck, Code::ATTEMPT_FAILED),
+        (Some("policy_denied"), _) => (OutcomeKind::PolicyDenied, Code::ATTEMPT_FAILED),
+        (Some(_), _) => (OutcomeKind::Unknown, Code::ATTEMPT_FAILED),
+    }
+}

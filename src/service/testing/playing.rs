@@ -1,0 +1,221 @@
+//! Runs the playbook of one test: starts it, replies for people, interrupts and resumes it.
+
+use super::expectations::{Finished, problems};
+use super::folder::TestFolder;
+use super::{PlaybookTest, failed};
+use crate::definition::{TestReply, TestScript};
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::engine::{RunControl, Summary, event_channel};
+use crate::executor::Stubs;
+use crate::inspect::LiveUpdate;
+use crate::project::ProjectFolder;
+use crate::run::RunStatus;
+use crate::service::runs::{
+    self, Decision, Overrides, Prepared, ProjectContext, Replied, ReplyRequest,
+};
+use crate::service::{Environment, Project, ServiceError, StartRequest, show_run, start};
+use crate::value::{Json, json_text};
+use crate::wire::{Body, InstanceView};
+use crate::workspace::Workspace;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc::unbounded_channel;
+
+/// Time limit of a test that sets none.
+const LIMIT: Duration = Duration::from_secs(60);
+/// Maximum number of replies in one test.
+const MAX_REPLIES: usize = 1000;
+
+/// What differs from the expected result, and the snapshot that was written.
+pub(super) type Checked = Result<(Vec<Diagnostic>, Option<String>), Box<Diagnostic>>;
+
+/// Runs one test.
+pub(super) async fn play(
+    project: &Arc<Project>,
+    test: &Arc<PlaybookTest>,
+    folder: &TestFolder,
+    update: bool,
+) -> Checked {
+    let case = &test.case;
+    let refused = |message: String| Box::new(failed(case, message));
+    folder.fill(project, test).map_err(refused)?;
+    if case.git {
+        folder.commit(project).await.map_err(refused)?;
+    }
+    let request = request(project, test, folder).map_err(refused)?;
+    let environment = Environment {
+        home: project.context.environment.home.clone(),
+        processors: project.context.environment.processors,
+        redactors: project.context.environment.redactors.clone(),
+        ..Environment::new(folder.project(), folder.variables(project, test))
+    };
+    let mut own = Project::load(ProjectFolder::at(&folder.project()), &environment);
+    let stubs = case.stubs.iter().map(|(name, stubs)| (name.clone(), stubs.value.clone()));
+    own.context.stubs = Some(Arc::new(Stubs(stubs.collect())));
+    let context = own.context.clone();
+    let workspace = Workspace::open(&context.root, &[], &[])
+        .map_err(|error| refused(format!("the project of the test cannot be opened: {error}")))?;
+    let before = workspace.manifest();
+    let limit = case.timeout.unwrap_or(LIMIT);
+    let playing = Playing { test, context: context.clone() };
+    let (run, status) = match tokio::time::timeout(limit, playing.run(own, request)).await {
+        Ok(ended) => ended?,
+        Err(_) => {
+            let limit = crate::value::format_duration(limit);
+            let found = failed(case, format!("the test did not end within {limit}"));
+            return Err(Box::new(found.help("give it more time with `timeout: 5m`")));
+        }
+    };
+    let changes = workspace.changes(&before, &workspace.manifest());
+    let finished = Finished { test, context: &context, run: &run, status, changes: &changes };
+    problems(&finished, &project.context.root, update).map_err(|error| refused(described(&error)))
+}
+
+/// The request that starts the run of a test.
+fn request(
+    project: &Project,
+    test: &PlaybookTest,
+    folder: &TestFolder,
+) -> Result<StartRequest, String> {
+    let case = &test.case;
+    let write = |name: &str, text: &str| {
+        let path = folder.file(name);
+        std::fs::write(&path, text).map_err(|error| format!("`{}`: {error}", path.display()))?;
+        Ok::<PathBuf, String>(path)
+    };
+    let params_file = match case.params.is_empty() {
+        true => None,
+        false => Some(write("params.json", &json_text(&Json::Object(case.params.clone())))?),
+    };
+    let script = match &case.script {
+        Some(TestScript::Text(text)) => write("script.json", text)?,
+        Some(TestScript::File(path)) => {
+            let beside = Path::new(&test.file).parent().unwrap_or(Path::new(""));
+            let path = project.context.root.join(beside).join(&path.value);
+            if !path.is_file() {
+                return Err(format!("the script `{}` does not exist", path.display()));
+            }
+            path
+        }
+        None => write("script.json", r#"{"schema": "kb.script/1", "steps": {}}"#)?,
+    };
+    let overrides = Overrides { max_parallel: case.max_parallel, ..Overrides::default() };
+    let definition = case.playbook.value.clone();
+    let script = Some(script);
+    Ok(StartRequest { definition, params_file, script, overrides, ..StartRequest::default() })
+}
+
+struct Playing<'a> {
+    test: &'a PlaybookTest,
+    context: ProjectContext,
+}
+
+type Played<T> = Result<T, Box<Diagnostic>>;
+
+impl Playing<'_> {
+    /// Drives the run until it ends or waits for a reply that the test does not have.
+    async fn run(self, project: Project, request: StartRequest) -> Played<(String, RunStatus)> {
+        let mut prepared = start(project, request, None).await.map_err(|e| self.error(&e))?;
+        let run = prepared.run().to_string();
+        let mut interrupt = self.test.case.interrupt_after.as_ref().map(|step| &*step.value);
+        for _ in 0..MAX_REPLIES {
+            let summary = self.drive(prepared, interrupt).await?;
+            prepared = match summary.status {
+                RunStatus::Interrupted if interrupt.take().is_some() => {
+                    runs::resume(self.context.clone(), &run, &Overrides::default())
+                        .map_err(|error| self.error(&error))?
+                }
+                RunStatus::Waiting => match self.reply(&run)? {
+                    Some(prepared) => prepared,
+                    None => return Ok((run, summary.status)),
+                },
+                status => return Ok((run, status)),
+            };
+        }
+        let message = format!("the run asked for more than {MAX_REPLIES} replies");
+        Err(Box::new(failed(&self.test.case, message)))
+    }
+
+    /// Drives the run; stops it after the end of the step `interrupt`.
+    async fn drive(&self, prepared: Prepared, interrupt: Option<&str>) -> Played<Summary> {
+        let (control, commands) = unbounded_channel();
+        let (sender, mut updates) = event_channel();
+        let mut reader = prepared.live_reader(&mut |_| {});
+        let mut driving = std::pin::pin!(prepared.drive(Some(sender), commands));
+        loop {
+            tokio::select! {
+                ended = &mut driving => return ended.map_err(|error| self.error(&error)),
+                Some(update) = updates.recv() => reader.see(update, &mut |_, update| {
+                    let LiveUpdate::Event(event) = update else { return };
+                    let step = event.place.as_ref().map(|place| &*place.instance);
+                    if matches!(event.body, Body::StepEnd { .. }) && step == interrupt && step.is_some() {
+                        let _ = control.send(RunControl::Abandon);
+                    }
+                }),
+            }
+        }
+    }
+
+    /// Replies to the first open question for which the test has a reply.
+    fn reply(&self, run: &str) -> Played<Option<Prepared>> {
+        let view = show_run(&self.context, run).map_err(|error| self.error(&error))?;
+        let replies = &self.test.case.answers;
+        let reply_to = |step: &InstanceView| {
+            let named = |name: &str| replies.iter().find(|(own, _)| own == name);
+            named(&step.instance).or_else(|| named(&step.step)).map(|(_, reply)| &reply.value)
+        };
+        let mut open = view.steps.iter().filter(|step| step.question.is_some());
+        let Some((step, reply)) = open.find_map(|step| Some((step, reply_to(step)?))) else {
+            return Ok(None);
+        };
+        let (decision, comment) = match reply {
+            TestReply::Approve(comment) => (Decision::Approve, comment.clone()),
+            TestReply::Reject(comment) => (Decision::Reject, comment.clone()),
+            TestReply::Answer(Json::String(text)) => (Decision::Answer(text.clone()), None),
+            TestReply::Answer(value) => (Decision::Answer(json_text(value)), None),
+        };
+        let step = Some(step.instance.clone());
+        let request = ReplyRequest { step, decision, comment, by: "test".to_owned() };
+        match runs::reply(self.context.clone(), run, request) {
+            Ok(Replied::Ready(prepared)) => Ok(Some(*prepared)),
+            Ok(Replied::Delivered(_)) => Ok(None),
+            Err(error) => Err(self.error(&error)),
+        }
+    }
+
+    fn error(&self, error: &ServiceError) -> Box<Diagnostic> {
+        let found = failed(&self.test.case, described(error));
+        Box::new(match (error, error.help()) {
+            (ServiceError::Definitions { diagnostics, .. }, _) => {
+                match diagnostics.iter().find_map(|problem| problem.help.clone()) {
+                    Some(help) => found.help(help),
+                    None => found,
+                }
+            }
+            (_, Some(help)) => found.help(help),
+            (_, None) => found,
+        })
+    }
+}
+
+/// The message of an error, with the messages of all its problems.
+fn described(error: &ServiceError) -> String {
+    match error {
+        ServiceError::Definitions { diagnostics, .. } => {
+            let errors = diagnostics.iter().filter(|problem| problem.is_error());
+            let messages = errors.map(|problem| format!("{}: {}", problem.code, problem.message));
+            format!("the run did not start: {}", messages.collect::<Vec<_>>().join("; "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The help for a step that waits for a reply that the test does not have.
+pub(super) fn missing_reply(waiting: &[&str], replies: &[&str]) -> Option<String> {
+    let step = waiting.first()?;
+    Some(match nearest(step, replies.iter().copied()) {
+        Some(near) if near != *step => format!("did you mean `{step}` in place of `{near}`?"),
+        _ => format!("add `answers: {{{step}: approve}}`, or expect `status: waiting`"),
+    })
+}
