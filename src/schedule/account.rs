@@ -114,7 +114,7 @@ pub fn account(
     let cursor = if cursor > now.after(AHEAD) { now } else { cursor };
     let due = |nominal: Timestamp| nominal.after(jitter(trigger, nominal, policy.jitter));
     let mut result = Accounting { entries: Vec::new(), cursor, due: None };
-    // Older times than these are missed without looking at each.
+    // Older times than these are missed without inspecting each.
     let reach = policy.catch_up.window.max(GRACE) + policy.jitter;
     let start = Timestamp(now.0.saturating_sub(reach.as_millis() as i64));
     if cursor < start

@@ -2,7 +2,7 @@
 
 use super::reach::reach;
 use super::table::{KeySpec, KeyTable, Support};
-use super::{checks, playbook, script, settings, specialist, step};
+use super::{checks, playbook, script, settings, specialist, step, test};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The pages, in order, each with the tables that it starts with. A table is on the first page whose
@@ -18,6 +18,7 @@ const PAGES: &[(&str, &str, &[&KeyTable])] = &[
     ),
     ("settings", "Keys of the settings", &[&settings::SETTINGS]),
     ("script", "Keys of scripts", &[&script::SCRIPT]),
+    ("test", "Keys of test files", &[&test::TEST_FILE]),
 ];
 
 /// The reference pages as (name, markdown): one table of keys per map.

@@ -1,8 +1,7 @@
 //! Compares the result of a run with what its test expects.
 
-use super::PlaybookTest;
 use super::compare::{differences, short};
-use super::playing::missing_reply;
+use super::report::PlaybookTest;
 use super::snapshot;
 use crate::definition::{Expectations, FileExpectation, Located};
 use crate::diagnostic::{Code, Diagnostic, Span, nearest};
@@ -372,4 +371,13 @@ fn different_content(path: &str, expected: &FileExpectation, content: &str) -> V
         }
     }
     found
+}
+
+/// The help for a step that waits for a reply that the test does not have.
+fn missing_reply(waiting: &[&str], replies: &[&str]) -> Option<String> {
+    let step = waiting.first()?;
+    Some(match nearest(step, replies.iter().copied()) {
+        Some(near) if near != *step => format!("did you mean `{step}` in place of `{near}`?"),
+        _ => format!("add `answers: {{{step}: approve}}`, or expect `status: waiting`"),
+    })
 }

@@ -1,6 +1,6 @@
 //! The folder of a test: a project, its state and its temporary files.
 
-use super::PlaybookTest;
+use super::report::PlaybookTest;
 use crate::clock;
 use crate::process::{BaseEnvironment, ProcessEnd, Spawn, Supervisor};
 use crate::service::Project;

@@ -1,6 +1,6 @@
 //! Finds the test files of a project and checks them against its playbooks.
 
-use super::{LoadedTests, PlaybookTest};
+use super::report::{LoadedTests, PlaybookTest};
 use crate::definition::{self, TestCase};
 use crate::diagnostic::{Code, Diagnostic, Span, nearest};
 use crate::project::test_files;

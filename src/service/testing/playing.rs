@@ -2,9 +2,9 @@
 
 use super::expectations::{Finished, problems};
 use super::folder::TestFolder;
-use super::{PlaybookTest, failed};
+use super::report::{PlaybookTest, failed};
 use crate::definition::{TestReply, TestScript};
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::Diagnostic;
 use crate::engine::{RunControl, Summary, event_channel};
 use crate::executor::Stubs;
 use crate::inspect::LiveUpdate;
@@ -209,13 +209,4 @@ fn described(error: &ServiceError) -> String {
         }
         other => other.to_string(),
     }
-}
-
-/// The help for a step that waits for a reply that the test does not have.
-pub(super) fn missing_reply(waiting: &[&str], replies: &[&str]) -> Option<String> {
-    let step = waiting.first()?;
-    Some(match nearest(step, replies.iter().copied()) {
-        Some(near) if near != *step => format!("did you mean `{step}` in place of `{near}`?"),
-        _ => format!("add `answers: {{{step}: approve}}`, or expect `status: waiting`"),
-    })
 }

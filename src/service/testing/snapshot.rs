@@ -1,6 +1,6 @@
 //! Snapshots: the result of a run as a stored file.
 
-use super::PlaybookTest;
+use super::report::PlaybookTest;
 use crate::evidence::Change;
 use crate::value::{Json, JsonMap};
 use crate::wire::{RunView, change_kind_name};

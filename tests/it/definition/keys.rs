@@ -161,9 +161,22 @@ fn wrapper(table: &KeyTable) -> Option<(FileRole, &'static str, &'static str)> {
     }
 }
 
-/// Tables whose maps the loader reads without a [`wrapper`] here: scripts have a loader of their own,
+/// Tables whose maps the loader reads without a [`wrapper`] here: scripts and tests have loaders of their own,
 /// and the names in `security` are names of tools.
-const ELSEWHERE: [&str; 6] = ["script", "turn", "call", "usage", "error", "toolPolicies"];
+const ELSEWHERE: [&str; 12] = [
+    "script",
+    "turn",
+    "call",
+    "usage",
+    "error",
+    "toolPolicies",
+    "testFile",
+    "test",
+    "stub",
+    "reply",
+    "expect",
+    "fileExpectation",
+];
 
 #[test]
 fn the_loader_knows_exactly_the_keys_of_the_tables() {
