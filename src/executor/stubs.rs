@@ -48,7 +48,7 @@ pub(super) async fn play(stub: Stub, request: &Request, context: &Context) -> Ou
 }
 
 fn failed(kind: OutcomeKind, code: Code, message: String) -> Outcome {
-    Outcome::failed(kind, Failure::new(code.as_str(), message))
+    Outcome::failed(kind, Failure::new(code, message))
 }
 
 fn kind_of(name: Option<&str>, exit_code: Option<i32>) -> (OutcomeKind, Code) {
