@@ -5,7 +5,7 @@
 use super::old_warning::old_warning;
 use super::{Invocation, Verification};
 use crate::diagnostic::Severity;
-use crate::value::{DefinitionId, Digest, Failure, Json, RunId, Tier, Usage};
+use crate::value::{DefinitionId, Digest, Failure, Json, RunId, RunStatus, Tier, Usage};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -140,7 +140,7 @@ pub enum Record {
         /// Id of the child run.
         run: RunId,
         /// Status of the child run.
-        status: String,
+        status: RunStatus,
     },
     /// A message for the log, such as a repair turn, a fallback model or a warning.
     Note(Note),

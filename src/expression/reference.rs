@@ -3,6 +3,7 @@
 use super::keys::{KeyRef, Keys};
 use crate::diagnostic::Span;
 use crate::value::StepId;
+use serde::Serialize;
 
 /// The root of a reference.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,7 +29,8 @@ pub enum Root {
 }
 
 /// How much the outcome of a dependency matters to the step that reads it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Strength {
     /// A read of `.status`, `.error` or `.verdict`: the step waits, but every outcome is accepted.
     Watch,

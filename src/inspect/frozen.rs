@@ -59,8 +59,8 @@ pub struct Frozen {
 pub struct FrozenFile {
     /// Path relative to the project root.
     pub path: String,
-    /// `playbook`, `workflow`, `specialist`, `agentProfile`, `settings` or `script`.
-    pub role: String,
+    /// What it contains.
+    pub role: FrozenRole,
     /// The whole text.
     pub text: String,
 }
@@ -75,25 +75,59 @@ pub struct ParentRun {
     pub instance: String,
 }
 
-const ROLES: [(FileRole, &str); 5] = [
-    (FileRole::Playbook, "playbook"),
-    (FileRole::Workflow, "workflow"),
-    (FileRole::Specialist, "specialist"),
-    (FileRole::AgentProfile, "agentProfile"),
-    (FileRole::Settings, "settings"),
-];
+/// The kind of a frozen file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum FrozenRole {
+    /// A playbook.
+    Playbook,
+    /// A workflow.
+    Workflow,
+    /// A specialist.
+    Specialist,
+    /// An agent profile.
+    AgentProfile,
+    /// The settings.
+    Settings,
+    /// A script, which is no definition.
+    Script,
+}
+
+impl From<FileRole> for FrozenRole {
+    fn from(role: FileRole) -> FrozenRole {
+        match role {
+            FileRole::Playbook => FrozenRole::Playbook,
+            FileRole::Workflow => FrozenRole::Workflow,
+            FileRole::Specialist => FrozenRole::Specialist,
+            FileRole::AgentProfile => FrozenRole::AgentProfile,
+            FileRole::Settings => FrozenRole::Settings,
+        }
+    }
+}
+
+impl FrozenRole {
+    /// The kind of definition; `None` for a script.
+    fn definition(self) -> Option<FileRole> {
+        Some(match self {
+            FrozenRole::Playbook => FileRole::Playbook,
+            FrozenRole::Workflow => FileRole::Workflow,
+            FrozenRole::Specialist => FileRole::Specialist,
+            FrozenRole::AgentProfile => FileRole::AgentProfile,
+            FrozenRole::Settings => FileRole::Settings,
+            FrozenRole::Script => return None,
+        })
+    }
+}
 
 impl FrozenFile {
     fn of(file: &InputFile) -> Self {
-        let role = ROLES.iter().find(|(role, _)| *role == file.role).map_or("", |(_, name)| name);
         let text = String::from_utf8_lossy(&file.bytes).into_owned();
-        FrozenFile { path: file.path.clone(), role: role.to_owned(), text }
+        FrozenFile { path: file.path.clone(), role: file.role.into(), text }
     }
 
     fn input(&self) -> Option<InputFile> {
-        let (role, _) = ROLES.iter().find(|(_, name)| *name == self.role)?;
         let (path, bytes) = (self.path.clone(), self.text.as_bytes().into());
-        Some(InputFile { path, bytes, role: *role })
+        Some(InputFile { path, bytes, role: self.role.definition()? })
     }
 }
 
@@ -121,8 +155,9 @@ impl Frozen {
     /// The record of a child run of this run. It has the same texts, models and limits.
     pub fn child(&self, plan: &Plan, params: JsonMap, parent: ParentRun) -> Frozen {
         let paths = paths_of(plan);
-        let is_used =
-            |file: &&FrozenFile| file.role == "settings" || paths.contains(file.path.as_str());
+        let is_used = |file: &&FrozenFile| {
+            file.role == FrozenRole::Settings || paths.contains(file.path.as_str())
+        };
         let own = plan.playbook().limits.max_parallel;
         Frozen {
             definition: plan.playbook().id.clone(),

@@ -20,7 +20,7 @@ mod streams;
 pub use audit::{Audit, Fault, audit};
 pub use diff::{FileDiff, FileDiffKind, FileSnapshot, Patch, RunDiff, StepDiff, run_diff};
 pub use error::InspectError;
-pub use frozen::{Frozen, FrozenFile, ParentRun, load_model_script};
+pub use frozen::{Frozen, FrozenFile, FrozenRole, ParentRun, load_model_script};
 pub use live::{LiveReader, LiveUpdate};
 pub use log_entry::LogEntry;
 pub use output::run_output;

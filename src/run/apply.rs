@@ -1,14 +1,15 @@
 //! Folding: how each event changes the state. Nothing is decided or evaluated here.
 
 use super::compact::CompactPayload;
-use super::event::{Event, InstanceIx, RunStatus, StepStatus};
-use super::instance::{Instance, Item, Items, Variation};
+use super::event::{Event, InstanceIx, StepStatus};
+use super::instance::{Instance, Variation};
+use super::items::{Item, Items};
 use super::join::{DependencyEnds, affects_join};
 use super::state::State;
-use crate::definition::{RecoveryAction, StepPhase};
+use crate::definition::{RecoveryKind, StepPhase};
 use crate::evidence::{Payload, Record};
 use crate::plan::{Plan, StepIx};
-use crate::value::{OutcomeKind, Tier, Timestamp};
+use crate::value::{OutcomeKind, RunStatus, Tier, Timestamp};
 use std::collections::BTreeSet;
 
 impl State {
@@ -54,7 +55,7 @@ impl State {
             }
             Event::Recovered { instance, action, row, due, tier, specialist, .. } => {
                 let variation = Variation { tier: *tier, specialist: specialist.clone() };
-                self.recover(plan, *instance, (action, *row), *due, variation);
+                self.recover(plan, *instance, (*action, *row), *due, variation);
             }
             Event::Waiting { instance, .. } => {
                 self.wait(plan, *instance, None);
@@ -105,18 +106,18 @@ impl State {
         &mut self,
         plan: &Plan,
         ix: InstanceIx,
-        (action, row): (&str, u32),
+        (action, row): (RecoveryKind, u32),
         due: Timestamp,
         variation: Variation,
     ) {
         let specialist = self.specialist(plan, ix).map(|specialist| specialist.id.clone());
-        if let Some(id) = specialist.filter(|_| action == RecoveryAction::EscalateModel.as_str()) {
+        if let Some(id) = specialist.filter(|_| action == RecoveryKind::EscalateModel) {
             *self.escalations.entry(id).or_default() += 1;
         }
-        let asks = action == RecoveryAction::AskUser.as_str();
+        let asks = action == RecoveryKind::AskUser;
         self.wait(plan, ix, (!asks).then_some(due));
         let failure = super::recovery::fingerprint(self.instance(ix));
-        let changes_strategy = action == RecoveryAction::ChangeStrategy.as_str();
+        let changes_strategy = action == RecoveryKind::ChangeStrategy;
         self.instances[ix.at()].take_row(row, failure, variation, changes_strategy);
         self.count_large_use(plan, ix);
     }

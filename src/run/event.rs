@@ -1,8 +1,11 @@
 //! The events of a run: the recorded state transitions that the journal stores.
 
 use super::question::Question;
+use crate::definition::RecoveryKind;
 use crate::evidence::{Payload, Record, Verification};
-use crate::value::{Digest, Failure, Json, OutcomeKind, SpecialistId, Tier, Timestamp, Usage};
+use crate::value::{
+    Digest, Failure, Json, OutcomeKind, RunStatus, SpecialistId, Tier, Timestamp, Usage,
+};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -69,56 +72,6 @@ impl StepStatus {
 }
 
 impl fmt::Display for StepStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-/// Status of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RunStatus {
-    /// A lease owner drives it.
-    Running,
-    /// It waits for a person or a budget.
-    Waiting,
-    /// Its lease owner stopped or was killed. It can be resumed.
-    Interrupted,
-    /// Every failed step was tolerated.
-    Succeeded,
-    /// A step failed and was not tolerated.
-    Failed,
-    /// It was cancelled.
-    Cancelled,
-}
-
-impl RunStatus {
-    /// The status as shown and serialised.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            RunStatus::Running => "running",
-            RunStatus::Waiting => "waiting",
-            RunStatus::Interrupted => "interrupted",
-            RunStatus::Succeeded => "succeeded",
-            RunStatus::Failed => "failed",
-            RunStatus::Cancelled => "cancelled",
-        }
-    }
-
-    /// Parses the name of a status.
-    pub fn parse(name: &str) -> Option<RunStatus> {
-        use RunStatus::{Cancelled, Failed, Interrupted, Running, Succeeded, Waiting};
-        let all = [Running, Waiting, Interrupted, Succeeded, Failed, Cancelled];
-        all.into_iter().find(|status| status.as_str() == name)
-    }
-
-    /// Whether the run has ended; only a retry re-opens it.
-    pub fn has_ended(self) -> bool {
-        matches!(self, RunStatus::Succeeded | RunStatus::Failed | RunStatus::Cancelled)
-    }
-}
-
-impl fmt::Display for RunStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
@@ -224,8 +177,8 @@ pub enum Event {
         instance: InstanceIx,
         /// Outcome that the row matches.
         outcome: OutcomeKind,
-        /// Action of the row, as definitions write it: `retry`, `rework`, `escalateModel`, ….
-        action: String,
+        /// Action of the row.
+        action: RecoveryKind,
         /// Index of the row in the step's table.
         #[serde(default)]
         row: u32,

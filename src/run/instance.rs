@@ -2,14 +2,14 @@
 
 use super::child_link::{ChildLink, ChildLinkState};
 use super::compact::CompactPayload;
-use super::event::{InstanceIx, StepStatus};
+use super::event::StepStatus;
+use super::items::{Item, Items};
 use super::join::DependencyEnds;
 use super::question::Question;
-use crate::evidence::{Payload, Verdict, Verification};
+use crate::diagnostic::Code;
+use crate::evidence::{Verdict, Verification};
 use crate::plan::StepIx;
 use crate::value::{Digest, Failure, OutcomeKind, RunId, SpecialistId, Tier, Timestamp, Usage};
-use std::borrow::Cow;
-use std::num::NonZeroU32;
 
 /// One step or item in its current iteration. A run keeps one for each step and item until it ends,
 /// so rarely used fields are boxed.
@@ -107,60 +107,6 @@ impl Default for Extras {
     }
 }
 
-/// The position of an item in its `forEach` step.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Item {
-    /// Instance of the step.
-    pub parent: InstanceIx,
-    number: NonZeroU32,
-    /// `None` if the key is the index.
-    key: Option<Box<str>>,
-}
-
-impl Item {
-    /// Creates an item with an index, from 0, and a key.
-    pub fn new(parent: InstanceIx, index: u32, key: &str) -> Item {
-        let key = (key != index.to_string()).then(|| key.into());
-        Item { parent, number: NonZeroU32::MIN.saturating_add(index), key }
-    }
-
-    /// Index of the item, from 0.
-    pub fn index(&self) -> u32 {
-        self.number.get() - 1
-    }
-
-    /// Key of the item, unique in its step.
-    pub fn key(&self) -> Cow<'_, str> {
-        match &self.key {
-            Some(key) => Cow::Borrowed(key),
-            None => Cow::Owned(self.index().to_string()),
-        }
-    }
-}
-
-/// The items of an expanded `forEach` step.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Items {
-    /// Number of the first item; the others follow.
-    pub first: InstanceIx,
-    /// Number of items.
-    pub count: u32,
-    /// The list of items.
-    pub values: Payload,
-    /// Whether the output is a map by key instead of a list.
-    pub keyed: bool,
-    pub(super) ended: u32,
-    pub(super) failed: u32,
-    pub(super) next: u32,
-}
-
-impl Items {
-    /// Numbers of the items.
-    pub fn all(&self) -> impl Iterator<Item = InstanceIx> + Clone + use<> {
-        (self.first.0..self.first.0 + self.count).map(InstanceIx)
-    }
-}
-
 impl Instance {
     pub(super) fn new(step: StepIx, item: Option<Item>) -> Self {
         Instance {
@@ -254,6 +200,13 @@ impl Instance {
     /// The last child run, if there is one, to note the end of its attempt.
     pub(super) fn child_mut(&mut self) -> Option<&mut ChildLink> {
         self.extras.as_mut()?.child.as_deref_mut()
+    }
+
+    /// Whether it waits for a higher budget.
+    pub fn needs_budget(&self) -> bool {
+        let waits = self.status == StepStatus::Waiting && self.due().is_none();
+        let exhausted = |failure: &Failure| failure.code == Code::BUDGET_EXHAUSTED;
+        waits && self.question().is_none() && self.failure().is_some_and(exhausted)
     }
 
     /// The question that it waits for.
@@ -389,13 +342,5 @@ mod tests {
     #[test]
     fn an_instance_is_small() {
         assert!(size_of::<Instance>() <= 120, "{}", size_of::<Instance>());
-    }
-
-    #[test]
-    fn the_key_of_an_item_defaults_to_its_index() {
-        let item = |index, key| Item::new(InstanceIx(0), index, key);
-        assert_eq!((item(7, "7").key().as_ref(), item(7, "7").key), ("7", None));
-        assert_eq!((item(7, "07").key().as_ref(), item(7, "").key().as_ref()), ("07", ""));
-        assert_eq!(item(7, "x").index(), 7);
     }
 }

@@ -1,11 +1,11 @@
 //! The state of a run, which events build up.
 
-use super::event::{InstanceIx, RunStatus, StepStatus};
+use super::event::{InstanceIx, StepStatus};
 use super::instance::Instance;
 use crate::definition::{InconclusivePolicy, OnError, Specialist, StepPhase};
 use crate::evidence::Payload;
 use crate::plan::{Plan, StepIx};
-use crate::value::{Digest, Failure, InstanceKey, SpecialistId, Timestamp, Usage};
+use crate::value::{Digest, Failure, InstanceKey, RunStatus, SpecialistId, Timestamp, Usage};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -29,6 +29,7 @@ mod validation;
 pub use crate::attempt::Progress;
 pub use crate::clock::now;
 pub use crate::engine::{EventReceiver, RunControl, Summary, Update, event_channel};
+pub use crate::expression::Strength;
 pub use crate::inspect::{
     Audit, Fault, FileDiff, FileDiffKind, FileSnapshot, InspectError, LiveReader, LiveUpdate,
     LogEntry, Patch, Reader, RunDiff, RunFilter, StepDiff,

@@ -76,7 +76,7 @@ pub struct Edge {
     /// Id of the step that it depends on.
     pub step: String,
     /// Dependency strength: `needs`, `may-skip` or `watch`.
-    pub strength: &'static str,
+    pub strength: Strength,
 }
 
 /// A prompt, rendered as far as possible before the run.
@@ -130,7 +130,7 @@ fn step(plan: &Plan, ix: StepIx, may_skip: bool, tiers: &Tiers, scope: &ParamSco
     let step = &planned.step;
     let edge = |d: crate::plan::Dependency| Edge {
         step: plan.step(d.on).step.id.to_string(),
-        strength: d.strength.as_str(),
+        strength: d.strength,
     };
     let specialist = planned.specialist.as_deref();
     PlannedStep {

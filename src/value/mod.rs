@@ -15,6 +15,7 @@ mod money;
 mod one_line;
 mod outcome;
 mod plural;
+mod run_status;
 mod timestamp;
 mod usage;
 
@@ -28,5 +29,6 @@ pub use money::Money;
 pub use one_line::one_line;
 pub use outcome::{Failure, OutcomeKind, OutcomeSelector};
 pub use plural::counted;
+pub use run_status::RunStatus;
 pub use timestamp::Timestamp;
 pub use usage::{Tier, Usage};

@@ -3,13 +3,15 @@
 use super::parts::{
     BlobRef, CheckView, ErrorView, EvidenceView, FileChange, RequestView, UsageView,
 };
+use crate::definition::RecoveryKind;
 use crate::diagnostic::Severity;
 use crate::evidence::{Confidence, InvocationStatus, ProcessEvidence, Verdict};
-use crate::run::{RunStatus, StepStatus};
-use crate::value::Json;
+use crate::run::{QuestionKind, RunStatus, StepStatus};
+use crate::value::{Json, OutcomeKind};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::sync::Arc;
 
 /// The content of an event, by its `type`.
@@ -93,6 +95,10 @@ pub enum Body {
         /// End of the wait, in RFC 3339; absent if it waits for a person.
         #[serde(skip_serializing_if = "Option::is_none")]
         until: Option<String>,
+        /// Whether it waits for a higher budget.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        #[schemars(with = "Option<bool>")]
+        needs_budget: bool,
     },
     /// A piece of model text. Only with `--tokens`, not stored, and dropped for slow readers.
     #[schemars(rename = "step:token")]
@@ -184,7 +190,9 @@ pub enum Body {
     #[schemars(rename = "attempt:end")]
     AttemptEnd {
         /// Outcome: `ok`, `transient`, `exit:1`, …
-        outcome: String,
+        #[serde(serialize_with = "by_name")]
+        #[schemars(with = "String")]
+        outcome: OutcomeKind,
         /// The failure, if there is one.
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<ErrorView>,
@@ -217,9 +225,12 @@ pub enum Body {
     #[schemars(rename = "recovery:applied")]
     RecoveryApplied {
         /// Outcome of the failed attempt.
-        outcome: String,
+        #[serde(serialize_with = "by_name")]
+        #[schemars(with = "String")]
+        outcome: OutcomeKind,
         /// Action of the row: `retry`, `rework`, …
-        row: String,
+        #[schemars(with = "String")]
+        row: RecoveryKind,
         /// How often the row has been applied, including now.
         taken: u32,
         /// How often the row may be applied.
@@ -258,7 +269,8 @@ pub enum Body {
         /// Id of the child run.
         child: String,
         /// Status of the child run.
-        status: String,
+        #[schemars(with = "String")]
+        status: RunStatus,
     },
     /// A question to a person.
     #[schemars(rename = "ask:opened")]
@@ -266,7 +278,8 @@ pub enum Body {
         /// The question or the message.
         question: String,
         /// `ask` needs an answer, `approve` a decision.
-        kind: &'static str,
+        #[schemars(with = "String", extend("enum" = ["ask", "approve"]))]
+        kind: QuestionKind,
         /// The accepted answers; empty accepts any.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         options: Vec<String>,
@@ -362,35 +375,8 @@ pub enum Body {
     },
 }
 
-impl Body {
-    /// The value of `type`.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Body::RunStart { .. } => "run:start",
-            Body::RunResume { .. } => "run:resume",
-            Body::RunWaiting { .. } => "run:waiting",
-            Body::StepReady {} => "step:ready",
-            Body::StepStart { .. } => "step:start",
-            Body::StepExpanded { .. } => "step:expanded",
-            Body::StepReset { .. } => "step:reset",
-            Body::StepWaiting { .. } => "step:waiting",
-            Body::StepToken { .. } => "step:token",
-            Body::StepNote { .. } => "step:note",
-            Body::ModelCall { .. } => "model:call",
-            Body::ToolCall { .. } => "tool:call",
-            Body::ToolResult { .. } => "tool:result",
-            Body::AttemptEnd { .. } => "attempt:end",
-            Body::VerificationComplete { .. } => "verification:complete",
-            Body::RecoveryApplied { .. } => "recovery:applied",
-            Body::LoopPass { .. } => "loop:pass",
-            Body::ChildStart { .. } => "child:start",
-            Body::ChildEnd { .. } => "child:end",
-            Body::AskOpened { .. } => "ask:opened",
-            Body::AskAnswered { .. } => "ask:answered",
-            Body::StepEnd { .. } => "step:end",
-            Body::RunEnd { .. } => "run:end",
-        }
-    }
+fn by_name<S: Serializer>(value: &impl Display, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
 }
 
 fn is_zero(number: &u32) -> bool {

@@ -6,6 +6,7 @@
 //! state of a run. Start at [`Event`] and [`RunView`].
 
 mod body;
+mod body_type;
 mod definition_view;
 mod event;
 mod instance_reason;

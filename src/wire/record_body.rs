@@ -29,7 +29,7 @@ pub(super) fn record_body(record: &Record) -> Option<Body> {
             Body::ChildStart { child: run.to_string(), definition: definition.to_string() }
         }
         Record::ChildRunEnded { run, status } => {
-            Body::ChildEnd { child: run.to_string(), status: status.clone() }
+            Body::ChildEnd { child: run.to_string(), status: *status }
         }
         Record::Compression { .. } | Record::Observed { .. } => return None,
     })

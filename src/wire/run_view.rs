@@ -111,6 +111,9 @@ pub struct InstanceView {
     /// Why it was skipped or blocked, or what it waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Whether it waits for a higher budget.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub needs_budget: bool,
     /// The question that it waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<Question>,
@@ -213,6 +216,7 @@ impl InstanceView {
             tolerated: instance.tolerated,
             error: instance.failure().filter(|_| failed).map(ErrorView::from),
             reason: None,
+            needs_budget: instance.needs_budget(),
             question: instance.question().cloned(),
             child_run: instance.child().map(|child| child.run.to_string()),
         }

@@ -5,6 +5,7 @@ use super::event::{Event, InstanceRef};
 use super::instances::InstanceTable;
 use super::parts::{CheckView, ErrorView, inline_or_blob};
 use super::record_body::{record_body, stdout_cut};
+use crate::diagnostic::Code;
 use crate::evidence::{AttemptStreams, Payload, Verdict, Verification};
 use crate::plan::{Plan, PlanStep};
 use crate::run::{self, InstanceIx, Question, QuestionKind, RunStatus, StepStatus};
@@ -118,14 +119,18 @@ impl Translator {
             E::Recovered { instance, due, .. } => self.recovered(at, *instance, *due, event),
             E::Waiting { instance, reason } => {
                 self.status(*instance, StepStatus::Waiting);
-                let waiting = Body::StepWaiting { reason: reason.clone(), until: None };
+                let failure = self.instances.active(*instance).and_then(|a| a.failure.as_ref());
+                let needs_budget =
+                    failure.is_some_and(|failure| failure.code == Code::BUDGET_EXHAUSTED);
+                let waiting =
+                    Body::StepWaiting { reason: reason.clone(), until: None, needs_budget };
                 let planned = self.instances.step(*instance);
                 if planned.is_some_and(|planned| planned.child().is_some()) {
                     return self.here(*instance, waiting);
                 }
                 let asked = Body::AskOpened {
                     question: reason.clone(),
-                    kind: QuestionKind::Approve.as_str(),
+                    kind: QuestionKind::Approve,
                     options: Vec::new(),
                     schema: None,
                     default: None,
@@ -141,7 +146,7 @@ impl Translator {
                 self.status(*instance, StepStatus::Waiting);
                 let reason = "the end of the wait".to_owned();
                 let until = Some(due.rfc3339());
-                self.here(*instance, Body::StepWaiting { reason, until })
+                self.here(*instance, Body::StepWaiting { reason, until, needs_budget: false })
             }
             E::Asked { instance, question } => self.asked(*instance, question),
             E::Answered { instance, approved, by, answer, comment } => {
@@ -249,7 +254,7 @@ impl Translator {
         active.verdict = None;
         active.stdout_cut = Some(streams.stdout_cut).filter(|cut| *cut > 0).or(active.stdout_cut);
         let body = Body::AttemptEnd {
-            outcome: outcome.name(),
+            outcome: *outcome,
             error: failure.as_ref().map(ErrorView::from),
             usage: (*usage).into(),
             duration_ms: elapsed(active.attempt_began, at),
@@ -282,10 +287,10 @@ impl Translator {
             QuestionKind::Ask => "an answer".to_owned(),
             QuestionKind::Approve => "an approval".to_owned(),
         };
-        let waiting = Body::StepWaiting { reason, until: until.clone() };
+        let waiting = Body::StepWaiting { reason, until: until.clone(), needs_budget: false };
         let asked = Body::AskOpened {
             question: question.text.clone(),
-            kind: question.kind.as_str(),
+            kind: question.kind,
             options: question.options.clone(),
             schema: question.schema.clone(),
             default: question.default.clone(),
@@ -312,8 +317,8 @@ impl Translator {
             (active.tier, active.specialist) = (tier, specialist.clone());
         }
         let body = Body::RecoveryApplied {
-            outcome: outcome.name(),
-            row: action.clone(),
+            outcome: *outcome,
+            row: *action,
             taken: *taken,
             max: *max,
             reason: reason.clone(),
@@ -323,7 +328,8 @@ impl Translator {
         let mut bodies = self.here(ix, body);
         if due > at {
             let reason = "the next attempt".to_owned();
-            let waiting = Body::StepWaiting { reason, until: Some(due.rfc3339()) };
+            let waiting =
+                Body::StepWaiting { reason, until: Some(due.rfc3339()), needs_budget: false };
             bodies.extend(self.here(ix, waiting));
         }
         bodies

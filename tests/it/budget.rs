@@ -138,6 +138,7 @@ fn a_used_up_cost_lets_the_run_wait_until_it_is_resumed_with_more() {
     ]);
     let said = scratch.kb(&["playbook", "run", "p"]).code(3);
     said.says(&["the budget of $0.50 of the run is used up", "kb run resume", "--budget USD"]);
+    scratch.kb(&["run", "show", "@last"]).code(0).says(&["kb run resume", "--budget USD"]);
     // Without a higher budget it waits again.
     scratch.kb(&["run", "resume", "@last"]).code(3).says(&["the budget of $0.50"]);
     let said = scratch.kb(&["run", "resume", "@last", "--budget", "100", "--json"]).code(1);

@@ -1,5 +1,6 @@
 //! Real steps on real files: shells, tools, gates and scripted specialists, from YAML to journal.
 
+use kb::definition::RecoveryKind;
 use kb::engine::Folded;
 use kb::project::ProjectFolder;
 use kb::run::{Event, Rules, RunStatus};
@@ -221,10 +222,9 @@ async fn a_specialist_that_claims_what_it_did_not_do_is_sent_back() {
     assert_eq!(ran.status, RunStatus::Succeeded, "{:?}", ran.failures);
     assert_eq!(bench.read("a.txt").as_deref(), Some("hello"));
     assert_eq!(ran.outputs, json!({"made": ["a.txt"]}));
-    let reworks = ran
-        .events
-        .iter()
-        .filter(|e| matches!(e, Event::Recovered { action, .. } if action == "rework"));
+    let reworks = ran.events.iter().filter(
+        |e| matches!(e, Event::Recovered { action, .. } if *action == RecoveryKind::Rework),
+    );
     assert_eq!(reworks.count(), 1);
 }
 

@@ -1,7 +1,7 @@
 //! The public forms: what the journal's events say to scripts, and the schema that they keep.
 
 use crate::simulate::{plan, playbook, step};
-use kb::definition::{OutputParse, RunCommand, StepKind};
+use kb::definition::{OutputParse, RecoveryKind, RunCommand, StepKind};
 use kb::diagnostic::{Code, Diagnostic, SourceId, Sources, Span};
 use kb::evidence::*;
 use kb::evidence::{Payload, Record, RecordedCall};
@@ -125,7 +125,7 @@ fn a_retried_step_tells_each_attempt_and_the_row_that_was_taken() {
             row: 0,
             instance: A,
             outcome: OutcomeKind::Exit(1),
-            action: "retry".to_owned(),
+            action: RecoveryKind::Retry,
             taken: 1,
             max: 2,
             reason: "it ended with 1".to_owned(),
@@ -482,7 +482,7 @@ fn every_event_keeps_the_published_schema() {
             row: 0,
             instance: A,
             outcome: OutcomeKind::Timeout,
-            action: "retry".to_owned(),
+            action: RecoveryKind::Retry,
             taken: 1,
             max: 1,
             reason: "r".to_owned(),

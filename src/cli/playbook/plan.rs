@@ -4,7 +4,7 @@ use super::run::{OverrideArgs, ParamArgs};
 use crate::cli::render::table::plain;
 use crate::cli::terminal::{DIM, TITLE, Terminal, paint};
 use crate::cli::{CliResult, Exit};
-use crate::service::{self, Environment, PlanView, PlannedStep, Project};
+use crate::service::{self, Environment, PlanView, PlannedStep, Project, Strength};
 use crate::value::json_text;
 
 /// Show the plan of a playbook without running it
@@ -69,8 +69,10 @@ fn step(planned: &PlannedStep) -> String {
     };
     if !planned.after.is_empty() {
         let edge = |edge: &service::Edge| match edge.strength {
-            "needs" => edge.step.clone(),
-            strength => format!("{} ({strength})", edge.step),
+            Strength::Needs => edge.step.clone(),
+            Strength::MaySkip | Strength::Watch => {
+                format!("{} ({})", edge.step, edge.strength.as_str())
+            }
         };
         row("after", &planned.after.iter().map(edge).collect::<Vec<_>>().join(", "));
     }

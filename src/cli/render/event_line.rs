@@ -6,10 +6,11 @@ use super::summary::unproven as unproven_suffix;
 use super::table::plain;
 use crate::cli::terminal::{DIM, ERROR, TITLE, WARNING, paint};
 use crate::diagnostic::Severity;
+use crate::value::OutcomeKind;
 use crate::value::{Json, Timestamp, counted, json_text};
 use crate::wire::{
-    Body, CheckView, Confidence, ErrorView, Event, FileChange, InvocationStatus, StepStatus,
-    Verdict, change_kind_name,
+    Body, CheckView, Confidence, ErrorView, Event, FileChange, InvocationStatus, QuestionKind,
+    StepStatus, Verdict, change_kind_name,
 };
 
 /// The text of an event: time since the start of the run, step instance, description. `None` for
@@ -27,7 +28,7 @@ pub(in crate::cli) fn line(event: &Event, began: Timestamp) -> Option<String> {
 fn describe(event: &Event) -> Option<String> {
     Some(match &event.body {
         Body::StepReady {} | Body::StepToken { .. } => return None,
-        Body::AttemptEnd { outcome, .. } if outcome == "ok" => return None,
+        Body::AttemptEnd { outcome, .. } if *outcome == OutcomeKind::Ok => return None,
         Body::RunStart { .. } | Body::RunResume { .. } | Body::RunWaiting { .. } => {
             describe_run(event)
         }
@@ -39,7 +40,7 @@ fn describe(event: &Event) -> Option<String> {
         Body::StepReset { closure, reason, .. } => {
             format!("reset with {}: {}", counted(closure.len(), "instance"), plain(reason))
         }
-        Body::StepWaiting { reason, until } => {
+        Body::StepWaiting { reason, until, .. } => {
             let span = until.as_ref().map(|until| format!(" {}", wait_span(event.at, until)));
             format!("{}{}: {}", waiting(), span.unwrap_or_default(), plain(reason))
         }
@@ -70,7 +71,11 @@ fn describe(event: &Event) -> Option<String> {
         }
         Body::StepNote { text, .. } => format!("note: {}", plain(text)),
         Body::AttemptEnd { outcome, error, .. } => {
-            format!("attempt ended: {}{}", paint(ERROR, outcome), error_suffix(error.as_ref()))
+            format!(
+                "attempt ended: {}{}",
+                paint(ERROR, &outcome.to_string()),
+                error_suffix(error.as_ref())
+            )
         }
         Body::VerificationComplete { verdict, confidence, reason, checks } => {
             verdict_line(*verdict, *confidence, reason.as_deref(), checks)
@@ -90,13 +95,13 @@ fn describe(event: &Event) -> Option<String> {
             };
             let to = specialist.as_deref().or(*tier).map(|to| format!(" ({})", plain(to)));
             let to = to.unwrap_or_default();
-            format!("{} {taken}{max}{to}: {}", paint(WARNING, row), plain(reason))
+            format!("{} {taken}{max}{to}: {}", paint(WARNING, row.as_str()), plain(reason))
         }
         Body::ChildStart { child, definition } => {
             format!("child run {child} of {}", plain(definition))
         }
-        Body::ChildEnd { child, status } => format!("child run {child} {}", plain(status)),
-        Body::AskOpened { question, kind: "ask", options, .. } => {
+        Body::ChildEnd { child, status } => format!("child run {child} {status}"),
+        Body::AskOpened { question, kind: QuestionKind::Ask, options, .. } => {
             let options = match options.is_empty() {
                 true => String::new(),
                 false => format!(" ({})", plain(&options.join(", "))),

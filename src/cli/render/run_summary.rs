@@ -41,6 +41,8 @@ pub(in crate::cli) struct RunSummary {
     pub(in crate::cli) waiting: BTreeMap<String, String>,
     /// Those of them that need an answer rather than an approval.
     pub(in crate::cli) questions: BTreeSet<String>,
+    /// Those of them that need a higher budget.
+    waiting_for_budget: BTreeSet<String>,
     /// Steps whose child run waits for a person.
     pub(in crate::cli) waiting_children: BTreeSet<String>,
     /// Outputs of the run.
@@ -78,7 +80,7 @@ impl RunSummary {
     /// Whether everything that waits needs a higher budget.
     pub(in crate::cli) fn waits_for_budget(&self) -> bool {
         !self.waiting.is_empty()
-            && self.waiting.values().all(|reason| super::summary::names_budget(reason))
+            && self.waiting.keys().all(|name| self.waiting_for_budget.contains(name))
     }
 
     /// Adds the next event.
@@ -104,14 +106,18 @@ impl RunSummary {
                     self.unapproved(event, tool);
                 }
             }
-            Body::ChildEnd { status, .. } if status == RunStatus::Waiting.as_str() => {
+            Body::ChildEnd { status: RunStatus::Waiting, .. } => {
                 self.waiting_children.insert(name);
             }
-            Body::StepWaiting { reason, until: None } => {
+            Body::StepWaiting { reason, until: None, needs_budget } => {
+                match needs_budget {
+                    true => self.waiting_for_budget.insert(name.clone()),
+                    false => self.waiting_for_budget.remove(&name),
+                };
                 self.waiting.insert(name, reason.clone());
             }
             Body::AskOpened { question, kind, .. } => {
-                if *kind == QuestionKind::Ask.as_str() {
+                if *kind == QuestionKind::Ask {
                     self.questions.insert(name.clone());
                 }
                 self.waiting.insert(name, question.clone());

@@ -186,8 +186,3 @@ fn outputs(summary: &RunSummary) -> Vec<String> {
     };
     map.iter().map(line).collect()
 }
-
-/// Whether the reason of a waiting step is a budget that is used up.
-pub(in crate::cli) fn names_budget(reason: &str) -> bool {
-    reason.starts_with("the budget of ")
-}

@@ -126,9 +126,8 @@ fn next(view: &RunView, after_child: bool) -> String {
 
 /// Whether everything that waits needs a higher budget.
 fn needs_budget(view: &RunView) -> bool {
-    let questions = view.steps.iter().filter_map(|step| step.question.as_ref());
-    let mut budgets = questions.map(|question| summary::names_budget(&question.text)).peekable();
-    budgets.peek().is_some() && budgets.all(|budget| budget)
+    let mut waiting = view.steps.iter().filter(|step| step.status == StepStatus::Waiting);
+    waiting.clone().next().is_some() && waiting.all(|step| step.needs_budget)
 }
 
 /// The child runs at any level that have an open question.

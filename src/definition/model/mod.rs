@@ -29,7 +29,7 @@ pub use for_each::{ForEach, ItemSource, Matrix};
 pub use gate::{ClaimPolicy, FailurePolicy, InconclusivePolicy, Verify};
 pub use not_yet::NotYet;
 pub use playbook::{DefinitionForm, Limits, Order, Param, ParamType, Playbook};
-pub use recovery::{OnError, RecoveryAction, RecoveryRule, UNLIMITED_QUESTIONS};
+pub use recovery::{OnError, RecoveryAction, RecoveryKind, RecoveryRule, UNLIMITED_QUESTIONS};
 pub use repeat::Loop;
 pub use script::{Script, ScriptCall, ScriptError, ScriptTurn};
 pub use settings::{

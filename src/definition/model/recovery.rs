@@ -3,6 +3,7 @@
 use super::RetryPolicy;
 use crate::diagnostic::Span;
 use crate::value::{OutcomeSelector, SpecialistId};
+use serde::{Deserialize, Serialize};
 
 /// Maximum of an `askUser` row without `max`: a person is asked after each failure.
 pub const UNLIMITED_QUESTIONS: u32 = 1000;
@@ -36,17 +37,52 @@ pub enum RecoveryAction {
     Fail,
 }
 
-impl RecoveryAction {
+/// A [`RecoveryAction`] without its values, as events record it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RecoveryKind {
+    /// [`RecoveryAction::Retry`].
+    Retry,
+    /// [`RecoveryAction::Rework`].
+    Rework,
+    /// [`RecoveryAction::EscalateModel`].
+    EscalateModel,
+    /// [`RecoveryAction::ChangeStrategy`].
+    ChangeStrategy,
+    /// [`RecoveryAction::SwitchSpecialist`].
+    SwitchSpecialist,
+    /// [`RecoveryAction::AskUser`].
+    AskUser,
+    /// [`RecoveryAction::Fail`].
+    Fail,
+}
+
+impl RecoveryKind {
     /// Name of the action in definitions and events.
-    pub fn as_str(&self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
-            RecoveryAction::Retry => "retry",
-            RecoveryAction::Rework => "rework",
-            RecoveryAction::EscalateModel => "escalateModel",
-            RecoveryAction::ChangeStrategy => "changeStrategy",
-            RecoveryAction::SwitchSpecialist(_) => "switchSpecialist",
-            RecoveryAction::AskUser => "askUser",
-            RecoveryAction::Fail => "fail",
+            RecoveryKind::Retry => "retry",
+            RecoveryKind::Rework => "rework",
+            RecoveryKind::EscalateModel => "escalateModel",
+            RecoveryKind::ChangeStrategy => "changeStrategy",
+            RecoveryKind::SwitchSpecialist => "switchSpecialist",
+            RecoveryKind::AskUser => "askUser",
+            RecoveryKind::Fail => "fail",
+        }
+    }
+}
+
+impl RecoveryAction {
+    /// The action without its values.
+    pub fn kind(&self) -> RecoveryKind {
+        match self {
+            RecoveryAction::Retry => RecoveryKind::Retry,
+            RecoveryAction::Rework => RecoveryKind::Rework,
+            RecoveryAction::EscalateModel => RecoveryKind::EscalateModel,
+            RecoveryAction::ChangeStrategy => RecoveryKind::ChangeStrategy,
+            RecoveryAction::SwitchSpecialist(_) => RecoveryKind::SwitchSpecialist,
+            RecoveryAction::AskUser => RecoveryKind::AskUser,
+            RecoveryAction::Fail => RecoveryKind::Fail,
         }
     }
 

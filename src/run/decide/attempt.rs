@@ -130,7 +130,7 @@ impl Decider<'_> {
             RecoveryAction::AskUser => self.at,
             _ => self.at.after(delay),
         };
-        let action = row.action.as_str().to_owned();
+        let action = row.action.kind();
         let taken = self.instance(ix).row_use(index).0 + 1;
         let reason = self.failure_of(ix, outcome).message;
         self.emit(Event::Recovered {

@@ -3,7 +3,8 @@
 use super::Decider;
 use crate::definition::StepPhase;
 use crate::run::effect::Effect;
-use crate::run::event::{Event, InstanceIx, RunStatus, StepStatus};
+use crate::run::event::{Event, InstanceIx, StepStatus};
+use crate::value::RunStatus;
 
 impl Decider<'_> {
     pub(super) fn cancel_requested(&mut self, by: String) {

@@ -4,8 +4,8 @@ use super::Decider;
 use crate::diagnostic::Code;
 use crate::evidence::Payload;
 use crate::run::effect::Effect;
-use crate::run::event::{Event, RunStatus};
-use crate::value::{Failure, Json, format_duration};
+use crate::run::event::Event;
+use crate::value::{Failure, Json, RunStatus, format_duration};
 use std::time::Duration;
 
 impl Decider<'_> {

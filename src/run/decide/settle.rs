@@ -2,12 +2,10 @@
 
 use super::Decider;
 use crate::definition::StepPhase;
-use crate::diagnostic::Code;
 use crate::run::effect::Effect;
-use crate::run::event::{Event, InstanceIx, RunStatus, StepStatus};
-use crate::run::instance::Instance;
+use crate::run::event::{Event, InstanceIx, StepStatus};
 use crate::run::join::{Join, join};
-use crate::value::{Digest, Failure, Json};
+use crate::value::{Digest, Failure, Json, RunStatus};
 
 impl Decider<'_> {
     pub(super) fn started(&mut self, digest: Digest, params: Json, environment: Json) {
@@ -58,15 +56,8 @@ impl Decider<'_> {
 
     /// Steps that wait for a budget try again: the new lease owner may have a higher one.
     fn retry_exhausted(&mut self) {
-        let waits = |i: &Instance| {
-            let exhausted = i.failure().is_some_and(|f| f.code == Code::BUDGET_EXHAUSTED);
-            i.status == StepStatus::Waiting
-                && i.due().is_none()
-                && i.question().is_none()
-                && exhausted
-        };
         let all: Vec<_> =
-            self.state.instances().filter(|(_, i)| waits(i)).map(|(ix, _)| ix).collect();
+            self.state.instances().filter(|(_, i)| i.needs_budget()).map(|(ix, _)| ix).collect();
         all.into_iter().for_each(|ix| self.ready(ix));
     }
 

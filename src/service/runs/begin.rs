@@ -9,7 +9,7 @@ use crate::clock;
 use crate::definition::{Catalog, EvidenceMode, NotYet, StepKind};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::engine::StartMode;
-use crate::inspect::{Frozen, FrozenFile, load_model_script};
+use crate::inspect::{Frozen, FrozenFile, FrozenRole, load_model_script};
 use crate::journal::NewRun;
 use crate::llm::Tiers;
 use crate::plan::{Plan, PlanStep};
@@ -101,7 +101,7 @@ fn frozen_script(project: &Project, path: &Path) -> Result<FrozenFile, ServiceEr
     let (path, bytes) = read_file(&project.context.environment, path)?;
     load_model_script(&path, &bytes)?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    Ok(FrozenFile { path, role: "script".to_owned(), text })
+    Ok(FrozenFile { path, role: FrozenRole::Script, text })
 }
 
 /// The same error without warnings.

@@ -136,7 +136,7 @@ impl Shared {
                 summary = driven.map_err(unusable)?;
             }
         }
-        let status = summary.status.to_string();
+        let status = summary.status;
         let ended = Record::ChildRunEnded { run: run.clone(), status };
         if context.recorder.record(ended).await.is_err() {
             return Ok(lease_lost());

@@ -87,7 +87,7 @@ fn event(plan: &Plan, state: &State, event: &Event) -> String {
             format!("{} #{attempt} judged: {}", name(instance), verification.verdict)
         }
         Event::Recovered { instance, action, taken, max, due, .. } => {
-            format!("{} {action} {taken} of {max} at {}", name(instance), due.0)
+            format!("{} {} {taken} of {max} at {}", name(instance), action.as_str(), due.0)
         }
         Event::Waiting { instance, .. } => format!("{} waits for a person", name(instance)),
         Event::PassEnded { instance, pass, done, .. } => {

@@ -1,0 +1,54 @@
+//! The status of a run.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Status of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunStatus {
+    /// A lease owner drives it.
+    Running,
+    /// It waits for a person or a budget.
+    Waiting,
+    /// Its lease owner stopped or was killed. It can be resumed.
+    Interrupted,
+    /// Every failed step was tolerated.
+    Succeeded,
+    /// A step failed and was not tolerated.
+    Failed,
+    /// It was cancelled.
+    Cancelled,
+}
+
+impl RunStatus {
+    /// The status as shown and serialised.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RunStatus::Running => "running",
+            RunStatus::Waiting => "waiting",
+            RunStatus::Interrupted => "interrupted",
+            RunStatus::Succeeded => "succeeded",
+            RunStatus::Failed => "failed",
+            RunStatus::Cancelled => "cancelled",
+        }
+    }
+
+    /// Parses the name of a status.
+    pub fn parse(name: &str) -> Option<RunStatus> {
+        use RunStatus::{Cancelled, Failed, Interrupted, Running, Succeeded, Waiting};
+        let all = [Running, Waiting, Interrupted, Succeeded, Failed, Cancelled];
+        all.into_iter().find(|status| status.as_str() == name)
+    }
+
+    /// Whether the run has ended; only a retry re-opens it.
+    pub fn has_ended(self) -> bool {
+        matches!(self, RunStatus::Succeeded | RunStatus::Failed | RunStatus::Cancelled)
+    }
+}
+
+impl fmt::Display for RunStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
