@@ -1,6 +1,7 @@
 //! The request of one attempt.
 
 use super::StepWork;
+use crate::definition::NetworkAccess;
 use crate::value::{InstanceKey, RunId};
 use std::time::Duration;
 
@@ -29,6 +30,17 @@ pub struct Request {
     pub cwd: String,
     /// Whether manifests are taken before and after its processes.
     pub evidence: bool,
+    /// Commands of its checks that are executed and recorded before the work.
+    pub before: Option<Box<CommandsBefore>>,
+}
+
+/// Commands of checks that are executed before the work of a step, because the checks compare with it.
+#[derive(Debug, Clone)]
+pub struct CommandsBefore {
+    /// Program and arguments of each, with its time limit.
+    pub commands: Vec<(Vec<String>, Option<Duration>)>,
+    /// The network of commands that run in the sandbox; `None` without a sandbox.
+    pub sandboxed: Option<NetworkAccess>,
 }
 
 impl Request {

@@ -21,7 +21,9 @@ mod syntax;
 
 pub use check::{refuse_computed_code, refuse_options};
 pub use file_bytes::FileBytes;
-pub use gate_check::{Check, CommandCheck, DiffCheck, FileCheck, FileCount, JudgeCheck};
+pub use gate_check::{
+    Check, CommandCheck, DiffCheck, FileCheck, FileCount, JudgeCheck, TestRequirement,
+};
 pub use keys::{
     DefinitionFile, KeyRule, KeySpec, KeyTable, KeyType, Support, file_schema, key_reference,
 };

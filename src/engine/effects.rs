@@ -117,8 +117,10 @@ impl Dispatcher {
     fn execute(&mut self, work: Attempt, resumed: bool, feedback: Option<Arc<Feedback>>) {
         let history = if resumed { self.history(work.instance) } else { Ok(Vec::new()) };
         let task_files = self.context.task_files.clone();
+        let trace = self.folded.traces.get(&work.instance);
+        let is_fresh = trace.is_none_or(|trace| trace.invocations().is_empty());
         let request = history.and_then(|history| {
-            let inputs = AttemptInputs { work, feedback, history, task_files };
+            let inputs = AttemptInputs { work, feedback, history, task_files, is_fresh };
             let scope = self.context.scope(&self.folded.state, Some(work.instance));
             scope.check_reads(prepare::request(&scope, inputs))
         });
@@ -160,7 +162,8 @@ impl Dispatcher {
         let output = self.folded.state.instance(ix).output.as_ref();
         let payloads = &self.context.payloads;
         let output = output.map_or(Ok(Arc::new(Json::Null)), |output| payloads.read(output));
-        let trace = self.folded.traces.get(&ix).cloned().unwrap_or_default();
+        let trace = self.folded.traces.get(&ix);
+        let trace = trace.map_or(Vec::new(), |trace| trace.invocations().to_vec());
         let gate = output.map_err(prepare::journal_failure).and_then(|output| {
             let scope = self.context.scope(&self.folded.state, Some(ix));
             scope.check_reads(prepare::gate(&scope, ix, output, trace))

@@ -1,6 +1,6 @@
 //! Replays the events of a run.
 
-use crate::evidence::{Invocation, Record};
+use crate::evidence::{Record, ToolTrace};
 use crate::journal::StoredEvent;
 use crate::plan::Plan;
 use crate::run::{Event, InstanceIx, Rules, State};
@@ -14,7 +14,7 @@ pub struct Folded {
     /// Number of the last event.
     pub seq: u64,
     /// Tool calls of instances that have not ended, from all attempts of their iteration.
-    pub traces: BTreeMap<InstanceIx, Vec<Invocation>>,
+    pub traces: BTreeMap<InstanceIx, ToolTrace>,
     /// Records of the attempts that are executing.
     pub histories: BTreeMap<InstanceIx, Vec<Record>>,
 }
@@ -42,10 +42,7 @@ impl Folded {
         match event {
             Event::Recorded { instance, record, .. } => {
                 if let Record::ToolResult { invocation, .. } = &**record {
-                    // Gates read which files changed; the diffs stay in the journal.
-                    let mut invocation = invocation.clone();
-                    invocation.changes.iter_mut().for_each(|change| change.diff = None);
-                    self.traces.entry(*instance).or_default().push(invocation);
+                    self.traces.entry(*instance).or_default().push(invocation.clone());
                 }
                 // Observations serve the verification of a verdict; no attempt continues from them.
                 if !matches!(**record, Record::Observed { .. }) {

@@ -3,7 +3,7 @@
 use super::context::Attempt;
 use super::scope::{RunScope, Snapshot};
 use crate::attempt::{
-    Argument, ChildWork, CommandLine, HttpWork, Outcome, PreviousChild, Request, SpecialistWork,
+    Argument, ChildWork, CommandLine, CommandsBefore, HttpWork, Outcome, PreviousChild, Request, SpecialistWork,
     StepWork,
 };
 use crate::definition::{
@@ -12,7 +12,7 @@ use crate::definition::{
 };
 use crate::diagnostic::Code;
 use crate::evidence::{Feedback, Invocation, Record};
-use crate::executor::GateRequest;
+use crate::executor::{GateRequest, commands_before};
 use crate::expression::{EvalError, Reference, Root, Template, ValueTemplate};
 use crate::journal::JournalError;
 use crate::plan::{Plan, PlanStep};
@@ -29,6 +29,8 @@ pub(super) struct AttemptInputs {
     pub(super) feedback: Option<Arc<Feedback>>,
     pub(super) history: Vec<Record>,
     pub(super) task_files: Arc<JsonMap>,
+    /// Whether no call of the iteration is recorded yet.
+    pub(super) is_fresh: bool,
 }
 
 /// The failure of a step whose value the journal could not read or write.
@@ -79,7 +81,15 @@ pub(super) fn request(scope: &RunScope<'_>, inputs: AttemptInputs) -> Result<Req
         env: env(scope, step)?,
         cwd: cwd(scope, step)?,
         evidence: takes_evidence(step),
+        before: if inputs.is_fresh { before(scope, planned) } else { None },
     })
+}
+
+/// The commands of checks that run before the step.
+fn before(scope: &RunScope<'_>, planned: &PlanStep) -> Option<Box<CommandsBefore>> {
+    let commands = commands_before(planned.step.checks(), scope);
+    let sandboxed = planned.specialist.as_ref().map(|specialist| specialist.network);
+    (!commands.is_empty()).then(|| Box::new(CommandsBefore { commands, sandboxed }))
 }
 
 /// The timeout of the step; for specialist steps without one, the timeout of the specialist.

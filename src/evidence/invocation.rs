@@ -78,9 +78,37 @@ pub struct Invocation {
     pub bytes: u64,
 }
 
-/// The tool calls of one step instance over all attempts of one iteration.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+/// The tool calls of one step instance over all attempts of one iteration, as its gate reads them.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolTrace {
-    /// Calls in the order of their start.
-    pub invocations: Vec<Invocation>,
+    invocations: Vec<Invocation>,
+    diff_bytes: usize,
+}
+
+/// Maximum size of the diffs in a trace, in bytes. The journal has all of them.
+const DIFF_BYTES: usize = 1 << 20;
+
+impl ToolTrace {
+    /// Adds a call. Diffs beyond the limit are left out.
+    pub fn push(&mut self, mut invocation: Invocation) {
+        for change in &mut invocation.changes {
+            let bytes = change.diff.as_ref().map_or(0, String::len);
+            if self.diff_bytes + bytes > DIFF_BYTES {
+                change.diff = None;
+            } else {
+                self.diff_bytes += bytes;
+            }
+        }
+        self.invocations.push(invocation);
+    }
+
+    /// The calls in the order of their start.
+    pub fn invocations(&self) -> &[Invocation] {
+        &self.invocations
+    }
+
+    /// Removes all calls.
+    pub fn clear(&mut self) {
+        *self = ToolTrace::default();
+    }
 }

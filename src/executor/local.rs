@@ -1,6 +1,7 @@
 //! [`LocalExecutor`]: executes attempts on this machine, one module per step kind.
 
 use super::host_access::HostAccess;
+use super::lease::lease_lost;
 use super::stubs::{self, Stubs};
 use super::{ChildRuns, Executor, GateRequest, gate, http, items, run, specialist, tool};
 use crate::attempt::{Context, FileItems, Outcome, Request, StepWork};
@@ -52,6 +53,9 @@ impl LocalExecutor {
             return stubs::play(stub, &request, &context).await;
         }
         let toolbox = &*self.toolbox;
+        if gate::run_before(&self.host, &request, &context).await.is_err() {
+            return lease_lost();
+        }
         match &request.work {
             StepWork::Run { command, parse } => {
                 run::run(&self.host, &request, command, *parse, &context).await

@@ -22,7 +22,7 @@ mod stubs;
 mod tool;
 
 pub use child::ChildRuns;
-pub use gate::run_gate;
+pub use gate::{commands_before, run_gate};
 pub use host_access::HostAccess;
 pub use local::LocalExecutor;
 pub use stubs::Stubs;

@@ -2,7 +2,7 @@
 //! [`run_diff`].
 
 use super::{InspectError, Reader};
-use crate::evidence::{Change, FileKind, FileState, Invocation, Record};
+use crate::evidence::{Change, FileKind, FileState, Invocation, Purpose, Record};
 use crate::run::Event;
 use crate::value::Digest;
 use crate::wire::InstanceRef;
@@ -143,6 +143,9 @@ fn apply(found: &mut Vec<InstanceChanges>, event: &Event, place: &InstanceRef) {
     match event {
         Event::Recorded { record, .. } => {
             let Record::ToolResult { invocation, .. } = &**record else { return };
+            if invocation.purpose == Purpose::Verification {
+                return;
+            }
             let changes = changes_of(found, place);
             changes.add(invocation);
         }

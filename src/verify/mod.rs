@@ -12,6 +12,7 @@
 
 mod basis;
 mod call_claim;
+mod changed_lines;
 mod check;
 mod claim;
 mod claim_check;
@@ -25,6 +26,7 @@ mod normalized_path;
 mod observation;
 mod recorded_changes;
 mod recorded_runs;
+mod run_before;
 mod shell;
 mod summary;
 mod test_claim;
@@ -40,4 +42,5 @@ pub use observation::{
     CommandEnd, CommandRun, Location, MatchedFile, Observation, ObservationError, ObservationQuery,
     Observations,
 };
+pub use run_before::{RUN_BEFORE, run_before_args};
 pub use verdict_rules::VerdictRules;

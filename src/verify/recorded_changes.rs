@@ -1,5 +1,6 @@
 //! The file changes that the runtime recorded for one step, by path.
 
+use super::changed_lines::ChangedLines;
 use super::verdict_rules::VerdictRules;
 use crate::evidence::{Change, FileState, Invocation, InvocationStatus, Purpose};
 use std::collections::BTreeMap;
@@ -183,6 +184,23 @@ impl<'a> History<'a> {
             known &= !before.iter().any(|line| wanted.contains(line));
         }
         known.then_some(false)
+    }
+
+    /// The lines in which the content differs from the one before the step; `None` if a text is not
+    /// known.
+    pub(super) fn changed_lines(&self) -> Option<ChangedLines> {
+        let changes = self.0.iter().filter(|(_, change)| !change.same_content);
+        let diffs: Option<Vec<&str>> = changes
+            .map(|(_, change)| match (&change.diff, &change.before, &change.after) {
+                (Some(diff), ..) => Some(diff.as_str()),
+                // A file that is empty before and after has no diff.
+                (None, before, after) => {
+                    let sizes = [before, after].into_iter().flatten().map(|state| state.size);
+                    (sizes.sum::<u64>() == 0).then_some("")
+                }
+            })
+            .collect();
+        ChangedLines::of(diffs?)
     }
 
     /// Whether the permission bits before and after differ.

@@ -2,7 +2,7 @@
 
 use super::Body;
 use super::parts::{ErrorView, EvidenceView, FileChange, RequestView, inline_or_blob};
-use crate::evidence::{Invocation, InvocationStatus, Note, Payload, Record};
+use crate::evidence::{Invocation, InvocationStatus, Note, Payload, Purpose, Record};
 
 /// The public event of a record; `None` for records that only a resumed attempt needs.
 pub(super) fn record_body(record: &Record) -> Option<Body> {
@@ -38,7 +38,8 @@ pub(super) fn record_body(record: &Record) -> Option<Body> {
 /// Bytes of stdout of a step's own process that were not stored.
 pub(super) fn stdout_cut(record: &Record) -> Option<u64> {
     let Record::ToolResult { turn: 0, invocation, .. } = record else { return None };
-    invocation.process.as_ref().map(|process| process.stdout_cut).filter(|cut| *cut > 0)
+    let process = invocation.process.as_ref().filter(|_| invocation.purpose == Purpose::Execution);
+    process.map(|process| process.stdout_cut).filter(|cut| *cut > 0)
 }
 
 fn tool_result(turn: u32, invocation: &Invocation, result: &Payload) -> Body {

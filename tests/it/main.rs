@@ -21,6 +21,7 @@ mod executor;
 mod expression;
 mod faults;
 mod footprint;
+mod gate_checks;
 mod generated;
 mod guarantees;
 mod items;

@@ -1,6 +1,6 @@
 //! Static rule: regular expressions and globs compile.
 
-use crate::definition::syntax::Decoder;
+use crate::definition::syntax::{Decoder, Node};
 use crate::diagnostic::{Code, Diagnostic, Span};
 
 /// Checks that a regular expression compiles within the size limit.
@@ -25,4 +25,16 @@ pub(crate) fn glob(text: &str, span: Span, decoder: &mut Decoder) {
                 .help("globs support `*`, `**`, `?`, `[ab]` and `{a,b}`"),
         );
     }
+}
+
+/// Decodes the globs of a key that takes one or a list.
+pub(crate) fn globs(node: &Node, key: &str, decoder: &mut Decoder) -> Vec<String> {
+    let mut found = Vec::new();
+    for item in decoder.list(node, key) {
+        if let Some(text) = decoder.text(item, key) {
+            glob(text, item.span, decoder);
+            found.push(text.to_owned());
+        }
+    }
+    found
 }

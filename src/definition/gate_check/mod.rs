@@ -12,7 +12,7 @@ mod judge;
 mod schema;
 mod spec;
 
-pub use command::CommandCheck;
+pub use command::{CommandCheck, TestRequirement};
 pub use diff::DiffCheck;
 pub use file::{FileCheck, FileCount};
 pub use judge::JudgeCheck;
@@ -53,6 +53,13 @@ macro_rules! checks {
             pub fn reads_changes(&self) -> bool {
                 match self {
                     $(Check::$variant(check) => check.reads_changes(),)+
+                }
+            }
+
+            /// The key because of which the check needs a step that does work, if it does.
+            fn needs_work(&self) -> Option<&'static str> {
+                match self {
+                    $(Check::$variant(check) => check.needs_work(),)+
                 }
             }
         }
@@ -113,7 +120,19 @@ pub(crate) fn checks(
                 .help("add a check such as `{file: out.txt}`, or remove the key"),
         );
     }
-    items.iter().filter_map(|item| check(item, decoder, not_yet)).collect()
+    let mut found = Vec::new();
+    for item in items {
+        let Some(check) = check(item, decoder, not_yet) else { continue };
+        if let Some(needed) = check.needs_work().filter(|_| key == "gate") {
+            let message = format!("`{needed}` compares with the start of a step, and a `gate` step does no work");
+            decoder.push(
+                Diagnostic::error(Code::MISPLACED_KEY, item.span, message)
+                    .help("write it in `verify.checks` of the step that does the work"),
+            );
+        }
+        found.push(check);
+    }
+    found
 }
 
 fn check(node: &Node, decoder: &mut Decoder, not_yet: &mut Vec<NotYet>) -> Option<Check> {

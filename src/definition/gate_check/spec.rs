@@ -19,4 +19,10 @@ pub(super) trait CheckKind: Sized {
 
     /// Whether the verdict depends on the recorded file changes of the step.
     fn reads_changes(&self) -> bool;
+
+    /// The key because of which the check needs a step that does work, if it does: a `gate` step
+    /// changes nothing, and nothing happens before it.
+    fn needs_work(&self) -> Option<&'static str> {
+        None
+    }
 }

@@ -2,7 +2,11 @@
 //!
 //! `observer` makes the observations; [`crate::verify`] computes the verdict from them without effects.
 
+mod before;
 mod observer;
+
+pub use before::commands_before;
+pub(super) use before::run_before;
 
 use super::GateRequest;
 use crate::clock;

@@ -76,7 +76,8 @@ impl Observer<'_> {
         with_masked_names(seen, &self.host.redactor)
     }
 
-    async fn run(&self, argv: &[String], timeout: Option<Duration>) -> CommandRun {
+    /// Executes a command.
+    pub(super) async fn run(&self, argv: &[String], timeout: Option<Duration>) -> CommandRun {
         let left = self.deadline.map(|end| end.saturating_duration_since(clock::instant()));
         let not_started = |reason: String| CommandRun {
             ended: CommandEnd::NotStarted(reason),

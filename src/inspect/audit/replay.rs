@@ -3,7 +3,7 @@
 use super::{Audit, Frozen};
 use crate::diagnostic::Code;
 use crate::engine::Payloads;
-use crate::evidence::{Invocation, Payload, Record, Verification};
+use crate::evidence::{Payload, Record, ToolTrace, Verification};
 use crate::journal::Journal;
 use crate::plan::Plan;
 use crate::run::{Event, InstanceIx};
@@ -19,7 +19,7 @@ struct InstanceState {
     step: usize,
     name: String,
     output: Option<Payload>,
-    calls: Vec<Invocation>,
+    calls: ToolTrace,
     observed: Option<Payload>,
 }
 
@@ -136,7 +136,7 @@ impl Replay<'_> {
             None => Arc::new(Json::Null),
         };
         let step = &self.plan.steps()[state.step].step;
-        let calls = state.calls.clone();
+        let calls = state.calls.invocations().to_vec();
         let (gate, observations) = basis
             .restore(output, step.details().output_schema.clone(), step.checks(), calls)
             .map_err(|incomplete| incomplete.to_string())?;

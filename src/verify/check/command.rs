@@ -3,11 +3,14 @@
 use super::super::finding::Finding;
 use super::super::observation::{CommandEnd, CommandRun, Observation, ObservationQuery};
 use super::super::recorded_changes::RecordedChanges;
+use super::super::run_before::run_before;
+use super::super::verdict_rules::VerdictRules;
 use super::facts::{Evaluation, Facts, not_observed};
+use super::path_glob::PathGlob;
 use crate::definition::{CommandCheck, refuse_computed_code, refuse_options};
+use crate::evidence::{ProcessEndKind, ProcessEvidence, TestCounts};
 use crate::expression::{EvalError, Scope, Template};
 use crate::value::Json;
-use globset::{GlobBuilder, GlobMatcher};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::time::Duration;
@@ -26,6 +29,10 @@ pub struct CommandCriterion {
     /// Whether the command must fail on the files as they were before the step.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub must_fail_before: bool,
+    /// What is required of the tests that the command runs: the minimum, and whether as many must run
+    /// as before the step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<(u32, bool)>,
     /// Time limit of the command; the timeout of the gate applies as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Duration>,
@@ -51,6 +58,7 @@ impl CommandCriterion {
             argv: render(&check.argv, scope)?,
             inputs: check.inputs.clone(),
             must_fail_before: check.must_fail_before,
+            tests: check.tests.map(|tests| (tests.min_count, tests.not_fewer)),
             timeout: check.timeout,
         })
     }
@@ -61,18 +69,26 @@ impl CommandCriterion {
 
     pub(super) fn evaluate(&self, facts: &Facts<'_>) -> Evaluation {
         match facts.observation(&self.query()) {
-            Observation::Command(run) => (self.finding(run, facts.changes), Some(evidence(run))),
+            Observation::Command(run) => {
+                let before = run_before(facts.trace, &self.argv);
+                (self.finding(run, facts.changes, before), Some(evidence(run, before)))
+            },
             other => (not_observed(other), None),
         }
     }
 
-    fn finding(&self, run: &CommandRun, changes: &RecordedChanges<'_>) -> Finding {
+    fn finding(
+        &self,
+        run: &CommandRun,
+        changes: &RecordedChanges<'_>,
+        before: Option<&ProcessEvidence>,
+    ) -> Finding {
         let last_line = match run.last_words.as_str() {
             "" => String::new(),
             line => format!(": {line}"),
         };
         match &run.ended {
-            CommandEnd::Code(0) => self.passed(changes),
+            CommandEnd::Code(0) => self.passed(run, changes, before),
             CommandEnd::Code(code) => Finding::failed(format!("exit code {code}{last_line}")),
             CommandEnd::Signal(signal) => {
                 Finding::failed(format!("killed by signal {signal}{last_line}"))
@@ -87,60 +103,93 @@ impl CommandCriterion {
         }
     }
 
-    /// Exit code 0 proves nothing if the step changed files that decide the result.
-    fn passed(&self, changes: &RecordedChanges<'_>) -> Finding {
-        if let Some(reason) = self.doubt(changes) {
-            return Finding::inconclusive(format!("exit code 0, but {reason}"));
+    /// Exit code 0 proves nothing if the step changed files that decide the result, if the command
+    /// succeeded before, or if it ran too few tests.
+    fn passed(
+        &self,
+        run: &CommandRun,
+        changes: &RecordedChanges<'_>,
+        before: Option<&ProcessEvidence>,
+    ) -> Finding {
+        let changed = self.changed_inputs(changes);
+        if !changed.is_empty() {
+            let listed = listed(&changed);
+            let reason = format!(
+                "exit code 0, but the step changed files that decide this check: {listed}"
+            );
+            return match changes.rules() >= VerdictRules::ToolCalls {
+                true => Finding::failed(reason),
+                false => Finding::inconclusive(reason),
+            };
         }
-        match self.must_fail_before {
-            true => Finding::inconclusive("exit code 0, but `mustFailBefore` is not supported yet"),
-            false => Finding::passed(),
+        if let Some(gap) = changes.gap().filter(|_| !self.inputs.is_empty()) {
+            return Finding::inconclusive(format!("exit code 0, but {gap}"));
         }
+        let failed_before = self.must_fail_before.then(|| must_have_failed(before)).flatten();
+        failed_before.or_else(|| self.too_few(run, before)).unwrap_or_else(Finding::passed)
     }
 
-    /// Why the step may have changed the result of the check.
-    fn doubt(&self, changes: &RecordedChanges<'_>) -> Option<String> {
-        if self.inputs.is_empty() {
+    /// The finding if the command ran fewer tests than required.
+    fn too_few(&self, run: &CommandRun, before: Option<&ProcessEvidence>) -> Option<Finding> {
+        let (least, not_fewer) = self.tests?;
+        let ran = |process: &ProcessEvidence| process.tests.map(TestCounts::ran);
+        let Some(count) = run.process.as_deref().and_then(ran) else {
+            return Some(Finding::inconclusive(
+                "exit code 0, but its output reports no number of tests in a known form",
+            ));
+        };
+        if count < u64::from(least) {
+            let reason = format!("exit code 0, but {count} tests ran, and {least} are required");
+            return Some(Finding::failed(reason));
+        }
+        if !not_fewer {
             return None;
         }
-        let inputs: Vec<Input> = self.inputs.iter().map(|glob| Input::new(glob)).collect();
-        let decides = |path: &&str| inputs.iter().any(|input| input.covers(path));
-        let changed: Vec<String> =
-            changes.differing().filter(decides).map(|path| format!("`{path}`")).collect();
-        if changed.is_empty() {
-            return changes.gap().map(str::to_owned);
+        match before.map(ran) {
+            None => Some(Finding::inconclusive(format!("exit code 0, but {NOT_BEFORE}"))),
+            Some(Some(earlier)) if count < earlier => Some(Finding::failed(format!(
+                "exit code 0, but {count} tests ran, and {earlier} before the step"
+            ))),
+            // Without a summary before the step there was no test, or its code did not compile.
+            Some(_) => None,
         }
-        let more = match changed.len().saturating_sub(LISTED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let listed = changed[..changed.len().min(LISTED)].join(", ");
-        Some(format!("the step changed files that decide this check: {listed}{more}"))
+    }
+
+    fn changed_inputs<'c>(&self, changes: &RecordedChanges<'c>) -> Vec<&'c str> {
+        let inputs = PathGlob::list(&self.inputs);
+        let decides = |path: &&str| inputs.iter().any(|input| input.covers(path, true));
+        changes.differing().filter(decides).collect()
     }
 }
 
-/// A glob of files that decide the result.
-struct Input<'g> {
-    text: &'g str,
-    /// `None` for an invalid glob, which covers every path.
-    matcher: Option<GlobMatcher>,
-}
+const NOT_BEFORE: &str = "the command did not run before the step";
 
-impl<'g> Input<'g> {
-    fn new(glob: &'g str) -> Self {
-        let text = glob.strip_prefix("./").unwrap_or(glob).trim_end_matches('/');
-        let glob = GlobBuilder::new(text).literal_separator(true).build();
-        Input { text, matcher: glob.ok().map(|glob| glob.compile_matcher()) }
-    }
-
-    /// Whether it names a path or a folder that contains it.
-    fn covers(&self, path: &str) -> bool {
-        let below = path.strip_prefix(self.text).is_some_and(|rest| rest.starts_with('/'));
-        below || self.matcher.as_ref().is_none_or(|matcher| matcher.is_match(path))
+/// The finding unless the command failed before the step.
+fn must_have_failed(before: Option<&ProcessEvidence>) -> Option<Finding> {
+    let Some(before) = before else {
+        return Some(Finding::inconclusive(format!("exit code 0, but {NOT_BEFORE}")));
+    };
+    match (before.exit_code, before.end) {
+        (Some(0), _) => Some(Finding::failed(
+            "exit code 0, but the command succeeded before the step too, so it proves nothing",
+        )),
+        (Some(_), _) | (None, Some(ProcessEndKind::Signal)) => None,
+        _ => Some(Finding::inconclusive(
+            "exit code 0, but the command did not end with an exit code before the step",
+        )),
     }
 }
 
-fn evidence(run: &CommandRun) -> Json {
+/// Paths for a reason.
+fn listed(paths: &[&str]) -> String {
+    let listed = paths.iter().take(LISTED).map(|path| format!("`{path}`")).collect::<Vec<_>>();
+    match paths.len().saturating_sub(LISTED) {
+        0 => listed.join(", "),
+        more => format!("{} and {more} more", listed.join(", ")),
+    }
+}
+
+fn evidence(run: &CommandRun, before: Option<&ProcessEvidence>) -> Json {
     let code = match run.ended {
         CommandEnd::Code(code) => Some(code),
         CommandEnd::Signal(_)
@@ -148,5 +197,13 @@ fn evidence(run: &CommandRun) -> Json {
         | CommandEnd::Stopped
         | CommandEnd::NotStarted(_) => None,
     };
-    json!({"exitCode": code, "durationMs": run.duration_ms, "lastWords": run.last_words})
+    let mut evidence =
+        json!({"exitCode": code, "durationMs": run.duration_ms, "lastWords": run.last_words});
+    if let Some(tests) = run.process.as_deref().and_then(|process| process.tests) {
+        evidence["tests"] = json!(tests);
+    }
+    if let Some(before) = before {
+        evidence["before"] = json!({"exitCode": before.exit_code, "tests": before.tests});
+    }
+    evidence
 }

@@ -3,6 +3,7 @@
 use super::super::finding::Finding;
 use super::super::observation::{Observation, ObservationQuery, Observations};
 use super::super::recorded_changes::RecordedChanges;
+use crate::evidence::Invocation;
 use crate::value::{Failure, Json};
 
 /// What the checks of a gate are evaluated against.
@@ -10,6 +11,7 @@ pub(in crate::verify) struct Facts<'a> {
     pub(in crate::verify) output: &'a Json,
     pub(in crate::verify) changes: &'a RecordedChanges<'a>,
     pub(in crate::verify) observations: &'a Observations,
+    pub(in crate::verify) trace: &'a [Invocation],
 }
 
 /// A verdict with the evidence for programs.

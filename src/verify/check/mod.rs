@@ -5,12 +5,15 @@
 //! compiler lists.
 
 mod command;
+mod diff;
 mod expression;
 mod facts;
 mod file;
+mod path_glob;
 mod schema;
 
 pub use command::CommandCriterion;
+pub use diff::DiffCriterion;
 pub use expression::ExpressionCriterion;
 pub(super) use facts::Facts;
 pub use file::FileCriterion;
@@ -36,6 +39,8 @@ pub enum Criterion {
     Command(CommandCriterion),
     /// An expression that must be true.
     Expression(ExpressionCriterion),
+    /// Limits of the changes of the step.
+    Diff(DiffCriterion),
     /// A check whose placeholders could not be evaluated.
     Unresolved {
         /// The kind of the check, such as `file`.
@@ -56,6 +61,7 @@ pub(super) enum RecordedCriterion {
     Files(FileCriterion),
     Command(CommandCriterion),
     Truth(ExpressionCriterion),
+    Diff(DiffCriterion),
     Unresolved {
         check: String,
         failure: Failure,
@@ -75,7 +81,8 @@ impl Criterion {
             Check::Expr(expression) => {
                 Ok(Criterion::Expression(ExpressionCriterion::evaluated(expression, scope)))
             }
-            Check::Diff(_) | Check::Judge(_) => Ok(Criterion::NotYet(check.name())),
+            Check::Diff(diff) => Ok(Criterion::Diff(DiffCriterion::of(diff))),
+            Check::Judge(_) => Ok(Criterion::NotYet(check.name())),
         };
         resolved.unwrap_or_else(|failure| Criterion::Unresolved {
             check: check.name().to_owned(),
@@ -90,6 +97,7 @@ impl Criterion {
             Criterion::Command(command) => Some(command.query()),
             Criterion::Schema(_)
             | Criterion::Expression(_)
+            | Criterion::Diff(_)
             | Criterion::Unresolved { .. }
             | Criterion::NotYet(_) => None,
         }
@@ -102,6 +110,7 @@ impl Criterion {
             Criterion::Files(files) => files.evaluate(facts),
             Criterion::Command(command) => command.evaluate(facts),
             Criterion::Expression(expression) => (expression.evaluate(), None),
+            Criterion::Diff(diff) => diff.evaluate(facts),
             Criterion::Unresolved { failure, .. } => (unresolved(failure), None),
             Criterion::NotYet(name) => {
                 (Finding::inconclusive(format!("`{name}` checks are not supported yet")), None)
@@ -117,6 +126,7 @@ impl Criterion {
             Criterion::Files(files) => format!("file {}", files.pattern),
             Criterion::Command(command) => format!("command {}", command.argv.join(" ")),
             Criterion::Expression(expression) => format!("expr {}", expression.source),
+            Criterion::Diff(_) => "diff".to_owned(),
             Criterion::Unresolved { check, .. } => check.clone(),
             Criterion::NotYet(name) => (*name).to_owned(),
         }
@@ -125,7 +135,7 @@ impl Criterion {
     /// Whether the verdict rests on an observation of the disk, and not only on the output.
     pub(super) fn is_observed(&self) -> bool {
         match self {
-            Criterion::Files(_) | Criterion::Command(_) => true,
+            Criterion::Files(_) | Criterion::Command(_) | Criterion::Diff(_) => true,
             Criterion::Schema(_)
             | Criterion::Expression(_)
             | Criterion::Unresolved { .. }
@@ -141,6 +151,7 @@ impl RecordedCriterion {
             Criterion::Files(files) => RecordedCriterion::Files(files),
             Criterion::Command(command) => RecordedCriterion::Command(command),
             Criterion::Expression(expression) => RecordedCriterion::Truth(expression),
+            Criterion::Diff(diff) => RecordedCriterion::Diff(diff),
             Criterion::Unresolved { check, failure } => {
                 RecordedCriterion::Unresolved { check, failure }
             }
@@ -161,6 +172,7 @@ impl RecordedCriterion {
             (RecordedCriterion::Truth(expression), Check::Expr(_)) => {
                 Some(Criterion::Expression(expression))
             }
+            (RecordedCriterion::Diff(diff), Check::Diff(_)) => Some(Criterion::Diff(diff)),
             (
                 RecordedCriterion::Unresolved { check, failure },
                 Check::File(_) | Check::Command(_),
@@ -173,6 +185,7 @@ impl RecordedCriterion {
                 | RecordedCriterion::Files(_)
                 | RecordedCriterion::Command(_)
                 | RecordedCriterion::Truth(_)
+                | RecordedCriterion::Diff(_)
                 | RecordedCriterion::Unresolved { .. }
                 | RecordedCriterion::NotYet(_),
                 _,

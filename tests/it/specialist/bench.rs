@@ -384,6 +384,7 @@ pub(super) fn request(work: &SpecialistWork) -> Request {
         env: vec![],
         cwd: String::new(),
         evidence: true,
+        before: None,
     }
 }
 

@@ -8,11 +8,13 @@ mod honest;
 mod lies;
 mod table;
 mod task;
+mod whole;
 
 use super::bench::Case;
 use crate::proof;
 use kb::evidence::Verdict;
 use table::Table;
+use task::Dice;
 
 fn first_seed() -> u64 {
     std::env::var("KB_CLAIMS_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(11)
@@ -61,5 +63,21 @@ async fn claims_without_evidence_do_not_pass() {
     let cases = (0..count as u64).map(|n| free::report(seed + n)).collect();
     let table = judged(cases, Verdict::Passed).await;
     table.print("claims without evidence", seed, count);
+    table.none_is_wrong();
+}
+
+/// Lies that the checks of a gate refute, through the binary.
+#[test]
+fn checks_refute_lies_about_tests() {
+    let (seed, tasks) = (first_seed(), proof::amount("KB_CLAIMS", 2, 30));
+    let mut table = Table::default();
+    for task in 0..tasks as u64 {
+        let mut dice = Dice::of(seed + task);
+        for case in &whole::CASES {
+            let (verdict, wrong) = case.run(&mut dice);
+            table.note(case.name, verdict, wrong);
+        }
+    }
+    table.print("lies that checks refute", seed, tasks);
     table.none_is_wrong();
 }

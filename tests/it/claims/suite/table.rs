@@ -64,6 +64,17 @@ impl Table {
         }
     }
 
+    /// Adds a verdict that was found elsewhere, with what is wrong about it.
+    pub(super) fn note(&mut self, name: &'static str, verdict: Verdict, wrong: Option<String>) {
+        let row = self.rows.entry(name).or_default();
+        match verdict {
+            Verdict::Failed => row.refuted += 1,
+            Verdict::Inconclusive => row.inconclusive += 1,
+            Verdict::Passed => row.passed += 1,
+        }
+        self.wrong.extend(wrong.map(|wrong| (name, wrong)));
+    }
+
     fn all(&self) -> Counts {
         self.rows.values().fold(Counts::default(), |all, row| Counts {
             refuted: all.refuted + row.refuted,

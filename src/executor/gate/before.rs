@@ -1,0 +1,96 @@
+//! Executes the commands of checks before a step, on the files as they are then.
+
+use super::observer::Observer;
+use crate::attempt::{Context, Request, Stopped};
+use crate::clock;
+use crate::definition::Check;
+use crate::evidence::{
+    Invocation, InvocationStatus, Payload, ProcessEndKind, ProcessEvidence, Purpose, Record,
+};
+use crate::executor::host_access::HostAccess;
+use crate::expression::Scope;
+use crate::value::{Digest, Json};
+use crate::verify::{CommandEnd, CommandRun, Criterion, RUN_BEFORE, run_before_args};
+use std::time::Duration;
+
+/// The commands of checks that compare with the time before the step, each with its time limit. A
+/// command that reads the output of the step itself cannot run before it; its check is then
+/// inconclusive.
+pub fn commands_before(
+    checks: &[Check],
+    scope: &dyn Scope,
+) -> Vec<(Vec<String>, Option<Duration>)> {
+    let compares = |check: &&Check| match check {
+        Check::Command(command) => command.compares_with_before().is_some(),
+        Check::Schema(_) | Check::File(_) | Check::Expr(_) | Check::Diff(_) | Check::Judge(_) => {
+            false
+        }
+    };
+    let command = |check: &Check| match Criterion::resolve(check, scope) {
+        Criterion::Command(command) => Some((command.argv, command.timeout)),
+        _ => None,
+    };
+    checks.iter().filter(compares).filter_map(command).collect()
+}
+
+/// Executes and records the commands that the checks of the step compare with later.
+pub(in crate::executor) async fn run_before(
+    host: &HostAccess,
+    request: &Request,
+    context: &Context,
+) -> Result<(), Stopped> {
+    let Some(before) = &request.before else { return Ok(()) };
+    let observer = Observer {
+        host,
+        env: &request.env,
+        cwd: &request.cwd,
+        sandboxed: before.sandboxed,
+        deadline: request.timeout.map(|timeout| clock::instant() + timeout),
+        cancel: &context.cancel,
+    };
+    for (number, (argv, timeout)) in before.commands.iter().enumerate() {
+        let at = clock::now();
+        let run = observer.run(argv, *timeout).await;
+        if context.cancel.is_cancelled() {
+            return Ok(());
+        }
+        let args = run_before_args(argv);
+        let invocation = Invocation {
+            id: format!("before-{}", number + 1),
+            tool: RUN_BEFORE.to_owned(),
+            args_hash: Digest::of_json(&args),
+            args,
+            at,
+            duration_ms: run.duration_ms,
+            purpose: Purpose::Verification,
+            status: status(&run.ended),
+            changes: Vec::new(),
+            evidence: Vec::new(),
+            process: Some(process(run)),
+            bytes: 0,
+        };
+        let result = Payload::inline(Json::Null);
+        context.recorder.record(Record::ToolResult { turn: 0, invocation, result }).await?;
+    }
+    Ok(())
+}
+
+fn status(ended: &CommandEnd) -> InvocationStatus {
+    match ended {
+        CommandEnd::Code(0) => InvocationStatus::Success,
+        CommandEnd::TimedOut => InvocationStatus::Timeout,
+        CommandEnd::Code(_)
+        | CommandEnd::Signal(_)
+        | CommandEnd::Stopped
+        | CommandEnd::NotStarted(_) => InvocationStatus::Failed,
+    }
+}
+
+fn process(run: CommandRun) -> Box<ProcessEvidence> {
+    run.process.unwrap_or_else(|| {
+        Box::new(ProcessEvidence {
+            end: Some(ProcessEndKind::NotStarted),
+            ..ProcessEvidence::default()
+        })
+    })
+}

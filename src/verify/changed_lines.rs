@@ -1,0 +1,205 @@
+//! How many lines of a file differ from its content before a step, from the diffs of the step's calls.
+
+use similar::{ChangeTag, TextDiff};
+use std::collections::BTreeMap;
+
+/// Lines that a step added to a file, and lines that it removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct ChangedLines {
+    pub(super) added: u64,
+    pub(super) removed: u64,
+}
+
+/// A line of the file as a diff leaves it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Line<'d> {
+    /// The line with this number, from 0, of the content before the step.
+    Original(usize),
+    Added(&'d str),
+}
+
+/// The file as far as the diffs describe it. Lines behind the last one are original.
+#[derive(Default)]
+struct Lines<'d> {
+    lines: Vec<Line<'d>>,
+    /// Number of original lines in `lines` or removed.
+    taken: usize,
+    removed: BTreeMap<usize, &'d str>,
+}
+
+impl ChangedLines {
+    /// The difference of the contents before the first and after the last of these diffs; `None` if a
+    /// diff is not complete.
+    pub(super) fn of<'d>(diffs: impl IntoIterator<Item = &'d str>) -> Option<ChangedLines> {
+        let mut file = Lines::default();
+        for diff in diffs {
+            for hunk in hunks(diff)?.iter().rev() {
+                file.apply(hunk)?;
+            }
+        }
+        Some(file.difference())
+    }
+}
+
+/// A hunk: its first line in the earlier content, from 0, and its lines with their marks.
+struct Hunk<'d> {
+    start: usize,
+    lines: Vec<(char, &'d str)>,
+}
+
+fn hunks(diff: &str) -> Option<Vec<Hunk<'_>>> {
+    let mut hunks: Vec<Hunk<'_>> = Vec::new();
+    for line in diff.split('\n') {
+        if let Some(header) = line.strip_prefix("@@ -") {
+            let range = header.split(' ').next()?;
+            let (start, count) = range.split_once(',').unwrap_or((range, "1"));
+            let start: usize = start.parse().ok()?;
+            // An empty range names the line before it.
+            let start = if count == "0" { start } else { start.checked_sub(1)? };
+            hunks.push(Hunk { start, lines: Vec::new() });
+            continue;
+        }
+        match line.chars().next() {
+            None => {}
+            Some('\\') if line.contains("more lines of this diff") => return None,
+            Some('\\') => {}
+            Some(mark @ (' ' | '-' | '+')) => hunks.last_mut()?.lines.push((mark, &line[1..])),
+            Some(_) => return None,
+        }
+    }
+    Some(hunks)
+}
+
+impl<'d> Lines<'d> {
+    fn apply(&mut self, hunk: &Hunk<'d>) -> Option<()> {
+        let mut at = hunk.start;
+        for (mark, text) in &hunk.lines {
+            if *mark == '+' {
+                self.fill(at);
+                self.lines.insert(at, Line::Added(text));
+                at += 1;
+                continue;
+            }
+            self.fill(at + 1);
+            if *mark == ' ' {
+                at += 1;
+            } else if let Line::Original(number) = self.lines.remove(at) {
+                self.removed.insert(number, text);
+            }
+        }
+        Some(())
+    }
+
+    /// Takes original lines until there are so many lines.
+    fn fill(&mut self, lines: usize) {
+        while self.lines.len() < lines {
+            self.lines.push(Line::Original(self.taken));
+            self.taken += 1;
+        }
+    }
+
+    /// Compares the removed and the added lines between lines that are still there.
+    fn difference(&self) -> ChangedLines {
+        let mut sum = ChangedLines::default();
+        let mut added: Vec<&str> = Vec::new();
+        let mut next = 0;
+        let ends = self.lines.iter().copied().chain([Line::Original(self.taken)]);
+        for line in ends {
+            match line {
+                Line::Added(text) => added.push(text),
+                Line::Original(number) => {
+                    let removed: Vec<&str> =
+                        self.removed.range(next..number).map(|(_, text)| *text).collect();
+                    sum.add(&removed, &added);
+                    added.clear();
+                    next = number + 1;
+                }
+            }
+        }
+        sum
+    }
+}
+
+impl ChangedLines {
+    fn add(&mut self, removed: &[&str], added: &[&str]) {
+        if removed.is_empty() || added.is_empty() {
+            self.removed += removed.len() as u64;
+            self.added += added.len() as u64;
+            return;
+        }
+        for change in TextDiff::from_slices(removed, added).iter_all_changes() {
+            match change.tag() {
+                ChangeTag::Equal => {}
+                ChangeTag::Delete => self.removed += 1,
+                ChangeTag::Insert => self.added += 1,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn diff(before: &str, after: &str) -> String {
+        let mut config = TextDiff::configure();
+        config.newline_terminated(true);
+        let old: Vec<&str> = before.split_inclusive('\n').collect();
+        let new: Vec<&str> = after.split_inclusive('\n').collect();
+        config.diff_slices(&old, &new).unified_diff().context_radius(3).to_string()
+    }
+
+    #[test]
+    fn the_diffs_of_several_edits_give_the_difference_of_first_and_last_content() {
+        let mut seed = 11u64;
+        let mut random = |below: u64| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) % below
+        };
+        for round in 0..300 {
+            let first: Vec<u64> = (0..random(40)).map(|_| random(1_000)).collect();
+            let mut versions = vec![first];
+            for _ in 0..1 + random(5) {
+                let mut lines = versions.last().unwrap().clone();
+                for _ in 0..random(6) {
+                    let at = random(lines.len() as u64 + 1) as usize;
+                    match random(2) {
+                        0 if at < lines.len() => drop(lines.remove(at)),
+                        _ => lines.insert(at, random(1_000)),
+                    }
+                }
+                versions.push(lines);
+            }
+            let text = |lines: &Vec<u64>| -> String {
+                lines.iter().map(|line| format!("{line}\n")).collect()
+            };
+            let texts: Vec<String> = versions.iter().map(text).collect();
+            let diffs: Vec<String> =
+                texts.windows(2).map(|pair| diff(&pair[0], &pair[1])).collect();
+            let found = ChangedLines::of(diffs.iter().map(String::as_str)).unwrap();
+            let (before, after) = (&texts[0], texts.last().unwrap());
+            let balance = after.lines().count() as i64 - before.lines().count() as i64;
+            assert_eq!(found.added as i64 - found.removed as i64, balance, "{round}");
+            // The shortest difference cannot be larger than the one that the edits describe.
+            let whole = ChangedLines::of([diff(before, after).as_str()]).unwrap();
+            assert!(found.added >= whole.added, "{round}: {found:?} {whole:?}");
+            let steps: u64 = diffs
+                .iter()
+                .map(|diff| ChangedLines::of([diff.as_str()]).unwrap())
+                .map(|lines| lines.added + lines.removed)
+                .sum();
+            assert!(found.added + found.removed <= steps, "{round}");
+        }
+    }
+
+    #[test]
+    fn an_edit_that_is_undone_counts_nothing_and_a_cut_diff_is_not_known() {
+        let (a, b) = ("1\n2\n3\n", "1\nx\n3\n");
+        let none = ChangedLines::default();
+        assert_eq!(ChangedLines::of([diff(a, b).as_str(), &diff(b, a)]), Some(none));
+        let one = ChangedLines { added: 1, removed: 1 };
+        assert_eq!(ChangedLines::of([diff(a, b).as_str()]), Some(one));
+        let cut = "@@ -1 +1 @@\n-1\n\\ 3 more lines of this diff were not recorded\n";
+        assert_eq!(ChangedLines::of([cut]), None);
+    }
+}
