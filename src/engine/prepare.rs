@@ -3,8 +3,8 @@
 use super::context::Attempt;
 use super::scope::{RunScope, Snapshot};
 use crate::attempt::{
-    Argument, ChildWork, CommandLine, CommandsBefore, HttpWork, Outcome, PreviousChild, Request, SpecialistWork,
-    StepWork,
+    Argument, ChildWork, CommandLine, CommandsBefore, HttpWork, Outcome, PreviousChild, Request,
+    SpecialistWork, StepWork,
 };
 use crate::definition::{
     Check, ClaimPolicy, EvidenceMode, HttpStep, ModelChoice, ParamType, PlaybookStep, RunCommand,

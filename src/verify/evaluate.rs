@@ -53,8 +53,7 @@ fn is_unrecorded(claim: &Claim, changes: &RecordedChanges<'_>) -> bool {
 pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
     let changes = RecordedChanges::of(&gate.trace, gate.rules);
     let claims = claims(gate);
-    let facts =
-        Facts { output: &gate.output, changes: &changes, observations, trace: &gate.trace };
+    let facts = Facts { output: &gate.output, changes: &changes, observations, trace: &gate.trace };
     let mut details: Vec<CheckDetail> = Vec::new();
     details.extend(output_schema(gate));
     let claimed =

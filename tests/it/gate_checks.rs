@@ -82,11 +82,14 @@ fn lines_of_several_edits_count_once() {
     let scratch = project(step);
     scratch.write(".kb/specialists/dev.yml", agent);
     let edit = |old: &str, new: &str| {
-        format!("    - calls: [{{tool: fs:edit, args: {{path: src/a.txt, old: \"{old}\", new: \"{new}\"}}}}]\n")
+        format!(
+            "    - calls: [{{tool: fs:edit, args: {{path: src/a.txt, old: \"{old}\", new: \"{new}\"}}}}]\n"
+        )
     };
     let turns = [edit("2", "two"), edit("two", "zwei"), edit("zwei", "deux")].concat();
-    let script =
-        format!("schema: kb.script/1\nsteps:\n  a:\n{turns}    - output: {{done: true, summary: done}}\n");
+    let script = format!(
+        "schema: kb.script/1\nsteps:\n  a:\n{turns}    - output: {{done: true, summary: done}}\n"
+    );
     scratch.write("script.yml", &script);
     scratch.kb(&["playbook", "run", "p", "--script", "script.yml"]).code(0);
     scratch.kb(&["run", "verify", "@last"]).code(0);
@@ -95,7 +98,8 @@ fn lines_of_several_edits_count_once() {
 
 fn compared(before: &str, work: &str, check: &str) -> Vec<String> {
     let check = format!("{{command: [sh, t.sh], {check}}}");
-    let step = format!("    run: |\n      {work}\n    verify: {{checks: [{check}], onFailed: fail}}\n");
+    let step =
+        format!("    run: |\n      {work}\n    verify: {{checks: [{check}], onFailed: fail}}\n");
     let scratch = project(&step);
     scratch.write("t.sh", before);
     scratch.kb(&["playbook", "run", "p"]);
@@ -154,7 +158,8 @@ fn a_check_that_needs_the_start_of_a_step_is_refused_in_a_gate_step() {
     ] {
         let scratch = project(&format!("    gate: [{check}]\n"));
         let said = scratch.kb(&["playbook", "validate"]);
-        said.code(2).says(&[&format!("`{key}` compares with the start of a step"), "verify.checks"]);
+        said.code(2)
+            .says(&[&format!("`{key}` compares with the start of a step"), "verify.checks"]);
     }
     let scratch = project("    run: \"true\"\n    verify: {checks: [{diff: {onyl: [a]}}]}\n");
     scratch.kb(&["playbook", "validate"]).code(2).says(&["`onyl`", "only"]);

@@ -1,8 +1,8 @@
 //! LANGUAGE §6: claims against evidence and disk, and the checks of a gate, over real tools and files.
 
 use kb::definition::{
-    ApprovalLevel, Check, ClaimPolicy, CommandCheck, FileCheck, FileCount, JudgeCheck,
-    Schema, Settings,
+    ApprovalLevel, Check, ClaimPolicy, CommandCheck, FileCheck, FileCount, JudgeCheck, Schema,
+    Settings,
 };
 use kb::diagnostic::{SourceId, Span};
 use kb::evidence::{Invocation, InvocationStatus, Verification};
@@ -533,7 +533,8 @@ async fn a_command_whose_inputs_the_step_changed_proves_nothing() {
     let tests = |inputs: &[&str]| vec![deciding(&["true"], inputs)];
     assert_eq!(work.checks(tests(&["tests/**"])).await, "passed");
     work.write("tests/a.rs", "").await;
-    let expected = "failed: exit code 0, but the step changed files that decide this check: `tests/a.rs`";
+    let expected =
+        "failed: exit code 0, but the step changed files that decide this check: `tests/a.rs`";
     assert_eq!(work.checks(tests(&["tests/**"])).await, expected);
     assert_eq!(work.checks(tests(&["tests"])).await, expected);
     assert_eq!(work.checks(tests(&["./tests/a.rs"])).await, expected);

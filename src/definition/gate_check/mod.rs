@@ -124,7 +124,9 @@ pub(crate) fn checks(
     for item in items {
         let Some(check) = check(item, decoder, not_yet) else { continue };
         if let Some(needed) = check.needs_work().filter(|_| key == "gate") {
-            let message = format!("`{needed}` compares with the start of a step, and a `gate` step does no work");
+            let message = format!(
+                "`{needed}` compares with the start of a step, and a `gate` step does no work"
+            );
             decoder.push(
                 Diagnostic::error(Code::MISPLACED_KEY, item.span, message)
                     .help("write it in `verify.checks` of the step that does the work"),

@@ -72,7 +72,7 @@ impl CommandCriterion {
             Observation::Command(run) => {
                 let before = run_before(facts.trace, &self.argv);
                 (self.finding(run, facts.changes, before), Some(evidence(run, before)))
-            },
+            }
             other => (not_observed(other), None),
         }
     }
@@ -114,9 +114,8 @@ impl CommandCriterion {
         let changed = self.changed_inputs(changes);
         if !changed.is_empty() {
             let listed = listed(&changed);
-            let reason = format!(
-                "exit code 0, but the step changed files that decide this check: {listed}"
-            );
+            let reason =
+                format!("exit code 0, but the step changed files that decide this check: {listed}");
             return match changes.rules() >= VerdictRules::ToolCalls {
                 true => Finding::failed(reason),
                 false => Finding::inconclusive(reason),

@@ -67,9 +67,13 @@ impl DiffCriterion {
             .refused_path(&changed)
             .or_else(|| self.too_many_files(&changed))
             .or_else(|| self.too_many_lines(&changed, sum.0.saturating_add(sum.1), changes))
-            .or_else(|| changes.gap().map(|gap| Finding::inconclusive(format!(
-                "the recorded changes are within the limits, but {gap}"
-            ))));
+            .or_else(|| {
+                changes.gap().map(|gap| {
+                    Finding::inconclusive(format!(
+                        "the recorded changes are within the limits, but {gap}"
+                    ))
+                })
+            });
         (finding.unwrap_or_else(Finding::passed), Some(evidence))
     }
 
@@ -91,7 +95,8 @@ impl DiffCriterion {
         if outside.is_empty() {
             return None;
         }
-        let (paths, globs) = (named(&outside), self.only.as_deref().unwrap_or_default().join("`, `"));
+        let (paths, globs) =
+            (named(&outside), self.only.as_deref().unwrap_or_default().join("`, `"));
         Some(Finding::failed(format!("the step changed {paths}, but only `{globs}` may change")))
     }
 
@@ -114,7 +119,8 @@ impl DiffCriterion {
                 "the step changed {known} lines, and {most} may change"
             )));
         }
-        let unknown = changed.iter().find(|path| changes.history(path).changed_lines().is_none())?;
+        let unknown =
+            changed.iter().find(|path| changes.history(path).changed_lines().is_none())?;
         Some(Finding::inconclusive(format!(
             "the number of changed lines in `{unknown}` is not known: it is binary or too large"
         )))

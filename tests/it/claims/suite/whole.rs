@@ -112,7 +112,8 @@ impl Whole {
         };
         let turns: String = calls.iter().map(turn).collect();
         // The report tells of a test run only where there was one: the check alone decides.
-        let script = format!("schema: kb.script/1\nsteps:\n  a:\n{turns}    - output: {{summary: done}}\n");
+        let script =
+            format!("schema: kb.script/1\nsteps:\n  a:\n{turns}    - output: {{summary: done}}\n");
         let scratch = Scratch::new(&[
             ("tests/double_test.sh", TESTS),
             ("src/double.sh", &function),
