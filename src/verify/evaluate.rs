@@ -11,6 +11,7 @@ use super::later_edits::LaterEdits;
 use super::observation::{ObservationQuery, Observations};
 use super::recorded_changes::RecordedChanges;
 use super::recorded_runs::RecordedRuns;
+use super::sourced_files::SourcedFiles;
 use super::summary;
 use super::test_claim::{TestClaim, test_claim};
 use super::test_command::TestCommands;
@@ -34,13 +35,18 @@ pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
     let by_path = gate.rules == VerdictRules::FileClaims;
     let unrecorded = claims.iter().filter(|claim| by_path && is_unrecorded(claim, &changes));
     let ignored = unrecorded.map(|claim| ObservationQuery::Ignored(claim.path.clone()));
-    let edited = match execution_claims(gate).tests {
+    let execution = execution_claims(gate);
+    let sourced = match execution.is_empty() {
+        true => Vec::new(),
+        false => SourcedFiles::queries(&gate.trace, &gate.root),
+    };
+    let edited = match execution.tests {
         Some(claim) if claim.passed => LaterEdits::queries(&gate.trace),
         _ => Vec::new(),
     };
     let checks = gate.criteria.iter().filter_map(|criterion| criterion.query());
     let mut known = BTreeSet::new();
-    let all = claimed.chain(snippets).chain(ignored).chain(edited).chain(checks);
+    let all = claimed.chain(snippets).chain(ignored).chain(edited).chain(sourced).chain(checks);
     all.filter(|query| known.insert(query.clone())).collect()
 }
 
@@ -119,7 +125,8 @@ impl ExecutionClaims {
         if self.is_empty() {
             return Vec::new();
         }
-        let runs = RecordedRuns::of(&gate.trace);
+        let sources = SourcedFiles::new(&gate.trace, observations, &gate.root);
+        let runs = RecordedRuns::of(&gate.trace, &sources);
         let detail = |check: String, (finding, evidence): (Finding, Json)| {
             with_policy(finding, gate.claims).into_detail(check, Some(evidence))
         };

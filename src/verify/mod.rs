@@ -28,6 +28,7 @@ mod recorded_changes;
 mod recorded_runs;
 mod run_before;
 mod shell;
+mod sourced_files;
 mod summary;
 mod test_claim;
 mod test_command;

@@ -1,8 +1,8 @@
 //! The commands that the runtime recorded for one step, with what their exit codes prove.
 
 use super::shell::{CommandUse, Script};
+use super::sourced_files::SourcedFiles;
 use crate::evidence::{Invocation, InvocationStatus, ProcessEndKind, Purpose, TestCounts};
-use crate::value::Json;
 
 /// The recorded processes of a step, in order. Calls for verification and calls that started no
 /// process are left out.
@@ -16,7 +16,12 @@ pub(super) struct RecordedRun<'a> {
     pub(super) script: Script,
     pub(super) tests: Option<TestCounts>,
     end: RunEnd,
+    /// How many files the script sourced before one that the step may have changed, itself included;
+    /// `None` if there is none.
+    changed_source: Option<usize>,
 }
+
+const CHANGED_SOURCE: &str = "the script sources a file that the step changed";
 
 enum RunEnd {
     Code(i64),
@@ -41,10 +46,10 @@ pub(super) enum CommandResult {
 }
 
 impl<'a> RecordedRuns<'a> {
-    pub(super) fn of(trace: &'a [Invocation]) -> Self {
+    pub(super) fn of(trace: &'a [Invocation], sources: &SourcedFiles<'_>) -> Self {
         let executed = |(_, call): &(usize, &Invocation)| call.purpose == Purpose::Execution;
         let runs = trace.iter().enumerate().filter(executed);
-        RecordedRuns(runs.filter_map(|(at, call)| RecordedRun::of(at, call)).collect())
+        RecordedRuns(runs.filter_map(|(at, call)| RecordedRun::of(at, call, sources)).collect())
     }
 
     pub(super) fn iter(&self) -> std::slice::Iter<'_, RecordedRun<'a>> {
@@ -53,7 +58,7 @@ impl<'a> RecordedRuns<'a> {
 }
 
 impl<'a> RecordedRun<'a> {
-    fn of(at: usize, call: &'a Invocation) -> Option<Self> {
+    fn of(at: usize, call: &'a Invocation, sources: &SourcedFiles<'_>) -> Option<Self> {
         let process = call.process.as_deref();
         let end = match (call.status, process.and_then(|process| process.exit_code)) {
             (InvocationStatus::Denied, _) => return None,
@@ -61,10 +66,12 @@ impl<'a> RecordedRun<'a> {
             (_, Some(code)) => RunEnd::Code(code),
             (_, None) => RunEnd::Other(end_text(process?.end?)),
         };
-        let script = script(call)?;
+        let script = Script::of_call(call)?;
+        let is_changed = |file| sources.may_be_changed(call, at, file);
         Some(RecordedRun {
             call,
             at,
+            changed_source: script.sourced.iter().position(is_changed).map(|place| place + 1),
             script,
             tests: process.and_then(|process| process.tests),
             end,
@@ -73,16 +80,18 @@ impl<'a> RecordedRun<'a> {
 
     /// What the exit code proves about a command of the script.
     pub(super) fn result(&self, used: &CommandUse) -> CommandResult {
+        let by_source = self.changed_source.filter(|place| used.sourced >= *place);
+        let masked = used.masked.or(by_source.map(|_| CHANGED_SOURCE));
         let (code, reason) = match &self.end {
             RunEnd::Unknown => return CommandResult::Unknown,
             RunEnd::Code(0) => {
-                return used.masked.map_or(CommandResult::Succeeded, CommandResult::Masked);
+                return masked.map_or(CommandResult::Succeeded, CommandResult::Masked);
             }
             RunEnd::Code(code) => (Some(*code), format!("exited with code {code}")),
             RunEnd::Other(reason) => (None, reason.clone()),
         };
         let main = self.script.main_commands();
-        let is_cause = main.len() == 1 && main[0] == used && used.masked.is_none();
+        let is_cause = main.len() == 1 && main[0] == used && masked.is_none();
         match is_cause {
             true => CommandResult::Failed(code, reason),
             false => CommandResult::FailedScript(reason),
@@ -117,17 +126,4 @@ fn end_text(end: ProcessEndKind) -> String {
         ProcessEndKind::Exit => "ended without a recorded exit code",
     }
     .to_owned()
-}
-
-/// The commands of a call: its arguments, or those of its process. `None` if it has none.
-fn script(call: &Invocation) -> Option<Script> {
-    if let Some(text) = call.args.get("command").and_then(Json::as_str) {
-        return Some(Script::of_text(text));
-    }
-    let words = |json: &Json| -> Option<Vec<String>> {
-        json.as_array()?.iter().map(|word| word.as_str().map(str::to_owned)).collect()
-    };
-    let argv = call.args.get("argv").and_then(words);
-    let argv = argv.or_else(|| call.process.as_ref()?.argv.clone())?;
-    Some(Script::of(&argv))
 }

@@ -9,6 +9,8 @@ mod bench;
 mod honest;
 #[path = "claims/lies.rs"]
 mod lies;
+#[path = "claims/sourced.rs"]
+mod sourced;
 #[path = "claims/suite/mod.rs"]
 mod suite;
 #[path = "claims/whole_run.rs"]

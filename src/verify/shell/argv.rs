@@ -73,13 +73,32 @@ pub(super) fn is_assignment(word: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(is_part)
 }
 
-/// Whether the command executes a file in the same shell. The files that tools generate to set up
-/// their environment count as harmless.
-pub(super) fn is_source(argv: &[String]) -> bool {
-    const HARMLESS: [&str; 3] = ["bin/activate", ".cargo/env", ".nvm/nvm.sh"];
-    let [program, file, ..] = argv else { return false };
+/// The file that the command executes in the same shell, and whether its name is that of a file that
+/// tools generate to set up their environment.
+pub(super) fn source(argv: &[String]) -> Option<(&str, bool)> {
+    let [program, file, ..] = argv else { return None };
     let is_source = program == "source" || program == ".";
-    is_source && !HARMLESS.iter().any(|harmless| file.ends_with(harmless))
+    let is_known = ENVIRONMENT_FILES.iter().any(|known| file.ends_with(known));
+    is_source.then_some((file.as_str(), is_known))
+}
+
+/// Names of files that tools generate to set up their environment.
+pub(in crate::verify) const ENVIRONMENT_FILES: [&str; 3] =
+    ["bin/activate", ".cargo/env", ".nvm/nvm.sh"];
+
+/// Whether a command changes the working directory.
+pub(super) fn is_move(program: &str) -> bool {
+    matches!(program, "cd" | "pushd" | "popd")
+}
+
+/// The working directory after such a command; `None` if it is not known.
+pub(super) fn moved(cwd: &str, argv: &[String]) -> Option<String> {
+    let [program, folder] = argv else { return None };
+    let is_plain = program == "cd" && !folder.starts_with(['-', '~']) && !folder.contains('$');
+    is_plain.then(|| match folder.starts_with('/') || cwd.is_empty() {
+        true => folder.clone(),
+        false => format!("{cwd}/{folder}"),
+    })
 }
 
 fn is_search(assignment: &str) -> bool {

@@ -9,6 +9,9 @@ mod argv;
 mod syntax;
 mod token;
 
+use crate::evidence::Invocation;
+use crate::value::Json;
+pub(super) use argv::ENVIRONMENT_FILES;
 use argv::{Unwrapped, is_assignment, unwrap};
 use syntax::{Command, List, Pipeline, Statement};
 
@@ -17,8 +20,21 @@ use syntax::{Command, List, Pipeline, Statement};
 pub(super) struct Script {
     /// The simple commands, in order, without those that cannot be reached.
     pub(super) commands: Vec<CommandUse>,
+    /// The files that set up an environment and that the script executes in the same shell, in order.
+    pub(super) sourced: Vec<SourcedFile>,
     /// All text of a script that is not covered; then `commands` is empty.
     pub(super) unparsed: Option<String>,
+}
+
+/// A file that tools generate to set up their environment, such as `bin/activate` of Python. It is
+/// trusted unless the step changed it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SourcedFile {
+    /// The file as it is written.
+    pub(super) file: String,
+    /// The working directory at that time, relative to the one of the process; `None` if it is not
+    /// known.
+    pub(super) cwd: Option<String>,
 }
 
 /// A simple command of a script.
@@ -29,6 +45,8 @@ pub(super) struct CommandUse {
     /// Why exit code 0 of the script does not prove that this command ran and exited with 0; `None` if
     /// it does.
     pub(super) masked: Option<&'static str>,
+    /// How many files the script sourced before.
+    pub(super) sourced: usize,
 }
 
 /// The options of the shell that decide which exit codes count.
@@ -47,9 +65,23 @@ const NEUTRAL: [&str; 16] = [
 impl Script {
     /// The commands of a process with these arguments.
     pub(super) fn of(argv: &[String]) -> Script {
-        let mut analysis = Analysis::default();
+        let (commands, sourced, cwd) = (Vec::new(), Vec::new(), Some(String::new()));
+        let mut analysis = Analysis { commands, sourced, cwd, doubt: None, ended: false };
         let done = analysis.simple(argv, None, 0);
         analysis.script(done, || argv.join(" "))
+    }
+
+    /// The commands of a call: its arguments, or those of its process. `None` if it has none.
+    pub(super) fn of_call(call: &Invocation) -> Option<Script> {
+        if let Some(text) = call.args.get("command").and_then(Json::as_str) {
+            return Some(Script::of_text(text));
+        }
+        let words = |json: &Json| -> Option<Vec<String>> {
+            json.as_array()?.iter().map(|word| word.as_str().map(str::to_owned)).collect()
+        };
+        let argv = call.args.get("argv").and_then(words);
+        let argv = argv.or_else(|| call.process.as_ref()?.argv.clone())?;
+        Some(Script::of(&argv))
     }
 
     /// The commands of a text, as the tool `shell:exec` executes it: `bash -euo pipefail -c TEXT`.
@@ -67,9 +99,11 @@ impl Script {
     }
 }
 
-#[derive(Default)]
 struct Analysis {
     commands: Vec<CommandUse>,
+    sourced: Vec<SourcedFile>,
+    /// The working directory, relative to the one of the process; `None` if it is not known.
+    cwd: Option<String>,
     /// Why no later command is proven, such as an earlier conditional `exit`.
     doubt: Option<&'static str>,
     /// Whether the script has ended, so that later commands are not reached.
@@ -90,8 +124,8 @@ const MAX_DEPTH: usize = 5;
 impl Analysis {
     fn script(self, done: Option<()>, text: impl FnOnce() -> String) -> Script {
         match done {
-            Some(()) => Script { commands: self.commands, unparsed: None },
-            None => Script { commands: Vec::new(), unparsed: Some(text()) },
+            Some(()) => Script { commands: self.commands, sourced: self.sourced, unparsed: None },
+            None => Script { unparsed: Some(text()), ..Script::default() },
         }
     }
 
@@ -105,11 +139,11 @@ impl Analysis {
         if depth > MAX_DEPTH {
             return None;
         }
-        let (ended, doubt) = (self.ended, self.doubt);
+        let (ended, doubt, cwd) = (self.ended, self.doubt, self.cwd.clone());
         let mut options = options;
         self.list(&syntax::parse(text)?, &mut options, true, mask, depth)?;
-        // An `exit` ends only this shell.
-        (self.ended, self.doubt) = (ended, doubt);
+        // An `exit` ends only this shell, and `cd` moves only this shell.
+        (self.ended, self.doubt, self.cwd) = (ended, doubt, cwd);
         Some(())
     }
 
@@ -193,11 +227,11 @@ impl Analysis {
             let mask = mask.or(negated).or(hidden.then_some(PIPE));
             match command {
                 Command::Group { list, subshell } => {
-                    let (ended, doubt) = (self.ended, self.doubt);
+                    let (ended, doubt, cwd) = (self.ended, self.doubt, self.cwd.clone());
                     let mut inner = *options;
                     self.list(list, &mut inner, errexit, mask, depth)?;
                     if *subshell || is_pipe {
-                        (self.ended, self.doubt) = (ended, doubt);
+                        (self.ended, self.doubt, self.cwd) = (ended, doubt, cwd);
                     } else {
                         if conditional && *options != inner {
                             return None;
@@ -210,6 +244,9 @@ impl Analysis {
                 }
                 Command::Simple(words) => {
                     self.simple(words, mask, depth)?;
+                    if is_pipe && words.iter().any(|word| argv::is_move(word)) {
+                        self.cwd = None;
+                    }
                     let program = words.iter().find(|word| !is_assignment(word));
                     let is_exec = words.len() > 1 && words[0] == "exec";
                     if !is_pipe && (program.is_some_and(|word| word == "exit") || is_exec) {
@@ -238,10 +275,22 @@ impl Analysis {
             }
             Unwrapped::Command { argv, other_program } => {
                 let mask = mask.or(other_program.then_some(PATH));
-                if argv::is_source(&argv) {
-                    self.doubt = Some(SOURCED);
+                if argv::is_move(&argv[0]) {
+                    self.cwd = match mask {
+                        None => self.cwd.take().and_then(|cwd| argv::moved(&cwd, &argv)),
+                        Some(_) => None,
+                    };
                 }
-                self.commands.push(CommandUse { argv, masked: mask });
+                match argv::source(&argv) {
+                    Some((file, true)) => {
+                        let sourced = SourcedFile { file: file.to_owned(), cwd: self.cwd.clone() };
+                        self.sourced.push(sourced);
+                    }
+                    Some((_, false)) => self.doubt = Some(SOURCED),
+                    None => {}
+                }
+                let sourced = self.sourced.len();
+                self.commands.push(CommandUse { argv, masked: mask, sourced });
                 Some(())
             }
         }

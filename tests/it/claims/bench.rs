@@ -68,12 +68,13 @@ pub(super) fn case(operator: &'static str, acts: Vec<Act>, output: Json) -> Case
 }
 
 /// The files of each case before its step.
-const FILES: [(&str, &str); 7] = [
+const FILES: [(&str, &str); 8] = [
     ("src/a.rs", "fn a() {}\n"),
     ("src/b.rs", "fn b() {}\n"),
     ("real/deep/c.rs", "fn c() {}\n"),
     ("README.md", "# Title\n"),
     (".gitignore", "build/\n"),
+    ("venv/bin/activate", "VIRTUAL_ENV=venv\n"),
     ("old/one.txt", "1\n"),
     ("old/two.txt", "2\n"),
 ];
