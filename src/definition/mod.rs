@@ -27,6 +27,11 @@ pub use gate_check::{
 pub use keys::{
     DefinitionFile, KeyRule, KeySpec, KeyTable, KeyType, Support, file_schema, key_reference,
 };
+pub use kind::{
+    AnswerRule, ApproveStep, Ask, AskStep, ChildParam, Compute, Effects, Execution, HttpStep,
+    Moment, OnTimeout, OutputForm, OutputParse, PlaybookStep, RunCommand, RunStep, SpecialistStep,
+    StepKind, TaskText, ToolStep, WaitStep,
+};
 pub use load::{FileRole, InputFile, load};
 pub use load_script::load_script;
 pub use load_tests::load_tests;

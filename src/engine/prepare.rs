@@ -113,9 +113,9 @@ fn work(
 ) -> Result<StepWork, EvalError> {
     let step = &planned.step;
     Ok(match &step.kind {
-        StepKind::Specialist { task, .. } => specialist(scope, planned, task.as_deref(), inputs)?,
-        StepKind::Run { command, parse } => {
-            let command = match command {
+        StepKind::Specialist(step) => specialist(scope, planned, step.task.as_ref(), inputs)?,
+        StepKind::Run(run) => {
+            let command = match &run.command {
                 RunCommand::Shell(script) => CommandLine::Shell(script.to_string()),
                 RunCommand::Argv(words) => {
                     let word = |word: &Template| {
@@ -129,16 +129,16 @@ fn work(
                     CommandLine::Argv(found)
                 }
             };
-            StepWork::Run { command, parse: *parse }
+            StepWork::Run { command, parse: run.parse }
         }
-        StepKind::Tool { tool, .. } => {
+        StepKind::Tool(call) => {
             let args =
                 step.details().input.as_ref().map(|input| input.evaluate(scope)).transpose()?;
             if let (Some(input), Some(args)) = (&step.details().input, &args) {
                 refuse_tool_options(input, args)?;
             }
             StepWork::Tool {
-                tool: tool.clone(),
+                tool: call.tool.clone(),
                 args: args.unwrap_or_else(|| Json::Object(JsonMap::new())),
             }
         }

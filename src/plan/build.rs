@@ -91,8 +91,8 @@ fn specialist_of(
     catalog: &Catalog,
     problems: &mut Vec<Diagnostic>,
 ) -> Option<Arc<Specialist>> {
-    let StepKind::Specialist { specialist: id, span, .. } = &step.kind else { return None };
-    loaded(id, *span, catalog, problems)
+    let StepKind::Specialist(task) = &step.kind else { return None };
+    loaded(&task.specialist, task.span, catalog, problems)
 }
 
 /// The specialists that the recovery table of a step can switch to.

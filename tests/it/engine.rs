@@ -5,7 +5,7 @@ use crate::simulate::{plan, playbook, step};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use kb::attempt::Progress;
-use kb::definition::{RunCommand, Step, StepKind};
+use kb::definition::{RunCommand, RunStep, Step, StepKind};
 use kb::diagnostic::{Code, SourceId, Span};
 use kb::engine::{
     EventSender, Parts, RunControl, Secrets, Setup, StartMode, Summary, Update, drive,
@@ -62,8 +62,10 @@ impl Secrets for NoSecrets {
 fn shell(id: &str, after: &[&str]) -> Step {
     let span = Span::new(SourceId(0), 0, 0);
     let mut step = step(id);
-    step.kind =
-        StepKind::Run { command: RunCommand::Shell("true".into()), parse: Default::default() };
+    step.kind = StepKind::Run(RunStep {
+        command: RunCommand::Shell("true".into()),
+        parse: Default::default(),
+    });
     step.depends_on = after.iter().map(|on| (StepId::new(on).unwrap(), span)).collect();
     step
 }

@@ -1,7 +1,7 @@
 //! The public forms: what the journal's events say to scripts, and the schema that they keep.
 
 use crate::simulate::{plan, playbook, step};
-use kb::definition::{OutputParse, RecoveryKind, RunCommand, StepKind};
+use kb::definition::{OutputParse, RecoveryKind, RunCommand, RunStep, StepKind};
 use kb::diagnostic::{Code, Diagnostic, SourceId, Sources, Span};
 use kb::evidence::*;
 use kb::evidence::{Payload, Record, RecordedCall};
@@ -17,7 +17,10 @@ const B: InstanceIx = InstanceIx(1);
 /// `a` runs a shell, `b` waits for it.
 fn two_steps() -> Plan {
     let mut a = step("a");
-    a.kind = StepKind::Run { command: RunCommand::Shell("true".into()), parse: OutputParse::Text };
+    a.kind = StepKind::Run(RunStep {
+        command: RunCommand::Shell("true".into()),
+        parse: OutputParse::Text,
+    });
     let mut b = step("b");
     b.depends_on = [(StepId::new("a").unwrap(), Span::new(SourceId(0), 0, 0))].into();
     plan(playbook(vec![a, b], Vec::new()))

@@ -1,20 +1,12 @@
 //! The choices of keys that take one of several texts, with the values that they stand for.
 
+use super::choice_list::choices;
 use crate::definition::model::{
     ApprovalLevel, Backoff, ClaimPolicy, ContextProfile, EvidenceMode, FailurePolicy,
-    InconclusivePolicy, NetworkAccess, OnError, OnTimeout, Order, OutputParse, ParamType,
-    ProcessChoice, PromptRecording, Reasoning, RunIf, SyncMode, WorkspaceMode,
+    InconclusivePolicy, NetworkAccess, OnError, Order, ParamType, ProcessChoice, PromptRecording,
+    Reasoning, RunIf, SyncMode, WorkspaceMode,
 };
 use crate::value::Tier;
-
-/// Declares a list of choices and the list of their texts.
-macro_rules! choices {
-    ($($(#[$doc:meta])* $list:ident, $names:ident: $type:ty = {$($text:literal => $value:expr),+ $(,)?})+) => {$(
-        $(#[$doc])*
-        pub(crate) const $list: &[(&str, $type)] = &[$(($text, $value)),+];
-        pub(crate) const $names: &[&str] = &[$($text),+];
-    )+};
-}
 
 choices! {
     /// `runIf`.
@@ -34,22 +26,10 @@ choices! {
         "full" => EvidenceMode::Full,
         "none" => EvidenceMode::None,
     }
-    /// `onTimeout` of `approve`.
-    ON_TIMEOUT, ON_TIMEOUT_NAMES: OnTimeout = {
-        "approve" => OnTimeout::Approve,
-        "reject" => OnTimeout::Reject,
-        "fail" => OnTimeout::Fail,
-    }
     /// `workspace`.
     WORKSPACE, WORKSPACE_NAMES: WorkspaceMode = {
         "exclusive" => WorkspaceMode::Exclusive,
         "shared" => WorkspaceMode::Shared,
-    }
-    /// `parse` of a `run` step.
-    PARSE, PARSE_NAMES: OutputParse = {
-        "text" => OutputParse::Text,
-        "json" => OutputParse::Json,
-        "lines" => OutputParse::Lines,
     }
     /// `backoff`.
     BACKOFF, BACKOFF_NAMES: Backoff = {

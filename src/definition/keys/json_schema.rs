@@ -2,8 +2,9 @@
 
 use super::file::DefinitionFile;
 use super::reach::reach;
-use super::step::{KIND_NAMES, STEP};
+use super::step::STEP;
 use super::table::{KeyRule, KeySpec, KeyTable, Support};
+use crate::definition::kind;
 use crate::value::{Json, JsonMap};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -29,8 +30,8 @@ pub fn file_schema(file: DefinitionFile) -> Json {
         _ => schema["anyOf"] = Json::Array(references),
     }
     if reached.contains_key(STEP.name) {
-        schema["if"] = json!({"properties": {"defaults": none_of(KIND_NAMES)}});
-        let step = json!({"items": exactly_one(KIND_NAMES)});
+        schema["if"] = json!({"properties": {"defaults": none_of(kind::NAMES)}});
+        let step = json!({"items": exactly_one(kind::NAMES)});
         schema["then"] = json!({"properties": {"steps": step, "finally": step}});
         schema["properties"] = json!({"steps": {"minItems": 1}});
     }

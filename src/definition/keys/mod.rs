@@ -7,6 +7,7 @@
 
 pub(crate) mod budget;
 pub(crate) mod checks;
+mod choice_list;
 pub(crate) mod choices;
 mod file;
 pub(crate) mod items;
@@ -23,8 +24,9 @@ pub(crate) mod step_parts;
 mod table;
 pub(crate) mod test;
 
+pub(in crate::definition) use choice_list::choices;
 pub use file::DefinitionFile;
 pub use json_schema::file_schema;
 pub use reference::key_reference;
 pub use table::{KeyRule, KeySpec, KeyTable, KeyType, Support};
-pub(in crate::definition) use table::{key, table};
+pub(in crate::definition) use table::{count, joined, key, table};

@@ -1,68 +1,32 @@
-//! Keys of steps, and of `defaults`, which sets them for all steps.
+//! Keys of steps, and of `defaults`, which sets them for all steps. The keys of one kind are beside its
+//! decoder, in `kind`.
 
 use super::budget::BUDGET;
 use super::checks::VERIFY;
-use super::choices::{EVIDENCE_NAMES, ON_ERROR_NAMES, PARSE_NAMES, RUN_IF_NAMES, WORKSPACE_NAMES};
+use super::choices::{EVIDENCE_NAMES, ON_ERROR_NAMES, RUN_IF_NAMES, WORKSPACE_NAMES};
 use super::items::{FOR_EACH, ITEMS, MATRIX};
-use super::step_parts::{APPROVE, ASK, HTTP, LOOP, RECOVERY, RETRY, STEP_OUTPUT, TIMEOUT, WAIT};
+use super::step_parts::{LOOP, RECOVERY, RETRY, STEP_OUTPUT, TIMEOUT};
 use super::table::KeyType::{
     Any, Boolean, Choice, Duration, Expression, Forbidden, Integer, List, ListOrOne, Map, MapOf,
     OneOf, Pattern, ScalarTemplate, Template, Text,
 };
 use super::table::{KeyRule, KeySpec, KeyTable, key, table};
-use crate::definition::gate_check::CHECK;
-
-/// The keys of which a step has exactly one.
-pub(crate) const KIND_NAMES: &[&str] = &[
-    "specialist",
-    "agent",
-    "run",
-    "tool",
-    "http",
-    "playbook",
-    "ask",
-    "approve",
-    "set",
-    "wait",
-    "gate",
-];
+use crate::definition::kind;
 
 pub(crate) static STEP: KeyTable = table(
     "step",
     "a step",
     "One step. It has exactly one kind key: `specialist`, `agent`, `run`, `tool`, `http`, `playbook`, `ask`, `approve`, `set`, `wait` or `gate`.",
-    &[KINDS, ID, OWN_KEYS, COMMON],
+    &[kind::KEYS, ID, kind::OWN_KEYS, COMMON],
 )
-.rule(KeyRule::OneOrInherited(KIND_NAMES));
+.rule(KeyRule::OneOrInherited(kind::NAMES));
 
 pub(crate) static DEFAULTS: KeyTable = table(
     "defaults",
     "`defaults`",
     "Step keys that apply to every step that does not set them.",
-    &[KINDS, NO_ID, OWN_KEYS, COMMON],
+    &[kind::KEYS, NO_ID, kind::OWN_KEYS, COMMON],
 );
-
-const KINDS: &[KeySpec] = &[
-    key("specialist", Text, "Id of the specialist that does the task.").example("implementer"),
-    key("agent", Text, "Path of an agent profile; the same as `specialist` with that path as id.")
-        .example("agents/reviewer.md"),
-    key(
-        "run",
-        OneOf(&[Text, List(&ScalarTemplate)]),
-        "A shell script (`bash -euo pipefail`, without placeholders), or a program and its arguments.",
-    )
-    .example("[cargo, test]"),
-    key("tool", Text, "Name of the tool to call; its arguments are in `input`.").example("fs:write"),
-    key("http", Map(&HTTP), "HTTP request to send.").example("{url: \"https://example.org/\"}"),
-    key("playbook", Text, "Id of a playbook that runs as a child run.").example("deploy"),
-    key("ask", OneOf(const { &[Text, Map(&ASK)] }), "Question to a person.").example("{question: \"Which version?\"}"),
-    key("approve", OneOf(const { &[Text, Map(&APPROVE)] }), "Approval by a person.").example("{message: \"Deploy?\"}"),
-    key("set", MapOf(&Any), "Values to compute; the output is the map.")
-        .example("{count: \"{{files | length}}\"}"),
-    key("wait", OneOf(const { &[Duration, Map(&WAIT)] }), "Time to wait.").example("30s"),
-    key("gate", List(const { &Map(&CHECK) }), "Checks; the step has no other work.")
-        .example("[{file: out.txt}]"),
-];
 
 const ID: &[KeySpec] =
     &[key("id", Pattern("^[A-Za-z_][A-Za-z0-9_-]*$"), "Id of the step, unique in its playbook.")
@@ -70,34 +34,6 @@ const ID: &[KeySpec] =
         .example("build")];
 
 const NO_ID: &[KeySpec] = &[key("id", Forbidden, "Not allowed: steps cannot share an id.")];
-
-const SPECIALISTS: &[&str] = &["specialist", "agent"];
-
-const OWN_KEYS: &[KeySpec] = &[
-    key("task", Template, "The task of the specialist.")
-        .only(SPECIALISTS)
-        .example("\"Implement {{feature}}\""),
-    key("prompt", Template, "The same as `task`.").only(SPECIALISTS),
-    key("taskFile", Text, "Path of a file that contains the task; it has no placeholders.")
-        .only(SPECIALISTS)
-        .example("tasks/implement.md"),
-    key(
-        "outputs",
-        ListOrOne(&Text),
-        "Required text keys of the output; short for `output.schema`.",
-    )
-    .only(SPECIALISTS)
-    .example("[findings]"),
-    key("includeArtifacts", Any, "Files of other steps to add to the prompt.")
-        .only(SPECIALISTS)
-        .no_effect(),
-    key("parse", Choice(PARSE_NAMES), "How stdout becomes the output.")
-        .only(&["run"])
-        .default("text"),
-    key("with", MapOf(&Any), "Parameters of the child run.")
-        .only(&["playbook"])
-        .example("{env: prod}"),
-];
 
 const COMMON: &[KeySpec] = &[
     key("name", Text, "Display name."),

@@ -1,62 +1,10 @@
 //! Keys of the maps inside a step.
 
-use super::choices::{BACKOFF_NAMES, ON_TIMEOUT_NAMES, OUTCOME_PATTERN, RECOVERY_ACTION_NAMES};
+use super::choices::{BACKOFF_NAMES, OUTCOME_PATTERN, RECOVERY_ACTION_NAMES};
 use super::table::KeyType::{
-    Any, Choice, Duration, Expression, Integer, ListOrOne, MapOf, Pattern, ScalarTemplate, Schema,
-    Template, Text,
+    Choice, Duration, Expression, Integer, ListOrOne, Pattern, Schema, Text,
 };
 use super::table::{KeySpec, KeyTable, key, table};
-
-pub(crate) static HTTP: KeyTable =
-    table("http", "`http`", "The request of an `http` step.", &[HTTP_KEYS]);
-
-const HTTP_KEYS: &[KeySpec] = &[
-    key("method", Text, "GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS.").default("GET"),
-    key("url", Template, "URL; scheme and host are literal.")
-        .required()
-        .example("\"https://example.org/items/{{id}}\""),
-    key("headers", MapOf(&ScalarTemplate), "Request headers.")
-        .example("{Authorization: \"Bearer {{secrets.TOKEN}}\"}"),
-    key("query", MapOf(&Any), "Query parameters.").example("{page: 1}"),
-    key("body", Any, "Request body; text is sent as it is, other values as JSON."),
-    key("expect", ListOrOne(&Integer(100, 599)), "Statuses that count as success.")
-        .default("200–299")
-        .example("[200, 404]"),
-];
-
-pub(crate) static ASK: KeyTable =
-    table("ask", "`ask`", "The question of an `ask` step.", &[ASK_KEYS]);
-
-const ASK_KEYS: &[KeySpec] = &[
-    key("question", Template, "Text of the question.").required().example("\"Which version?\""),
-    key("options", ListOrOne(&Text), "The accepted answers.")
-        .default("any")
-        .example("[stable, beta]"),
-    key("schema", Schema, "Schema of the answer; not together with `options`.")
-        .default("text")
-        .example("integer"),
-    key("default", Any, "Answer that an empty reply or the timeout stands for.").example("stable"),
-    key("timeout", Duration, "How long the question waits; needs a `default`.").example("1h"),
-];
-
-pub(crate) static APPROVE: KeyTable =
-    table("approve", "`approve`", "The request of an `approve` step.", &[APPROVE_KEYS]);
-
-const APPROVE_KEYS: &[KeySpec] = &[
-    key("message", Template, "What is to be approved.").required().example("\"Deploy?\""),
-    key("timeout", Duration, "How long the request waits.").default("unlimited").example("1h"),
-    key(
-        "onTimeout",
-        Choice(ON_TIMEOUT_NAMES),
-        "What follows when the time limit has passed; needs a `timeout`.",
-    )
-    .default("fail"),
-];
-
-pub(crate) static WAIT: KeyTable = table("wait", "`wait`", "A moment to wait for.", &[WAIT_KEYS]);
-
-const WAIT_KEYS: &[KeySpec] =
-    &[key("until", Template, "Time in RFC 3339.").required().example("\"2026-11-23T09:00:00Z\"")];
 
 pub(crate) static TIMEOUT: KeyTable =
     table("timeout", "`timeout`", "Time limits of one attempt.", &[TIMEOUT_KEYS]);

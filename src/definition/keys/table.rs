@@ -115,6 +115,32 @@ pub(in crate::definition) const fn key(
     }
 }
 
+/// The number of keys in all lists.
+pub(in crate::definition) const fn count(lists: &[&[KeySpec]]) -> usize {
+    let (mut total, mut at) = (0, 0);
+    while at < lists.len() {
+        total += lists[at].len();
+        at += 1;
+    }
+    total
+}
+
+/// All lists in one. `N` is their [`count`].
+pub(in crate::definition) const fn joined<const N: usize>(lists: &[&[KeySpec]]) -> [KeySpec; N] {
+    let mut all = [key("", KeyType::Any, ""); N];
+    let (mut list, mut filled) = (0, 0);
+    while list < lists.len() {
+        let mut at = 0;
+        while at < lists[list].len() {
+            all[filled] = lists[list][at];
+            filled += 1;
+            at += 1;
+        }
+        list += 1;
+    }
+    all
+}
+
 impl KeySpec {
     pub(in crate::definition) const fn required(self) -> KeySpec {
         KeySpec { required: true, ..self }

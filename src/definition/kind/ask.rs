@@ -1,66 +1,134 @@
 //! `ask:`: waits for the answer of a person.
 
-use super::spec::Kind;
-use crate::definition::keys::step_parts;
-use crate::definition::model::{AnswerRule, AskStep, NotYet, StepKind};
+use super::answer::AnswerRule;
+use super::execution::{Ask, Execution, OnTimeout, OutputForm};
+use super::spec::{KindRules, StepType};
+use crate::definition::keys::KeyType::{self, Any, ListOrOne, Map, OneOf, Text};
+use crate::definition::keys::{KeySpec, KeyTable, key, table};
+use crate::definition::model::NotYet;
 use crate::definition::schema::Schema;
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
+use crate::expression::{Reference, Template};
+use crate::value::one_line;
+use std::time::Duration;
 
-pub(super) static ASK: Kind = Kind::waiting(
-    "ask",
-    decode,
-    waiting_exclusions!(
+/// `ask:`, a question to a person. The answer is the step's output.
+#[derive(Debug, Clone)]
+pub struct AskStep {
+    /// The question.
+    pub question: Template,
+    /// The accepted answers.
+    pub answer: AnswerRule,
+    /// How long the question waits; needs a default.
+    pub timeout: Option<Duration>,
+}
+
+static ASK: KeyTable = table("ask", "`ask`", "The question of an `ask` step.", &[ASK_KEYS]);
+
+const ASK_KEYS: &[KeySpec] = &[
+    key("question", KeyType::Template, "Text of the question.")
+        .required()
+        .example("\"Which version?\""),
+    key("options", ListOrOne(&Text), "The accepted answers.")
+        .default("any")
+        .example("[stable, beta]"),
+    key("schema", KeyType::Schema, "Schema of the answer; not together with `options`.")
+        .default("text")
+        .example("integer"),
+    key("default", Any, "Answer that an empty reply or the timeout stands for.").example("stable"),
+    key("timeout", KeyType::Duration, "How long the question waits; needs a `default`.")
+        .example("1h"),
+];
+
+impl StepType for Box<AskStep> {
+    const KEYS: &'static [KeySpec] =
+        &[key("ask", OneOf(const { &[Text, Map(&ASK)] }), "Question to a person.")
+            .example("{question: \"Which version?\"}")];
+    const OWN_KEYS: &'static [KeySpec] = &[];
+    const RULES: KindRules = KindRules::waiting(waiting_exclusions!(
         "ask",
         "write it in `ask: {question: ..., timeout: ..., default: ...}`",
         "write `ask: {question: ..., schema: ...}`"
-    ),
-);
+    ));
 
-/// Decodes a text (the question) or a map.
-fn decode(
-    node: &Node,
-    _: &Fields<'_>,
-    decoder: &mut Decoder,
-    _: &mut Vec<NotYet>,
-) -> Option<StepKind> {
-    if node.as_text().is_some() {
-        let question = decoder.template(node, "ask", Secrets::Refused)?;
-        let ask = AskStep { question, answer: AnswerRule::default(), timeout: None };
-        return Some(StepKind::Ask(ask.into()));
-    }
-    let fields = decoder.fields(node, &step_parts::ASK)?;
-    let question = decoder
-        .required(&fields, "question")
-        .and_then(|node| decoder.template(node, "question", Secrets::Refused));
-    let options = fields.get("options").map(|node| decoder.texts(node, "options"));
-    let schema = match fields.get("schema") {
-        Some(node) => Some(Schema::decode(node, decoder)?),
-        None => None,
-    };
-    if let (Some(_), Some((key, _))) = (&options, fields.entry("schema")) {
-        let message = "`ask` has `options` or `schema`, not both".to_owned();
-        let help = "keep `options` for a choice, or write an `enum` in the schema".to_owned();
-        decoder.bad_value(key.span, message, help);
-    }
-    let timeout = fields.duration("timeout", decoder);
-    if let (Some((key, _)), None) = (fields.entry("timeout"), fields.get("default")) {
-        let message = "`timeout` of `ask` needs a `default`".to_owned();
-        let help = "add `default:`, the answer that is taken when the time is up".to_owned();
-        decoder.bad_value(key.span, message, help);
-    }
-    let options = options.unwrap_or_default();
-    let question = question?;
-    let mut answer = AnswerRule { options, schema, default: None };
-    if let Some(node) = fields.get("default") {
-        let default = node.to_json();
-        match answer.check(&default) {
-            Ok(()) => answer.default = Some(default),
-            Err(expected) => {
-                let message = format!("the default is not an accepted answer: {expected}");
-                decoder.bad_value(node.span, message, "correct the default".to_owned());
-                return None;
+    /// Decodes a text (the question) or a map.
+    fn decode(
+        node: &Node,
+        _: &Fields<'_>,
+        decoder: &mut Decoder,
+        _: &mut Vec<NotYet>,
+    ) -> Option<Box<AskStep>> {
+        if node.as_text().is_some() {
+            let question = decoder.template(node, "ask", Secrets::Refused)?;
+            let ask = AskStep { question, answer: AnswerRule::default(), timeout: None };
+            return Some(Box::new(ask));
+        }
+        let fields = decoder.fields(node, &ASK)?;
+        let question = decoder
+            .required(&fields, "question")
+            .and_then(|node| decoder.template(node, "question", Secrets::Refused));
+        let options = fields.get("options").map(|node| decoder.texts(node, "options"));
+        let schema = match fields.get("schema") {
+            Some(node) => Some(Schema::decode(node, decoder)?),
+            None => None,
+        };
+        if let (Some(_), Some((key, _))) = (&options, fields.entry("schema")) {
+            let message = "`ask` has `options` or `schema`, not both".to_owned();
+            let help = "keep `options` for a choice, or write an `enum` in the schema".to_owned();
+            decoder.bad_value(key.span, message, help);
+        }
+        let timeout = fields.duration("timeout", decoder);
+        if let (Some((key, _)), None) = (fields.entry("timeout"), fields.get("default")) {
+            let message = "`timeout` of `ask` needs a `default`".to_owned();
+            let help = "add `default:`, the answer that is taken when the time is up".to_owned();
+            decoder.bad_value(key.span, message, help);
+        }
+        let options = options.unwrap_or_default();
+        let question = question?;
+        let mut answer = AnswerRule { options, schema, default: None };
+        if let Some(node) = fields.get("default") {
+            let default = node.to_json();
+            match answer.check(&default) {
+                Ok(()) => answer.default = Some(default),
+                Err(expected) => {
+                    let message = format!("the default is not an accepted answer: {expected}");
+                    decoder.bad_value(node.span, message, "correct the default".to_owned());
+                    return None;
+                }
             }
         }
+        Some(Box::new(AskStep { question, answer, timeout }))
     }
-    Some(StepKind::Ask(AskStep { question, answer, timeout }.into()))
+
+    fn execution(&self) -> Execution<'_> {
+        let on_timeout = match self.answer.default {
+            Some(_) => OnTimeout::Approve,
+            None => OnTimeout::Fail,
+        };
+        Execution::Ask(Ask {
+            text: &self.question,
+            answer: Some(&self.answer),
+            timeout: self.timeout,
+            on_timeout,
+        })
+    }
+
+    fn references(&self) -> Vec<Vec<&Reference>> {
+        vec![self.question.references().collect()]
+    }
+
+    fn output(&self) -> OutputForm<'_> {
+        match self.answer.schema {
+            Some(_) => OutputForm::Any,
+            None => OutputForm::Text,
+        }
+    }
+
+    fn worker(&self) -> String {
+        String::new()
+    }
+
+    fn detail(&self) -> String {
+        self.question.as_literal().map(|text| one_line(text, 40)).unwrap_or_default()
+    }
 }

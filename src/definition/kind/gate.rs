@@ -1,21 +1,52 @@
 //! `gate:`: checks without other work.
 
-use super::spec::Kind;
-use crate::definition::gate_check::checks;
-use crate::definition::model::{NotYet, StepKind};
+use super::execution::{Execution, OutputForm};
+use super::spec::{KindRules, StepType};
+use crate::definition::gate_check::{CHECK, Check, checks};
+use crate::definition::keys::KeyType::{List, Map};
+use crate::definition::keys::{KeySpec, key};
+use crate::definition::model::NotYet;
 use crate::definition::syntax::{Decoder, Fields, Node};
+use crate::expression::Reference;
 
-pub(super) static GATE: Kind = Kind {
-    excluded: &[("output", "remove it; the output of a `gate` step has a fixed form")],
-    no_effect: &["retrySafe", "evidence"],
-    ..Kind::new("gate", decode)
-};
+impl StepType for Box<[Check]> {
+    const KEYS: &'static [KeySpec] =
+        &[key("gate", List(const { &Map(&CHECK) }), "Checks; the step has no other work.")
+            .example("[{file: out.txt}]")];
+    const OWN_KEYS: &'static [KeySpec] = &[];
+    const RULES: KindRules = KindRules {
+        excluded: &[("output", "remove it; the output of a `gate` step has a fixed form")],
+        no_effect: &["retrySafe", "evidence"],
+        ..KindRules::PROCESS
+    };
 
-fn decode(
-    node: &Node,
-    _: &Fields<'_>,
-    decoder: &mut Decoder,
-    not_yet: &mut Vec<NotYet>,
-) -> Option<StepKind> {
-    Some(StepKind::Gate(checks(node, "gate", decoder, not_yet).into()))
+    fn decode(
+        node: &Node,
+        _: &Fields<'_>,
+        decoder: &mut Decoder,
+        not_yet: &mut Vec<NotYet>,
+    ) -> Option<Box<[Check]>> {
+        Some(checks(node, "gate", decoder, not_yet).into())
+    }
+
+    fn execution(&self) -> Execution<'_> {
+        Execution::Gate(self)
+    }
+
+    fn references(&self) -> Vec<Vec<&Reference>> {
+        self.iter().flat_map(|check| check.references()).collect()
+    }
+
+    fn output(&self) -> OutputForm<'_> {
+        OutputForm::Keys(vec!["verdict", "checks"])
+    }
+
+    fn worker(&self) -> String {
+        String::new()
+    }
+
+    fn detail(&self) -> String {
+        let names: Vec<&str> = self.iter().map(Check::name).collect();
+        names.join(", ")
+    }
 }

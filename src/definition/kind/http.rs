@@ -1,21 +1,90 @@
 //! `http:`: one HTTP request.
 
-use super::spec::Kind;
+use super::execution::{Effects, Execution, OutputForm};
+use super::spec::{KindRules, StepType};
 use crate::definition::check::url;
-use crate::definition::keys::step_parts;
-use crate::definition::model::{HttpStep, NotYet, StepKind};
+use crate::definition::keys::KeyType::{
+    self, Any, Integer, ListOrOne, Map, MapOf, ScalarTemplate, Text,
+};
+use crate::definition::keys::{KeySpec, KeyTable, key, table};
+use crate::definition::model::NotYet;
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::expression::{Reference, Template, ValueMap, ValueTemplate};
 
-pub(super) static HTTP: Kind = Kind { starts_process: |_| false, ..Kind::new("http", decode) };
+/// `http:`: the request of an `http` step.
+#[derive(Debug, Clone)]
+pub struct HttpStep {
+    /// Method in upper case. Default: `GET`.
+    pub method: String,
+    /// URL; scheme and host are literal.
+    pub url: Template,
+    /// Request headers, in the order of the file.
+    pub headers: Vec<(String, Template)>,
+    /// Query parameters, in the order of the file.
+    pub query: ValueMap,
+    /// Request body; text is sent as it is, other values as JSON.
+    pub body: Option<ValueTemplate>,
+    /// Statuses that count as success; empty: 200–299.
+    pub expect: Vec<u16>,
+}
 
-fn decode(
-    node: &Node,
-    _: &Fields<'_>,
-    decoder: &mut Decoder,
-    _: &mut Vec<NotYet>,
-) -> Option<StepKind> {
-    request(node, decoder).map(|http| StepKind::Http(http.into()))
+static HTTP: KeyTable = table("http", "`http`", "The request of an `http` step.", &[HTTP_KEYS]);
+
+const HTTP_KEYS: &[KeySpec] = &[
+    key("method", Text, "GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS.").default("GET"),
+    key("url", KeyType::Template, "URL; scheme and host are literal.")
+        .required()
+        .example("\"https://example.org/items/{{id}}\""),
+    key("headers", MapOf(&ScalarTemplate), "Request headers.")
+        .example("{Authorization: \"Bearer {{secrets.TOKEN}}\"}"),
+    key("query", MapOf(&Any), "Query parameters.").example("{page: 1}"),
+    key("body", Any, "Request body; text is sent as it is, other values as JSON."),
+    key("expect", ListOrOne(&Integer(100, 599)), "Statuses that count as success.")
+        .default("200–299")
+        .example("[200, 404]"),
+];
+
+impl StepType for Box<HttpStep> {
+    const KEYS: &'static [KeySpec] =
+        &[key("http", Map(&HTTP), "HTTP request to send.")
+            .example("{url: \"https://example.org/\"}")];
+    const OWN_KEYS: &'static [KeySpec] = &[];
+    const RULES: KindRules = KindRules { starts_process: |_| false, ..KindRules::PROCESS };
+
+    fn decode(
+        node: &Node,
+        _: &Fields<'_>,
+        decoder: &mut Decoder,
+        _: &mut Vec<NotYet>,
+    ) -> Option<Box<HttpStep>> {
+        request(node, decoder).map(Box::new)
+    }
+
+    fn execution(&self) -> Execution<'_> {
+        let sends_request = self.method != "GET";
+        Execution::Attempt(Effects { sends_request, ..Effects::default() })
+    }
+
+    fn references(&self) -> Vec<Vec<&Reference>> {
+        let mut texts = vec![self.url.references().collect()];
+        texts.extend(self.headers.iter().map(|(_, value)| value.references().collect()));
+        texts.extend(self.query.iter().map(|(_, value)| value.references()));
+        texts.extend(self.body.iter().map(|body| body.references()));
+        texts
+    }
+
+    fn output(&self) -> OutputForm<'_> {
+        OutputForm::Keys(vec!["status", "headers", "body"])
+    }
+
+    fn worker(&self) -> String {
+        self.method.clone()
+    }
+
+    fn detail(&self) -> String {
+        self.worker()
+    }
 }
 
 fn request(node: &Node, decoder: &mut Decoder) -> Option<HttpStep> {
@@ -27,7 +96,7 @@ fn request(node: &Node, decoder: &mut Decoder) -> Option<HttpStep> {
         );
         return None;
     }
-    let fields = decoder.fields(node, &step_parts::HTTP)?;
+    let fields = decoder.fields(node, &HTTP)?;
     let method = fields.get("method").and_then(|node| method(node, decoder));
     let url = decoder.required(&fields, "url").and_then(|node| {
         let template = decoder.template(node, "url", Secrets::Refused)?;

@@ -1,47 +1,144 @@
 //! `run:`: a shell script, or a program with arguments.
 
-use super::spec::Kind;
+use super::execution::{Effects, Execution, OutputForm};
+use super::spec::{KindRules, StepType};
 use crate::definition::check::{argv, shell_text};
-use crate::definition::keys::choices::PARSE;
-use crate::definition::model::{NotYet, RunCommand, StepKind};
+use crate::definition::keys::KeyType::{Choice, List, OneOf, ScalarTemplate, Text};
+use crate::definition::keys::{KeySpec, choices, key};
+use crate::definition::model::NotYet;
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::diagnostic::Span;
-use crate::expression::Template;
+use crate::expression::{Reference, Template};
+use crate::value::one_line;
 
-pub(super) static RUN: Kind = Kind {
-    unused_input: Some("pass values in `env:` or as arguments"),
-    retries_exit: true,
-    ..Kind::new("run", decode)
-};
+/// `run:`: a shell script or program.
+#[derive(Debug, Clone)]
+pub struct RunStep {
+    /// The script, or program and arguments.
+    pub command: RunCommand,
+    /// How stdout is parsed into the output.
+    pub parse: OutputParse,
+}
 
-fn decode(
-    node: &Node,
-    fields: &Fields<'_>,
-    decoder: &mut Decoder,
-    _: &mut Vec<NotYet>,
-) -> Option<StepKind> {
-    let parse = fields.choice("parse", PARSE, decoder);
-    let command = match node.as_seq() {
-        Some(words) => RunCommand::Argv(argv_words(words, node.span, decoder)?.into()),
-        None if node.as_text().is_some() => {
-            let text = decoder.text(node, "run")?;
-            shell_text::check(text, node, decoder);
-            if text.trim().is_empty() {
-                let message = "the script is empty".to_owned();
-                decoder.bad_value(node.span, message, "write a command".to_owned());
-            }
-            RunCommand::Shell(text.into())
-        }
-        None => {
-            decoder.wrong_type(
-                node,
-                "run",
-                "a text (a shell script) or a list (a program and its arguments)",
-            );
-            return None;
-        }
+/// `run:`: what a `run` step executes.
+#[derive(Debug, Clone)]
+pub enum RunCommand {
+    /// One literal script for `bash -euo pipefail`, without placeholders.
+    Shell(Box<str>),
+    /// Program and arguments, without a shell; the program is literal.
+    Argv(Box<[Template]>),
+}
+
+/// `parse:` of a `run` step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OutputParse {
+    /// The text of stdout without its last newline.
+    #[default]
+    Text,
+    /// One JSON value, parsed from stdout.
+    Json,
+    /// The lines of stdout as a list.
+    Lines,
+}
+
+choices! {
+    /// `parse`.
+    PARSE, PARSE_NAMES: OutputParse = {
+        "text" => OutputParse::Text,
+        "json" => OutputParse::Json,
+        "lines" => OutputParse::Lines,
+    }
+}
+
+impl StepType for RunStep {
+    const KEYS: &'static [KeySpec] = &[key(
+        "run",
+        OneOf(&[Text, List(&ScalarTemplate)]),
+        "A shell script (`bash -euo pipefail`, without placeholders), or a program and its arguments.",
+    )
+    .example("[cargo, test]")];
+    const OWN_KEYS: &'static [KeySpec] =
+        &[key("parse", Choice(PARSE_NAMES), "How stdout becomes the output.")
+            .only(&["run"])
+            .default("text")];
+    const RULES: KindRules = KindRules {
+        unused_input: Some("pass values in `env:` or as arguments"),
+        retries_exit: true,
+        ..KindRules::PROCESS
     };
-    Some(StepKind::Run { command, parse: parse.unwrap_or_default() })
+
+    fn decode(
+        node: &Node,
+        fields: &Fields<'_>,
+        decoder: &mut Decoder,
+        _: &mut Vec<NotYet>,
+    ) -> Option<RunStep> {
+        let parse = fields.choice("parse", PARSE, decoder);
+        let command = match node.as_seq() {
+            Some(words) => RunCommand::Argv(argv_words(words, node.span, decoder)?.into()),
+            None if node.as_text().is_some() => {
+                let text = decoder.text(node, "run")?;
+                shell_text::check(text, node, decoder);
+                if text.trim().is_empty() {
+                    let message = "the script is empty".to_owned();
+                    decoder.bad_value(node.span, message, "write a command".to_owned());
+                }
+                RunCommand::Shell(text.into())
+            }
+            None => {
+                decoder.wrong_type(
+                    node,
+                    "run",
+                    "a text (a shell script) or a list (a program and its arguments)",
+                );
+                return None;
+            }
+        };
+        Some(RunStep { command, parse: parse.unwrap_or_default() })
+    }
+
+    fn execution(&self) -> Execution<'_> {
+        Execution::Attempt(Effects { runs_program: true, ..Effects::default() })
+    }
+
+    fn references(&self) -> Vec<Vec<&Reference>> {
+        match &self.command {
+            RunCommand::Argv(words) => {
+                words.iter().map(|word| word.references().collect()).collect()
+            }
+            RunCommand::Shell(..) => Vec::new(),
+        }
+    }
+
+    fn output(&self) -> OutputForm<'_> {
+        match self.parse {
+            OutputParse::Text => OutputForm::Text,
+            OutputParse::Json | OutputParse::Lines => OutputForm::Any,
+        }
+    }
+
+    fn worker(&self) -> String {
+        match &self.command {
+            RunCommand::Argv(words) => {
+                one_line(words.first().and_then(|word| word.as_literal()).unwrap_or("…"), 24)
+            }
+            RunCommand::Shell(..) => String::new(),
+        }
+    }
+
+    fn detail(&self) -> String {
+        match &self.command {
+            RunCommand::Argv(words) => {
+                let program = words.first().and_then(|word| word.as_literal()).unwrap_or_default();
+                format!("{program} …")
+            }
+            RunCommand::Shell(script) => {
+                let first = script.trim().lines().next().unwrap_or_default();
+                let more = if script.trim().lines().count() > 1 { " …" } else { "" };
+                format!("{}{more}", one_line(first, 40))
+            }
+        }
+    }
 }
 
 fn argv_words(nodes: &[Node], span: Span, decoder: &mut Decoder) -> Option<Vec<Template>> {

@@ -1,15 +1,47 @@
-//! [`Kind`]: what the loader needs to know of a step kind.
+//! What every step kind declares: [`StepType`] and its [`KindRules`].
 
-use crate::definition::model::{NotYet, StepKind};
+use super::execution::{Execution, OutputForm};
+use crate::definition::keys::KeySpec;
+use crate::definition::model::NotYet;
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
+use crate::expression::Reference;
 
-/// One kind of step: its kind key, its decoder and its static rules.
-#[derive(Debug)]
-pub(crate) struct Kind {
-    /// The kind key.
-    pub(crate) key: &'static str,
+/// The data of a step of one kind, and everything that depends on the kind.
+pub(super) trait StepType: Sized {
+    /// The kind keys, each of which makes a step one of this kind.
+    const KEYS: &'static [KeySpec];
+    /// The other keys that only steps of this kind have.
+    const OWN_KEYS: &'static [KeySpec];
+    /// The static rules.
+    const RULES: KindRules;
+
     /// Decodes the value of the kind key, with the other keys of the step.
-    pub(crate) decode: fn(&Node, &Fields<'_>, &mut Decoder, &mut Vec<NotYet>) -> Option<StepKind>,
+    fn decode(
+        node: &Node,
+        fields: &Fields<'_>,
+        decoder: &mut Decoder,
+        not_yet: &mut Vec<NotYet>,
+    ) -> Option<Self>;
+
+    /// How the step is executed.
+    fn execution(&self) -> Execution<'_>;
+
+    /// The references in the texts of the work, one list per text. All of them create dependencies.
+    fn references(&self) -> Vec<Vec<&Reference>>;
+
+    /// The output of a step without `output.schema`.
+    fn output(&self) -> OutputForm<'_>;
+
+    /// What does the work, for drawings, such as the name of a tool; empty if the kind says enough.
+    fn worker(&self) -> String;
+
+    /// What the step does, in a few words after the kind.
+    fn detail(&self) -> String;
+}
+
+/// What the loader needs to know of a step kind.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KindRules {
     /// Whether a specialist does the work.
     pub(crate) is_specialist: bool,
     /// Help for an `input`, if this kind does not read it.
@@ -28,38 +60,27 @@ pub(crate) struct Kind {
     pub(crate) no_effect_without_verify: &'static [&'static str],
 }
 
-impl Kind {
+impl KindRules {
     /// A kind that starts processes and reads no input.
-    pub(super) const fn new(
-        key: &'static str,
-        decode: fn(&Node, &Fields<'_>, &mut Decoder, &mut Vec<NotYet>) -> Option<StepKind>,
-    ) -> Kind {
-        Kind {
-            key,
-            decode,
-            is_specialist: false,
-            unused_input: Some("remove it"),
-            input_secrets: Secrets::Refused,
-            retries_exit: false,
-            starts_process: |_| true,
-            excluded: &[],
-            no_effect: &[],
-            no_effect_without_verify: &[],
-        }
-    }
+    pub(super) const PROCESS: KindRules = KindRules {
+        is_specialist: false,
+        unused_input: Some("remove it"),
+        input_secrets: Secrets::Refused,
+        retries_exit: false,
+        starts_process: |_| true,
+        excluded: &[],
+        no_effect: &[],
+        no_effect_without_verify: &[],
+    };
 
     /// A kind that only waits, so that keys about attempts, processes and locks have no place in it.
-    pub(super) const fn waiting(
-        key: &'static str,
-        decode: fn(&Node, &Fields<'_>, &mut Decoder, &mut Vec<NotYet>) -> Option<StepKind>,
-        excluded: &'static [(&'static str, &'static str)],
-    ) -> Kind {
-        Kind {
+    pub(super) const fn waiting(excluded: &'static [(&'static str, &'static str)]) -> KindRules {
+        KindRules {
             starts_process: |_| false,
             excluded,
             no_effect: &["retrySafe", "evidence"],
             no_effect_without_verify: &["workspace"],
-            ..Kind::new(key, decode)
+            ..KindRules::PROCESS
         }
     }
 }

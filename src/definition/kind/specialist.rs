@@ -1,36 +1,117 @@
 //! `specialist:` and `agent:`: a task for an LLM specialist.
 
-use super::spec::Kind;
-use crate::definition::model::{StepKind, TaskText};
+use super::execution::{Execution, OutputForm};
+use super::spec::{KindRules, StepType};
+use crate::definition::keys::KeyType::{self, Any, ListOrOne, Text};
+use crate::definition::keys::{KeySpec, key};
+use crate::definition::model::NotYet;
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::expression::{Reference, Template};
 use crate::value::SpecialistId;
 use unicode_normalization::UnicodeNormalization;
 
-pub(super) static SPECIALIST: Kind = Kind {
-    is_specialist: true,
-    unused_input: None,
-    ..Kind::new("specialist", |node, fields, decoder, _| {
-        decode("specialist", node, fields, decoder)
-    })
-};
+/// `specialist:` or `agent:`: a task for an LLM specialist with an allow-list of tools.
+#[derive(Debug, Clone)]
+pub struct SpecialistStep {
+    /// Id of the specialist; resolved when the plan is built.
+    pub specialist: SpecialistId,
+    /// Position of the id.
+    pub span: Span,
+    /// The task; `None` if `input.task` contains it.
+    pub task: Option<TaskText>,
+}
 
-pub(super) static AGENT: Kind = Kind {
-    is_specialist: true,
-    unused_input: None,
-    ..Kind::new("agent", |node, fields, decoder, _| decode("agent", node, fields, decoder))
-};
+/// `task:` or `taskFile:`: the task of a specialist.
+#[derive(Debug, Clone)]
+pub enum TaskText {
+    /// A text with placeholders.
+    Inline(Template),
+    /// A file of the project, read when the run starts; its text has no placeholders.
+    File {
+        /// Path relative to the project root.
+        path: Box<str>,
+        /// Position of the path.
+        span: Span,
+    },
+}
 
-fn decode(kind: &str, node: &Node, fields: &Fields<'_>, decoder: &mut Decoder) -> Option<StepKind> {
-    let id = specialist_id(kind, node, decoder);
-    one_task(node, fields, decoder);
-    let inline = fields.get("task").or_else(|| fields.get("prompt"));
-    let task = match (inline, fields.get("taskFile")) {
-        (Some(node), _) => decoder.template(node, "task", Secrets::Refused).map(TaskText::Inline),
-        (None, Some(node)) => task_file(node, decoder),
-        (None, None) => None,
-    };
-    Some(StepKind::Specialist { specialist: id?, span: node.span, task: task.map(Box::new) })
+const KINDS: &[&str] = &["specialist", "agent"];
+
+impl StepType for Box<SpecialistStep> {
+    const KEYS: &'static [KeySpec] = &[
+        key("specialist", Text, "Id of the specialist that does the task.").example("implementer"),
+        key(
+            "agent",
+            Text,
+            "Path of an agent profile; the same as `specialist` with that path as id.",
+        )
+        .example("agents/reviewer.md"),
+    ];
+    const OWN_KEYS: &'static [KeySpec] = &[
+        key("task", KeyType::Template, "The task of the specialist.")
+            .only(KINDS)
+            .example("\"Implement {{feature}}\""),
+        key("prompt", KeyType::Template, "The same as `task`.").only(KINDS),
+        key("taskFile", Text, "Path of a file that contains the task; it has no placeholders.")
+            .only(KINDS)
+            .example("tasks/implement.md"),
+        key(
+            "outputs",
+            ListOrOne(&Text),
+            "Required text keys of the output; short for `output.schema`.",
+        )
+        .only(KINDS)
+        .example("[findings]"),
+        key("includeArtifacts", Any, "Files of other steps to add to the prompt.")
+            .only(KINDS)
+            .no_effect(),
+    ];
+    const RULES: KindRules =
+        KindRules { is_specialist: true, unused_input: None, ..KindRules::PROCESS };
+
+    fn decode(
+        node: &Node,
+        fields: &Fields<'_>,
+        decoder: &mut Decoder,
+        _: &mut Vec<NotYet>,
+    ) -> Option<Box<SpecialistStep>> {
+        let kind = if fields.entry("agent").is_some() { "agent" } else { "specialist" };
+        let id = specialist_id(kind, node, decoder);
+        one_task(node, fields, decoder);
+        let inline = fields.get("task").or_else(|| fields.get("prompt"));
+        let task = match (inline, fields.get("taskFile")) {
+            (Some(node), _) => {
+                decoder.template(node, "task", Secrets::Refused).map(TaskText::Inline)
+            }
+            (None, Some(node)) => task_file(node, decoder),
+            (None, None) => None,
+        };
+        Some(Box::new(SpecialistStep { specialist: id?, span: node.span, task }))
+    }
+
+    fn execution(&self) -> Execution<'_> {
+        Execution::Specialist(&self.specialist)
+    }
+
+    fn references(&self) -> Vec<Vec<&Reference>> {
+        match &self.task {
+            Some(TaskText::Inline(task)) => vec![task.references().collect()],
+            Some(TaskText::File { .. }) | None => Vec::new(),
+        }
+    }
+
+    fn output(&self) -> OutputForm<'_> {
+        OutputForm::OfSpecialist
+    }
+
+    fn worker(&self) -> String {
+        self.specialist.to_string()
+    }
+
+    fn detail(&self) -> String {
+        self.worker()
+    }
 }
 
 /// Checks that the step has exactly one task.

@@ -5,7 +5,6 @@ mod budget;
 mod catalog;
 mod context;
 mod duration_policy;
-mod execution;
 mod for_each;
 mod gate;
 mod not_yet;
@@ -16,15 +15,12 @@ mod script;
 mod settings;
 mod specialist;
 mod step;
-mod step_kind;
 mod test;
-mod waiting;
 
 pub use budget::Budget;
 pub use catalog::{Catalog, RefusedDefinitions};
 pub use context::{ContextProfile, Reasoning};
 pub use duration_policy::{Backoff, RetryPolicy, Timeout};
-pub use execution::{Ask, Compute, Effects, Execution, Moment, OutputForm};
 pub use for_each::{ForEach, ItemSource, Matrix};
 pub use gate::{ClaimPolicy, FailurePolicy, InconclusivePolicy, Verify};
 pub use not_yet::NotYet;
@@ -37,12 +33,8 @@ pub use settings::{
     Settings, SyncMode, TierSettings, ToolSecurity,
 };
 pub use specialist::{Example, LoopLimits, ModelChoice, NetworkAccess, Specialist};
-pub use step::{
-    ChildParam, EvidenceMode, HttpStep, OutputParse, PlaybookStep, RunCommand, RunIf, Step,
-    StepDetails, StepKind, StepPhase, TaskText, WorkspaceMode,
-};
+pub use step::{EvidenceMode, RunIf, Step, StepDetails, StepPhase, WorkspaceMode};
 pub use test::{
     Expectations, FileExpectation, Located, LocatedMap, Stub, StubFailure, TestCase, TestFile,
     TestReply, TestScript,
 };
-pub use waiting::{AnswerRule, ApproveStep, AskStep, OnTimeout, WaitStep};

@@ -1,14 +1,12 @@
 //! The model of a step: its kind, its dependencies and its attempt options.
 
-use super::{
-    ApproveStep, AskStep, Budget, ForEach, Loop, NotYet, OnError, RecoveryRule, RetryPolicy,
-    Timeout, Verify, WaitStep,
-};
+use super::{Budget, ForEach, Loop, NotYet, OnError, RecoveryRule, RetryPolicy, Timeout, Verify};
 use crate::definition::Schema;
 use crate::definition::gate_check::Check;
+use crate::definition::kind::StepKind;
 use crate::diagnostic::Span;
-use crate::expression::{Expression, Template, ValueMap, ValueTemplate};
-use crate::value::{DefinitionId, SpecialistId, StepId, ToolName};
+use crate::expression::{Expression, Template, ValueTemplate};
+use crate::value::StepId;
 
 /// A checked step. The `defaults` of the playbook are already applied. Rarely used options are boxed,
 /// because a plan can have many thousand steps.
@@ -137,124 +135,6 @@ impl StepDetails {
         };
         (!env.is_empty() || !not_yet.is_empty()).then(|| Box::new(self))
     }
-}
-
-/// The kind of a step, named by its kind key.
-#[derive(Debug, Clone)]
-pub enum StepKind {
-    /// An LLM specialist with an allow-list of tools.
-    Specialist {
-        /// Id of the specialist; resolved when the plan is built.
-        specialist: SpecialistId,
-        /// Position of the id.
-        span: Span,
-        /// The task; `None` if `input.task` contains it.
-        task: Option<Box<TaskText>>,
-    },
-    /// A shell script or program.
-    Run {
-        /// The script, or program and arguments.
-        command: RunCommand,
-        /// How stdout is parsed into the output.
-        parse: OutputParse,
-    },
-    /// One tool call.
-    Tool {
-        /// Name of the tool.
-        tool: ToolName,
-        /// Position of the name.
-        span: Span,
-    },
-    /// One HTTP request.
-    Http(Box<HttpStep>),
-    /// Values computed from expressions, in the order of the file.
-    Set(ValueMap),
-    /// Checks without other work.
-    Gate(Box<[Check]>),
-    /// A question to a person.
-    Ask(Box<AskStep>),
-    /// A request for approval.
-    Approve(Box<ApproveStep>),
-    /// A durable timer.
-    Wait(Box<WaitStep>),
-    /// A child run of another playbook or workflow.
-    Playbook(Box<PlaybookStep>),
-}
-
-/// `playbook:`: a child run and its parameters.
-#[derive(Debug, Clone)]
-pub struct PlaybookStep {
-    /// Id of the playbook or workflow; resolved when the plan is built.
-    pub playbook: DefinitionId,
-    /// Position of the id.
-    pub span: Span,
-    /// `with:`: values of its parameters, in the order of the file.
-    pub with: Vec<ChildParam>,
-}
-
-/// One entry of `with:`.
-#[derive(Debug, Clone)]
-pub struct ChildParam {
-    /// Name of the parameter.
-    pub name: String,
-    /// Position of the name.
-    pub name_span: Span,
-    /// Value of the parameter.
-    pub value: ValueTemplate,
-    /// Position of the value.
-    pub value_span: Span,
-}
-
-/// `task:` or `taskFile:`: the task of a specialist.
-#[derive(Debug, Clone)]
-pub enum TaskText {
-    /// A text with placeholders.
-    Inline(Template),
-    /// A file of the project, read when the run starts; its text has no placeholders.
-    File {
-        /// Path relative to the project root.
-        path: Box<str>,
-        /// Position of the path.
-        span: Span,
-    },
-}
-
-/// `run:`: what a `run` step executes.
-#[derive(Debug, Clone)]
-pub enum RunCommand {
-    /// One literal script for `bash -euo pipefail`, without placeholders.
-    Shell(Box<str>),
-    /// Program and arguments, without a shell; the program is literal.
-    Argv(Box<[Template]>),
-}
-
-/// `parse:` of a `run` step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum OutputParse {
-    /// The text of stdout without its last newline.
-    #[default]
-    Text,
-    /// One JSON value, parsed from stdout.
-    Json,
-    /// The lines of stdout as a list.
-    Lines,
-}
-
-/// `http:`: the request of an `http` step.
-#[derive(Debug, Clone)]
-pub struct HttpStep {
-    /// Method in upper case. Default: `GET`.
-    pub method: String,
-    /// URL; scheme and host are literal.
-    pub url: Template,
-    /// Request headers, in the order of the file.
-    pub headers: Vec<(String, Template)>,
-    /// Query parameters, in the order of the file.
-    pub query: ValueMap,
-    /// Request body; text is sent as it is, other values as JSON.
-    pub body: Option<ValueTemplate>,
-    /// Statuses that count as success; empty: 200–299.
-    pub expect: Vec<u16>,
 }
 
 /// `runIf:`: the join over the dependencies that matter.

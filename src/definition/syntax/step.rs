@@ -6,7 +6,7 @@ use super::verify::{default_verify, verify};
 use super::{Decoder, Fields, Node, Secrets, Value};
 use crate::definition::keys;
 use crate::definition::keys::choices::{EVIDENCE, ON_ERROR, RUN_IF, WORKSPACE};
-use crate::definition::kind::{KINDS, Kind};
+use crate::definition::kind::{self, Kind, kinds};
 use crate::definition::model::{Step, StepDetails, StepPhase};
 use crate::definition::schema::Schema;
 use crate::diagnostic::{Code, Diagnostic, Span};
@@ -24,12 +24,12 @@ pub(crate) fn step(
     let id = decoder.required(&fields, "id");
     let id_text = id.and_then(|node| decoder.text(node, "id"));
     let kind = one_kind(&fields, defaults, id_text, decoder);
-    if let Some(kind) = kind {
+    if let Some(kind) = &kind {
         misplaced(&fields, kind, decoder);
     }
     let own_env = fields.get("env");
     if let Some(defaults) = defaults {
-        inherit(&mut fields, defaults, kind);
+        inherit(&mut fields, defaults, kind.as_ref());
     }
     let before = enter(&fields, decoder);
     let for_each = items(&fields, decoder);
@@ -50,23 +50,22 @@ fn one_kind(
     defaults: Option<&Fields<'_>>,
     id: Option<&str>,
     decoder: &mut Decoder,
-) -> Option<&'static Kind> {
-    let of = |fields: &Fields<'_>| -> Vec<(&'static Kind, Span)> {
-        let kinds = KINDS.into_iter();
-        kinds.filter_map(|kind| Some((kind, fields.entry(kind.key)?.0.span))).collect()
+) -> Option<Kind> {
+    let of = |fields: &Fields<'_>| -> Vec<(Kind, Span)> {
+        kinds().filter_map(|kind| Some((kind, fields.entry(kind.key)?.0.span))).collect()
     };
-    let mut kinds = of(fields);
-    if kinds.is_empty() {
-        kinds = defaults.map(of).unwrap_or_default();
+    let mut found = of(fields);
+    if found.is_empty() {
+        found = defaults.map(of).unwrap_or_default();
     }
     let step = id.map_or("a step".to_owned(), |id| format!("the step `{id}`"));
-    match kinds.as_slice() {
-        [(kind, _)] => Some(kind),
-        [] if fields.was_meant(keys::step::KIND_NAMES) => None,
+    match found.as_slice() {
+        [(kind, _)] => Some(*kind),
+        [] if fields.was_meant(kind::NAMES) => None,
         [] => {
             decoder.push(
                 Diagnostic::error(Code::STEP_KIND, fields.span, format!("{step} has no kind"))
-                    .help(format!("add one of {}", keys::step::KIND_NAMES.join(", "))),
+                    .help(format!("add one of {}", kind::NAMES.join(", "))),
             );
             None
         }
@@ -87,7 +86,7 @@ fn misplaced(fields: &Fields<'_>, kind: &Kind, decoder: &mut Decoder) {
     for (spec, key, _) in fields.iter() {
         let name = spec.name;
         let own = kind.key;
-        let excluded = kind.excluded.iter().find(|(key, _)| *key == name);
+        let excluded = kind.rules.excluded.iter().find(|(key, _)| *key == name);
         if !belongs(name, spec.only, kind) {
             let message = format!("`{name}` does not belong to a `{own}` step");
             let help = match excluded {
@@ -95,7 +94,7 @@ fn misplaced(fields: &Fields<'_>, kind: &Kind, decoder: &mut Decoder) {
                 None => format!("it belongs to {}", spec.only.join(" and ")),
             };
             decoder.push(Diagnostic::error(Code::MISPLACED_KEY, key.span, message).help(help));
-        } else if let (Some(help), "input") = (kind.unused_input, name) {
+        } else if let (Some(help), "input") = (kind.rules.unused_input, name) {
             let message = format!("a `{own}` step does not read `input`");
             decoder.push(Diagnostic::warning(Code::NO_EFFECT, key.span, message).help(help));
         } else if has_no_effect(name, kind, fields) {
@@ -106,17 +105,17 @@ fn misplaced(fields: &Fields<'_>, kind: &Kind, decoder: &mut Decoder) {
 }
 
 fn belongs(key: &str, only: &[&str], kind: &Kind) -> bool {
-    let excluded = kind.excluded.iter().any(|(own, _)| *own == key);
+    let excluded = kind.rules.excluded.iter().any(|(own, _)| *own == key);
     (only.is_empty() || only.contains(&kind.key)) && !excluded
 }
 
 /// Whether a key is about work, processes or locks that the step does not have, not even in its checks.
 /// A variable can still be read by the texts of the step.
 fn has_no_effect(key: &str, kind: &Kind, fields: &Fields<'_>) -> bool {
-    if kind.no_effect.contains(&key) {
+    if kind.rules.no_effect.contains(&key) {
         return true;
     }
-    if (kind.starts_process)(fields) || fields.get("verify").is_some() {
+    if (kind.rules.starts_process)(fields) || fields.get("verify").is_some() {
         return false;
     }
     match key {
@@ -124,7 +123,7 @@ fn has_no_effect(key: &str, kind: &Kind, fields: &Fields<'_>) -> bool {
         // If the kind comes from `defaults`, so can the text that reads the variable.
         "env" if fields.entry(kind.key).is_none() => false,
         "env" => !fields.iter().any(|(spec, _, node)| spec.name != "env" && mentions_env(node)),
-        key => kind.no_effect_without_verify.contains(&key),
+        key => kind.rules.no_effect_without_verify.contains(&key),
     }
 }
 
@@ -138,8 +137,8 @@ fn mentions_env(node: &Node) -> bool {
 }
 
 fn inherit<'n>(fields: &mut Fields<'n>, defaults: &Fields<'n>, kind: Option<&Kind>) {
-    let is_kind = |key: &str| KINDS.into_iter().any(|kind| kind.key == key);
-    let has_kind = KINDS.into_iter().any(|kind| fields.entry(kind.key).is_some());
+    let is_kind = |key: &str| kinds().any(|kind| kind.key == key);
+    let has_kind = kinds().any(|kind| fields.entry(kind.key).is_some());
     let has_task = ["task", "prompt", "taskFile"].iter().any(|key| fields.entry(key).is_some());
     fields.inherit(defaults, |key| match key {
         "id" => false,
@@ -175,18 +174,18 @@ fn leave(changed: ChangedNames, decoder: &mut Decoder) {
 /// Decodes everything of a step except its id, phase and items.
 fn body(
     fields: &Fields<'_>,
-    kind: Option<&'static Kind>,
+    kind: Option<Kind>,
     own_env: Option<&Node>,
     defaults: Option<&Fields<'_>>,
     decoder: &mut Decoder,
 ) -> Option<Step> {
     let mut not_yet = Vec::new();
-    let specialist = kind.is_some_and(|kind| kind.is_specialist);
+    let specialist = kind.is_some_and(|kind| kind.rules.is_specialist);
     let decoded_kind = kind.and_then(|kind| {
         let node = decoder.required(fields, kind.key)?;
         (kind.decode)(node, fields, decoder, &mut not_yet)
     });
-    let secrets = kind.map_or(Secrets::Refused, |kind| kind.input_secrets);
+    let secrets = kind.map_or(Secrets::Refused, |kind| kind.rules.input_secrets);
     decoder.unsupported_keys(fields, &mut not_yet);
     shapes(fields, decoder);
     let verify = match fields.get("verify") {
@@ -197,7 +196,7 @@ fn body(
     let condition = fields.get("condition").and_then(|node| condition(node, decoder));
     let run_if = fields.choice("runIf", RUN_IF, decoder).unwrap_or_default();
     let on_error = fields.choice("onError", ON_ERROR, decoder).unwrap_or_default();
-    let retries_exit = kind.is_some_and(|kind| kind.retries_exit);
+    let retries_exit = kind.is_some_and(|kind| kind.rules.retries_exit);
     let details = StepDetails {
         name: fields.text("name", decoder).map(Into::into),
         input: fields.get("input").and_then(|node| decoder.value_template(node, secrets)),

@@ -75,8 +75,8 @@ impl Told {
                 Event::Started { instance, attempt } => {
                     let step = &plan.step(state.instance(*instance).step).step;
                     let kinds = match &step.kind {
-                        StepKind::Run { .. } => Some(&mut told.processes),
-                        StepKind::Specialist { .. } => Some(&mut told.specialists),
+                        StepKind::Run(_) => Some(&mut told.processes),
+                        StepKind::Specialist(_) => Some(&mut told.specialists),
                         _ => None,
                     };
                     kinds.map(|kinds| kinds.insert(key(*instance)));

@@ -3,7 +3,7 @@
 use super::*;
 use kb::definition::{
     Backoff, Check, ClaimPolicy, EvidenceMode, FailurePolicy, FileCheck, OnError, Order,
-    OutputParse, RunCommand, RunIf, Step, StepKind, StepPhase, TaskText, WorkspaceMode,
+    OutputParse, RunCommand, RunIf, RunStep, Step, StepKind, StepPhase, TaskText, WorkspaceMode,
 };
 use kb::expression::ValueTemplate;
 use kb::value::{OutcomeKind, OutcomeSelector};
@@ -102,7 +102,8 @@ fn everything_that_is_built_loads_without_a_word() {
     assert_eq!(found.params[1].default, Some(json!(3)));
 
     let shell = step(&found, "shell");
-    let StepKind::Run { command: RunCommand::Shell(text), parse: OutputParse::Lines } = &shell.kind
+    let StepKind::Run(RunStep { command: RunCommand::Shell(text), parse: OutputParse::Lines }) =
+        &shell.kind
     else {
         panic!("{:?}", shell.kind)
     };
@@ -113,7 +114,9 @@ fn everything_that_is_built_loads_without_a_word() {
     assert_eq!(shell.details().timeout.attempt, Some(Duration::from_secs(300)), "from `defaults`");
 
     let argv = step(&found, "argv");
-    let StepKind::Run { command: RunCommand::Argv(words), .. } = &argv.kind else { panic!() };
+    let StepKind::Run(RunStep { command: RunCommand::Argv(words), .. }) = &argv.kind else {
+        panic!()
+    };
     assert_eq!(words.len(), 6);
     assert_eq!(words[5].as_literal(), Some("3"));
     assert!(!argv.details().retry_safe);
@@ -191,11 +194,14 @@ fn defaults_give_what_a_step_does_not_say_and_what_belongs_to_its_kind() {
         "schema: kb.playbook/1\nid: p\ndefaults: {specialist: helper, task: Help, parse: json, runIf: allDone}\nsteps:\n  - {id: a}\n  - {id: b, run: x}\n  - {id: c, taskFile: tasks/c.md, runIf: noneFailed}\n",
     );
     assert!(
-        matches!(&found.steps[0].kind, StepKind::Specialist { specialist, .. } if specialist.as_str() == "helper")
+        matches!(&found.steps[0].kind, StepKind::Specialist(step) if step.specialist.as_str() == "helper")
     );
-    assert!(matches!(&found.steps[1].kind, StepKind::Run { parse: OutputParse::Json, .. }));
-    assert!(matches!(&found.steps[2].kind, StepKind::Specialist { task: Some(task), .. }
-            if matches!(&**task, TaskText::File { path, .. } if **path == *"tasks/c.md")));
+    assert!(matches!(
+        &found.steps[1].kind,
+        StepKind::Run(RunStep { parse: OutputParse::Json, .. })
+    ));
+    let task = found.steps[2].kind.task();
+    assert!(matches!(task, Some(TaskText::File { path, .. }) if **path == *"tasks/c.md"));
     assert_eq!((found.steps[0].run_if, found.steps[2].run_if), (RunIf::AllDone, RunIf::NoneFailed));
 }
 

@@ -117,13 +117,17 @@ impl Reader<'_> {
 
     fn kind(&self, text: &str) -> StepKind {
         let (kind, rest) = text.split_once(' ').unwrap_or((text, ""));
-        let run = |parse| StepKind::Run { command: RunCommand::Shell("true".into()), parse };
+        let run =
+            |parse| StepKind::Run(RunStep { command: RunCommand::Shell("true".into()), parse });
         match kind {
             "set" => StepKind::Set(Box::default()),
             "run" => run(OutputParse::Text),
             "json" => run(OutputParse::Json),
             "gate" => StepKind::Gate([Check::Expr(self.expression(rest))].into()),
-            "tool" => StepKind::Tool { tool: ToolName::new(rest).unwrap(), span: self.span(rest) },
+            "tool" => StepKind::Tool(Box::new(ToolStep {
+                tool: ToolName::new(rest).unwrap(),
+                span: self.span(rest),
+            })),
             "http" => StepKind::Http(Box::new(HttpStep {
                 method: "GET".to_owned(),
                 url: Template::literal("https://example.org"),
@@ -132,11 +136,11 @@ impl Reader<'_> {
                 body: None,
                 expect: Vec::new(),
             })),
-            "agent" => StepKind::Specialist {
+            "agent" => StepKind::Specialist(Box::new(SpecialistStep {
                 specialist: SpecialistId::new(rest).unwrap(),
                 span: self.span(rest),
                 task: None,
-            },
+            })),
             other => panic!("no kind `{other}`"),
         }
     }

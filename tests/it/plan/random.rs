@@ -1,7 +1,7 @@
 //! Random graphs against slow and obvious answers.
 
 use crate::simulate::{playbook, step};
-use kb::definition::{Catalog, OutputParse, RunCommand, Step, StepKind};
+use kb::definition::{Catalog, OutputParse, RunCommand, RunStep, Step, StepKind, ToolStep};
 use kb::diagnostic::{Code, Diagnostic, SourceId, Span};
 use kb::plan::{Plan, StepIx};
 use kb::value::{StepId, ToolName};
@@ -39,8 +39,13 @@ fn drawn(i: usize, kind: u8, on: &[usize]) -> Step {
     let mut step = step(&format!("s{i}"));
     let command = RunCommand::Shell("true".into());
     match kind {
-        0 => step.kind = StepKind::Tool { tool: ToolName::new("fs:write").unwrap(), span: SPAN },
-        1 => step.kind = StepKind::Run { command, parse: OutputParse::Text },
+        0 => {
+            step.kind = StepKind::Tool(Box::new(ToolStep {
+                tool: ToolName::new("fs:write").unwrap(),
+                span: SPAN,
+            }))
+        }
+        1 => step.kind = StepKind::Run(RunStep { command, parse: OutputParse::Text }),
         _ => {}
     }
     let id = |on: &usize| (StepId::new(format!("s{on}")).unwrap(), SPAN);

@@ -212,10 +212,10 @@ impl Spec {
         made.phase = if self.finally { StepPhase::Finally } else { StepPhase::Main };
         made.kind = match self.kind {
             Kind::Set => StepKind::Set(Box::default()),
-            Kind::Run => StepKind::Run {
+            Kind::Run => StepKind::Run(RunStep {
                 command: RunCommand::Argv(Box::default()),
                 parse: OutputParse::default(),
-            },
+            }),
             Kind::Specialist => specialists::kind("reader"),
             Kind::Writer => specialists::kind("writer"),
             Kind::Wait => StepKind::Wait(WaitStep::For(WAIT).into()),

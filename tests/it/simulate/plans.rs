@@ -67,7 +67,11 @@ pub(super) mod specialists {
     use std::sync::Arc;
 
     pub(in super::super) fn kind(id: &str) -> StepKind {
-        StepKind::Specialist { specialist: SpecialistId::new(id).unwrap(), span: SPAN, task: None }
+        StepKind::Specialist(Box::new(SpecialistStep {
+            specialist: SpecialistId::new(id).unwrap(),
+            span: SPAN,
+            task: None,
+        }))
     }
 
     pub(in super::super) fn catalog() -> Catalog {

@@ -1,7 +1,7 @@
 //! How a step is executed, independent of its kind. The state machine and the engine match these types
 //! instead of step kinds.
 
-use super::{AnswerRule, OnTimeout};
+use super::answer::AnswerRule;
 use crate::definition::gate_check::Check;
 use crate::expression::{EvalError, Scope, Template};
 use crate::value::{DefinitionId, Json, SpecialistId};
@@ -54,6 +54,18 @@ pub struct Ask<'a> {
     pub timeout: Option<Duration>,
     /// What follows when the timeout passes without a reply. An answer is the default one.
     pub on_timeout: OnTimeout,
+}
+
+/// What follows when the timeout of a question passes without a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnTimeout {
+    /// As if a person had approved.
+    Approve,
+    /// As if a person had rejected.
+    Reject,
+    /// The step fails with a timeout.
+    #[default]
+    Fail,
 }
 
 /// The moment that a step waits for.

@@ -1,20 +1,7 @@
-//! Step kinds that wait without holding a slot: for a person (`ask`, `approve`) or for a time (`wait`).
+//! The answers that a question to a person accepts.
 
-use crate::definition::Schema;
-use crate::expression::Template;
+use crate::definition::schema::Schema;
 use crate::value::Json;
-use std::time::Duration;
-
-/// `ask:`, a question to a person. The answer is the step's output.
-#[derive(Debug, Clone)]
-pub struct AskStep {
-    /// The question.
-    pub question: Template,
-    /// The accepted answers.
-    pub answer: AnswerRule,
-    /// How long the question waits; needs a default.
-    pub timeout: Option<Duration>,
-}
 
 /// The answers that a question accepts.
 #[derive(Debug, Clone, Default)]
@@ -25,38 +12,6 @@ pub struct AnswerRule {
     pub schema: Option<Schema>,
     /// The answer that an empty reply, or the timeout, stands for.
     pub default: Option<Json>,
-}
-
-/// `approve:`, a request for approval. Its output is `{approved, by, comment}`.
-#[derive(Debug, Clone)]
-pub struct ApproveStep {
-    /// What is to be approved.
-    pub message: Template,
-    /// How long it waits; without a bound where absent.
-    pub timeout: Option<Duration>,
-    /// What follows when the timeout passes without a decision.
-    pub on_timeout: OnTimeout,
-}
-
-/// `onTimeout` of an `approve` step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum OnTimeout {
-    /// As if a person had approved.
-    Approve,
-    /// As if a person had rejected.
-    Reject,
-    /// The step fails with a timeout.
-    #[default]
-    Fail,
-}
-
-/// `wait:`, a durable timer.
-#[derive(Debug, Clone)]
-pub enum WaitStep {
-    /// From the moment the step starts.
-    For(Duration),
-    /// A moment in RFC 3339, such as `2026-11-23T09:00:00Z`.
-    Until(Template),
 }
 
 impl AnswerRule {
