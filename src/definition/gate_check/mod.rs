@@ -95,13 +95,8 @@ checks! {
 }
 
 /// The keys of a check.
-pub(super) static CHECK: KeyTable = table(
-    "check",
-    "a check",
-    "One check of a gate. It has exactly one of `schema`, `file`, `command`, `expr`, `diff` and `judge`.",
-    KEYS,
-)
-.rule(KeyRule::ExactlyOne(NAMES));
+pub(super) static CHECK: KeyTable =
+    table("check", "a check", "One check of a gate.", KEYS).rule(KeyRule::ExactlyOne(NAMES));
 
 /// Decodes a list of checks: `verify.checks` or `gate`.
 pub(crate) fn checks(

@@ -15,7 +15,7 @@ pub(super) const ITEMS: super::KeyType = OneOf(&[Text, List(&Any), Integer(0, MA
 pub(crate) static FOR_EACH: KeyTable = table(
     "forEach",
     "`forEach`",
-    "Items of a step, one instance each. It has exactly one of `in`, `files` and `lines`.",
+    "Items of a step, one instance each.",
     &[FOR_EACH_KEYS, ITEM_KEYS],
 )
 .rule(KeyRule::ExactlyOne(&["in", "files", "lines"]));

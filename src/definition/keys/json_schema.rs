@@ -1,5 +1,6 @@
 //! Derives the JSON Schemas of definition files from the tables of keys, for `kb schema`.
 
+use super::describe::{key_text, table_text};
 use super::file::DefinitionFile;
 use super::reach::reach;
 use super::step::STEP;
@@ -60,7 +61,7 @@ fn table_schema(table: &'static KeyTable) -> Json {
     let mut snake = JsonMap::new();
     let mut constraints = Vec::new();
     for key in table.keys() {
-        properties.insert(key.name.to_owned(), key_schema(key));
+        properties.insert(key.name.to_owned(), key_schema(table, key));
         let spelling = key.snake_case();
         if let Some(spelling) = &spelling {
             let path = format!("#/$defs/{}/properties/{}", table.name, key.name);
@@ -88,7 +89,7 @@ fn table_schema(table: &'static KeyTable) -> Json {
     }
     let others = table.others.map_or(json!(false), |ty| ty.json_schema());
     let mut schema = json!({
-        "description": table.about,
+        "description": table_text(table),
         "type": "object",
         "properties": properties,
         "additionalProperties": others,
@@ -102,10 +103,10 @@ fn table_schema(table: &'static KeyTable) -> Json {
     schema
 }
 
-fn key_schema(key: &KeySpec) -> Json {
+fn key_schema(table: &KeyTable, key: &KeySpec) -> Json {
     let mut schema = key.ty.json_schema();
     let Some(map) = schema.as_object_mut() else { return schema };
-    let mut description = key.about.to_owned();
+    let mut description = key_text(table, key);
     if !key.default.is_empty() {
         description += &format!(" Default: {}.", key.default.trim_end_matches('.'));
     }

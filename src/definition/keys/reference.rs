@@ -1,5 +1,6 @@
 //! Derives the reference pages of `docs/reference/generated` from the tables of keys.
 
+use super::describe::{key_text, table_text};
 use super::reach::reach;
 use super::table::{KeySpec, KeyTable, Support};
 use super::{checks, playbook, script, settings, specialist, step, test};
@@ -59,24 +60,24 @@ fn page(title: &str, roots: &[&'static KeyTable], done: &mut BTreeSet<&'static s
 }
 
 fn section(table: &'static KeyTable, text: &mut String) {
-    *text += &format!("\n## {}\n\n{}\n\n", table.name, table.about);
+    *text += &format!("\n## {}\n\n{}\n\n", table.name, table_text(table));
     *text += "| key | type | default | description | example |\n|---|---|---|---|---|\n";
     for key in table.keys() {
-        *text += &row(key);
+        *text += &row(table, key);
     }
     if let Some(others) = table.others {
         *text += &format!("| any other name | {} | | | |\n", cell(&others.name()));
     }
 }
 
-fn row(key: &KeySpec) -> String {
+fn row(table: &KeyTable, key: &KeySpec) -> String {
     let default = match (key.required, key.default) {
         (true, _) => "**required**".to_owned(),
         (false, "") => String::new(),
         (false, default) if default.contains([' ', '`']) => default.to_owned(),
         (false, default) => format!("`{default}`"),
     };
-    let mut about = key.about.to_owned();
+    let mut about = key_text(table, key);
     if !key.only.is_empty() {
         let kinds: Vec<String> = key.only.iter().map(|kind| format!("`{kind}`")).collect();
         about += &format!(" Only with {}.", kinds.join(" or "));

@@ -28,13 +28,9 @@ const SCRIPT_KEYS: &[KeySpec] = &[
 /// The keys of which a turn has at least one.
 pub(crate) const RESPONSE_NAMES: &[&str] = &["say", "calls", "output", "error"];
 
-pub(crate) static TURN: KeyTable = table(
-    "turn",
-    "a turn",
-    "One response of the model. It has at least one of `say`, `calls`, `output` and `error`.",
-    &[TURN_KEYS],
-)
-.rule(KeyRule::AtLeastOne(RESPONSE_NAMES));
+pub(crate) static TURN: KeyTable =
+    table("turn", "a turn", "One response of the model.", &[TURN_KEYS])
+        .rule(KeyRule::AtLeastOne(RESPONSE_NAMES));
 
 const TURN_KEYS: &[KeySpec] = &[
     key("say", Text, "Text of the response.").example("\"I read the file first.\""),

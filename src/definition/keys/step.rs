@@ -13,13 +13,9 @@ use super::table::KeyType::{
 use super::table::{KeyRule, KeySpec, KeyTable, key, table};
 use crate::definition::kind;
 
-pub(crate) static STEP: KeyTable = table(
-    "step",
-    "a step",
-    "One step. It has exactly one kind key: `specialist`, `agent`, `run`, `tool`, `http`, `playbook`, `ask`, `approve`, `set`, `wait` or `gate`.",
-    &[kind::KEYS, ID, kind::OWN_KEYS, COMMON],
-)
-.rule(KeyRule::OneOrInherited(kind::NAMES));
+pub(crate) static STEP: KeyTable =
+    table("step", "a step", "One step.", &[kind::KEYS, ID, kind::OWN_KEYS, COMMON])
+        .rule(KeyRule::OneOrInherited(kind::NAMES));
 
 pub(crate) static DEFAULTS: KeyTable = table(
     "defaults",
@@ -49,35 +45,22 @@ const COMMON: &[KeySpec] = &[
     .default("allSucceeded"),
     key("input", Any, "Structured input of a specialist, or arguments of a tool.")
         .example("{path: out.txt, content: \"{{text}}\"}"),
-    key(
-        "timeout",
-        OneOf(const { &[Duration, Map(&TIMEOUT)] }),
-        "Time limit of one attempt. Not with `ask`, `approve` and `wait`.",
-    )
-    .example("10m"),
-    key("retry", Map(&RETRY), "Retry policy. Not with `ask`, `approve` and `wait`.")
-        .example("{max: 2}"),
+    key("timeout", OneOf(const { &[Duration, Map(&TIMEOUT)] }), "Time limit of one attempt.")
+        .example("10m"),
+    key("retry", Map(&RETRY), "Retry policy.").example("{max: 2}"),
     key(
         "recovery",
         List(const { &Map(&RECOVERY) }),
-        "Recovery table: ordered rules for failed attempts. Not with `ask`, `approve` and `wait`.",
+        "Recovery table: ordered rules for failed attempts.",
     )
     .default("for specialists a default table, else none")
     .example("[{on: [transient], do: retry, max: 2}]"),
-    key(
-        "maxAttempts",
-        Integer(1, 1000),
-        "Maximum number of attempts in one iteration. Not with `ask`, `approve` and `wait`.",
-    )
-    .default("the sum that the recovery table allows"),
+    key("maxAttempts", Integer(1, 1000), "Maximum number of attempts in one iteration.")
+        .default("the sum that the recovery table allows"),
     key("retrySafe", Boolean, "Whether the step may run again after a crash during an attempt.")
         .default("true"),
-    key(
-        "verify",
-        Map(&VERIFY),
-        "Gate that decides whether the step counts as done. Not with `ask`, `approve` and `wait`.",
-    )
-    .example("{checks: [{file: out.txt}]}"),
+    key("verify", Map(&VERIFY), "Gate that decides whether the step counts as done.")
+        .example("{checks: [{file: out.txt}]}"),
     key("onError", Choice(ON_ERROR_NAMES), "`continue` tolerates a failure of this step.")
         .default("fail"),
     key("env", MapOf(&ScalarTemplate), "Environment variables of its processes.")
@@ -108,14 +91,9 @@ const COMMON: &[KeySpec] = &[
         "One step instance per combination of some values; not together with `forEach`.",
     )
     .example("{axes: {os: [linux, mac], version: [1, 2]}}"),
-    key(
-        "loop",
-        Map(&LOOP),
-        "Runs the step again until a condition is true. Not with `ask`, `approve` and `wait`.",
-    )
-    .example("{until: \"{{review.verdict}} == 'passed'\", max: 3}"),
-    key("cache", Any, "Reuses the output of an earlier run. Not with `ask`, `approve` and `wait`.")
-        .no_effect(),
+    key("loop", Map(&LOOP), "Runs the step again until a condition is true.")
+        .example("{until: \"{{review.verdict}} == 'passed'\", max: 3}"),
+    key("cache", Any, "Reuses the output of an earlier run.").no_effect(),
     key("output", Map(&STEP_OUTPUT), "Output of the step.")
         .example("{schema: {files: \"string[]\"}}"),
 ];

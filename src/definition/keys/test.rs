@@ -100,13 +100,9 @@ pub(crate) fn is_shared(name: &str) -> bool {
 /// The keys of which a stub has exactly one.
 pub(crate) const STUB_NAMES: &[&str] = &["output", "error"];
 
-pub(crate) static STUB: KeyTable = table(
-    "stub",
-    "a stub",
-    "The result of one attempt of a step. It has exactly one of `output` and `error`.",
-    &[STUB_KEYS],
-)
-.rule(KeyRule::ExactlyOne(STUB_NAMES));
+pub(crate) static STUB: KeyTable =
+    table("stub", "a stub", "The result of one attempt of a step.", &[STUB_KEYS])
+        .rule(KeyRule::ExactlyOne(STUB_NAMES));
 
 const STUB_KEYS: &[KeySpec] = &[
     key("output", Any, "The attempt succeeds with this output.")
@@ -132,13 +128,9 @@ pub(crate) const FAILURE_NAMES: &[&str] = &[
 /// The keys of which a reply has exactly one.
 pub(crate) const REPLY_NAMES: &[&str] = &["answer", "approve", "reject"];
 
-pub(crate) static REPLY: KeyTable = table(
-    "reply",
-    "a reply",
-    "The reply of a person. It has exactly one of `answer`, `approve` and `reject`.",
-    &[REPLY_KEYS],
-)
-.rule(KeyRule::ExactlyOne(REPLY_NAMES));
+pub(crate) static REPLY: KeyTable =
+    table("reply", "a reply", "The reply of a person.", &[REPLY_KEYS])
+        .rule(KeyRule::ExactlyOne(REPLY_NAMES));
 
 const REPLY_KEYS: &[KeySpec] = &[
     key("answer", Any, "The answer to a question: a value that fits its form.").example("Anna"),

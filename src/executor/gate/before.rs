@@ -20,17 +20,15 @@ pub fn commands_before(
     checks: &[Check],
     scope: &dyn Scope,
 ) -> Vec<(Vec<String>, Option<Duration>)> {
-    let compares = |check: &&Check| match check {
-        Check::Command(command) => command.compares_with_before().is_some(),
-        Check::Schema(_) | Check::File(_) | Check::Expr(_) | Check::Diff(_) | Check::Judge(_) => {
-            false
+    let command = |check: &Check| {
+        let Check::Command(declared) = check else { return None };
+        declared.compares_with_before()?;
+        match Criterion::resolve(check, scope) {
+            Criterion::Command(command) => Some((command.argv, command.timeout)),
+            _ => None,
         }
     };
-    let command = |check: &Check| match Criterion::resolve(check, scope) {
-        Criterion::Command(command) => Some((command.argv, command.timeout)),
-        _ => None,
-    };
-    checks.iter().filter(compares).filter_map(command).collect()
+    checks.iter().filter_map(command).collect()
 }
 
 /// Executes and records the commands that the checks of the step compare with later.

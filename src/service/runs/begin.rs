@@ -6,7 +6,7 @@ use super::models::{max_parallel, tiers};
 use super::prepared::Prepared;
 use super::task_files::all_task_files;
 use crate::clock;
-use crate::definition::{Catalog, EvidenceMode, NotYet, StepKind};
+use crate::definition::{Catalog, EvidenceMode, NotYet};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::engine::StartMode;
 use crate::inspect::{Frozen, FrozenFile, FrozenRole, load_model_script};
@@ -92,7 +92,7 @@ fn may_compare_files(plan: &Plan) -> bool {
         step.specialists().next().is_some()
             || step.step.verify.is_some()
             || step.step.details().evidence == Some(EvidenceMode::Full)
-            || matches!(step.step.kind, StepKind::Gate { .. })
+            || step.step.kind.checks().is_some()
     };
     plan.with_children().iter().flat_map(|plan| plan.steps()).any(needs)
 }
