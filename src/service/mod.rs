@@ -23,6 +23,7 @@ mod scaffold;
 mod schemas;
 mod specialists;
 mod start;
+mod templates;
 mod testing;
 mod validation;
 
@@ -51,10 +52,11 @@ pub use recorded::{
     PruneRequest, Pruned, audit_run, list_runs, point_in_time, prune_runs, read_run, run_diff,
     run_output, show_children, show_run,
 };
-pub use scaffold::{Initialized, TEMPLATES, init, new_playbook, new_specialist};
+pub use scaffold::{Initialized, init, new_specialist};
 pub use schemas::{SCHEMA_NAMES, schema};
 pub use specialists::{SpecialistSheet, broken_specialists, list_specialists, show_specialist};
 pub use start::{Ask, StartRequest, start};
+pub use templates::{NewDefinition, TemplateView, new_playbook, templates};
 pub use testing::{
     LoadedTests, PlaybookTest, TestOptions, TestReport, TestReportView, load_tests, run_tests,
 };

@@ -1,26 +1,22 @@
-//! New projects, playbooks and specialists from the shipped templates. Files are never overwritten.
+//! New projects and specialists. Files are never overwritten.
 
-use super::{Environment, Project, ResourceKind, ServiceError};
+use super::{Environment, Project, ServiceError};
 use crate::diagnostic::Code;
 use crate::project::{NewFiles, write_new_files};
-use crate::value::{DefinitionId, Failure, SpecialistId};
+use crate::value::{Failure, SpecialistId};
 use serde::Serialize;
 use std::path::Path;
 
-/// Names and texts of the templates of `kb playbook new --template`.
-pub const TEMPLATES: [(&str, &str); 4] = [
-    ("basic", include_str!("../../templates/basic.yml")),
-    ("specialist", include_str!("../../templates/specialist.yml")),
-    ("for-each", include_str!("../../templates/for-each.yml")),
-    ("pipeline", include_str!("../../templates/pipeline.yml")),
-];
-
 /// Paths and texts of the files of a new project.
-pub(super) const INITIAL: [(&str, &str); 4] = [
+pub(super) const INITIAL: [(&str, &str); 5] = [
     (".kb/kb.config.yml", include_str!("../../templates/init/kb.config.yml")),
     (".kb/specialists/researcher.yml", include_str!("../../.kb/specialists/researcher.yml")),
     (".kb/specialists/implementer.yml", include_str!("../../.kb/specialists/implementer.yml")),
     (".kb/playbooks/add-feature.yml", include_str!("../../templates/init/add-feature.yml")),
+    (
+        ".kb/tests/add-feature.test.yml",
+        include_str!("../../templates/library/tests/add-feature.test.yml"),
+    ),
 ];
 
 /// The result of `kb init`.
@@ -36,22 +32,6 @@ pub struct Initialized {
 pub fn init(environment: &Environment, folder: &Path) -> Result<Initialized, ServiceError> {
     let NewFiles { created, kept } = write_files(&environment.absolute(folder), &INITIAL)?;
     Ok(Initialized { created, kept })
-}
-
-/// Writes `.kb/playbooks/ID.yml` from a template and returns its path.
-pub fn new_playbook(project: &Project, id: &str, template: &str) -> Result<String, ServiceError> {
-    let known = || TEMPLATES.iter().map(|(name, _)| *name);
-    let (name, text) = TEMPLATES
-        .iter()
-        .find(|(name, _)| *name == template)
-        .ok_or_else(|| ServiceError::unknown(ResourceKind::Template, template, known()))?;
-    DefinitionId::new(id).map_err(|error| bad_id(error.to_string()))?;
-    let text = text.replacen(&format!("\nid: {name}\n"), &format!("\nid: {id}\n"), 1).replacen(
-        &format!("`kb playbook run {name}`"),
-        &format!("`kb playbook run {id}`"),
-        1,
-    );
-    new_file(project, &format!(".kb/playbooks/{id}.yml"), &text)
 }
 
 /// Writes `.kb/specialists/ID.yml` and returns its path.

@@ -157,3 +157,64 @@ fn every_event_of_a_run_fits_the_schema_of_events() {
         assert!(errors.is_empty(), "{event}: {errors:#?}");
     }
 }
+
+/// Every shipped template, written into a new project, is valid and passes its own test.
+#[test]
+fn every_template_is_valid_and_passes_its_test() {
+    let scratch = Scratch::bare();
+    scratch.kb(&["init"]).code(0);
+    let listed = scratch.json(&["playbook", "new", "--list", "--json"]);
+    let names: Vec<String> =
+        listed.as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap().to_owned()).collect();
+    assert!(names.len() >= 18, "{names:?}");
+    for name in &names {
+        let id = format!("my-{name}");
+        scratch.kb(&["playbook", "new", &id, "--template", name]).code(0);
+    }
+    scratch.kb(&["playbook", "validate"]).code(0);
+    let said = scratch.kb(&["playbook", "test"]).code(0);
+    for name in names.iter().filter(|name| !TEMPLATES_WITHOUT_TEST.contains(&name.as_str())) {
+        assert!(said.out.contains(&format!("my-{name}: ")), "{name} has no test:\n{}", said.out);
+    }
+}
+
+/// Templates that show the form of a playbook and have no test.
+const TEMPLATES_WITHOUT_TEST: [&str; 4] = ["basic", "specialist", "for-each", "pipeline"];
+
+#[test]
+fn templates_of_the_project_come_first_and_files_are_kept() {
+    let own = "schema: kb.playbook/1\nid: ours\nsteps:\n  - {id: a, run: \"echo ours\"}\n";
+    let scratch = Scratch::new(&[(".kb/templates/ours.yml", own)]);
+    scratch.kb(&["playbook", "new", "--list"]).code(0).says(&["ours", "fix-bug", "review-loop"]);
+    scratch.kb(&["playbook", "new", "mine", "--template", "ours"]).code(0);
+    assert!(scratch.read(".kb/playbooks/mine.yml").contains("id: mine"));
+    scratch
+        .write(".kb/specialists/reviewer.yml", "schema: kb.specialist/1\nid: reviewer\nrole: x\n");
+    let said = scratch.kb(&["playbook", "new", "check", "--template", "review-pr"]).code(0);
+    said.says(&[
+        "created .kb/playbooks/check.yml",
+        "created .kb/tests/check.test.yml",
+        "kept    .kb/specialists/reviewer.yml",
+    ]);
+    assert!(scratch.read(".kb/tests/check.test.yml").contains("playbook: check"));
+    scratch
+        .kb(&["playbook", "new", "check", "--template", "review-pr"])
+        .code(2)
+        .says(&["exists already"]);
+    scratch.kb(&["playbook", "new", "x", "--template", "fixbug"]).code(4).says(&["fix-bug"]);
+    scratch.kb(&["playbook", "new"]).code(2).says(&["kb playbook new ID"]);
+}
+
+/// In a workflow without `params`, a name in a prompt is a parameter, but not the name of an item.
+#[test]
+fn the_name_of_an_item_is_not_inferred_as_a_parameter() {
+    let text = "---\nname: Parts\nsteps:\n  - id: work\n    forEach: {in: [a, b], as: part}\n    agent: \
+                agents/worker.md\n    prompt: \"Do {part} of {input}\"\n---\n";
+    let agent = "---\nname: Worker\n---\nYou work.\n";
+    let scratch = Scratch::new(&[("workflows/parts.md", text), ("agents/worker.md", agent)]);
+    scratch.kb(&["playbook", "validate"]).code(0);
+    let shown = scratch.json(&["playbook", "show", "parts", "--json"]);
+    let params = shown["params"].as_array().unwrap();
+    assert_eq!(params.len(), 1, "{shown}");
+    assert_eq!(params[0]["name"], "input");
+}

@@ -55,11 +55,15 @@ impl Outline {
             .collect();
         let mut seen = BTreeSet::new();
         for step in items(root.get("steps")).iter().chain(items(root.get("finally"))) {
+            let for_each = step.get("forEach").or_else(|| step.get("for_each"));
+            let item = for_each.and_then(|node| node.get("as")).and_then(Node::as_text);
             for prompt in ["prompt", "task"].iter().filter_map(|key| step.get(key)) {
                 let Some(text) = prompt.as_text() else { continue };
                 for (range, name) in bare_names(text) {
                     let reserved = crate::expression::RESERVED_ROOTS.contains(&name.as_str());
-                    if steps.contains(&name) || reserved || !seen.insert(name.clone()) {
+                    let is_item = item == Some(name.as_str());
+                    let known = steps.contains(&name) || reserved || is_item;
+                    if known || !seen.insert(name.clone()) {
                         continue;
                     }
                     let span = match prompt.origin().verbatim {

@@ -1,0 +1,250 @@
+//! The shipped templates of playbooks and workflows, and those of a project in `.kb/templates/`.
+
+use super::scaffold::write_files;
+use super::{Project, ResourceKind, ServiceError};
+use crate::diagnostic::Code;
+use crate::value::{DefinitionId, Failure};
+use serde::Serialize;
+use std::path::Path;
+
+/// The text of a file in `templates/library/`.
+macro_rules! library {
+    ($path:expr) => {
+        include_str!(concat!("../../templates/library/", $path))
+    };
+}
+
+/// A file of a template: its path below `.kb/` and its text.
+type TemplateFile = (&'static str, &'static str);
+
+/// A playbook or workflow to start from, with the definitions that it needs and its test.
+struct Template {
+    name: &'static str,
+    about: &'static str,
+    /// Whether the definition is a workflow.
+    is_workflow: bool,
+    text: &'static str,
+    /// Specialists, agents and child workflows; existing files are kept.
+    needs: &'static [TemplateFile],
+    test: Option<&'static str>,
+}
+
+const RESEARCHER: TemplateFile =
+    ("specialists/researcher.yml", include_str!("../../.kb/specialists/researcher.yml"));
+const IMPLEMENTER: TemplateFile =
+    ("specialists/implementer.yml", include_str!("../../.kb/specialists/implementer.yml"));
+const REVIEWER: TemplateFile = ("specialists/reviewer.yml", library!("specialists/reviewer.yml"));
+const WRITER: TemplateFile = ("specialists/writer.yml", library!("specialists/writer.yml"));
+
+/// A template of a playbook without a test.
+const fn basic(name: &'static str, about: &'static str, text: &'static str) -> Template {
+    Template { name, about, is_workflow: false, text, needs: &[], test: None }
+}
+
+/// A template of a playbook.
+macro_rules! playbook {
+    ($name:literal, $about:literal, $needs:expr) => {
+        Template {
+            name: $name,
+            about: $about,
+            is_workflow: false,
+            text: library!(concat!("playbooks/", $name, ".yml")),
+            needs: $needs,
+            test: Some(library!(concat!("tests/", $name, ".test.yml"))),
+        }
+    };
+}
+
+/// A template of a workflow; `needs` are paths in `templates/library/`.
+macro_rules! workflow {
+    ($name:literal, $about:literal, [$($path:literal),+]) => {
+        Template {
+            name: $name,
+            about: $about,
+            is_workflow: true,
+            text: library!(concat!("workflows/", $name, ".md")),
+            needs: &[$(($path, library!($path))),+],
+            test: Some(library!(concat!("tests/", $name, ".test.yml"))),
+        }
+    };
+}
+
+static SHIPPED: [Template; 18] = [
+    basic("basic", "shell steps", include_str!("../../templates/basic.yml")),
+    basic("specialist", "a model with a gate", include_str!("../../templates/specialist.yml")),
+    basic("for-each", "one instance for each item", include_str!("../../templates/for-each.yml")),
+    basic(
+        "pipeline",
+        "parallel steps, a join, cleanup",
+        include_str!("../../templates/pipeline.yml"),
+    ),
+    Template {
+        name: "add-feature",
+        about: "research, plan, implement, test, fix",
+        is_workflow: false,
+        text: include_str!("../../templates/init/add-feature.yml"),
+        needs: &[RESEARCHER, IMPLEMENTER],
+        test: Some(library!("tests/add-feature.test.yml")),
+    },
+    playbook!(
+        "fix-bug",
+        "a test that fails before the fix and passes after it",
+        &[RESEARCHER, IMPLEMENTER]
+    ),
+    playbook!(
+        "add-test",
+        "tests for existing code, reviewed",
+        &[RESEARCHER, IMPLEMENTER, REVIEWER]
+    ),
+    playbook!(
+        "refactor",
+        "a change that keeps the tests green, reviewed",
+        &[RESEARCHER, IMPLEMENTER, REVIEWER]
+    ),
+    playbook!("review-pr", "a review of the commits of a branch", &[REVIEWER]),
+    playbook!("release-notes", "notes from the commits since a tag", &[WRITER]),
+    playbook!("dependency-update", "an update, repaired if the tests fail", &[IMPLEMENTER]),
+    playbook!(
+        "flaky-test-hunt",
+        "repeated test runs and the causes of different results",
+        &[RESEARCHER]
+    ),
+    playbook!("migrate-files", "one change in many files, in parallel", &[IMPLEMENTER]),
+    playbook!("nightly-report", "commits, tests and open tasks of a day", &[WRITER]),
+    workflow!(
+        "chain",
+        "agents that work one after the other",
+        ["agents/collector.md", "agents/author.md", "agents/editor.md"]
+    ),
+    workflow!(
+        "fan-out",
+        "agents that work on parts of a task in parallel",
+        ["agents/planner.md", "agents/worker.md", "agents/editor.md"]
+    ),
+    workflow!("debate", "two sides and a judge", ["agents/debater.md", "agents/judge.md"]),
+    workflow!(
+        "review-loop",
+        "an author and a reviewer until the reviewer approves",
+        ["workflows/review-round.md", "agents/author.md", "agents/critic.md"]
+    ),
+];
+
+/// A template as it is listed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TemplateView {
+    /// Name of the template.
+    pub name: String,
+    /// What the template contains.
+    pub about: String,
+    /// Path of the file, for a template of the project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+}
+
+/// The files of a new definition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewDefinition {
+    /// Path of the definition.
+    pub path: String,
+    /// Paths of the other files that were created.
+    pub created: Vec<String>,
+    /// Paths of the other files that existed already.
+    pub kept: Vec<String>,
+}
+
+/// The templates of a project, by name, then the shipped ones.
+pub fn templates(project: &Project) -> Vec<TemplateView> {
+    let own = own_templates(&project.context.root).into_iter().map(|(name, path)| TemplateView {
+        name,
+        about: "a template of this project".to_owned(),
+        path: Some(path),
+    });
+    let shipped = SHIPPED.iter().map(|template| TemplateView {
+        name: template.name.to_owned(),
+        about: template.about.to_owned(),
+        path: None,
+    });
+    own.chain(shipped).collect()
+}
+
+/// Writes a definition with a new id from a template, and what it needs. Existing specialists, agents and
+/// child workflows are kept; an existing definition is an error.
+pub fn new_playbook(
+    project: &Project,
+    id: &str,
+    template: &str,
+) -> Result<NewDefinition, ServiceError> {
+    DefinitionId::new(id).map_err(|error| {
+        ServiceError::refused(Failure::new(Code::BAD_ARGUMENT, error.to_string()))
+    })?;
+    let root = &project.context.root;
+    if let Some((name, path)) = own_templates(root).into_iter().find(|(name, _)| name == template) {
+        let (_, bytes) = super::start::read_file(&project.context.environment, &root.join(&path))?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let is_workflow = path.ends_with(".md");
+        return write(root, id, &definition(&text, &name, id), is_workflow, &[]);
+    }
+    let Some(found) = SHIPPED.iter().find(|shipped| shipped.name == template) else {
+        let known = templates(project).into_iter().map(|template| template.name);
+        return Err(ServiceError::unknown(ResourceKind::Template, template, known));
+    };
+    let mut others: Vec<(String, String)> = found
+        .needs
+        .iter()
+        .map(|(path, text)| (format!(".kb/{path}"), (*text).to_owned()))
+        .collect();
+    if let Some(test) = found.test {
+        let own =
+            test.replacen(&format!("playbook: {template}\n"), &format!("playbook: {id}\n"), 1);
+        others.push((format!(".kb/tests/{id}.test.yml"), own));
+    }
+    write(root, id, &definition(found.text, template, id), found.is_workflow, &others)
+}
+
+/// The text of a template with another id.
+fn definition(text: &str, name: &str, id: &str) -> String {
+    let text = text.replacen(&format!("\nid: {name}\n"), &format!("\nid: {id}\n"), 1);
+    let commands = ["run", "plan"].map(|verb| format!("kb playbook {verb} {name}"));
+    commands
+        .iter()
+        .fold(text, |text, command| text.replace(command.as_str(), &command.replace(name, id)))
+}
+
+fn write(
+    root: &Path,
+    id: &str,
+    text: &str,
+    is_workflow: bool,
+    others: &[(String, String)],
+) -> Result<NewDefinition, ServiceError> {
+    let path = match is_workflow {
+        true => format!(".kb/workflows/{id}.md"),
+        false => format!(".kb/playbooks/{id}.yml"),
+    };
+    let written = write_files(root, &[(&path, text)])?;
+    if !written.kept.is_empty() {
+        let failure = Failure::new(Code::FILE_EXISTS, format!("`{path}` exists already"));
+        return Err(ServiceError::refused(
+            failure.help("choose another id, or remove the file first"),
+        ));
+    }
+    let others: Vec<(&str, &str)> =
+        others.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let other = write_files(root, &others)?;
+    Ok(NewDefinition { path, created: other.created, kept: other.kept })
+}
+
+/// Names and paths of the templates in `.kb/templates/`, sorted by name.
+fn own_templates(root: &Path) -> Vec<(String, String)> {
+    let entries = std::fs::read_dir(root.join(".kb/templates")).into_iter().flatten().flatten();
+    let mut found: Vec<(String, String)> = entries
+        .filter_map(|entry| {
+            let file = entry.file_name().into_string().ok()?;
+            let (name, extension) = file.rsplit_once('.')?;
+            let is_template = matches!(extension, "yml" | "yaml" | "md") && entry.path().is_file();
+            is_template.then(|| (name.to_owned(), format!(".kb/templates/{file}")))
+        })
+        .collect();
+    found.sort();
+    found
+}
