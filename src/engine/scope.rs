@@ -153,8 +153,11 @@ impl RunScope<'_> {
     }
 
     fn in_finally(&self) -> bool {
-        let phase = self.instance.map(|ix| self.plan.step(self.state.instance(ix).step).step.phase);
-        phase == Some(StepPhase::Finally)
+        let step = self.instance.map(|ix| &self.plan.step(self.state.instance(ix).step).step);
+        step.is_some_and(|step| {
+            let early = step.details().hook.as_ref().is_some_and(|hook| hook.is_early());
+            step.phase == StepPhase::Finally && !early
+        })
     }
 
     /// The steps that failed and are not tolerated, in plan order, each with its error. Of a `forEach`

@@ -7,7 +7,7 @@ use super::index::StepIndex;
 use super::order;
 use super::reads::Read;
 use super::{Dependency, PlanStep, StepIx, edges, reads};
-use crate::definition::{Catalog, Playbook, RecoveryAction, Specialist, Step, StepKind};
+use crate::definition::{Catalog, HookEvent, Playbook, RecoveryAction, Specialist, Step, StepKind};
 use crate::diagnostic::{Code, Diagnostic, Span, nearest};
 use crate::value::SpecialistId;
 use std::collections::BTreeSet;
@@ -70,7 +70,13 @@ impl Plan {
         let below = steps.iter().filter_map(|step| step.child());
         let depth = below.map(|child| child.depth + 1).max().unwrap_or(0);
         let locks = steps.iter().any(PlanStep::locks_workspace);
-        Plan { playbook: playbook.clone(), steps, index, graph, order, escalation, depth, locks }
+        let is_start = |step: &PlanStep| {
+            step.step.details().hook.as_ref().is_some_and(|hook| hook.on == HookEvent::Start)
+        };
+        let start_hooks = (0u32..).zip(&steps).filter(|(_, step)| is_start(step));
+        let start_hooks = start_hooks.map(|(i, _)| StepIx(i)).collect();
+        let playbook = playbook.clone();
+        Plan { playbook, steps, index, graph, order, escalation, depth, locks, start_hooks }
     }
 }
 

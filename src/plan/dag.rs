@@ -26,6 +26,7 @@ pub struct Plan {
     pub(super) escalation: EscalationLimits,
     pub(super) depth: usize,
     pub(super) locks: bool,
+    pub(super) start_hooks: Vec<StepIx>,
 }
 
 impl Plan {
@@ -63,6 +64,11 @@ impl Plan {
     /// Whether a step of this plan or of a child run takes the workspace lock.
     pub(super) fn locks_workspace(&self) -> bool {
         self.locks
+    }
+
+    /// The steps of `onStart` hooks.
+    pub fn start_hooks(&self) -> &[StepIx] {
+        &self.start_hooks
     }
 
     /// All steps, indexed by [`StepIx`].

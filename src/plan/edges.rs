@@ -4,7 +4,7 @@ use super::Dependency;
 use super::StepIx;
 use super::index::StepIndex;
 use super::reads::{Read, ReadContext};
-use crate::definition::{Step, StepPhase};
+use crate::definition::{HookEvent, Step, StepPhase};
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::expression::Strength;
 use crate::value::StepId;
@@ -17,13 +17,15 @@ struct Mentions {
     depends_on: Option<Span>,
     condition: Option<(Strength, Span)>,
     work: Option<(Strength, Span)>,
+    hook: Option<Span>,
 }
 
 impl Mentions {
     /// `dependsOn` first, then references in the condition, then references in the work.
     fn strongest(&self) -> Option<(Strength, Span)> {
+        let of_hook = self.hook.map(|span| (Strength::Watch, span));
         let explicit = self.depends_on.map(|span| (Strength::Needs, span));
-        explicit.or(self.condition).or(self.work)
+        of_hook.or(explicit).or(self.condition).or(self.work)
     }
 }
 
@@ -44,11 +46,16 @@ pub(super) fn of_step(
         let target = steps[on.at()];
         match (step.phase, target.phase) {
             (StepPhase::Main, StepPhase::Finally) => problems.push(runs_later(step, target, span)),
-            (StepPhase::Finally, StepPhase::Main) => {}
+            (StepPhase::Finally, StepPhase::Main) if !is_early(step) => {}
             _ => dependencies.push(Dependency { on, strength }),
         }
     }
     dependencies
+}
+
+/// Whether a step belongs to a hook that can run before the main steps have ended.
+fn is_early(step: &Step) -> bool {
+    step.details().hook.as_ref().is_some_and(|hook| hook.is_early())
 }
 
 /// The position of the text that creates a dependency.
@@ -72,7 +79,19 @@ fn mentions(
             mentions.entry(on).or_default().depends_on.get_or_insert(*span);
         }
     }
+    let hook = step.details().hook.as_deref();
+    let own = hook.and_then(|hook| Some((hook, find(hook.of.as_ref()?)?)));
+    if let Some((_, on)) = own.filter(|(hook, _)| hook.on != HookEvent::Start) {
+        // The event of the hook decides whether it runs, so the join has nothing to add.
+        let mentions = mentions.entry(on).or_default();
+        mentions.hook = Some(step.span);
+    }
     for read in reads {
+        let starts_with = own
+            .is_some_and(|(hook, on)| hook.on == HookEvent::Start && find(read.step) == Some(on));
+        if starts_with {
+            continue;
+        }
         if let Some(on) = find(read.step) {
             mention(mentions.entry(on).or_default(), read);
         }

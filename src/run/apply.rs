@@ -89,7 +89,7 @@ impl State {
                     target.set_failure(failure.clone());
                 }
             }
-            Event::Reset { closure, .. } => self.reset(plan, closure),
+            Event::Reset { closure, .. } => self.reset(plan, closure, at),
             Event::CancelRequested { by } => self.cancel = Some(by.clone()),
             Event::TimedOut { limit_ms } => self.expired = Some(*limit_ms),
             Event::Draining { .. } => self.draining = true,
@@ -301,7 +301,7 @@ impl State {
         }
     }
 
-    fn reset(&mut self, plan: &Plan, closure: &[InstanceIx]) {
+    fn reset(&mut self, plan: &Plan, closure: &[InstanceIx], at: Timestamp) {
         self.status = RunStatus::Running;
         self.cancel = None;
         self.draining = false;
@@ -324,6 +324,7 @@ impl State {
             self.instances[ix.at()].restart();
             if let Some(items) = kept {
                 self.reopen_items(plan, ix, items, &chosen);
+                self.instances[ix.at()].start_at(at);
             }
         }
         self.recount(plan);

@@ -24,6 +24,7 @@ mod footprint;
 mod gate_checks;
 mod generated;
 mod guarantees;
+mod hooks;
 mod items;
 mod journal;
 mod journal_contract;

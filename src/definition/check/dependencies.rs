@@ -29,6 +29,11 @@ pub(crate) fn check(
                 )
                 .help("remove it"),
                 None => unknown(id.as_str(), *span, &phases, decoder),
+                Some(StepPhase::Main)
+                    if step.details().hook.as_ref().is_some_and(|hook| hook.is_early()) =>
+                {
+                    continue;
+                }
                 Some(phase) if *phase != step.phase => other_list(step, id.as_str(), *span),
                 Some(_) if !seen.insert(id) => {
                     let message = format!("`{id}` is named twice");

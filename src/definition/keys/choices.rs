@@ -37,6 +37,10 @@ choices! {
         "linear" => Backoff::Linear,
         "exponential" => Backoff::Exponential,
     }
+    /// `git` of `requires`.
+    GIT_STATE, GIT_STATE_NAMES: () = {
+        "clean" => (),
+    }
     /// `order` of a playbook.
     ORDER, ORDER_NAMES: Order = {
         "graph" => Order::Graph,

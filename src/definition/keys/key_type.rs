@@ -1,5 +1,6 @@
 //! [`KeyType`]: the type of the value under a key, as JSON Schema and as the reference names it.
 
+use super::step::STEP;
 use super::table::{KeyTable, KeyType};
 use crate::value::Json;
 use serde_json::json;
@@ -35,6 +36,7 @@ impl KeyType {
             }
             KeyType::AnyMap => json!({"type": "object"}),
             KeyType::Forbidden => json!(false),
+            KeyType::Steps => json!({"type": "array", "items": KeyType::Map(&STEP).json_schema()}),
             KeyType::List(item) => json!({"type": "array", "items": item.json_schema()}),
             KeyType::ListOrOne(item) => {
                 let item = item.json_schema();
@@ -74,6 +76,7 @@ impl KeyType {
             KeyType::MapOf(value) => format!("map of {}", value.name()),
             KeyType::AnyMap => "map".to_owned(),
             KeyType::Forbidden => "not allowed".to_owned(),
+            KeyType::Steps => format!("list of {}", KeyType::Map(&STEP).name()),
             KeyType::List(item) => format!("list of {}", item.name()),
             KeyType::ListOrOne(item) => format!("list of {}", item.name()),
             KeyType::OneOf(types) => {
@@ -86,6 +89,7 @@ impl KeyType {
     pub(super) fn tables(&self, visit: &mut dyn FnMut(&'static KeyTable)) {
         match self {
             KeyType::Map(table) => visit(table),
+            KeyType::Steps => visit(&STEP),
             KeyType::MapOf(inner) | KeyType::List(inner) | KeyType::ListOrOne(inner) => {
                 inner.tables(visit);
             }

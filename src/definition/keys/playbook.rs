@@ -1,8 +1,9 @@
 //! Keys of playbooks and workflows.
 
 use super::budget::BUDGET;
-use super::choices::{ORDER_NAMES, PARAM_TYPE_NAMES, TRIGGER_NAMES};
+use super::choices::{GIT_STATE_NAMES, ORDER_NAMES, PARAM_TYPE_NAMES, TRIGGER_NAMES};
 use super::step::{DEFAULTS, STEP};
+use super::step_parts::HOOKS;
 use super::table::KeyType::{
     Any, Boolean, Choice, Constant, Duration, Integer, List, ListOrOne, Map, MapOf, Number,
     Pattern, ScalarTemplate, Schema, Text,
@@ -62,6 +63,10 @@ const COMMON: &[KeySpec] = &[
         "Steps that run once after all others; their failures only warn.",
     )
     .example("[{id: cleanup, run: rm -rf build}]"),
+    key("hooks", Map(&HOOKS), "Steps that follow an event of the run; their failures only warn.")
+        .example("{onFailure: [{id: report, run: ./report.sh}]}"),
+    key("requires", Map(&REQUIRES), "What must hold before a run starts.")
+        .example("{tools: [git], git: clean}"),
     key("outputs", MapOf(&Any), "Outputs of the run, with placeholders.")
         .example("{summary: \"{{test.output.summary}}\"}"),
     key("env", MapOf(&ScalarTemplate), "Environment variables of every process of the run.")
@@ -117,6 +122,22 @@ const LIMITS_KEYS: &[KeySpec] = &[
     key("timeout", Duration, "Time limit of the whole run.").example("1h"),
     key("failFast", Boolean, "Whether the first failure cancels all steps that have not ended.")
         .default("false"),
+];
+
+pub(crate) static REQUIRES: KeyTable = table(
+    "requires",
+    "`requires`",
+    "What must hold before a run starts. Everything is checked before the run is created.",
+    &[REQUIRES_KEYS],
+);
+
+const REQUIRES_KEYS: &[KeySpec] = &[
+    key("tools", ListOrOne(&Text), "Programs that are in `PATH`.").example("[git, cargo]"),
+    key("files", ListOrOne(&Text), "Paths or globs of project files; each matches a file.")
+        .example("[Cargo.toml]"),
+    key("env", ListOrOne(&Text), "Environment variables that are set and not empty.")
+        .example("[DEPLOY_TARGET]"),
+    key("git", Choice(GIT_STATE_NAMES), "`clean`: the project is a git work tree without changes."),
 ];
 
 pub(crate) static CONCURRENCY: KeyTable =

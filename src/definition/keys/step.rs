@@ -5,7 +5,7 @@ use super::budget::BUDGET;
 use super::checks::VERIFY;
 use super::choices::{EVIDENCE_NAMES, ON_ERROR_NAMES, RUN_IF_NAMES, WORKSPACE_NAMES};
 use super::items::{FOR_EACH, ITEMS, MATRIX};
-use super::step_parts::{LOOP, RECOVERY, RETRY, STEP_OUTPUT, TIMEOUT};
+use super::step_parts::{HOOKS, LOOP, RECOVERY, RETRY, STEP_OUTPUT, TIMEOUT};
 use super::table::KeyType::{
     Any, Boolean, Choice, Duration, Expression, Forbidden, Integer, List, ListOrOne, Map, MapOf,
     OneOf, Pattern, ScalarTemplate, Template, Text,
@@ -93,6 +93,8 @@ const COMMON: &[KeySpec] = &[
     .example("{axes: {os: [linux, mac], version: [1, 2]}}"),
     key("loop", Map(&LOOP), "Runs the step again until a condition is true.")
         .example("{until: \"{{review.verdict}} == 'passed'\", max: 3}"),
+    key("hooks", Map(&HOOKS), "Steps that follow an event of this step; their failures only warn.")
+        .example("{onFailure: [{id: report, run: ./report.sh}]}"),
     key("cache", Any, "Reuses the output of an earlier run.").no_effect(),
     key("output", Map(&STEP_OUTPUT), "Output of the step.")
         .example("{schema: {files: \"string[]\"}}"),

@@ -2,7 +2,7 @@
 
 use super::choices::{BACKOFF_NAMES, OUTCOME_PATTERN, RECOVERY_ACTION_NAMES};
 use super::table::KeyType::{
-    Choice, Duration, Expression, Integer, ListOrOne, Pattern, Schema, Text,
+    Choice, Duration, Expression, Integer, ListOrOne, Pattern, Schema, Steps, Text,
 };
 use super::table::{KeySpec, KeyTable, key, table};
 
@@ -51,6 +51,20 @@ const RECOVERY_KEYS: &[KeySpec] = &[
         .default("1; 1000 for `askUser`")
         .example("2"),
     key("to", Text, "Id of the specialist for `switchSpecialist`.").example("senior"),
+];
+
+pub(crate) static HOOKS: KeyTable =
+    table("hooks", "`hooks`", "Steps that follow an event of the run or of a step.", &[HOOKS_KEYS]);
+
+const HOOKS_KEYS: &[KeySpec] = &[
+    key("onStart", Steps, "Steps that start with the run or the step.")
+        .example("[{id: begin, run: ./begin.sh}]"),
+    key("onSuccess", Steps, "Steps that follow its success.")
+        .example("[{id: tell, run: ./tell.sh}]"),
+    key("onFailure", Steps, "Steps that follow its failure.")
+        .example("[{id: report, run: ./report.sh}]"),
+    key("onCancel", Steps, "Steps that follow its cancellation.")
+        .example("[{id: undo, run: ./undo.sh}]"),
 ];
 
 pub(crate) static LOOP: KeyTable = table("loop", "`loop`", "Passes of a step.", &[LOOP_KEYS]);

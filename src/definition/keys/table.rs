@@ -226,6 +226,8 @@ pub enum KeyType {
     AnyMap,
     /// A list of values of this type.
     List(&'static KeyType),
+    /// A list of steps, in a table that steps contain.
+    Steps,
     /// A list of values of this type, or one such value alone.
     ListOrOne(&'static KeyType),
     /// No value: the key is only known so that its message can say where it belongs.

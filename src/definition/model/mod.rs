@@ -7,10 +7,12 @@ mod context;
 mod duration_policy;
 mod for_each;
 mod gate;
+mod hook;
 mod not_yet;
 mod playbook;
 mod recovery;
 mod repeat;
+mod requirements;
 mod script;
 mod settings;
 mod specialist;
@@ -23,10 +25,12 @@ pub use context::{ContextProfile, Reasoning};
 pub use duration_policy::{Backoff, RetryPolicy, Timeout};
 pub use for_each::{ForEach, ItemSource, Matrix};
 pub use gate::{ClaimPolicy, FailurePolicy, InconclusivePolicy, Verify};
+pub use hook::{Hook, HookEvent};
 pub use not_yet::NotYet;
 pub use playbook::{DefinitionForm, Limits, Order, Param, ParamType, Playbook};
 pub use recovery::{OnError, RecoveryAction, RecoveryKind, RecoveryRule, UNLIMITED_QUESTIONS};
 pub use repeat::Loop;
+pub use requirements::Requirements;
 pub use script::{Script, ScriptCall, ScriptError, ScriptTurn};
 pub use settings::{
     ApprovalLevel, EscalationLimits, ModelPrice, ProcessChoice, PromptRecording, SecretSource,

@@ -1,6 +1,6 @@
 //! The model of a playbook or workflow, its parameters and its run limits.
 
-use super::{NotYet, Step};
+use super::{NotYet, Requirements, Step};
 use crate::definition::Schema;
 use crate::diagnostic::Span;
 use crate::expression::{Template, ValueMap};
@@ -34,8 +34,10 @@ pub struct Playbook {
     pub params: Vec<Param>,
     /// Steps, in the order of the file. `order: sequential` is already part of their `depends_on`.
     pub steps: Vec<Arc<Step>>,
-    /// Steps that run once after all others.
+    /// Steps that run once after all others, and the steps of all `hooks`.
     pub finally: Vec<Arc<Step>>,
+    /// What must hold before a run starts.
+    pub requires: Box<Requirements>,
     /// Outputs of the run, in the order of the file.
     pub outputs: ValueMap,
     /// Environment variables of every process of the run.

@@ -1,6 +1,8 @@
 //! The model of a step: its kind, its dependencies and its attempt options.
 
-use super::{Budget, ForEach, Loop, NotYet, OnError, RecoveryRule, RetryPolicy, Timeout, Verify};
+use super::{
+    Budget, ForEach, Hook, Loop, NotYet, OnError, RecoveryRule, RetryPolicy, Timeout, Verify,
+};
 use crate::definition::Schema;
 use crate::definition::gate_check::Check;
 use crate::definition::kind::StepKind;
@@ -67,6 +69,8 @@ pub struct StepDetails {
     pub evidence: Option<EvidenceMode>,
     /// Whether it takes the `workspace` lock. `None`: only if its specialist has a writing tool.
     pub workspace: Option<WorkspaceMode>,
+    /// The hook that the step belongs to, for a step of `hooks`.
+    pub hook: Option<Box<Hook>>,
     /// Features used here that are not supported yet. A run is refused if there are any.
     pub not_yet: Vec<NotYet>,
 }
@@ -108,6 +112,7 @@ impl StepDetails {
         output_schema: None,
         evidence: None,
         workspace: None,
+        hook: None,
         not_yet: Vec::new(),
     };
 
@@ -128,6 +133,7 @@ impl StepDetails {
             output_schema: None,
             evidence: None,
             workspace: None,
+            hook: None,
             not_yet,
         } = &self
         else {

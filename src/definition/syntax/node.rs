@@ -105,6 +105,13 @@ impl Node {
         self.as_map()?.iter().find(|(own, _)| own.text == *key).map(|(_, node)| node)
     }
 
+    /// The value of a map key with exactly this spelling, for changing it.
+    pub(crate) fn value_mut(&mut self, key: &str) -> Option<&mut Value> {
+        let Value::Map(entries) = &mut self.value else { return None };
+        let found = entries.iter_mut().find(|(own, _)| own.text == *key);
+        found.map(|(_, node)| &mut node.value)
+    }
+
     /// Takes the items out of the list under a key; the empty list stays in the tree.
     pub(crate) fn take_items(&mut self, key: &str) -> Vec<Node> {
         let Value::Map(entries) = &mut self.value else { return Vec::new() };

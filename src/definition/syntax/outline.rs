@@ -1,5 +1,6 @@
 //! [`Outline`]: the names that a definition declares, collected before its templates are parsed.
 
+use super::hooks::HookNode;
 use super::{Decoder, Node};
 use crate::diagnostic::Span;
 use crate::expression::bare_names;
@@ -13,7 +14,7 @@ use std::collections::BTreeSet;
 pub(crate) struct Outline {
     /// Step ids of `steps`, in the order of the file.
     pub(crate) steps: Vec<Name>,
-    /// Step ids of `finally`.
+    /// Step ids of `finally` and of all `hooks`.
     pub(crate) finally: Vec<Name>,
     /// Names of declared parameters.
     pub(crate) params: Vec<Name>,
@@ -30,13 +31,14 @@ pub(crate) struct Name {
 
 impl Outline {
     /// Collects the names. Malformed values are skipped here and reported by the decoders.
-    pub(crate) fn of(root: &Node, infer: bool) -> Outline {
+    pub(crate) fn of(root: &Node, hooks: &[HookNode], infer: bool) -> Outline {
         let mut outline = Outline {
             steps: names(root.get("steps"), "id"),
             finally: names(root.get("finally"), "id"),
             params: names(root.get("params"), "name"),
             inferred: Vec::new(),
         };
+        outline.finally.extend(hooks.iter().filter_map(|hook| name(&hook.node, "id")));
         if infer && root.get("params").is_none() {
             outline.infer(root);
         }
@@ -118,8 +120,11 @@ fn items(node: Option<&Node>) -> &[Node] {
 fn names(list: Option<&Node>, key: &str) -> Vec<Name> {
     let items = items(list);
     let mut names = Vec::with_capacity(items.len());
-    for node in items.iter().filter_map(|item| item.get(key)) {
-        names.extend(node.as_text().map(|text| Name { text: text.into(), span: node.span }));
-    }
+    names.extend(items.iter().filter_map(|item| name(item, key)));
     names
+}
+
+fn name(item: &Node, key: &str) -> Option<Name> {
+    let node = item.get(key)?;
+    node.as_text().map(|text| Name { text: text.into(), span: node.span })
 }

@@ -1,6 +1,8 @@
 //! Decodes playbooks, and the front matter of workflows. Start at [`playbook`].
 
+use super::hooks::{self, HookNode};
 use super::outline::Outline;
+use super::requirements::requirements;
 use super::step::step;
 use super::{Decoder, Fields, Node, Secrets, params};
 use crate::definition::check::{dependencies, duplicates, name_clash, name_form, secret_variables};
@@ -31,7 +33,8 @@ pub(crate) fn playbook(
     let workflow = origin.form == DefinitionForm::Workflow;
     let what = if workflow { "a workflow" } else { "a playbook" };
     let table = if workflow { &keys::playbook::WORKFLOW } else { &keys::playbook::PLAYBOOK };
-    let outline = Outline::of(&root, workflow);
+    let hooks = hooks::take(&mut root);
+    let outline = Outline::of(&root, &hooks, workflow);
     outline.declare(&root, decoder);
     let [steps, finally] = ["steps", "finally"].map(|key| root.take_items(key));
     let fields = decoder.fields(&root, table)?;
@@ -57,7 +60,12 @@ pub(crate) fn playbook(
     let order = fields.choice("order", ORDER, decoder);
     let lists = StepLists { fields: &fields, defaults: defaults.as_ref() };
     let mut main = lists.main(steps, what, decoder);
-    let last = lists.read("finally", finally, StepPhase::Finally, decoder);
+    let mut last = lists.read("finally", finally, StepPhase::Finally, decoder);
+    last.extend(lists.hooks(hooks, decoder));
+    if let Some(node) = fields.get("hooks") {
+        decoder.hooks(node);
+    }
+    let requires = fields.get("requires").map(|node| requirements(node, decoder));
     dependencies::check(&outline, &main, &last, decoder);
     if order == Some(Order::Sequential) {
         chain(&mut main);
@@ -83,6 +91,7 @@ pub(crate) fn playbook(
         params,
         steps: main,
         finally: last,
+        requires: requires.unwrap_or_default().into(),
         outputs,
         env,
         limits,
@@ -154,6 +163,16 @@ impl StepLists<'_> {
             return Vec::new();
         }
         self.read("steps", items, StepPhase::Main, decoder)
+    }
+
+    /// The steps of all `hooks`.
+    fn hooks(&self, hooks: Vec<HookNode>, decoder: &mut Decoder) -> Vec<Arc<Step>> {
+        let decoded = hooks.into_iter().filter_map(|HookNode { hook, node }| {
+            let mut step = step(&node, StepPhase::Finally, self.defaults, decoder)?;
+            step.details_mut().hook = Some(Box::new(hook));
+            Some(Arc::new(step))
+        });
+        decoded.collect()
     }
 
     fn read(

@@ -188,6 +188,9 @@ fn body(
     let secrets = kind.map_or(Secrets::Refused, |kind| kind.rules.input_secrets);
     decoder.unsupported_keys(fields, &mut not_yet);
     shapes(fields, decoder);
+    if let Some(node) = fields.get("hooks") {
+        decoder.hooks(node);
+    }
     let verify = match fields.get("verify") {
         Some(node) => Some(verify(node, specialist, decoder, &mut not_yet)),
         None => specialist.then(|| default_verify(true)),
@@ -212,6 +215,7 @@ fn body(
         output_schema: output_schema(fields, decoder),
         evidence: fields.choice("evidence", EVIDENCE, decoder),
         workspace: fields.choice("workspace", WORKSPACE, decoder),
+        hook: None,
         not_yet,
     };
     Some(Step {

@@ -221,4 +221,23 @@ r#"A chain of `playbook` steps is longer than 16 child runs. The message shows t
     a → b → c → …
 
 Run the inner playbooks from one playbook, one after the other, instead of each from the one before."#;
+
+    REQUIREMENT_MISSING = "KB0415", "requirement of the playbook is not met",
+r#"The playbook lists what it needs in `requires`, and something is missing. Everything is checked before the
+run is created, so nothing was started, and all problems are reported at once.
+
+    the program `cargo` is not in PATH
+    no file matches `Cargo.toml`
+    the variable `DEPLOY_TARGET` is not set
+    the work tree has changes: `src/main.rs` and 2 more
+
+Install the program, create the file, set the variable or commit the changes, then run the playbook again:
+
+    requires:
+      tools: [cargo, git]
+      files: [Cargo.toml]
+      env: [DEPLOY_TARGET]
+      git: clean
+
+The requirements of the playbooks that run as child runs are checked too."#;
 }

@@ -61,7 +61,11 @@ impl SkipAnalysis {
         field: Option<&str>,
     ) -> Option<NoOutput> {
         let tolerated = subject.plan.step(target).step.on_error == OnError::Continue;
-        let implied = || reader.is_some_and(|reader| join_implies(subject, reader, target));
+        let implied = || {
+            reader.is_some_and(|reader| {
+                hook_implies(subject.plan, reader, target) || join_implies(subject, reader, target)
+            })
+        };
         match (field, self.skipped_by[target.at()]) {
             (Some("output" | "byKey" | "stdout" | "stderr" | "exitCode" | "errors"), Some(by))
                 if !implied() =>
@@ -109,6 +113,12 @@ fn join_implies(subject: &Subject<'_>, reader: StepIx, target: StepIx) -> bool {
             RunIf::NoneFailed | RunIf::AllDone => false,
         }
     })
+}
+
+/// Whether `reader` is a hook that runs only after `target` ran.
+fn hook_implies(plan: &Plan, reader: StepIx, target: StepIx) -> bool {
+    let hook = plan.step(reader).step.details().hook.as_deref();
+    hook.and_then(|hook| hook.of.as_ref()).is_some_and(|of| *of == plan.step(target).step.id)
 }
 
 fn unguarded<'a>(

@@ -96,6 +96,7 @@ fn notes(plan: &Plan, ix: StepIx) -> Vec<String> {
         RunIf::AnySucceeded => Some("runIf anySucceeded".to_owned()),
         RunIf::AllDone => Some("runIf allDone".to_owned()),
     });
+    notes.extend(own.details().hook.iter().map(|hook| format!("hook {hook}")));
     notes.extend((own.on_error == OnError::Continue).then(|| "failure tolerated".to_owned()));
     notes.extend(match own.verify.as_ref().map_or(0, |verify| verify.checks.len()) {
         0 => None,

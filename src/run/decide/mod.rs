@@ -6,6 +6,7 @@ mod cancel;
 mod child;
 mod conclude;
 mod evaluated;
+mod hook;
 mod repeat;
 mod reset;
 mod settle;
@@ -46,6 +47,13 @@ pub fn decide(plan: &Plan, state: &mut State, envelope: Envelope) -> Decision {
     };
     decider.handle(envelope.input);
     decider.fill();
+    let mut seen = 0;
+    while seen < decider.decision.events.len() {
+        let from = seen;
+        seen = decider.decision.events.len();
+        decider.settle_start_hooks(from);
+        decider.fill();
+    }
     decider.conclude();
     decider.decision
 }

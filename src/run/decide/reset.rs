@@ -25,8 +25,11 @@ impl Decider<'_> {
             self.downstream(&steps).into_iter().map(|s| InstanceIx(s.0)).collect();
         closure.extend(self.items_to_reset(&chosen, &closure));
         for (i, step) in self.plan.steps().iter().enumerate() {
-            if step.step.phase == StepPhase::Finally {
-                closure.insert(InstanceIx(i as u32));
+            let ix = InstanceIx(i as u32);
+            let hook = self.hook(ix).and_then(|hook| self.of(hook));
+            if step.step.phase == StepPhase::Finally && hook.is_none_or(|of| closure.contains(&of))
+            {
+                closure.insert(ix);
             }
         }
         let closure = closure.into_iter().collect();

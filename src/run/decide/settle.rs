@@ -48,6 +48,7 @@ impl Decider<'_> {
             self.effect(Effect::Timer { instance, due });
         }
         self.retry_exhausted();
+        self.settle_early_hooks();
         self.settle_open(StepPhase::Main);
         if self.state.open_main == 0 {
             self.settle_open(StepPhase::Finally);
@@ -113,13 +114,11 @@ impl Decider<'_> {
         if self.stopping(ix) {
             return self.end(ix, StepStatus::Cancelled, None);
         }
+        if self.skips_hook(ix) {
+            return self.end(ix, StepStatus::Skipped, None);
+        }
         let step = self.plan.step(self.instance(ix).step);
-        let verdict = if self.plan.dependencies(self.instance(ix).step).next().is_none() {
-            Join::Run
-        } else {
-            join(step.step.run_if, self.instance(ix).ends)
-        };
-        match verdict {
+        match self.joined(ix) {
             Join::Run if step.step.condition.is_some() || step.step.for_each.is_some() => {
                 let iteration = self.instance(ix).iteration;
                 self.effect(Effect::Evaluate { instance: ix, iteration });
@@ -128,6 +127,18 @@ impl Decider<'_> {
             Join::Skip => self.end(ix, StepStatus::Skipped, None),
             Join::Block => self.end(ix, StepStatus::Blocked, None),
             Join::Cancel => self.end(ix, StepStatus::Cancelled, None),
+        }
+    }
+
+    /// The join over the dependencies of a step. That of a hook on its own step is not part of it.
+    fn joined(&self, ix: InstanceIx) -> Join {
+        let own = self.hook(ix).and_then(|hook| self.of(hook));
+        let step = self.instance(ix).step;
+        let mut others =
+            self.plan.dependencies(step).filter(|found| Some(InstanceIx(found.on.0)) != own);
+        match others.next() {
+            None => Join::Run,
+            Some(_) => join(self.step(ix).run_if, self.instance(ix).ends),
         }
     }
 
@@ -194,14 +205,20 @@ impl Decider<'_> {
     }
 
     pub(super) fn phase_is_open(&self, ix: InstanceIx) -> bool {
-        self.step(ix).phase == StepPhase::Main || self.state.open_main == 0
+        match self.hook(ix) {
+            Some(hook) if hook.is_early() => self.hook_is_open(hook),
+            _ => self.step(ix).phase == StepPhase::Main || self.state.open_main == 0,
+        }
     }
 
     fn ends_at_join(&self, ix: InstanceIx) -> Option<StepStatus> {
         if self.stopping(ix) {
             return Some(StepStatus::Cancelled);
         }
-        match join(self.step(ix).run_if, self.instance(ix).ends) {
+        if self.skips_hook(ix) {
+            return Some(StepStatus::Skipped);
+        }
+        match self.joined(ix) {
             Join::Run => None,
             Join::Skip => Some(StepStatus::Skipped),
             Join::Block => Some(StepStatus::Blocked),
@@ -224,7 +241,9 @@ impl Decider<'_> {
             if first_time && !self.state.is_draining() {
                 self.begin_finally();
             }
-            return self.leave_if_idle();
+            if self.state.open_finally > 0 {
+                return self.leave_if_idle();
+            }
         }
         if self.state.is_draining() {
             return self.leave_if_idle();
@@ -238,7 +257,7 @@ impl Decider<'_> {
     fn begin_finally(&mut self) {
         let untouched = (0..self.plan.steps().len())
             .map(|i| InstanceIx(i as u32))
-            .filter(|ix| self.step(*ix).phase == StepPhase::Finally);
+            .filter(|ix| self.is_plain_finally(*ix));
         let has_started =
             untouched.clone().any(|ix| self.instance(ix).status != StepStatus::Pending);
         if !has_started {

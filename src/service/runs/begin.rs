@@ -4,6 +4,7 @@ use super::assembly::{Assembly, LeasedRun, assemble};
 use super::budget;
 use super::models::{max_parallel, tiers};
 use super::prepared::Prepared;
+use super::requirements;
 use super::task_files::all_task_files;
 use crate::clock;
 use crate::definition::{Catalog, EvidenceMode, NotYet};
@@ -35,6 +36,7 @@ pub(in crate::service) async fn begin(
     require_supported(&plan, &project.catalog)?;
     let context = project.context.clone();
     let settings = project.catalog.settings.clone();
+    requirements::check(&plan, &context, &settings, &project.catalog.sources).await?;
     let tiers =
         tiers(&plan, script.is_some(), &settings, &context, overrides.model.as_deref()).await?;
     let missing = |diagnostics| {

@@ -14,6 +14,7 @@ mod models;
 mod prepared;
 mod reopen;
 mod replying;
+mod requirements;
 mod secrets;
 mod task_files;
 

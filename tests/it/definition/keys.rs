@@ -114,6 +114,8 @@ fn wrapper(table: &KeyTable) -> Option<(FileRole, &'static str, &'static str)> {
         "retry" => playbook("{steps: [{run: x, retry: {@}}]}"),
         "recovery" => playbook("{steps: [{run: x, recovery: [{@}]}]}"),
         "loop" => playbook("{steps: [{run: x, loop: {@}}]}"),
+        "hooks" => playbook("{hooks: {@}}"),
+        "requires" => playbook("{requires: {@}}"),
         "matrix" => playbook("{steps: [{run: x, matrix: {@}}]}"),
         "forEach" => playbook("{steps: [{run: x, forEach: {@}}]}"),
         "output" => playbook("{steps: [{run: x, output: {@}}]}"),

@@ -41,6 +41,8 @@ pub(super) struct Spec {
     pub(super) recovery: Option<Vec<Row>>,
     pub(super) max_attempts: Option<u32>,
     pub(super) retry_safe: bool,
+    /// The hook of a step of `finally`: of which step, or of the run, and on which event.
+    pub(super) hook: Option<(Option<String>, HookEvent)>,
     pub(super) exclusive: bool,
     pub(super) gate: Option<GateSpec>,
     pub(super) for_each: Option<Loop>,
@@ -162,6 +164,7 @@ impl Spec {
             recovery: None,
             max_attempts: None,
             retry_safe: true,
+            hook: None,
             exclusive: false,
             gate: None,
             for_each: None,
@@ -171,6 +174,11 @@ impl Spec {
             ends: vec![Vec::new()],
             heals: false,
         }
+    }
+
+    /// Whether it is a hook that may run before the main steps have ended.
+    pub(super) fn is_early(&self) -> bool {
+        self.hook.as_ref().is_some_and(|(of, on)| of.is_some() || *on == HookEvent::Start)
     }
 
     /// Whether a row of its table asks a person.
@@ -270,6 +278,10 @@ impl Spec {
             };
             rows.iter().map(rule).collect()
         });
+        details.hook = self
+            .hook
+            .as_ref()
+            .map(|(of, on)| Box::new(Hook { of: of.as_ref().map(|of| id(of)), on: *on }));
         details.max_attempts = self.max_attempts;
         details.repeat = self.repeat.map(|(max, _)| {
             let until = condition("true", ids);

@@ -2,7 +2,9 @@
 
 use super::case::{Case, End, GateSpec, Kind, Loop, Row, Spec, Turn};
 use super::dice::Dice;
-use kb::definition::{FailurePolicy, InconclusivePolicy, OnTimeout, RecoveryAction, RunIf};
+use kb::definition::{
+    FailurePolicy, HookEvent, InconclusivePolicy, OnTimeout, RecoveryAction, RunIf,
+};
 use kb::evidence::Verdict;
 use kb::expression::Strength;
 use kb::value::{OutcomeKind, OutcomeSelector, SpecialistId};
@@ -35,7 +37,9 @@ pub(super) fn case(seed: u64) -> Case {
             .filter(|spec| spec.finally == finally)
             .map(|spec| spec.id.clone())
             .collect();
-        steps.push(spec(&mut dice, &id, finally, &before));
+        let main: Vec<String> =
+            steps.iter().filter(|spec| !spec.finally).map(|spec| spec.id.clone()).collect();
+        steps.push(spec(&mut dice, &id, finally, &before, &main));
     }
     let wild = seed % 4;
     Case {
@@ -54,7 +58,7 @@ pub(super) fn case(seed: u64) -> Case {
     }
 }
 
-fn spec(dice: &mut Dice, id: &str, finally: bool, before: &[String]) -> Spec {
+fn spec(dice: &mut Dice, id: &str, finally: bool, before: &[String], main: &[String]) -> Spec {
     let mut spec = Spec { finally, ..Spec::new(id) };
     let waiting = waiting(dice);
     spec.kind = dice.one_of(&[
@@ -68,6 +72,11 @@ fn spec(dice: &mut Dice, id: &str, finally: bool, before: &[String]) -> Spec {
         Kind::Gate,
         waiting,
     ]);
+    spec.hook = (finally && dice.chance(50)).then(|| {
+        let of = (!dice.chance(30)).then(|| main[dice.below(main.len())].clone());
+        (of, dice.one_of(&HookEvent::ALL))
+    });
+    let before = if spec.is_early() { &[] } else { before };
     for on in before {
         let how = match dice.below(8) {
             0 | 1 => Strength::Needs,

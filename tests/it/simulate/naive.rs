@@ -2,7 +2,7 @@
 //! machine or time.
 
 use super::case::{Case, End, Spec};
-use kb::definition::{FailurePolicy, InconclusivePolicy, RecoveryAction, RunIf};
+use kb::definition::{FailurePolicy, HookEvent, InconclusivePolicy, RecoveryAction, RunIf};
 use kb::evidence::Verdict;
 use kb::expression::Strength;
 use kb::run::{RunStatus, StepStatus};
@@ -28,7 +28,10 @@ pub(super) fn expect(case: &Case, known: &Known<'_>) -> (Vec<StepStatus>, RunSta
     for (i, spec) in case.steps.iter().enumerate() {
         let end = known.kept.get(&i).copied().unwrap_or_else(|| {
             let joined = joined(case, spec, |on| ended[on]);
-            let status = joined.unwrap_or_else(|| alone(case, i, known));
+            let status = match hook_skips(case, spec, |at| Some(known_end(case, at, &ended))) {
+                true => StepStatus::Skipped,
+                false => joined.unwrap_or_else(|| alone(case, i, known)),
+            };
             (status, status == StepStatus::Failed && spec.tolerated)
         });
         ended.push(end);
@@ -37,6 +40,43 @@ pub(super) fn expect(case: &Case, known: &Known<'_>) -> (Vec<StepStatus>, RunSta
     let failed = case.steps.iter().zip(&ended).any(fails) || !case.concludes;
     let status = if failed { RunStatus::Failed } else { RunStatus::Succeeded };
     (ended.into_iter().map(|(status, _)| status).collect(), status)
+}
+
+/// How a step ended, and whether it started before that: one whose list cannot be evaluated has not.
+fn known_end(case: &Case, at: usize, ended: &[Ended]) -> (Ended, bool) {
+    let spec = &case.steps[at];
+    let asks = spec.is_conditional() || spec.for_each.is_some();
+    let end = ended[at];
+    let started = matches!(end.0, StepStatus::Succeeded | StepStatus::Failed);
+    (end, started && (!asks || spec.evaluates))
+}
+
+/// Whether the event of a hook did not happen. `end` tells how a main step ended and whether it had
+/// started.
+pub(super) fn hook_skips(
+    case: &Case,
+    spec: &Spec,
+    end: impl Fn(usize) -> Option<(Ended, bool)>,
+) -> bool {
+    let Some((of, on)) = &spec.hook else { return false };
+    let position = |id: &String| case.steps.iter().position(|other| other.id == *id);
+    let (status, started) = match of.as_ref().and_then(position) {
+        Some(at) => match end(at) {
+            Some((end, started)) => (end.0, started),
+            None => return false,
+        },
+        None => {
+            let main = (0..case.steps.len()).filter(|at| !case.steps[*at].finally);
+            let failed = main.filter_map(end).any(|(end, _)| end == (StepStatus::Failed, false));
+            (if failed { StepStatus::Failed } else { StepStatus::Succeeded }, true)
+        }
+    };
+    match on {
+        HookEvent::Start => !started,
+        HookEvent::Success => status != StepStatus::Succeeded,
+        HookEvent::Failure => status != StepStatus::Failed,
+        HookEvent::Cancel => status != StepStatus::Cancelled || !started,
+    }
 }
 
 /// How the ends of its dependencies end a step, where they do.

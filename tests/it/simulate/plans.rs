@@ -36,6 +36,7 @@ pub(crate) fn playbook(steps: Vec<Step>, finally: Vec<Step>) -> Arc<Playbook> {
         params: Vec::new(),
         steps: steps.into_iter().map(Arc::new).collect(),
         finally: finally.into_iter().map(Arc::new).collect(),
+        requires: Box::default(),
         outputs: Box::default(),
         env: Vec::new(),
         limits: Limits::default(),

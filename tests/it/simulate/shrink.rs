@@ -77,6 +77,10 @@ impl Shrinking<'_> {
             self.attempt(|case| {
                 let gone = case.steps.remove(at);
                 case.steps.iter_mut().for_each(|step| step.edges.retain(|(on, _)| *on != gone.id));
+                let of_it = |step: &Spec| {
+                    step.hook.as_ref().is_some_and(|(of, _)| of.as_ref() == Some(&gone.id))
+                };
+                case.steps.iter_mut().filter(|step| of_it(step)).for_each(|step| step.hook = None);
             });
         }
     }
@@ -123,7 +127,8 @@ impl Shrinking<'_> {
     }
 }
 
-const PLAINER: [fn(&mut Spec); 19] = [
+const PLAINER: [fn(&mut Spec); 20] = [
+    |step| step.hook = None,
     |step| step.recovery = None,
     |step| step.kind = Kind::Set,
     |step| step.kind = Kind::Run,
@@ -187,6 +192,7 @@ fn keys(spec: &Spec) -> Vec<String> {
         }
     };
     key(!edges.is_empty(), format!("dependsOn: [{}]", edges.join(", ")));
+    key(spec.hook.is_some(), format!("hook: {:?}", spec.hook));
     key(spec.condition.is_some(), format!("condition: {}", spec.condition.unwrap_or(true)));
     key(spec.run_if != RunIf::AllSucceeded, format!("runIf: {:?}", spec.run_if));
     key(spec.tolerated, "onError: continue".into());

@@ -277,8 +277,7 @@ impl<'a> Simulation<'a> {
             self.watch.folded == self.state,
             "folding the events gives another state than deciding {input:?}"
         );
-        let ends_finally =
-            |e: &Event| matches!(e, Event::Ended { instance, .. } if self.spec(*instance).finally);
+        let ends_finally = |e: &Event| matches!(e, Event::Ended { instance, .. } if self.spec(*instance).finally && !self.spec(*instance).is_early());
         let spared = !spares_finally || !decision.events.iter().any(ends_finally);
         hold!(spared, "the first word to stop ends a `finally` step that was to come");
         self.leaves = decision.effects.contains(&Effect::Leave);

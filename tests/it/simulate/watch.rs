@@ -3,7 +3,7 @@
 
 use super::case::{Case, Kind, Spec};
 use super::naive::{self, Ended, Known};
-use kb::definition::OnTimeout;
+use kb::definition::{HookEvent, OnTimeout};
 use kb::evidence::Payload;
 use kb::plan::Plan;
 use kb::run::*;
@@ -304,7 +304,13 @@ impl Watch {
             let id = &plan.step(dependency.on).step.id;
             hold!(on.status.has_ended(), "{name} begins while {id} is {}", on.status);
         }
-        if case.steps[instance.step.at()].finally {
+        let own = &case.steps[instance.step.at()];
+        if let Some((Some(of), HookEvent::Start)) = &own.hook {
+            let of = case.steps.iter().position(|spec| spec.id == *of).expect("a step");
+            let of = self.folded.instance(InstanceIx(of as u32));
+            hold!(of.started_at().is_some(), "{name} begins before its step");
+        }
+        if own.finally && !own.is_early() {
             let open = |(i, spec): (usize, &Spec)| {
                 !spec.finally && !self.folded.instance(InstanceIx(i as u32)).status.has_ended()
             };
@@ -396,6 +402,7 @@ impl Watch {
                 let untouched = instance.attempt == 0 && instance.item.is_none();
                 hold!(untouched, "{name} ended as {status} after an attempt");
                 let own = status == StepStatus::Skipped && !spec.holds() && joined().is_none();
+                let own = own || status == StepStatus::Skipped && self.hook_skips(case, spec);
                 hold!(own || joined() == Some(status), "{name} ended as {status}, by no rule");
                 Ok(())
             }
@@ -416,6 +423,21 @@ impl Watch {
             }
             other => Err(format!("{name} ended as {other}")),
         }
+    }
+
+    /// Whether the event of a hook did not happen.
+    fn hook_skips(&self, case: &Case, spec: &Spec) -> bool {
+        let cancelled = self.folded.is_cancelled();
+        if let Some((None, on)) = &spec.hook
+            && (cancelled || self.folded.has_expired())
+        {
+            let due = if cancelled { HookEvent::Cancel } else { HookEvent::Failure };
+            return *on != HookEvent::Start && *on != due;
+        }
+        naive::hook_skips(case, spec, |at| {
+            let found = self.folded.instance(InstanceIx(at as u32));
+            Some(((found.status, found.tolerated), found.started_at().is_some()))
+        })
     }
 
     /// Nothing counts as done until its gate has seen it.
@@ -466,7 +488,9 @@ impl Watch {
             let follows = spec.edges.iter().any(|(on, _)| {
                 wanted.iter().any(|at| case.steps.get(*at).is_some_and(|step| step.id == *on))
             });
-            if follows || spec.finally {
+            let of = spec.hook.as_ref().and_then(|(of, _)| of.as_ref());
+            let of = of.and_then(|of| case.steps.iter().position(|spec| spec.id == *of));
+            if follows || spec.finally && of.is_none_or(|of| wanted.contains(&of)) {
                 wanted.insert(i);
             }
         }
