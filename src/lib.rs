@@ -46,7 +46,7 @@
 //! | [`verify`] (pure) | checks and claims over evidence → verdict | diagnostic, value, evidence, expression, toolspec, definition |
 //! | [`run`] (pure) | the state machine: state, events, inputs, effects; one file per input | diagnostic, value, evidence, redaction, expression, definition, plan |
 //! | [`attempt`] | the types between engine and executor: request, work, outcome, recorder | value, evidence, redaction, definition |
-//! | [`journal`] | events with expected versions, leases, inbox, blobs; SQLite and memory | value, definition, run |
+//! | [`journal`] | events with expected versions, leases, inbox, blobs; SQLite and memory | value, redaction, definition, run |
 //! | [`process`] | the only starter of processes: init process, namespace workers, limits, sandbox | clock |
 //! | [`workspace`] | the project files: path guard, manifests, watching, text diffs | diagnostic, value, clock, redaction, evidence |
 //! | [`http`] | the HTTP client, address rules, redirects | diagnostic, value |

@@ -105,16 +105,19 @@ impl Dispatcher {
     fn queue_start(&mut self, is_new: bool) {
         self.inputs.push(match self.start.clone() {
             StartMode::Start { digest, environment } if is_new => {
-                let params = (*self.context.params).clone();
-                Input::Started { digest, params, environment }
+                let redactor = &self.context.parts.redactor;
+                let params = redactor.mask((*self.context.params).clone());
+                Input::Started { digest, params, environment: redactor.mask(environment) }
             }
             StartMode::Start { .. } | StartMode::Resume | StartMode::Answer { .. } => {
                 Input::Recovered { cancel: None }
             }
             StartMode::Retry { from } => {
-                Input::Reset { roots: from, reason: "requested by `kb run retry`".to_owned() }
+                Input::Reset { roots: from, reason: "requested by `kb run retry`".into() }
             }
-            StartMode::Cancel { by } => Input::Recovered { cancel: Some(by) },
+            StartMode::Cancel { by } => {
+                Input::Recovered { cancel: Some(self.context.parts.redactor.mask(by)) }
+            }
         });
     }
 
@@ -214,6 +217,7 @@ impl Dispatcher {
         match control {
             RunControl::Drain(reason) => {
                 self.attempts.shutdown().drain.cancel();
+                let reason = self.context.parts.redactor.mask(reason);
                 self.inputs.push(Input::Drain { reason });
             }
             RunControl::Cancel(by) => {

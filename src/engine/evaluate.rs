@@ -100,6 +100,7 @@ pub(super) fn evaluated(
 
 fn store_evaluation(context: &RunContext, found: Evaluation) -> Masked<Evaluation> {
     let masked = context.parts.redactor.mask(found);
-    let stored = masked.clone().rearrange(|found| context.payloads.store_items(found));
+    let stored =
+        masked.clone().rearrange(|found, parts| context.payloads.store_items(found, parts));
     stored.unwrap_or(masked)
 }

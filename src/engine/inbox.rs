@@ -81,6 +81,7 @@ fn accepts(kind: &StepKind, reply: &Reply) -> bool {
 /// `Payloads::check` refuses the whole batch.
 fn masked(context: &RunContext, reply: &Reply) -> Masked<Reply> {
     let masked = context.parts.redactor.mask(reply.clone());
-    let stored = masked.clone().rearrange(|reply| context.payloads.store_reply(reply));
+    let stored =
+        masked.clone().rearrange(|reply, parts| context.payloads.store_reply(reply, parts));
     stored.unwrap_or(masked)
 }

@@ -3,7 +3,7 @@
 use super::json_list::JsonList;
 use crate::evidence::{Payload, Record};
 use crate::journal::{Blobs, JournalError};
-use crate::redaction::{Masked, Redactor};
+use crate::redaction::{Masked, Parts, Redactor};
 use crate::run::{AttemptReport, CompactPayload, Evaluation, Reply};
 use crate::value::{Digest, Json, limits, read_back};
 use std::collections::VecDeque;
@@ -100,7 +100,7 @@ impl Payloads {
     ) -> Result<Masked<Payload>, JournalError> {
         let text = match text.len() > limits::INLINE_OUTPUT_BYTES {
             true => match redactor.check(text) {
-                Ok(text) => return text.rearrange(|text| self.store_blob(&text)),
+                Ok(text) => return self.store_blob(&text).map(Masked::composed),
                 Err(text) => text,
             },
             false => text,
@@ -111,8 +111,8 @@ impl Payloads {
         self.store(redactor.mask(value).map(Payload::inline))
     }
 
-    fn store_blob(&self, text: &str) -> Result<Payload, JournalError> {
-        let digest = self.noting_failure(self.journal.put_blob(text.as_bytes()))?;
+    fn store_blob(&self, text: &Masked<String>) -> Result<Payload, JournalError> {
+        let digest = self.noting_failure(self.journal.put_blob(text))?;
         Ok(Payload::Blob { digest, bytes: text.len() as u64 })
     }
 
@@ -148,27 +148,32 @@ impl Payloads {
     }
 
     /// The same evaluation, with its items as a blob if they are large.
-    pub(super) fn store_items(&self, found: Evaluation) -> Result<Evaluation, JournalError> {
+    pub(super) fn store_items(
+        &self,
+        found: Evaluation,
+        parts: Parts,
+    ) -> Result<Evaluation, JournalError> {
         match found {
             Evaluation::Items { keys, items, keyed } => {
-                Ok(Evaluation::Items { keys, items: self.stored(items)?, keyed })
+                Ok(Evaluation::Items { keys, items: self.stored(items, parts)?, keyed })
             }
             condition @ Evaluation::Condition(_) => Ok(condition),
         }
     }
 
     /// The same reply, with its answer as a blob if it is large.
-    pub(super) fn store_reply(&self, reply: Reply) -> Result<Reply, JournalError> {
-        let answer = reply.answer.map(|answer| self.stored(answer)).transpose()?;
+    pub(super) fn store_reply(&self, reply: Reply, parts: Parts) -> Result<Reply, JournalError> {
+        let answer = reply.answer.map(|answer| self.stored(answer, parts)).transpose()?;
         Ok(Reply { answer, ..reply })
     }
 
     /// Stores a payload as a blob if it is large.
     pub fn store(&self, payload: Masked<Payload>) -> Result<Masked<Payload>, JournalError> {
-        payload.rearrange(|payload| self.stored(payload))
+        payload.rearrange(|payload, parts| self.stored(payload, parts))
     }
 
-    fn stored(&self, payload: Payload) -> Result<Payload, JournalError> {
+    /// The same part of a masked value, as a blob if it is large.
+    fn stored(&self, payload: Payload, parts: Parts) -> Result<Payload, JournalError> {
         let Payload::Inline(value) = &payload else { return Ok(payload) };
         // Most values are small, which an upper bound shows without serialising them.
         if max_json_len(value) <= limits::INLINE_OUTPUT_BYTES {
@@ -178,29 +183,29 @@ impl Payloads {
         if text.len() <= limits::INLINE_OUTPUT_BYTES {
             return Ok(payload);
         }
-        self.store_blob(&text)
+        self.store_blob(&parts.part(text))
     }
 
     /// Stores the large values of a record as blobs.
     pub fn store_record(&self, record: Masked<Record>) -> Result<Masked<Record>, JournalError> {
-        record.rearrange(|record| self.stored_record(record))
+        record.rearrange(|record, parts| self.stored_record(record, parts))
     }
 
-    fn stored_record(&self, mut record: Record) -> Result<Record, JournalError> {
+    fn stored_record(&self, mut record: Record, parts: Parts) -> Result<Record, JournalError> {
         match &mut record {
             Record::ModelCall { text, prompt, reasoning, .. } => {
-                *text = self.stored(text.clone())?;
+                *text = self.stored(text.clone(), parts)?;
                 if let Some(reasoning) = reasoning {
-                    *reasoning = self.stored(reasoning.clone())?;
+                    *reasoning = self.stored(reasoning.clone(), parts)?;
                 }
-                let parts = prompt.iter_mut().flat_map(|prompt| prompt.parts_mut());
-                for content in parts.filter_map(|part| part.content.as_mut()) {
-                    *content = self.stored(content.clone())?;
+                let prompt = prompt.iter_mut().flat_map(|prompt| prompt.parts_mut());
+                for content in prompt.filter_map(|part| part.content.as_mut()) {
+                    *content = self.stored(content.clone(), parts)?;
                 }
             }
-            Record::ToolCall { args, .. } => *args = self.stored(args.clone())?,
-            Record::ToolResult { result, .. } => *result = self.stored(result.clone())?,
-            Record::Observed { basis } => *basis = self.stored(basis.clone())?,
+            Record::ToolCall { args, .. } => *args = self.stored(args.clone(), parts)?,
+            Record::ToolResult { result, .. } => *result = self.stored(result.clone(), parts)?,
+            Record::Observed { basis } => *basis = self.stored(basis.clone(), parts)?,
             Record::Compression { .. }
             | Record::ChildRun { .. }
             | Record::ChildRunEnded { .. }
@@ -237,8 +242,9 @@ impl Payloads {
         &self,
         report: Masked<AttemptReport>,
     ) -> Result<Masked<AttemptReport>, JournalError> {
-        let store = |payload: Option<Payload>| payload.map(|p| self.stored(p)).transpose();
-        report.rearrange(|report| {
+        report.rearrange(|report, parts| {
+            let store =
+                |payload: Option<Payload>| payload.map(|p| self.stored(p, parts)).transpose();
             let (output, streams) = (store(report.output)?, store(report.streams)?);
             Ok(AttemptReport { output, streams, ..report })
         })

@@ -33,7 +33,7 @@ impl PromptLog {
 
     /// The record without the parts of its prompt that are stored already.
     pub(super) fn reduce(&self, record: Masked<Record>) -> Masked<Record> {
-        let reduced = record.rearrange(|mut record| {
+        let reduced = record.rearrange(|mut record, _| {
             if let Record::ModelCall { prompt: Some(prompt), .. } = &mut record {
                 self.remove_stored(prompt);
             }

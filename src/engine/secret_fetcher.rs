@@ -34,7 +34,7 @@ impl SecretFetcher {
     /// For a run with these events.
     pub(super) fn new(context: &RunContext, state: &State, stored: &[StoredEvent]) -> Self {
         let started = stored.iter().filter_map(|stored| {
-            let Event::Started { instance, .. } = &stored.event else { return None };
+            let Event::Started { instance, .. } = &*stored.event else { return None };
             Some(*instance)
         });
         let steps: BTreeMap<_, _> = started.map(|ix| (state.instance(ix).step, ix)).collect();

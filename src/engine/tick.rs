@@ -9,6 +9,7 @@ use super::queue::{Ack, QueuedInput};
 use crate::attempt::Stopped;
 use crate::clock;
 use crate::journal::{Batch, Durability, JournalError, StoredEvent};
+use crate::redaction::Masked;
 use crate::run::{Effect, Envelope, Event, Input, RunStatus, State, decide};
 use crate::value::Timestamp;
 
@@ -19,7 +20,7 @@ const BATCH: usize = 512;
 pub(super) struct PendingWrite {
     /// Time of all decisions of the tick, so that the live and the replayed state agree.
     at: Timestamp,
-    events: Vec<Event>,
+    events: Vec<Masked<Event>>,
     effects: Vec<Effect>,
     /// Attempts that wait until their records are stored.
     acks: Vec<Ack>,
@@ -88,7 +89,7 @@ impl Dispatcher {
         self.write.acknowledged.extend(queued.message);
         if let Some(ack) = queued.ack {
             let mut events = self.write.events[before..].iter();
-            if events.any(|event| matches!(event, Event::Recorded { .. })) {
+            if events.any(|event| matches!(**event, Event::Recorded { .. })) {
                 self.write.acks.push(ack);
             } else {
                 let _ = ack.send(Err(Stopped));
@@ -137,7 +138,8 @@ impl Dispatcher {
             self.folded.seq = last;
             if let Some(channel) = channel {
                 // Displays show the head of the hash chain with the end of the run.
-                let ends = matches!(events.last(), Some(Event::RunEnded { .. }));
+                let ends =
+                    events.last().is_some_and(|event| matches!(**event, Event::RunEnded { .. }));
                 let head = if ends { parts.journal.chain_head(run).await? } else { None };
                 let count = events.len();
                 let stored = (before + 1..).zip(events).map(|(seq, event)| {

@@ -113,7 +113,7 @@ impl LiveReader {
 
     /// Shows the output of a process before the event that its attempt ended, as in a log.
     fn show_output(&self, stored: &StoredEvent, show: &mut dyn FnMut(&LiveReader, LiveUpdate<'_>)) {
-        let run::Event::AttemptEnded { instance, streams: Some(streams), .. } = &stored.event
+        let run::Event::AttemptEnded { instance, streams: Some(streams), .. } = &*stored.event
         else {
             return;
         };

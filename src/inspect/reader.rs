@@ -154,7 +154,7 @@ impl Reader {
             let events = self.translate(&stored);
             entries.extend(self.prompt(&stored)?);
             let texts = self.texts(&stored)?;
-            let is_end = matches!(stored.event, run::Event::AttemptEnded { .. });
+            let is_end = matches!(*stored.event, run::Event::AttemptEnded { .. });
             let events = events.into_iter().map(|event| LogEntry::Event(Box::new(event)));
             // The output of a process comes before the event that its attempt ended.
             match is_end {
@@ -182,7 +182,7 @@ impl Reader {
             let StoredEvent { seq, at, event, digest, .. } = &stored;
             let public = self.translator.translate(*seq, *at, event, *digest);
             let place = public.into_iter().find_map(|event| event.place);
-            placed.extend(place.map(|place| (stored.event, place)));
+            placed.extend(place.map(|place| (stored.event.into_inner(), place)));
         }
         Ok(Some(placed))
     }
@@ -216,7 +216,7 @@ impl Reader {
     }
 
     fn prompt(&self, stored: &StoredEvent) -> Result<Vec<LogEntry>, InspectError> {
-        let run::Event::Recorded { instance, record, .. } = &stored.event else {
+        let run::Event::Recorded { instance, record, .. } = &*stored.event else {
             return Ok(Vec::new());
         };
         let Some(place) = self.translator.place(*instance).filter(|_| self.prompts) else {
@@ -227,7 +227,7 @@ impl Reader {
     }
 
     fn texts(&self, stored: &StoredEvent) -> Result<Vec<LogEntry>, InspectError> {
-        let (ix, parts) = match &stored.event {
+        let (ix, parts) = match &*stored.event {
             run::Event::AttemptEnded { instance, streams: Some(streams), .. } => {
                 let streams = self.load(streams)?;
                 (*instance, stream_texts(&streams))

@@ -1,6 +1,7 @@
 //! One append: events, the status after them, and the inbox messages that they acknowledge.
 
 use super::Durability;
+use crate::redaction::Masked;
 use crate::run::{Event, RunStatus};
 use crate::value::Timestamp;
 
@@ -13,7 +14,7 @@ pub struct Batch<'a> {
     /// Time of the decision.
     pub at: Timestamp,
     /// Events in order.
-    pub events: &'a [Event],
+    pub events: &'a [Masked<Event>],
     /// Status of the run after the events.
     pub status: RunStatus,
     /// Ids of the inbox messages that led to these events. They are removed in the same commit, so
@@ -25,7 +26,7 @@ pub struct Batch<'a> {
 
 impl<'a> Batch<'a> {
     /// An ordered batch of a run that continues, without inbox messages.
-    pub fn after(expected: u64, at: Timestamp, events: &'a [Event]) -> Batch<'a> {
+    pub fn after(expected: u64, at: Timestamp, events: &'a [Masked<Event>]) -> Batch<'a> {
         let (status, durability) = (RunStatus::Running, Durability::Ordered);
         Batch { expected, at, events, status, acknowledged: &[], durability }
     }

@@ -12,6 +12,7 @@
 //! `tests/it/journal_contract.rs` checks these rules for every back end.
 
 use super::{Batch, InboxItem, JournalError, Ledger, NewRun, RunRow, StoredEvent};
+use crate::redaction::Masked;
 use crate::value::{Digest, Json, RunId};
 use futures::future::BoxFuture;
 
@@ -77,8 +78,8 @@ pub trait EventLog: Send + Sync {
 
 /// Large values, stored by their digest.
 pub trait Blobs: Send + Sync {
-    /// Stores bytes and returns their digest. Storing the same bytes again has no effect.
-    fn put_blob(&self, bytes: &[u8]) -> Result<Digest, JournalError>;
+    /// Stores a text and returns its digest. Storing the same text again has no effect.
+    fn put_blob(&self, text: &Masked<String>) -> Result<Digest, JournalError>;
 
     /// Reads a blob. Fails with [`JournalError::Damaged`] if it is missing or does not match its
     /// digest.
@@ -91,7 +92,8 @@ pub trait Blobs: Send + Sync {
 
 /// Messages that other processes send to the lease owner of a run.
 pub trait Inbox: Send + Sync {
-    /// Sends a message. A message with the same `key` for the same run is stored once, even after
+    /// Sends a message. The sender may not know the secrets of the run, so the lease owner masks what
+    /// it reads, and the message is removed by the append that follows from it. A message with the same `key` for the same run is stored once, even after
     /// it was acknowledged. The message is durable when this returns.
     fn post(&self, run: &RunId, key: &str, kind: &str, body: Json) -> Result<(), JournalError>;
 

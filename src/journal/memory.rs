@@ -6,6 +6,7 @@ use super::{
     Batch, Blobs, EventLog, Inbox, InboxItem, Journal, JournalError, Leases, Ledger, LedgerRow,
     NewRun, RunIndex, RunRow, StoredEvent,
 };
+use crate::redaction::Masked;
 use crate::run::RunStatus;
 use crate::value::{Digest, Json, RunId};
 use futures::FutureExt;
@@ -113,7 +114,7 @@ impl RunIndex for MemoryJournal {
             kb_version: env!("CARGO_PKG_VERSION").into(),
         };
         let (events, inbox, keys) = (Vec::new(), Vec::new(), BTreeSet::new());
-        let frozen = new.frozen;
+        let frozen = new.frozen.into_inner();
         contents.runs.push(StoredRun { row, frozen, leased: true, events, inbox, keys });
         Ok(1)
     }
@@ -202,9 +203,9 @@ impl EventLog for MemoryJournal {
 }
 
 impl Blobs for MemoryJournal {
-    fn put_blob(&self, bytes: &[u8]) -> Result<Digest, JournalError> {
-        let digest = Digest::of(bytes);
-        self.lock().blobs.entry(digest).or_insert_with(|| bytes.to_vec());
+    fn put_blob(&self, text: &Masked<String>) -> Result<Digest, JournalError> {
+        let digest = Digest::of(text.as_bytes());
+        self.lock().blobs.entry(digest).or_insert_with(|| text.as_bytes().to_vec());
         Ok(digest)
     }
 

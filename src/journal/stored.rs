@@ -1,5 +1,6 @@
 //! The rows of a journal as values: runs, events, inbox messages.
 
+use crate::redaction::Masked;
 use crate::run::{Event, RunStatus};
 use crate::value::{Digest, Json, RunId, Timestamp};
 
@@ -22,7 +23,7 @@ pub struct StoredEvent {
     /// Epoch of the lease under which it was written.
     pub epoch: u64,
     /// The event.
-    pub event: Event,
+    pub event: Masked<Event>,
     /// Head of the run's hash chain up to this event; `None` if the journal keeps no chain.
     pub digest: Option<Digest>,
 }
@@ -67,5 +68,5 @@ pub struct NewRun {
     /// Start time.
     pub at: Timestamp,
     /// Frozen state: see [`RunIndex::frozen`](super::RunIndex::frozen).
-    pub frozen: Json,
+    pub frozen: Masked<Json>,
 }

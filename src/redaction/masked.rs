@@ -2,14 +2,16 @@
 
 use super::Redactor;
 use crate::value::{Failure, Json};
+use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 
 /// A value in which the secrets of its run are masked.
 ///
-/// Only [`Redactor::mask`] and its variants create one. The inputs of the state machine, and so the
-/// events of the journal, and the updates for displays take their texts in this type only.
+/// [`Redactor::mask`] and its variants create one from any value. The inputs of the state machine take
+/// their texts in this type only, so what it composes of them is masked too. The journal stores, and
+/// displays show, nothing else.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Masked<T>(T);
 
@@ -37,12 +39,42 @@ impl<T> Masked<T> {
     }
 
     /// Moves parts of the value to another place, such as large texts to blobs, or removes parts.
-    /// `rearrange` must not add text.
+    /// `rearrange` must not add text. With [`Parts`] it passes parts on as masked values.
     pub(crate) fn rearrange<U, E>(
         self,
-        rearrange: impl FnOnce(T) -> Result<U, E>,
+        rearrange: impl FnOnce(T, Parts) -> Result<U, E>,
     ) -> Result<Masked<U>, E> {
-        rearrange(self.0).map(Masked)
+        rearrange(self.0, Parts(())).map(Masked)
+    }
+
+    /// A value that is composed of masked texts and texts of the definitions only, like an event, or
+    /// that was masked before it was stored. `tests/it/architecture.rs` lists the callers.
+    pub(crate) fn composed(value: T) -> Masked<T> {
+        Masked(value)
+    }
+}
+
+/// The permission to pass on parts of a masked value, given by [`Masked::rearrange`].
+#[derive(Clone, Copy)]
+pub(crate) struct Parts(());
+
+impl Parts {
+    /// A part of the masked value.
+    pub(crate) fn part<T>(self, part: T) -> Masked<T> {
+        Masked(part)
+    }
+}
+
+impl From<&'static str> for Masked<String> {
+    /// A literal of the source code.
+    fn from(literal: &'static str) -> Masked<String> {
+        Masked(literal.to_owned())
+    }
+}
+
+impl<T: Serialize> Serialize for Masked<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
     }
 }
 
@@ -58,6 +90,27 @@ impl Redactor {
     /// Masks a text that was truncated, including the beginning of a secret at its end.
     pub fn mask_truncated(&self, text: &str) -> Masked<String> {
         Masked::new(self.mask_cut_text(text).into_owned())
+    }
+
+    /// A value that must be stored unchanged, such as the text of a definition; `Err` with the name of
+    /// a secret if a text of it contains the value of one, as [`Redactor::written_in`] finds it.
+    pub fn accept(&self, value: Json) -> Result<Masked<Json>, String> {
+        match self.has_secrets().then(|| self.named_in(&value)).flatten() {
+            Some(name) => Err(name),
+            None => Ok(Masked::new(value)),
+        }
+    }
+
+    fn named_in(&self, value: &Json) -> Option<String> {
+        match value {
+            Json::Null | Json::Bool(_) => None,
+            Json::Number(number) => self.written_in(&number.to_string()),
+            Json::String(text) => self.written_in(text),
+            Json::Array(items) => items.iter().find_map(|item| self.named_in(item)),
+            Json::Object(map) => map
+                .iter()
+                .find_map(|(key, value)| self.written_in(key).or_else(|| self.named_in(value))),
+        }
     }
 
     /// The text, if it contains no secret; otherwise `Err` with the same text.

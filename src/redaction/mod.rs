@@ -17,6 +17,7 @@ mod redactor;
 mod registry;
 mod stream;
 
+pub(crate) use masked::Parts;
 pub use masked::{Mask, Masked};
 pub use masks::MASK;
 pub use redactor::{Redactor, SHORTEST};

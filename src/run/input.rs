@@ -25,14 +25,14 @@ pub enum Input {
         /// Digest of the frozen state.
         digest: Digest,
         /// Parameters; secrets are references.
-        params: Json,
+        params: Masked<Json>,
         /// Environment of the run.
-        environment: Json,
+        environment: Masked<Json>,
     },
     /// A new lease owner has replayed the journal. Attempts that were executing continue.
     Recovered {
         /// Who requests the cancellation, if the lease was acquired to cancel the run.
-        cancel: Option<String>,
+        cancel: Option<Masked<String>>,
     },
     /// The answer to [`Effect::Evaluate`](super::Effect::Evaluate).
     Evaluated {
@@ -143,7 +143,7 @@ pub enum Input {
     /// Start no attempt; leave when the running ones have ended.
     Drain {
         /// Reason, as text for people.
-        reason: String,
+        reason: Masked<String>,
     },
     /// Start the next iteration of these steps and all that follow; without any, of all steps that
     /// did not succeed.
@@ -151,7 +151,7 @@ pub enum Input {
         /// Instances of the steps.
         roots: Vec<InstanceIx>,
         /// Reason, as text for people.
-        reason: String,
+        reason: Masked<String>,
     },
     /// The answer to [`Effect::Conclude`](super::Effect::Conclude).
     Concluded {

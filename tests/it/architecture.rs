@@ -61,7 +61,7 @@ const MODULES: &[Module] = &[
         &["value", "evidence", "redaction", "definition"]),
     // The sync mode is a setting.
     impure("journal", "events with expected versions, leases, inbox, blobs; SQLite and memory",
-        &["value", "definition", "run"]),
+        &["value", "redaction", "definition", "run"]),
     impure("process", "the only starter of processes: init process, namespace workers, limits, sandbox",
         &["clock"]),
     impure("workspace", "the project files: path guard, manifests, watching, text diffs",
@@ -221,6 +221,34 @@ fn only_the_clock_reads_the_time() {
     for file in sources().iter().filter(reads) {
         assert!(file.module == "clock" || paused(file), "{} reads the time", file.path);
     }
+}
+
+/// The type system holds the rest: nothing else than a `Masked` value enters the journal or a display.
+#[test]
+fn only_these_files_make_masked_values_without_a_redactor() {
+    const ALLOWED: [(&str, &str); 7] = [
+        // The state machine composes events of its masked inputs.
+        ("composed", "run/decide/mod.rs"),
+        // Events and blobs that were masked when they were stored.
+        ("composed", "journal/sqlite/read.rs"),
+        ("composed", "engine/payloads.rs"),
+        // Large parts are moved to blobs, and parts are left out.
+        ("rearrange", "engine/payloads.rs"),
+        ("rearrange", "engine/evaluate.rs"),
+        ("rearrange", "engine/inbox.rs"),
+        ("rearrange", "engine/prompts.rs"),
+    ];
+    let outside = sources().into_iter().filter(|file| file.module != "redaction");
+    let mut found = BTreeSet::new();
+    for file in outside {
+        for name in ["composed", "rearrange"] {
+            if file.paths.iter().any(|path| has(path, &[name])) {
+                found.insert((name, file.path.clone()));
+            }
+        }
+    }
+    let allowed = ALLOWED.map(|(name, path)| (name, path.to_owned()));
+    assert_eq!(found, BTreeSet::from(allowed));
 }
 
 #[test]

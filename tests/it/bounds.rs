@@ -1,6 +1,6 @@
 //! Every stored event has a bounded size, whatever a model or tool returns, and loses nothing.
 
-use crate::journal_contract::wait;
+use crate::journals::{masked_event, masked_json, wait};
 use crate::scratch::Scratch;
 use kb::definition::SyncMode;
 use kb::diagnostic::Code;
@@ -165,16 +165,22 @@ fn longest_row(folder: &Path) -> usize {
 fn check(events: &[Event]) -> usize {
     let folder = tempfile::tempdir().unwrap();
     let journal = open(folder.path());
-    let new = NewRun { run: id(), definition: "p".into(), at: Timestamp(1), frozen: json!({}) };
+    let new = NewRun {
+        run: id(),
+        definition: "p".into(),
+        at: Timestamp(1),
+        frozen: masked_json(json!({})),
+    };
     let epoch = journal.create(new).unwrap();
-    wait(journal.append(&id(), epoch, Batch::after(0, Timestamp(2), events))).unwrap();
+    let masked_events: Vec<_> = events.iter().cloned().map(masked_event).collect();
+    wait(journal.append(&id(), epoch, Batch::after(0, Timestamp(2), &masked_events))).unwrap();
     drop(journal);
     let longest = longest_row(folder.path());
     assert!(longest <= limits::EVENT_BYTES, "{longest}");
     let stored: Vec<StoredEvent> = open(folder.path()).events(&id(), 0).unwrap();
     assert_eq!(stored.len(), events.len());
     // No `assert_eq`: what would be printed is megabytes.
-    assert!(stored.iter().zip(events).all(|(stored, event)| stored.event == *event));
+    assert!(stored.iter().zip(events).all(|(stored, event)| *stored.event == *event));
     longest
 }
 
@@ -223,11 +229,16 @@ fn a_row_at_the_bound_stays_and_one_byte_more_does_not() {
     for (more, blobs) in [(0, 0), (1, 1)] {
         let folder = tempfile::tempdir().unwrap();
         let journal = open(folder.path());
-        let new = NewRun { run: id(), definition: "p".into(), at: Timestamp(1), frozen: json!({}) };
+        let new = NewRun {
+            run: id(),
+            definition: "p".into(),
+            at: Timestamp(1),
+            frozen: masked_json(json!({})),
+        };
         let epoch = journal.create(new).unwrap();
         let empty = serde_json::to_string(&Event::Draining { reason: String::new() }).unwrap();
         let reason = "x".repeat(limits::EVENT_BYTES - empty.len() + more);
-        let event = [Event::Draining { reason }];
+        let event = [masked_event(Event::Draining { reason })];
         wait(journal.append(&id(), epoch, Batch::after(0, Timestamp(2), &event))).unwrap();
         assert_eq!(files(&folder.path().join("blobs")).len(), blobs);
         assert_eq!(journal.events(&id(), 0).unwrap()[0].event, event[0]);
@@ -243,9 +254,14 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 fn a_missing_or_damaged_blob_of_an_event_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let journal = open(folder.path());
-    let new = NewRun { run: id(), definition: "p".into(), at: Timestamp(1), frozen: json!({}) };
+    let new = NewRun {
+        run: id(),
+        definition: "p".into(),
+        at: Timestamp(1),
+        frozen: masked_json(json!({})),
+    };
     let epoch = journal.create(new).unwrap();
-    let event = [hostile(6, &json!(null), &"z".repeat(9_000), 50)];
+    let event = [masked_event(hostile(6, &json!(null), &"z".repeat(9_000), 50))];
     wait(journal.append(&id(), epoch, Batch::after(0, Timestamp(2), &event))).unwrap();
     let blob = files(&folder.path().join("blobs")).remove(0);
     let text = std::fs::read(&blob).unwrap();

@@ -97,7 +97,7 @@ impl Bench {
             .collect();
         let outputs =
             summary.outputs.and_then(|o| o.as_inline().map(|v| (**v).clone())).unwrap_or_default();
-        let events = stored.into_iter().map(|s| s.event).collect();
+        let events = stored.into_iter().map(|s| s.event.into_inner()).collect();
         let _ = std::fs::remove_dir_all(context.environment.state_base());
         Ran { status: summary.status, steps, outputs, events, failures }
     }

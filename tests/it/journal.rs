@@ -1,41 +1,15 @@
 //! The SQLite journal on disk: files, versions, damage, several processes. The contract of every back
 //! end is in `journal_contract`.
 
-use crate::journal_contract::wait;
+use crate::journals::{append, id, masked_event, masked_text, new_run, started, wait};
 use kb::definition::SyncMode;
 use kb::journal::sqlite::SqliteJournal;
-use kb::journal::{
-    Batch, Blobs, Durability, EventLog, Inbox, JournalError, Leases, NewRun, RunIndex,
-};
-use kb::run::{Event, InstanceIx, RunStatus};
-use kb::value::{RunId, Timestamp};
+use kb::journal::{Batch, Blobs, Durability, EventLog, Inbox, JournalError, Leases, RunIndex};
+use kb::run::{Event, RunStatus};
+use kb::value::Timestamp;
 use serde_json::json;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
-fn id(text: &str) -> RunId {
-    RunId::new(text).unwrap()
-}
-
-fn new_run(run: &str, at: i64) -> NewRun {
-    let frozen = json!({"z": 1, "a": [run]});
-    NewRun { run: id(run), definition: "demo".into(), at: Timestamp(at), frozen }
-}
-
-fn started(instance: u32) -> Event {
-    Event::Started { instance: InstanceIx(instance), attempt: 1 }
-}
-
-fn append(
-    journal: &dyn EventLog,
-    run: &str,
-    epoch: u64,
-    expected: u64,
-    events: &[Event],
-) -> Result<u64, JournalError> {
-    let at = Timestamp(1000 + expected as i64);
-    wait(journal.append(&id(run), epoch, Batch::after(expected, at, events)))
-}
 
 fn open(directory: &Path) -> SqliteJournal {
     SqliteJournal::open(directory, SyncMode::Normal).unwrap()
@@ -69,7 +43,7 @@ fn files_are_private() {
     let state = directory.path().join("deep/state");
     let journal = open(&state);
     journal.create(new_run("r", 1)).unwrap();
-    journal.put_blob(b"x").unwrap();
+    journal.put_blob(&masked_text("x")).unwrap();
     fn check(path: &Path) {
         let mode = std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
         let expected = if path.is_dir() { 0o700 } else { 0o600 };
@@ -136,7 +110,7 @@ fn one_unreadable_record_does_not_hide_the_others() {
 fn a_damaged_blob_is_refused_and_repaired_by_storing_it_again() {
     let directory = tempfile::tempdir().unwrap();
     let journal = open(directory.path());
-    let digest = journal.put_blob(b"what was said").unwrap();
+    let digest = journal.put_blob(&masked_text("what was said")).unwrap();
     let name = digest.to_string();
     let file = directory.path().join("blobs").join(&name[..2]).join(&name[2..]);
     std::fs::write(&file, "what was not").unwrap();
@@ -144,7 +118,7 @@ fn a_damaged_blob_is_refused_and_repaired_by_storing_it_again() {
         Err(JournalError::Damaged(text)) => assert!(text.ends_with("its content has changed")),
         other => panic!("{other:?}"),
     }
-    journal.put_blob(b"what was said").unwrap();
+    journal.put_blob(&masked_text("what was said")).unwrap();
     assert_eq!(journal.blob(&digest).unwrap(), b"what was said");
 }
 
@@ -194,7 +168,7 @@ fn runs_of_one_process_share_commits_and_keep_apart() {
                 let name = format!("r{run}");
                 journal.create(new_run(&name, 1)).unwrap();
                 for seq in 0..50 {
-                    let (at, event) = (Timestamp(2), [started(run)]);
+                    let (at, event) = (Timestamp(2), [masked_event(started(run))]);
                     let durability = Durability::Durable;
                     let batch = Batch { durability, ..Batch::after(seq, at, &event) };
                     wait(journal.append(&id(&name), 1, batch)).unwrap();
@@ -205,7 +179,7 @@ fn runs_of_one_process_share_commits_and_keep_apart() {
     for run in 0..8 {
         let events = journal.events(&id(&format!("r{run}")), 0).unwrap();
         assert_eq!(events.len(), 50);
-        assert!(events.iter().all(|stored| stored.event == started(run)));
+        assert!(events.iter().all(|stored| *stored.event == started(run)));
     }
 }
 

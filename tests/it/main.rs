@@ -29,6 +29,7 @@ mod items;
 mod journal;
 mod journal_contract;
 mod journal_fixture;
+mod journals;
 mod llm;
 mod people;
 mod plan;

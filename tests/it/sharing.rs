@@ -252,7 +252,7 @@ impl Shared<'_> {
             let stored = journal.events(&kb::value::RunId::new(&run).unwrap(), 0).unwrap();
             let answered: Vec<u32> = stored
                 .iter()
-                .filter_map(|stored| match &stored.event {
+                .filter_map(|stored| match &*stored.event {
                     Event::Answered { instance, .. } => Some(instance.0),
                     _ => None,
                 })

@@ -11,6 +11,7 @@ use crate::journal::{
     Batch, Blobs, Chain, Durability, EventLog, Inbox, InboxItem, Journal, JournalError, Leases,
     Ledger, NewRun, RunIndex, RunRow, StoredEvent,
 };
+use crate::redaction::Masked;
 use crate::run::RunStatus;
 use crate::value::{Digest, Json, RunId, Timestamp};
 use futures::FutureExt;
@@ -187,8 +188,8 @@ impl EventLog for SqliteJournal {
 }
 
 impl Blobs for SqliteJournal {
-    fn put_blob(&self, bytes: &[u8]) -> Result<Digest, JournalError> {
-        self.blobs.put(bytes)
+    fn put_blob(&self, text: &Masked<String>) -> Result<Digest, JournalError> {
+        self.blobs.put(text.as_bytes())
     }
 
     fn blob(&self, digest: &Digest) -> Result<Vec<u8>, JournalError> {

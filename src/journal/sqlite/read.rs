@@ -5,6 +5,8 @@ use super::schema::{SEQ_BITS, base_position};
 use crate::journal::blob_store::BlobStore;
 use crate::journal::references::add_digests;
 use crate::journal::{Chain, InboxItem, JournalError, Ledger, LedgerRow, RunRow, StoredEvent};
+use crate::redaction::Masked;
+use crate::run::Event;
 use crate::run::RunStatus;
 use crate::value::{Digest, Json, RunId, Timestamp, read_back};
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -80,8 +82,9 @@ pub(super) fn events(
         let (at, epoch): (i64, i64) = (row.get(1)?, row.get(2)?);
         let (seq, body) = ((position - base) as u64, row.get_ref(3)?);
         let body = body.as_str().map_err(|_| damaged(run.as_str(), &format!("event {seq}")))?;
-        let event = read_back(&large::event_of(body, blobs)?)
+        let event: Event = read_back(&large::event_of(body, blobs)?)
             .map_err(|error| damaged(run.as_str(), &format!("event {seq}")).with_cause(&error))?;
+        let event = Masked::composed(event);
         let digest = digest(row, 4)?;
         Ok(StoredEvent { seq, at: Timestamp(at), epoch: epoch as u64, event, digest })
     })?;

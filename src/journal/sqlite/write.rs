@@ -6,6 +6,7 @@ use super::write_job::WriteError;
 use crate::journal::blob_store::BlobStore;
 use crate::journal::ledger::event_type;
 use crate::journal::{Chain, JournalError, NewRun};
+use crate::redaction::Masked;
 use crate::run::{Event, RunStatus};
 use crate::value::{Digest, RunId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -32,8 +33,11 @@ impl Append {
 }
 
 /// The row texts of events, in order. Events that are too large for a row are stored as blobs.
-pub(super) fn bodies(events: &[Event], blobs: &BlobStore) -> Result<Vec<String>, JournalError> {
-    let body = |event: &Event| {
+pub(super) fn bodies(
+    events: &[Masked<Event>],
+    blobs: &BlobStore,
+) -> Result<Vec<String>, JournalError> {
+    let body = |event: &Masked<Event>| {
         let text = serde_json::to_string(event)
             .map_err(|error| JournalError::Broken(format!("an event has no JSON form: {error}")))?;
         large::row_of(text, blobs)

@@ -27,7 +27,7 @@ use crate::value::{Digest, Timestamp};
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Decision {
     /// Events in order, already folded into the state.
-    pub events: Vec<Event>,
+    pub events: Vec<Masked<Event>>,
     /// Effects to perform once the events are stored.
     pub effects: Vec<Effect>,
 }
@@ -70,9 +70,9 @@ impl Decider<'_> {
     fn handle(&mut self, input: Input) {
         match input {
             Input::Started { digest, params, environment } => {
-                self.started(digest, params, environment)
+                self.started(digest, params.into_inner(), environment.into_inner())
             }
-            Input::Recovered { cancel } => self.recovered(cancel),
+            Input::Recovered { cancel } => self.recovered(cancel.map(Masked::into_inner)),
             Input::Evaluated { instance, iteration, found } => {
                 let found = found.map(Masked::into_inner).map_err(Masked::into_inner);
                 self.evaluated(instance, iteration, found)
@@ -104,8 +104,8 @@ impl Decider<'_> {
             }
             Input::CancelRequested { by } => self.cancel_requested(by.into_inner()),
             Input::Expired { limit_ms } => self.expired(limit_ms),
-            Input::Drain { reason } => self.drain(reason),
-            Input::Reset { roots, reason } => self.reset(roots, reason),
+            Input::Drain { reason } => self.drain(reason.into_inner()),
+            Input::Reset { roots, reason } => self.reset(roots, reason.into_inner()),
             Input::Concluded { iteration, outputs } => {
                 let outputs = outputs.map(Masked::into_inner).map_err(Masked::into_inner);
                 self.concluded(iteration, outputs)
@@ -113,9 +113,10 @@ impl Decider<'_> {
         }
     }
 
+    /// Adds an event. Its texts are those of inputs, which are masked, and of the plan.
     fn emit(&mut self, event: Event) {
         self.state.apply(self.plan, self.at, &event);
-        self.decision.events.push(event);
+        self.decision.events.push(Masked::composed(event));
     }
 
     fn effect(&mut self, effect: Effect) {

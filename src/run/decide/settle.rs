@@ -236,7 +236,7 @@ impl Decider<'_> {
             .decision
             .events
             .iter()
-            .any(|e| matches!(e, Event::Ended { .. } | Event::RunStarted { .. }));
+            .any(|e| matches!(**e, Event::Ended { .. } | Event::RunStarted { .. }));
         if self.state.open_finally > 0 {
             if first_time && !self.state.is_draining() {
                 self.begin_finally();

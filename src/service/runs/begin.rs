@@ -14,10 +14,10 @@ use crate::inspect::{Frozen, FrozenFile, FrozenRole, load_model_script};
 use crate::journal::NewRun;
 use crate::llm::Tiers;
 use crate::plan::{Plan, PlanStep};
-use crate::redaction::Redactor;
+use crate::redaction::{Masked, Redactor};
 use crate::service::start::read_file;
 use crate::service::{Project, ServiceError, StartRequest};
-use crate::value::{DefinitionId, Digest, Failure, JsonMap, RunId, json_text};
+use crate::value::{DefinitionId, Digest, Failure, Json, JsonMap, RunId, json_text};
 use crate::workspace::IgnoreFiles;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -70,7 +70,7 @@ pub(in crate::service) async fn begin(
     for text in frozen.ignore_files.iter_mut().flat_map(BTreeMap::values_mut) {
         *text = assembly.parts.redactor.mask_text(text).into_owned();
     }
-    let stored = frozen.json();
+    let stored = accepted(frozen.json(), &assembly.parts.redactor)?;
     // The stored texts are not needed here; the journal is about to write them.
     frozen.files.clear();
     frozen.ignore_files = None;
@@ -178,6 +178,15 @@ fn require_no_secret(frozen: &Frozen, redactor: &Redactor) -> Result<(), Service
         }
     }
     Ok(())
+}
+
+/// The stored form of a run, which must not change: it contains the value of no secret.
+fn accepted(frozen: Json, redactor: &Redactor) -> Result<Masked<Json>, ServiceError> {
+    redactor.accept(frozen).map_err(|name| {
+        let message =
+            format!("the stored form of the run contains the value of the secret `{name}`");
+        ServiceError::refused(Failure::new(Code::SECRET_LITERAL, message))
+    })
 }
 
 /// A random id of eight letters and digits. It starts with a letter and a digit, so that it cannot

@@ -71,7 +71,7 @@ impl Told {
                 let instance = state.instance(ix);
                 format!("{run}/{}/{}", state.key(plan, ix), instance.iteration)
             };
-            match &stored.event {
+            match &*stored.event {
                 Event::Started { instance, attempt } => {
                     let step = &plan.step(state.instance(*instance).step).step;
                     let kinds = match &step.kind {
@@ -112,7 +112,7 @@ impl Told {
 /// Whether a specialist's call was under way at a kill. It is told that the outcome is unknown; a
 /// script cannot look, so its work may be refuted for it, and a person re-opens the run.
 pub(super) fn lost_sight_of_a_call(events: &[StoredEvent]) -> bool {
-    events.iter().any(|stored| match &stored.event {
+    events.iter().any(|stored| match &*stored.event {
         Event::Recorded { record, .. } => matches!(
             &**record,
             Record::ToolResult { invocation, .. } if invocation.status == InvocationStatus::Unknown

@@ -18,6 +18,7 @@ use kb::journal::{EventLog as _, JournalError, Leases as _, NewRun, RunIndex as 
 use kb::plan::Plan;
 use kb::process::{BaseEnvironment, Supervisor};
 use kb::project::ProjectFolder;
+use kb::redaction::Masked;
 use kb::run::{Event, Rules, RunStatus};
 use kb::specialist::SpecialistRunner;
 use kb::tool::{Approvals, Toolbox, ToolboxParts, sandbox_level};
@@ -274,7 +275,7 @@ impl<'a> House<'a> {
             Ok(row) => row,
             Err(JournalError::NoRun(_)) => {
                 let (run, definition) = (self.run.clone(), "p".to_owned());
-                let new = NewRun { run, definition, at: Timestamp(1), frozen: Json::Null };
+                let new = NewRun { run, definition, at: Timestamp(1), frozen: Masked::default() };
                 return Ok((journal.create(new)?, start()));
             }
             Err(error) => return Err(error),
@@ -308,7 +309,8 @@ impl<'a> House<'a> {
         let (orders, commands) = unbounded_channel();
         let (updates, mut news) = kb::engine::event_channel();
         let events = journal.events(&self.run, 0)?;
-        let mut seen: Vec<Event> = events.into_iter().map(|stored| stored.event).collect();
+        let mut seen: Vec<Event> =
+            events.into_iter().map(|stored| stored.event.into_inner()).collect();
         let (wish, run, posted) = (self.story.wish, self.run.clone(), self.posted.clone());
         let state_dir = self.state_dir();
         tokio::spawn(async move {
@@ -325,7 +327,7 @@ impl<'a> House<'a> {
                 asked |= wish(&seen).is_some();
                 match news.recv().await {
                     Some(Update::Stored(stored)) => {
-                        seen.extend(stored.into_iter().map(|stored| stored.event));
+                        seen.extend(stored.into_iter().map(|stored| stored.event.into_inner()));
                     }
                     Some(Update::Progress { .. }) => {}
                     None => return,

@@ -1,13 +1,14 @@
 //! A journal whose owner ends before or after a chosen write.
 
 use super::transitions;
-use crate::journal_contract::wait;
+use crate::journals::wait;
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 use kb::journal::{
     Batch, Blobs, EventLog, Inbox, InboxItem, Journal, JournalError, Leases, Ledger, NewRun,
     RunIndex, RunRow, StoredEvent,
 };
+use kb::redaction::Masked;
 use kb::run::Event;
 use kb::value::{Digest, Json, RunId};
 use std::sync::Mutex;
@@ -56,7 +57,7 @@ impl Fate {
     fn write<T>(
         &self,
         what: &str,
-        events: &[Event],
+        events: &[Masked<Event>],
         write: impl FnOnce() -> Result<T, JournalError>,
     ) -> Result<T, JournalError> {
         let mut lived = self.lived.lock().unwrap();
@@ -65,12 +66,13 @@ impl Fate {
         }
         lived.writes += 1;
         let due = self.death.filter(|(at, _)| *at == lived.writes).map(|(_, side)| side);
-        let omen = self.omen.is_some_and(|omen| events.iter().any(omen));
+        let omen = self.omen.is_some_and(|omen| events.iter().any(|event| omen(event)));
         let now = due.or(omen.then_some(Side::After));
         lived.dead = now.is_some();
         if let Some(side) = now {
             let side = if side == Side::Before { "before" } else { "after" };
-            let names = events.iter().flat_map(transitions::names).chain([what.to_owned()]);
+            let names =
+                events.iter().flat_map(|event| transitions::names(event)).chain([what.to_owned()]);
             lived.met = names.map(|name| format!("{name} {side}")).collect();
         }
         if now == Some(Side::Before) {
@@ -161,8 +163,8 @@ impl EventLog for Mortal {
 }
 
 impl Blobs for Mortal {
-    fn put_blob(&self, bytes: &[u8]) -> Result<Digest, JournalError> {
-        self.fate.write("blob", &[], || self.inner.put_blob(bytes))
+    fn put_blob(&self, text: &Masked<String>) -> Result<Digest, JournalError> {
+        self.fate.write("blob", &[], || self.inner.put_blob(text))
     }
 
     fn blob(&self, digest: &Digest) -> Result<Vec<u8>, JournalError> {

@@ -152,7 +152,7 @@ impl Models {
         assert!(most <= 1 + kills, "{kills} kills: {asked:?}");
         let mut iterations: BTreeMap<u32, u32> = BTreeMap::new();
         let mut stored: BTreeMap<(u32, u32, u32, u32), u64> = BTreeMap::new();
-        for event in events.iter().map(|stored| &stored.event) {
+        for event in events.iter().map(|stored| &*stored.event) {
             if let Event::Reset { closure, .. } = event {
                 closure.iter().for_each(|ix| *iterations.entry(ix.0).or_default() += 1);
             }

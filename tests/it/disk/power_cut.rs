@@ -132,7 +132,7 @@ fn blobs(events: &[StoredEvent]) -> BTreeSet<kb::value::Digest> {
         }
     };
     for stored in events {
-        match &stored.event {
+        match &*stored.event {
             Event::AttemptEnded { output, streams, .. } => {
                 output.iter().chain(streams).for_each(&mut see);
             }

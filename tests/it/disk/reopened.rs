@@ -3,7 +3,7 @@
 use super::device::Device;
 use super::scenario::Scenario;
 use super::{Deed, Fault, read_log};
-use crate::journal_contract::wait;
+use crate::journals::{masked_event, masked_json, wait};
 use kb::definition::SyncMode;
 use kb::journal::{Batch, NewRun};
 use kb::run::{Event, InstanceIx};
@@ -25,11 +25,11 @@ fn run() -> RunId {
 fn writer() {
     let directory = std::env::var(DIRECTORY).unwrap();
     let journal = kb::journal::open(Path::new(&directory), SyncMode::Normal).unwrap();
-    let (at, frozen) = (Timestamp(1), json!({}));
+    let (at, frozen) = (Timestamp(1), masked_json(json!({})));
     let new = NewRun { run: run(), definition: "demo".into(), at, frozen };
     let epoch = journal.create(new).or_else(|_| journal.acquire(&run())).unwrap();
     let mut last = journal.events(&run(), 0).unwrap().len() as u64;
-    let events = [Event::Started { instance: InstanceIx(0), attempt: 1 }];
+    let events = [masked_event(Event::Started { instance: InstanceIx(0), attempt: 1 })];
     // Some seconds; it is stopped within the first.
     while last < 50_000
         && let Ok(next) = wait(journal.append(&run(), epoch, Batch::after(last, at, &events)))

@@ -167,7 +167,7 @@ fn the_digest_of_80_histories() {
 fn a_failing_case_becomes_small_and_readable() {
     /// No step ever fails, it says: many seeds show that it is wrong.
     fn nothing_fails(history: &History) -> Result<(), Fault> {
-        let failed = |stored: &kb::journal::StoredEvent| match &stored.event {
+        let failed = |stored: &kb::journal::StoredEvent| match &*stored.event {
             Event::Ended { instance, status: StepStatus::Failed, .. } => Some(*instance),
             _ => None,
         };
@@ -178,7 +178,7 @@ fn a_failing_case_becomes_small_and_readable() {
     }
     /// No run that was retried fails again, it says: it takes a reset to show that it is wrong.
     fn retries_help(history: &History) -> Result<(), Fault> {
-        let again = history.events.iter().skip_while(|s| !matches!(s.event, Event::Reset { .. }));
+        let again = history.events.iter().skip_while(|s| !matches!(*s.event, Event::Reset { .. }));
         let failed = |e: &Event| matches!(e, Event::RunEnded { status: RunStatus::Failed, .. });
         match again.into_iter().any(|stored| failed(&stored.event)) {
             true => Err("failed again".into()),

@@ -5,7 +5,7 @@ use super::case::{Case, End, Kind, Turn, WAIT};
 use super::coverage::Coverage;
 use super::watch::{Fault, Watch, hold};
 use super::words;
-use crate::journal_contract::wait;
+use crate::journals::{masked_event, masked_json, masked_text, wait};
 use kb::diagnostic::Code;
 use kb::evidence::{CheckDetail, Confidence, Note, Payload, Record, Verdict, Verification};
 use kb::journal::memory::MemoryJournal;
@@ -49,7 +49,7 @@ pub(super) struct Simulation<'a> {
     appends: Vec<u64>,
     now: i64,
     together: u8,
-    pending: Vec<Event>,
+    pending: Vec<Masked<Event>>,
     /// Effects that wait for their events to be stored.
     owed: Vec<Effect>,
     open: Vec<Open>,
@@ -157,11 +157,12 @@ impl<'a> Simulation<'a> {
 
     fn new_run(&self) -> NewRun {
         let (run, definition) = (self.run.clone(), "simulated".into());
-        NewRun { run, definition, at: Timestamp(0), frozen: Json::Null }
+        NewRun { run, definition, at: Timestamp(0), frozen: masked_json(Json::Null) }
     }
 
     fn begin(&mut self) -> Result<(), Fault> {
-        let (digest, params, environment) = (Digest::of("seed"), Json::Null, Json::Null);
+        let (digest, params) = (Digest::of("seed"), masked_json(Json::Null));
+        let environment = params.clone();
         self.tell(Input::Started { digest, params, environment })
     }
 
@@ -277,7 +278,7 @@ impl<'a> Simulation<'a> {
             self.watch.folded == self.state,
             "folding the events gives another state than deciding {input:?}"
         );
-        let ends_finally = |e: &Event| matches!(e, Event::Ended { instance, .. } if self.spec(*instance).finally && !self.spec(*instance).is_early());
+        let ends_finally = |e: &Masked<Event>| matches!(&**e, Event::Ended { instance, .. } if self.spec(*instance).finally && !self.spec(*instance).is_early());
         let spared = !spares_finally || !decision.events.iter().any(ends_finally);
         hold!(spared, "the first word to stop ends a `finally` step that was to come");
         self.leaves = decision.effects.contains(&Effect::Leave);
@@ -489,14 +490,14 @@ impl<'a> Simulation<'a> {
         if self.state.status().has_ended() {
             return Ok(());
         }
-        self.tell(Input::Recovered { cancel })
+        self.tell(Input::Recovered { cancel: cancel.as_deref().map(masked_text) })
     }
 
     fn take_hold(&mut self) -> Result<(), Fault> {
         self.journal.expire_leases();
         let epoch = self.journal.acquire(&self.run).unwrap();
         self.say(|| format!("a new holder, epoch {epoch}"));
-        let late = [Event::Draining { reason: "too late".into() }];
+        let late = [masked_event(Event::Draining { reason: "too late".into() })];
         let late = Batch::after(self.seq, Timestamp(self.now), &late);
         let stale = wait(self.journal.append(&self.run, self.epoch, late));
         hold!(matches!(stale, Err(JournalError::LeaseLost(_))), "a stale holder wrote: {stale:?}");

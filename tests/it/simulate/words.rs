@@ -1,6 +1,7 @@
 //! Short descriptions of inputs and events for the report of a failing case.
 
 use kb::plan::Plan;
+use kb::redaction::Masked;
 use kb::run::*;
 
 pub(super) fn input(plan: &Plan, state: &State, input: &Input) -> String {
@@ -60,7 +61,7 @@ pub(super) fn input(plan: &Plan, state: &State, input: &Input) -> String {
     }
 }
 
-pub(super) fn events(plan: &Plan, state: &State, events: &[Event]) -> String {
+pub(super) fn events(plan: &Plan, state: &State, events: &[Masked<Event>]) -> String {
     let words: Vec<String> = events.iter().map(|e| event(plan, state, e)).collect();
     if words.is_empty() { "nothing".into() } else { words.join(", ") }
 }

@@ -70,7 +70,12 @@ impl Shared {
     fn create(&self, child: &Child) -> Executed<Opened> {
         let parent = self.frozen_parent(&child.parent.run)?;
         let mut frozen = parent.child(&child.plan, child.params.clone(), child.parent.clone());
-        let stored = frozen.json();
+        let stored = self.redactor.accept(frozen.json()).map_err(|name| {
+            let message = format!(
+                "the definitions of the child run contain the value of the secret `{name}`"
+            );
+            Box::new(Failure::new(Code::SECRET_LITERAL, message))
+        })?;
         frozen.files.clear();
         let digest = Digest::of_json(&stored);
         let new = NewRun {
