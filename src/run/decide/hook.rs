@@ -50,7 +50,9 @@ impl Decider<'_> {
             // A step that fails before its first attempt has started nothing.
             _ => false,
         };
-        if self.plan.start_hooks().is_empty() || !self.decision.events[from..].iter().any(began) {
+        if self.plan.start_hooks().is_empty()
+            || !self.decision.events[from..].iter().any(|event| began(event))
+        {
             return;
         }
         for ix in self.plan.start_hooks().iter().map(|step| InstanceIx(step.0)) {
