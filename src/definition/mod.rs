@@ -21,17 +21,11 @@ mod syntax;
 
 pub use check::{refuse_computed_code, refuse_options};
 pub use file_bytes::FileBytes;
-pub use gate_check::{
-    Check, CommandCheck, DiffCheck, FileCheck, FileCount, JudgeCheck, TestRequirement,
-};
+pub use gate_check::*;
 pub use keys::{
     DefinitionFile, KeyRule, KeySpec, KeyTable, KeyType, Support, file_schema, key_reference,
 };
-pub use kind::{
-    AnswerRule, ApproveStep, Ask, AskStep, ChildParam, Compute, Effects, Execution, HttpStep,
-    Moment, OnTimeout, OutputForm, OutputParse, PlaybookStep, RunCommand, RunStep, SpecialistStep,
-    StepKind, TaskText, ToolStep, WaitStep,
-};
+pub use kind::*;
 pub use load::{FileRole, InputFile, load};
 pub use load_script::load_script;
 pub use load_tests::load_tests;
