@@ -161,6 +161,7 @@ impl RecordedCriterion {
 
     /// The criterion again; `None` if the check of the frozen definition is another one.
     pub(super) fn restore(self, check: &Check) -> Option<Criterion> {
+        let name = check.name();
         match (self, check) {
             (RecordedCriterion::Schema(recorded), Check::Schema(schema)) => {
                 (digest(schema) == recorded).then(|| Criterion::Schema(schema.clone()))
@@ -173,12 +174,11 @@ impl RecordedCriterion {
                 Some(Criterion::Expression(expression))
             }
             (RecordedCriterion::Diff(diff), Check::Diff(_)) => Some(Criterion::Diff(diff)),
-            (
-                RecordedCriterion::Unresolved { check, failure },
-                Check::File(_) | Check::Command(_),
-            ) => Some(Criterion::Unresolved { check, failure }),
+            (RecordedCriterion::Unresolved { check, failure }, _) => {
+                (check == name).then_some(Criterion::Unresolved { check, failure })
+            }
             (RecordedCriterion::NotYet(recorded), Check::Diff(_) | Check::Judge(_)) => {
-                (recorded == check.name()).then(|| Criterion::NotYet(check.name()))
+                (recorded == name).then_some(Criterion::NotYet(name))
             }
             (
                 RecordedCriterion::Schema(_)
@@ -186,7 +186,6 @@ impl RecordedCriterion {
                 | RecordedCriterion::Command(_)
                 | RecordedCriterion::Truth(_)
                 | RecordedCriterion::Diff(_)
-                | RecordedCriterion::Unresolved { .. }
                 | RecordedCriterion::NotYet(_),
                 _,
             ) => None,
