@@ -5,6 +5,7 @@
 //! generated from it (`KB_UPDATE_DOCS=1`, see `generated.rs`). `architecture/cycles.rs` checks the
 //! imports between the files of one module.
 
+mod additions;
 mod cycles;
 mod source;
 

@@ -1,0 +1,53 @@
+//! The number of files that a new step kind or a new check changes, as `docs/architecture.md` gives it:
+//! a match over all kinds, which every new kind changes, is only in the files listed here.
+
+use super::source::sources;
+use std::collections::BTreeSet;
+
+/// An enum with one variant per kind, and the files that name several of its variants.
+struct Sum {
+    name: &'static str,
+    /// The folder of the modules of the kinds, which is not counted.
+    home: &'static str,
+    matched_in: &'static [&'static str],
+}
+
+const SUMS: &[Sum] = &[
+    Sum { name: "StepKind", home: "definition/kind/", matched_in: &["engine/prepare.rs"] },
+    Sum {
+        name: "StepWork",
+        home: "attempt/work.rs",
+        matched_in: &["engine/prepare.rs", "executor/local.rs"],
+    },
+    Sum { name: "Check", home: "definition/gate_check/", matched_in: &["verify/check/mod.rs"] },
+    Sum { name: "Criterion", home: "verify/check/mod.rs", matched_in: &[] },
+    Sum { name: "RecordedCriterion", home: "verify/check/mod.rs", matched_in: &[] },
+];
+
+/// The number of variants from which a file is taken to match all.
+const SEVERAL: usize = 3;
+
+#[test]
+fn kinds_of_steps_and_checks_are_matched_only_in_the_documented_files() {
+    let files = sources();
+    for sum in SUMS {
+        let mut matched: Vec<&str> = Vec::new();
+        for file in files.iter().filter(|file| !file.path.starts_with(sum.home)) {
+            let variants = file.paths.iter().filter_map(|path| {
+                let at = path.iter().position(|part| part == sum.name)?;
+                let variant = path.get(at + 1)?;
+                variant.starts_with(|first: char| first.is_ascii_uppercase()).then_some(variant)
+            });
+            if variants.collect::<BTreeSet<_>>().len() >= SEVERAL {
+                matched.push(&file.path);
+            }
+        }
+        matched.sort_unstable();
+        assert_eq!(
+            matched, sum.matched_in,
+            "the files that match `{}`; make the property a method of the kind, or update this table and \
+             the counts in `docs/architecture.md`",
+            sum.name
+        );
+    }
+}
