@@ -43,7 +43,7 @@ pub use doctor::{Finding, FindingLevel, doctor};
 pub use environment::Environment;
 pub use error::{ResourceKind, ServiceError};
 pub use importing::{Imported, import};
-pub use matching::{Match, match_phrase};
+pub use matching::{Choice, Match, choose, match_phrase};
 pub use pages::{CodePage, all_codes, explain};
 pub use plan_view::{CostRange, Edge, PlanView, PlannedStep, Prompt, plan_view};
 pub use playbooks::{DefinitionSheet, GraphFormat, StepLine, graph, list_playbooks, show_playbook};

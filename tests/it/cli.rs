@@ -305,6 +305,38 @@ fn a_phrase_finds_the_playbook_that_it_means() {
 }
 
 #[test]
+fn a_phrase_starts_the_playbook_and_provides_its_parameters() {
+    let greet = "schema: kb.playbook/1
+id: greet
+triggers: [\"greet {who}\", \"поприветствуй {who}\"]
+params: [{name: who, required: true}, {name: how, default: hello}]
+steps: [{id: say, set: {text: \"{{how}} {{who}}\"}}]
+outputs: {text: \"{{say.output.text}}\"}
+";
+    let part =
+        greet.replace("id: greet", "id: part").replace("[\"greet {who}\"", "[\"greet {whom}\"");
+    let scratch = Scratch::new(&[(".kb/playbooks/greet.yml", greet)]);
+    let text = |phrase: &str, more: &[&str]| {
+        let args = [&["playbook", "run", "--match", phrase], more].concat();
+        scratch.kb(&args).code(0).says(&["matched: kb playbook run greet"]);
+        scratch.json(&["run", "output", "@last", "--json"])["text"].clone()
+    };
+    assert_eq!(text("please greet \"Ada Lovelace\"", &[]), "hello Ada Lovelace");
+    assert_eq!(text("поприветствуйте Аду", &["--param", "how=привет"]), "привет Аду");
+    assert_eq!(text("greet Ada", &["--param", "who=Bob"]), "hello Bob");
+    let none = scratch.kb(&["playbook", "run", "--match", "bake a cake"]).code(2);
+    none.says(&["no playbook matches `bake a cake`"]);
+    // Two playbooks with the same trigger: neither is chosen without a question.
+    scratch.write(".kb/playbooks/part.yml", &part.replace("whom", "who"));
+    let both = scratch.kb(&["playbook", "run", "--match", "greet Ada"]).code(2);
+    both.says(&["no playbook clearly matches", "greet, part"]);
+    scratch.write(".kb/playbooks/part.yml", &part);
+    scratch
+        .kb(&["playbook", "validate"])
+        .says(&["`whom` in a trigger is not a parameter", "`who`"]);
+}
+
+#[test]
 fn what_is_imported_was_checked_first() {
     let scratch = hello();
     scratch.write("else/other.yml", &HELLO.1.replace("id: hello", "id: other"));

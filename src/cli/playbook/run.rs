@@ -2,10 +2,11 @@
 
 use crate::cli::CliResult;
 use crate::cli::driving::{DisplayArgs, drive};
+use crate::cli::exit::CliError;
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
 use crate::service::runs::Overrides;
-use crate::service::{self, Environment, Project, StartRequest};
+use crate::service::{self, Choice, Environment, Match, Project, StartRequest};
 use crate::value::Money;
 use std::path::PathBuf;
 
@@ -18,9 +19,12 @@ use std::path::PathBuf;
 /// run can be resumed in both cases.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// Id or path of the playbook
+    /// Id or path of the playbook; with `--match`, a request in natural language
     #[arg(value_name = "ID|PATH")]
     id: String,
+    /// Find the playbook by its triggers, which also provide parameters
+    #[arg(long = "match")]
+    by_phrase: bool,
     #[command(flatten)]
     params: ParamArgs,
     /// Use a script in place of the model (`kb schema script`)
@@ -93,6 +97,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
 }
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    let args = if args.by_phrase { by_phrase(args, environment, terminal)? } else { args };
     let project = Project::find_or_file(environment, &args.id)?;
     super::warn(&project, &args.id, terminal)?;
     let workers = match project.uses_models(&args.id) {
@@ -111,4 +116,66 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         std::mem::forget(prepared.plan().clone());
         drive(prepared, args.display, "kb", terminal).await
     })?
+}
+
+/// The arguments with the id and the parameters of the playbook that a phrase asks for.
+fn by_phrase(
+    mut args: Args,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> Result<Args, CliError> {
+    let project = Project::find(environment)?;
+    let found = match service::choose(&project, &args.id) {
+        Choice::Clear(found) => found,
+        Choice::Unclear(all) if terminal.can_ask() && !args.display.json => {
+            select(&args.id, all, terminal)?
+        }
+        Choice::Unclear(all) => {
+            let ids: Vec<&str> = all.iter().take(3).map(|found| found.id.as_str()).collect();
+            return Err(CliError::Usage {
+                message: format!(
+                    "no playbook clearly matches `{}`; close: {}",
+                    args.id,
+                    ids.join(", ")
+                ),
+                help: Some(format!("run one of them by its id: `kb playbook run {}`", ids[0])),
+            });
+        }
+        Choice::Nothing => {
+            return Err(CliError::Usage {
+                message: format!("no playbook matches `{}`", args.id),
+                help: Some(
+                    "`kb playbook list` lists all playbooks; `triggers` make them found".into(),
+                ),
+            });
+        }
+    };
+    let given: Vec<String> = args.params.params.iter().map(|(name, _)| name.clone()).collect();
+    let provided: Vec<(String, String)> =
+        found.params.into_iter().filter(|(name, _)| !given.contains(name)).collect();
+    let shown: Vec<String> =
+        provided.iter().map(|(name, value)| format!(" --param {name}={value}")).collect();
+    terminal.note(&format!("matched: kb playbook run {}{}\n", found.id, shown.concat()))?;
+    args.params.params.splice(0..0, provided);
+    args.id = found.id;
+    Ok(args)
+}
+
+/// Asks which of several playbooks is meant.
+fn select(phrase: &str, mut all: Vec<Match>, terminal: &mut Terminal) -> Result<Match, CliError> {
+    all.truncate(9);
+    let lines: Vec<String> = all
+        .iter()
+        .enumerate()
+        .map(|(index, found)| {
+            format!("  {}  {} ({:.0} %, {})\n", index + 1, found.id, found.score * 100.0, found.why)
+        })
+        .collect();
+    terminal.err(&format!("`{phrase}` can mean:\n{}", lines.concat()))?;
+    let typed = terminal.ask(&format!("Number [1-{}]:", all.len())).unwrap_or_default();
+    let index = typed.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    match index.filter(|index| *index < all.len()) {
+        Some(index) => Ok(all.swap_remove(index)),
+        None => Err(CliError::Usage { message: "no playbook was chosen".to_owned(), help: None }),
+    }
 }

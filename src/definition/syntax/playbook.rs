@@ -78,7 +78,7 @@ pub(crate) fn playbook(
     secret_variables::check(decoder);
     let name = fields.text("name", decoder);
     let description = fields.text("description", decoder);
-    let triggers = fields.texts("triggers", decoder);
+    let triggers = triggers(&fields, decoder);
     let limits = fields.get("limits").map(|node| limits(node, decoder)).unwrap_or_default();
     let budget = fields.get("budget").map(|node| decoder.budget(node)).unwrap_or_default();
     let (id, span) = id?;
@@ -243,6 +243,29 @@ fn unsupported(fields: &Fields<'_>, decoder: &mut Decoder, not_yet: &mut Vec<Not
     if let Some(node) = fields.get("on") {
         decoder.fields(node, &keys::playbook::TRIGGERS);
     }
+}
+
+/// `triggers:`; a name in braces must be a parameter.
+fn triggers(fields: &Fields<'_>, decoder: &mut Decoder) -> Vec<String> {
+    let nodes =
+        fields.get("triggers").map(|node| decoder.list(node, "triggers")).unwrap_or_default();
+    for node in nodes {
+        let text = node.as_text().unwrap_or_default();
+        for part in text.split('{').skip(1).filter_map(|part| part.split_once('}')) {
+            let name = part.0.trim();
+            let known: Vec<String> = decoder.names.params.iter().cloned().collect();
+            if name.is_empty() || known.iter().any(|known| known == name) {
+                continue;
+            }
+            let message = format!("`{name}` in a trigger is not a parameter");
+            let help = match decoder.nearest(name, known.iter().map(String::as_str)) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("declare it: `params: [{{name: {name}}}]`"),
+            };
+            decoder.push(Diagnostic::warning(Code::UNKNOWN_NAME, node.span, message).help(help));
+        }
+    }
+    fields.texts("triggers", decoder)
 }
 
 /// `trigger:` of a workflow; `auto` is not supported yet.

@@ -222,7 +222,7 @@ fn kind(path: &Path, text: &str) -> Option<(FileRole, DefinitionFile)> {
     let has = |line: &str| text.lines().any(|own| own.trim_end() == line);
     if settings.iter().any(|part| name.contains(part)) {
         return Some((FileRole::Settings, DefinitionFile::Settings));
-    } else if name.ends_with("agent.md") {
+    } else if name.ends_with("agent.md") || name.contains("/agents/") {
         return Some((FileRole::AgentProfile, DefinitionFile::AgentProfile));
     } else if name.ends_with(".md") {
         return Some((FileRole::Workflow, DefinitionFile::Workflow));
