@@ -126,8 +126,9 @@ async fn drive_once(
     for path in prepared.changed_files() {
         let name = prepared.definition_name();
         terminal.note(&format!(
-            "note: `{path}` has changed since run {run} started; the run uses the old text; to use \
-             the new one, start a run with `{program} playbook run {name}`\n"
+            "note: `{path}` has changed since run {run} started; the run uses the old text; \
+             `{program} run retry {run} --with-current` starts a run with the new one that keeps \
+             finished steps, `{program} playbook run {name}` one that keeps nothing\n"
         ))?;
     }
     let mut summary = RunSummary::default();

@@ -17,6 +17,7 @@ mod load_tests;
 mod load_value;
 pub mod model;
 mod schema;
+mod step_texts;
 mod syntax;
 
 pub use check::{refuse_computed_code, refuse_options};
@@ -32,3 +33,4 @@ pub use load_tests::load_tests;
 pub use load_value::{EntrySpans, LoadedValue, load_value};
 pub use model::*;
 pub use schema::{Property, Schema, Violation};
+pub use step_texts::{StepTexts, content_digest};

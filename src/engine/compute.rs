@@ -28,10 +28,12 @@ pub(super) fn until(scope: &RunScope<'_>, ix: InstanceIx) -> Result<bool, EvalEr
     }
 }
 
-/// The outputs of the run. After a failure, the outputs that can be evaluated.
+/// The outputs of the run. After a failure, and of a run that does not execute all steps on request,
+/// the outputs that can be evaluated.
 pub(super) fn conclude(scope: &RunScope<'_>) -> Result<Json, EvalError> {
     let state = scope.state;
-    let lenient = state.has_failed() || state.is_cancelled() || state.has_expired();
+    let partial = state.instances().any(|(_, instance)| instance.is_deselected());
+    let lenient = partial || state.has_failed() || state.is_cancelled() || state.has_expired();
     let mut outputs = JsonMap::new();
     for (name, template) in &scope.plan.playbook().outputs {
         match scope.check_reads(template.evaluate(scope)) {

@@ -104,16 +104,18 @@ impl Dispatcher {
 
     fn queue_start(&mut self, is_new: bool) {
         self.inputs.push(match self.start.clone() {
-            StartMode::Start { digest, environment } if is_new => {
+            StartMode::Start { digest, environment, presets } if is_new => {
                 let redactor = &self.context.parts.redactor;
                 let params = redactor.mask((*self.context.params).clone());
-                Input::Started { digest, params, environment: redactor.mask(environment) }
+                let environment = redactor.mask(environment);
+                Input::Started { digest, params, environment, presets }
             }
             StartMode::Start { .. } | StartMode::Resume | StartMode::Answer { .. } => {
                 Input::Recovered { cancel: None }
             }
-            StartMode::Retry { from } => {
-                Input::Reset { roots: from, reason: "requested by `kb run retry`".into() }
+            StartMode::Retry { from, alone } => {
+                let reason = "requested by `kb run retry`".into();
+                Input::Reset { roots: from, alone, reason }
             }
             StartMode::Cancel { by } => {
                 Input::Recovered { cancel: Some(self.context.parts.redactor.mask(by)) }

@@ -32,6 +32,8 @@ pub(super) fn is_durable(plan: &Plan, state: &State, event: &Event) -> bool {
         | Event::PassEnded { .. }
         | Event::Asked { .. }
         | Event::Ended { .. }
+        | Event::Kept { .. }
+        | Event::Skipped { .. }
         | Event::TimedOut { .. }
         | Event::Draining { .. } => false,
     }

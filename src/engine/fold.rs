@@ -76,6 +76,8 @@ impl Folded {
             | Event::Expanded { .. }
             | Event::Ready { .. }
             | Event::Judged { .. }
+            | Event::Kept { .. }
+            | Event::Skipped { .. }
             | Event::Recovered { .. }
             | Event::Waiting { .. }
             | Event::TimerSet { .. }

@@ -7,7 +7,7 @@ use crate::executor::Executor;
 use crate::journal::{Journal, StoredEvent};
 use crate::plan::Plan;
 use crate::redaction::{Masked, Redactor};
-use crate::run::{InstanceIx, Reply, Rules, RunStatus};
+use crate::run::{InstanceIx, Preset, Reply, Rules, RunStatus};
 use crate::value::{Digest, Failure, InstanceKey, Json, JsonMap, RunId, Timestamp, Usage};
 use std::sync::Arc;
 
@@ -60,6 +60,8 @@ pub enum StartMode {
         digest: Digest,
         /// Environment of the run for its first event.
         environment: Json,
+        /// Steps that do not run, because an earlier run has their result or on request.
+        presets: Vec<Preset>,
     },
     /// Continue an interrupted or waiting run.
     Resume,
@@ -67,6 +69,8 @@ pub enum StartMode {
     Retry {
         /// Instances of the steps; empty for all steps that did not succeed.
         from: Vec<InstanceIx>,
+        /// Whether the steps after them keep their results.
+        alone: bool,
     },
     /// Reply to what waits for a person, and continue.
     Answer {

@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+mod kept;
 mod replay;
 
 /// The result of an audit.
@@ -35,6 +36,12 @@ pub struct Audit {
     /// Number of verdicts without recorded observations: the gate could not observe anything, or an
     /// older `kb` did not record them.
     pub without_basis: u64,
+    /// Number of results that were kept of an earlier run and that its record confirms.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub kept: u64,
+    /// Number of results that were kept of a run that has been removed since.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub kept_of_removed: u64,
     /// Every fault, in the order of the checks.
     pub faults: Vec<Fault>,
 }
@@ -70,18 +77,25 @@ pub fn audit(
         blob_bytes: 0,
         verdicts: 0,
         without_basis: 0,
+        kept: 0,
+        kept_of_removed: 0,
         faults: Vec::new(),
     };
     audit.chain(&ledger, kept);
     let events = audit.read(&**journal, &ledger);
     audit.row(&ledger, &events);
     audit.blobs(&**journal, &events);
+    audit.kept(&**journal, &events);
     match frozen_of(&ledger, &events) {
         Ok(frozen) => audit.verdicts(journal, &frozen, &events),
         Err(message) => audit.fault(Code::RECORD_INCONSISTENT, Some(1), message),
     }
     audit.holds = audit.faults.is_empty();
     Ok(audit)
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The stored definitions, if their digest is the one that the run started with.
@@ -214,6 +228,7 @@ fn payloads(event: &Event) -> Vec<&Payload> {
             output.iter().collect()
         }
         Event::Answered { answer: Some(answer), .. } => vec![answer],
+        Event::Kept { kept, instance: _ } => kept.output.iter().chain(&kept.streams).collect(),
         Event::RunEnded { outputs, status: _, failure: _ } => vec![outputs],
         Event::RunStarted { definition: _, digest: _, params: _, environment: _ }
         | Event::RunResumed { .. }
@@ -228,6 +243,7 @@ fn payloads(event: &Event) -> Vec<&Payload> {
         | Event::Asked { .. }
         | Event::Answered { answer: None, .. }
         | Event::Reset { .. }
+        | Event::Skipped { .. }
         | Event::CancelRequested { .. }
         | Event::TimedOut { .. }
         | Event::Draining { .. } => Vec::new(),

@@ -1,14 +1,14 @@
 //! What a run was started with: definitions, parameters, models and limits, as the journal stores
 //! them. A resumed run loads its definitions from here and not from disk.
 
-use super::InspectError;
+use super::{BaseRun, InspectError};
 use crate::definition::{Catalog, FileRole, InputFile, Script, load, load_script};
 use crate::diagnostic::{Code, Diagnostic, Sources};
 use crate::journal::Journal;
 use crate::plan::Plan;
-use crate::value::{DefinitionId, Json, JsonMap, Money, RunId};
+use crate::value::{DefinitionId, Json, JsonMap, Money, RunId, StepId};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -49,6 +49,12 @@ pub struct Frozen {
     /// the run is compared with the files of the project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ignore_files: Option<BTreeMap<String, String>>,
+    /// The earlier run whose results it keeps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<BaseRun>,
+    /// Steps that do not run, on request.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skip: Vec<StepId>,
     /// The run that executes this one as a child run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<ParentRun>,
@@ -145,7 +151,7 @@ impl Frozen {
     /// The files of a project that a plan uses: its own, its specialists', those of its children, and
     /// the settings.
     pub fn files_of(plan: &Plan, files: &[InputFile]) -> Vec<FrozenFile> {
-        let paths = paths_of(plan);
+        let paths = plan.files();
         let is_used = |file: &&InputFile| {
             file.role == FileRole::Settings || paths.contains(file.path.as_str())
         };
@@ -154,7 +160,7 @@ impl Frozen {
 
     /// The record of a child run of this run. It has the same texts, models and limits.
     pub fn child(&self, plan: &Plan, params: JsonMap, parent: ParentRun) -> Frozen {
-        let paths = paths_of(plan);
+        let paths = plan.files();
         let is_used = |file: &&FrozenFile| {
             file.role == FrozenRole::Settings || paths.contains(file.path.as_str())
         };
@@ -165,6 +171,8 @@ impl Frozen {
             params,
             max_parallel: own.map_or(self.max_parallel, |own| own.min(self.max_parallel)),
             parent: Some(parent),
+            base: None,
+            skip: Vec::new(),
             ..self.clone()
         }
     }
@@ -179,6 +187,11 @@ impl Frozen {
         self.files.iter().filter(differs).map(|file| file.path.clone()).collect()
     }
 
+    /// The stored definition files.
+    pub fn inputs(&self) -> Vec<InputFile> {
+        self.files.iter().filter_map(FrozenFile::input).collect()
+    }
+
     /// The form that the journal stores.
     pub fn json(&self) -> Json {
         serde_json::to_value(self).unwrap_or_default()
@@ -186,8 +199,7 @@ impl Frozen {
 
     /// Loads the stored definitions and builds the plan from them.
     pub fn load(&self) -> Result<(Catalog, Arc<Plan>), InspectError> {
-        let inputs = self.files.iter().filter_map(FrozenFile::input).collect();
-        let (catalog, mut diagnostics) = load(inputs);
+        let (catalog, mut diagnostics) = load(self.inputs());
         let found = catalog.playbooks.get(self.definition.as_str()).cloned();
         let Some(playbook) = found else { return Err(errors_of(diagnostics, &catalog)) };
         let (plan, problems) = Plan::build(&playbook, &catalog);
@@ -203,17 +215,6 @@ impl Frozen {
         let Some(file) = &self.script else { return Ok(None) };
         load_model_script(&file.path, file.text.as_bytes()).map(Some)
     }
-}
-
-/// Paths of the definitions that a plan and its children use.
-fn paths_of(plan: &Plan) -> BTreeSet<&str> {
-    let mut paths = BTreeSet::new();
-    for plan in plan.with_children() {
-        paths.insert(plan.playbook().path.as_str());
-        let specialists = plan.steps().iter().flat_map(|step| step.specialists());
-        paths.extend(specialists.map(|specialist| specialist.path.as_str()));
-    }
-    paths
 }
 
 /// Loads a script of model responses.

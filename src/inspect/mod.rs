@@ -7,7 +7,9 @@
 //! [`Frozen`] holds the definitions that a run was started with.
 
 mod audit;
+mod base_run;
 mod diff;
+mod earlier;
 mod error;
 mod frozen;
 mod live;
@@ -18,7 +20,9 @@ mod reader;
 mod streams;
 
 pub use audit::{Audit, Fault, audit};
+pub use base_run::BaseRun;
 pub use diff::{FileDiff, FileDiffKind, FileSnapshot, Patch, RunDiff, StepDiff, run_diff};
+pub use earlier::Earlier;
 pub use error::InspectError;
 pub use frozen::{Frozen, FrozenFile, FrozenRole, ParentRun, load_model_script};
 pub use live::{LiveReader, LiveUpdate};

@@ -2,7 +2,7 @@
 
 use super::log_entry::LogEntry;
 use super::streams::{stream_texts, with_process_facts};
-use super::{Frozen, InspectError};
+use super::{BaseRun, Frozen, InspectError};
 use crate::clock;
 use crate::definition::InconclusivePolicy;
 use crate::engine::Payloads;
@@ -12,7 +12,7 @@ use crate::plan::Plan;
 use crate::run::{self, Rules, RunStatus, State};
 use crate::value::{Json, RunId, Timestamp};
 use crate::wire::{
-    BlobRef, Event, InstanceRef, ParentView, RunHead, RunView, Translator, WorkTime,
+    BaseView, BlobRef, Event, InstanceRef, ParentView, RunHead, RunView, Translator, WorkTime,
 };
 use std::sync::Arc;
 
@@ -91,6 +91,7 @@ pub struct Reader {
     seq: u64,
     prompts: bool,
     parent: Option<ParentView>,
+    base: Option<BaseView>,
 }
 
 impl Reader {
@@ -111,8 +112,9 @@ impl Reader {
         let parent = frozen
             .parent
             .map(|parent| ParentView { run: parent.run.to_string(), instance: parent.instance });
+        let base = frozen.base.as_ref().map(BaseRun::view);
         let (seq, prompts) = (0, false);
-        Ok(Reader { journal, row, plan, rules, translator, payloads, seq, prompts, parent })
+        Ok(Reader { journal, row, plan, rules, translator, payloads, seq, prompts, parent, base })
     }
 
     /// Makes [`Reader::next_entries`] return the prompts of model calls too.
@@ -200,7 +202,8 @@ impl Reader {
         if self.row.status == RunStatus::Running {
             work.until(clock::now());
         }
-        let head = RunHead { parent: self.parent.clone(), ..head(&self.row) };
+        let (parent, base) = (self.parent.clone(), self.base.clone());
+        let head = RunHead { parent, base, ..head(&self.row) };
         Ok(RunView::of(&head, &self.plan, &state, work))
     }
 
@@ -282,5 +285,6 @@ fn head(row: &RunRow) -> RunHead {
         started_at: row.started_at,
         ended_at: row.ended_at,
         parent: None,
+        base: None,
     }
 }

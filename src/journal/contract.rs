@@ -13,6 +13,7 @@
 
 use super::{Batch, InboxItem, JournalError, Ledger, NewRun, RunRow, StoredEvent};
 use crate::redaction::Masked;
+use crate::run::RunStatus;
 use crate::value::{Digest, Json, RunId};
 use futures::future::BoxFuture;
 
@@ -30,6 +31,23 @@ pub trait RunIndex: Send + Sync {
 
     /// All runs, newest first.
     fn list(&self) -> Result<Vec<RunRow>, JournalError>;
+
+    /// The newest run of a definition, with this status if one is given. Child runs do not count.
+    fn latest(
+        &self,
+        definition: &str,
+        status: Option<RunStatus>,
+    ) -> Result<Option<RunRow>, JournalError> {
+        let fits = |row: &RunRow| {
+            row.definition == definition && status.is_none_or(|status| row.status == status)
+        };
+        for row in self.list()?.into_iter().filter(fits) {
+            if self.frozen(&row.run)?.get("parent").is_none_or(Json::is_null) {
+                return Ok(Some(row));
+            }
+        }
+        Ok(None)
+    }
 
     /// Removes a run that has ended, with its events and messages. Its blobs stay until
     /// [`Blobs::remove_unused_blobs`]. Fails with [`JournalError::Leased`] if a process owns the lease
@@ -84,6 +102,12 @@ pub trait Blobs: Send + Sync {
     /// Reads a blob. Fails with [`JournalError::Damaged`] if it is missing or does not match its
     /// digest.
     fn blob(&self, digest: &Digest) -> Result<Vec<u8>, JournalError>;
+
+    /// Makes a blob count as stored just now, for an event that will refer to it. Fails with
+    /// [`JournalError::Damaged`] as [`Blobs::blob`] does.
+    fn renew_blob(&self, digest: &Digest) -> Result<(), JournalError> {
+        self.blob(digest).map(drop)
+    }
 
     /// Removes the blobs that no run refers to; returns the number of bytes that they had. A blob that
     /// a lease owner may have stored for an event that it has not appended yet stays.

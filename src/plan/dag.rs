@@ -3,12 +3,12 @@
 use super::index::StepIndex;
 use super::{Dependency, Dependent, StepIx};
 use crate::definition::{EscalationLimits, Playbook, Specialist, Step, StepPhase, WorkspaceMode};
-use crate::expression::Strength;
+use crate::expression::{Reference, Strength};
 use crate::value::{DefinitionId, SpecialistId, Tier};
 use petgraph::Direction::{Incoming, Outgoing};
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::EdgeRef;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The graph of a plan. Node `n` is step `n`; an edge points from a step to a step that depends on it.
@@ -54,6 +54,17 @@ impl Plan {
         let steps = self.with_children().into_iter().flat_map(|plan| &plan.steps);
         let children = steps.filter_map(|step| step.child().cloned());
         children.map(|plan| (plan.playbook.id.clone(), plan)).collect()
+    }
+
+    /// Paths of the definitions that this plan and its child runs use: playbooks and specialists.
+    pub fn files(&self) -> BTreeSet<&str> {
+        let mut paths = BTreeSet::new();
+        for plan in self.with_children() {
+            paths.insert(plan.playbook.path.as_str());
+            let specialists = plan.steps.iter().flat_map(|step| step.specialists());
+            paths.extend(specialists.map(|specialist| specialist.path.as_str()));
+        }
+        paths
     }
 
     /// The number of levels of child runs below a run of this plan.
@@ -180,6 +191,11 @@ impl PlanStep {
     /// The playbook of the child of a `playbook` step.
     pub fn child_playbook(&self) -> Option<&Playbook> {
         self.child().map(|child| &**child).map(|child| &*child.playbook)
+    }
+
+    /// All references in its texts, its condition and checks included.
+    pub fn references(&self) -> impl Iterator<Item = &Reference> {
+        super::reads::references(&self.step)
     }
 
     /// Whether the step belongs to `finally`.

@@ -37,6 +37,15 @@ impl Read<'_> {
 
 /// All reads of steps in the texts of a step.
 pub(super) fn of_step(step: &Step) -> Vec<Read<'_>> {
+    of_texts(step).reads()
+}
+
+/// All references in the texts of a step.
+pub(super) fn references(step: &Step) -> impl Iterator<Item = &Reference> {
+    of_texts(step).found.into_iter().map(|(_, _, reference)| reference)
+}
+
+fn of_texts(step: &Step) -> Collector<'_> {
     let mut found = Collector::new(ReadContext::Condition);
     step.condition.iter().for_each(|condition| found.expression(condition));
     found.context = ReadContext::Work;
@@ -47,33 +56,40 @@ pub(super) fn of_step(step: &Step) -> Vec<Read<'_>> {
     let collect = step.for_each.iter().filter_map(|each| each.collect.as_ref());
     collect.for_each(|value| found.value(value));
     step.verify.iter().flat_map(|verify| &verify.checks).for_each(|check| found.check(check));
-    found.reads
+    found
 }
 
 /// All reads of steps in the outputs of a playbook.
 pub(super) fn of_outputs(playbook: &Playbook) -> Vec<Read<'_>> {
     let mut found = Collector::new(ReadContext::Verify);
     playbook.outputs.iter().for_each(|(_, value)| found.value(value));
-    found.reads
+    found.reads()
 }
 
 struct Collector<'a> {
     context: ReadContext,
     text: u32,
-    reads: Vec<Read<'a>>,
+    found: Vec<(ReadContext, u32, &'a Reference)>,
 }
 
 impl<'a> Collector<'a> {
     fn new(context: ReadContext) -> Self {
-        Collector { context, text: 0, reads: Vec::new() }
+        Collector { context, text: 0, found: Vec::new() }
+    }
+
+    /// The references to steps.
+    fn reads(self) -> Vec<Read<'a>> {
+        let all = self.found.into_iter();
+        let read = |(context, text, reference): (_, _, &'a Reference)| match &reference.root {
+            Root::Step(step) => Some(Read { context, text, step, reference }),
+            _ => None,
+        };
+        all.filter_map(read).collect()
     }
 
     fn add(&mut self, references: impl IntoIterator<Item = &'a Reference>) {
         let (context, text) = (self.context, self.text);
-        self.reads.extend(references.into_iter().filter_map(|reference| match &reference.root {
-            Root::Step(step) => Some(Read { context, text, step, reference }),
-            _ => None,
-        }));
+        self.found.extend(references.into_iter().map(|reference| (context, text, reference)));
         self.text += 1;
     }
 

@@ -89,6 +89,8 @@ impl State {
                     target.set_failure(failure.clone());
                 }
             }
+            Event::Kept { instance, kept } => self.keep(plan, *instance, kept, at),
+            Event::Skipped { instance } => self.deselect(plan, *instance, at),
             Event::Reset { closure, .. } => self.reset(plan, closure, at),
             Event::CancelRequested { by } => self.cancel = Some(by.clone()),
             Event::TimedOut { limit_ms } => self.expired = Some(*limit_ms),
@@ -251,7 +253,7 @@ impl State {
         }
     }
 
-    fn end(
+    pub(super) fn end(
         &mut self,
         plan: &Plan,
         ix: InstanceIx,

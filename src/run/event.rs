@@ -1,5 +1,6 @@
 //! The events of a run: the recorded state transitions that the journal stores.
 
+use super::kept::KeptResult;
 use super::question::Question;
 use crate::definition::RecoveryKind;
 use crate::evidence::{Payload, Record, Verification};
@@ -7,7 +8,8 @@ use crate::value::{
     Digest, Failure, Json, OutcomeKind, RunStatus, SpecialistId, Tier, Timestamp, Usage,
 };
 use serde::{Deserialize, Serialize};
-use std::fmt;
+
+pub use super::status::StepStatus;
 
 /// The number of an instance in its run: first the steps in plan order, then the items of each
 /// `forEach` in the order of their `Expanded` events. It is stable because the plan is frozen.
@@ -19,61 +21,6 @@ impl InstanceIx {
     /// The number as an index.
     pub fn at(self) -> usize {
         self.0 as usize
-    }
-}
-
-/// Status of an instance.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum StepStatus {
-    /// Not all of its dependencies have ended.
-    Pending,
-    /// It waits for a slot or a lock.
-    Ready,
-    /// An attempt is executing.
-    Running,
-    /// Its gate is executing.
-    Verifying,
-    /// It waits for a time or a person, without a slot.
-    Waiting,
-    /// It is done and its gate passed.
-    Succeeded,
-    /// Its last attempt failed.
-    Failed,
-    /// Its condition was false, or a step that it needs was skipped.
-    Skipped,
-    /// A step that it needs failed.
-    Blocked,
-    /// It was cancelled, or did not start because the run was cancelled.
-    Cancelled,
-}
-
-impl StepStatus {
-    /// The status as shown and serialised.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            StepStatus::Pending => "pending",
-            StepStatus::Ready => "ready",
-            StepStatus::Running => "running",
-            StepStatus::Verifying => "verifying",
-            StepStatus::Waiting => "waiting",
-            StepStatus::Succeeded => "succeeded",
-            StepStatus::Failed => "failed",
-            StepStatus::Skipped => "skipped",
-            StepStatus::Blocked => "blocked",
-            StepStatus::Cancelled => "cancelled",
-        }
-    }
-
-    /// Whether the status is final in this iteration.
-    pub fn has_ended(self) -> bool {
-        self >= StepStatus::Succeeded
-    }
-}
-
-impl fmt::Display for StepStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }
 
@@ -260,6 +207,18 @@ pub enum Event {
         /// Cause of the failure.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<Failure>,
+    },
+    /// A run that started from an earlier one keeps the result of an instance, which does not run.
+    Kept {
+        /// Number of the instance.
+        instance: InstanceIx,
+        /// The result, and where it was recorded.
+        kept: Box<KeptResult>,
+    },
+    /// A step does not run, on request.
+    Skipped {
+        /// Number of the instance.
+        instance: InstanceIx,
     },
     /// Instances start their next iteration. The events of earlier iterations stay in the journal.
     Reset {

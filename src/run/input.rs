@@ -1,6 +1,7 @@
 //! The inputs of the state machine: everything that a decision can depend on.
 
 use super::event::InstanceIx;
+use super::kept::Preset;
 use super::question::Question;
 use crate::evidence::{Payload, Record, Verification};
 use crate::redaction::{Mask, Masked, Redactor};
@@ -28,6 +29,9 @@ pub enum Input {
         params: Masked<Json>,
         /// Environment of the run.
         environment: Masked<Json>,
+        /// Steps that do not run, because an earlier run has their result or on request. The results
+        /// were masked when that run stored them.
+        presets: Vec<Preset>,
     },
     /// A new lease owner has replayed the journal. Attempts that were executing continue.
     Recovered {
@@ -150,6 +154,8 @@ pub enum Input {
     Reset {
         /// Instances of the steps.
         roots: Vec<InstanceIx>,
+        /// Whether the steps after them keep their results.
+        alone: bool,
         /// Reason, as text for people.
         reason: Masked<String>,
     },

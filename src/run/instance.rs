@@ -5,6 +5,7 @@ use super::compact::CompactPayload;
 use super::event::StepStatus;
 use super::items::{Item, Items};
 use super::join::DependencyEnds;
+use super::optional_time::OptionalTime;
 use super::question::Question;
 use crate::diagnostic::Code;
 use crate::evidence::{Verdict, Verification};
@@ -53,6 +54,8 @@ struct Extras {
     question: Option<Box<Question>>,
     passes: Option<Box<Passes>>,
     child: Option<Box<ChildLink>>,
+    kept_from: Option<RunId>,
+    deselected: bool,
 }
 
 /// The use of the recovery table in the current pass.
@@ -103,6 +106,8 @@ impl Default for Extras {
             question: None,
             passes: None,
             child: None,
+            kept_from: None,
+            deselected: false,
         }
     }
 }
@@ -207,6 +212,24 @@ impl Instance {
         let waits = self.status == StepStatus::Waiting && self.due().is_none();
         let exhausted = |failure: &Failure| failure.code == Code::BUDGET_EXHAUSTED;
         waits && self.question().is_none() && self.failure().is_some_and(exhausted)
+    }
+
+    /// The earlier run that executed it, if its result was kept.
+    pub fn kept_from(&self) -> Option<&RunId> {
+        self.extras.as_ref()?.kept_from.as_ref()
+    }
+
+    /// Whether it does not run on request.
+    pub fn is_deselected(&self) -> bool {
+        self.extras.as_ref().is_some_and(|extras| extras.deselected)
+    }
+
+    pub(super) fn deselect(&mut self) {
+        self.extras.get_or_insert_default().deselected = true;
+    }
+
+    pub(super) fn set_kept_from(&mut self, run: Option<RunId>) {
+        self.set(run, |extras| &mut extras.kept_from);
     }
 
     /// The question that it waits for.
@@ -316,22 +339,6 @@ impl Instance {
         if value.is_some() || self.extras.is_some() {
             *field(self.extras.get_or_insert_default()) = value;
         }
-    }
-}
-
-/// An optional time in 8 bytes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct OptionalTime(i64);
-
-impl OptionalTime {
-    const NONE: OptionalTime = OptionalTime(i64::MIN);
-
-    fn at(at: Timestamp) -> OptionalTime {
-        OptionalTime(at.0)
-    }
-
-    fn get(self) -> Option<Timestamp> {
-        (self != OptionalTime::NONE).then_some(Timestamp(self.0))
     }
 }
 

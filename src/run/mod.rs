@@ -6,6 +6,7 @@
 //! tokio and SQLite, in the simulator, and in replays. Start at [`decide`] and [`Event`].
 
 mod apply;
+mod apply_kept;
 mod child_link;
 mod compact;
 mod decide;
@@ -15,9 +16,13 @@ mod input;
 mod instance;
 mod items;
 mod join;
+mod keep;
+mod kept;
+mod optional_time;
 mod question;
 mod recovery;
 mod state;
+mod status;
 
 pub use child_link::{ChildLink, ChildLinkState};
 pub use compact::CompactPayload;
@@ -25,6 +30,8 @@ pub use decide::{Decision, decide};
 pub use instance::{Instance, PreviousPass, Variation};
 pub use items::{Item, Items};
 pub use join::{DependencyEnds, Join, affects_join, join};
+pub use keep::{Choice, Comparison, Version, Why, choose};
+pub use kept::{KeptItems, KeptResult, Preset};
 pub use recovery::{RecoveryRow, backoff, table};
 pub use state::{Rules, State};
 

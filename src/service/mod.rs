@@ -55,7 +55,7 @@ pub use recorded::{
 pub use scaffold::{Initialized, init, new_specialist};
 pub use schemas::{SCHEMA_NAMES, schema};
 pub use specialists::{SpecialistSheet, broken_specialists, list_specialists, show_specialist};
-pub use start::{Ask, StartRequest, start};
+pub use start::{Ask, Selection, StartRequest, start};
 pub use templates::{NewDefinition, TemplateView, new_playbook, templates};
 pub use testing::{
     LoadedTests, PlaybookTest, TestOptions, TestReport, TestReportView, load_tests, run_tests,

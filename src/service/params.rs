@@ -12,14 +12,25 @@ use value::{check, fits_type, read, read_many};
 /// Asks a person for the value of a parameter; `None` if there is no answer.
 pub type Ask<'a> = dyn FnMut(&Param) -> Option<String> + 'a;
 
+/// Values that are given for parameters, beside those of a file.
+#[derive(Debug, Clone, Copy)]
+pub struct Given<'a> {
+    /// Name and text of each `--param`.
+    pub texts: &'a [(String, String)],
+    /// Values of an earlier run, which apply where nothing else is given. Names that are not declared
+    /// have no effect.
+    pub before: &'a JsonMap,
+}
+
 /// The values of a run's parameters in the order of their declaration, or all problems. Values of the
 /// command line take precedence over the file, and the file over defaults.
 pub fn resolve(
     params: &[Param],
-    given: &[(String, String)],
+    given: &Given<'_>,
     file: Option<&LoadedValue>,
     mut ask: Option<&mut Ask<'_>>,
 ) -> Result<JsonMap, Vec<Diagnostic>> {
+    let Given { texts: given, before } = *given;
     let mut problems = unknown_names(params, given);
     let from_file = file.and_then(|file| file_values(params, file, &mut problems));
     let mut values = JsonMap::new();
@@ -27,6 +38,7 @@ pub fn resolve(
         let texts: Vec<&str> =
             given.iter().filter(|(name, _)| *name == param.name).map(|(_, t)| t.as_str()).collect();
         let of_file = from_file.and_then(|map| map.get(&param.name));
+        let of_file = of_file.or_else(|| before.get(&param.name));
         let found = match (texts.as_slice(), of_file) {
             ([], Some(value)) => fits_type(param, value.clone()),
             ([], None) => match missing(param, &mut ask) {
@@ -145,6 +157,15 @@ mod tests {
     use super::*;
     use crate::diagnostic::{SourceId, Sources};
     use serde_json::json;
+
+    fn resolve(
+        params: &[Param],
+        texts: &[(String, String)],
+        file: Option<&LoadedValue>,
+        ask: Option<&mut Ask<'_>>,
+    ) -> Result<JsonMap, Vec<Diagnostic>> {
+        super::resolve(params, &Given { texts, before: &JsonMap::new() }, file, ask)
+    }
 
     fn param(name: &str, kind: ParamType) -> Param {
         Param {

@@ -1,10 +1,13 @@
 //! Starting a run: from a request to a run that is ready to be driven.
 
 use super::runs::{self, Overrides, Prepared};
-use super::{Environment, Project, ServiceError, params};
+use super::{Environment, Project, ResourceKind, ServiceError, params};
 use crate::definition::{LoadedValue, Param, ParamType, load_value};
 use crate::diagnostic::{Code, Diagnostic, Sources};
-use crate::value::{DefinitionId, Failure, JsonMap};
+use crate::inspect::Earlier;
+use crate::plan::{Plan, PlanStep, StepIx};
+use crate::value::{DefinitionId, Failure, Json, JsonMap, StepId};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Asks a person for the value of a required parameter; `None` if there is no answer.
@@ -26,6 +29,8 @@ pub struct StartRequest {
     pub record: Option<PathBuf>,
     /// Values that take precedence over definition and settings.
     pub overrides: Overrides,
+    /// The steps that run.
+    pub selection: Selection,
 }
 
 /// Resolves the parameters, checks everything that can be checked, and creates a new run with a
@@ -42,14 +47,82 @@ pub fn start(
     drop(project);
     async move {
         let (project, definition, params) = resolved?;
-        runs::begin(project, definition, params, request).await
+        let plan = project.plan(definition.as_str())?;
+        let skip = request.selection.skipped(&plan)?;
+        drop(plan);
+        runs::begin(project, definition, params, request, runs::Basis::skipping(skip)).await
     }
+}
+
+/// The steps of a run that its request selects.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Only these steps and those that they need; empty for all.
+    pub only: Vec<String>,
+    /// Not these steps.
+    pub skip: Vec<String>,
+}
+
+impl Selection {
+    /// The steps that do not run. `finally` steps run unless they are named in `skip`.
+    fn skipped(&self, plan: &Plan) -> Result<Vec<StepId>, ServiceError> {
+        let steps = |names: &[String]| -> Result<Vec<StepIx>, ServiceError> {
+            names.iter().map(|name| step_of(plan, name)).collect()
+        };
+        let mut open = steps(&self.only)?;
+        let skip: BTreeSet<StepIx> = steps(&self.skip)?.into_iter().collect();
+        let mut needed = BTreeSet::new();
+        while let Some(step) = open.pop() {
+            if needed.insert(step) {
+                open.extend(plan.dependencies(step).map(|dependency| dependency.on));
+            }
+        }
+        let is_selected = |ix: StepIx, planned: &PlanStep| {
+            self.only.is_empty() || planned.is_finally() || needed.contains(&ix)
+        };
+        let skipped =
+            |(ix, planned): &(StepIx, &PlanStep)| skip.contains(ix) || !is_selected(*ix, planned);
+        Ok(plan.iter().filter(skipped).map(|(_, planned)| planned.step.id.clone()).collect())
+    }
+}
+
+/// The step of a plan with this id.
+pub(super) fn step_of(plan: &Plan, name: &str) -> Result<StepIx, ServiceError> {
+    let known = plan.steps().iter().map(|planned| planned.step.id.to_string());
+    plan.find(name).ok_or_else(|| ServiceError::unknown(ResourceKind::Step, name, known))
+}
+
+/// As [`resolve`], with the values of an earlier run for parameters that the request does not give. A
+/// value that was the default then is the default now.
+pub(super) fn resolve_over(
+    project: &Project,
+    request: &StartRequest,
+    earlier: &Earlier,
+    ask: Option<&mut Ask<'_>>,
+) -> Result<(Project, DefinitionId, JsonMap), ServiceError> {
+    let was_default = |name: &str, value: &Json| {
+        let declared = earlier.plan.playbook().params.iter().find(|param| param.name == *name);
+        declared.is_some_and(|param| param.default.as_ref() == Some(value))
+    };
+    let values = earlier.frozen.params.iter();
+    let given = values.filter(|(name, value)| !was_default(name, value));
+    let before = given.map(|(name, value)| (name.clone(), value.clone())).collect();
+    resolve_with(project, request, &before, ask)
 }
 
 /// The project with the requested definition, its id, and the values of its parameters.
 pub(super) fn resolve(
     project: &Project,
     request: &StartRequest,
+    ask: Option<&mut Ask<'_>>,
+) -> Result<(Project, DefinitionId, JsonMap), ServiceError> {
+    resolve_with(project, request, &JsonMap::new(), ask)
+}
+
+fn resolve_with(
+    project: &Project,
+    request: &StartRequest,
+    before: &JsonMap,
     ask: Option<&mut Ask<'_>>,
 ) -> Result<(Project, DefinitionId, JsonMap), ServiceError> {
     let project = project.with_named(&[&request.definition])?;
@@ -59,11 +132,12 @@ pub(super) fn resolve(
         Some(path) => read_params(&project.context.environment, path, &playbook.params)?,
         None => Default::default(),
     };
+    let given = params::Given { texts: &request.params, before };
     let values = match ask {
-        None => params::resolve(&playbook.params, &request.params, file.as_ref(), None),
+        None => params::resolve(&playbook.params, &given, file.as_ref(), None),
         Some(ask) => {
             let mut ask = |param: &Param| ask(&question(param));
-            params::resolve(&playbook.params, &request.params, file.as_ref(), Some(&mut ask))
+            params::resolve(&playbook.params, &given, file.as_ref(), Some(&mut ask))
         }
     };
     let values = values.map_err(|problems| refused_values(problems, sources, &playbook.params))?;
@@ -119,7 +193,7 @@ pub(super) fn read_file(
         Ok(bytes) => Ok((shown, bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let none: [String; 0] = [];
-            Err(ServiceError::unknown(super::ResourceKind::File, shown, none))
+            Err(ServiceError::unknown(ResourceKind::File, shown, none))
         }
         Err(error) => {
             let message = format!("`{shown}` cannot be read: {error}");

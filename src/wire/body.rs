@@ -1,7 +1,7 @@
 //! The content of public events.
 
 use super::parts::{
-    BlobRef, CheckView, ErrorView, EvidenceView, FileChange, RequestView, UsageView,
+    BlobRef, CheckView, ErrorView, EvidenceView, FileChange, KeptView, RequestView, UsageView,
 };
 use crate::definition::RecoveryKind;
 use crate::diagnostic::Severity;
@@ -335,6 +335,9 @@ pub enum Body {
         /// Bytes of stdout over the size limit, which were not stored.
         #[serde(skip_serializing_if = "Option::is_none")]
         stdout_cut: Option<u64>,
+        /// The earlier run whose result was kept; absent if this run executed the instance.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        kept_from: Option<Box<KeptView>>,
         /// Whether it is a `finally` step, whose failure does not fail the run.
         #[serde(rename = "finally", skip_serializing_if = "std::ops::Not::not")]
         is_finally: bool,

@@ -5,7 +5,11 @@ use crate::run::{Instance, InstanceIx, Items, State, StepStatus};
 
 /// The reason, for people; `None` for an instance that needs none or has an error.
 pub(super) fn reason(plan: &Plan, state: &State, instance: &Instance) -> Option<String> {
+    if let Some(run) = instance.kept_from() {
+        return Some(format!("kept from run {run}"));
+    }
     match instance.status {
+        StepStatus::Skipped if instance.is_deselected() => Some("not selected".to_owned()),
         StepStatus::Skipped => Some(skipped(plan, state, instance)),
         StepStatus::Blocked => {
             let causes = named(plan, state, instance, |status| {

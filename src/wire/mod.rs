@@ -17,6 +17,7 @@ mod record_body;
 mod run_view;
 mod schema;
 mod specialist_view;
+mod step_ends;
 mod translator;
 mod work_time;
 
@@ -26,11 +27,11 @@ pub use body::Body;
 pub use definition_view::{DefinitionView, ParamView, StepOutline};
 pub use event::{Event, InstanceRef, VERSION};
 pub use parts::{
-    BlobRef, CheckView, ErrorView, EvidenceView, FileChange, RequestView, UsageView,
+    BlobRef, CheckView, ErrorView, EvidenceView, FileChange, KeptView, RequestView, UsageView,
     change_kind_name,
 };
 pub use problem::Problem;
-pub use run_view::{InstanceView, ParentView, RunHead, RunView};
+pub use run_view::{BaseView, InstanceView, ParentView, RunHead, RunView};
 pub use schema::event_schema;
 pub use specialist_view::{ExampleView, SpecialistLimits, SpecialistView};
 pub use translator::Translator;

@@ -4,6 +4,7 @@ use crate::diagnostic::Code;
 use crate::evidence::{
     Change, ChangeKind, CheckDetail, EvidenceRef, FileKind, Payload, RequestDigests, Verdict,
 };
+use crate::run::KeptResult;
 use crate::value::{Digest, Failure, Json, Usage};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -78,6 +79,24 @@ impl ErrorView {
         let code = Code::find(error.get("code")?.as_str()?).unwrap_or(Code::OTHER);
         let message = text("message")?;
         Some(ErrorView { code, message, help: text("help"), details: None })
+    }
+}
+
+/// The earlier run that executed a step instance whose result was kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct KeptView {
+    /// Id of the run.
+    pub run: String,
+    /// Name of the step instance in that run.
+    pub instance: String,
+    /// Number of the event with which it ended there.
+    pub seq: u64,
+}
+
+impl From<&KeptResult> for KeptView {
+    fn from(kept: &KeptResult) -> Self {
+        let KeptResult { run, instance, seq, .. } = kept;
+        KeptView { run: run.to_string(), instance: instance.clone(), seq: *seq }
     }
 }
 

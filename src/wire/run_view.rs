@@ -25,6 +25,8 @@ pub struct RunHead {
     pub ended_at: Option<Timestamp>,
     /// The step of another run that executes it as a child run.
     pub parent: Option<ParentView>,
+    /// The earlier run whose results it keeps.
+    pub base: Option<BaseView>,
 }
 
 /// The step of another run that executes a child run.
@@ -35,6 +37,18 @@ pub struct ParentView {
     pub run: String,
     /// Name of the step instance.
     pub instance: String,
+}
+
+/// The earlier run whose results a run keeps.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BaseView {
+    /// Id of the earlier run.
+    pub run: String,
+    /// Steps whose results are kept, or those of their items that succeeded.
+    pub kept: Vec<String>,
+    /// The other steps, each with the reason.
+    pub again: BTreeMap<String, String>,
 }
 
 /// A run, for `kb run list --json` and `show --json`.
@@ -50,6 +64,9 @@ pub struct RunView {
     /// The step of another run that executes it as a child run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<ParentView>,
+    /// The earlier run whose results it keeps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base: Option<BaseView>,
     /// Time of the start, in RFC 3339.
     pub started_at: String,
     /// Time of the end, in RFC 3339; null if it has not ended.
@@ -117,6 +134,9 @@ pub struct InstanceView {
     /// The question that it waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<Question>,
+    /// The earlier run that executed it, if its result was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept_from: Option<String>,
     /// Id of the last child run of a `playbook` step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub child_run: Option<String>,
@@ -158,6 +178,7 @@ impl RunView {
             status: head.status,
             definition: head.definition.clone(),
             parent: head.parent.clone(),
+            base: head.base.clone(),
             started_at: head.started_at.rfc3339(),
             ended_at: head.ended_at.map(Timestamp::rfc3339),
             duration_ms: head.ended_at.map(|end| millis(head.started_at, end)),
@@ -218,6 +239,7 @@ impl InstanceView {
             reason: None,
             needs_budget: instance.needs_budget(),
             question: instance.question().cloned(),
+            kept_from: instance.kept_from().map(ToString::to_string),
             child_run: instance.child().map(|child| child.run.to_string()),
         }
     }

@@ -6,8 +6,8 @@ use super::instances::InstanceTable;
 use super::parts::{CheckView, ErrorView, inline_or_blob};
 use super::record_body::{record_body, stdout_cut};
 use crate::diagnostic::Code;
-use crate::evidence::{AttemptStreams, Payload, Verdict, Verification};
-use crate::plan::{Plan, PlanStep};
+use crate::evidence::{AttemptStreams, Payload, Verification};
+use crate::plan::Plan;
 use crate::run::{self, InstanceIx, Question, QuestionKind, RunStatus, StepStatus};
 use crate::value::{Digest, Json, RunId, SpecialistId, Tier, Timestamp, Usage};
 use std::collections::BTreeSet;
@@ -19,11 +19,11 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct Translator {
     run: RunId,
-    instances: InstanceTable,
+    pub(super) instances: InstanceTable,
     began: Option<Timestamp>,
     usage: Usage,
     /// Instances that succeeded although their gate did not pass.
-    unproven: BTreeSet<InstanceIx>,
+    pub(super) unproven: BTreeSet<InstanceIx>,
 }
 
 impl Translator {
@@ -158,6 +158,10 @@ impl Translator {
             E::Ended { instance, status, tolerated, output, failure } => {
                 self.ended(at, *instance, (*status, *tolerated), output, failure)
             }
+            E::Skipped { instance } => {
+                self.ended(at, *instance, (StepStatus::Skipped, false), &None, &None)
+            }
+            E::Kept { instance, kept } => self.kept(*instance, kept),
             E::Reset { roots, closure, reason } => self.reset(roots, closure, reason),
             E::Draining { reason } => {
                 let body =
@@ -184,7 +188,7 @@ impl Translator {
         }
     }
 
-    fn here(&self, ix: InstanceIx, body: Body) -> Vec<(Option<InstanceRef>, Body)> {
+    pub(super) fn here(&self, ix: InstanceIx, body: Body) -> Vec<(Option<InstanceRef>, Body)> {
         vec![(self.instances.place(ix), body)]
     }
 
@@ -335,37 +339,6 @@ impl Translator {
         bodies
     }
 
-    fn ended(
-        &mut self,
-        at: Timestamp,
-        ix: InstanceIx,
-        (status, tolerated): (StepStatus, bool),
-        output: &Option<Payload>,
-        failure: &Option<crate::value::Failure>,
-    ) -> Vec<(Option<InstanceRef>, Body)> {
-        let Some(active) = self.instances.end(ix, status) else { return Vec::new() };
-        let is_finally = self.instances.step(ix).is_some_and(PlanStep::is_finally);
-        let succeeded = status == StepStatus::Succeeded;
-        if succeeded && active.verdict.is_some_and(|verdict| verdict != Verdict::Passed) {
-            self.unproven.insert(ix);
-        }
-        let (output, output_blob) = inline_or_blob(output.as_ref().or(active.output.as_ref()));
-        let failure = failure.as_ref().or(active.failure.as_ref()).filter(|_| !succeeded);
-        let body = Body::StepEnd {
-            status,
-            tolerated,
-            output,
-            output_blob,
-            error: failure.map(ErrorView::from),
-            verdict: active.verdict,
-            stdout_cut: active.stdout_cut,
-            is_finally,
-            usage: active.usage.into(),
-            duration_ms: elapsed(active.began, at),
-        };
-        self.here(ix, body)
-    }
-
     fn reset(
         &mut self,
         roots: &[InstanceIx],
@@ -386,6 +359,6 @@ impl Translator {
     }
 }
 
-fn elapsed(began: Option<Timestamp>, at: Timestamp) -> u64 {
+pub(super) fn elapsed(began: Option<Timestamp>, at: Timestamp) -> u64 {
     began.map_or(0, |began| at.since(began).as_millis() as u64)
 }

@@ -42,4 +42,5 @@ pub use ignore_rules::IgnoreFiles;
 pub use path_error::PathError;
 pub use path_guard::Workspace;
 pub use resolve::ResolvedPath;
+pub use text_diff::unified_diff;
 pub use watch::{WorkspaceChanges, WorkspaceWatch};

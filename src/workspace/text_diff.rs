@@ -27,6 +27,11 @@ fn text_of<'t>(state: &Option<FileState>, text: Option<&'t str>) -> Option<&'t s
     text.filter(|text| !text.contains('\0')).or_else(|| state.is_none().then_some(""))
 }
 
+/// The hunks of a unified diff of two texts; empty if they are equal, and bounded if they are not.
+pub fn unified_diff(before: &str, after: &str) -> String {
+    hunks(before, after, DIFF_BYTES)
+}
+
 /// The hunks of `diff -u` without the file header; empty if the texts are equal. The result has at
 /// most about `limit` bytes and ends with the number of omitted lines.
 fn hunks(before: &str, after: &str, limit: usize) -> String {

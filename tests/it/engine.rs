@@ -145,7 +145,7 @@ impl House {
 }
 
 fn start() -> StartMode {
-    StartMode::Start { digest: Digest::of("d"), environment: json!({}) }
+    StartMode::Start { digest: Digest::of("d"), environment: json!({}), presets: Vec::new() }
 }
 
 fn done(value: Json) -> BoxFuture<'static, Outcome> {

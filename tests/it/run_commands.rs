@@ -314,8 +314,8 @@ fn a_run_that_goes_on_says_which_definition_has_changed_since() {
     );
     let said = scratch.kb(&["run", "retry", "@last"]).code(1);
     let note = format!(
-        "note: `playbooks/p.yml` has changed since run {} started; the run uses the old text; to \
-         use the new one, start a run with `kb playbook run p`",
+        "note: `playbooks/p.yml` has changed since run {0} started; the run uses the old text; \
+         `kb run retry {0} --with-current` starts a run with the new one",
         scratch.last_run()
     );
     assert!(said.err.contains(&note), "{}", said.err);

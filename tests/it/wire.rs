@@ -570,6 +570,7 @@ fn a_run_is_seen_with_its_steps() {
         started_at: Timestamp(1_000),
         ended_at: None,
         parent: None,
+        base: None,
     };
     let view = serde_json::to_value(RunView::of(&head, &plan, &state, Default::default())).unwrap();
     assert_eq!((&view["run"], &view["status"]), (&json!("r1"), &json!("interrupted")));

@@ -2,6 +2,7 @@
 
 mod graph;
 mod import;
+pub(super) mod keep_report;
 mod list;
 mod matching;
 mod new;
@@ -18,7 +19,7 @@ use super::terminal::Terminal;
 use crate::service::{self, Environment, Project};
 use clap::Subcommand;
 
-pub(super) use run::OverrideArgs;
+pub(super) use run::{OverrideArgs, ParamArgs};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PlaybookCommand {

@@ -1,12 +1,14 @@
 //! `kb playbook run`
 
+use super::keep_report;
 use crate::cli::CliResult;
 use crate::cli::driving::{DisplayArgs, drive};
 use crate::cli::exit::CliError;
+use crate::cli::render::table::plain;
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
-use crate::service::runs::Overrides;
-use crate::service::{self, Choice, Environment, Match, Project, StartRequest};
+use crate::service::runs::{self, Overrides};
+use crate::service::{self, Choice, Environment, Match, Project, Selection, StartRequest};
 use crate::value::Money;
 use std::path::PathBuf;
 
@@ -34,9 +36,26 @@ pub(in crate::cli) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "script")]
     record: Option<PathBuf>,
     #[command(flatten)]
+    steps: StepArgs,
+    #[command(flatten)]
     overrides: OverrideArgs,
     #[command(flatten)]
     display: DisplayArgs,
+}
+
+/// The steps that run.
+#[derive(Debug, clap::Args)]
+struct StepArgs {
+    /// Run only this step and the steps that it needs; may be repeated
+    #[arg(long, value_name = "STEP", conflicts_with = "from")]
+    only: Vec<String>,
+    /// Skip this step and the steps that need it; may be repeated
+    #[arg(long, value_name = "STEP", conflicts_with = "from")]
+    skip: Vec<String>,
+    /// Run this step and all steps after it; the steps before it keep their results of the last run
+    /// where nothing changed for them
+    #[arg(long, value_name = "STEP", conflicts_with = "record")]
+    from: Option<String>,
 }
 
 /// Parameter values.
@@ -82,6 +101,17 @@ impl OverrideArgs {
 }
 
 impl ParamArgs {
+    /// Fails if a value is given without the option that it belongs to.
+    pub(in crate::cli) fn require_none(&self, option: &str) -> Result<(), CliError> {
+        match self.params.is_empty() && self.file.is_none() {
+            true => Ok(()),
+            false => Err(CliError::Usage {
+                message: format!("parameters can be given only with `{option}`"),
+                help: Some("a run that continues keeps its values".to_owned()),
+            }),
+        }
+    }
+
     /// A request for this definition with these parameters.
     pub(in crate::cli) fn request(self, definition: String) -> StartRequest {
         let (params, params_file) = (self.params, self.file);
@@ -96,6 +126,25 @@ fn pair(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// After an edit of a definition whose last run did not succeed: says that the run could continue.
+fn explain_choice(
+    project: &Project,
+    definition: &str,
+    terminal: &mut Terminal,
+) -> Result<(), CliError> {
+    let Ok(id) = project.definition_id(definition) else { return Ok(()) };
+    let Some(last) = runs::predecessor(&project.context, id.as_str())? else { return Ok(()) };
+    let (run, status) = (&last.run, last.status.as_str());
+    let steps = if last.succeeded == 1 { "1 step" } else { &format!("{} steps", last.succeeded) };
+    let changed = plain(&last.changed.join("`, `"));
+    let note = format!(
+        "note: the last run {run} is {status} after {steps} succeeded, and `{changed}` changed since; \
+         this starts from the beginning; `kb run retry {run} --with-current` keeps the steps that did \
+         not change\n"
+    );
+    Ok(terminal.note(&note)?)
+}
+
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let args = if args.by_phrase { by_phrase(args, environment, terminal)? } else { args };
     let project = Project::find_or_file(environment, &args.id)?;
@@ -104,14 +153,26 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         true => Workers::All,
         false => Workers::One,
     };
+    let StepArgs { only, skip, from } = args.steps;
     let mut request = args.params.request(args.id);
+    request.selection = Selection { only, skip };
     (request.script, request.record) = (args.script, args.record);
     request.overrides = args.overrides.overrides();
     let can_ask = terminal.can_ask() && !args.display.json;
+    if from.is_none() {
+        explain_choice(&project, &request.definition, terminal)?;
+    }
     runtime::block_on(workers, async {
         let mut ask = |question: &str| terminal.ask(question);
         let ask: Option<&mut service::Ask<'_>> = if can_ask { Some(&mut ask) } else { None };
-        let prepared = service::start(project, request, ask).await?;
+        let prepared = match from {
+            None => service::start(project, request, ask).await?,
+            Some(from) => {
+                let (prepared, report) = runs::start_from(project, request, from, ask).await?;
+                keep_report::print(&report, terminal)?;
+                prepared
+            }
+        };
         // The process exits after the run, so freeing a large plan would only delay the exit.
         std::mem::forget(prepared.plan().clone());
         drive(prepared, args.display, "kb", terminal).await

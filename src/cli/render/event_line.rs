@@ -118,6 +118,9 @@ fn describe(event: &Event) -> Option<String> {
             let comment = comment.as_ref().map(|text| format!(": {}", plain(text)));
             format!("{what} by {}{}", plain(by), comment.unwrap_or_default())
         }
+        Body::StepEnd { status, kept_from: Some(kept), .. } => {
+            format!("{}, kept from run {}", status.styled(), kept.run)
+        }
         Body::StepEnd { status, tolerated, error, duration_ms, stdout_cut, .. } => {
             let mut text = step_end(*status, *tolerated, error.as_ref(), *duration_ms);
             if let Some(cut) = stdout_cut {

@@ -96,7 +96,8 @@ impl Live {
         let failed = status == StepStatus::Failed;
         let lines = self.output.ended(name, failed);
         lines.iter().for_each(|text| self.screen.print(text));
-        let Body::StepEnd { usage, duration_ms, verdict, error, stdout_cut, .. } = &event.body
+        let Body::StepEnd { usage, duration_ms, verdict, error, stdout_cut, kept_from, .. } =
+            &event.body
         else {
             return;
         };
@@ -105,6 +106,7 @@ impl Live {
         if *duration_ms > 0 {
             parts.push(time(*duration_ms));
         }
+        parts.extend(kept_from.as_ref().map(|kept| format!("kept from run {}", kept.run)));
         parts.extend(row.as_ref().and_then(|row| row.model.as_deref()).map(plain));
         parts.extend((usage.model_calls > 0).then(|| totals(usage)));
         parts.extend(verdict.map(|verdict| format!("gate {}", verdict.styled())));

@@ -44,6 +44,9 @@ fn text(view: &RunView, children: &Children) -> String {
     if let Some(parent) = &view.parent {
         out.push_str(&format!("child run of {} in run {}\n", plain(&parent.instance), parent.run));
     }
+    if let Some(base) = &view.base {
+        out.push_str(&format!("continues run {}\n", base.run));
+    }
     let whole = [work(view), spent(&view.usage)];
     let whole: Vec<String> = whole.into_iter().flatten().collect();
     if !whole.is_empty() {

@@ -54,6 +54,13 @@ fn show(audit: &Audit, kept: Option<Digest>, terminal: &mut Terminal) -> std::io
     table.row(["head", &head]);
     table.row(["blobs", &blobs]);
     table.row(["verdicts", &format!("{}{without}", audit.verdicts)]);
+    if audit.kept + audit.kept_of_removed > 0 {
+        let removed = match audit.kept_of_removed {
+            0 => String::new(),
+            n => format!(" ({n} more of runs that have been removed)"),
+        };
+        table.row(["kept", &format!("{}{removed}", audit.kept)]);
+    }
     terminal.out(&table.text())?;
     for fault in &audit.faults {
         let what = paint(ERROR, &format!("error[{}]", fault.code));

@@ -297,6 +297,13 @@ r#"A step with `loop` ran `loop.max` times (default 10), and `loop.until` was ne
 Raise `max`, or correct `until`. `kb run logs RUN STEP` shows every pass. With `onError: continue` the
 failure is tolerated."#;
 
+    NOT_ALL_RAN = "KB0579", "steps were left out",
+r#"`kb run retry RUN --only STEP` runs one step alone. The steps that needed it before keep their results. If
+they were blocked or cancelled, they have not run, and the run is still failed. `kb run retry RUN` runs them:
+
+    kb run retry RUN --only build     # until it succeeds
+    kb run retry RUN                  # then the steps after it"#;
+
     CHILD_RUN_FAILED = "KB0580", "child run failed",
 r#"The child run of a `playbook` step failed or was cancelled. The message names the run, its first failed
 step and the failure. The outcome is `tool_error`.

@@ -140,6 +140,15 @@ impl RunIndex for SqliteJournal {
         self.read(read::list)?.into_iter().map(|row| self.with_current_status(row)).collect()
     }
 
+    fn latest(
+        &self,
+        definition: &str,
+        status: Option<RunStatus>,
+    ) -> Result<Option<RunRow>, JournalError> {
+        let found = self.read(|connection| read::latest(connection, definition, status))?;
+        found.map(|row| self.with_current_status(row)).transpose()
+    }
+
     fn remove(&self, run: &RunId) -> Result<(), JournalError> {
         self.read(|connection| read::run_number(connection, run))?;
         // With the lease, no process drives the run, and none starts to.
@@ -194,6 +203,10 @@ impl Blobs for SqliteJournal {
 
     fn blob(&self, digest: &Digest) -> Result<Vec<u8>, JournalError> {
         self.blobs.get(digest)
+    }
+
+    fn renew_blob(&self, digest: &Digest) -> Result<(), JournalError> {
+        self.blobs.put(&self.blobs.get(digest)?).map(drop)
     }
 
     fn remove_unused_blobs(&self) -> Result<u64, JournalError> {

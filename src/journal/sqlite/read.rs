@@ -38,6 +38,22 @@ pub(super) fn list(connection: &Connection) -> Result<Vec<RunRow>, JournalError>
     query.query_and_then([], run_row)?.collect()
 }
 
+/// The newest run of a definition that is not a child run.
+pub(super) fn latest(
+    connection: &Connection,
+    definition: &str,
+    status: Option<RunStatus>,
+) -> Result<Option<RunRow>, JournalError> {
+    let mut query = connection.prepare_cached(&format!(
+        "{ROW} WHERE definition = ?1 AND (?2 IS NULL OR status = ?2) AND NOT EXISTS (
+           SELECT 1 FROM frozen WHERE frozen.number = runs.number
+           AND json_extract(frozen.body, '$.parent') IS NOT NULL)
+         ORDER BY number DESC LIMIT 1"
+    ))?;
+    let status = status.map(RunStatus::as_str);
+    query.query_and_then((definition, status), run_row)?.next().transpose()
+}
+
 fn run_row(row: &Row<'_>) -> Result<RunRow, JournalError> {
     let (run, status): (String, String) = (row.get(0)?, row.get(2)?);
     let epoch: i64 = row.get(5)?;

@@ -24,6 +24,10 @@ impl Decider<'_> {
     /// Whether the event of the hook did not happen, so that its step is skipped.
     pub(super) fn skips_hook(&self, ix: InstanceIx) -> bool {
         let Some(hook) = self.hook(ix) else { return false };
+        // A step with the result of an earlier run has no events in this one.
+        if self.of(hook).is_some_and(|step| self.instance(step).kept_from().is_some()) {
+            return true;
+        }
         let status = match self.of(hook) {
             Some(step) if hook.on == HookEvent::Start => return !self.has_started(step),
             Some(step) if hook.on == HookEvent::Cancel && !self.has_started(step) => return true,

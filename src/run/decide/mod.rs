@@ -7,6 +7,7 @@ mod child;
 mod conclude;
 mod evaluated;
 mod hook;
+mod preset;
 mod repeat;
 mod reset;
 mod settle;
@@ -69,8 +70,8 @@ struct Decider<'a> {
 impl Decider<'_> {
     fn handle(&mut self, input: Input) {
         match input {
-            Input::Started { digest, params, environment } => {
-                self.started(digest, params.into_inner(), environment.into_inner())
+            Input::Started { digest, params, environment, presets } => {
+                self.started(digest, params.into_inner(), environment.into_inner(), presets)
             }
             Input::Recovered { cancel } => self.recovered(cancel.map(Masked::into_inner)),
             Input::Evaluated { instance, iteration, found } => {
@@ -105,7 +106,7 @@ impl Decider<'_> {
             Input::CancelRequested { by } => self.cancel_requested(by.into_inner()),
             Input::Expired { limit_ms } => self.expired(limit_ms),
             Input::Drain { reason } => self.drain(reason.into_inner()),
-            Input::Reset { roots, reason } => self.reset(roots, reason.into_inner()),
+            Input::Reset { roots, alone, reason } => self.reset(roots, alone, reason.into_inner()),
             Input::Concluded { iteration, outputs } => {
                 let outputs = outputs.map(Masked::into_inner).map_err(Masked::into_inner);
                 self.concluded(iteration, outputs)

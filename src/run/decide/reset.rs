@@ -10,9 +10,11 @@ impl Decider<'_> {
     /// Starts the next iteration of these steps and of all that follow; without any, of all steps that
     /// did not succeed. Items that succeeded keep their results.
     ///
+    /// With `alone`, the steps that follow keep their results, also `finally` steps.
+    ///
     /// Only a run that has ended is reset. If two resets are requested at once, the second finds an
     /// open run and continues it.
-    pub(super) fn reset(&mut self, roots: Vec<InstanceIx>, reason: String) {
+    pub(super) fn reset(&mut self, roots: Vec<InstanceIx>, alone: bool, reason: String) {
         if !self.state.status.has_ended() {
             return self.recovered(None);
         }
@@ -21,14 +23,14 @@ impl Decider<'_> {
             return;
         }
         let steps = chosen.iter().map(|ix| self.instance(*ix).step).collect::<Vec<_>>();
-        let mut closure: BTreeSet<InstanceIx> =
-            self.downstream(&steps).into_iter().map(|s| InstanceIx(s.0)).collect();
+        let all = if alone { steps } else { self.downstream(&steps) };
+        let mut closure: BTreeSet<InstanceIx> = all.into_iter().map(|s| InstanceIx(s.0)).collect();
         closure.extend(self.items_to_reset(&chosen, &closure));
         for (i, step) in self.plan.steps().iter().enumerate() {
             let ix = InstanceIx(i as u32);
             let hook = self.hook(ix).and_then(|hook| self.of(hook));
-            if step.step.phase == StepPhase::Finally && hook.is_none_or(|of| closure.contains(&of))
-            {
+            let again = hook.map_or(!alone, |of| closure.contains(&of));
+            if step.step.phase == StepPhase::Finally && again {
                 closure.insert(ix);
             }
         }

@@ -5,15 +5,9 @@ use crate::definition::StepPhase;
 use crate::run::effect::Effect;
 use crate::run::event::{Event, InstanceIx, StepStatus};
 use crate::run::join::{Join, join};
-use crate::value::{Digest, Failure, Json, RunStatus};
+use crate::value::{Failure, RunStatus};
 
 impl Decider<'_> {
-    pub(super) fn started(&mut self, digest: Digest, params: Json, environment: Json) {
-        let definition = self.plan.playbook().id.to_string();
-        self.emit(Event::RunStarted { definition, digest, params, environment });
-        self.settle_open(StepPhase::Main);
-    }
-
     /// A new lease owner: attempts that were executing continue, and timers are set again.
     pub(super) fn recovered(&mut self, cancel: Option<String>) {
         if self.state.status.has_ended() {

@@ -10,18 +10,36 @@ use crate::clock;
 use crate::definition::{Catalog, EvidenceMode, NotYet};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::engine::StartMode;
-use crate::inspect::{Frozen, FrozenFile, FrozenRole, load_model_script};
+use crate::inspect::{BaseRun, Earlier, Frozen, FrozenFile, FrozenRole, load_model_script};
 use crate::journal::NewRun;
 use crate::llm::Tiers;
 use crate::plan::{Plan, PlanStep};
 use crate::redaction::{Masked, Redactor};
 use crate::service::start::read_file;
 use crate::service::{Project, ServiceError, StartRequest};
-use crate::value::{DefinitionId, Digest, Failure, Json, JsonMap, RunId, json_text};
+use crate::value::{DefinitionId, Digest, Failure, Json, JsonMap, RunId, StepId, json_text};
 use crate::workspace::IgnoreFiles;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+
+/// What a new run starts from, beside its definition and parameters.
+#[derive(Debug, Clone, Default)]
+pub(in crate::service) struct Basis {
+    /// The earlier run whose results it keeps.
+    pub(super) base: Option<BaseRun>,
+    /// The script of that run.
+    pub(super) script: Option<FrozenFile>,
+    /// Steps that do not run.
+    pub(super) skip: Vec<StepId>,
+}
+
+impl Basis {
+    /// A run that skips these steps.
+    pub(in crate::service) fn skipping(skip: Vec<StepId>) -> Basis {
+        Basis { skip, ..Basis::default() }
+    }
+}
 
 /// Checks everything that can be checked, stores it, and creates the run with a lease for this
 /// process.
@@ -30,6 +48,7 @@ pub(in crate::service) async fn begin(
     definition: DefinitionId,
     params: JsonMap,
     request: StartRequest,
+    basis: Basis,
 ) -> Result<Prepared, ServiceError> {
     let StartRequest { script, record, overrides, .. } = request;
     let plan = project.plan(definition.as_str()).map_err(errors_only)?;
@@ -37,8 +56,8 @@ pub(in crate::service) async fn begin(
     let context = project.context.clone();
     let settings = project.catalog.settings.clone();
     requirements::check(&plan, &context, &settings, &project.catalog.sources).await?;
-    let tiers =
-        tiers(&plan, script.is_some(), &settings, &context, overrides.model.as_deref()).await?;
+    let is_scripted = script.is_some() || basis.script.is_some();
+    let tiers = tiers(&plan, is_scripted, &settings, &context, overrides.model.as_deref()).await?;
     let missing = |diagnostics| {
         let sources = Box::new(project.catalog.sources.clone());
         ServiceError::Definitions { diagnostics, sources }
@@ -49,13 +68,15 @@ pub(in crate::service) async fn begin(
         files: Frozen::files_of(&plan, &project.files),
         task_files: all_task_files(&plan, &context.root).map_err(missing)?,
         params,
-        script: script.map(|path| frozen_script(&project, &path)).transpose()?,
+        script: script.map(|path| frozen_script(&project, &path)).transpose()?.or(basis.script),
         tiers: tiers.as_ref().map(Tiers::frozen).unwrap_or_default(),
         model: overrides.model.clone(),
         yes: overrides.yes,
         budget: overrides.budget,
         max_parallel: max_parallel(&plan, &settings, &overrides, context.environment.processors),
         ignore_files: may_compare_files(&plan).then(|| IgnoreFiles::read(&context.root).0),
+        base: basis.base,
+        skip: basis.skip,
         parent: None,
     };
     // The texts of the definitions are in `frozen` now.
@@ -81,8 +102,10 @@ pub(in crate::service) async fn begin(
         at: clock::now(),
         frozen: stored,
     };
+    let presets = Earlier::presets_of(&frozen, &*assembly.parts.journal, &plan)?;
     let epoch = assembly.parts.journal.create(new)?;
-    let opening = StartMode::Start { digest, environment: assembly.environment(&frozen) };
+    let environment = assembly.environment(&frozen);
+    let opening = StartMode::Start { digest, environment, presets };
     let leased =
         LeasedRun { run, epoch, before: Vec::new(), changed: Vec::new(), killed_owner: None };
     Ok(Assembly::prepare(assembly, leased, plan, frozen, opening))

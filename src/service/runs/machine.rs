@@ -26,6 +26,12 @@ impl Machine {
             "maxParallel": frozen.max_parallel,
             "scripted": frozen.script.is_some(),
         });
+        if let Some(base) = &frozen.base {
+            environment["base"] = json!(base.view());
+        }
+        if !frozen.skip.is_empty() {
+            environment["skip"] = json!(frozen.skip);
+        }
         if !self.sandbox_missing.is_empty() {
             environment["sandboxMissing"] = json!(self.sandbox_missing);
         }

@@ -5,12 +5,14 @@
 //! [`Prepared::drive`] executes it.
 
 mod assembly;
+mod base;
 mod begin;
 mod budget;
 mod children;
 mod context;
 mod machine;
 mod models;
+mod predecessor;
 mod prepared;
 mod reopen;
 mod replying;
@@ -20,10 +22,12 @@ mod task_files;
 
 use crate::value::Money;
 
-pub(super) use begin::begin;
+pub use base::{KeepReport, RetryRequest, retry_with_current, start_from};
+pub(super) use begin::{Basis, begin};
 pub use context::ProjectContext;
+pub use predecessor::{Predecessor, predecessor};
 pub use prepared::Prepared;
-pub use reopen::{Cancelled, cancel, resume, retry};
+pub use reopen::{Cancelled, RetryFrom, cancel, resume, retry};
 pub use replying::{Decision, Replied, ReplyRequest, reply};
 pub use secrets::ConfiguredSecrets;
 pub(super) use task_files::read_task_files;

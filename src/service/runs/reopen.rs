@@ -9,13 +9,14 @@ use crate::clock;
 use crate::definition::Settings;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::engine::StartMode;
-use crate::inspect::{Frozen, find_run};
+use crate::inspect::{Earlier, Frozen, find_run};
 use crate::journal::Journal;
 use crate::llm::Tiers;
 use crate::plan::Plan;
 use crate::project::ProjectFolder;
 use crate::run::{InstanceIx, RunStatus};
-use crate::service::{ResourceKind, ServiceError};
+use crate::service::ServiceError;
+use crate::service::start::step_of;
 use crate::value::{Digest, Failure, RunId};
 use serde_json::json;
 use std::sync::Arc;
@@ -49,11 +50,22 @@ pub fn resume(
     reopen(context, &*journal, run, overrides, |_| Ok(StartMode::Resume))
 }
 
+/// The steps that a retry runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RetryFrom<'a> {
+    /// All steps that did not succeed.
+    Unsuccessful,
+    /// This step and all steps after it.
+    Step(&'a str),
+    /// This step alone; the steps after it keep their results.
+    Only(&'a str),
+}
+
 /// Reopens a run that has ended: from a step, or from all steps that did not succeed.
 pub fn retry(
     context: ProjectContext,
     name: &str,
-    from: Option<&str>,
+    from: RetryFrom<'_>,
     overrides: &Overrides,
 ) -> Result<Prepared, ServiceError> {
     let (journal, run, status) = find(&context, name)?;
@@ -63,18 +75,21 @@ pub fn retry(
                 .help(format!("`kb run resume {run}` continues it"));
         return Err(ServiceError::refused(failure));
     }
-    if status == RunStatus::Succeeded && from.is_none() {
-        let failure = Failure::new(Code::NOT_RESUMABLE, format!("run `{run}` succeeded"))
-            .help("`--from STEP` runs that step and all steps after it again");
+    if status == RunStatus::Succeeded && from == RetryFrom::Unsuccessful {
+        let failure =
+            Failure::new(Code::NOT_RESUMABLE, format!("run `{run}` succeeded")).help(format!(
+                "`--from STEP` runs that step and all steps after it again; `kb run retry {run} \
+                 --with-current` runs what changed in the definitions"
+            ));
         return Err(ServiceError::refused(failure));
     }
     reopen(context, &*journal, run, overrides, |plan| {
-        let step = |name: &str| {
-            let known = plan.steps().iter().map(|s| s.step.id.to_string());
-            plan.find(name).ok_or_else(|| ServiceError::unknown(ResourceKind::Step, name, known))
-        };
-        let from = from.map(step).transpose()?.map(|ix| InstanceIx(ix.0));
-        Ok(StartMode::Retry { from: from.into_iter().collect() })
+        let instance = |name: &str| step_of(plan, name).map(|ix| InstanceIx(ix.0));
+        Ok(match from {
+            RetryFrom::Unsuccessful => StartMode::Retry { from: Vec::new(), alone: false },
+            RetryFrom::Step(step) => StartMode::Retry { from: vec![instance(step)?], alone: false },
+            RetryFrom::Only(step) => StartMode::Retry { from: vec![instance(step)?], alone: true },
+        })
     })
 }
 
@@ -145,7 +160,8 @@ pub(super) fn reopen(
         // A lease owner that died before its first event left a run that has not started.
         StartMode::Resume | StartMode::Answer { .. } if before.is_empty() => {
             let environment = assembly.environment(&frozen);
-            StartMode::Start { digest: Digest::of_json(&frozen.json()), environment }
+            let presets = Earlier::presets_of(&frozen, journal, &plan)?;
+            StartMode::Start { digest: Digest::of_json(&frozen.json()), environment, presets }
         }
         other => other,
     };

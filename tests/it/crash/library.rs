@@ -270,6 +270,7 @@ impl<'a> House<'a> {
         let start = || StartMode::Start {
             digest: Digest::of("frozen"),
             environment: json!({"sandbox": "none"}),
+            presets: Vec::new(),
         };
         let row = match journal.run(&self.run) {
             Ok(row) => row,
@@ -289,7 +290,7 @@ impl<'a> House<'a> {
             if self.story.name == "retried" {
                 self.scratch.write("mended", "");
             }
-            StartMode::Retry { from: Vec::new() }
+            StartMode::Retry { from: Vec::new(), alone: false }
         } else if waits {
             let (by, answer, comment) = ("somebody".into(), None, None);
             let reply = kb::run::Reply { approved: true, by, answer, comment };

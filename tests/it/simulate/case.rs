@@ -56,6 +56,17 @@ pub(super) struct Spec {
     pub(super) ends: Vec<Vec<End>>,
     /// Whether all is well from the second iteration on.
     pub(super) heals: bool,
+    /// What is decided about it before the run starts.
+    pub(super) preset: Option<PresetSpec>,
+}
+
+/// What is decided about a step before the run starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PresetSpec {
+    Skipped,
+    Kept,
+    /// It is expanded, and keeps the items whose bits are set.
+    Items(u8),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,6 +159,8 @@ pub(super) enum Turn {
     Person(u16, bool),
     /// `kb run retry`, from a step or from all that did not succeed.
     Retry(Option<u16>),
+    /// `kb run retry --only`.
+    RetryAlone(u16),
 }
 
 impl Spec {
@@ -173,6 +186,7 @@ impl Spec {
             gathers: true,
             ends: vec![Vec::new()],
             heals: false,
+            preset: None,
         }
     }
 

@@ -23,10 +23,10 @@ variants!(INPUTS, input, Input: Started Recovered Evaluated Recorded AttemptEnde
     Gathered Answered WaitOpened ChildWaits UntilEvaluated CancelRequested Expired Drain Reset Concluded);
 variants!(EVENTS, event, Event: RunStarted RunResumed Evaluated Expanded Ready Started Recorded
     AttemptEnded Judged Recovered Waiting Answered TimerSet Asked PassEnded Ended Reset CancelRequested TimedOut Draining
-    RunEnded);
+    RunEnded Kept Skipped);
 variants!(EFFECTS, effect, Effect: Evaluate EvaluateUntil Execute Verify Timer Gather Cancel Conclude Leave);
 variants!(TURNS, turn, Turn: Answer Together Repeat Alarm Record Crash PowerCut Cancel Expire Drain
-    Person Retry);
+    Person Retry RetryAlone);
 
 /// Inputs of steps that no case has: child runs, which `children` tests.
 const NOT_SIMULATED: &[&str] = &["Input::ChildWaits"];

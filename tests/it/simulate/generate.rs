@@ -1,6 +1,6 @@
 //! Generates cases from seeds.
 
-use super::case::{Case, End, GateSpec, Kind, Loop, Row, Spec, Turn};
+use super::case::{Case, End, GateSpec, Kind, Loop, PresetSpec, Row, Spec, Turn};
 use super::dice::Dice;
 use kb::definition::{
     FailurePolicy, HookEvent, InconclusivePolicy, OnTimeout, RecoveryAction, RunIf,
@@ -41,6 +41,9 @@ pub(super) fn case(seed: u64) -> Case {
             steps.iter().filter(|spec| !spec.finally).map(|spec| spec.id.clone()).collect();
         steps.push(spec(&mut dice, &id, finally, &before, &main));
     }
+    // Dice of their own, so that the other parts of a case do not depend on them.
+    let mut more = Dice(seed.wrapping_mul(0x85EB_CA6B).wrapping_add(7));
+    steps.iter_mut().for_each(|spec| spec.preset = preset(&mut more, spec));
     let wild = seed % 4;
     Case {
         steps,
@@ -55,6 +58,21 @@ pub(super) fn case(seed: u64) -> Case {
         ]),
         concludes: !dice.chance(5),
         turns: turns(&mut dice, wild),
+    }
+}
+
+fn preset(dice: &mut Dice, spec: &Spec) -> Option<PresetSpec> {
+    // Of an expansion, the list was evaluated before.
+    let expands = spec.for_each.is_some() && spec.edges.is_empty();
+    let kind = dice.below(24);
+    let items = dice.below(32) as u8;
+    match kind {
+        0 if !spec.finally => Some(PresetSpec::Skipped),
+        1 | 2 if !spec.finally => Some(PresetSpec::Kept),
+        3..9 if !spec.finally && expands && spec.holds() && spec.evaluates => {
+            Some(PresetSpec::Items(items))
+        }
+        _ => None,
     }
 }
 
@@ -247,6 +265,7 @@ fn turn(dice: &mut Dice, wild: u64) -> Turn {
         (1, _) => Turn::Repeat(n),
         (_, 92..94) => Turn::Person(n, !n.is_multiple_of(3)),
         (_, 94..95) => Turn::Drain,
+        (2 | 3, 95) if n.is_multiple_of(5) => Turn::RetryAlone(n / 5),
         (2, _) => Turn::Retry(n.is_multiple_of(2).then_some(n / 2)),
         (_, 95..97) => Turn::Cancel,
         (_, 97..98) => Turn::Expire,

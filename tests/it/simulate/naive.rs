@@ -20,6 +20,8 @@ pub(super) struct Known<'a> {
     pub(super) iteration: &'a dyn Fn(usize, Option<usize>) -> u32,
     /// Whether a person refused it, in its present iteration.
     pub(super) refused: &'a dyn Fn(usize, Option<usize>) -> bool,
+    /// Whether it has the result of an earlier run.
+    pub(super) had: &'a dyn Fn(usize, Option<usize>) -> bool,
 }
 
 /// The end of every step, and of the run.
@@ -28,7 +30,12 @@ pub(super) fn expect(case: &Case, known: &Known<'_>) -> (Vec<StepStatus>, RunSta
     for (i, spec) in case.steps.iter().enumerate() {
         let end = known.kept.get(&i).copied().unwrap_or_else(|| {
             let joined = joined(case, spec, |on| ended[on]);
-            let status = match hook_skips(case, spec, |at| Some(known_end(case, at, &ended))) {
+            // A step with the result of an earlier run has no events.
+            let end = |at| match (known.had)(at, None) {
+                true => ((StepStatus::Skipped, false), false),
+                false => known_end(case, at, &ended),
+            };
+            let status = match hook_skips(case, spec, |at| Some(end(at))) {
                 true => StepStatus::Skipped,
                 false => joined.unwrap_or_else(|| alone(case, i, known)),
             };
@@ -37,7 +44,11 @@ pub(super) fn expect(case: &Case, known: &Known<'_>) -> (Vec<StepStatus>, RunSta
         ended.push(end);
     }
     let fails = |(spec, end): (&Spec, &Ended)| !spec.finally && *end == (StepStatus::Failed, false);
-    let failed = case.steps.iter().zip(&ended).any(fails) || !case.concludes;
+    let left_out = |(spec, (status, _)): (&Spec, &Ended)| {
+        !spec.finally && matches!(status, StepStatus::Blocked | StepStatus::Cancelled)
+    };
+    let all = || case.steps.iter().zip(&ended);
+    let failed = all().any(fails) || all().any(left_out) || !case.concludes;
     let status = if failed { RunStatus::Failed } else { RunStatus::Succeeded };
     (ended.into_iter().map(|(status, _)| status).collect(), status)
 }
@@ -121,7 +132,8 @@ fn alone(case: &Case, at: usize, known: &Known<'_>) -> StepStatus {
     // A question has no attempts: its text is rendered, or not.
     let well = |item: Option<usize>| {
         let iteration = (known.iteration)(at, item);
-        !(known.refused)(at, item) && works(case, spec, item.unwrap_or(0), iteration)
+        (known.had)(at, item)
+            || !(known.refused)(at, item) && works(case, spec, item.unwrap_or(0), iteration)
     };
     let works = match spec.for_each {
         None => well(None),

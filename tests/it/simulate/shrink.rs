@@ -117,7 +117,7 @@ impl Shrinking<'_> {
             self.attempt(|case| {
                 match &mut case.turns[at] {
                     Turn::Answer(n) | Turn::Repeat(n) | Turn::Alarm(n) | Turn::Record(n) => *n = 0,
-                    Turn::PowerCut(n) | Turn::Person(n, _) => *n = 0,
+                    Turn::PowerCut(n) | Turn::Person(n, _) | Turn::RetryAlone(n) => *n = 0,
                     Turn::Together(n) => *n = 1,
                     Turn::Retry(from) => *from = None,
                     Turn::Crash | Turn::Cancel | Turn::Expire | Turn::Drain => {}
@@ -127,8 +127,9 @@ impl Shrinking<'_> {
     }
 }
 
-const PLAINER: [fn(&mut Spec); 20] = [
+const PLAINER: [fn(&mut Spec); 21] = [
     |step| step.hook = None,
+    |step| step.preset = None,
     |step| step.recovery = None,
     |step| step.kind = Kind::Set,
     |step| step.kind = Kind::Run,
@@ -204,6 +205,8 @@ fn keys(spec: &Spec) -> Vec<String> {
     }
     key(spec.max_attempts.is_some(), format!("maxAttempts: {}", spec.max_attempts.unwrap_or(0)));
     key(!spec.retry_safe, "retrySafe: false".into());
+    let preset = spec.preset.map(|preset| format!("preset: {preset:?}"));
+    key(preset.is_some(), preset.unwrap_or_default());
     key(spec.exclusive, "workspace: exclusive".into());
     if let Some(GateSpec { on_failed, on_inconclusive, max_reworks }) = spec.gate {
         let inconclusive = on_inconclusive.map(|policy| format!(", onInconclusive: {policy:?}"));

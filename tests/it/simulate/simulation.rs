@@ -1,7 +1,7 @@
 //! Executes a case without clock, disk or model. Effects wait in a list, and the case decides which one
 //! is answered next.
 
-use super::case::{Case, End, Kind, Turn, WAIT};
+use super::case::{Case, End, Kind, PresetSpec, Spec, Turn, WAIT};
 use super::coverage::Coverage;
 use super::watch::{Fault, Watch, hold};
 use super::words;
@@ -12,7 +12,7 @@ use kb::journal::memory::MemoryJournal;
 use kb::journal::{
     Batch, Durability, EventLog as _, JournalError, Leases as _, NewRun, RunIndex as _, StoredEvent,
 };
-use kb::plan::Plan;
+use kb::plan::{Plan, StepIx};
 use kb::redaction::{Mask, Masked, Redactor};
 use kb::run::*;
 use kb::value::*;
@@ -163,7 +163,29 @@ impl<'a> Simulation<'a> {
     fn begin(&mut self) -> Result<(), Fault> {
         let (digest, params) = (Digest::of("seed"), masked_json(Json::Null));
         let environment = params.clone();
-        self.tell(Input::Started { digest, params, environment })
+        let presets = self.presets();
+        self.tell(Input::Started { digest, params, environment, presets })
+    }
+
+    fn presets(&self) -> Vec<Preset> {
+        let specs = (0..).map(StepIx).zip(&self.case.steps);
+        let preset = |(ix, spec): (StepIx, &Spec)| match spec.preset? {
+            PresetSpec::Skipped => Some(Preset::Skipped(ix)),
+            PresetSpec::Kept => Some(Preset::Kept(ix, Box::new(kept(spec, None)))),
+            // A shrunk case may have lost what the items need.
+            PresetSpec::Items(_) if spec.for_each.is_none() => None,
+            PresetSpec::Items(bits) => {
+                let Ok(Evaluation::Items { keys, items, keyed }) = list(spec, 1) else {
+                    return None;
+                };
+                let is_kept = |item: usize| bits & (1 << item) != 0;
+                let results = (0..keys.len()).map(|n| is_kept(n).then(|| kept(spec, Some(n))));
+                let results = results.collect();
+                let items = KeptItems { keys, items, keyed, results, whole: None };
+                Some(Preset::Items(ix, Box::new(items)))
+            }
+        };
+        specs.filter_map(preset).collect()
     }
 
     /// The turns are over: everything open is answered, people say yes, lease owners come back.
@@ -248,7 +270,8 @@ impl<'a> Simulation<'a> {
                 let reply = self.reply(instance, approved);
                 self.tell(Input::Answered { instance, reply: masked(reply) })
             }
-            Turn::Retry(from) => self.retry(from),
+            Turn::Retry(from) => self.retry(from, false),
+            Turn::RetryAlone(step) => self.retry(Some(step), true),
         }
     }
 
@@ -521,14 +544,14 @@ impl<'a> Simulation<'a> {
     }
 
     /// `kb run retry`: a new lease owner, also of a run that has not ended (two may ask at once).
-    fn retry(&mut self, from: Option<u16>) -> Result<(), Fault> {
+    fn retry(&mut self, from: Option<u16>, alone: bool) -> Result<(), Fault> {
         self.take_hold()?;
         if self.seq == 0 {
             return self.begin();
         }
         let steps = self.case.steps.len() as u32;
         let roots = from.map(|n| InstanceIx(u32::from(n) % steps)).into_iter().collect();
-        self.tell(Input::Reset { roots, reason: "a test".into() })
+        self.tell(Input::Reset { roots, alone, reason: "a test".into() })
     }
 
     fn record(&mut self, n: u16) -> Result<(), Fault> {
@@ -643,10 +666,7 @@ impl<'a> Simulation<'a> {
         if spec.for_each.is_none() || !spec.holds() {
             return Ok(Evaluation::Condition(spec.holds()));
         }
-        let count = spec.ends.len();
-        let keys = (0..count).map(|i| i.to_string()).collect();
-        let items = Payload::inline(Json::Array(vec![Json::from(iteration); count]));
-        Ok(Evaluation::Items { keys, items, keyed: false })
+        list(spec, iteration)
     }
 
     /// How the attempt that is under way ends, or the one that a gate looks at.
@@ -715,4 +735,29 @@ fn verification(end: End) -> Verification {
 /// Inputs hold masked values only; a simulation has no secrets.
 fn masked<T: Mask>(value: T) -> Masked<T> {
     Redactor::default().mask(value)
+}
+
+/// The list of a `forEach` step, which tells its iteration.
+fn list(spec: &Spec, iteration: u32) -> Result<Evaluation, Failure> {
+    let count = spec.ends.len();
+    let keys = (0..count).map(|i| i.to_string()).collect();
+    let items = Payload::inline(Json::Array(vec![Json::from(iteration); count]));
+    Ok(Evaluation::Items { keys, items, keyed: false })
+}
+
+/// The result of a step or item in an earlier run.
+fn kept(spec: &Spec, item: Option<usize>) -> KeptResult {
+    KeptResult {
+        run: RunId::new("earlier-1").unwrap(),
+        instance: item.map_or(spec.id.clone(), |item| format!("{}[{item}]", spec.id)),
+        seq: 1,
+        head: None,
+        status: StepStatus::Succeeded,
+        attempts: 1,
+        outcome: Some(OutcomeKind::Ok),
+        output: Some(Payload::inline(Json::from("kept"))),
+        streams: None,
+        verification: None,
+        failure: None,
+    }
 }

@@ -37,6 +37,8 @@ pub(super) struct Watch {
     refused: BTreeSet<Turned>,
     due: BTreeMap<InstanceIx, Timestamp>,
     kept: BTreeMap<usize, Ended>,
+    /// Instances with the result of an earlier run.
+    kept_instances: BTreeSet<Turned>,
     /// Whether somebody or the clock cut into this life, so that the tables alone do not tell.
     pub(super) disturbed: bool,
     /// Whether the history was cut in the middle of a decision.
@@ -60,6 +62,7 @@ impl Watch {
             refused: BTreeSet::new(),
             due: BTreeMap::new(),
             kept: BTreeMap::new(),
+            kept_instances: BTreeSet::new(),
             disturbed: false,
             torn: false,
             failed: false,
@@ -221,6 +224,13 @@ impl Watch {
             Event::Ended { instance, status, tolerated, .. } => {
                 self.may_end(case, plan, at, *instance, *status, *tolerated)?
             }
+            Event::Kept { instance, .. } | Event::Skipped { instance } => {
+                let item = self.folded.instance(*instance).item.is_some();
+                let untouched = matches!(status(*instance), StepStatus::Pending)
+                    || item && status(*instance) == StepStatus::Ready;
+                hold!(untouched, "{} is kept and was {}", name(*instance), status(*instance));
+                hold!(self.starts.is_empty(), "{} is kept after a start", name(*instance));
+            }
             Event::Reset { roots, closure, .. } => self.may_reset(case, roots, closure)?,
             Event::CancelRequested { .. } => {
                 hold!(!self.folded.is_cancelled(), "cancelled twice");
@@ -269,6 +279,18 @@ impl Watch {
                 }
                 let step = instance.at() < case.steps.len() && !self.spec(case, *instance).finally;
                 self.failed |= step && *status == StepStatus::Failed && !tolerated;
+            }
+            Event::Kept { instance, .. } => {
+                let turned = self.turned(*instance);
+                self.ended.insert(turned);
+                self.kept_instances.insert(turned);
+                if instance.at() < case.steps.len() {
+                    self.kept.insert(instance.at(), (StepStatus::Succeeded, false));
+                }
+            }
+            Event::Skipped { instance } => {
+                self.ended.insert(self.turned(*instance));
+                self.kept.insert(instance.at(), (StepStatus::Skipped, false));
             }
             Event::CancelRequested { .. } | Event::TimedOut { .. } => self.disturbed = true,
             Event::Reset { closure, .. } => {
@@ -436,6 +458,10 @@ impl Watch {
         }
         naive::hook_skips(case, spec, |at| {
             let found = self.folded.instance(InstanceIx(at as u32));
+            // A step with the result of an earlier run has no events.
+            if self.kept_instances.contains(&self.turned(InstanceIx(at as u32))) {
+                return Some(((StepStatus::Skipped, false), false));
+            }
             Some(((found.status, found.tolerated), found.started_at().is_some()))
         })
     }
@@ -495,7 +521,18 @@ impl Watch {
             }
         }
         let steps: BTreeSet<usize> = back.range(..case.steps.len()).copied().collect();
-        hold!(steps == wanted, "a reset of {roots:?} brings {steps:?} back, not {wanted:?}");
+        let mut alone: BTreeSet<usize> = roots.iter().map(|ix| ix.at()).collect();
+        let hooks = case.steps.iter().enumerate().filter(|(_, spec)| {
+            let of = spec.hook.as_ref().and_then(|(of, _)| of.as_ref());
+            let is_root = |ix: &InstanceIx| case.steps.get(ix.at()).map(|step| &step.id) == of;
+            of.is_some() && roots.iter().any(is_root)
+        });
+        let hooks: Vec<usize> = hooks.map(|(at, _)| at).collect();
+        alone.extend(hooks);
+        hold!(
+            steps == wanted || steps == alone,
+            "a reset of {roots:?} brings {steps:?} back, not {wanted:?}"
+        );
         for ix in closure {
             let instance = self.folded.instance(*ix);
             let kept = instance.item.is_some() && instance.status == StepStatus::Succeeded;
@@ -519,6 +556,11 @@ impl Watch {
             hold!(resets == u64::from(self.resets), "the outputs are those of another iteration");
         }
         let failed = self.folded.has_failed() || self.folded.has_expired() || !case.concludes;
+        // After a retry of one step alone, steps that it had blocked have not run.
+        let left_out = |(spec, (_, instance)): (&Spec, (_, &Instance))| {
+            !spec.finally && matches!(instance.status, StepStatus::Blocked | StepStatus::Cancelled)
+        };
+        let failed = failed || case.steps.iter().zip(self.folded.instances()).any(left_out);
         let due = match failed {
             _ if self.folded.is_cancelled() => RunStatus::Cancelled,
             true => RunStatus::Failed,
@@ -538,6 +580,7 @@ impl Watch {
             kept: &self.kept,
             iteration: &|step, at| item(step, at).1,
             refused: &|step, at| self.refused.contains(&item(step, at)),
+            had: &|step, at| self.kept_instances.contains(&item(step, at)),
         };
         let (expected, end) = naive::expect(case, &known);
         hold!(status == end, "the run ended as {status}; by the tables as {end}");

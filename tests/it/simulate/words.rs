@@ -100,6 +100,8 @@ fn event(plan: &Plan, state: &State, event: &Event) -> String {
             format!("{} answered: {approved}", name(instance))
         }
         Event::Ended { instance, status, .. } => format!("{} {status}", name(instance)),
+        Event::Kept { instance, kept } => format!("{} is kept: {}", name(instance), kept.status),
+        Event::Skipped { instance } => format!("{} is not selected", name(instance)),
         Event::Reset { closure, .. } => {
             let names: Vec<String> = closure.iter().map(name).collect();
             format!("back go [{}]", names.join(", "))

@@ -61,7 +61,7 @@ impl Shared {
         self.lease(&child.run, |status| match status {
             _ if cancelled => StartMode::Cancel { by: "its parent run".to_owned() },
             RunStatus::Failed | RunStatus::Cancelled if !fresh => {
-                StartMode::Retry { from: Vec::new() }
+                StartMode::Retry { from: Vec::new(), alone: false }
             }
             _ => StartMode::Resume,
         })
@@ -85,7 +85,8 @@ impl Shared {
             frozen: stored,
         };
         let epoch = self.journal.create(new).map_err(unusable)?;
-        let start = StartMode::Start { digest, environment: self.machine.environment(&frozen) };
+        let (environment, presets) = (self.machine.environment(&frozen), Vec::new());
+        let start = StartMode::Start { digest, environment, presets };
         let (history, killed_owner) = (Vec::new(), None);
         Ok(Opened::Leased(Box::new(Leased { epoch, frozen, start, history, killed_owner })))
     }
@@ -125,7 +126,8 @@ impl Shared {
         let start = match start(status) {
             StartMode::Resume if history.is_empty() => {
                 let digest = Digest::of_json(&frozen.json());
-                StartMode::Start { digest, environment: self.machine.environment(&frozen) }
+                let (environment, presets) = (self.machine.environment(&frozen), Vec::new());
+                StartMode::Start { digest, environment, presets }
             }
             start => start,
         };

@@ -1,0 +1,34 @@
+//! The reference from a run to the earlier run whose results it keeps.
+
+use crate::value::{Digest, RunId, StepId};
+use crate::wire::BaseView;
+use serde::{Deserialize, Serialize};
+
+/// The run that a new run continues from, with the steps whose results it keeps. The results
+/// themselves are read from that run, up to one event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BaseRun {
+    /// Id of the run.
+    pub run: RunId,
+    /// Number of its last event at that time.
+    pub seq: u64,
+    /// Head of its hash chain up to this event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<Digest>,
+    /// Steps whose results are kept, or those of their items that succeeded.
+    pub keep: Vec<StepId>,
+    /// The other steps, each with the reason, as text for people.
+    pub again: Vec<(StepId, String)>,
+}
+
+impl BaseRun {
+    /// The public form.
+    pub fn view(&self) -> BaseView {
+        BaseView {
+            run: self.run.to_string(),
+            kept: self.keep.iter().map(ToString::to_string).collect(),
+            again: self.again.iter().map(|(id, why)| (id.to_string(), why.clone())).collect(),
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Which results of an earlier run a new run of an edited definition keeps, and why not the others.
+//!
+//! Pure: [`choose`] compares two versions of a definition, and the state in which the earlier run ended.
+//! A result is kept if the step ended with success or was skipped, and nothing that it depends on
+//! has changed: its definition, the definitions that it uses, the parameters it reads, the files it is
+//! known to have read, and the steps before it.
+
+use super::event::{InstanceIx, StepStatus};
+use super::state::State;
+use crate::definition::StepKind;
+use crate::definition::{StepPhase, StepTexts, TaskText};
+use crate::expression::Root;
+use crate::plan::{Plan, PlanStep, StepIx};
+use crate::value::{Digest, JsonMap, StepId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// One version of a definition, with the values that its runs start with.
+#[derive(Debug, Clone, Copy)]
+pub struct Version<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The steps as they are written.
+    pub texts: &'a StepTexts,
+    /// Parameter values; secrets are references.
+    pub params: &'a JsonMap,
+    /// Texts of task files, by path.
+    pub task_files: &'a JsonMap,
+    /// Digests of the content of all definition files, by path.
+    pub files: &'a BTreeMap<String, Digest>,
+}
+
+/// The facts that the choice depends on.
+#[derive(Debug, Clone, Copy)]
+pub struct Comparison<'a> {
+    /// The version that the earlier run executed.
+    pub before: Version<'a>,
+    /// The version of the new run.
+    pub now: Version<'a>,
+    /// The state in which the earlier run is.
+    pub state: &'a State,
+    /// Of the steps of the earlier run: a file that the step read and that has changed since the run.
+    pub changed_reads: &'a BTreeMap<StepIx, String>,
+    /// Steps of the new version that run again on request.
+    pub again: &'a BTreeSet<StepIx>,
+}
+
+/// What a new run does with a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Choice {
+    /// It keeps the result.
+    Keep,
+    /// It keeps the results of the items that succeeded, and runs the others.
+    KeepItems,
+    /// It runs the step.
+    Again(Why),
+}
+
+/// Why a step runs again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Why {
+    /// It was requested.
+    Requested,
+    /// It is a `finally` step, which belongs to each run.
+    Finally,
+    /// The earlier version has no such step.
+    New,
+    /// It was skipped on request.
+    NotSelected,
+    /// It did not end with success.
+    Unfinished(StepStatus),
+    /// These keys of its definition changed.
+    Definition(Vec<String>),
+    /// The environment variables of the definition changed.
+    Environment,
+    /// A specialist that it uses changed.
+    Specialist(String),
+    /// The definition of its child run, or one that the child uses, changed.
+    Child(String),
+    /// The text of its task file changed.
+    TaskFile(String),
+    /// A parameter that it reads has another value.
+    Parameter(String),
+    /// It reads `run`, which is another run now.
+    Run,
+    /// A file that it read has changed since the earlier run.
+    File(String),
+    /// A step before it runs again.
+    After(StepId),
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Why::Requested => f.write_str("requested"),
+            Why::Finally => f.write_str("a `finally` step"),
+            Why::New => f.write_str("new"),
+            Why::NotSelected => f.write_str("not selected in the earlier run"),
+            Why::Unfinished(StepStatus::Pending) => f.write_str("not started in the earlier run"),
+            Why::Unfinished(status) => write!(f, "{status} in the earlier run"),
+            Why::Definition(keys) => {
+                let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+                write!(f, "{} changed", keys.join(", "))
+            }
+            Why::Environment => f.write_str("`env` of the playbook changed"),
+            Why::Specialist(id) => write!(f, "the specialist `{id}` changed"),
+            Why::Child(id) => write!(f, "the playbook `{id}` or a definition that it uses changed"),
+            Why::TaskFile(path) => write!(f, "`{path}` changed"),
+            Why::Parameter(name) => write!(f, "the parameter `{name}` changed"),
+            Why::Run => f.write_str("it reads `run`"),
+            Why::File(path) => write!(f, "it read `{path}`, which has changed since"),
+            Why::After(step) => write!(f, "after `{step}`"),
+        }
+    }
+}
+
+/// Keys of a step that decide when and how often it is attempted, and not what it does. A change of
+/// them does not invalidate a result.
+pub(super) const POLICY_KEYS: &[&str] = &[
+    "id",
+    "name",
+    "description",
+    "dependsOn",
+    "timeout",
+    "idleTimeout",
+    "retry",
+    "recovery",
+    "maxAttempts",
+    "retrySafe",
+    "budget",
+    "onError",
+    "runIf",
+];
+
+/// Keys that do not even decide whether a step is skipped.
+const NAME_KEYS: &[&str] = &["id", "name", "description"];
+
+/// Whether a key is in a list; snake case is accepted as in definitions.
+fn is_in(keys: &[&str], written: &str) -> bool {
+    let plain = written.replace('_', "");
+    keys.iter().any(|key| key.eq_ignore_ascii_case(&plain))
+}
+
+/// Decides for each step of the new version, in plan order.
+pub fn choose(facts: &Comparison<'_>) -> Vec<Choice> {
+    let plan = facts.now.plan;
+    let mut choices: Vec<Option<Choice>> = vec![None; plan.steps().len()];
+    for ix in plan.order() {
+        let runs = |on: StepIx| !matches!(choices[on.at()], Some(Choice::Keep));
+        let after = plan.dependencies(*ix).map(|dependency| dependency.on).find(|on| runs(*on));
+        let after = after.map(|on| Choice::Again(Why::After(plan.step(on).step.id.clone())));
+        let own = own_choice(facts, *ix);
+        // The reason in the step itself says more than the one before it.
+        choices[ix.at()] = Some(match (own, after) {
+            (own @ Choice::Again(_), _) => own,
+            (_, Some(after)) => after,
+            (own, None) => own,
+        });
+    }
+    choices.into_iter().map(|choice| choice.unwrap_or(Choice::Again(Why::New))).collect()
+}
+
+/// The choice without regard to the steps before it.
+fn own_choice(facts: &Comparison<'_>, ix: StepIx) -> Choice {
+    let (before, now) = (&facts.before, &facts.now);
+    let planned = now.plan.step(ix);
+    if facts.again.contains(&ix) {
+        return Choice::Again(Why::Requested);
+    }
+    if planned.step.phase == StepPhase::Finally {
+        return Choice::Again(Why::Finally);
+    }
+    let Some(old) = before.plan.find(planned.step.id.as_str()) else {
+        return Choice::Again(Why::New);
+    };
+    let was = before.plan.step(old);
+    let instance = facts.state.instance(InstanceIx(old.0));
+    let finished = matches!(instance.status, StepStatus::Succeeded | StepStatus::Skipped);
+    let succeeded = |ix: InstanceIx| facts.state.instance(ix).status == StepStatus::Succeeded;
+    let some_items = instance.items().is_some_and(|items| items.all().any(succeeded));
+    if instance.is_deselected() {
+        return Choice::Again(Why::NotSelected);
+    }
+    if was.step.phase != planned.step.phase || !(finished || some_items) {
+        return Choice::Again(Why::Unfinished(instance.status));
+    }
+    let ignored = match instance.status {
+        StepStatus::Skipped => NAME_KEYS,
+        _ => POLICY_KEYS,
+    };
+    let changed = changed_definition((before, was), (now, planned), ignored)
+        .or_else(|| changed_value(before, now, planned))
+        .or_else(|| facts.changed_reads.get(&old).cloned().map(Why::File));
+    match changed {
+        Some(why) => Choice::Again(why),
+        None if finished => Choice::Keep,
+        None => Choice::KeepItems,
+    }
+}
+
+/// A difference in the definition of a step, or in one that it uses.
+fn changed_definition(
+    (before, was): (&Version<'_>, &PlanStep),
+    (now, step): (&Version<'_>, &PlanStep),
+    ignored: &[&str],
+) -> Option<Why> {
+    let none = JsonMap::new();
+    let [old, new] = [(before, was), (now, step)]
+        .map(|(version, step)| version.texts.step(step.step.span).unwrap_or(&none));
+    let keys: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let differs = |key: &&String| !is_in(ignored, key) && old.get(*key) != new.get(*key);
+    let changed: Vec<String> = keys.into_iter().filter(differs).cloned().collect();
+    if !changed.is_empty() {
+        return Some(Why::Definition(changed));
+    }
+    if before.texts.env() != now.texts.env() {
+        return Some(Why::Environment);
+    }
+    let same = |old: &str, new: &str| {
+        let found = (before.files.get(old), now.files.get(new));
+        found.0.is_some() && found.0 == found.1
+    };
+    for specialist in step.specialists() {
+        let old = was.specialists().find(|old| old.id == specialist.id);
+        if !old.is_some_and(|old| same(&old.path, &specialist.path)) {
+            return Some(Why::Specialist(specialist.id.to_string()));
+        }
+    }
+    if let (Some(old), Some(new)) = (was.child(), step.child()) {
+        let (old, paths) = (old.files(), new.files());
+        let all_same =
+            old.len() == paths.len() && old.iter().zip(&paths).all(|(old, new)| same(old, new));
+        if !all_same {
+            return Some(Why::Child(new.playbook().id.to_string()));
+        }
+    }
+    let file = task_file(step)?;
+    (before.task_files.get(file) != now.task_files.get(file))
+        .then(|| Why::TaskFile(file.to_owned()))
+}
+
+fn task_file(step: &PlanStep) -> Option<&str> {
+    let StepKind::Specialist(specialist) = &step.step.kind else { return None };
+    match specialist.task.as_ref()? {
+        TaskText::File { path, .. } => Some(path),
+        TaskText::Inline(_) => None,
+    }
+}
+
+/// A value that a step reads, other than results of steps, and that is different now.
+fn changed_value(before: &Version<'_>, now: &Version<'_>, step: &PlanStep) -> Option<Why> {
+    let differs = |name: &str| before.params.get(name) != now.params.get(name);
+    step.references().find_map(|reference| match &reference.root {
+        Root::Param(name) => differs(name).then(|| Why::Parameter(name.to_string())),
+        Root::Params => {
+            let names = before.params.keys().chain(now.params.keys());
+            let read = |name: &&String| reference.field().is_none_or(|field| field == *name);
+            names.filter(read).find(|name| differs(name)).cloned().map(Why::Parameter)
+        }
+        Root::Run => Some(Why::Run),
+        Root::Step(_) | Root::Env(_) | Root::Secret(_) | Root::Item | Root::Index | Root::Loop => {
+            None
+        }
+    })
+}

@@ -1,0 +1,59 @@
+//! The status of a step instance.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Status of an instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StepStatus {
+    /// Not all of its dependencies have ended.
+    Pending,
+    /// It waits for a slot or a lock.
+    Ready,
+    /// An attempt is executing.
+    Running,
+    /// Its gate is executing.
+    Verifying,
+    /// It waits for a time or a person, without a slot.
+    Waiting,
+    /// It is done and its gate passed.
+    Succeeded,
+    /// Its last attempt failed.
+    Failed,
+    /// Its condition was false, or a step that it needs was skipped.
+    Skipped,
+    /// A step that it needs failed.
+    Blocked,
+    /// It was cancelled, or did not start because the run was cancelled.
+    Cancelled,
+}
+
+impl StepStatus {
+    /// The status as shown and serialised.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            StepStatus::Pending => "pending",
+            StepStatus::Ready => "ready",
+            StepStatus::Running => "running",
+            StepStatus::Verifying => "verifying",
+            StepStatus::Waiting => "waiting",
+            StepStatus::Succeeded => "succeeded",
+            StepStatus::Failed => "failed",
+            StepStatus::Skipped => "skipped",
+            StepStatus::Blocked => "blocked",
+            StepStatus::Cancelled => "cancelled",
+        }
+    }
+
+    /// Whether the status is final in this iteration.
+    pub fn has_ended(self) -> bool {
+        self >= StepStatus::Succeeded
+    }
+}
+
+impl fmt::Display for StepStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}

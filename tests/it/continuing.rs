@@ -1,0 +1,324 @@
+//! Going on after an edit: `kb run retry --with-current` and `--only`, `kb playbook run --from`, `--only`
+//! and `--skip`. The decision is tested alone at the end.
+
+use crate::scratch::{Said, Scratch};
+use serde_json::{Value, json};
+
+const STEPS: &str = "\
+schema: kb.playbook/1
+id: p
+params: [{name: who, default: world}]
+steps:
+  - id: a
+    run: echo a >> log; echo \"hello $WHO\"
+    env: {WHO: \"{{who}}\"}
+  - id: each
+    forEach: {in: [1, 2, 3], as: n}
+    run: echo \"each $N\" >> log; [ \"$N\" != 3 ] || test -e mended
+    env: {N: \"{{n}}\"}
+  - id: b
+    dependsOn: [a]
+    timeout: 1m
+    run: echo b >> log; exit 3
+  - id: c
+    run: [sh, -c, \"echo c >> log; echo \\\"$1\\\"\", c, \"{{a.output}} and {{b.output}}\"]
+finally:
+  - {id: last, run: echo last >> log}
+outputs: {said: \"{{c.output}}\"}
+";
+
+fn project() -> Scratch {
+    let scratch = Scratch::new(&[("playbooks/p.yml", STEPS)]);
+    scratch.kb(&["playbook", "run", "p"]).code(1);
+    scratch
+}
+
+fn edit(scratch: &Scratch, from: &str, to: &str) {
+    let text = scratch.read("playbooks/p.yml");
+    assert!(text.contains(from), "{from}");
+    scratch.write("playbooks/p.yml", &text.replace(from, to));
+}
+
+/// The lines that the steps of the last command wrote.
+fn ran(scratch: &Scratch) -> Vec<String> {
+    let log = if scratch.has("log") { scratch.read("log") } else { String::new() };
+    scratch.write("log", "");
+    let mut lines: Vec<String> = log.lines().map(str::to_owned).collect();
+    lines.sort();
+    lines
+}
+
+/// The database of the project's journal.
+fn database(scratch: &Scratch) -> rusqlite::Connection {
+    let state = scratch.root().parent().unwrap().join("state/kb");
+    let folder = std::fs::read_dir(state).unwrap().next().unwrap().unwrap().path();
+    rusqlite::Connection::open(folder.join("journal.sqlite3")).unwrap()
+}
+
+fn step<'a>(view: &'a Value, name: &str) -> &'a Value {
+    let steps = view["steps"].as_array().unwrap();
+    steps.iter().find(|step| step["instance"] == name).unwrap_or_else(|| panic!("{name}: {view}"))
+}
+
+#[test]
+fn an_edited_definition_keeps_what_did_not_change_and_says_what_runs_and_why() {
+    let scratch = project();
+    let earlier = scratch.last_run();
+    assert_eq!(ran(&scratch), ["a", "b", "each 1", "each 2", "each 3", "last"]);
+    scratch.write("mended", "");
+    edit(&scratch, "echo b >> log; exit 3", "echo b >> log; echo bee");
+    let said = scratch.kb(&["run", "retry", "@last", "--with-current"]).code(0);
+    for text in [
+        &format!("definitions that changed since run {earlier}"),
+        "playbooks/p.yml",
+        "-    run: echo b >> log; exit 3",
+        "+    run: echo b >> log; echo bee",
+        "kept  a\n",
+        "kept  the items of each that succeeded",
+        "runs  b     failed in the earlier run",
+        "runs  c     blocked in the earlier run",
+        "runs  last  a `finally` step",
+        &format!("a  succeeded, kept from run {earlier}"),
+    ] {
+        assert!(said.err.contains(text), "`{text}` is missing in:\n{}", said.err);
+    }
+    assert_eq!(ran(&scratch), ["b", "c", "each 3", "last"]);
+    let view = scratch.json(&["run", "show", "@last", "--json"]);
+    assert_ne!(view["run"], earlier.as_str());
+    assert_eq!(
+        (&view["base"]["run"], &view["base"]["kept"]),
+        (&json!(earlier), &json!(["a", "each"]))
+    );
+    assert_eq!(step(&view, "a")["keptFrom"], earlier.as_str());
+    assert_eq!(step(&view, "each[0]")["keptFrom"], earlier.as_str());
+    assert_eq!(step(&view, "each[2]").get("keptFrom"), None);
+    assert_eq!(scratch.json(&["run", "output", "@last"]), json!({"said": "hello world and bee"}));
+    assert_eq!(scratch.json(&["run", "output", "@last", "a", "--json"]), "hello world");
+    scratch.kb(&["run", "show", "@last"]).code(0).says(&["continues run", "kept from run"]);
+    scratch.kb(&["run", "verify", "@last"]).code(0).says(&["kept      3", "verified"]);
+    // The earlier run is as it was.
+    assert_eq!(scratch.json(&["run", "show", &earlier, "--json"])["status"], "failed");
+    // Live and recorded events are the same.
+    let live =
+        scratch.kb(&["run", "retry", "@last", "--with-current", "--from", "c", "--json"]).code(0);
+    assert_eq!(scratch.kb(&["run", "events", "@last"]).out, live.out);
+    let ends: Vec<Value> = live.events().into_iter().filter(|e| e["type"] == "step:end").collect();
+    let kept = ends.iter().find(|end| end["instance"] == "a").unwrap();
+    // A result that was kept twice refers to the run that executed it.
+    assert_eq!(kept["keptFrom"]["run"], earlier.as_str());
+    assert_eq!(ran(&scratch), ["c", "last"]);
+}
+
+#[test]
+fn a_parameter_a_policy_and_a_new_step_are_weighed_for_what_they_change() {
+    let scratch = project();
+    ran(&scratch);
+    scratch.write("mended", "");
+    edit(
+        &scratch,
+        "timeout: 1m\n    run: echo b >> log; exit 3",
+        "timeout: 2m\n    run: 'echo b >> log'",
+    );
+    scratch.kb(&["-q", "run", "retry", "@last", "--with-current"]).code(0);
+    assert_eq!(ran(&scratch), ["b", "c", "each 3", "last"]);
+    // A timeout decides nothing about a result that is there.
+    edit(&scratch, "timeout: 2m", "timeout: 3m\n    retry: {max: 1}");
+    let said = scratch.kb(&["run", "retry", "@last", "--with-current"]).code(0);
+    said.says(&["kept  a, each, b, c"]);
+    assert_eq!(ran(&scratch), ["last"]);
+    let other = ["run", "retry", "@last", "--with-current", "--param", "who=you"];
+    scratch
+        .kb(&other)
+        .code(0)
+        .says(&["runs  a     the parameter `who` changed", "runs  c     after `a`"]);
+    assert_eq!(ran(&scratch), ["a", "b", "c", "last"]);
+    assert_eq!(scratch.json(&["run", "output", "@last"])["said"], "hello you and ");
+    // The value stays, a new default counts where none was given, and a new step runs.
+    edit(&scratch, "finally:", "  - {id: d, run: echo d >> log}\nfinally:");
+    scratch.kb(&["run", "retry", "@last", "--with-current"]).code(0).says(&["runs  d     new"]);
+    assert_eq!(ran(&scratch), ["d", "last"]);
+    edit(&scratch, "env: {WHO: \"{{who}}\"}", "env: {WHO: \"{{run.id}}\"}");
+    let said = scratch.kb(&["run", "retry", "@last", "--with-current"]).code(0);
+    said.says(&["runs  a     `env` changed"]);
+    ran(&scratch);
+    scratch
+        .kb(&["run", "retry", "@last", "--with-current"])
+        .code(0)
+        .says(&["runs  a     it reads `run`"]);
+}
+
+#[test]
+fn a_removed_base_run_and_a_changed_record_are_told_apart_by_verify() {
+    let scratch = project();
+    let earlier = scratch.last_run();
+    scratch.write("mended", "");
+    edit(&scratch, "exit 3", "true");
+    scratch.kb(&["-q", "run", "retry", "@last", "--with-current"]).code(0);
+    let database = database(&scratch);
+    let change = |text: &str| database.execute_batch(text).unwrap();
+    change(
+        "UPDATE events SET body = replace(body, 'hello world', 'hello thief') WHERE body LIKE '%attemptEnded%' AND body LIKE '%hello world%'",
+    );
+    let said = scratch.kb(&["run", "verify", "@last"]).code(1);
+    said.says(&["KB0865", "the result of `a` is not the one that event", &earlier]);
+    change("UPDATE events SET body = replace(body, 'hello thief', 'hello world')");
+    scratch.kb(&["run", "verify", "@last"]).code(0);
+    scratch.kb(&["run", "prune", "--older-than", "0s", "--keep", "1"]).code(0);
+    scratch
+        .kb(&["run", "verify", "@last"])
+        .code(0)
+        .says(&["kept      0 (3 more of runs that have been removed)"]);
+    assert_eq!(scratch.json(&["run", "output", "@last", "a", "--json"]), "hello world");
+}
+
+/// Killed before and after its first event, the new run goes on with the results that it keeps.
+#[test]
+fn a_killed_continuation_goes_on_with_what_it_keeps() {
+    let scratch = project();
+    ran(&scratch);
+    scratch.write("mended", "");
+    edit(&scratch, "echo b >> log; exit 3", "echo b >> log; until test -e go; do sleep 0.02; done");
+    let mut child = scratch
+        .command()
+        .args(["run", "retry", "@last", "--with-current"])
+        .stderr(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let since = std::time::Instant::now();
+    while !scratch.read("log").contains('b') {
+        assert!(since.elapsed() < std::time::Duration::from_secs(60), "step b does not start");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    scratch.write("go", "");
+    scratch.kb(&["run", "resume", "@last"]).code(0);
+    assert!(!ran(&scratch).contains(&"a".to_owned()), "a runs again");
+    scratch.kb(&["run", "verify", "@last"]).code(0).says(&["kept      3"]);
+    // As if it was killed before its first event.
+    let database = database(&scratch);
+    let run = scratch.last_run();
+    let numbers = "(SELECT number FROM runs WHERE run = ?1)";
+    let last: i64 = database
+        .query_row(&format!("SELECT number FROM runs WHERE number = {numbers}"), [&run], |row| {
+            row.get(0)
+        })
+        .unwrap();
+    let range = (last << 40, (last + 1) << 40);
+    database.execute("DELETE FROM events WHERE position >= ?1 AND position < ?2", range).unwrap();
+    database.execute(&format!("UPDATE runs SET last_seq = 0, status = 'running', ended_at = NULL, head = NULL WHERE number = {numbers}"), [&run]).unwrap();
+    scratch.kb(&["run", "resume", "@last"]).code(0);
+    let again = ran(&scratch);
+    assert!(!again.contains(&"a".to_owned()) && again.contains(&"c".to_owned()), "{again:?}");
+}
+
+#[test]
+fn a_run_from_a_step_takes_the_results_before_it_from_the_last_run() {
+    let scratch = Scratch::new(&[("playbooks/p.yml", STEPS)]);
+    let refused = scratch.kb(&["playbook", "run", "p", "--from", "b"]).code(2);
+    refused.says(&["KB0562", "has not run yet", "--only b"]);
+    scratch.kb(&["playbook", "run", "p"]).code(1);
+    ran(&scratch);
+    scratch.write("mended", "");
+    edit(&scratch, "exit 3", "true");
+    scratch
+        .kb(&["playbook", "run", "p", "--from", "b"])
+        .code(0)
+        .says(&["kept  a\n", "runs  b     requested"]);
+    assert_eq!(ran(&scratch), ["b", "c", "each 3", "last"]);
+    scratch
+        .kb(&["playbook", "run", "p", "--from", "bee"])
+        .code(4)
+        .says(&["there is no step `bee`"]);
+}
+
+#[test]
+fn steps_can_be_selected() {
+    let scratch = Scratch::new(&[("playbooks/p.yml", STEPS)]);
+    scratch.write("mended", "");
+    edit(&scratch, "exit 3", "true");
+    scratch.kb(&["playbook", "run", "p", "--only", "b"]).code(0);
+    assert_eq!(ran(&scratch), ["a", "b", "last"]);
+    let view = scratch.json(&["run", "show", "@last", "--json"]);
+    assert_eq!(step(&view, "each")["reason"], "not selected");
+    scratch.kb(&["playbook", "run", "p", "--skip", "b", "--skip", "last"]).code(0);
+    assert_eq!(ran(&scratch), ["a", "each 1", "each 2", "each 3"]);
+    let view = scratch.json(&["run", "show", "@last", "--json"]);
+    assert_eq!(step(&view, "c")["reason"], "`b` was skipped");
+    scratch
+        .kb(&["playbook", "run", "p", "--only", "bee"])
+        .code(4)
+        .says(&["there is no step `bee`"]);
+    // A step that was left out has no result to keep.
+    scratch
+        .kb(&["playbook", "run", "p", "--from", "c"])
+        .code(0)
+        .says(&["runs  b     not selected in the earlier run"]);
+}
+
+#[test]
+fn one_step_is_retried_alone() {
+    let scratch = project();
+    ran(&scratch);
+    scratch.write("mended", "");
+    let said = scratch.kb(&["run", "retry", "@last", "--only", "each"]).code(1);
+    said.says(&["b", "KB0558"]);
+    assert_eq!(ran(&scratch), ["each 3"]);
+    let fixed = "schema: kb.playbook/1\nid: q\nsteps:\n  - {id: a, run: test -e ok}\n  - {id: b, run: echo b >> log, dependsOn: [a]}\n";
+    scratch.write("playbooks/q.yml", fixed);
+    scratch.kb(&["playbook", "run", "q"]).code(1);
+    scratch.write("ok", "");
+    scratch
+        .kb(&["run", "retry", "@last", "--only", "a"])
+        .code(1)
+        .says(&["`b` has not run", "KB0579"]);
+    assert_eq!(ran(&scratch), [""; 0]);
+    scratch.kb(&["run", "retry", "@last"]).code(0);
+    assert_eq!(ran(&scratch), ["b"]);
+    scratch.kb(&["run", "retry", "@last", "--param", "x=1"]).code(2).says(&["--with-current"]);
+}
+
+#[test]
+fn starting_over_after_an_edit_names_the_other_way() {
+    let scratch = project();
+    let note = "keeps the steps that did not change";
+    let says = |said: &Said| said.err.contains(note);
+    assert!(!says(&scratch.kb(&["playbook", "run", "p"])), "nothing was edited");
+    edit(&scratch, "exit 3", "true");
+    let said = scratch.kb(&["playbook", "run", "p"]);
+    assert!(says(&said), "{}", said.err);
+    said.says(&["note: the last run", "is failed after 1 step succeeded", "--with-current"]);
+    scratch.write("mended", "");
+    scratch.kb(&["playbook", "run", "p"]).code(0);
+    edit(&scratch, "true", "true # a comment");
+    assert!(!says(&scratch.kb(&["playbook", "run", "p"])), "the last run succeeded");
+}
+
+/// Model calls that were paid for are not made again, unless what the model saw has changed.
+#[test]
+fn a_specialist_step_is_kept_until_its_definition_or_a_file_that_it_read_changes() {
+    let playbook = "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: think, specialist: thinker, task: think}\n  - {id: check, run: test -e ok, dependsOn: [think]}\n";
+    let specialist =
+        "schema: kb.specialist/1\nid: thinker\nrole: You think.\ntools: [\"fs:read\"]\n";
+    let script = "schema: kb.script/1\nsteps:\n  think:\n    - calls: [{tool: \"fs:read\", args: {path: notes.md}}]\n    - output: {summary: thought}\n";
+    let scratch = Scratch::new(&[
+        ("playbooks/p.yml", playbook),
+        ("specialists/thinker/specialist.yml", specialist),
+        (".kb/specialists/thinker/specialist.yml", specialist),
+        ("script.yml", script),
+        ("notes.md", "one\n"),
+    ]);
+    std::fs::remove_dir_all(scratch.root().join("specialists")).unwrap();
+    scratch.kb(&["playbook", "run", "p", "--script", "script.yml"]).code(1);
+    let retry = || scratch.kb(&["run", "retry", "@last", "--with-current"]).code(1);
+    retry().says(&["kept  think\n"]);
+    let path = ".kb/specialists/thinker/specialist.yml";
+    scratch.write(path, &format!("# A comment.\n{specialist}"));
+    retry().says(&["kept  think\n"]);
+    scratch.write("notes.md", "two\n");
+    retry().says(&["runs  think  it read `notes.md`, which has changed since"]);
+    retry().says(&["kept  think\n"]);
+    scratch.write(path, &specialist.replace("You think.", "You think hard."));
+    retry().says(&["runs  think  the specialist `thinker` changed"]);
+}
