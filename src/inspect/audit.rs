@@ -153,7 +153,7 @@ impl Audit {
         events
     }
 
-    /// Compares the status in the list of runs, which no chain covers, with the events.
+    /// Compares the row in the list of runs, which no chain covers, with the events.
     fn row(&mut self, ledger: &Ledger, events: &[(u64, Event)]) {
         let last = events.iter().rev().find_map(|(seq, event)| match event {
             Event::RunEnded { status, .. } => Some((*seq, Some(status.as_str()))),
@@ -171,6 +171,20 @@ impl Audit {
             let message =
                 format!("the run is listed as {}, but its events say {ended}", ledger.status);
             self.fault(Code::RECORD_INCONSISTENT, last.map(|(seq, _)| seq), message);
+        }
+        let at = |seq: u64| ledger.rows.iter().find(|row| row.seq == seq).map(|row| row.at);
+        let ended_at = last.filter(|(_, status)| status.is_some()).and_then(|(seq, _)| at(seq));
+        if fits && ledger.ended_at != ended_at {
+            let message = "the run is listed with another end time than its events say";
+            self.fault(Code::RECORD_INCONSISTENT, last.map(|(seq, _)| seq), message);
+        }
+        // An owner that was killed before its first event has raised the epoch too.
+        if let Some(row) = ledger.rows.last().filter(|row| row.epoch > ledger.epoch) {
+            let message = format!(
+                "the run is listed with epoch {}, but event {} has epoch {}",
+                ledger.epoch, row.seq, row.epoch
+            );
+            self.fault(Code::RECORD_INCONSISTENT, Some(row.seq), message);
         }
     }
 

@@ -6,7 +6,7 @@ use rustix::fs::{AtFlags, CWD, FlockOperation, Timespec, Timestamps, UTIME_NOW, 
 use rustix::fs::{flock, utimensat};
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,6 +15,9 @@ use std::time::Duration;
 
 /// Prefix of the names of incomplete files.
 const UNFINISHED: &str = ".new-";
+
+/// Maximum size of a blob in bytes.
+const LARGEST: u64 = 1 << 30;
 
 /// How long a blob without a reference stays while a lease owner exists.
 const RECENT: Duration = Duration::from_secs(3600);
@@ -39,11 +42,14 @@ impl BlobStore {
     }
 
     pub(super) fn put(&self, bytes: &[u8]) -> Result<Digest, JournalError> {
+        if bytes.len() as u64 > LARGEST {
+            return Err(JournalError::Broken("a value over 1 GiB cannot be stored".into()));
+        }
         let digest = Digest::of(bytes);
         let path = self.path(&digest);
         let _lock = self.lock(FlockOperation::LockShared)?;
         // A file with other content is damaged; writing it again repairs it.
-        let exists = fs::read(&path).is_ok_and(|found| found == bytes);
+        let exists = read_file(&path).is_ok_and(|found| found == bytes);
         let written = if exists { touch(&path) } else { self.write_synced(&path, bytes) };
         let synced = written.and_then(|()| self.sync_name(&path));
         synced.map(|()| digest).map_err(|error| JournalError::of_file("write", &path, &error))
@@ -55,6 +61,7 @@ impl BlobStore {
         let failed = |error: io::Error| JournalError::of_file("lock", &path, &error);
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false).mode(0o600);
+        options.custom_flags(libc::O_NONBLOCK);
         let file = options.open(&path).map_err(failed)?;
         flock(&file, operation).map_err(|error| failed(error.into()))?;
         Ok(file)
@@ -152,18 +159,36 @@ impl BlobStore {
 
     pub(super) fn get(&self, digest: &Digest) -> Result<Vec<u8>, JournalError> {
         let path = self.path(digest);
-        let bytes = fs::read(&path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => {
-                JournalError::Damaged(format!("blob `{}` is missing", path.display()))
-            }
+        let damaged =
+            |what: &str| JournalError::Damaged(format!("blob `{}` {what}", path.display()));
+        let bytes = read_file(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => damaged("is missing"),
+            io::ErrorKind::InvalidData => damaged("is damaged: it is not a file"),
+            io::ErrorKind::FileTooLarge => damaged("is damaged: it is too large"),
             _ => JournalError::of_file("read", &path, &error),
         })?;
         if Digest::of(&bytes) != *digest {
-            let text = format!("blob `{}` is damaged: its content has changed", path.display());
-            return Err(JournalError::Damaged(text));
+            return Err(damaged("is damaged: its content has changed"));
         }
         Ok(bytes)
     }
+}
+
+/// Reads a file without waiting for the other end of a pipe or reading a device. The errors are
+/// `InvalidData` for anything but a file, and `FileTooLarge`.
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let mut options = OpenOptions::new();
+    let file = options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
+    let found = file.metadata()?;
+    if !found.is_file() {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    if found.len() > LARGEST {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    let mut bytes = Vec::with_capacity(found.len() as usize);
+    file.take(LARGEST).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Sets the modification time of a file to now.

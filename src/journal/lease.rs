@@ -129,7 +129,8 @@ impl LeaseFiles {
     pub(super) fn is_leased(&self, run: &RunId) -> Result<bool, JournalError> {
         let path = self.path(run);
         loop {
-            let file = match File::open(&path) {
+            let mut options = OpenOptions::new();
+            let file = match options.read(true).custom_flags(libc::O_NONBLOCK).open(&path) {
                 Ok(file) => file,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
                 Err(error) => return Err(JournalError::of_file("open", &path, &error)),
@@ -153,7 +154,9 @@ impl Drop for LeaseFiles {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    options.custom_flags(libc::O_NONBLOCK).open(path)
 }
 
 /// Removes a lock file while it is locked, so that a process that opened it meanwhile detects the

@@ -20,6 +20,10 @@ pub struct Ledger {
     pub frozen: String,
     /// Status in the run's row.
     pub status: String,
+    /// End time in the run's row.
+    pub ended_at: Option<Timestamp>,
+    /// Epoch of the lease in the run's row.
+    pub epoch: u64,
     /// Number of the last event in the run's row.
     pub last_seq: u64,
     /// Head of the hash chain in the run's row; `None` if it has no chain.

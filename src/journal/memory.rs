@@ -195,6 +195,8 @@ impl EventLog for MemoryJournal {
             kb_version: row.kb_version.clone(),
             frozen: frozen.to_string(),
             status: row.status.to_string(),
+            ended_at: row.ended_at,
+            epoch: row.epoch,
             last_seq: events.len() as u64,
             head: None,
             rows: rows.collect(),

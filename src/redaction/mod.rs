@@ -9,6 +9,7 @@ mod cases;
 mod encodings;
 mod escapes;
 mod excerpts;
+mod fields;
 mod index;
 mod masked;
 mod masks;

@@ -60,8 +60,10 @@ impl Mask for Record {
                 let summary = summary.masked_by(redactor);
                 Record::Compression { turn, covers, keeps, summary, usage }
             }
-            Record::Observed { basis } => Record::Observed { basis: basis.masked_by(redactor) },
-            record @ (Record::ChildRun { .. } | Record::ChildRunEnded { .. }) => record,
+            // The texts of a basis were masked when it was made. Its fields have names that must stay.
+            record @ (Record::Observed { .. }
+            | Record::ChildRun { .. }
+            | Record::ChildRunEnded { .. }) => record,
             Record::Note(Note { level, text }) => {
                 Record::Note(Note { level, text: text.masked_by(redactor) })
             }

@@ -13,6 +13,7 @@ use crate::clock;
 use crate::evidence::{CheckDetail, Confidence, Verdict, Verification};
 use crate::executor::host_access::HostAccess;
 use crate::expression::Scope;
+use crate::redaction::Redactor;
 use crate::verify::{Basis, Criterion, Gate, Observations, VerdictRules, evaluate, queries};
 use observer::Observer;
 use std::sync::Arc;
@@ -52,15 +53,17 @@ pub async fn run_gate(
     let seen = observer.observe(queries(&gate)).await;
     let changes: usize = gate.trace.iter().map(|call| call.changes.len()).sum();
     if changes < LARGE {
-        return evaluated(&gate, &seen);
+        return evaluated(&gate, &seen, &host.redactor);
     }
-    let evaluated = tokio::task::spawn_blocking(move || evaluated(&gate, &seen)).await;
+    let redactor = host.redactor.clone();
+    let evaluated = tokio::task::spawn_blocking(move || evaluated(&gate, &seen, &redactor)).await;
     evaluated.unwrap_or_else(|_| stopped())
 }
 
 /// The verdict with the observations that it is based on.
-fn evaluated(gate: &Gate, seen: &Observations) -> Verification {
-    let basis = serde_json::to_value(Basis::of(gate, seen)).ok().map(Arc::new);
+fn evaluated(gate: &Gate, seen: &Observations, redactor: &Redactor) -> Verification {
+    let basis = redactor.mask_serialized(&Basis::of(gate, seen));
+    let basis = basis.map(|basis| Arc::new(basis.into_inner()));
     Verification { basis, ..evaluate(gate, seen) }
 }
 

@@ -168,7 +168,7 @@ pub(super) fn ledger(connection: &Connection, run: &RunId) -> Result<Ledger, Jou
         })?
         .collect::<Result<Vec<_>, _>>()?;
     let ledger = snapshot.query_row(
-        "SELECT definition, started_at, kb_version, status, last_seq, head, body
+        "SELECT definition, started_at, kb_version, status, last_seq, head, body, ended_at, epoch
          FROM runs JOIN frozen USING (number) WHERE run = ?1",
         [run.as_str()],
         |row| {
@@ -181,6 +181,8 @@ pub(super) fn ledger(connection: &Connection, run: &RunId) -> Result<Ledger, Jou
                 last_seq: row.get::<_, i64>(4)? as u64,
                 head: digest(row, 5)?,
                 frozen: row.get(6)?,
+                ended_at: row.get::<_, Option<i64>>(7)?.map(Timestamp),
+                epoch: row.get::<_, i64>(8)? as u64,
                 rows,
             })
         },

@@ -114,6 +114,7 @@ pub(super) fn prepare(paths: &JournalPaths) -> Result<(), JournalError> {
             .create(directory)
             .map_err(|error| JournalError::of_file("make", directory, &error))?;
     }
+    require_files(paths)?;
     if paths.database.exists() && check_version(paths)? == VERSION {
         return Ok(());
     }
@@ -128,6 +129,23 @@ pub(super) fn prepare(paths: &JournalPaths) -> Result<(), JournalError> {
         Some(_) => fill(&paths.database),
         None => create(paths),
     }
+}
+
+/// Refuses anything but a file in the place of a file of the journal: opening a pipe would wait for its
+/// other end, and a device has no end.
+fn require_files(paths: &JournalPaths) -> Result<(), JournalError> {
+    let beside = ["-wal", "-shm", "-journal"].map(|end| {
+        let mut path = paths.database.clone().into_os_string();
+        path.push(end);
+        PathBuf::from(path)
+    });
+    let lock = paths.locks.join(".create");
+    for path in [&paths.database, &lock].into_iter().chain(&beside) {
+        if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            return Err(JournalError::Damaged(format!("`{}` is not a file", path.display())));
+        }
+    }
+    Ok(())
 }
 
 fn open_private(path: &Path) -> Result<File, JournalError> {

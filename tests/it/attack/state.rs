@@ -53,3 +53,89 @@ fn a_run_goes_on_while_other_commands_use_its_journal() {
         scratch.kb(&["run", "verify", run["run"].as_str().unwrap()]).code(0);
     }
 }
+
+/// A pipe, a device or a folder in the place of a file is reported; nothing waits for it.
+#[test]
+fn what_is_no_file_in_the_state_folder_is_reported() {
+    let steps = "steps: [{id: a, run: 'seq 20000'}]\n";
+    let scratch =
+        Scratch::new(&[("playbooks/p.yml", &format!("schema: kb.playbook/1\nid: p\n{steps}"))]);
+    scratch.kb(&["playbook", "run", "p"]).code(0);
+    let projects = scratch.root().parent().unwrap().join("state/kb");
+    let state = std::fs::read_dir(&projects).unwrap().next().unwrap().unwrap().path();
+    let blob = std::fs::read_dir(state.join("blobs")).unwrap().next().unwrap().unwrap().path();
+    let blob = std::fs::read_dir(blob).unwrap().next().unwrap().unwrap().path();
+    let sh = |script: &str, path: &std::path::Path| {
+        let args = ["-ec", script, "sh"];
+        let done = std::process::Command::new("sh").args(args).arg(path).status().unwrap();
+        assert!(done.success(), "{script}");
+    };
+    let verify = ["run", "verify", "@last"];
+    for make in ["mkfifo \"$1\"", "ln -s /dev/zero \"$1\"", "mkdir \"$1\"", "truncate -s 2G \"$1\""]
+    {
+        sh(&format!("mv \"$1\" \"$1.kept\"; {make}"), &blob);
+        scratch.kb(&verify).code(1).says(&["KB0862", "is damaged"]);
+        sh("rm -r \"$1\"; mv \"$1.kept\" \"$1\"", &blob);
+    }
+    for name in
+        ["journal.sqlite3", "journal.sqlite3-journal", "journal.sqlite3-wal", "locks/.create"]
+    {
+        for make in ["mkfifo \"$1\"", "ln -s /dev/zero \"$1\""] {
+            sh(&format!("test ! -e \"$1\" || mv \"$1\" \"$1.kept\"; {make}"), &state.join(name));
+            for args in [&verify[..], &["run", "list"], &["playbook", "run", "p"]] {
+                scratch.kb(args).code(5).says(&["KB0801", "is not a file"]);
+            }
+            let back = "rm \"$1\"; test ! -e \"$1.kept\" || mv \"$1.kept\" \"$1\"";
+            sh(back, &state.join(name));
+        }
+    }
+    sh("rm \"$1\"; mkfifo \"$1\"", &state.join("blobs.lock"));
+    scratch.kb(&["playbook", "run", "p"]).code(5).says(&["blobs.lock"]);
+    scratch.kb(&verify).code(0);
+}
+
+/// Names of fields and kinds in the records of a gate, as values of secrets.
+const NAMES: [&str; 14] = [
+    "criteria",
+    "testCommands",
+    "expectChanges",
+    "location",
+    "minCount",
+    "pattern-",
+    "lastWords",
+    "durationMs",
+    "toolCalls",
+    "allClaims",
+    "sandboxed",
+    "impossible",
+    "occurrences",
+    "envHash-",
+];
+
+#[test]
+fn a_secret_with_the_name_of_a_field_does_not_break_verification() {
+    let playbook = "schema: kb.playbook/1
+id: p
+steps:
+  - id: a
+    run: 'echo made > made.txt'
+    verify:
+      checks:
+        - {file: {path: 'm*.txt', count: {pattern: 'criteria|made', min: 1}}}
+        - {command: [echo, toolCalls]}
+        - {expr: \"'criteria' != ''\"}
+      claims: strict
+";
+    let secrets: String =
+        NAMES.iter().enumerate().map(|(n, _)| format!("  S{n}: 'env:SECRET_{n}'\n")).collect();
+    let scratch = Scratch::new(&[
+        ("playbooks/p.yml", playbook),
+        (".kb/kb.config.yml", &format!("secrets:\n{secrets}")),
+    ]);
+    let secrets = |kb: &mut std::process::Command| {
+        NAMES.iter().enumerate().for_each(|(n, name)| _ = kb.env(format!("SECRET_{n}"), name));
+    };
+    scratch.kb_with(&["playbook", "run", "p"], secrets).code(0).says(&["a passed"]);
+    scratch.kb(&["run", "verify", "@last"]).code(0).says(&["verdicts  1"]);
+    scratch.kb_with(&["run", "verify", "@last"], secrets).code(0).says(&["verdicts  1"]);
+}

@@ -168,6 +168,11 @@ fn every_change_of_the_journal_is_noticed() {
     }
     // What no chain covers is held against the events.
     check(&sample, sql("UPDATE runs SET status = 'failed'"), "KB0865", "listed as failed");
+    for change in ["ended_at = ended_at + 1", "ended_at = NULL"] {
+        let change = format!("UPDATE runs SET {change}");
+        check(&sample, sql(&change), "KB0865", "another end time");
+    }
+    check(&sample, sql("UPDATE runs SET epoch = 0"), "KB0865", "listed with epoch 0");
     let stripped = "UPDATE runs SET head = NULL; UPDATE events SET digest = NULL";
     check(&sample, sql(stripped), "KB0864", "has no hash chain");
 }
@@ -199,7 +204,7 @@ fn every_change_of_a_blob_is_noticed() {
         std::fs::remove_file(&path).unwrap();
         std::fs::create_dir(&path).unwrap();
     };
-    check(&sample, folder, broken, "cannot read");
+    check(&sample, folder, broken, "it is not a file");
 }
 
 /// Even with the chain computed anew, a verdict has to follow from what was observed.
@@ -264,7 +269,7 @@ fn a_verdict_that_does_not_follow_from_its_observations_is_noticed() {
     let audit = sample.scratch.json(&["run", "verify", "@last", "--json"]);
     assert_eq!((&audit["verdicts"], &audit["withoutBasis"]), (&json!(5), &json!(1)), "{audit:#}");
     // A chain that was computed anew is told by a head that was kept elsewhere.
-    sample.change("UPDATE events SET at = at + 1");
+    sample.change("UPDATE events SET at = at + 1; UPDATE runs SET ended_at = ended_at + 1");
     sample.chain_anew();
     sample.scratch.kb(&["run", "verify", "@last"]).code(0);
     let said = sample.scratch.kb(&["run", "verify", "@last", "--head", &sample.head()]).code(1);
