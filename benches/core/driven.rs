@@ -31,7 +31,7 @@ impl Executor for NothingToDo {
         &self,
         _: GateRequest,
         _: Arc<dyn Scope + Send + Sync>,
-        _: CancellationToken,
+        _: Context,
     ) -> BoxFuture<'static, Verification> {
         async { Verification::of(Confidence::High, Vec::new()) }.boxed()
     }

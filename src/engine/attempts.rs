@@ -233,9 +233,11 @@ pub(super) async fn verify(
     request: GateRequest,
     scope: Arc<dyn Scope + Send + Sync>,
     cancel: CancellationToken,
+    shutdown: Shutdown,
 ) {
+    let context = Context { cancel, recorder: channel.clone(), shutdown };
     let ended =
-        AssertUnwindSafe(parts.executor.verify(request, scope, cancel)).catch_unwind().await;
+        AssertUnwindSafe(parts.executor.verify(request, scope, context)).catch_unwind().await;
     let mut verification =
         ended.unwrap_or_else(|_| inconclusive_gate("internal error in the gate; please report it"));
     let observed = verification.basis.take().map(|basis| {

@@ -166,7 +166,10 @@ impl Dispatcher {
         let trace = trace.map_or(Vec::new(), |trace| trace.invocations().to_vec());
         let gate = output.map_err(prepare::journal_failure).and_then(|output| {
             let scope = self.context.scope(&self.folded.state, Some(ix));
-            scope.check_reads(prepare::gate(&scope, ix, output, trace))
+            let task_files = &self.context.task_files;
+            let records = self.history(ix)?;
+            let inputs = prepare::GateInputs { work, output, trace, records, task_files };
+            scope.check_reads(prepare::gate(&scope, inputs))
         });
         match gate {
             Ok((mut request, snapshot)) => {
@@ -175,7 +178,8 @@ impl Dispatcher {
                 request.timeout = request.timeout.map(|limit| limit.saturating_sub(spent));
                 let (channel, cancel) = self.attempts.open(&self.context, &self.folded.state, work);
                 let (parts, scope) = (self.context.parts.clone(), Arc::new(snapshot));
-                tokio::spawn(attempts::verify(parts, channel, request, scope, cancel));
+                let shutdown = self.attempts.shutdown();
+                tokio::spawn(attempts::verify(parts, channel, request, scope, cancel, shutdown));
             }
             Err(failure) => self.end_gate(work, *failure),
         }

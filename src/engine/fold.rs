@@ -61,6 +61,10 @@ impl Folded {
                 self.histories.remove(instance);
                 self.traces.remove(instance);
             }
+            // The record of a judge is part of the verdict from now on.
+            Event::Judged { instance, .. } => {
+                self.histories.remove(instance);
+            }
             // The evidence of a pass does not count for the next one.
             Event::PassEnded { instance, .. } => {
                 self.histories.remove(instance);
@@ -75,7 +79,6 @@ impl Folded {
             | Event::Evaluated { .. }
             | Event::Expanded { .. }
             | Event::Ready { .. }
-            | Event::Judged { .. }
             | Event::Kept { .. }
             | Event::Skipped { .. }
             | Event::Recovered { .. }

@@ -12,7 +12,7 @@ use crate::definition::{
 };
 use crate::diagnostic::Code;
 use crate::evidence::{Feedback, Invocation, Record};
-use crate::executor::{GateRequest, commands_before};
+use crate::executor::{GateRequest, JudgeSubject, commands_before};
 use crate::expression::{EvalError, Reference, Root, Template, ValueTemplate};
 use crate::journal::JournalError;
 use crate::plan::{Plan, PlanStep};
@@ -20,6 +20,7 @@ use crate::redaction::Redactor;
 use crate::run::{ChildLinkState, InstanceIx, State};
 use crate::value::{Failure, Json, JsonMap, OutcomeKind, json_text};
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,6 +32,16 @@ pub(super) struct AttemptInputs {
     pub(super) task_files: Arc<JsonMap>,
     /// Whether no call of the iteration is recorded yet.
     pub(super) is_fresh: bool,
+}
+
+/// The inputs of a gate that are not in the definition.
+pub(super) struct GateInputs<'a> {
+    pub(super) work: Attempt,
+    pub(super) output: Arc<Json>,
+    pub(super) trace: Vec<Invocation>,
+    /// The records since the end of the attempt.
+    pub(super) records: Vec<Record>,
+    pub(super) task_files: &'a JsonMap,
 }
 
 /// The failure of a step whose value the journal could not read or write.
@@ -194,16 +205,7 @@ fn specialist(
         chosen_specialist(scope.plan, scope.state, inputs.work.instance).ok_or_else(missing)?;
     let input =
         planned.step.details().input.as_ref().map(|input| input.evaluate(scope)).transpose()?;
-    let (task, task_values) = match task {
-        Some(TaskText::Inline(template)) => template.render_with_ranges(scope)?,
-        Some(TaskText::File { path, .. }) => {
-            (inputs.task_files.get(&**path).map(json_text).unwrap_or_default(), Vec::new())
-        }
-        None => {
-            let task = input.as_ref().and_then(|i| i.get("task")).map(json_text);
-            (task.unwrap_or_default(), Vec::new())
-        }
-    };
+    let (task, task_values) = rendered_task(scope, task, input.as_ref(), &inputs.task_files)?;
     let output_schema = planned.step.details().output_schema.clone();
     let (feedback, history) = (inputs.feedback.clone(), inputs.history.clone());
     let params = scope.params.clone();
@@ -217,6 +219,24 @@ fn specialist(
         history,
         params,
     }))
+}
+
+/// The text of a task, with the ranges of the values in it.
+fn rendered_task(
+    scope: &RunScope<'_>,
+    task: Option<&TaskText>,
+    input: Option<&Json>,
+    task_files: &JsonMap,
+) -> Result<(String, Vec<Range<usize>>), EvalError> {
+    let text = |value: Option<&Json>| {
+        let text = value.map(|value| json_text(value).to_string());
+        (text.unwrap_or_default(), Vec::new())
+    };
+    Ok(match task {
+        Some(TaskText::Inline(template)) => template.render_with_ranges(scope)?,
+        Some(TaskText::File { path, .. }) => text(task_files.get(&**path)),
+        None => text(input.and_then(|input| input.get("task"))),
+    })
 }
 
 fn request_of(scope: &RunScope<'_>, http: &HttpStep) -> Result<StepWork, EvalError> {
@@ -284,10 +304,10 @@ pub(super) fn check_output(step: &Step, outcome: Outcome, redactor: &Redactor) -
 /// The request of a gate, with the values that its checks read.
 pub(super) fn gate(
     scope: &RunScope<'_>,
-    ix: InstanceIx,
-    output: Arc<Json>,
-    trace: Vec<Invocation>,
+    inputs: GateInputs<'_>,
 ) -> Result<(GateRequest, Snapshot), EvalError> {
+    let judged = judged(scope, &inputs)?;
+    let GateInputs { work: Attempt { instance: ix, .. }, output, trace, .. } = inputs;
     let planned = scope.plan.step(scope.state.instance(ix).step);
     let step = &planned.step;
     let writes = scope.state.specialist(scope.plan, ix).is_some_and(|s| s.writes());
@@ -315,8 +335,35 @@ pub(super) fn gate(
         cwd: cwd(scope, step)?,
         sandboxed: planned.specialist.as_ref().map(|specialist| specialist.network),
         timeout: attempt_timeout(scope.plan, scope.state, ix),
+        judged,
     };
     Ok((request, snapshot))
+}
+
+/// What the judge of a gate needs to know; `None` without a `judge` check or without a specialist.
+fn judged(
+    scope: &RunScope<'_>,
+    inputs: &GateInputs<'_>,
+) -> Result<Option<Box<JudgeSubject>>, EvalError> {
+    let Attempt { instance: ix, attempt, .. } = inputs.work;
+    let planned = scope.plan.step(scope.state.instance(ix).step);
+    let has_judge = planned.step.checks().iter().any(|check| matches!(check, Check::Judge(_)));
+    let (true, StepKind::Specialist(step)) = (has_judge, &planned.step.kind) else {
+        return Ok(None);
+    };
+    let Some(specialist) = chosen_specialist(scope.plan, scope.state, ix) else { return Ok(None) };
+    let input =
+        planned.step.details().input.as_ref().map(|input| input.evaluate(scope)).transpose()?;
+    let (task, _) = rendered_task(scope, step.task.as_ref(), input.as_ref(), inputs.task_files)?;
+    Ok(Some(Box::new(JudgeSubject {
+        run: scope.run.clone(),
+        instance: scope.state.key(scope.plan, ix),
+        attempt,
+        task,
+        tier: specialist.model.tier,
+        params: scope.params.clone(),
+        records: inputs.records.clone(),
+    })))
 }
 
 fn claims_count(verify: &Verify) -> bool {

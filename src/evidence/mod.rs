@@ -5,6 +5,7 @@
 
 mod change;
 mod invocation;
+mod judgement;
 mod old_warning;
 mod process_evidence;
 mod record;
@@ -12,6 +13,7 @@ mod test_counts;
 mod verdict;
 
 pub use change::{Change, ChangeKind, FileKind, FileState, Manifest};
+pub use judgement::{Judgement, SUBMIT_VERIFICATION};
 pub use invocation::{EvidenceRef, Invocation, InvocationStatus, Purpose, ToolTrace};
 pub use process_evidence::{AttemptStreams, ProcessEndKind, ProcessEvidence};
 pub use record::{

@@ -1,7 +1,7 @@
 //! Results of gates: verdicts, check details and confidence.
 
 use super::old_warning::old_warning;
-use crate::value::Json;
+use crate::value::{Json, Usage};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -71,6 +71,9 @@ pub struct Verification {
     pub reason: Option<String>,
     /// All checks and claims, in order.
     pub checks: Vec<CheckDetail>,
+    /// Tokens and cost of the judge, if the gate has one.
+    #[serde(skip_serializing_if = "Usage::is_none")]
+    pub usage: Usage,
     /// The data that the verdict was computed from. The journal stores it as a separate record.
     #[serde(skip)]
     pub basis: Option<Arc<Json>>,
@@ -93,15 +96,17 @@ struct StoredVerification {
     confidence: Confidence,
     reason: Option<String>,
     checks: Vec<CheckDetail>,
+    #[serde(default = "no_usage")]
+    usage: Usage,
 }
 
 impl From<StoredVerification> for Verification {
     fn from(stored: StoredVerification) -> Verification {
-        let StoredVerification { verdict, confidence, mut reason, checks } = stored;
+        let StoredVerification { verdict, confidence, mut reason, checks, usage } = stored;
         if verdict == Verdict::Passed {
             strip_warning(&mut reason);
         }
-        Verification { verdict, confidence, reason, checks, basis: None }
+        Verification { verdict, confidence, reason, checks, usage, basis: None }
     }
 }
 
@@ -122,6 +127,10 @@ fn strip_warning(reason: &mut Option<String>) -> bool {
     was_there
 }
 
+fn no_usage() -> Usage {
+    Usage::NONE
+}
+
 impl Verification {
     /// Combines checks: the worst verdict wins, `failed` before `inconclusive` before `passed`.
     pub fn of(confidence: Confidence, checks: Vec<CheckDetail>) -> Self {
@@ -130,6 +139,6 @@ impl Verification {
             |c: &&CheckDetail| c.verdict == verdict && (verdict != Verdict::Passed || c.warning);
         let first = checks.iter().find(decides);
         let reason = first.map(|c| c.reason.clone().unwrap_or_else(|| c.check.clone()));
-        Verification { verdict, confidence, reason, checks, basis: None }
+        Verification { verdict, confidence, reason, checks, usage: Usage::NONE, basis: None }
     }
 }

@@ -1,5 +1,6 @@
 //! The parts of this machine that steps and gates use.
 
+use crate::definition::JudgeCheck;
 use crate::redaction::Redactor;
 use crate::tool::{ProcessLauncher, ToolboxParts};
 use crate::workspace::Workspace;
@@ -16,6 +17,8 @@ pub struct HostAccess {
     pub redactor: Arc<Redactor>,
     /// `testCommands` of the settings.
     pub test_commands: Arc<[String]>,
+    /// `verifier.judge` of the settings.
+    pub judge: JudgeCheck,
 }
 
 impl HostAccess {
@@ -26,6 +29,7 @@ impl HostAccess {
             processes: parts.process_launcher(),
             redactor: parts.redactor.clone(),
             test_commands: parts.settings.test_commands.as_slice().into(),
+            judge: parts.settings.judge.clone(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::host_access::HostAccess;
 use super::lease::lease_lost;
 use super::stubs::{self, Stubs};
-use super::{ChildRuns, Executor, GateRequest, gate, http, items, run, specialist, tool};
+use super::{ChildRuns, Executor, GateRequest, Judges, gate, http, items, run, specialist, tool};
 use crate::attempt::{Context, FileItems, Outcome, Request, StepWork};
 use crate::diagnostic::Code;
 use crate::evidence::Verification;
@@ -14,7 +14,6 @@ use crate::value::{Failure, OutcomeKind};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::sync::Arc;
-use tokio_util::sync::CancellationToken;
 
 /// Executes attempts with the tools and models of this machine.
 #[derive(Clone)]
@@ -93,9 +92,16 @@ impl Executor for LocalExecutor {
         &self,
         request: GateRequest,
         scope: Arc<dyn Scope + Send + Sync>,
-        cancel: CancellationToken,
+        context: Context,
     ) -> BoxFuture<'static, Verification> {
         let host = self.host.clone();
-        async move { gate::run_gate(request, &*scope, &host, &cancel).await }.boxed()
+        let runner = self.specialists.clone();
+        async move {
+            let Context { cancel, recorder, .. } = &context;
+            let judges =
+                runner.as_deref().map(|runner| Judges { runner, recorder: recorder.as_ref() });
+            gate::run_gate(request, &*scope, &host, cancel, judges).await
+        }
+        .boxed()
     }
 }

@@ -22,7 +22,7 @@ mod stubs;
 mod tool;
 
 pub use child::ChildRuns;
-pub use gate::{commands_before, run_gate};
+pub use gate::{Judges, commands_before, run_gate};
 pub use host_access::HostAccess;
 pub use local::LocalExecutor;
 pub use stubs::Stubs;
@@ -34,13 +34,12 @@ pub use crate::attempt::{
 };
 use crate::definition::{Check, ClaimPolicy, NetworkAccess, Schema};
 use crate::diagnostic::Code;
-use crate::evidence::{Invocation, Verification};
+use crate::evidence::{Invocation, Record, Verification};
 use crate::expression::Scope;
-use crate::value::{Failure, Json};
+use crate::value::{Failure, InstanceKey, Json, RunId, Tier};
 use futures::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio_util::sync::CancellationToken;
 
 /// Executes attempts and evaluates gates.
 pub trait Executor: Send + Sync {
@@ -59,7 +58,7 @@ pub trait Executor: Send + Sync {
         &self,
         request: GateRequest,
         scope: Arc<dyn Scope + Send + Sync>,
-        cancel: CancellationToken,
+        context: Context,
     ) -> BoxFuture<'static, Verification>;
 }
 
@@ -87,4 +86,25 @@ pub struct GateRequest {
     pub sandboxed: Option<NetworkAccess>,
     /// Timeout of the whole gate.
     pub timeout: Option<Duration>,
+    /// What a `judge` check needs to know, if the gate has one.
+    pub judged: Option<Box<JudgeSubject>>,
+}
+
+/// What a judge needs to know of an attempt.
+#[derive(Debug, Clone)]
+pub struct JudgeSubject {
+    /// Run id.
+    pub run: RunId,
+    /// Key of the step or item.
+    pub instance: InstanceKey,
+    /// Number of the attempt.
+    pub attempt: u32,
+    /// The rendered task of the specialist.
+    pub task: String,
+    /// The tier of the specialist.
+    pub tier: Tier,
+    /// Parameters of the run.
+    pub params: Arc<Json>,
+    /// The records since the end of the attempt: the assessment of a judge that answered before a crash.
+    pub records: Vec<Record>,
 }

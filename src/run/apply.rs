@@ -51,7 +51,9 @@ impl State {
                 }
             }
             Event::Judged { instance, verification, .. } => {
-                self.instances[instance.at()].set_verification(Some(verification.clone()));
+                let target = &mut self.instances[instance.at()];
+                target.spend(verification.usage);
+                target.set_verification(Some(verification.clone()));
             }
             Event::Recovered { instance, action, row, due, tier, specialist, .. } => {
                 let variation = Variation { tier: *tier, specialist: specialist.clone() };

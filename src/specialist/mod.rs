@@ -13,6 +13,7 @@ mod excerpt;
 mod feedback;
 mod fencing;
 mod input_budget;
+mod judge;
 mod ledger;
 mod messages;
 mod model_call;
@@ -34,6 +35,7 @@ pub mod turn;
 
 pub use context::ContextLimits;
 pub use conversation::{Brief, Conversation};
+pub use judge::{JudgeCall, Judged};
 pub use ledger::{Amount, Exhausted, Ledger, Reservation};
 pub use runner::SpecialistRunner;
 pub use submit::{SUBMIT, Submission};

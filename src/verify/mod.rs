@@ -10,6 +10,7 @@
 //! files, `command_claim` for commands, `test_claim` for test results, `call_claim` for tool calls. `shell/` decides what the exit
 //! code of a script proves.
 
+mod answer;
 mod basis;
 mod call_claim;
 mod changed_lines;
@@ -20,6 +21,7 @@ mod command_claim;
 mod evaluate;
 mod finding;
 mod gate;
+mod judging;
 mod keys;
 mod later_edits;
 mod normalized_path;
@@ -39,8 +41,9 @@ pub use basis::{Basis, IncompleteBasis};
 pub use check::*;
 pub use evaluate::{evaluate, queries};
 pub use gate::Gate;
+pub use judging::{JudgeQuestion, judge_question};
 pub use observation::{
-    CommandEnd, CommandRun, Location, MatchedFile, Observation, ObservationError, ObservationQuery,
+    CommandEnd, CommandRun, JudgeReply, Location, MatchedFile, Observation, ObservationError, ObservationQuery,
     Observations,
 };
 pub use run_before::{RUN_BEFORE, run_before_args};

@@ -2,7 +2,7 @@
 //!
 //! Journals contain these types, so their serialised names cannot change.
 
-use crate::evidence::{FileState, ProcessEvidence};
+use crate::evidence::{FileState, Judgement, ProcessEvidence};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -24,6 +24,8 @@ pub enum ObservationQuery {
         /// A regular expression to count in each file.
         count: Option<String>,
     },
+    /// The assessment of the answer by a judge.
+    Judge,
     /// The result of a command.
     Command {
         /// The program and its arguments.
@@ -50,6 +52,8 @@ pub enum Observation {
     Files(Result<Vec<MatchedFile>, ObservationError>),
     /// The result of a command.
     Command(CommandRun),
+    /// The assessment of the answer by a judge.
+    Judge(JudgeReply),
     /// The gate was stopped before the observation.
     Stopped,
 }
@@ -109,6 +113,18 @@ pub struct CommandRun {
     /// reads it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<Box<ProcessEvidence>>,
+}
+
+/// The reply of a judge.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JudgeReply {
+    /// The validated assessment, or why there is none.
+    pub judgement: Result<Judgement, String>,
+    /// Unverified mentions that exist in the workspace.
+    pub confirmed: Vec<String>,
+    /// Name of the model.
+    pub model: String,
 }
 
 /// How the process of a `command` check ended.

@@ -220,6 +220,13 @@ pub enum Body {
         reason: Option<String>,
         /// Results of all checks, in order.
         checks: Vec<CheckView>,
+        /// The assessment of the judge: `verifiedMentions`, `unverifiedMentions`, `confidence`,
+        /// `completeness`, `gaps`, `warnings` with codes, `reasoning`, `model`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        assessment: Option<Json>,
+        /// Tokens and cost of the judge.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        usage: Option<UsageView>,
     },
     /// A row of the recovery table was applied; another attempt follows.
     #[schemars(rename = "recovery:applied")]

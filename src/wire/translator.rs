@@ -272,6 +272,8 @@ impl Translator {
         ix: InstanceIx,
         verification: &Verification,
     ) -> Vec<(Option<InstanceRef>, Body)> {
+        self.usage += verification.usage;
+        self.instances.spend(ix, verification.usage);
         if let Some(active) = self.instances.active(ix) {
             active.verdict = Some(verification.verdict);
         }
@@ -280,6 +282,8 @@ impl Translator {
             confidence: verification.confidence,
             reason: verification.reason.clone(),
             checks: verification.checks.iter().map(CheckView::from).collect(),
+            assessment: assessment(verification),
+            usage: (!verification.usage.is_none()).then(|| verification.usage.into()),
         };
         self.here(ix, body)
     }
@@ -361,4 +365,10 @@ impl Translator {
 
 pub(super) fn elapsed(began: Option<Timestamp>, at: Timestamp) -> u64 {
     began.map_or(0, |began| at.since(began).as_millis() as u64)
+}
+
+/// The assessment of the judge, if it judged the answer.
+fn assessment(verification: &Verification) -> Option<Json> {
+    let judge = verification.checks.iter().find(|check| check.check == "judge")?;
+    judge.evidence.as_ref().filter(|seen| seen["judged"] == true).cloned()
 }

@@ -27,7 +27,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
-use tokio_util::sync::CancellationToken;
 
 type Work = dyn Fn(Request, Context) -> BoxFuture<'static, Outcome> + Send + Sync;
 
@@ -42,7 +41,7 @@ impl Executor for Written {
         &self,
         _: GateRequest,
         _: Arc<dyn Scope + Send + Sync>,
-        _: CancellationToken,
+        _: Context,
     ) -> BoxFuture<'static, Verification> {
         async { Verification::of(Confidence::High, Vec::new()) }.boxed()
     }

@@ -32,6 +32,7 @@ mod journal_contract;
 mod journal_fixture;
 mod journals;
 mod keep;
+mod judge;
 mod llm;
 mod people;
 mod plan;

@@ -107,12 +107,13 @@ impl Work {
             cwd: String::new(),
             sandboxed: None,
             timeout: None,
+            judged: None,
         }
     }
 
     async fn judge(&self, request: GateRequest) -> Verification {
         let scope = Own((*request.output).clone());
-        run_gate(request, &scope, &self.host, &CancellationToken::new()).await
+        run_gate(request, &scope, &self.host, &CancellationToken::new(), None).await
     }
 
     /// The verdict over an output's claims, with its reason.
@@ -622,8 +623,8 @@ async fn schema_checks_name_what_does_not_fit() {
 #[tokio::test]
 async fn the_worst_check_decides_and_all_are_listed() {
     let work = work(&[("a.rs", "x")]);
-    let checks = vec![file("a.rs"), Check::Judge(JudgeCheck), file("b.rs"), command(&["true"])];
-    let request = GateRequest { checks, claims: ClaimPolicy::None, ..work.request(json!({})) };
+    let checks = vec![file("a.rs"), Check::Judge(JudgeCheck::default()), file("b.rs"), command(&["true"])];
+    let request = GateRequest { checks, claims: ClaimPolicy::None, ..work.request(json!({"summary": "x".repeat(60)})) };
     let verification = work.judge(request).await;
     assert_eq!(told(&verification), "failed: `b.rs` matches no file");
     let verdicts: Vec<String> =
@@ -643,7 +644,7 @@ async fn a_stopped_gate_is_inconclusive_and_starts_nothing() {
         checks: vec![file("a.rs"), command(&["touch", "made"])],
         ..work.request(json!({"created": ["a.rs"]}))
     };
-    let verification = run_gate(request, &Own(json!({})), &work.host, &cancel).await;
+    let verification = run_gate(request, &Own(json!({})), &work.host, &cancel, None).await;
     assert_eq!(verification.verdict, kb::evidence::Verdict::Inconclusive);
     assert_eq!(verification.checks.len(), 3);
     assert!(!work.dir.path().join("made").exists());

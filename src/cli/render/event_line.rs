@@ -77,7 +77,7 @@ fn describe(event: &Event) -> Option<String> {
                 error_suffix(error.as_ref())
             )
         }
-        Body::VerificationComplete { verdict, confidence, reason, checks } => {
+        Body::VerificationComplete { verdict, confidence, reason, checks, .. } => {
             verdict_line(*verdict, *confidence, reason.as_deref(), checks)
         }
         Body::LoopPass { pass, done: true, .. } => format!("pass {pass}: done"),

@@ -15,10 +15,10 @@ mod spec;
 pub use command::{CommandCheck, TestRequirement};
 pub use diff::DiffCheck;
 pub use file::{FileCheck, FileCount};
-pub use judge::JudgeCheck;
+pub(crate) use judge::{JUDGE, judge};
 
 use super::keys::{KeyRule, KeySpec, KeyTable, table};
-use super::model::NotYet;
+use super::model::{JudgeCheck, NotYet};
 use super::schema::Schema;
 use super::syntax::{Decoder, Fields, Node};
 use crate::diagnostic::{Code, Diagnostic};
@@ -120,7 +120,7 @@ pub(crate) fn checks(
         let Some(check) = check(item, decoder, not_yet) else { continue };
         if let Some(needed) = check.needs_work().filter(|_| key == "gate") {
             let message = format!(
-                "`{needed}` compares with the start of a step, and a `gate` step does no work"
+                "`{needed}` is about the work of its step, and a `gate` step does none"
             );
             decoder.push(
                 Diagnostic::error(Code::MISPLACED_KEY, item.span, message)

@@ -113,7 +113,6 @@ fn key_schema(table: &KeyTable, key: &KeySpec) -> Json {
     match key.support {
         Support::Full => {}
         Support::NoEffect | Support::Planned => description += " Not supported yet: no effect.",
-        Support::GateInconclusive => description += " Not supported yet.",
         Support::RunRefused => description += " Not supported yet: runs with it are refused.",
     }
     map.insert("description".to_owned(), description.into());

@@ -85,7 +85,6 @@ fn row(table: &KeyTable, key: &KeySpec) -> String {
     match key.support {
         Support::Full => {}
         Support::NoEffect | Support::Planned => about += " *Not supported yet: no effect.*",
-        Support::GateInconclusive => about += " *Not supported yet.*",
         Support::RunRefused => about += " *Not supported yet: runs with it are refused.*",
     }
     let example = match key.example {

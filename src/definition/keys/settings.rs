@@ -8,6 +8,7 @@ use super::table::KeyType::{
     Any, Boolean, Choice, Constant, Duration, Integer, ListOrOne, Map, MapOf, Number, OneOf,
     Pattern, Text,
 };
+use crate::definition::gate_check::JUDGE;
 use super::table::{KeyRule, KeySpec, KeyTable, KeyType, key, table};
 
 pub(crate) static SETTINGS: KeyTable = table(
@@ -150,6 +151,8 @@ const VERIFIER_KEYS: &[KeySpec] = &[
     )
     .default("warn")
     .example("fail"),
+    key("judge", Map(&JUDGE), "Defaults of `judge` checks. A gate without such a check has no judge.")
+        .example("{minConfidence: 0.5}"),
     key(
         "strict",
         Boolean,

@@ -69,8 +69,6 @@ pub enum Support {
     NoEffect,
     /// As [`Support::NoEffect`], for a key that other tools define.
     Planned,
-    /// The check loads with a warning, and a gate with it is inconclusive.
-    GateInconclusive,
     /// The key loads with a warning, and a run with it is refused, because the run would not keep to
     /// the limit that the key sets.
     RunRefused,
@@ -160,10 +158,6 @@ impl KeySpec {
 
     pub(in crate::definition) const fn no_effect(self) -> KeySpec {
         KeySpec { support: Support::NoEffect, ..self }
-    }
-
-    pub(in crate::definition) const fn gate_inconclusive(self) -> KeySpec {
-        KeySpec { support: Support::GateInconclusive, ..self }
     }
 
     pub(in crate::definition) const fn planned(self) -> KeySpec {

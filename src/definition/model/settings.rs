@@ -22,6 +22,8 @@ pub struct Settings {
     pub escalation: EscalationLimits,
     /// `verifier.inconclusivePolicy`: default for `onInconclusive`.
     pub inconclusive: Option<super::InconclusivePolicy>,
+    /// `verifier.judge`: defaults of `judge` checks.
+    pub judge: super::JudgeCheck,
     /// `verifier.strict`: whether steps whose gate did not pass fail the command.
     pub strict: bool,
     /// `tools.security`: restrictions by tool.

@@ -4,6 +4,7 @@ use super::environment::is_variable;
 use super::secrets::secrets;
 use super::tool_security::{agent_security, tools};
 use super::{Decoder, Node};
+use crate::definition::gate_check::judge;
 use crate::definition::keys::choices::{
     CONTEXT_PROFILE, INCONCLUSIVE_ACTION, PROCESSES, PROMPTS, REASONING, SANDBOX_LEVEL, SYNC,
 };
@@ -186,6 +187,9 @@ fn escalation(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
 fn verifier(node: &Node, settings: &mut Settings, decoder: &mut Decoder) {
     let Some(fields) = decoder.fields(node, &keys::VERIFIER) else { return };
     settings.strict = fields.boolean("strict", decoder).unwrap_or(false);
+    if let Some(node) = fields.get("judge") {
+        settings.judge = judge(node, decoder).unwrap_or_default();
+    }
     if let Some(node) = fields.get("inconclusivePolicy") {
         settings.inconclusive = inconclusive_policy(node, decoder, &mut settings.not_yet);
     }

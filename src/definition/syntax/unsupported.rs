@@ -21,10 +21,6 @@ impl Decoder {
                 Support::Planned => self.comes_later(&name, key.span),
                 Support::NoEffect => self.not_yet(&name, key.span, None),
                 Support::RunRefused => self.not_yet(&name, key.span, Some(refused)),
-                Support::GateInconclusive => self.push(
-                    Diagnostic::warning(Code::NOT_IMPLEMENTED, key.span, unsupported(&name))
-                        .help("the definition runs; a gate with this check is inconclusive"),
-                ),
             }
         }
     }

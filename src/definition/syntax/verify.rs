@@ -1,7 +1,7 @@
 //! Decodes `verify:`.
 
 use super::{Decoder, Node};
-use crate::definition::gate_check::checks;
+use crate::definition::gate_check::{Check, checks};
 use crate::definition::keys;
 use crate::definition::keys::choices::{CLAIMS, ON_FAILED, ON_INCONCLUSIVE};
 use crate::definition::model::{ClaimPolicy, FailurePolicy, NotYet, Verify};
@@ -39,6 +39,14 @@ pub(crate) fn verify(
     verify.expect_changes = fields.boolean("expectChanges", decoder);
     if let Some(node) = fields.get("checks") {
         verify.checks = checks(node, "checks", decoder, not_yet);
+        let has_judge = verify.checks.iter().any(|check| matches!(check, Check::Judge(_)));
+        if has_judge && !specialist {
+            let message = "`judge` reviews the answer of a specialist, and this step has none";
+            decoder.push(
+                Diagnostic::error(Code::MISPLACED_KEY, node.span, message)
+                    .help("remove the check, or use a specialist step"),
+            );
+        }
     }
     if let Some(node) = fields.get("onFailed") {
         verify.on_failed = on_failed(node, specialist, decoder);

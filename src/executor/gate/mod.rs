@@ -3,6 +3,7 @@
 //! `observer` makes the observations; [`crate::verify`] computes the verdict from them without effects.
 
 mod before;
+mod judge;
 mod observer;
 
 pub use before::commands_before;
@@ -10,11 +11,17 @@ pub(super) use before::run_before;
 
 use super::GateRequest;
 use crate::clock;
+use crate::definition::Check;
 use crate::evidence::{CheckDetail, Confidence, Verdict, Verification};
 use crate::executor::host_access::HostAccess;
 use crate::expression::Scope;
 use crate::redaction::Redactor;
-use crate::verify::{Basis, Criterion, Gate, Observations, VerdictRules, evaluate, queries};
+use crate::value::Usage;
+use crate::verify::{
+    Basis, Criterion, Gate, Observation, ObservationQuery, Observations, VerdictRules, evaluate,
+    judge_question, queries,
+};
+pub use judge::Judges;
 use observer::Observer;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -29,10 +36,11 @@ pub async fn run_gate(
     scope: &(dyn Scope + Sync),
     host: &HostAccess,
     cancel: &CancellationToken,
+    judges: Option<Judges<'_>>,
 ) -> Verification {
     let deadline = request.timeout.map(|timeout| clock::instant() + timeout);
     let gate = Gate {
-        criteria: request.checks.iter().map(|check| Criterion::resolve(check, scope)).collect(),
+        criteria: criteria(&request.checks, scope, host),
         claims: request.claims,
         expect_changes: request.expect_changes,
         output: request.output,
@@ -50,14 +58,31 @@ pub async fn run_gate(
         deadline,
         cancel,
     };
-    let seen = observer.observe(queries(&gate)).await;
+    let mut seen = observer.observe(queries(&gate)).await;
+    let mut usage = Usage::NONE;
+    if let Some(question) = judge_question(&gate, &seen) {
+        let left = deadline.map(|end| end.saturating_duration_since(clock::instant()));
+        let subject = request.judged.as_deref();
+        let (reply, spent) = judge::ask(question, subject, judges, host, cancel, left).await;
+        seen.insert(ObservationQuery::Judge, Observation::Judge(reply));
+        usage = spent;
+    }
     let changes: usize = gate.trace.iter().map(|call| call.changes.len()).sum();
     if changes < LARGE {
-        return evaluated(&gate, &seen, &host.redactor);
+        return Verification { usage, ..evaluated(&gate, &seen, &host.redactor) };
     }
     let redactor = host.redactor.clone();
     let evaluated = tokio::task::spawn_blocking(move || evaluated(&gate, &seen, &redactor)).await;
-    evaluated.unwrap_or_else(|_| stopped())
+    Verification { usage, ..evaluated.unwrap_or_else(|_| stopped()) }
+}
+
+/// The checks with all placeholders evaluated, and the thresholds of the settings.
+fn criteria(checks: &[Check], scope: &dyn Scope, host: &HostAccess) -> Vec<Criterion> {
+    let resolved = checks.iter().map(|check| match check {
+        Check::Judge(judge) => Criterion::resolve(&Check::Judge(judge.or(&host.judge)), scope),
+        check => Criterion::resolve(check, scope),
+    });
+    resolved.collect()
 }
 
 /// The verdict with the observations that it is based on.

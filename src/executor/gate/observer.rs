@@ -150,7 +150,7 @@ fn with_real_names(
             ObservationQuery::Files { pattern: real(pattern), count: count.clone() }
         }
         ObservationQuery::Ignored(path) => ObservationQuery::Ignored(real(path)),
-        ObservationQuery::Command { .. } => ask.clone(),
+        ObservationQuery::Command { .. } | ObservationQuery::Judge => ask.clone(),
     }
 }
 
@@ -204,7 +204,7 @@ fn look_at_files(workspace: &Workspace, ask: &ObservationQuery) -> Observation {
         ObservationQuery::Files { pattern, count } => {
             Observation::Files(files(workspace, pattern, count.as_deref()))
         }
-        ObservationQuery::Command { .. } => Observation::Stopped,
+        ObservationQuery::Command { .. } | ObservationQuery::Judge => Observation::Stopped,
     }
 }
 

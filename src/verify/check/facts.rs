@@ -32,6 +32,7 @@ pub(super) fn not_observed(observation: &Observation) -> Finding {
         | Observation::Location(_)
         | Observation::Ignored(_)
         | Observation::Files(_)
+        | Observation::Judge(_)
         | Observation::Command(_) => Finding::inconclusive("it was not observed"),
     }
 }

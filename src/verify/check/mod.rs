@@ -9,6 +9,7 @@ mod diff;
 mod expression;
 mod facts;
 mod file;
+mod judge;
 mod path_glob;
 mod schema;
 
@@ -17,6 +18,7 @@ pub use diff::DiffCriterion;
 pub use expression::ExpressionCriterion;
 pub(super) use facts::Facts;
 pub use file::FileCriterion;
+pub use judge::JudgeCriterion;
 pub(super) use schema::{digest, evaluate as evaluate_schema};
 
 use super::finding::Finding;
@@ -41,6 +43,8 @@ pub enum Criterion {
     Expression(ExpressionCriterion),
     /// Limits of the changes of the step.
     Diff(DiffCriterion),
+    /// The review of the answer by a larger model.
+    Judge(JudgeCriterion),
     /// A check whose placeholders could not be evaluated.
     Unresolved {
         /// The kind of the check, such as `file`.
@@ -62,6 +66,7 @@ pub(super) enum RecordedCriterion {
     Command(CommandCriterion),
     Truth(ExpressionCriterion),
     Diff(DiffCriterion),
+    Judge(JudgeCriterion),
     Unresolved {
         check: String,
         failure: Failure,
@@ -82,7 +87,7 @@ impl Criterion {
                 Ok(Criterion::Expression(ExpressionCriterion::evaluated(expression, scope)))
             }
             Check::Diff(diff) => Ok(Criterion::Diff(DiffCriterion::of(diff))),
-            Check::Judge(_) => Ok(Criterion::NotYet(check.name())),
+            Check::Judge(judge) => Ok(Criterion::Judge(JudgeCriterion::of(judge))),
         };
         resolved.unwrap_or_else(|failure| Criterion::Unresolved {
             check: check.name().to_owned(),
@@ -98,6 +103,7 @@ impl Criterion {
             Criterion::Schema(_)
             | Criterion::Expression(_)
             | Criterion::Diff(_)
+            | Criterion::Judge(_)
             | Criterion::Unresolved { .. }
             | Criterion::NotYet(_) => None,
         }
@@ -111,6 +117,7 @@ impl Criterion {
             Criterion::Command(command) => command.evaluate(facts),
             Criterion::Expression(expression) => (expression.evaluate(), None),
             Criterion::Diff(diff) => diff.evaluate(facts),
+            Criterion::Judge(judge) => judge.evaluate(facts),
             Criterion::Unresolved { failure, .. } => (unresolved(failure), None),
             Criterion::NotYet(name) => {
                 (Finding::inconclusive(format!("`{name}` checks are not supported yet")), None)
@@ -127,6 +134,7 @@ impl Criterion {
             Criterion::Command(command) => format!("command {}", command.argv.join(" ")),
             Criterion::Expression(expression) => format!("expr {}", expression.source),
             Criterion::Diff(_) => "diff".to_owned(),
+            Criterion::Judge(_) => "judge".to_owned(),
             Criterion::Unresolved { check, .. } => check.clone(),
             Criterion::NotYet(name) => (*name).to_owned(),
         }
@@ -138,6 +146,7 @@ impl Criterion {
             Criterion::Files(_) | Criterion::Command(_) | Criterion::Diff(_) => true,
             Criterion::Schema(_)
             | Criterion::Expression(_)
+            | Criterion::Judge(_)
             | Criterion::Unresolved { .. }
             | Criterion::NotYet(_) => false,
         }
@@ -152,6 +161,7 @@ impl RecordedCriterion {
             Criterion::Command(command) => RecordedCriterion::Command(command),
             Criterion::Expression(expression) => RecordedCriterion::Truth(expression),
             Criterion::Diff(diff) => RecordedCriterion::Diff(diff),
+            Criterion::Judge(judge) => RecordedCriterion::Judge(judge),
             Criterion::Unresolved { check, failure } => {
                 RecordedCriterion::Unresolved { check, failure }
             }
@@ -174,6 +184,7 @@ impl RecordedCriterion {
                 Some(Criterion::Expression(expression))
             }
             (RecordedCriterion::Diff(diff), Check::Diff(_)) => Some(Criterion::Diff(diff)),
+            (RecordedCriterion::Judge(judge), Check::Judge(_)) => Some(Criterion::Judge(judge)),
             (RecordedCriterion::Unresolved { check, failure }, _) => {
                 (check == name).then_some(Criterion::Unresolved { check, failure })
             }
@@ -186,6 +197,7 @@ impl RecordedCriterion {
                 | RecordedCriterion::Command(_)
                 | RecordedCriterion::Truth(_)
                 | RecordedCriterion::Diff(_)
+                | RecordedCriterion::Judge(_)
                 | RecordedCriterion::NotYet(_),
                 _,
             ) => None,

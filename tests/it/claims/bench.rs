@@ -187,8 +187,9 @@ pub(super) async fn verdict(case: &Case) -> Verification {
         cwd: String::new(),
         sandboxed: None,
         timeout: None,
+        judged: None,
     };
-    run_gate(request, &NoScope, &host, &CancellationToken::new()).await
+    run_gate(request, &NoScope, &host, &CancellationToken::new(), None).await
 }
 
 /// Counts of verdicts of one operator: failed, passed, inconclusive.

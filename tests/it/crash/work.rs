@@ -127,9 +127,9 @@ impl Executor for Half {
         &self,
         request: GateRequest,
         scope: Arc<dyn Scope + Send + Sync>,
-        cancel: CancellationToken,
+        context: Context,
     ) -> BoxFuture<'static, Verification> {
-        self.rest.verify(request, scope, cancel)
+        self.rest.verify(request, scope, context)
     }
 }
 

@@ -124,6 +124,7 @@ fn wrapper(table: &KeyTable) -> Option<(FileRole, &'static str, &'static str)> {
         "file" => playbook("{steps: [{gate: [{file: {@}}]}]}"),
         "count" => playbook("{steps: [{gate: [{file: {path: x, count: {@}}}]}]}"),
         "tests" => playbook("{steps: [{gate: [{command: [x], tests: {@}}]}]}"),
+        "judge" => playbook("{steps: [{gate: [{judge: {@}}]}]}"),
         "diff" => playbook("{steps: [{gate: [{diff: {@}}]}]}"),
         "specialist" => specialist("{@}"),
         "agentFile" => specialist("{agent: {name: a}, @}"),

@@ -235,7 +235,6 @@ fn features_that_are_not_supported_yet_load_with_a_warning() {
     warning KB0901 11:92 `locks` is not supported yet | the definition loads, but cannot run with this version
     warning KB0901 11:105 `cache` is not supported yet | the definition loads and runs without it
     warning KB0901 12:38 `includeArtifacts` is not supported yet | the definition loads and runs without it
-    warning KB0901 12:154 `judge` is not supported yet | the definition runs; a gate with this check is inconclusive
     ");
     let found = &catalog.playbooks["p"];
     let own: Vec<&str> = found.not_yet.iter().map(|n| n.what.as_str()).collect();

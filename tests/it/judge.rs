@@ -1,0 +1,185 @@
+//! `judge` checks: a larger model reviews the answer, by script and through the binary.
+
+use crate::scratch::{Said, Scratch};
+use serde_json::{Value, json};
+
+const AGENT: &str =
+    "schema: kb.specialist/1\nid: dev\nrole: Research.\nllm: {tier: small}\ntools: [fs:read]\n";
+
+/// An answer over 50 characters.
+const ANSWER: &str = "The project has src/a.rs, the package mind-engine and the class Orchestrator.";
+
+/// A project with one research step, whose judge has these keys.
+fn project(judge: &str, reworks: u32) -> Scratch {
+    let playbook = format!(
+        "schema: kb.playbook/1\nid: p\nsteps:\n  - id: a\n    specialist: dev\n    task: Describe the \
+         packages.\n    verify: {{checks: [{{judge: {judge}}}], maxReworks: {reworks}}}\n"
+    );
+    Scratch::new(&[
+        (".kb/playbooks/p.yml", &playbook),
+        (".kb/specialists/dev.yml", AGENT),
+        ("src/a.rs", "fn a() {}\n"),
+    ])
+}
+
+/// A complete assessment with some values changed.
+fn assessment(changes: Value) -> Value {
+    let mut all = json!({
+        "mentions": ["src/a.rs", "mind-engine", "Orchestrator"], "verified": ["src/a.rs"],
+        "unverified": [], "confidence": 0.9, "completeness": 0.9, "gaps": [], "warnings": [],
+        "reasoning": "as recorded",
+    });
+    for (key, value) in changes.as_object().unwrap() {
+        all[key] = value.clone();
+    }
+    all
+}
+
+fn submit(args: &Value) -> Value {
+    json!([{"calls": [{"tool": "submit_verification", "args": args}], "usage": {"prompt": 900, "completion": 100}}])
+}
+
+fn run(scratch: &Scratch, answers: &[&str], judges: &Value) -> Said {
+    let mut steps = serde_json::Map::new();
+    for (attempt, answer) in answers.iter().enumerate() {
+        steps.insert(format!("a#{}", attempt + 1), json!([{"output": {"summary": answer}}]));
+    }
+    for (key, turns) in judges.as_object().unwrap() {
+        steps.insert(key.clone(), turns.clone());
+    }
+    let script = json!({"schema": "kb.script/1", "steps": steps});
+    scratch.write("script.yml", &script.to_string());
+    scratch.kb(&["playbook", "run", "p", "--script", "script.yml", "--json"])
+}
+
+/// The `judge` check of the last verdict, and the event itself.
+fn judged(said: &Said) -> (String, Value) {
+    let events = said.events();
+    let event = events.iter().rfind(|event| event["type"] == "verification:complete");
+    let event = event.unwrap_or_else(|| panic!("{}", said.err));
+    let checks = event["checks"].as_array().unwrap();
+    let check = checks.iter().find(|check| check["check"] == "judge").unwrap();
+    let reason = check["reason"].as_str().map(|reason| format!(": {reason}")).unwrap_or_default();
+    (format!("{}{reason}", check["verdict"].as_str().unwrap()), event.clone())
+}
+
+#[test]
+fn thresholds_lower_a_verdict_and_never_raise_one() {
+    let many = json!(["mind-engine", "Orchestrator", "src/a.rs"]);
+    for (judge, changes, expected) in [
+        ("{}", json!({}), "passed"),
+        ("{}", json!({"confidence": 0.5}), "inconclusive: the answer is uncertain: confidence 0.5, below 0.6"),
+        ("{uncertainBelow: 0.5}", json!({"confidence": 0.5}), "passed"),
+        ("{}", json!({"confidence": 0.3}), "failed: the confidence is 0.3, below 0.4; take another approach: as recorded"),
+        ("{minConfidence: 0.2}", json!({"confidence": 0.3}), "inconclusive: the answer is uncertain: confidence 0.3, below 0.6"),
+        ("{}", json!({"completeness": 0.5}), "passed"),
+        (
+            "{}",
+            json!({"completeness": 0.5, "gaps": ["versions", "licenses", "tests"]}),
+            "failed: the completeness is 0.5, below 0.6; also cover: versions; licenses",
+        ),
+        ("{}", json!({"warnings": ["contradiction: two and three packages"]}), "inconclusive: the answer contradicts itself: contradiction: two and three packages"),
+        ("{}", json!({"unverified": many}), "passed"),
+        // The runtime knows that src/a.rs exists, and the answer does not name the fourth.
+        ("{maxUnverified: 2}", json!({"unverified": ["src/a.rs", "mind-engine", "Orchestrator", "x-y-z"]}), "passed"),
+        (
+            "{maxUnverified: 1}",
+            json!({"unverified": ["mind-engine", "Orchestrator"]}),
+            "failed: the answer names what no tool result confirms: `mind-engine`, `Orchestrator`; only name what tool calls returned",
+        ),
+    ] {
+        let scratch = project(judge, 0);
+        let said = run(&scratch, &[ANSWER], &json!({"a#judge": submit(&assessment(changes.clone()))}));
+        assert_eq!(judged(&said).0, expected, "{judge} {changes}");
+        scratch.kb(&["run", "verify", "@last"]).code(0);
+    }
+}
+
+#[test]
+fn the_event_has_the_assessment_with_codes_and_the_call_is_paid() {
+    let scratch = project("{}", 0);
+    let changes = json!({"unverified": ["mind-engine", "Orchestrator"], "confidence": 0.5});
+    let said = run(&scratch, &[ANSWER], &json!({"a#judge": submit(&assessment(changes))}));
+    let (_, event) = judged(&said);
+    let found = &event["assessment"];
+    assert_eq!(found["unverifiedMentions"], json!(["mind-engine", "Orchestrator"]));
+    assert_eq!(found["verifiedMentions"], json!(["src/a.rs"]));
+    let codes: Vec<&str> =
+        found["warnings"].as_array().unwrap().iter().filter_map(|w| w["code"].as_str()).collect();
+    assert_eq!(codes, ["UNVERIFIED_PACKAGE", "UNVERIFIED_CLASS", "LOW_CONFIDENCE"]);
+    assert_eq!((&found["completeness"], &found["gaps"]), (&json!(0.9), &json!([])));
+    assert_eq!(event["usage"]["promptTokens"], 900);
+    // The judge is one tier above the specialist, and its cost is part of the run.
+    let calls: Vec<_> = said
+        .events()
+        .into_iter()
+        .filter(|e| e["type"] == "model:call")
+        .map(|e| e["tier"].clone())
+        .collect();
+    assert_eq!(calls, [json!("small"), json!("medium")]);
+    let shown = scratch.json(&["run", "show", "@last", "--json"]);
+    assert_eq!(shown["usage"]["promptTokens"], 900, "{shown:#}");
+}
+
+#[test]
+fn a_judge_that_does_not_judge_is_inconclusive() {
+    let broken = |changes: Value| submit(&assessment(changes));
+    for (turns, reason) in [
+        (json!([{"say": "All good!"}]), "the model did not call `submit_verification`"),
+        (json!([{"error": {"status": 401}}]), "status 401"),
+        (json!([{"error": {"status": 503}}]), "status 503"),
+        (json!([]), "the script has no turn 1"),
+        (broken(json!({"confidence": 1.5})), "`confidence` is 1.5, not a number from 0 to 1"),
+        (broken(json!({"gaps": null})), "`gaps` is no list"),
+        (broken(json!({"reasoning": "x".repeat(600_000)})), "bytes, and 262144 are allowed"),
+    ] {
+        let scratch = project("{}", 0);
+        let said = run(&scratch, &[ANSWER], &json!({ "a#judge": turns }));
+        let (found, _) = judged(&said);
+        assert!(found.starts_with("inconclusive: the answer was not judged: "), "{found}");
+        assert!(found.contains(reason), "{found}\n{reason}");
+    }
+}
+
+#[test]
+fn a_refuted_answer_is_reworked_with_the_names_not_to_use() {
+    let scratch = project("{maxUnverified: 0}", 2);
+    let judges = json!({
+        "a#judge#1": submit(&assessment(json!({"unverified": ["mind-engine"]}))),
+        "a#judge#2": submit(&assessment(json!({}))),
+    });
+    let said = run(&scratch, &[ANSWER, ANSWER], &judges).code(0);
+    assert_eq!(judged(&said).0, "passed");
+    let prompts = scratch.kb(&["run", "logs", "@last", "a", "--prompts"]).code(0);
+    prompts.says(&["only name what tool calls returned", "`mind-engine`"]);
+}
+
+#[test]
+fn short_answers_and_refuted_answers_are_not_judged() {
+    let scratch = project("{}", 0);
+    let said = run(&scratch, &["Nothing to do."], &json!({})).code(0);
+    let (found, event) = judged(&said);
+    assert_eq!((found.as_str(), &event["assessment"]), ("passed", &Value::Null));
+    // Another check has failed, so that no call is paid.
+    let scratch = project("{}}, {file: missing.txt", 0);
+    let said = run(&scratch, &[ANSWER], &json!({})).code(1);
+    let (found, event) = judged(&said);
+    assert_eq!(found, "inconclusive: the answer was not judged, because another check decides");
+    assert_eq!(event["verdict"], "failed");
+}
+
+#[test]
+fn the_settings_have_defaults_and_only_specialists_have_judges() {
+    let scratch = project("{}", 0);
+    scratch.write(".kb/kb.config.yml", "verifier: {judge: {uncertainBelow: 0.95, tier: large}}\n");
+    let said = run(&scratch, &[ANSWER], &json!({"a#judge": submit(&assessment(json!({})))}));
+    assert_eq!(judged(&said).0, "inconclusive: the answer is uncertain: confidence 0.9, below 0.95");
+    let tiers: Vec<_> = said.events().into_iter().filter(|e| e["type"] == "model:call").collect();
+    assert_eq!(tiers[1]["tier"], "large");
+    let step = "schema: kb.playbook/1\nid: q\nsteps:\n  - {id: a, run: \"true\", verify: {checks: [{judge: {}}]}}\n";
+    scratch.write(".kb/playbooks/q.yml", step);
+    scratch.kb(&["playbook", "validate"]).code(2).says(&["reviews the answer of a specialist"]);
+    let step = "schema: kb.playbook/1\nid: q\nsteps:\n  - {id: a, specialist: dev, task: x, verify: {checks: [{judge: {minConfidence: 4}}]}}\n";
+    scratch.write(".kb/playbooks/q.yml", step);
+    scratch.kb(&["playbook", "validate"]).code(2).says(&["minConfidence"]);
+}
