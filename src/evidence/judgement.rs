@@ -38,7 +38,8 @@ pub struct Judgement {
 impl Judgement {
     /// The description of the tool for models, and the JSON Schema of its arguments.
     pub fn tool() -> (&'static str, Json) {
-        let texts = |text: &str| json!({"type": "array", "items": {"type": "string"}, "description": text});
+        let texts =
+            |text: &str| json!({"type": "array", "items": {"type": "string"}, "description": text});
         let share =
             |text: &str| json!({"type": "number", "minimum": 0, "maximum": 1, "description": text});
         let properties = json!({

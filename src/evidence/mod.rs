@@ -13,8 +13,8 @@ mod test_counts;
 mod verdict;
 
 pub use change::{Change, ChangeKind, FileKind, FileState, Manifest};
-pub use judgement::{Judgement, SUBMIT_VERIFICATION};
 pub use invocation::{EvidenceRef, Invocation, InvocationStatus, Purpose, ToolTrace};
+pub use judgement::{Judgement, SUBMIT_VERIFICATION};
 pub use process_evidence::{AttemptStreams, ProcessEndKind, ProcessEvidence};
 pub use record::{
     Feedback, Note, Payload, Prompt, PromptPart, Record, RecordedCall, RequestDigests,

@@ -6,9 +6,7 @@ use super::fencing::fenced;
 use super::ledger::Amount;
 use super::prompt_record::{digest, digests, prompt};
 use crate::evidence::{Judgement, Payload, Record, RecordedCall, SUBMIT_VERIFICATION};
-use crate::llm::{
-    CallOrigin, ChatReply, ChatRequest, Message, ModelError, ToolDescription, cost,
-};
+use crate::llm::{CallOrigin, ChatReply, ChatRequest, Message, ModelError, ToolDescription, cost};
 use crate::value::{InstanceKey, Json, RunId, Tier, Usage};
 use std::sync::Arc;
 use std::time::Duration;

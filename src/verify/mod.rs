@@ -43,8 +43,8 @@ pub use evaluate::{evaluate, queries};
 pub use gate::Gate;
 pub use judging::{JudgeQuestion, judge_question};
 pub use observation::{
-    CommandEnd, CommandRun, JudgeReply, Location, MatchedFile, Observation, ObservationError, ObservationQuery,
-    Observations,
+    CommandEnd, CommandRun, JudgeReply, Location, MatchedFile, Observation, ObservationError,
+    ObservationQuery, Observations,
 };
 pub use run_before::{RUN_BEFORE, run_before_args};
 pub use verdict_rules::VerdictRules;

@@ -158,8 +158,7 @@ fn a_check_that_needs_the_start_of_a_step_is_refused_in_a_gate_step() {
     ] {
         let scratch = project(&format!("    gate: [{check}]\n"));
         let said = scratch.kb(&["playbook", "validate"]);
-        said.code(2)
-            .says(&[&format!("`{key}` is about the work of its step"), "verify.checks"]);
+        said.code(2).says(&[&format!("`{key}` is about the work of its step"), "verify.checks"]);
     }
     let scratch = project("    run: \"true\"\n    verify: {checks: [{diff: {onyl: [a]}}]}\n");
     scratch.kb(&["playbook", "validate"]).code(2).says(&["`onyl`", "only"]);

@@ -7,7 +7,8 @@ const AGENT: &str =
     "schema: kb.specialist/1\nid: dev\nrole: Research.\nllm: {tier: small}\ntools: [fs:read]\n";
 
 /// An answer over 50 characters.
-const ANSWER: &str = "The project has src/a.rs, the package mind-engine and the class Orchestrator.";
+const ANSWER: &str =
+    "The project has src/a.rs, the package mind-engine and the class Orchestrator.";
 
 /// A project with one research step, whose judge has these keys.
 fn project(judge: &str, reworks: u32) -> Scratch {
@@ -68,20 +69,40 @@ fn thresholds_lower_a_verdict_and_never_raise_one() {
     let many = json!(["mind-engine", "Orchestrator", "src/a.rs"]);
     for (judge, changes, expected) in [
         ("{}", json!({}), "passed"),
-        ("{}", json!({"confidence": 0.5}), "inconclusive: the answer is uncertain: confidence 0.5, below 0.6"),
+        (
+            "{}",
+            json!({"confidence": 0.5}),
+            "inconclusive: the answer is uncertain: confidence 0.5, below 0.6",
+        ),
         ("{uncertainBelow: 0.5}", json!({"confidence": 0.5}), "passed"),
-        ("{}", json!({"confidence": 0.3}), "failed: the confidence is 0.3, below 0.4; take another approach: as recorded"),
-        ("{minConfidence: 0.2}", json!({"confidence": 0.3}), "inconclusive: the answer is uncertain: confidence 0.3, below 0.6"),
+        (
+            "{}",
+            json!({"confidence": 0.3}),
+            "failed: the confidence is 0.3, below 0.4; take another approach: as recorded",
+        ),
+        (
+            "{minConfidence: 0.2}",
+            json!({"confidence": 0.3}),
+            "inconclusive: the answer is uncertain: confidence 0.3, below 0.6",
+        ),
         ("{}", json!({"completeness": 0.5}), "passed"),
         (
             "{}",
             json!({"completeness": 0.5, "gaps": ["versions", "licenses", "tests"]}),
             "failed: the completeness is 0.5, below 0.6; also cover: versions; licenses",
         ),
-        ("{}", json!({"warnings": ["contradiction: two and three packages"]}), "inconclusive: the answer contradicts itself: contradiction: two and three packages"),
+        (
+            "{}",
+            json!({"warnings": ["contradiction: two and three packages"]}),
+            "inconclusive: the answer contradicts itself: contradiction: two and three packages",
+        ),
         ("{}", json!({"unverified": many}), "passed"),
         // The runtime knows that src/a.rs exists, and the answer does not name the fourth.
-        ("{maxUnverified: 2}", json!({"unverified": ["src/a.rs", "mind-engine", "Orchestrator", "x-y-z"]}), "passed"),
+        (
+            "{maxUnverified: 2}",
+            json!({"unverified": ["src/a.rs", "mind-engine", "Orchestrator", "x-y-z"]}),
+            "passed",
+        ),
         (
             "{maxUnverified: 1}",
             json!({"unverified": ["mind-engine", "Orchestrator"]}),
@@ -89,7 +110,8 @@ fn thresholds_lower_a_verdict_and_never_raise_one() {
         ),
     ] {
         let scratch = project(judge, 0);
-        let said = run(&scratch, &[ANSWER], &json!({"a#judge": submit(&assessment(changes.clone()))}));
+        let said =
+            run(&scratch, &[ANSWER], &json!({"a#judge": submit(&assessment(changes.clone()))}));
         assert_eq!(judged(&said).0, expected, "{judge} {changes}");
         scratch.kb(&["run", "verify", "@last"]).code(0);
     }
@@ -173,7 +195,10 @@ fn the_settings_have_defaults_and_only_specialists_have_judges() {
     let scratch = project("{}", 0);
     scratch.write(".kb/kb.config.yml", "verifier: {judge: {uncertainBelow: 0.95, tier: large}}\n");
     let said = run(&scratch, &[ANSWER], &json!({"a#judge": submit(&assessment(json!({})))}));
-    assert_eq!(judged(&said).0, "inconclusive: the answer is uncertain: confidence 0.9, below 0.95");
+    assert_eq!(
+        judged(&said).0,
+        "inconclusive: the answer is uncertain: confidence 0.9, below 0.95"
+    );
     let tiers: Vec<_> = said.events().into_iter().filter(|e| e["type"] == "model:call").collect();
     assert_eq!(tiers[1]["tier"], "large");
     let step = "schema: kb.playbook/1\nid: q\nsteps:\n  - {id: a, run: \"true\", verify: {checks: [{judge: {}}]}}\n";

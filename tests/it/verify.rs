@@ -623,8 +623,13 @@ async fn schema_checks_name_what_does_not_fit() {
 #[tokio::test]
 async fn the_worst_check_decides_and_all_are_listed() {
     let work = work(&[("a.rs", "x")]);
-    let checks = vec![file("a.rs"), Check::Judge(JudgeCheck::default()), file("b.rs"), command(&["true"])];
-    let request = GateRequest { checks, claims: ClaimPolicy::None, ..work.request(json!({"summary": "x".repeat(60)})) };
+    let checks =
+        vec![file("a.rs"), Check::Judge(JudgeCheck::default()), file("b.rs"), command(&["true"])];
+    let request = GateRequest {
+        checks,
+        claims: ClaimPolicy::None,
+        ..work.request(json!({"summary": "x".repeat(60)}))
+    };
     let verification = work.judge(request).await;
     assert_eq!(told(&verification), "failed: `b.rs` matches no file");
     let verdicts: Vec<String> =

@@ -119,9 +119,8 @@ pub(crate) fn checks(
     for item in items {
         let Some(check) = check(item, decoder, not_yet) else { continue };
         if let Some(needed) = check.needs_work().filter(|_| key == "gate") {
-            let message = format!(
-                "`{needed}` is about the work of its step, and a `gate` step does none"
-            );
+            let message =
+                format!("`{needed}` is about the work of its step, and a `gate` step does none");
             decoder.push(
                 Diagnostic::error(Code::MISPLACED_KEY, item.span, message)
                     .help("write it in `verify.checks` of the step that does the work"),

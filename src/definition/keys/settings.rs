@@ -8,8 +8,8 @@ use super::table::KeyType::{
     Any, Boolean, Choice, Constant, Duration, Integer, ListOrOne, Map, MapOf, Number, OneOf,
     Pattern, Text,
 };
-use crate::definition::gate_check::JUDGE;
 use super::table::{KeyRule, KeySpec, KeyTable, KeyType, key, table};
+use crate::definition::gate_check::JUDGE;
 
 pub(crate) static SETTINGS: KeyTable = table(
     "settings",
