@@ -41,7 +41,7 @@
 //! | [`expression`] (pure) | placeholders and expressions: parsed once, references with strengths | diagnostic, value |
 //! | [`toolspec`] (pure) | the table of tools: names, levels, schemas, effects | value |
 //! | [`schedule`] (pure) | cron expressions, time zones, the next time, what happens to each nominal time | diagnostic, value |
-//! | [`definition`] (pure) | text with positions → decoded and checked model; one rule per file | diagnostic, value, expression, toolspec |
+//! | [`definition`] (pure) | text with positions → decoded and checked model; one rule per file | diagnostic, value, expression, toolspec, schedule |
 //! | [`plan`] (pure) | the sealed DAG, its order and its drawings | diagnostic, value, expression, definition |
 //! | [`verify`] (pure) | checks and claims over evidence → verdict | diagnostic, value, evidence, expression, toolspec, definition |
 //! | [`run`] (pure) | the state machine: state, events, inputs, effects; one file per input | diagnostic, value, evidence, redaction, expression, definition, plan |
@@ -58,8 +58,10 @@
 //! | [`wire`] (pure) | versioned public forms of events, runs, definitions and problems | diagnostic, value, evidence, definition, plan, run |
 //! | [`inspect`] | recorded runs, read back: events, outputs, file changes, the audit | diagnostic, value, clock, evidence, definition, plan, verify, run, attempt, journal, engine, wire |
 //! | [`project`] | finds and reads the files of a project | diagnostic, value, definition |
-//! | [`service`] | the use cases | diagnostic, value, clock, redaction, evidence, expression, definition, plan, run, attempt, journal, process, workspace, tool, llm, specialist, executor, engine, wire, inspect, project |
-//! | [`cli`] | one file per command; displays; exit codes | diagnostic, value, wire, service |
+//! | [`trigger`] | the state of triggers, what they fired, parameters from payloads, signatures | value, definition, journal |
+//! | [`service`] | the use cases | diagnostic, value, clock, redaction, evidence, expression, definition, plan, run, attempt, journal, process, workspace, tool, llm, specialist, executor, engine, wire, inspect, project, trigger |
+//! | [`serve`] | the daemon, and the use cases of triggers | diagnostic, value, clock, schedule, definition, run, journal, process, trigger, project, service |
+//! | [`cli`] | one file per command; displays; exit codes | diagnostic, value, wire, service, serve |
 //! <!-- end: modules -->
 //!
 //! # Guarantees
@@ -110,10 +112,12 @@ pub mod project;
 pub mod redaction;
 pub mod run;
 pub mod schedule;
+pub mod serve;
 pub mod service;
 pub mod specialist;
 pub mod tool;
 pub mod toolspec;
+pub mod trigger;
 pub mod value;
 pub mod verify;
 pub mod wire;

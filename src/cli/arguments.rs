@@ -5,7 +5,8 @@ use super::run::RunCommand;
 use super::schema;
 use super::specialist::SpecialistCommand;
 use super::terminal::Terminal;
-use super::{CliResult, Exit, completions, demo, doctor, explain, init};
+use super::trigger::TriggerCommand;
+use super::{CliResult, Exit, completions, demo, doctor, explain, init, serve};
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -47,6 +48,10 @@ pub(super) enum KbCommand {
     /// List, inspect and continue runs
     #[command(subcommand, visible_alias = "runs")]
     Run(RunCommand),
+    Serve(serve::Args),
+    /// List, enable, pause and fire triggers
+    #[command(subcommand, visible_alias = "triggers")]
+    Trigger(TriggerCommand),
     Schema(schema::Args),
     Explain(explain::Args),
     Completions(completions::Args),

@@ -23,8 +23,10 @@ mod render;
 mod run;
 mod runtime;
 mod schema;
+mod serve;
 mod specialist;
 mod terminal;
+mod trigger;
 mod usage_hint;
 
 use crate::service::{Environment, Redactors};
@@ -84,6 +86,8 @@ fn dispatch(arguments: Kb, redactors: Redactors, terminal: &mut Terminal) -> Cli
         Some(KbCommand::Playbook(command)) => playbook::run(command, &environment, terminal),
         Some(KbCommand::Specialist(command)) => specialist::run(command, &environment, terminal),
         Some(KbCommand::Run(command)) => run::run(command, &environment, terminal),
+        Some(KbCommand::Serve(args)) => serve::run(args, &environment, terminal),
+        Some(KbCommand::Trigger(command)) => trigger::run(command, &environment, terminal),
         Some(KbCommand::Schema(args)) => schema::run(args, terminal),
         Some(KbCommand::Explain(args)) => explain::run(args, terminal),
         Some(KbCommand::Completions(args)) => completions::run(args, terminal),

@@ -41,6 +41,12 @@ pub fn now() -> Timestamp {
     Timestamp(reading.wall)
 }
 
+/// The wall clock as it is: it can be set back. For schedules, which follow it.
+pub fn wall() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(since.as_millis() as i64)
+}
+
 /// The current monotonic time, for measuring durations.
 pub fn instant() -> Instant {
     Instant::now()

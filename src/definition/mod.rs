@@ -19,6 +19,7 @@ pub mod model;
 mod schema;
 mod step_texts;
 mod syntax;
+mod trigger_links;
 
 pub use check::{refuse_computed_code, refuse_options};
 pub use file_bytes::FileBytes;
@@ -34,3 +35,4 @@ pub use load_value::{EntrySpans, LoadedValue, load_value};
 pub use model::*;
 pub use schema::{Property, Schema, Violation};
 pub use step_texts::{StepTexts, content_digest};
+pub use trigger_links::link_triggers;

@@ -11,6 +11,7 @@
 
 mod base_environment;
 mod capture;
+mod detached;
 mod group;
 mod heap;
 mod instance;
@@ -32,6 +33,7 @@ mod watched;
 
 pub use base_environment::BaseEnvironment;
 pub use capture::Stream;
+pub use detached::Detached;
 pub use heap::return_large_memory;
 pub use level::ProcessLevel;
 pub use namespace::run_init_process;

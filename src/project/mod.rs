@@ -9,6 +9,7 @@ mod folder;
 mod new_files;
 mod reading;
 mod role;
+mod stamp;
 mod test_files;
 
 pub use discovery::FileProblem;

@@ -47,7 +47,7 @@ impl Cron {
         let parsed = parser.parse(&normalized).map_err(|error| {
             problem(
                 format!("`{text}` is not a cron expression: {error}"),
-                "see `kb explain KB0131`",
+                "see `kb explain KB1002`",
             )
         })?;
         let pattern = &parsed.pattern;

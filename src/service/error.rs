@@ -22,6 +22,8 @@ pub enum ResourceKind {
     Template,
     /// A diagnostic code.
     Code,
+    /// A trigger.
+    Trigger,
     /// A file.
     File,
 }
@@ -35,6 +37,7 @@ impl fmt::Display for ResourceKind {
             ResourceKind::Step => "step",
             ResourceKind::Template => "template",
             ResourceKind::Code => "code",
+            ResourceKind::Trigger => "trigger",
             ResourceKind::File => "file",
         })
     }

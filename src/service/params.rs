@@ -61,7 +61,7 @@ pub fn resolve(
 
 /// The values of a child run's parameters in the order of their declaration, or all problems. A null
 /// stands for a parameter without a value.
-pub(super) fn of_child(params: &[Param], mut given: JsonMap) -> Result<JsonMap, Vec<Diagnostic>> {
+pub fn of_child(params: &[Param], mut given: JsonMap) -> Result<JsonMap, Vec<Diagnostic>> {
     let names = given.keys().map(|name| (name.clone(), String::new())).collect::<Vec<_>>();
     let mut problems = unknown_names(params, &names);
     let mut values = JsonMap::new();

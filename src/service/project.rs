@@ -2,7 +2,7 @@
 
 use super::runs::{ProjectContext, read_task_files};
 use super::{Environment, ResourceKind, ServiceError};
-use crate::definition::{Catalog, FileRole, InputFile, Playbook, Step, load};
+use crate::definition::{Catalog, FileRole, InputFile, Playbook, Step, link_triggers, load};
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::plan::Plan;
 use crate::project::{FileProblem, ProjectFolder};
@@ -87,10 +87,12 @@ impl Project {
         files: Vec<InputFile>,
         unreadable: Vec<FileProblem>,
     ) -> Project {
-        let (catalog, problems) = load(files.clone());
+        let (mut catalog, problems) = load(files.clone());
+        let links = link_triggers(&mut catalog);
         let mut diagnostics: Vec<Diagnostic> =
             unreadable.iter().map(|problem| problem.diagnostic.clone()).collect();
         diagnostics.extend(problems);
+        diagnostics.extend(links);
         let plans = Arc::default();
         Project { context, files, catalog, diagnostics, folder, unreadable, plans }
     }
@@ -228,7 +230,7 @@ impl Project {
 
     /// Fails if the settings have errors. Nothing may run under settings whose restrictions could
     /// not be read.
-    pub(super) fn require_valid_settings(&self) -> Result<(), ServiceError> {
+    pub fn require_valid_settings(&self) -> Result<(), ServiceError> {
         let mut own = self.diagnostics_of(&self.settings_paths());
         let is_settings = |problem: &&FileProblem| {
             crate::project::role_of(Path::new(&problem.path)) == Some(FileRole::Settings)

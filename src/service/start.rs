@@ -6,7 +6,7 @@ use crate::definition::{LoadedValue, Param, ParamType, load_value};
 use crate::diagnostic::{Code, Diagnostic, Sources};
 use crate::inspect::Earlier;
 use crate::plan::{Plan, PlanStep, StepIx};
-use crate::value::{DefinitionId, Failure, Json, JsonMap, StepId};
+use crate::value::{DefinitionId, Failure, Json, JsonMap, RunId, StepId};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -27,6 +27,8 @@ pub struct StartRequest {
     pub script: Option<PathBuf>,
     /// The file to write a script of the model responses to (`--record FILE`).
     pub record: Option<PathBuf>,
+    /// The id of the run; `None`: a random one.
+    pub run: Option<RunId>,
     /// Values that take precedence over definition and settings.
     pub overrides: Overrides,
     /// The steps that run.

@@ -50,7 +50,7 @@ const MODULES: &[Module] = &[
     pure("schedule", "cron expressions, time zones, the next time, what happens to each nominal time",
         &["diagnostic", "value"]),
     pure("definition", "text with positions → decoded and checked model; one rule per file",
-        &["diagnostic", "value", "expression", "toolspec"]),
+        &["diagnostic", "value", "expression", "toolspec", "schedule"]),
     pure("plan", "the sealed DAG, its order and its drawings",
         &["diagnostic", "value", "expression", "definition"]),
     pure("verify", "checks and claims over evidence → verdict",
@@ -95,12 +95,17 @@ const MODULES: &[Module] = &[
         "journal", "engine", "wire",
     ]),
     impure("project", "finds and reads the files of a project", &["diagnostic", "value", "definition"]),
+    impure("trigger", "the state of triggers, what they fired, parameters from payloads, signatures",
+        &["value", "definition", "journal"]),
     impure("service", "the use cases", &[
         "diagnostic", "value", "clock", "redaction", "evidence", "expression", "definition", "plan",
         "run", "attempt", "journal", "process", "workspace", "tool", "llm", "specialist",
-        "executor", "engine", "wire", "inspect", "project",
+        "executor", "engine", "wire", "inspect", "project", "trigger",
     ]),
-    impure("cli", "one file per command; displays; exit codes", &["diagnostic", "value", "wire", "service"]),
+    impure("serve", "the daemon, and the use cases of triggers", &[
+        "diagnostic", "value", "clock", "schedule", "definition", "run", "journal", "process", "trigger", "project", "service",
+    ]),
+    impure("cli", "one file per command; displays; exit codes", &["diagnostic", "value", "wire", "service", "serve"]),
 ];
 
 #[test]

@@ -13,6 +13,7 @@ mod oracles;
 mod schema;
 mod settings;
 mod steps;
+mod triggers;
 mod unsupported;
 mod workflows;
 

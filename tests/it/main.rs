@@ -50,6 +50,7 @@ mod run_commands;
 mod schedule;
 mod scratch;
 mod secrets;
+mod serve;
 mod sharing;
 mod shipped;
 mod simulate;

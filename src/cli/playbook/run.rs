@@ -35,6 +35,9 @@ pub(in crate::cli) struct Args {
     /// Write the model responses to a script
     #[arg(long, value_name = "FILE", conflicts_with = "script")]
     record: Option<PathBuf>,
+    /// Start the run of a fire that `kb serve` recorded
+    #[arg(long, value_name = "RUN", hide = true)]
+    fire: Option<String>,
     #[command(flatten)]
     steps: StepArgs,
     #[command(flatten)]
@@ -153,6 +156,12 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         true => Workers::All,
         false => Workers::One,
     };
+    if let Some(fire) = args.fire {
+        return runtime::block_on(workers, async {
+            let prepared = service::start_fire(project, &fire).await?;
+            drive(prepared, args.display, "kb", terminal).await
+        })?;
+    }
     let StepArgs { only, skip, from } = args.steps;
     let mut request = args.params.request(args.id);
     request.selection = Selection { only, skip };

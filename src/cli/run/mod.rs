@@ -68,7 +68,7 @@ pub(super) fn run(
 }
 
 /// Reads the value of `--since`.
-fn since(text: &str) -> Result<Timestamp, String> {
+pub(in crate::cli) fn since(text: &str) -> Result<Timestamp, String> {
     service::point_in_time(text).ok_or_else(|| {
         "expected a duration such as `10m` or a time such as `2026-11-23T09:00:00Z`".to_owned()
     })

@@ -4,8 +4,9 @@ use super::choice_list::choices;
 use crate::definition::model::{
     ApprovalLevel, Backoff, ClaimPolicy, ContextProfile, EvidenceMode, FailurePolicy,
     InconclusivePolicy, NetworkAccess, OnError, Order, ParamType, ProcessChoice, PromptRecording,
-    Reasoning, RunIf, SyncMode, WorkspaceMode,
+    Reasoning, RunEnd, RunIf, SyncMode, WebhookForm, WorkspaceMode,
 };
+use crate::schedule::{Keep, Overlap};
 use crate::value::Tier;
 
 choices! {
@@ -50,6 +51,30 @@ choices! {
     TRIGGER, TRIGGER_NAMES: bool = {
         "manual" => false,
         "auto" => true,
+    }
+    /// `overlap` of a trigger.
+    OVERLAP, OVERLAP_NAMES: Overlap = {
+        "skip" => Overlap::Skip,
+        "queueOne" => Overlap::QueueOne,
+        "queueAll" => Overlap::QueueAll,
+        "cancel" => Overlap::Cancel,
+        "allow" => Overlap::Allow,
+    }
+    /// `keep` of `catchUp`.
+    KEEP, KEEP_NAMES: Keep = {
+        "latest" => Keep::Latest,
+        "all" => Keep::All,
+    }
+    /// `form` of a webhook.
+    WEBHOOK_FORM, WEBHOOK_FORM_NAMES: WebhookForm = {
+        "standard" => WebhookForm::Standard,
+        "github" => WebhookForm::Github,
+    }
+    /// `status` of a trigger on runs.
+    RUN_END, RUN_END_NAMES: RunEnd = {
+        "succeeded" => RunEnd::Succeeded,
+        "failed" => RunEnd::Failed,
+        "cancelled" => RunEnd::Cancelled,
     }
     /// `type` of a parameter.
     PARAM_TYPE, PARAM_TYPE_NAMES: ParamType = {

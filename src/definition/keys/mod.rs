@@ -24,6 +24,7 @@ pub(crate) mod step;
 pub(crate) mod step_parts;
 mod table;
 pub(crate) mod test;
+pub(crate) mod trigger;
 
 pub(in crate::definition) use choice_list::choices;
 pub use file::DefinitionFile;

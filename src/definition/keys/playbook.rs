@@ -9,6 +9,7 @@ use super::table::KeyType::{
     Pattern, ScalarTemplate, Schema, Text,
 };
 use super::table::{KeySpec, KeyTable, key, table};
+use super::trigger::TRIGGERS;
 
 const ID_PATTERN: &str = "^[a-z][a-z0-9_-]{0,63}$";
 const NAME_PATTERN: &str = "^[A-Za-z_][A-Za-z0-9_]*$";
@@ -42,7 +43,7 @@ const WORKFLOW_ID: &[KeySpec] = &[
     key(
         "trigger",
         Choice(TRIGGER_NAMES),
-        "Whether a person starts the workflow. `auto` is not supported yet.",
+        "Whether a person starts the workflow; `auto` also starts it for each message whose topic is its id.",
     )
     .default("manual"),
 ];
@@ -82,8 +83,7 @@ const COMMON: &[KeySpec] = &[
         .example("{group: deploy, onConflict: queue}")
         .run_refused(),
     key("on", Map(&TRIGGERS), "Triggers that start a run without a person.")
-        .example("{schedule: \"0 6 * * *\"}")
-        .no_effect(),
+        .example("{schedule: \"0 6 * * *\"}"),
 ];
 
 pub(crate) static PARAM: KeyTable =
@@ -146,14 +146,4 @@ pub(crate) static CONCURRENCY: KeyTable =
 const CONCURRENCY_KEYS: &[KeySpec] = &[
     key("group", Any, "Name of the group; can contain placeholders.").example("deploy"),
     key("onConflict", Any, "`queue` waits for the other run, `skip` does not start."),
-];
-
-pub(crate) static TRIGGERS: KeyTable =
-    table("on", "`on`", "Triggers of a playbook.", &[TRIGGERS_KEYS]);
-
-const TRIGGERS_KEYS: &[KeySpec] = &[
-    key("schedule", Any, "Times at which a run starts.").example("\"0 6 * * *\""),
-    key("webhook", Any, "HTTP requests that start a run."),
-    key("file", Any, "File changes that start a run."),
-    key("message", Any, "Messages that start a run."),
 ];

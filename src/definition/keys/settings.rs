@@ -37,6 +37,7 @@ const SETTINGS_KEYS: &[KeySpec] = &[
     )
     .example("{require: process}"),
     key("limits", Map(&LIMITS), "Limits of runs.").example("{maxParallel: 4}"),
+    key("serve", Map(&SERVE), "The daemon.").example("{maxRuns: 4}"),
     key("journal", Map(&JOURNAL), "The journal.").example("{sync: full}"),
     key("verifier", Map(&VERIFIER), "Gates.").example("{inconclusivePolicy: fail}"),
     key("orchestrator", Map(&ORCHESTRATOR), "Escalation."),
@@ -289,6 +290,16 @@ const JOURNAL_KEYS: &[KeySpec] = &[
         .default("30d")
         .example("90d"),
 ];
+
+pub(crate) static SERVE: KeyTable =
+    table("serveSettings", "`serve`", "The daemon `kb serve`.", &[SERVE_KEYS]);
+
+const SERVE_KEYS: &[KeySpec] = &[key(
+    "maxRuns",
+    Integer(1, 10_000),
+    "Maximum number of runs that triggers and the API keep running; further starts wait.",
+)
+.default("number of processors, at least 2")];
 
 pub(crate) static LIMITS: KeyTable =
     table("limitSettings", "`limits`", "Limits of runs.", &[LIMITS_KEYS]);

@@ -19,6 +19,7 @@ mod settings;
 mod specialist;
 mod step;
 mod test;
+mod trigger;
 
 pub use budget::Budget;
 pub use catalog::{Catalog, RefusedDefinitions};
@@ -43,4 +44,7 @@ pub use step::{EvidenceMode, RunIf, Step, StepDetails, StepPhase, WorkspaceMode}
 pub use test::{
     Expectations, FileExpectation, Located, LocatedMap, Stub, StubFailure, TestCase, TestFile,
     TestReply, TestScript,
+};
+pub use trigger::{
+    FileTrigger, PayloadPath, RunEnd, RunTrigger, Trigger, TriggerSource, Webhook, WebhookForm,
 };

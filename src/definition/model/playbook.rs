@@ -1,6 +1,6 @@
 //! The model of a playbook or workflow, its parameters and its run limits.
 
-use super::{NotYet, Requirements, Step};
+use super::{NotYet, Requirements, Step, Trigger};
 use crate::definition::Schema;
 use crate::diagnostic::Span;
 use crate::expression::{Template, ValueMap};
@@ -48,6 +48,8 @@ pub struct Playbook {
     pub budget: super::Budget,
     /// Whether each step also depends on the step before it.
     pub order: Order,
+    /// Triggers that start runs without a person.
+    pub on: Vec<Trigger>,
     /// Position of the id.
     pub span: Span,
     /// Path of the file, as diagnostics show it.

@@ -55,6 +55,8 @@ pub struct Settings {
     pub retention: Option<Duration>,
     /// `limits.maxParallel`: maximum parallel steps of playbooks without a limit of their own.
     pub max_parallel: Option<u32>,
+    /// `serve.maxRuns`: maximum runs that the daemon keeps running. `None`: the number of processors.
+    pub max_runs: Option<u32>,
     /// `testCommands`: command texts that count as a test run.
     pub test_commands: Vec<String>,
     /// Limits in these settings that are not supported yet. A run is refused if there are any.

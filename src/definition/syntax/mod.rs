@@ -23,6 +23,7 @@ mod secrets;
 mod syntax_error;
 mod templates;
 mod tool_security;
+mod trigger;
 mod unsupported;
 mod verify;
 mod yaml;

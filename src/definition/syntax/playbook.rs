@@ -4,12 +4,12 @@ use super::hooks::{self, HookNode};
 use super::outline::Outline;
 use super::requirements::requirements;
 use super::step::step;
-use super::{Decoder, Fields, Node, Secrets, params};
+use super::{Decoder, Fields, Node, Secrets, params, trigger};
 use crate::definition::check::{dependencies, duplicates, name_clash, name_form, secret_variables};
 use crate::definition::keys;
 use crate::definition::keys::choices::{ORDER, TRIGGER};
 use crate::definition::model::{
-    DefinitionForm, Limits, NotYet, Order, Param, ParamType, Playbook, Step, StepPhase,
+    DefinitionForm, Limits, NotYet, Order, Param, ParamType, Playbook, Step, StepPhase, Trigger,
 };
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::expression::Style;
@@ -49,13 +49,12 @@ pub(crate) fn playbook(
     let id = id(&fields, origin, decoder);
     let mut not_yet = Vec::new();
     unsupported(&fields, decoder, &mut not_yet);
-    if workflow {
-        trigger(&fields, decoder);
-    }
     let params = match fields.get("params") {
         Some(node) => params::params(node, decoder),
         None => inferred(&outline, decoder),
     };
+    let own_id = id.as_ref().map(|(id, _)| id);
+    let on = on(&fields, own_id, &params, workflow, decoder);
     let defaults = fields.get("defaults").and_then(|node| defaults(node, decoder));
     let order = fields.choice("order", ORDER, decoder);
     let lists = StepLists { fields: &fields, defaults: defaults.as_ref() };
@@ -96,6 +95,7 @@ pub(crate) fn playbook(
         env,
         limits,
         order: order.unwrap_or_default(),
+        on,
         span,
         path: origin.path.to_owned(),
         digest: origin.digest,
@@ -233,15 +233,11 @@ fn limits(node: &Node, decoder: &mut Decoder) -> Limits {
     }
 }
 
-/// Decodes top-level keys that are not supported yet. Triggers have no effect on a run that was started
-/// by hand, so they do not refuse it.
+/// Decodes top-level keys that are not supported yet.
 fn unsupported(fields: &Fields<'_>, decoder: &mut Decoder, not_yet: &mut Vec<NotYet>) {
     decoder.unsupported_keys(fields, not_yet);
     if let Some(node) = fields.get("concurrency") {
         decoder.fields(node, &keys::playbook::CONCURRENCY);
-    }
-    if let Some(node) = fields.get("on") {
-        decoder.fields(node, &keys::playbook::TRIGGERS);
     }
 }
 
@@ -268,13 +264,25 @@ fn triggers(fields: &Fields<'_>, decoder: &mut Decoder) -> Vec<String> {
     fields.texts("triggers", decoder)
 }
 
-/// `trigger:` of a workflow; `auto` is not supported yet.
-fn trigger(fields: &Fields<'_>, decoder: &mut Decoder) {
-    if fields.choice("trigger", TRIGGER, decoder) == Some(true)
-        && let Some((_, node)) = fields.entry("trigger")
+/// The triggers: `on:`, and `trigger: auto` of a workflow.
+fn on(
+    fields: &Fields<'_>,
+    id: Option<&DefinitionId>,
+    params: &[Param],
+    workflow: bool,
+    decoder: &mut Decoder,
+) -> Vec<Trigger> {
+    let mut found = match fields.get("on") {
+        Some(node) => trigger::triggers(node, id, params, decoder),
+        None => Vec::new(),
+    };
+    if workflow
+        && fields.choice("trigger", TRIGGER, decoder) == Some(true)
+        && let (Some((_, node)), Some(id)) = (fields.entry("trigger"), id)
     {
-        decoder.not_yet("trigger: auto", node.span, None);
+        found.push(trigger::automatic(id, params, node.span));
     }
+    found
 }
 
 /// The parameters that the prompts of a workflow imply.

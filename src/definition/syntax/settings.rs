@@ -60,6 +60,10 @@ pub(crate) fn settings(root: &Node, decoder: &mut Decoder) -> Option<Settings> {
         let inner = decoder.fields(node, &keys::LIMITS);
         settings.max_parallel = inner.and_then(|inner| inner.integer("maxParallel", decoder));
     }
+    if let Some(node) = fields.get("serve") {
+        let inner = decoder.fields(node, &keys::SERVE);
+        settings.max_runs = inner.and_then(|inner| inner.integer("maxRuns", decoder));
+    }
     decoder.unsupported_keys(&fields, &mut settings.not_yet);
     Some(settings)
 }

@@ -43,6 +43,7 @@ mod outcomes;
 mod plans;
 mod requests;
 mod tools;
+mod triggers;
 
 impl Code {
     /// Finds a code by its text; case is ignored.
@@ -79,6 +80,7 @@ fn all() -> impl Iterator<Item = &'static Page> {
         evidence::TABLE,
         requests::TABLE,
         later::TABLE,
+        triggers::TABLE,
     ]
     .into_iter()
     .flatten()

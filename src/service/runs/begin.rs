@@ -50,7 +50,7 @@ pub(in crate::service) async fn begin(
     request: StartRequest,
     basis: Basis,
 ) -> Result<Prepared, ServiceError> {
-    let StartRequest { script, record, overrides, .. } = request;
+    let StartRequest { script, record, overrides, run, .. } = request;
     let plan = project.plan(definition.as_str()).map_err(errors_only)?;
     require_supported(&plan, &project.catalog)?;
     let context = project.context.clone();
@@ -86,7 +86,7 @@ pub(in crate::service) async fn begin(
     budget::require_prices(&plan, &ledger, tiers.as_ref(), frozen.model.as_deref())?;
     let assembly = assemble(&context, &settings, &frozen, &plan, tiers, record, ledger.clone())?;
     require_no_secret(&frozen, &assembly.parts.redactor)?;
-    let run = new_run_id();
+    let run = run.unwrap_or_else(new_run_id);
     ledger.bind(run.clone());
     for text in frozen.ignore_files.iter_mut().flat_map(BTreeMap::values_mut) {
         *text = assembly.parts.redactor.mask_text(text).into_owned();

@@ -230,7 +230,6 @@ fn features_that_are_not_supported_yet_load_with_a_warning() {
          \x20 - {id: f, specialist: s, task: Go, includeArtifacts: true, verify: {onFailed: escalateModel, onInconclusive: askUser, checks: [{diff: {maxFiles: 3}}, {judge: {}}, {command: [x], mustFailBefore: true, tests: {minCount: 1}}]}}\n",
     );
     insta::assert_snapshot!(said, @"
-    warning KB0901 4:1 `on` is not supported yet | the definition loads and runs without it
     warning KB0901 5:1 `concurrency` is not supported yet | the definition loads, but cannot run with this version
     warning KB0901 11:92 `locks` is not supported yet | the definition loads, but cannot run with this version
     warning KB0901 11:105 `cache` is not supported yet | the definition loads and runs without it
@@ -238,7 +237,7 @@ fn features_that_are_not_supported_yet_load_with_a_warning() {
     ");
     let found = &catalog.playbooks["p"];
     let own: Vec<&str> = found.not_yet.iter().map(|n| n.what.as_str()).collect();
-    assert_eq!(own, ["concurrency"], "a schedule changes no run that a person starts");
+    assert_eq!(own, ["concurrency"]);
     let of = |id: &str| -> Vec<&str> {
         step(found, id).details().not_yet.iter().map(|n| n.what.as_str()).collect()
     };

@@ -5,7 +5,7 @@ use kb::diagnostic::Code;
 use std::fmt::Write;
 
 /// The subjects of the code ranges, by the first four characters of a code.
-const RANGES: [(&str, &str); 9] = [
+const RANGES: [(&str, &str); 10] = [
     ("KB01", "Files and YAML"),
     ("KB02", "Definitions"),
     ("KB03", "Expressions and templates"),
@@ -15,6 +15,7 @@ const RANGES: [(&str, &str); 9] = [
     ("KB07", "Models"),
     ("KB08", "Journal, runs and environment"),
     ("KB09", "Not supported yet"),
+    ("KB10", "Triggers and kb serve"),
 ];
 
 const INTRODUCTION: &str = "# Diagnostics

@@ -34,6 +34,7 @@ pub(crate) fn playbook(steps: Vec<Step>, finally: Vec<Step>) -> Arc<Playbook> {
         description: None,
         triggers: Vec::new(),
         params: Vec::new(),
+        on: Vec::new(),
         steps: steps.into_iter().map(Arc::new).collect(),
         finally: finally.into_iter().map(Arc::new).collect(),
         requires: Box::default(),

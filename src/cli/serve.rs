@@ -1,0 +1,93 @@
+//! `kb serve`
+
+use super::exit::CliError;
+use super::runtime::{self, Workers};
+use super::terminal::Terminal;
+use super::{CliResult, Exit};
+use crate::serve::{self, Daemon, DaemonOptions, UnitKind};
+use crate::service::Environment;
+use crate::value::counted;
+use std::path::PathBuf;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+/// Start runs by their triggers: schedules, webhooks, files, messages, ends of other runs
+///
+/// Each run is a process of its own. Runs continue when this command stops, and the next `kb serve`
+/// follows them. Triggers start nothing until `kb trigger enable`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Serve the project of this folder; can be repeated. By default the project of the working
+    /// directory
+    #[arg(long, value_name = "DIR")]
+    project: Vec<PathBuf>,
+    /// Maximum number of runs of all projects together
+    #[arg(long, value_name = "N")]
+    max_runs: Option<u32>,
+    /// Print a unit file that starts this command with the system
+    #[arg(long, value_enum, value_name = "KIND")]
+    unit: Option<Unit>,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Unit {
+    /// A systemd user unit
+    Systemd,
+    /// A launchd property list
+    Launchd,
+}
+
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    let max_runs = args.max_runs.map(|most| most.max(1) as usize);
+    if let Some(kind) = args.unit {
+        return print_unit(kind, &args.project, environment, terminal);
+    }
+    let options = DaemonOptions { projects: args.project, max_runs, program: None };
+    runtime::block_on(Workers::One, async {
+        let daemon = Daemon::open(environment, &options)?;
+        for served in daemon.projects() {
+            let triggers = serve::list(&served.project)?;
+            let is_on = |t: &&serve::TriggerView| t.state == serve::TriggerStateName::Enabled;
+            let on = triggers.iter().filter(is_on).count();
+            terminal.note(&format!(
+                "serving {}: {}, {on} enabled\n",
+                served.context.root.display(),
+                counted(triggers.len(), "trigger")
+            ))?;
+        }
+        let stop = CancellationToken::new();
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let stopper = stop.clone();
+        let waiting = tokio::spawn(async move {
+            let code = tokio::select! {
+                _ = terminate.recv() => Exit::Done,
+                _ = interrupt.recv() => Exit::Done,
+            };
+            stopper.cancel();
+            code
+        });
+        daemon.run(stop).await;
+        terminal.note("stopped; the runs that were started continue\n")?;
+        Ok::<Exit, CliError>(waiting.await.unwrap_or(Exit::Done))
+    })?
+}
+
+fn print_unit(
+    kind: Unit,
+    projects: &[PathBuf],
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> CliResult {
+    let kind = match kind {
+        Unit::Systemd => UnitKind::Systemd,
+        Unit::Launchd => UnitKind::Launchd,
+    };
+    let program = std::env::current_exe()?.display().to_string();
+    let own = [environment.cwd.clone()];
+    let given: Vec<PathBuf> = projects.iter().map(|path| environment.absolute(path)).collect();
+    let projects = if given.is_empty() { &own[..] } else { &given[..] };
+    let path = environment.variables.get("PATH").map_or("/usr/bin:/bin", String::as_str);
+    terminal.data(&serve::unit(kind, &program, projects, path))?;
+    Ok(Exit::Done)
+}

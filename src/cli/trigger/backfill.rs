@@ -1,0 +1,57 @@
+//! `kb trigger backfill`
+
+use super::note_daemon;
+use crate::cli::terminal::Terminal;
+use crate::cli::{CliResult, Exit};
+use crate::serve;
+use crate::service::{self, Environment, Project};
+use crate::value::{Timestamp, counted};
+
+/// Start runs for past times of a schedule that have none
+///
+/// Without `--yes`, lists the times and starts nothing.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Args {
+    /// Id of the trigger, or of a playbook with one trigger
+    #[arg(value_name = "ID")]
+    id: String,
+    /// First time: a duration before now, such as `2d`, or a time in RFC 3339
+    #[arg(long, value_name = "TIME", value_parser = crate::cli::run::since)]
+    from: Timestamp,
+    /// Last time; by default now
+    #[arg(long, value_name = "TIME", value_parser = crate::cli::run::since)]
+    to: Option<Timestamp>,
+    /// Queue the runs
+    #[arg(long)]
+    yes: bool,
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    let project = Project::find(environment)?;
+    let to = args.to.unwrap_or_else(service::now);
+    let found = match args.yes {
+        true => serve::backfill(&project, &args.id, args.from, to)?,
+        false => serve::backfill_times(&project, &args.id, args.from, to)?,
+    };
+    if args.json {
+        terminal.json(&found)?;
+        return Ok(Exit::Done);
+    }
+    terminal.out(&super::next::table(&found.times))?;
+    let count = counted(found.times.len(), "run");
+    let fired = match found.fired {
+        0 => String::new(),
+        fired => format!("; {} fired already", counted(fired, "time")),
+    };
+    match args.yes {
+        true => terminal.note(&format!("queued {count}{fired}\n"))?,
+        false => terminal.note(&format!("would start {count}{fired}; `--yes` starts them\n"))?,
+    }
+    if args.yes {
+        note_daemon(&project, terminal)?;
+    }
+    Ok(Exit::Done)
+}

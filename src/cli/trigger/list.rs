@@ -1,0 +1,52 @@
+//! `kb trigger list`
+
+use super::{fire_line, note_daemon};
+use crate::cli::render::table::Table;
+use crate::cli::terminal::Terminal;
+use crate::cli::{CliResult, Exit};
+use crate::serve;
+use crate::service::{Environment, Project};
+
+/// List triggers with their state and next time
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Args {
+    /// Print a JSON list
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    let project = Project::find(environment)?;
+    let triggers = serve::list(&project)?;
+    if args.json {
+        terminal.json(&triggers)?;
+        return Ok(Exit::Done);
+    }
+    let mut table = Table::new(["TRIGGER", "KIND", "STATE", "SOURCE", "NEXT", "LAST"]);
+    for trigger in &triggers {
+        let next = match trigger.state {
+            serve::TriggerStateName::Enabled => trigger.next.first().map(|next| next.local.clone()),
+            _ => None,
+        };
+        let last = trigger.fires.first().map(|fire| {
+            let [when, state, ..] = fire_line(fire);
+            format!("{when} {state}")
+        });
+        let source = match &trigger.zone {
+            Some(zone) => format!("{} {zone}", trigger.source),
+            None => trigger.source.clone(),
+        };
+        let (next, last) = (next.unwrap_or_default(), last.unwrap_or_default());
+        table.row([&trigger.id, trigger.kind, trigger.state.as_str(), &source, &next, &last]);
+    }
+    terminal.out(&table.text())?;
+    for broken in project.broken_files() {
+        let (code, message) = &broken.first;
+        terminal.note(&format!("{}: {code}: {message}\n", broken.path))?;
+    }
+    match triggers.is_empty() {
+        true => terminal.note("no playbook has triggers; `on:` of a playbook declares them\n")?,
+        false => note_daemon(&project, terminal)?,
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,66 @@
+//! `kb trigger show`
+
+use super::{fire_line, note_daemon};
+use crate::cli::render::table::Table;
+use crate::cli::terminal::{DIM, TITLE, Terminal, paint};
+use crate::cli::{CliResult, Exit};
+use crate::serve;
+use crate::service::{Environment, Project};
+
+/// Show a trigger with its next times and what became of the last ones
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Args {
+    /// Id of the trigger, or of a playbook with one trigger
+    #[arg(value_name = "ID")]
+    id: String,
+    /// Number of past times and events
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
+    limit: usize,
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    let project = Project::find(environment)?;
+    let trigger = serve::show(&project, &args.id, args.limit)?;
+    if args.json {
+        terminal.json(&trigger)?;
+        return Ok(Exit::Done);
+    }
+    let zone = trigger.zone.as_ref().map(|zone| format!(" {zone}")).unwrap_or_default();
+    let paused = trigger.paused.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
+    terminal.out(&format!(
+        "{}  {} {}{zone}\n{}  {}{paused}\n{}  {}\n",
+        paint(TITLE, &trigger.id),
+        trigger.kind,
+        trigger.source,
+        paint(DIM, "state "),
+        trigger.state.as_str(),
+        paint(DIM, "digest"),
+        &trigger.digest[..12]
+    ))?;
+    if trigger.state == serve::TriggerStateName::Enabled && !trigger.next.is_empty() {
+        terminal.out(&format!("\n{}\n", paint(TITLE, "next")))?;
+        terminal.out(&super::next::table(&trigger.next))?;
+    }
+    if !trigger.fires.is_empty() {
+        let mut table = Table::new(["TIME (UTC)", "STATE", "RUN", "REASON"]);
+        trigger.fires.iter().for_each(|fire| table.row(fire_line(fire)));
+        terminal.out(&format!("\n{}", table.text()))?;
+    }
+    match trigger.state {
+        serve::TriggerStateName::Disabled => {
+            terminal.note(&format!("`kb trigger enable {}` enables it\n", trigger.id))?;
+        }
+        serve::TriggerStateName::Changed => terminal.note(&format!(
+            "the definition was changed; `kb trigger enable {}` enables it as it is now\n",
+            trigger.id
+        ))?,
+        serve::TriggerStateName::Paused => {
+            terminal.note(&format!("`kb trigger resume {}` ends the pause\n", trigger.id))?;
+        }
+        serve::TriggerStateName::Enabled => note_daemon(&project, terminal)?,
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,62 @@
+//! Processes of `kb` that outlive the process that started them.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::OpenOptions;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::process::Stdio;
+
+/// A `kb` of its own. Dropping this value leaves it running.
+#[derive(Debug)]
+pub struct Detached {
+    child: tokio::process::Child,
+}
+
+impl Detached {
+    /// Starts this program, or the `kb` at `program`, with these arguments and variables, in a process
+    /// group of its own, without input and output. Errors go to the file `errors`, which is replaced. Must be called
+    /// in a tokio runtime.
+    pub fn start(
+        program: Option<&Path>,
+        args: &[OsString],
+        variables: &BTreeMap<String, String>,
+        cwd: &Path,
+        errors: &Path,
+    ) -> io::Result<Detached> {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        let errors = options.open(errors)?;
+        // The link names the running program even after the file was replaced by an update.
+        let program = program.unwrap_or(Path::new("/proc/self/exe"));
+        let child = tokio::process::Command::new(program)
+            .arg0("kb")
+            .args(args)
+            .env_clear()
+            .envs(variables)
+            .current_dir(cwd)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(errors)
+            .process_group(0)
+            .kill_on_drop(false)
+            .spawn()?;
+        Ok(Detached { child })
+    }
+
+    /// The process id; `None` after it has ended.
+    pub fn id(&self) -> Option<u32> {
+        self.child.id()
+    }
+
+    /// Whether the process has ended. Does not wait.
+    pub fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Waits for the end of the process. Cancel safe.
+    pub async fn ended(&mut self) {
+        let _ = self.child.wait().await;
+    }
+}

@@ -1,0 +1,33 @@
+//! The daemon behind `kb serve`, and the use cases of triggers.
+//!
+//! A [`Daemon`] serves one or more projects. For each it holds the lease of the state folder, accounts
+//! for the nominal times of schedules, turns events into fires, and starts the run of each fire as a
+//! process of its own (`starts.rs`, the only file that does). It keeps no state that matters: everything
+//! is in the trigger store and the journal, so it can be killed at any moment. Runs continue when it
+//! stops, and the next daemon follows them again.
+//!
+//! [`triggers`] has the use cases that the command line, the daemon and the HTTP server share. They work
+//! on the store alone; a daemon notices the change within a second.
+
+mod accounting;
+mod catalog;
+mod daemon;
+mod follow;
+mod lease;
+mod queue;
+mod served;
+mod starts;
+mod triggers;
+mod unit;
+mod views;
+
+pub use catalog::{LoadedTrigger, TriggerCatalog, trigger_catalog};
+pub use daemon::{Daemon, DaemonHandle, DaemonOptions};
+pub use lease::{ServeLease, daemon_of};
+pub use served::ServedProject;
+pub use triggers::{
+    Backfill, Fired, Tested, backfill, backfill_times, disable, enable, fire, fires, list,
+    next_times, pause, resume, show, test,
+};
+pub use unit::{UnitKind, unit};
+pub use views::{FireView, OccurrenceView, TriggerStateName, TriggerView};

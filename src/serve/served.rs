@@ -1,0 +1,133 @@
+//! [`ServedProject`]: a project of a daemon, with its store, journal and definitions.
+
+use super::accounting::{self, REPLACED};
+use super::catalog::{TriggerCatalog, trigger_catalog};
+use super::lease::ServeLease;
+use crate::journal::Journal;
+use crate::project::ProjectFolder;
+use crate::schedule::ActiveRuns;
+use crate::service::runs::ProjectContext;
+use crate::service::{Environment, Project, ServiceError};
+use crate::trigger::{Fire, FireFilter, FireState, TriggerStore};
+use crate::value::Timestamp;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Interval between two checks of the definition files.
+const RELOAD: Duration = Duration::from_secs(2);
+
+/// A project that a daemon serves.
+pub struct ServedProject {
+    folder: ProjectFolder,
+    environment: Environment,
+    /// The folders of the project.
+    pub context: ProjectContext,
+    /// The trigger store.
+    pub store: Arc<TriggerStore>,
+    /// The journal.
+    pub journal: Arc<dyn Journal>,
+    /// The definitions as they are now.
+    pub project: Arc<Project>,
+    /// Their triggers.
+    pub triggers: Arc<TriggerCatalog>,
+    /// The last problem of the project that the daemon could not solve.
+    pub problem: Option<String>,
+    stamp: u64,
+    looked: Timestamp,
+    pub(super) version: i64,
+    pub(super) due: Option<Timestamp>,
+    _lease: ServeLease,
+}
+
+impl ServedProject {
+    /// Takes the lease of a project and reads its definitions.
+    pub(super) fn open(
+        folder: ProjectFolder,
+        environment: &Environment,
+        now: Timestamp,
+    ) -> Result<ServedProject, ServiceError> {
+        let context = ProjectContext::of(&folder, environment);
+        let lease = ServeLease::take(&context.state_dir, &context.root)?;
+        let store = Arc::new(TriggerStore::open(&context.state_dir)?);
+        let stamp = folder.stamp();
+        let project = Arc::new(Project::load(folder.clone(), environment));
+        let journal = context.journal(project.catalog.settings.sync)?;
+        let triggers = Arc::new(trigger_catalog(&project));
+        Ok(ServedProject {
+            folder,
+            environment: environment.clone(),
+            context,
+            store,
+            journal,
+            project,
+            triggers,
+            problem: None,
+            stamp,
+            looked: now,
+            version: -1,
+            due: Some(now),
+            _lease: lease,
+        })
+    }
+
+    /// Reads the definitions again if a file changed. Returns whether it did. Checks every two seconds,
+    /// and with `at_once`, as before a time is due.
+    pub(super) fn reload(&mut self, at_once: bool, now: Timestamp) -> bool {
+        // A clock that was set back must not stop this.
+        if !at_once && now >= self.looked && now.since(self.looked) < RELOAD {
+            return false;
+        }
+        self.looked = now;
+        let stamp = self.folder.stamp();
+        if stamp == self.stamp {
+            return false;
+        }
+        self.stamp = stamp;
+        self.project = Arc::new(Project::load(self.folder.clone(), &self.environment));
+        self.triggers = Arc::new(trigger_catalog(&self.project));
+        tracing::info!(project = %self.context.root.display(), "definitions changed");
+        true
+    }
+
+    /// Maximum number of runs that the daemon keeps running for this project.
+    pub(super) fn max_runs(&self) -> usize {
+        let own = self.project.catalog.settings.max_runs;
+        own.map_or(self.environment.processors.max(2) as usize, |most| most as usize)
+    }
+
+    /// The fires whose run has not ended, oldest first.
+    pub(super) fn open_fires(&self) -> Result<Vec<Fire>, ServiceError> {
+        let filter = FireFilter { trigger: None, open: true, limit: usize::MAX };
+        let mut fires = self.store.fires(&filter)?;
+        fires.reverse();
+        Ok(fires)
+    }
+
+    /// Accounts for the nominal times that have passed. Returns the started fires that must make room.
+    pub(super) fn account(&mut self, now: Timestamp) -> Result<Vec<Fire>, ServiceError> {
+        let open = self.open_fires()?;
+        let mut active: BTreeMap<String, ActiveRuns> = BTreeMap::new();
+        for fire in &open {
+            let runs = active.entry(fire.trigger.clone()).or_default();
+            match fire.state {
+                FireState::Queued => runs.queued += 1,
+                _ => runs.started += 1,
+            }
+        }
+        let states = self.store.states()?;
+        let passed = accounting::passed(&self.triggers, &states, &active, now);
+        self.due = passed.due;
+        if passed.recorded.is_empty() {
+            return Ok(Vec::new());
+        }
+        let replaced = open.into_iter().filter(|fire| passed.replaced.contains(&fire.trigger));
+        let (queued, started): (Vec<Fire>, Vec<Fire>) =
+            replaced.partition(|fire| fire.state == FireState::Queued);
+        for fire in &queued {
+            self.store.ended(fire, FireState::Skipped, Some(REPLACED), now)?;
+        }
+        self.store.record(&passed.recorded, now)?;
+        Ok(started)
+    }
+}

@@ -1,0 +1,329 @@
+//! The use cases of triggers: list, show, enable, pause, fire, backfill, test.
+
+use super::catalog::{LoadedTrigger, find, trigger_catalog};
+use super::views::{self, FireView, OccurrenceView, TriggerStateName, TriggerView};
+use crate::clock;
+use crate::definition::TriggerSource;
+use crate::diagnostic::Code;
+use crate::schedule::Schedule;
+use crate::service::{Project, ServiceError, params};
+use crate::trigger::{
+    FireFilter, FireState, NewFire, TriggerState, TriggerStore, parameters, run_id, schedule_key,
+};
+use crate::value::{Failure, Json, JsonMap, Timestamp, counted};
+use serde::Serialize;
+use serde_json::json;
+
+/// Maximum number of times that one backfill starts.
+const MOST_TIMES: usize = 1000;
+
+/// A run that was queued.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Fired {
+    /// Id of the trigger.
+    pub trigger: String,
+    /// Id of the run; it exists once the daemon has started it.
+    pub run: String,
+}
+
+/// What a backfill starts, or would start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Backfill {
+    /// Id of the trigger.
+    pub trigger: String,
+    /// The nominal times without a run.
+    pub times: Vec<OccurrenceView>,
+    /// Number of nominal times that fired already.
+    pub fired: usize,
+    /// Whether the runs were queued.
+    pub queued: bool,
+}
+
+/// What a payload would start.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tested {
+    /// Id of the trigger.
+    pub trigger: String,
+    /// Id of the playbook.
+    pub playbook: String,
+    /// Parameters of the run.
+    pub params: JsonMap,
+    /// State of the trigger; only an enabled one starts runs.
+    pub state: TriggerStateName,
+}
+
+fn store(project: &Project) -> Result<TriggerStore, ServiceError> {
+    Ok(TriggerStore::open(&project.context.state_dir)?)
+}
+
+/// All triggers of a project with their next time and newest fire.
+pub fn list(project: &Project) -> Result<Vec<TriggerView>, ServiceError> {
+    let (store, now) = (store(project)?, clock::wall());
+    let states = store.states()?;
+    let one = |loaded: &LoadedTrigger| {
+        let state = states.get(&loaded.id).cloned().unwrap_or_default();
+        view_of(&store, loaded, &state, now, 1)
+    };
+    trigger_catalog(project).values().map(one).collect()
+}
+
+/// One trigger with its next times and newest fires.
+pub fn show(project: &Project, name: &str, count: usize) -> Result<TriggerView, ServiceError> {
+    let (store, now) = (store(project)?, clock::wall());
+    let catalog = trigger_catalog(project);
+    let loaded = find(&catalog, project, name)?;
+    view_of(&store, loaded, &store.state(&loaded.id)?, now, count)
+}
+
+fn view_of(
+    store: &TriggerStore,
+    loaded: &LoadedTrigger,
+    state: &TriggerState,
+    now: Timestamp,
+    count: usize,
+) -> Result<TriggerView, ServiceError> {
+    let filter = FireFilter { trigger: Some(loaded.id.clone()), open: false, limit: count };
+    let next = match &loaded.trigger.source {
+        TriggerSource::Schedule(schedule, _) => views::occurrences(schedule, now, count.min(5)),
+        _ => Vec::new(),
+    };
+    Ok(views::view(loaded, state, next, store.fires(&filter)?))
+}
+
+/// Fires of a project, newest first; of one trigger, if `name` is given.
+pub fn fires(
+    project: &Project,
+    name: Option<&str>,
+    limit: usize,
+) -> Result<Vec<FireView>, ServiceError> {
+    let catalog = trigger_catalog(project);
+    let trigger = name.map(|name| find(&catalog, project, name)).transpose()?;
+    let trigger = trigger.map(|loaded| loaded.id.clone());
+    let fires = store(project)?.fires(&FireFilter { trigger, open: false, limit })?;
+    Ok(fires.into_iter().map(FireView::from).collect())
+}
+
+/// The next times of a schedule.
+pub fn next_times(
+    project: &Project,
+    name: &str,
+    from: Option<Timestamp>,
+    count: usize,
+) -> Result<Vec<OccurrenceView>, ServiceError> {
+    let catalog = trigger_catalog(project);
+    let loaded = find(&catalog, project, name)?;
+    let schedule = schedule_of(loaded)?;
+    Ok(views::occurrences(schedule, from.unwrap_or_else(clock::wall), count))
+}
+
+fn schedule_of(loaded: &LoadedTrigger) -> Result<&Schedule, ServiceError> {
+    match &loaded.trigger.source {
+        TriggerSource::Schedule(schedule, _) => Ok(schedule),
+        other => {
+            let message = format!("`{}` is a {} trigger, not a schedule", loaded.id, other.kind());
+            Err(refused(message, "`kb trigger list` shows the schedules"))
+        }
+    }
+}
+
+/// Enables a trigger as it is defined now. With `digest`, only if that is its definition.
+pub fn enable(
+    project: &Project,
+    name: &str,
+    digest: Option<&str>,
+) -> Result<TriggerView, ServiceError> {
+    project.require_valid_settings()?;
+    let catalog = trigger_catalog(project);
+    let loaded = find(&catalog, project, name)?;
+    project.runnable_plan(loaded.playbook.id.as_str())?;
+    if digest.is_some_and(|digest| digest != loaded.digest.to_string()) {
+        let message = format!("`{}` was changed after it was shown", loaded.id);
+        return Err(refused(message, "inspect it again, then enable it"));
+    }
+    store(project)?.enable(&loaded.id, &loaded.digest, clock::wall())?;
+    show(project, &loaded.id, 1)
+}
+
+/// Disables a trigger. Its active runs continue.
+pub fn disable(project: &Project, name: &str) -> Result<TriggerView, ServiceError> {
+    let catalog = trigger_catalog(project);
+    let id = &find(&catalog, project, name)?.id;
+    store(project)?.disable(id)?;
+    show(project, id, 1)
+}
+
+/// Pauses an enabled trigger. Its nominal times are listed as skipped until it is resumed.
+pub fn pause(project: &Project, name: &str, reason: &str) -> Result<TriggerView, ServiceError> {
+    let catalog = trigger_catalog(project);
+    let loaded = find(&catalog, project, name)?;
+    let store = store(project)?;
+    if store.state(&loaded.id)?.enabled.is_none() {
+        let message = format!("`{}` is disabled, so there is nothing to pause", loaded.id);
+        return Err(refused(message, &format!("`kb trigger enable {}`", loaded.id)));
+    }
+    store.pause(&loaded.id, reason)?;
+    show(project, &loaded.id, 1)
+}
+
+/// Ends the pause of a trigger.
+pub fn resume(project: &Project, name: &str) -> Result<TriggerView, ServiceError> {
+    let catalog = trigger_catalog(project);
+    let loaded = find(&catalog, project, name)?;
+    let store = store(project)?;
+    if store.state(&loaded.id)?.paused.is_none() {
+        let message = format!("`{}` is not paused", loaded.id);
+        let help = format!("`kb trigger show {}` shows its state", loaded.id);
+        return Err(refused(message, &help));
+    }
+    store.resume(&loaded.id)?;
+    show(project, &loaded.id, 1)
+}
+
+/// Queues a run of a trigger now, with the parameters that `payload` gives.
+pub fn fire(project: &Project, name: &str, payload: &Json) -> Result<Fired, ServiceError> {
+    let catalog = trigger_catalog(project);
+    let loaded = find(&catalog, project, name)?;
+    project.runnable_plan(loaded.playbook.id.as_str())?;
+    let now = clock::wall();
+    let payload = match &loaded.trigger.source {
+        TriggerSource::Schedule(schedule, _) => schedule_payload(schedule, now),
+        _ => payload.clone(),
+    };
+    let store = store(project)?;
+    let key = format!("manual:{}:{}", now.0, std::process::id());
+    let fire = queued(loaded, key, None, params_of(loaded, &payload)?);
+    store.add(&fire, now)?;
+    Ok(Fired { trigger: loaded.id.clone(), run: run_id(&fire.trigger, &fire.key).to_string() })
+}
+
+/// The nominal times of a schedule from `from` to `to` that a backfill would start.
+pub fn backfill_times(
+    project: &Project,
+    name: &str,
+    from: Timestamp,
+    to: Timestamp,
+) -> Result<Backfill, ServiceError> {
+    let catalog = trigger_catalog(project);
+    let loaded = find(&catalog, project, name)?;
+    let schedule = schedule_of(loaded)?;
+    if to > clock::wall() {
+        return Err(refused(
+            "a backfill starts times that have passed".to_owned(),
+            "leave `--to` out for now",
+        ));
+    }
+    let store = store(project)?;
+    let (mut times, mut fired, mut at) = (Vec::new(), 0, Timestamp(from.0 - 1));
+    while let Some(next) = schedule.next(at).filter(|next| *next <= to) {
+        at = next;
+        match store.fire(&loaded.id, &schedule_key(next))? {
+            Some(_) => fired += 1,
+            None => times.push(next),
+        }
+        if times.len() > MOST_TIMES {
+            let message = format!("the backfill has more than {}", counted(MOST_TIMES, "time"));
+            return Err(refused(message, "choose a shorter time with `--from` and `--to`"));
+        }
+    }
+    let view = |at: Timestamp| views::occurrences(schedule, Timestamp(at.0 - 1), 1);
+    let times = times.into_iter().flat_map(view).collect();
+    Ok(Backfill { trigger: loaded.id.clone(), times, fired, queued: false })
+}
+
+/// Queues a run for each of the nominal times of [`backfill_times`], oldest first.
+pub fn backfill(
+    project: &Project,
+    name: &str,
+    from: Timestamp,
+    to: Timestamp,
+) -> Result<Backfill, ServiceError> {
+    let found = backfill_times(project, name, from, to)?;
+    let catalog = trigger_catalog(project);
+    let loaded = find(&catalog, project, name)?;
+    project.runnable_plan(loaded.playbook.id.as_str())?;
+    let (schedule, store, now) = (schedule_of(loaded)?, store(project)?, clock::wall());
+    for time in &found.times {
+        let Some(nominal) = Timestamp::parse(&time.at) else { continue };
+        let params = params_of(loaded, &schedule_payload(schedule, nominal))?;
+        let fire = queued(loaded, schedule_key(nominal), Some(nominal), params);
+        store.add(&fire, now)?;
+    }
+    Ok(Backfill { queued: true, ..found })
+}
+
+/// What a payload would start, without starting it.
+pub fn test(project: &Project, name: &str, payload: &Json) -> Result<Tested, ServiceError> {
+    let catalog = trigger_catalog(project);
+    let loaded = find(&catalog, project, name)?;
+    project.runnable_plan(loaded.playbook.id.as_str())?;
+    let payload = match &loaded.trigger.source {
+        TriggerSource::Schedule(schedule, _) => schedule_payload(schedule, clock::wall()),
+        _ => payload.clone(),
+    };
+    let params = params_of(loaded, &payload)?;
+    let state = store(project)?.state(&loaded.id)?;
+    let state = views::state_name(loaded, &state);
+    let playbook = loaded.playbook.id.to_string();
+    Ok(Tested { trigger: loaded.id.clone(), playbook, params, state })
+}
+
+/// The payload of a nominal time.
+pub(super) fn schedule_payload(schedule: &Schedule, nominal: Timestamp) -> Json {
+    let local = schedule.describe(nominal).local;
+    let date = local.get(..10).unwrap_or_default().to_owned();
+    json!({"nominal": nominal.rfc3339(), "local": local, "date": date})
+}
+
+/// The parameters of a run that a payload starts, checked against their declarations.
+pub(super) fn params_of(loaded: &LoadedTrigger, payload: &Json) -> Result<JsonMap, ServiceError> {
+    let declared = &loaded.playbook.params;
+    let optional = |name: &str| {
+        declared
+            .iter()
+            .any(|param| param.name == name && (param.default.is_some() || !param.required))
+    };
+    let values = parameters(&loaded.trigger, payload, optional);
+    let values = values.map_err(|error| {
+        let help = format!("`payload` of `{}` declares the path", loaded.id);
+        ServiceError::refused(Failure::new(Code::PAYLOAD, error.to_string()).help(help))
+    })?;
+    match params::of_child(declared, values.clone()) {
+        // The values as given: secrets stay references, defaults are taken when the run starts.
+        Ok(_) => Ok(values),
+        Err(problems) => {
+            let messages: Vec<String> = problems.into_iter().map(|p| p.message).collect();
+            let failure = Failure::new(Code::PAYLOAD, messages.join("; "));
+            Err(ServiceError::refused(
+                failure.help("`kb trigger test` shows what a payload starts"),
+            ))
+        }
+    }
+}
+
+/// A fire that waits for its start.
+pub(super) fn queued(
+    loaded: &LoadedTrigger,
+    key: String,
+    nominal: Option<Timestamp>,
+    params: JsonMap,
+) -> NewFire {
+    NewFire {
+        trigger: loaded.id.clone(),
+        key,
+        playbook: loaded.playbook.id.to_string(),
+        nominal,
+        until: None,
+        digest: Some(loaded.digest),
+        state: FireState::Queued,
+        reason: None,
+        params,
+        depth: 0,
+    }
+}
+
+fn refused(message: String, help: &str) -> ServiceError {
+    ServiceError::refused(Failure::new(Code::TRIGGER_REFUSED, message).help(help))
+}

@@ -1,0 +1,117 @@
+//! [`TriggerStore`]: the database of triggers, fires and deliveries.
+//!
+//! It is a file of its own beside the journal: the daemon does not wait for the writers of runs, and an
+//! older `kb` can still read the journal. Every write is synced before it counts.
+
+mod rows;
+mod schema;
+mod write;
+
+pub use rows::{Enabled, Fire, FireFilter, FireState, NewFire, Recorded, TriggerState};
+pub use write::{Delivery, StoredMessage};
+
+use crate::journal::JournalError;
+use crate::value::{RunId, Timestamp};
+use rusqlite::{Connection, OptionalExtension, params};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The state of the triggers of a project. Can be shared between threads; processes share the file.
+pub struct TriggerStore {
+    connection: Mutex<Connection>,
+}
+
+impl TriggerStore {
+    /// Opens the store of a state folder and creates both if they are missing.
+    pub fn open(state_dir: &Path) -> Result<TriggerStore, JournalError> {
+        Ok(TriggerStore { connection: Mutex::new(schema::open(state_dir)?) })
+    }
+
+    fn connection(&self) -> MutexGuard<'_, Connection> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A number that changes when another process writes.
+    pub fn version(&self) -> Result<i64, JournalError> {
+        Ok(self.connection().query_row("PRAGMA data_version", [], |row| row.get(0))?)
+    }
+
+    /// The state of every trigger that was ever enabled, by id.
+    pub fn states(&self) -> Result<BTreeMap<String, TriggerState>, JournalError> {
+        let connection = self.connection();
+        let mut query = connection
+            .prepare_cached("SELECT trigger, digest, cursor, paused, failures FROM triggers")?;
+        let rows =
+            query.query_map([], |row| Ok((row.get::<_, String>(0)?, rows::trigger_state(row)?)))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The state of one trigger; disabled if it was never enabled.
+    pub fn state(&self, trigger: &str) -> Result<TriggerState, JournalError> {
+        Ok(self.states()?.remove(trigger).unwrap_or_default())
+    }
+
+    /// Fires, newest first.
+    pub fn fires(&self, filter: &FireFilter) -> Result<Vec<Fire>, JournalError> {
+        let connection = self.connection();
+        let mut query = connection.prepare_cached(&format!(
+            "SELECT {} FROM fires
+             WHERE (?1 IS NULL OR trigger = ?1) AND (NOT ?2 OR state IN ('queued', 'started'))
+             ORDER BY id DESC LIMIT ?3",
+            rows::COLUMNS
+        ))?;
+        let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
+        let rows = query.query_map(params![filter.trigger, filter.open, limit], rows::fire)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The fire that a run belongs to.
+    pub fn fire_of(&self, run: &RunId) -> Result<Option<Fire>, JournalError> {
+        let connection = self.connection();
+        let text = format!("SELECT {} FROM fires WHERE run = ?1", rows::COLUMNS);
+        Ok(connection.prepare_cached(&text)?.query_row([run.as_str()], rows::fire).optional()?)
+    }
+
+    /// The fire of a trigger with this key.
+    pub fn fire(&self, trigger: &str, key: &str) -> Result<Option<Fire>, JournalError> {
+        let connection = self.connection();
+        let text = format!("SELECT {} FROM fires WHERE trigger = ?1 AND key = ?2", rows::COLUMNS);
+        Ok(connection.prepare_cached(&text)?.query_row([trigger, key], rows::fire).optional()?)
+    }
+
+    /// A small value that the daemon keeps, such as the last run whose end it saw.
+    pub fn note(&self, name: &str) -> Result<Option<String>, JournalError> {
+        let connection = self.connection();
+        let mut query = connection.prepare_cached("SELECT value FROM notes WHERE name = ?1")?;
+        Ok(query.query_row([name], |row| row.get(0)).optional()?)
+    }
+
+    /// Keeps a small value.
+    pub fn set_note(&self, name: &str, value: &str) -> Result<(), JournalError> {
+        self.connection().execute(
+            "INSERT INTO notes (name, value) VALUES (?1, ?2)
+             ON CONFLICT (name) DO UPDATE SET value = ?2",
+            [name, value],
+        )?;
+        Ok(())
+    }
+
+    /// Removes fires that ended before a time, and deliveries that were seen before it. The cursors keep
+    /// nominal times from firing again.
+    pub fn prune(&self, before: Timestamp) -> Result<usize, JournalError> {
+        let connection = self.connection();
+        let fires = connection.execute(
+            "DELETE FROM fires WHERE at < ?1 AND state NOT IN ('queued', 'started')",
+            [before.0],
+        )?;
+        connection.execute("DELETE FROM deliveries WHERE at < ?1", [before.0])?;
+        Ok(fires)
+    }
+
+    /// Writes a consistent copy to a file that must not exist.
+    pub fn copy_to(&self, path: &Path) -> Result<(), JournalError> {
+        self.connection().execute("VACUUM INTO ?1", [path.to_string_lossy()])?;
+        Ok(())
+    }
+}

@@ -1,0 +1,169 @@
+//! `kb trigger …` and `kb serve` through the binary.
+
+use crate::scratch::Scratch;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+const NIGHTLY: &str = "schema: kb.playbook/1\nid: nightly\nparams: [{name: day, default: none}]\non: {schedule: {cron: \"30 2 * * *\", zone: Europe/Berlin, payload: {day: date}}}\nsteps: [{id: a, run: \"echo $DAY >> log\", env: {DAY: \"{{day}}\"}}]\n";
+const DEPLOY: &str = "schema: kb.playbook/1\nid: deploy\nparams: [{name: ref, required: true}, {name: count, type: integer, default: 1}]\non: {webhook: {form: github, secret: HOOK, payload: {ref: ref, count: commits.0.size}}}\nsteps: [{id: a, run: \"true\"}]\n";
+
+fn scratch() -> Scratch {
+    Scratch::new(&[
+        ("playbooks/nightly.yml", NIGHTLY),
+        ("playbooks/deploy.yml", DEPLOY),
+        (".kb/kb.config.yml", "secrets: {HOOK: env:HOOK}\n"),
+    ])
+}
+
+#[test]
+fn triggers_are_listed_enabled_and_paused() {
+    let scratch = scratch();
+    scratch.kb(&["trigger", "list"]).code(0).says(&[
+        "nightly.schedule",
+        "disabled",
+        "/hooks/deploy (github)",
+    ]);
+    scratch
+        .kb(&["trigger", "pause", "nightly"])
+        .code(2)
+        .says(&["KB1011", "kb trigger enable nightly.schedule"]);
+    scratch.kb(&["trigger", "enable", "nightly"]).code(0).says(&[
+        "next time",
+        "02:30",
+        "`kb serve` does not run",
+    ]);
+    scratch.kb(&["trigger", "pause", "nightly", "--reason", "holiday"]).code(0);
+    scratch
+        .kb(&["trigger", "show", "nightly"])
+        .code(0)
+        .says(&["paused (holiday)", "kb trigger resume"]);
+    scratch.kb(&["trigger", "resume", "nightly"]).code(0);
+    scratch.kb(&["trigger", "resume", "nightly"]).code(2).says(&["is not paused"]);
+    // A change of the definition.
+    scratch.write("playbooks/nightly.yml", &NIGHTLY.replace("echo", "printf"));
+    scratch.kb(&["trigger", "list"]).code(0).says(&["changed"]);
+    scratch
+        .kb(&["trigger", "enable", "nightly", "--digest", "abc"])
+        .code(2)
+        .says(&["was changed after it was shown"]);
+    let digest = scratch.json(&["trigger", "show", "nightly", "--json"])["digest"].clone();
+    scratch.kb(&["trigger", "enable", "nightly", "--digest", digest.as_str().unwrap()]).code(0);
+    scratch.kb(&["trigger", "disable", "nightly"]).code(0);
+    assert_eq!(scratch.json(&["trigger", "show", "nightly", "--json"])["state"], "disabled");
+}
+
+#[test]
+fn next_times_have_zone_utc_and_notes() {
+    let scratch = scratch();
+    let said = scratch
+        .kb(&["trigger", "next", "nightly", "-n", "2", "--from", "2026-03-28T12:00:00Z"])
+        .code(0);
+    assert!(
+        said.out.contains("2026-03-29 03:00 +02:00  2026-03-29 01:00Z  the clock skips"),
+        "{}",
+        said.out
+    );
+    assert!(said.out.contains("2026-03-30 02:30 +02:00  2026-03-30 00:30Z"), "{}", said.out);
+    scratch
+        .kb(&["trigger", "next", "deploy"])
+        .code(2)
+        .says(&["is a webhook trigger, not a schedule"]);
+    scratch.kb(&["trigger", "next", "nightyl"]).code(4).says(&["did you mean"]);
+}
+
+#[test]
+fn a_payload_can_be_tried() {
+    let scratch = scratch();
+    scratch.write("event.json", "{\"ref\": \"main; rm -rf /\", \"commits\": [{\"size\": 3}]}");
+    let tested = scratch.json(&["trigger", "test", "deploy", "--payload", "event.json", "--json"]);
+    assert_eq!(tested["params"], serde_json::json!({"ref": "main; rm -rf /", "count": 3}));
+    assert_eq!(tested["state"], "disabled");
+    scratch.write("event.json", "{\"commits\": []}");
+    scratch
+        .kb(&["trigger", "test", "deploy", "--payload", "event.json"])
+        .code(2)
+        .says(&["KB1012", "no `ref`"]);
+    scratch.write("event.json", "{\"ref\": \"main\", \"commits\": [{\"size\": \"big\"}]}");
+    scratch
+        .kb(&["trigger", "test", "deploy", "--payload", "event.json"])
+        .code(2)
+        .says(&["KB1012", "count"]);
+    scratch.write("event.json", "{");
+    scratch
+        .kb(&["trigger", "test", "deploy", "--payload", "event.json"])
+        .code(2)
+        .says(&["is not JSON"]);
+    assert_eq!(scratch.json(&["run", "list", "--json"]), serde_json::json!([]), "nothing started");
+}
+
+#[test]
+fn a_backfill_counts_first() {
+    let scratch = scratch();
+    scratch.kb(&["trigger", "enable", "nightly"]).code(0);
+    let range = ["--from", "2026-01-01T00:00:00Z", "--to", "2026-01-03T23:00:00Z"];
+    let args = [&["trigger", "backfill", "nightly"], &range[..]].concat();
+    scratch.kb(&args).code(0).says(&["would start 3 runs", "2026-01-02 02:30 +01:00"]);
+    let again = [&args[..], &["--yes"]].concat();
+    scratch.kb(&again).code(0).says(&["queued 3 runs"]);
+    scratch.kb(&args).code(0).says(&["would start 0 runs; 3 times fired already"]);
+    scratch
+        .kb(&["trigger", "backfill", "nightly", "--from", "2020-01-01T00:00:00Z"])
+        .code(2)
+        .says(&["more than 1000 times"]);
+}
+
+/// The daemon starts what is queued, one `kb` per run, and ends at once on SIGTERM; the run continues.
+#[test]
+fn the_daemon_starts_runs_and_stops_without_them() {
+    let scratch = scratch();
+    let text = NIGHTLY
+        .replace("echo $DAY >> log", "echo $DAY >> log; while [ -e hold ]; do sleep 0.05; done");
+    scratch.write("playbooks/nightly.yml", &text);
+    scratch.write("hold", "");
+    let mut daemon = scratch.command().arg("serve").stderr(Stdio::piped()).spawn().unwrap();
+    wait("the daemon", || scratch.kb(&["trigger", "list"]).err.is_empty());
+    scratch.kb(&["serve"]).code(5).says(&["KB1013", "runs already"]);
+    let run = scratch.kb(&["trigger", "fire", "nightly"]).code(0).out.trim().to_owned();
+    wait("the run", || scratch.has("log"));
+    let pid = rustix::process::Pid::from_child(&daemon);
+    let stopped = Instant::now();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert!(daemon.wait().unwrap().success());
+    assert!(stopped.elapsed() < Duration::from_secs(2), "{:?}", stopped.elapsed());
+    assert_eq!(scratch.json(&["run", "show", &run, "--json"])["status"], "running");
+    std::fs::remove_file(scratch.root().join("hold")).unwrap();
+    wait("the end of the run", || {
+        scratch.json(&["run", "show", &run, "--json"])["status"] == "succeeded"
+    });
+    let mut second = scratch.command().arg("serve").spawn().unwrap();
+    wait("the end is recorded", || {
+        scratch.json(&["trigger", "show", "nightly", "--json"])["fires"][0]["state"] == "succeeded"
+    });
+    second.kill().unwrap();
+    second.wait().unwrap();
+}
+
+#[test]
+fn unit_files() {
+    let scratch = scratch();
+    let said = scratch.kb(&["serve", "--unit", "systemd"]).code(0);
+    assert!(
+        said.out.contains("KillMode=process") && said.out.contains(" serve --project \""),
+        "{}",
+        said.out
+    );
+    let said = scratch.kb(&["serve", "--unit", "launchd"]).code(0);
+    assert!(
+        said.out.contains("<string>serve</string>") && said.out.contains("AbandonProcessGroup"),
+        "{}",
+        said.out
+    );
+}
+
+fn wait(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what} does not happen");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}

@@ -1,0 +1,90 @@
+//! `kb serve` and `kb trigger`.
+
+mod commands;
+mod daemon;
+mod kills;
+mod signatures;
+
+use crate::scratch::Scratch;
+use kb::serve::{Daemon, DaemonOptions};
+use kb::service::{Environment, Project};
+use kb::trigger::{Fire, FireFilter, TriggerStore};
+use kb::value::Timestamp;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// The environment of a scratch project, as the binary in it has it.
+fn environment(scratch: &Scratch) -> Environment {
+    let command = scratch.command();
+    let variables: BTreeMap<String, String> = command
+        .get_envs()
+        .filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value?.to_str()?.to_owned())))
+        .collect();
+    Environment::new(scratch.root(), variables)
+}
+
+fn options() -> DaemonOptions {
+    let program = Some(PathBuf::from(env!("CARGO_BIN_EXE_kb")));
+    DaemonOptions { program, ..DaemonOptions::default() }
+}
+
+fn project(scratch: &Scratch) -> Project {
+    Project::find(&environment(scratch)).unwrap()
+}
+
+fn store(scratch: &Scratch) -> TriggerStore {
+    TriggerStore::open(&project(scratch).context.state_dir).unwrap()
+}
+
+fn daemon(scratch: &Scratch) -> Daemon {
+    Daemon::open(&environment(scratch), &options()).unwrap()
+}
+
+/// Enables a trigger as if it were this time.
+fn enable(scratch: &Scratch, id: &str, at: Timestamp) {
+    let project = project(scratch);
+    let catalog = kb::serve::trigger_catalog(&project);
+    let loaded = catalog.get(id).unwrap_or_else(|| panic!("{id}: {:?}", project.diagnostics));
+    store(scratch).enable(id, &loaded.digest, at).unwrap();
+}
+
+/// All fires, oldest first.
+fn fires(store: &TriggerStore) -> Vec<Fire> {
+    let filter = FireFilter { trigger: None, open: false, limit: usize::MAX };
+    let mut all = store.fires(&filter).unwrap();
+    all.reverse();
+    all
+}
+
+/// Fires as `TIME STATE`, with the time of day in UTC.
+fn lines(store: &TriggerStore) -> Vec<String> {
+    let line = |fire: &Fire| {
+        let time = |at: Timestamp| at.rfc3339()[11..16].to_owned();
+        let nominal = fire.nominal.map(time).unwrap_or_default();
+        let until = fire.until.map(|until| format!("-{}", time(until))).unwrap_or_default();
+        format!("{nominal}{until} {}", fire.state.as_str())
+    };
+    fires(store).iter().map(line).collect()
+}
+
+fn at(text: &str) -> Timestamp {
+    Timestamp::parse(text).unwrap()
+}
+
+/// Ticks with a fixed time until a condition holds.
+fn until(daemon: &mut Daemon, now: Timestamp, what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let mut time = now;
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what} does not happen");
+        daemon.tick(time);
+        std::thread::sleep(Duration::from_millis(10));
+        // Runs are looked at when time passes.
+        time = Timestamp(time.0 + 10);
+    }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+}
