@@ -7,7 +7,7 @@ use super::namespace::{StartOrder, WorkerPool};
 use super::pipes::{ChildEnds, Pipes};
 use super::program::{explain, find_program};
 use super::running::Running;
-use super::sandbox::{Confinement, Isolation, Rules, Scratch, SystemCallFilter};
+use super::sandbox::{Confinement, Isolation, Rules, RulesCache, Scratch, SystemCallFilter};
 use super::{BaseEnvironment, ProcessEnd, ProcessLevel, ProcessResult, Spawn, Stream};
 use crate::clock;
 use rustix::fd::AsFd;
@@ -28,6 +28,7 @@ pub struct Supervisor {
     base: Arc<BaseEnvironment>,
     confinement: Option<Arc<Confinement>>,
     pool: Arc<WorkerPool>,
+    rules: Arc<RulesCache>,
 }
 
 impl Supervisor {
@@ -36,7 +37,7 @@ impl Supervisor {
     pub fn new(base: BaseEnvironment) -> Supervisor {
         let base = Arc::new(base);
         let pool = Arc::new(WorkerPool::of_this_program(base.clone()));
-        Supervisor { base, confinement: None, pool }
+        Supervisor { base, confinement: None, pool, rules: Arc::default() }
     }
 
     /// Uses another program, which calls [`super::run_init_process`], as the init process.
@@ -185,7 +186,7 @@ impl Supervisor {
         ends: ChildEnds,
     ) -> io::Result<MainProcess> {
         let confinement = self.confinement.as_deref();
-        let rules = confinement.map(|confinement| confinement.rules(&self.base, scratch));
+        let rules = confinement.map(|own| self.rules.rules(own, &self.base, scratch));
         let rules = rules.transpose()?;
         let available = self.pool.available();
         let isolation = match (confinement, available) {

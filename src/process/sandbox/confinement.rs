@@ -110,8 +110,13 @@ impl Confinement {
         plan.into_texts()
     }
 
+    /// The paths of its own that the rules permit to write, to write only, and to read.
+    pub(super) fn paths(&self) -> [Vec<PathBuf>; 3] {
+        [self.write.clone(), self.write_only.clone(), self.read.clone()]
+    }
+
     /// The rules. Paths that do not exist are skipped.
-    pub(in crate::process) fn rules(
+    pub(super) fn rules(
         &self,
         base: &BaseEnvironment,
         scratch: Option<&Scratch>,

@@ -14,6 +14,7 @@ mod kernel;
 mod mount_plan;
 mod paths;
 mod rules;
+mod rules_cache;
 mod seccomp;
 
 pub(super) use capabilities::drop_capabilities;
@@ -24,4 +25,5 @@ pub use isolation::Network;
 pub use kernel::{KernelSandbox, SandboxCap};
 pub(super) use mount_plan::kind;
 pub(super) use rules::{READ_ACCESS, Rules, WRITE_ACCESS, start_restricted};
+pub(super) use rules_cache::RulesCache;
 pub(super) use seccomp::SystemCallFilter;

@@ -11,6 +11,7 @@ use std::io;
 use std::path::Path;
 
 /// A Landlock ruleset. `kb` creates it, and the new process applies it to itself.
+#[derive(Debug)]
 pub(in crate::process) struct Rules(RulesetCreated);
 
 /// The access that a process has below a path.
@@ -72,6 +73,11 @@ impl Rules {
             access &= AccessFs::from_file(OPTIONAL);
         }
         self.0.add_rule(PathBeneath::new(opened, access)).map(Rules).map_err(io::Error::other)
+    }
+
+    /// The same rules again. Applying them to a process changes neither.
+    pub(super) fn try_clone(&self) -> io::Result<Rules> {
+        self.0.try_clone().map(Rules)
     }
 
     /// The descriptor of the ruleset. The child sets `PR_SET_NO_NEW_PRIVS` and then calls
