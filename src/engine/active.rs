@@ -1,7 +1,8 @@
 //! The attempts and gates that execute at the moment, and their channel to the dispatcher.
 
+use super::attempt::Attempt;
 use super::attempts::{AttemptChannel, Message};
-use super::context::{Attempt, RunContext};
+use super::context::RunContext;
 use crate::attempt::{Shutdown, Stopped};
 use crate::clock;
 use crate::run::{InstanceIx, State};

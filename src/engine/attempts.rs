@@ -1,11 +1,10 @@
 //! The tasks of attempts and gates, which run beside the dispatcher and answer with messages.
 
-use super::context::Attempt;
+use super::attempt::Attempt;
 use super::event_channel::EventSender;
 use super::payloads::Payloads;
 use super::prompts::PromptLog;
 use super::report;
-use super::secret_fetcher::Fetched;
 use super::setup::{Parts, Update};
 use crate::attempt::{Context, Outcome, Progress, Recorder, Request, Shutdown, Stopped};
 use crate::definition::Step;
@@ -26,6 +25,9 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+
+/// The result of a fetch of secrets.
+pub(super) type Fetched = Result<(), (OutcomeKind, Box<Failure>)>;
 
 /// A message from a task to the dispatcher.
 pub(super) enum Message {

@@ -1,5 +1,6 @@
 //! What does not change while a dispatcher drives a run, and how expressions read a run.
 
+use super::attempt::Attempt;
 use super::attempts::{AttemptChannel, Message};
 use super::event_channel::EventSender;
 use super::payloads::Payloads;
@@ -79,12 +80,4 @@ impl RunContext {
             last_activity: Mutex::new(Instant::now()),
         })
     }
-}
-
-/// One attempt of an instance. Messages of an older attempt are dropped by the state machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Attempt {
-    pub(super) instance: InstanceIx,
-    pub(super) iteration: u32,
-    pub(super) attempt: u32,
 }

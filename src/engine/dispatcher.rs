@@ -6,16 +6,17 @@
 //! `secret_fetcher`.
 
 use super::active::ActiveAttempts;
+use super::attempt::Attempt;
 use super::attempts::Message;
-use super::context::{Attempt, RunContext};
+use super::context::RunContext;
 use super::event_channel::EventSender;
 use super::fold::Folded;
 use super::inbox;
 use super::payloads::Payloads;
+use super::pending_write::PendingWrite;
 use super::queue::InputQueue;
 use super::secret_fetcher::SecretFetcher;
 use super::setup::{RunControl, Setup, StartMode, Summary};
-use super::tick::PendingWrite;
 use super::timers::Timers;
 use crate::attempt::Stopped;
 use crate::clock;

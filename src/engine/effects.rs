@@ -1,12 +1,12 @@
 //! Effects that follow once their events are stored: attempts, gates, timers, cancellations.
 
-use super::attempts::{self, Message};
-use super::context::Attempt;
+use super::attempt::Attempt;
+use super::attempts::{self, Fetched, Message};
 use super::dispatcher::Dispatcher;
 use super::items::{self, Listing};
+use super::payloads::journal_failure;
 use super::prepare::{self, AttemptInputs};
 use super::report;
-use super::secret_fetcher::Fetched;
 use super::{compute, evaluate};
 use crate::attempt::Outcome;
 use crate::evidence::{Feedback, Record};
@@ -154,7 +154,7 @@ impl Dispatcher {
         let records = self.folded.histories.get(&ix).cloned().unwrap_or_default();
         let payloads = &self.context.payloads;
         let loaded = records.into_iter().map(|record| payloads.load_record(record));
-        loaded.collect::<Result<_, JournalError>>().map_err(prepare::journal_failure)
+        loaded.collect::<Result<_, JournalError>>().map_err(journal_failure)
     }
 
     fn verify(&mut self, work: Attempt) {
@@ -164,7 +164,7 @@ impl Dispatcher {
         let output = output.map_or(Ok(Arc::new(Json::Null)), |output| payloads.read(output));
         let trace = self.folded.traces.get(&ix);
         let trace = trace.map_or(Vec::new(), |trace| trace.invocations().to_vec());
-        let gate = output.map_err(prepare::journal_failure).and_then(|output| {
+        let gate = output.map_err(journal_failure).and_then(|output| {
             let scope = self.context.scope(&self.folded.state, Some(ix));
             let task_files = &self.context.task_files;
             let records = self.history(ix)?;

@@ -1,6 +1,7 @@
 //! Effects that only compute. They change nothing outside, so they do not wait for the journal.
 
-use super::context::{Attempt, RunContext};
+use super::attempt::Attempt;
+use super::context::RunContext;
 use super::items::{self, Listing};
 use super::{compute, prepare, report, waiting};
 use crate::attempt::Outcome;

@@ -1,8 +1,8 @@
 //! Messages of other processes to the lease owner: cancellations and answers.
 
 use super::context::RunContext;
+use super::pending_write::PendingWrite;
 use super::queue::InputQueue;
-use super::tick::PendingWrite;
 use crate::definition::StepKind;
 use crate::evidence::Payload;
 use crate::journal::JournalError;

@@ -1,7 +1,8 @@
 //! The items of `forEach` and `matrix` steps: their lists, keys and collected outputs.
 
+use super::item_list::too_many;
 use super::matrix;
-use super::prepare::journal_failure;
+use super::payloads::journal_failure;
 use super::scope::RunScope;
 use crate::attempt::FileItems;
 use crate::definition::{ForEach, ItemSource};
@@ -87,16 +88,6 @@ fn of_value(value: Json) -> Result<Found, EvalError> {
                 .help("name an output that is a list, or use `parse: lines` or `parse: json` on the step that makes it")))
         }
     }
-}
-
-/// The failure of a step with more items than are allowed.
-pub(super) fn too_many(count: usize) -> EvalError {
-    let most = limits::FOR_EACH_ITEMS;
-    let message = format!("`forEach` got {count} items; at most {most} are allowed");
-    Box::new(
-        Failure::new(Code::NOT_A_LIST, message)
-            .help("group the items, and let each instance work on a group"),
-    )
 }
 
 fn evaluation(
@@ -193,20 +184,4 @@ fn in_collect(error: EvalError, scope: &RunScope<'_>, ix: InstanceIx) -> EvalErr
     let key = scope.state.key(scope.plan, ix);
     let message = format!("`collect` of {key}: {}", error.message);
     Box::new(Failure { message, ..*error })
-}
-
-/// What was collected from the items, by their keys; nothing before the step has ended. Masked keys may
-/// be equal; then the last item counts.
-pub(super) fn by_key(scope: &RunScope<'_>, ix: InstanceIx, output: &Json) -> Option<Json> {
-    let items = scope.state.instance(ix).items().filter(|items| items.keyed)?;
-    match output {
-        Json::Array(values) => {
-            let item = |ix: InstanceIx| scope.state.instance(ix).item.as_ref();
-            let keys = items.all().filter_map(|ix| Some(item(ix)?.key().into_owned()));
-            Some(Json::Object(keys.zip(values.iter().cloned()).collect()))
-        }
-        // Runs of earlier versions have a map as their output.
-        Json::Object(_) => Some(output.clone()),
-        _ => None,
-    }
 }

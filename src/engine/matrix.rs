@@ -1,6 +1,6 @@
 //! The combinations of a `matrix`: the product of its axes, without the excluded ones, with the included ones.
 
-use super::items::too_many;
+use super::item_list::too_many;
 use super::scope::RunScope;
 use crate::definition::Matrix;
 use crate::diagnostic::Code;

@@ -6,6 +6,7 @@
 //! only compute (conditions, items, outputs) are answered in between. Start at [`drive`].
 
 mod active;
+mod attempt;
 mod attempts;
 mod compute;
 mod context;
@@ -16,16 +17,19 @@ mod evaluate;
 mod event_channel;
 mod fold;
 mod inbox;
+mod item_list;
 mod items;
 mod json_list;
 mod matrix;
 mod payloads;
+mod pending_write;
 mod prepare;
 mod prompts;
 mod queue;
 mod report;
 mod scope;
 mod secret_fetcher;
+mod secrets;
 mod setup;
 mod tick;
 mod timers;
@@ -35,5 +39,6 @@ pub use dispatcher::drive;
 pub use event_channel::{EventReceiver, EventSender, event_channel};
 pub use fold::Folded;
 pub use payloads::Payloads;
-pub use scope::{RunScope, Secrets, Snapshot};
+pub use scope::{RunScope, Snapshot};
+pub use secrets::Secrets;
 pub use setup::{Parts, RunControl, Setup, StartMode, Summary, Update};

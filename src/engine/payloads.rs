@@ -1,11 +1,13 @@
 //! Large values: moved to blobs before they are stored, and read back with small caches.
 
 use super::json_list::JsonList;
+use crate::diagnostic::Code;
 use crate::evidence::{Payload, Record};
+use crate::expression::EvalError;
 use crate::journal::{Blobs, JournalError};
 use crate::redaction::{Masked, Parts, Redactor};
 use crate::run::{AttemptReport, CompactPayload, Evaluation, Reply};
-use crate::value::{Digest, Json, limits, read_back};
+use crate::value::{Digest, Failure, Json, limits, read_back};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -285,4 +287,9 @@ fn max_json_len(value: &Json) -> usize {
             2 + map.iter().map(|(key, value)| text(key) + max_json_len(value) + 2).sum::<usize>()
         }
     }
+}
+
+/// The failure of a step whose value the journal could not read or write.
+pub(super) fn journal_failure(error: JournalError) -> EvalError {
+    Box::new(Failure::new(Code::JOURNAL_UNUSABLE, error.to_string()))
 }

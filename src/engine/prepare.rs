@@ -1,6 +1,6 @@
 //! Renders the templates of a step into the request of one attempt or gate.
 
-use super::context::Attempt;
+use super::attempt::Attempt;
 use super::scope::{RunScope, Snapshot};
 use crate::attempt::{
     Argument, ChildWork, CommandLine, CommandsBefore, HttpWork, Outcome, PreviousChild, Request,
@@ -14,7 +14,6 @@ use crate::diagnostic::Code;
 use crate::evidence::{Feedback, Invocation, Record};
 use crate::executor::{GateRequest, JudgeSubject, commands_before};
 use crate::expression::{EvalError, Reference, Root, Template, ValueTemplate};
-use crate::journal::JournalError;
 use crate::plan::{Plan, PlanStep};
 use crate::redaction::Redactor;
 use crate::run::{ChildLinkState, InstanceIx, State};
@@ -42,11 +41,6 @@ pub(super) struct GateInputs<'a> {
     /// The records since the end of the attempt.
     pub(super) records: Vec<Record>,
     pub(super) task_files: &'a JsonMap,
-}
-
-/// The failure of a step whose value the journal could not read or write.
-pub(super) fn journal_failure(error: JournalError) -> EvalError {
-    Box::new(Failure::new(Code::JOURNAL_UNUSABLE, error.to_string()))
 }
 
 /// Names and references of the secrets that an attempt or gate of the step reads.

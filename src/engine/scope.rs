@@ -1,7 +1,8 @@
 //! How expressions read the values of a run.
 
-use super::payloads::Payloads;
-use super::prepare::journal_failure;
+use super::item_list::by_key;
+use super::payloads::{Payloads, journal_failure};
+use super::secrets::Secrets;
 use crate::definition::{ParamType, StepPhase};
 use crate::diagnostic::Code;
 use crate::evidence::AttemptStreams;
@@ -9,34 +10,11 @@ use crate::expression::{EvalError, Reference, Root, Scope};
 use crate::journal::JournalError;
 use crate::plan::{Plan, StepIx};
 use crate::run::{Instance, InstanceIx, RunStatus, State, StepStatus};
-use crate::value::{Failure, Json, RunId, StepId};
-use futures::future::BoxFuture;
+use crate::value::{Json, RunId, StepId};
 use serde_json::json;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tokio_util::sync::CancellationToken;
-
-/// Resolves secrets. A returned value is known to the redactor. Only [`Secrets::fetch`] waits.
-pub trait Secrets: Send + Sync {
-    /// The value of a secret by its name in the settings.
-    fn by_name(&self, name: &str) -> Option<String>;
-    /// The value of a reference (`env:NAME`, `file:PATH`) in a `secret` parameter.
-    fn by_reference(&self, reference: &str) -> Option<String>;
-    /// Whether a secret must be fetched before it can be read, for example by running a command, or
-    /// cannot be resolved and the fetch reports why.
-    fn is_missing(&self, _secret: &str) -> bool {
-        false
-    }
-    /// Fetches a secret, so that `by_name` returns it until this process ends.
-    fn fetch<'a>(
-        &'a self,
-        _secret: &'a str,
-        _cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, Result<(), Failure>> {
-        Box::pin(async { Ok(()) })
-    }
-}
 
 /// The values of a run that one instance can read.
 pub struct RunScope<'a> {
@@ -261,7 +239,7 @@ impl RunScope<'_> {
             }
             "byKey" => {
                 let output = self.loaded(self.payloads.read(instance.output.as_ref()?))?;
-                super::items::by_key(self, ix, &output)?
+                by_key(self.state, ix, &output)?
             }
             "errors" => self.item_errors(ix)?,
             _ => return None,

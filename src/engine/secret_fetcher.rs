@@ -4,7 +4,7 @@
 use super::attempts::{self, AttemptChannel, Message};
 use super::context::RunContext;
 use super::prepare;
-use super::scope::Secrets;
+use super::secrets::Secrets;
 use crate::journal::StoredEvent;
 use crate::run::{Effect, Event, InstanceIx, State};
 use crate::value::{Failure, OutcomeKind};
@@ -12,9 +12,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
-
-/// The result of a fetch.
-pub(super) type Fetched = Result<(), (OutcomeKind, Box<Failure>)>;
 
 /// The secrets that the redactor must know before the next effect.
 pub(super) struct SecretFetcher {

@@ -11,7 +11,7 @@ use crate::run::{InstanceIx, Preset, Reply, Rules, RunStatus};
 use crate::value::{Digest, Failure, InstanceKey, Json, JsonMap, RunId, Timestamp, Usage};
 use std::sync::Arc;
 
-use super::scope::Secrets;
+use super::secrets::Secrets;
 
 /// The parts that the engine uses.
 #[derive(Clone)]

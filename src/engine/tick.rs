@@ -5,48 +5,14 @@ use super::context::RunContext;
 use super::dispatcher::Dispatcher;
 use super::durability::is_durable;
 use super::evaluate::evaluate;
-use super::queue::{Ack, QueuedInput};
+use super::queue::QueuedInput;
 use crate::attempt::Stopped;
 use crate::clock;
 use crate::journal::{Batch, Durability, JournalError, StoredEvent};
-use crate::redaction::Masked;
-use crate::run::{Effect, Envelope, Event, Input, RunStatus, State, decide};
-use crate::value::Timestamp;
+use crate::run::{Effect, Envelope, Event, Input, decide};
 
 /// Maximum number of events in one append. A larger tick is split so that displays show progress.
 const BATCH: usize = 512;
-
-/// The decisions that are not stored yet, and what follows once they are.
-pub(super) struct PendingWrite {
-    /// Time of all decisions of the tick, so that the live and the replayed state agree.
-    at: Timestamp,
-    events: Vec<Masked<Event>>,
-    effects: Vec<Effect>,
-    /// Attempts that wait until their records are stored.
-    acks: Vec<Ack>,
-    /// Inbox messages that the events acknowledge.
-    acknowledged: Vec<i64>,
-}
-
-impl PendingWrite {
-    pub(super) fn new() -> PendingWrite {
-        let (events, effects, acks, acknowledged) = Default::default();
-        PendingWrite { at: clock::now(), events, effects, acks, acknowledged }
-    }
-
-    /// Whether the next append acknowledges this inbox message.
-    pub(super) fn acknowledges(&self, message: i64) -> bool {
-        self.acknowledged.contains(&message)
-    }
-
-    /// The status that the journal stores for the run.
-    fn status(&self, state: &State) -> RunStatus {
-        if state.status() == RunStatus::Running && self.effects.contains(&Effect::Leave) {
-            return if state.is_draining() { RunStatus::Interrupted } else { RunStatus::Waiting };
-        }
-        state.status()
-    }
-}
 
 impl Dispatcher {
     /// Runs ticks until no input is queued.

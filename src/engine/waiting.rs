@@ -1,6 +1,7 @@
 //! Starts the steps that wait: renders their questions and computes the times that they wait for.
 
-use super::context::{Attempt, RunContext};
+use super::attempt::Attempt;
+use super::context::RunContext;
 use super::report;
 use super::scope::RunScope;
 use crate::attempt::Outcome;
