@@ -1,5 +1,6 @@
 //! The integration tests, one binary, a file a subject.
 
+mod agent_bench;
 mod alive;
 mod architecture;
 mod attack;
