@@ -1,6 +1,6 @@
 //! The result of an attempt.
 
-use crate::evidence::ProcessEvidence;
+use crate::evidence::{ApprovalRequest, ProcessEvidence};
 use crate::redaction::{Mask, Redactor};
 use crate::value::{Failure, Json, OutcomeKind, Usage};
 use std::time::Duration;
@@ -30,6 +30,9 @@ pub struct Outcome {
     pub usage: Usage,
     /// What a child run waits for. The step waits without a slot, and the attempt has no result.
     pub waits: Option<String>,
+    /// A tool call that requires the approval of a person. The step waits without a slot, and the
+    /// attempt continues with the decision.
+    pub asks: Option<Box<ApprovalRequest>>,
 }
 
 impl Outcome {
@@ -47,6 +50,18 @@ impl Outcome {
             retry_after: None,
             usage: Usage::NONE,
             waits: None,
+            asks: None,
+        }
+    }
+
+    /// The attempt waits for the approval of a tool call.
+    pub fn asking(request: ApprovalRequest) -> Self {
+        let outcome = Outcome::ok(Json::Null);
+        Outcome {
+            kind: OutcomeKind::Unknown,
+            output: None,
+            asks: Some(Box::new(request)),
+            ..outcome
         }
     }
 

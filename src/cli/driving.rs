@@ -104,7 +104,9 @@ async fn ask_in_place(
         let asked = prompting::ask(&step.instance, question, terminal).await?;
         let Some((decision, comment)) = asked else { return Ok(None) };
         let (step, by) = (Some(step.instance.clone()), replier());
-        match runs::reply(context.clone(), run, ReplyRequest { step, decision, comment, by }) {
+        let about = Some(question.text.clone());
+        let request = ReplyRequest { step, decision, comment, by, about };
+        match runs::reply(context.clone(), run, request) {
             Ok(Replied::Ready(prepared)) => return Ok(Some(*prepared)),
             Ok(Replied::Delivered(_)) => return Ok(None),
             Err(ServiceError::Refused(failure)) if failure.code == Code::BAD_ANSWER => {

@@ -117,6 +117,7 @@ impl ActiveAttempts {
                     Message::Ended { work, .. }
                     | Message::Judged { work, .. }
                     | Message::Waits { work, .. }
+                    | Message::Asks { work, .. }
                     | Message::Fetched { work, .. },
                 )) => {
                     self.cancels.remove(&work.instance);

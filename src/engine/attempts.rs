@@ -9,12 +9,14 @@ use super::setup::{Parts, Update};
 use crate::attempt::{Context, Outcome, Progress, Recorder, Request, Shutdown, Stopped};
 use crate::definition::Step;
 use crate::diagnostic::Code;
-use crate::evidence::{CheckDetail, Confidence, Payload, Record, Verdict, Verification};
+use crate::evidence::{
+    ApprovalRequest, CheckDetail, Confidence, Payload, Record, Verdict, Verification,
+};
 use crate::executor::GateRequest;
 use crate::expression::Scope;
 use crate::journal::JournalError;
 use crate::redaction::{Masked, Redactor, StreamMasker};
-use crate::run::{AttemptReport, Effect, InstanceIx};
+use crate::run::{AttemptReport, Effect, InstanceIx, Question, Wait};
 use crate::value::{Failure, InstanceKey, OutcomeKind};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -39,6 +41,8 @@ pub(super) enum Message {
     },
     /// The attempt ended.
     Ended { work: Attempt, report: Masked<Box<AttemptReport>> },
+    /// A tool call of the attempt requires an approval.
+    Asks { work: Attempt, wait: Masked<Wait> },
     /// The attempt executes a child run that waits.
     Waits { work: Attempt, reason: Masked<String> },
     /// The gate ended, with the observations of its checks.
@@ -179,6 +183,13 @@ pub(super) async fn run(
         }
     };
     let mut outcome = ended.unwrap_or_else(|panic| panicked(&*panic));
+    if let Some(request) = outcome.asks.take() {
+        let ApprovalRequest { call, text } = *request;
+        let question = Question::about_call(text, call);
+        let wait = channel.redactor.mask(Wait::Person(Box::new(question)));
+        let _ = channel.messages.send(Message::Asks { work: channel.work, wait });
+        return;
+    }
     if let Some(reason) = outcome.waits.take() {
         let (work, reason) = (channel.work, channel.redactor.mask(reason));
         let _ = channel.messages.send(Message::Waits { work, reason });

@@ -190,6 +190,11 @@ impl Dispatcher {
                 let report = report.map(|report| *report);
                 self.inputs.push(Input::AttemptEnded { instance, iteration, attempt, report });
             }
+            Message::Asks { work, wait } => {
+                let Attempt { instance, iteration, attempt } = work;
+                self.attempts.remove(instance);
+                self.inputs.push(Input::WaitOpened { instance, iteration, attempt, wait });
+            }
             Message::Waits { work, reason } => {
                 let Attempt { instance, iteration, attempt } = work;
                 self.attempts.remove(instance);

@@ -21,6 +21,7 @@ pub(super) fn is_durable(plan: &Plan, state: &State, event: &Event) -> bool {
         }
         Event::Recorded { record, .. } => is_durable_record(record),
         Event::RunResumed { .. }
+        | Event::Continued { .. }
         | Event::Evaluated { .. }
         | Event::Expanded { .. }
         | Event::Ready { .. }
@@ -45,6 +46,7 @@ fn is_durable_record(record: &Record) -> bool {
         Record::ModelCall { usage, .. } | Record::Compression { usage, .. } => costs(usage),
         Record::ToolCall { tool, args, .. } => uses_network(tool) && !is_get(args),
         Record::ToolResult { .. }
+        | Record::Approval { .. }
         | Record::Observed { .. }
         | Record::ChildRun { .. }
         | Record::ChildRunEnded { .. }

@@ -75,6 +75,7 @@ impl Folded {
                 self.traces.remove(instance);
             }),
             Event::RunStarted { .. }
+            | Event::Continued { .. }
             | Event::RunResumed { .. }
             | Event::Evaluated { .. }
             | Event::Expanded { .. }

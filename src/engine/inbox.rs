@@ -34,6 +34,7 @@ pub(super) async fn read(
                     by,
                     answer: item.body.get("answer").cloned().map(Payload::inline),
                     comment: text("comment"),
+                    call: text("call"),
                 };
                 answers(context, state, text("step").as_deref(), &reply)
             }

@@ -209,6 +209,7 @@ impl Payloads {
             Record::ToolResult { result, .. } => *result = self.stored(result.clone(), parts)?,
             Record::Observed { basis } => *basis = self.stored(basis.clone(), parts)?,
             Record::Compression { .. }
+            | Record::Approval { .. }
             | Record::ChildRun { .. }
             | Record::ChildRunEnded { .. }
             | Record::Note(_) => {}
@@ -232,6 +233,7 @@ impl Payloads {
             Record::ToolResult { result, .. } => *result = inline(result)?,
             Record::Observed { basis } => *basis = inline(basis)?,
             Record::Compression { .. }
+            | Record::Approval { .. }
             | Record::ChildRun { .. }
             | Record::ChildRunEnded { .. }
             | Record::Note(_) => {}

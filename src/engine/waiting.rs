@@ -53,6 +53,7 @@ fn question(scope: &RunScope<'_>, ask: Ask<'_>, now: Timestamp) -> Result<Questi
         schema: answer.schema.map(|schema| schema.json().clone()),
         default: answer.default,
         due: ask.timeout.map(|timeout| now.after(timeout)),
+        call: None,
     })
 }
 

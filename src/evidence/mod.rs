@@ -3,6 +3,7 @@
 //! Pure data and comparisons of it; nothing here reads a file. `workspace` and `executor` record,
 //! `verify` evaluates. Start reading at [`Invocation`] and [`Verification`].
 
+mod approval;
 mod change;
 mod invocation;
 mod judgement;
@@ -12,6 +13,7 @@ mod record;
 mod test_counts;
 mod verdict;
 
+pub use approval::{ApprovalRequest, CallRef};
 pub use change::{Change, ChangeKind, FileKind, FileState, Manifest};
 pub use invocation::{EvidenceRef, Invocation, InvocationStatus, Purpose, ToolTrace};
 pub use judgement::{Judgement, SUBMIT_VERIFICATION};

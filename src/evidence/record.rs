@@ -3,7 +3,7 @@
 //! The serialised names are part of the journal's format. Start at [`Record`].
 
 use super::old_warning::old_warning;
-use super::{Invocation, Verification};
+use super::{CallRef, Invocation, Verification};
 use crate::diagnostic::Severity;
 use crate::value::{DefinitionId, Digest, Failure, Json, RunId, RunStatus, Tier, Usage};
 use serde::{Deserialize, Serialize};
@@ -103,6 +103,19 @@ pub enum Record {
         invocation: Invocation,
         /// The full result; the model may have received a shorter one.
         result: Payload,
+    },
+    /// A person decided about a tool call that requires an approval.
+    #[serde(rename_all = "camelCase")]
+    Approval {
+        /// The call.
+        call: CallRef,
+        /// Whether the call may be executed.
+        approved: bool,
+        /// Name of the person.
+        by: String,
+        /// Comment of the person.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        comment: Option<String>,
     },
     /// The context was compressed; later turns contain this summary instead of the older messages.
     #[serde(rename_all = "camelCase")]

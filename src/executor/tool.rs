@@ -29,6 +29,7 @@ pub(super) async fn call(
     let mut env = request.env.clone();
     env.extend(request.identity());
     let call = Call {
+        approved: false,
         id,
         tool: tool.to_owned(),
         args: args.clone(),

@@ -249,6 +249,7 @@ fn payloads(event: &Event) -> Vec<&Payload> {
         | Event::Evaluated { .. }
         | Event::Ready { .. }
         | Event::Started { .. }
+        | Event::Continued { .. }
         | Event::Judged { instance: _, attempt: _, verification: _ }
         | Event::Recovered { .. }
         | Event::Waiting { .. }
@@ -266,14 +267,19 @@ fn payloads(event: &Event) -> Vec<&Payload> {
 
 fn record_payloads(record: &Record) -> Vec<&Payload> {
     match record {
-        Record::ModelCall { text, prompt, .. } => {
+        Record::ModelCall { text, prompt, reasoning, .. } => {
             let parts = prompt.iter().flat_map(|prompt| prompt.parts());
-            [text].into_iter().chain(parts.filter_map(|part| part.content.as_ref())).collect()
+            [text]
+                .into_iter()
+                .chain(reasoning)
+                .chain(parts.filter_map(|part| part.content.as_ref()))
+                .collect()
         }
         Record::ToolCall { args, .. } => vec![args],
         Record::ToolResult { result, .. } => vec![result],
         Record::Observed { basis } => vec![basis],
         Record::Compression { .. }
+        | Record::Approval { .. }
         | Record::ChildRun { .. }
         | Record::ChildRunEnded { .. }
         | Record::Note(_) => Vec::new(),

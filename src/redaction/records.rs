@@ -60,6 +60,12 @@ impl Mask for Record {
                 let summary = summary.masked_by(redactor);
                 Record::Compression { turn, covers, keeps, summary, usage }
             }
+            Record::Approval { call, approved, by, comment } => Record::Approval {
+                call,
+                approved,
+                by: by.masked_by(redactor),
+                comment: comment.masked_by(redactor),
+            },
             // The texts of a basis were masked when it was made. Its fields have names that must stay.
             record @ (Record::Observed { .. }
             | Record::ChildRun { .. }

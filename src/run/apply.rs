@@ -35,6 +35,12 @@ impl State {
             }
             Event::Ready { instance } => self.enqueue(plan, *instance),
             Event::Started { instance, attempt } => self.start(plan, *instance, *attempt, at),
+            Event::Continued { instance, .. } => {
+                self.occupy(plan, *instance);
+                let target = &mut self.instances[instance.at()];
+                target.status = StepStatus::Running;
+                target.set_continues(false);
+            }
             Event::AttemptEnded { instance, outcome, output, streams, failure, usage, .. } => {
                 let target = &mut self.instances[instance.at()];
                 target.outcome = Some(*outcome);
@@ -75,7 +81,13 @@ impl State {
             }
             Event::Answered { instance, approved, .. } => {
                 // A question ends its step; other approvals let the attempt start.
-                self.instances[instance.at()].set_question(None);
+                let target = &mut self.instances[instance.at()];
+                let about_call = target.question().is_some_and(|asked| asked.call.is_some());
+                target.set_question(None);
+                if about_call {
+                    target.set_continues(true);
+                    return self.enqueue(plan, *instance);
+                }
                 let step = self.instance(*instance).step;
                 if *approved && !plan.step(step).step.kind.needs_person() {
                     self.enqueue(plan, *instance);
@@ -173,12 +185,16 @@ impl State {
         self.ready_queue(plan, step).remove(&entry);
     }
 
-    fn start(&mut self, plan: &Plan, ix: InstanceIx, attempt: u32, at: Timestamp) {
+    fn occupy(&mut self, plan: &Plan, ix: InstanceIx) {
         self.dequeue(plan, ix);
         self.slots += 1;
         if plan.step(self.instance(ix).step).locks_workspace() {
             self.lock = Some(ix);
         }
+    }
+
+    fn start(&mut self, plan: &Plan, ix: InstanceIx, attempt: u32, at: Timestamp) {
+        self.occupy(plan, ix);
         let instance = &mut self.instances[ix.at()];
         instance.status = StepStatus::Running;
         instance.attempt = attempt;

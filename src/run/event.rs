@@ -79,6 +79,13 @@ pub enum Event {
         /// Number of the attempt, from 1 in each iteration.
         attempt: u32,
     },
+    /// An attempt continues that waited for the approval of a tool call.
+    Continued {
+        /// Number of the instance.
+        instance: InstanceIx,
+        /// Number of the attempt.
+        attempt: u32,
+    },
     /// An attempt stored a record.
     Recorded {
         /// Number of the instance.

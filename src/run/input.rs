@@ -112,7 +112,7 @@ pub enum Input {
         /// The decision or answer.
         reply: Masked<Reply>,
     },
-    /// A waiting step was evaluated.
+    /// A waiting step was evaluated, or a tool call of an attempt requires an approval.
     WaitOpened {
         /// Number of the instance.
         instance: InstanceIx,
@@ -179,6 +179,8 @@ pub struct Reply {
     pub answer: Option<Payload>,
     /// Comment of the person.
     pub comment: Option<String>,
+    /// Id of the tool call that the reply is about; a reply about another call is dropped.
+    pub call: Option<String>,
 }
 
 /// What a step of a waiting kind waits for.
@@ -254,6 +256,7 @@ impl Mask for Reply {
             by: self.by.masked_by(redactor),
             answer: self.answer.masked_by(redactor),
             comment: self.comment.masked_by(redactor),
+            call: self.call,
         }
     }
 }

@@ -56,6 +56,7 @@ struct Extras {
     child: Option<Box<ChildLink>>,
     kept_from: Option<RunId>,
     deselected: bool,
+    continues: bool,
 }
 
 /// The use of the recovery table in the current pass.
@@ -108,6 +109,7 @@ impl Default for Extras {
             child: None,
             kept_from: None,
             deselected: false,
+            continues: false,
         }
     }
 }
@@ -289,6 +291,17 @@ impl Instance {
 
     pub(super) fn end_at(&mut self, at: Timestamp) {
         self.ended = OptionalTime::at(at);
+    }
+
+    /// Whether its last attempt continues when it starts, with the decision about a tool call.
+    pub(super) fn continues(&self) -> bool {
+        self.extras.as_ref().is_some_and(|extras| extras.continues)
+    }
+
+    pub(super) fn set_continues(&mut self, continues: bool) {
+        if continues || self.extras.is_some() {
+            self.extras.get_or_insert_default().continues = continues;
+        }
     }
 
     pub(super) fn set_due(&mut self, due: Option<Timestamp>) {

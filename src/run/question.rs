@@ -1,5 +1,6 @@
 //! A question to a person, as it is recorded and shown.
 
+use crate::evidence::CallRef;
 use crate::value::{Json, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -23,13 +24,21 @@ pub struct Question {
     /// When it is decided without a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due: Option<Timestamp>,
+    /// The tool call that the decision is about; its attempt continues with the decision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<Box<CallRef>>,
 }
 
 impl Question {
     /// A request for a decision, without a timeout.
     pub(super) fn approval(text: String) -> Question {
         let (kind, options) = (QuestionKind::Approve, Vec::new());
-        Question { kind, text, options, schema: None, default: None, due: None }
+        Question { kind, text, options, schema: None, default: None, due: None, call: None }
+    }
+
+    /// A request for a decision about a tool call, without a timeout.
+    pub fn about_call(text: String, call: CallRef) -> Question {
+        Question { call: Some(Box::new(call)), ..Question::approval(text) }
     }
 }
 

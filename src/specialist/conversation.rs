@@ -3,43 +3,25 @@
 //! [`Conversation::apply`] is the only way to change one, live and on resume alike. Any prefix of the
 //! records therefore leads to the state that the attempt had when it had stored them.
 
+use super::approval::Decisions;
+use super::brief::Brief;
 use super::compression::{coverable, estimated_tokens, summarize};
-use super::context::ContextLimits;
 use super::excerpt::excerpt;
-use super::messages::{as_text, merged, observation};
+use super::messages::{as_text, merged, observation, plan_of, text_of, value_of};
 use super::pending_call::PendingCall;
 use super::prompt::{CONTINUE, REFLECT, not_submitted};
 use super::repetition::Repetition;
 use super::retention::kept;
-use super::submit::{SUBMIT, Submission, TextOutput, rejection};
+use super::submit::{SUBMIT, TextOutput, rejection};
 use super::text_form;
 use super::transcript::Transcript;
 use super::turn::{LoopState, Mode, Next, Pending, Turn, next};
-use crate::definition::{LoopLimits, Violation};
+use crate::definition::Violation;
 use crate::evidence::{Invocation, InvocationStatus, Payload, Record, RecordedCall};
 use crate::llm::{CallRequest, Message};
-use crate::value::{Json, Usage, json_text};
+use crate::value::{Json, Usage};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
-
-/// The fixed inputs of an attempt.
-#[derive(Debug, Clone)]
-pub struct Brief {
-    /// The number of the attempt, from 1; part of the ids of tool calls.
-    pub attempt: u32,
-    /// The system prompt.
-    pub system: String,
-    /// The first user message: the task, its input, and the evidence of a failed attempt.
-    pub task: String,
-    /// Names of the tools on the allow-list, to recognise other forms of them.
-    pub tools: Vec<String>,
-    /// Limits on turns, tool calls and time.
-    pub limits: LoopLimits,
-    /// What of the conversation the model sees.
-    pub context: ContextLimits,
-    /// The required output.
-    pub submission: Submission,
-}
 
 /// The state of an attempt.
 #[derive(Debug, Clone)]
@@ -49,6 +31,8 @@ pub struct Conversation {
     plan: Option<String>,
     /// Reasoning of the latest response, to be sent back with its calls.
     reasoning: Option<Arc<Json>>,
+    /// Decisions of people about calls.
+    decisions: Decisions,
     /// Ids of the calls that did not succeed.
     failed: BTreeSet<String>,
     body: Vec<Message>,
@@ -77,6 +61,7 @@ impl Conversation {
             summary: None,
             plan: None,
             reasoning: None,
+            decisions: Decisions::default(),
             failed: BTreeSet::new(),
             body: Vec::new(),
             pending: VecDeque::new(),
@@ -134,12 +119,20 @@ impl Conversation {
                 });
                 self.summary = Some(summary.clone());
             }
+            Record::Approval { call, approved, by, comment } => {
+                self.decisions.note(call, *approved, by, comment.as_deref());
+            }
             Record::Observed { .. }
             | Record::ChildRun { .. }
             | Record::ChildRunEnded { .. }
             | Record::Note(_) => {}
         }
         self.settle();
+    }
+
+    /// What people decided about calls that require an approval.
+    pub(super) fn decisions(&self) -> &Decisions {
+        &self.decisions
     }
 
     /// The calls in the queue, in order.
@@ -234,7 +227,9 @@ impl Conversation {
         // Calls of an earlier response that are still unanswered can no longer be answered.
         self.pending.clear();
         self.transcript.add_text(text);
-        self.note_plan(text);
+        if self.plan.is_none() && self.counts.compress_above.is_some() {
+            self.plan = plan_of(text);
+        }
         if mode == Mode::Reason {
             self.counts.calls_since_reasoning = 0;
             self.body.push(Message::User(REFLECT.to_owned()));
@@ -251,16 +246,6 @@ impl Conversation {
         } else {
             self.add_response(text);
             self.submitted_as_text(text, cut_short);
-        }
-    }
-
-    /// The first longer text is the plan. The compact profile has no room for it.
-    fn note_plan(&mut self, text: &str) {
-        let text = text.trim();
-        let is_plan = self.counts.compress_above.is_some() && text.chars().count() >= 40;
-        if self.plan.is_none() && is_plan {
-            let end = text.char_indices().nth(2_000).map_or(text.len(), |(end, _)| end);
-            self.plan = Some(text[..end].to_owned());
         }
     }
 
@@ -347,6 +332,7 @@ impl Conversation {
         let ok = invocation.status == InvocationStatus::Success;
         let denied = invocation.status == InvocationStatus::Denied;
         self.failed_here |= !ok;
+        self.decisions.ended(call.id.as_str(), !invocation.changes.is_empty());
         if !ok {
             self.failed.insert(call.id.clone());
         }
@@ -407,16 +393,5 @@ impl Conversation {
             self.counts.max_tool_calls, self.counts.max_steps
         );
         self.answer(call, content);
-    }
-}
-
-fn text_of(payload: &Payload) -> String {
-    payload.as_inline().map(|json| json_text(json)).unwrap_or_default()
-}
-
-fn value_of(payload: &Payload) -> Json {
-    match payload {
-        Payload::Inline(value) => (**value).clone(),
-        Payload::Blob { bytes, .. } => Json::String(format!("({bytes} bytes, stored separately)")),
     }
 }

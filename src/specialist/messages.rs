@@ -1,7 +1,8 @@
 //! The forms of messages that providers accept.
 
+use crate::evidence::Payload;
 use crate::llm::Message;
-use crate::value::json_text;
+use crate::value::{Json, json_text};
 
 /// A tool result for a model that writes its calls as text.
 pub(super) fn observation(tool: &str, content: &str) -> String {
@@ -40,4 +41,24 @@ pub(super) fn merged(messages: impl IntoIterator<Item = Message>) -> Vec<Message
         }
     }
     out
+}
+
+/// The text of a response.
+pub(super) fn text_of(payload: &Payload) -> String {
+    payload.as_inline().map(|json| json_text(json)).unwrap_or_default()
+}
+
+/// The value of a result; of one that is stored separately, a note.
+pub(super) fn value_of(payload: &Payload) -> Json {
+    match payload {
+        Payload::Inline(value) => (**value).clone(),
+        Payload::Blob { bytes, .. } => Json::String(format!("({bytes} bytes, stored separately)")),
+    }
+}
+
+/// The plan in a response: its text, if it is longer than a remark.
+pub(super) fn plan_of(text: &str) -> Option<String> {
+    let text = text.trim();
+    let end = text.char_indices().nth(2_000).map_or(text.len(), |(end, _)| end);
+    (text.chars().count() >= 40).then(|| text[..end].to_owned())
 }

@@ -6,6 +6,8 @@
 //! contents are data: the model sees them, but they never change what the loop may do. Nothing is
 //! retried here except one call of the fallback model; retries belong to the engine.
 
+mod approval;
+mod brief;
 mod compression;
 mod context;
 mod conversation;
@@ -33,8 +35,9 @@ mod toolset;
 mod transcript;
 pub mod turn;
 
+pub use brief::Brief;
 pub use context::ContextLimits;
-pub use conversation::{Brief, Conversation};
+pub use conversation::Conversation;
 pub use judge::{JudgeCall, Judged};
 pub use ledger::{Amount, Exhausted, Ledger, Reservation};
 pub use runner::SpecialistRunner;

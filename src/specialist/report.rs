@@ -6,6 +6,7 @@ use super::ledger::Exhausted;
 use super::turn::{DENIALS, GiveUpReason, REPEATS};
 use crate::attempt::Outcome;
 use crate::diagnostic::Code;
+use crate::evidence::ApprovalRequest;
 use crate::llm::ModelError;
 use crate::value::{Failure, Json, OutcomeKind, format_duration};
 use serde_json::json;
@@ -21,6 +22,8 @@ pub(super) enum StopReason {
     TimedOut,
     /// The model call failed.
     Model(ModelError),
+    /// A tool call requires the approval of a person.
+    Asks(ApprovalRequest),
     /// A budget is used up.
     Budget(Exhausted),
     /// The cost is limited, and the price of this model is unknown.
@@ -49,6 +52,7 @@ pub(super) fn outcome(reason: &StopReason, conversation: &Conversation) -> Outco
             )
             .help("set its price in `llm.prices` of the settings, or limit `maxTokens` instead"),
         ),
+        StopReason::Asks(request) => return Outcome::asking(request.clone()),
         StopReason::Cancelled => cancelled(),
     };
     let details = details(kind, &failure, reason, conversation);
@@ -156,6 +160,7 @@ fn hypothesis(reason: &StopReason) -> Option<&'static str> {
         | StopReason::Model(_)
         | StopReason::Budget(_)
         | StopReason::Unpriced(_)
+        | StopReason::Asks(_)
         | StopReason::Cancelled => None,
     }
 }
@@ -186,7 +191,7 @@ fn suggested(reason: &StopReason) -> Json {
         }
         StopReason::Budget(_) => json!([hint("ask_user", "raise the budget")]),
         StopReason::Unpriced(_) => json!([hint("ask_user", "set the price of the model")]),
-        StopReason::Cancelled => json!([]),
+        StopReason::Asks(_) | StopReason::Cancelled => json!([]),
     }
 }
 

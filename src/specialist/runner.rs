@@ -1,7 +1,8 @@
 //! [`SpecialistRunner`]: drives one attempt until it has an output or a reason to stop.
 
+use super::brief::Brief;
 use super::context::ContextLimits;
-use super::conversation::{Brief, Conversation};
+use super::conversation::Conversation;
 use super::input_budget::{self, FittedInput};
 use super::ledger::Ledger;
 use super::prompt;
@@ -134,7 +135,8 @@ impl<'a> Attempt<'a> {
         fitted: &FittedInput,
     ) -> Self {
         let specialist = &*work.specialist;
-        let toolset = runner.toolbox.for_attempt(limit(request, work));
+        let toolset =
+            runner.toolbox.for_attempt(limit(request, work), specialist.security.as_deref());
         let allow_list: Vec<String> = specialist.tools.iter().map(ToString::to_string).collect();
         let mut tools = toolset.describe(&allow_list);
         if !fitted.previews.is_empty() && tools.is_empty() {

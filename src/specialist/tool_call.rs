@@ -1,5 +1,6 @@
 //! Execution of the first tool call in the queue, between the records of its start and its result.
 
+use super::approval::{call_hash, request};
 use super::compression::arguments;
 use super::pending_call::PendingCall;
 use super::report::StopReason;
@@ -30,6 +31,7 @@ impl Attempt<'_> {
             !call.started
                 && self.toolset.only_reads(&call.tool)
                 && !arguments(&call.args).contains(MASK)
+                && self.toolset.approval(&self.tool_call(call)).is_none()
         };
         let batch: Vec<PendingCall> =
             self.conversation.queue().take_while(reads).take(allowed).cloned().collect();
@@ -87,6 +89,20 @@ impl Attempt<'_> {
             let (result, invocation) = not_executed(&pending, InvocationStatus::Denied, masked());
             return self.record_result(result, invocation).await;
         }
+        if let Some(why) = self.toolset.approval(&self.tool_call(&pending)) {
+            if let Some(rejection) = self.conversation.decisions().rejection(&pending.id) {
+                let failure = rejected(rejection);
+                let (result, invocation) =
+                    not_executed(&pending, InvocationStatus::Denied, failure);
+                return self.record_result(result, invocation).await;
+            }
+            let hash = call_hash(&pending, &self.request.cwd);
+            if !self.conversation.decisions().approves(&hash) {
+                let specialist = self.work.specialist.id.as_str();
+                let request = request(&pending, &self.request.cwd, specialist, &why);
+                return Err(StopReason::Asks(request));
+            }
+        }
         if !pending.started {
             self.spend_tool_call().await?;
             self.record(self.start_record(&pending)).await?;
@@ -142,6 +158,10 @@ impl Attempt<'_> {
             env,
             cwd: self.request.cwd.clone(),
             evidence: self.request.evidence,
+            approved: self
+                .conversation
+                .decisions()
+                .approves(&call_hash(pending, &self.request.cwd)),
         }
     }
 
@@ -170,6 +190,11 @@ fn outcome_unknown() -> Failure {
     let help =
         "inspect the current state, for example by reading the file, before you repeat the call";
     Failure::new(Code::CALL_OUTCOME_UNKNOWN, message).help(help)
+}
+
+fn rejected(why: &str) -> Failure {
+    let help = "choose another way, or submit what you have";
+    Failure::new(Code::APPROVAL_REJECTED, format!("not executed: {why}")).help(help)
 }
 
 fn masked() -> Failure {

@@ -1,5 +1,6 @@
 //! The tools as the agent loop sees them.
 
+use crate::definition::ToolRules;
 use crate::evidence::Invocation;
 use crate::llm::ToolDescription;
 use crate::tool::{Call, CallResult, Toolbox};
@@ -13,14 +14,18 @@ use tokio_util::sync::CancellationToken;
 /// every call that the model requests.
 pub trait ToolSet: Send + Sync {
     /// The same tools for one attempt, with their own store of complete results. `limit` is the
-    /// timeout of each process that they start.
-    fn for_attempt(&self, limit: Duration) -> Arc<dyn ToolSet>;
+    /// timeout of each process that they start, `rules` are further restrictions.
+    fn for_attempt(&self, limit: Duration, rules: Option<&ToolRules>) -> Arc<dyn ToolSet>;
     /// The tools on this allow-list, as the model sees them.
     fn describe(&self, allow_list: &[String]) -> Vec<ToolDescription>;
     /// `output:read`, which reads the rest of truncated values; `None` if the policy forbids it.
     fn reader(&self) -> Option<ToolDescription>;
     /// Whether the tool only reads, so that a repeated call is safe.
     fn only_reads(&self, tool: &str) -> bool;
+    /// Why a call requires the approval of a person; `None` if it does not.
+    fn approval(&self, _call: &Call) -> Option<String> {
+        None
+    }
     /// Sets how many characters of a result the model is shown at once by `output:read`.
     fn show(&self, _chars: usize) {}
     /// Stores the complete result of a call from before a resume, so that `output:read` can read it.
@@ -34,8 +39,12 @@ pub trait ToolSet: Send + Sync {
 }
 
 impl ToolSet for Toolbox {
-    fn for_attempt(&self, limit: Duration) -> Arc<dyn ToolSet> {
-        Arc::new(Toolbox::for_attempt(self, Some(limit)))
+    fn for_attempt(&self, limit: Duration, rules: Option<&ToolRules>) -> Arc<dyn ToolSet> {
+        let attempt = Toolbox::for_attempt(self, Some(limit));
+        Arc::new(match rules {
+            Some(rules) => attempt.narrowed(rules),
+            None => attempt,
+        })
     }
 
     fn describe(&self, allow_list: &[String]) -> Vec<ToolDescription> {
@@ -48,6 +57,10 @@ impl ToolSet for Toolbox {
 
     fn only_reads(&self, tool: &str) -> bool {
         toolspec::find(tool).is_some_and(|spec| spec.only_reads)
+    }
+
+    fn approval(&self, call: &Call) -> Option<String> {
+        Toolbox::approval(self, call)
     }
 
     fn show(&self, chars: usize) {

@@ -23,6 +23,8 @@ pub struct Call {
     pub cwd: String,
     /// Whether file changes of its processes are recorded.
     pub evidence: bool,
+    /// Whether a person approved this call, so that it requires no further approval.
+    pub approved: bool,
 }
 
 /// The origin of a tool call.

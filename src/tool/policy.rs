@@ -1,6 +1,6 @@
 //! The policy: which tool calls are permitted.
 
-use super::call::{Caller, Refusal};
+use super::call::{Call, Caller, Refusal};
 use crate::definition::{ApprovalLevel, Settings, ToolSecurity};
 use crate::diagnostic::Code;
 use crate::toolspec::{ToolSpec, covers, permits};
@@ -38,7 +38,7 @@ impl Policy {
     pub(super) fn permit(
         &self,
         spec: &ToolSpec,
-        caller: &Caller,
+        call: &Call,
         all: &[&'static ToolSpec],
     ) -> Result<(), Refusal> {
         if !self.is_enabled(spec) {
@@ -46,13 +46,17 @@ impl Policy {
             let help = "`tools.security` in the settings lists the allowed tools";
             return Err(denied(Code::POLICY_DENIED, message, help));
         }
-        match caller {
+        match &call.caller {
             Caller::Author => Ok(()),
             Caller::Specialist { id, allow_list, .. } if !self.offers(spec, allow_list) => {
                 let message = format!("`{}` is not in the allow-list of `{id}`", spec.name);
                 Err(denied(Code::POLICY_DENIED, message, &self.offered(allow_list, all)))
             }
-            Caller::Specialist { .. } => self.approved(spec),
+            Caller::Specialist { .. } if call.approved => Ok(()),
+            Caller::Specialist { .. } => match self.approval(spec) {
+                None => Ok(()),
+                Some(why) => Err(denied(Code::NEEDS_APPROVAL, why, "start the run with `--yes`")),
+            },
         }
     }
 
@@ -95,26 +99,24 @@ impl Policy {
         allowed && self.security(spec.name).all(|security| security.enabled != Some(false))
     }
 
-    fn approved(&self, spec: &ToolSpec) -> Result<(), Refusal> {
+    /// Why a call of a specialist requires the approval of a person; `None` if it does not.
+    pub(super) fn approval(&self, spec: &ToolSpec) -> Option<String> {
         if self.approvals.yes {
-            return Ok(());
+            return None;
         }
         if self.security(spec.name).any(|security| security.requires_approval == Some(true)) {
-            let message = format!("the settings require approval for `{}`", spec.name);
-            return Err(denied(Code::NEEDS_APPROVAL, message, "start the run with `--yes`"));
+            return Some(format!("the settings require approval for `{}`", spec.name));
         }
         let required = self.settings.critical_unapproved_at.unwrap_or(ApprovalLevel::Kernel);
-        if spec.needs_approval() && self.sandbox < required {
-            let message = format!(
+        (spec.needs_approval() && self.sandbox < required).then(|| {
+            format!(
                 "`{}` requires approval: the sandbox level is `{}`, and \
                  `sandbox.criticalUnapprovedAt` is `{}`",
                 spec.name,
                 self.sandbox.as_str(),
                 required.as_str()
-            );
-            return Err(denied(Code::NEEDS_APPROVAL, message, "start the run with `--yes`"));
-        }
-        Ok(())
+            )
+        })
     }
 
     /// The entries of `tools.security` that cover a tool.

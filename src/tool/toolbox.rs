@@ -7,7 +7,7 @@ use super::policy::{Approvals, Policy};
 use super::process_launcher::{ProcessLauncher, next_scratch};
 use super::registry::{RegisteredTool, Registry};
 use crate::clock;
-use crate::definition::{ApprovalLevel, Settings};
+use crate::definition::{ApprovalLevel, Settings, ToolRules};
 use crate::diagnostic::{Code, nearest};
 use crate::evidence::{Invocation, Purpose};
 use crate::http::{HttpClient, without_credentials};
@@ -82,6 +82,7 @@ impl ToolDescription {
 }
 
 struct Shared {
+    parts: ToolboxParts,
     workspace: Workspace,
     redactor: Arc<Redactor>,
     processes: ProcessLauncher,
@@ -101,8 +102,9 @@ impl Toolbox {
         let rules = registry.specs().map(rules_of).collect();
         let http = HttpClient::new(&parts.settings.allowed_hosts);
         let processes = parts.process_launcher();
-        let ToolboxParts { workspace, redactor, .. } = parts;
-        let shared = Shared { workspace, redactor, processes, policy, rules, registry, http };
+        let ToolboxParts { workspace, redactor, .. } = parts.clone();
+        let shared =
+            Shared { parts, workspace, redactor, processes, policy, rules, registry, http };
         Toolbox {
             shared: Arc::new(shared),
             outputs: Arc::default(),
@@ -117,6 +119,14 @@ impl Toolbox {
     #[must_use]
     pub fn for_attempt(&self, limit: Option<Duration>) -> Toolbox {
         Toolbox { outputs: Arc::default(), limit, scratch: next_scratch(), ..self.clone() }
+    }
+
+    /// These tools under additional restrictions.
+    #[must_use]
+    pub fn narrowed(&self, rules: &ToolRules) -> Toolbox {
+        let parts = self.shared.parts.clone();
+        let settings = Arc::new(rules.narrow(&parts.settings));
+        Toolbox { limit: self.limit, ..Toolbox::new(ToolboxParts { settings, ..parts }) }
     }
 
     /// The specifications of all tools, in the order of the table of tools.
@@ -174,6 +184,17 @@ impl Toolbox {
         (result, invocation)
     }
 
+    /// Why a call requires the approval of a person; `None` if it requires none, or if it would be
+    /// refused even with an approval.
+    pub fn approval(&self, call: &Call) -> Option<String> {
+        let approved = Call { approved: true, ..call.clone() };
+        let tool = self.admit(&approved).ok()?;
+        match &call.caller {
+            Caller::Author => None,
+            Caller::Specialist { .. } => self.shared.policy.approval(tool.spec),
+        }
+    }
+
     /// The tool of a call, if the policy permits the call and the arguments match the schema.
     fn admit(&self, call: &Call) -> Result<&RegisteredTool, Refusal> {
         let registry = &self.shared.registry;
@@ -181,7 +202,7 @@ impl Toolbox {
         let Some(tool) = registry.find(&call.tool) else {
             return Err(self.unknown(call, &all));
         };
-        self.shared.policy.permit(tool.spec, &call.caller, &all)?;
+        self.shared.policy.permit(tool.spec, call, &all)?;
         tool.check(&call.args)?;
         Ok(tool)
     }

@@ -31,7 +31,10 @@ pub(super) fn record_body(record: &Record) -> Option<Body> {
         Record::ChildRunEnded { run, status } => {
             Body::ChildEnd { child: run.to_string(), status: *status }
         }
-        Record::Compression { .. } | Record::Observed { .. } => return None,
+        // `ask:answered` shows an approval.
+        Record::Approval { .. } | Record::Compression { .. } | Record::Observed { .. } => {
+            return None;
+        }
     })
 }
 

@@ -108,6 +108,10 @@ impl Translator {
                 self.here(*instance, Body::StepReady {})
             }
             E::Started { instance, attempt } => self.started(at, *instance, *attempt),
+            E::Continued { instance, .. } => {
+                self.status(*instance, StepStatus::Running);
+                Vec::new()
+            }
             E::Recorded { instance, record, .. } => {
                 if let Some(active) = self.instances.active(*instance) {
                     active.stdout_cut = stdout_cut(record).or(active.stdout_cut);

@@ -2,6 +2,7 @@
 
 mod agent_bench;
 mod alive;
+mod approvals;
 mod architecture;
 mod attack;
 mod bounds;

@@ -234,7 +234,7 @@ fn a_reader_that_goes_away_does_not_stop_the_run() {
 }
 
 #[test]
-fn a_denied_call_says_why_and_the_summary_what_approves_it() {
+fn a_call_that_needs_an_approval_says_why_and_a_rejected_one_is_shown() {
     let scratch = project("  - {id: a, specialist: editor, task: Write.}\n");
     scratch.write(
         ".kb/specialists/editor.yml",
@@ -246,14 +246,14 @@ fn a_denied_call_says_why_and_the_summary_what_approves_it() {
         "script.yml",
         "schema: kb.script/1\nsteps:\n  a:\n    - calls: [{tool: fs:write, args: {path: x, content: y}}]\n    - error: {status: 400}\n",
     );
-    let said = scratch.kb(&["playbook", "run", "p", "--script", "script.yml"]).code(1);
+    let said = scratch.kb(&["playbook", "run", "p", "--script", "script.yml"]).code(3);
     let run = scratch.last_run();
-    let approves = format!("`kb run retry {run} --yes` approves it");
-    assert!(said.out.contains("denied fs:write for a"), "{}", said.out);
-    assert!(said.out.contains(&approves), "{}", said.out);
-    let why = "the settings require approval for `fs:write` [";
-    assert!(said.err.contains(why), "{}", said.err);
-    scratch.kb(&["run", "logs", "@last"]).code(0).says(&[why]);
+    let why = "the settings require approval for `fs:write`";
+    let approves = format!("kb run approve {run}");
+    assert!(said.out.contains(why) && said.out.contains(&approves), "{}", said.out);
+    let said = scratch.kb(&["run", "reject", "@last", "a", "--comment", "not now"]).code(1);
+    assert!(said.err.contains("not executed: rejected by "), "{}", said.err);
+    scratch.kb(&["run", "logs", "@last"]).code(0).says(&["not now"]);
 }
 
 #[test]

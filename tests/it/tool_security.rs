@@ -127,8 +127,8 @@ fn an_approval_is_required_if_one_of_several_entries_requires_it() {
             ),
         ]);
         let said =
-            scratch.kb(&["playbook", "run", "p", "--script", "script.yml", "--json"]).code(1);
-        assert!(said.out.contains("KB0604"), "{security}: {}", said.out);
+            scratch.kb(&["playbook", "run", "p", "--script", "script.yml", "--json"]).code(3);
+        assert!(said.out.contains("ask:opened"), "{security}: {}", said.out);
         assert!(!scratch.has("x"));
     }
 }

@@ -60,6 +60,7 @@ fn work(files: &[(&str, &str)]) -> Work {
 impl Work {
     async fn call(&mut self, tool: &str, args: Json) -> &mut Invocation {
         let call = Call {
+            approved: false,
             id: format!("c{}", self.trace.len() + 1),
             tool: tool.into(),
             args,

@@ -29,5 +29,12 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let Args { run, step, text, comment, display } = args;
-    deliver(&run, Some(step), Decision::Answer(text), comment, display, (environment, terminal))
+    deliver(
+        &run,
+        Some(step),
+        Decision::Answer(text),
+        (comment, None),
+        display,
+        (environment, terminal),
+    )
 }

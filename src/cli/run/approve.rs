@@ -19,6 +19,10 @@ pub(in crate::cli) struct Args {
     /// Reject instead: the step fails (`kb run reject`)
     #[arg(long)]
     deny: bool,
+    /// Refuse unless this is the decision that is asked for: the digest of the arguments of a tool
+    /// call, or at least its first eight characters
+    #[arg(long, value_name = "DIGEST")]
+    call: Option<String>,
     /// A remark, recorded with the approval
     #[arg(long, value_name = "TEXT")]
     comment: Option<String>,
@@ -27,7 +31,7 @@ pub(in crate::cli) struct Args {
 }
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
-    let Args { run, step, deny, comment, display } = args;
+    let Args { run, step, deny, call, comment, display } = args;
     let decision = if deny { Decision::Reject } else { Decision::Approve };
-    deliver(&run, step, decision, comment, display, (environment, terminal))
+    deliver(&run, step, decision, (comment, call), display, (environment, terminal))
 }

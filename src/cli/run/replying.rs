@@ -19,12 +19,12 @@ pub(super) fn deliver(
     run: &str,
     step: Option<String>,
     decision: Decision,
-    comment: Option<String>,
+    (comment, about): (Option<String>, Option<String>),
     display: DisplayArgs,
     (environment, terminal): (&Environment, &mut Terminal),
 ) -> CliResult {
     let context = ProjectContext::find(environment)?;
-    let request = ReplyRequest { step, decision, comment, by: replier() };
+    let request = ReplyRequest { step, decision, comment, by: replier(), about };
     runtime::block_on(Workers::All, async {
         match runs::reply(context, run, request)? {
             Replied::Delivered(run) => {

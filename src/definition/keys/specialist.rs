@@ -4,6 +4,7 @@ use super::choices::{
     CONTEXT_PROFILE_NAMES, INPUT_POLICY_NAMES, NETWORK_NAMES, OUTPUT_FORMAT_NAMES, REASONING_NAMES,
     TIER_NAMES,
 };
+use super::settings::SECURITY;
 use super::table::KeyType::{
     Any, AnyMap, Boolean, Choice, Constant, Duration, Integer, List, ListOrOne, Map, Number, OneOf,
     Scalar, Schema, Text,
@@ -117,10 +118,10 @@ const COMMON: &[KeySpec] = &[
 const UNSUPPORTED: &[KeySpec] = &[
     key(
         "security",
-        Any,
-        "Restrictions of tools for this specialist. Use `tools.security` of the settings.",
+        Map(&SECURITY),
+        "Restrictions of its tools, in addition to those of the settings.",
     )
-    .run_refused(),
+    .example("{tools: {fs:write: {allowed_paths: [\"docs/**\"]}}}"),
     key("globalLimits", Any, "Limits of tool calls and API calls.").run_refused(),
     key("progressHeartbeat", Any, "Progress events at an interval.").planned(),
     key("singleton", Any, "At most one process per agent.").planned(),
@@ -183,12 +184,8 @@ pub(crate) static AGENT_TOOLS: KeyTable = table(
 
 const AGENT_TOOLS_KEYS: &[KeySpec] = &[
     key("enabled", TOOLS, "Allow-list of tools.").default("no tools").example("[file_read]"),
-    key(
-        "security",
-        AnyMap,
-        "Restrictions of tools for this specialist. Use `tools.security` of the settings.",
-    )
-    .run_refused(),
+    key("security", AnyMap, "Restrictions of its tools, in addition to those of the settings.")
+        .example("{fs:write: {requires_approval: true}}"),
 ];
 
 pub(crate) static AGENT_LOOP: KeyTable =

@@ -19,6 +19,7 @@ mod settings;
 mod specialist;
 mod step;
 mod test;
+mod tool_rules;
 mod trigger;
 
 pub use budget::Budget;
@@ -45,6 +46,7 @@ pub use test::{
     Expectations, FileExpectation, Located, LocatedMap, Stub, StubFailure, TestCase, TestFile,
     TestReply, TestScript,
 };
+pub use tool_rules::ToolRules;
 pub use trigger::{
     FileTrigger, PayloadPath, RunEnd, RunTrigger, Trigger, TriggerSource, Webhook, WebhookForm,
 };

@@ -1,6 +1,6 @@
 //! The model of a specialist, shared by all forms in which one can be written.
 
-use super::{ContextProfile, NotYet, Reasoning};
+use super::{ContextProfile, NotYet, Reasoning, ToolRules};
 use crate::definition::Schema;
 use crate::diagnostic::Span;
 use crate::toolspec;
@@ -37,6 +37,8 @@ pub struct Specialist {
     pub tools: Vec<ToolName>,
     /// Tools on the allow-list that are not supported yet; a call of one is denied by policy.
     pub unknown_tools: Vec<ToolName>,
+    /// `security`: restrictions of its tools, in addition to those of the settings.
+    pub security: Option<Box<ToolRules>>,
     /// Rules for the prompt.
     pub constraints: Vec<String>,
     /// Names of its capabilities, for display and for choosing a specialist.
@@ -90,6 +92,7 @@ impl Specialist {
             },
             tools: Vec::new(),
             unknown_tools: Vec::new(),
+            security: None,
             constraints: Vec::new(),
             capabilities: Vec::new(),
             input_schema: None,

@@ -2,6 +2,7 @@
 
 use super::model_choice::brain;
 use super::specialist::{capabilities, display, finish_role};
+use super::tool_security::{agent_tool_security, specialist_security};
 use super::{Decoder, Fields, Node};
 use crate::definition::keys;
 use crate::definition::keys::choices::{CONTEXT_PROFILE, NETWORK};
@@ -39,6 +40,9 @@ pub(crate) fn agent(
     if let Some(node) = fields.get("tools") {
         tools(node, &mut found, decoder);
     }
+    if let Some(node) = fields.get("security") {
+        specialist_security(node, &mut found, decoder);
+    }
     found.network = fields.choice("network", NETWORK, decoder).unwrap_or_default();
     if let Some(node) = fields.get("capabilities") {
         found.capabilities = capabilities(node, decoder, &mut found.not_yet);
@@ -60,6 +64,9 @@ fn tools(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
     let Some(fields) = decoder.fields(node, &keys::specialist::AGENT_TOOLS) else { return };
     if let Some(node) = fields.get("enabled") {
         decoder.tools(node, found);
+    }
+    if let Some(node) = fields.get("security") {
+        agent_tool_security(node, found, decoder);
     }
     decoder.unsupported_keys(&fields, &mut found.not_yet);
 }

@@ -3,7 +3,7 @@
 use super::{Decoder, Key, Node};
 use crate::definition::check::pattern;
 use crate::definition::keys::settings as keys;
-use crate::definition::model::{Settings, ToolSecurity};
+use crate::definition::model::{Settings, Specialist, ToolRules, ToolSecurity};
 use crate::diagnostic::nearest;
 use crate::toolspec::{self, ToolMatch, ToolSpec, allowed_by_settings, secured_by};
 use crate::value::ToolName;
@@ -46,6 +46,28 @@ pub(crate) fn agent_security(node: &Node, settings: &mut Settings, decoder: &mut
     if let Some(node) = fields.get("tools") {
         security(node, settings, decoder);
     }
+}
+
+/// Decodes `security` of a specialist: `{tools: {…}}`, in the form of agent files.
+pub(crate) fn specialist_security(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
+    let mut own = Settings::default();
+    agent_security(node, &mut own, decoder);
+    add_rules(own, found);
+}
+
+/// Decodes `tools.security` of the `agent:` form.
+pub(crate) fn agent_tool_security(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
+    let mut own = Settings::default();
+    security(node, &mut own, decoder);
+    add_rules(own, found);
+}
+
+fn add_rules(own: Settings, found: &mut Specialist) {
+    let earlier = found.security.take().unwrap_or_default();
+    let both = earlier.narrow(&own);
+    found.not_yet.extend(own.not_yet);
+    let rules = ToolRules { tools: both.tool_security, allowed: both.allowed_tools };
+    found.security = (rules != ToolRules::default()).then(|| Box::new(rules));
 }
 
 fn allowed_tools(node: &Node, decoder: &mut Decoder) -> Vec<ToolName> {

@@ -259,7 +259,10 @@ that a command provides."#;
 
     APPROVAL_REJECTED = "KB0554", "approval was rejected",
 r#"The step waited for approval, and a person rejected it. The run fails unless the step has
-`onError: continue`. `kb run retry RUN` asks again."#;
+`onError: continue`. `kb run retry RUN` asks again.
+
+A rejected tool call does not fail its step: the model gets the rejection with its comment as the result of
+the call, and continues."#;
 
     NOT_A_TIME = "KB0572", "not a time",
 r#"`wait: {until: ...}` was rendered to a text that is not a time. A time has a date, a time of day and a

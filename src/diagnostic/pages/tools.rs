@@ -41,7 +41,10 @@ docs/reference/tools.md lists the arguments of every tool."#;
 
     NEEDS_APPROVAL = "KB0604", "approval required",
 r#"The tool executes commands (level `critical`), or the settings contain `requires_approval`, and no person
-approved the call. Nothing was executed.
+approved the call. Nothing was executed. In a run, such a call of a specialist waits for a person instead:
+
+    kb run show RUN                    # the call with its arguments
+    kb run approve RUN STEP            # or: kb run reject RUN STEP --comment TEXT
 
 A specialist may execute commands without approval only if the sandbox reaches the level
 `sandbox.criticalUnapprovedAt` (default `kernel`). `kb doctor` shows the level; docs/security.md explains

@@ -27,6 +27,12 @@ impl Decider<'_> {
             let free = self.state.ready.first();
             let locked = self.state.ready_locked.first().filter(|_| self.state.lock.is_none());
             let Some((_, ix)) = [free, locked].into_iter().flatten().min().copied() else { return };
+            if self.instance(ix).continues() {
+                let attempt = self.instance(ix).attempt;
+                self.emit(Event::Continued { instance: ix, attempt });
+                self.execute(ix, true);
+                continue;
+            }
             let attempt = self.instance(ix).attempt + 1;
             self.emit(Event::Started { instance: ix, attempt });
             match self.instance(ix).status {

@@ -3,7 +3,7 @@
 use super::Decider;
 use crate::definition::OnTimeout;
 use crate::diagnostic::Code;
-use crate::evidence::Payload;
+use crate::evidence::{CallRef, Payload, Record};
 use crate::run::effect::Effect;
 use crate::run::event::{Event, InstanceIx, StepStatus};
 use crate::run::input::{Reply, Wait};
@@ -52,7 +52,8 @@ impl Decider<'_> {
         }
         let reply = |approved, answer: Option<Json>| {
             let answer = answer.map(Payload::inline);
-            Expiry::Reply(Reply { approved, by: TIMEOUT.to_owned(), answer, comment: None })
+            let by = TIMEOUT.to_owned();
+            Expiry::Reply(Reply { approved, by, answer, comment: None, call: None })
         };
         let expiry = match self.step(ix).kind.question() {
             None => Expiry::Done,
@@ -86,9 +87,13 @@ impl Decider<'_> {
         if needs_answer && reply.approved && reply.answer.is_none() {
             return;
         }
+        let call = self.instance(ix).question().and_then(|asked| asked.call.clone());
+        if let Some(call) = call {
+            return self.decided_about(ix, *call, reply);
+        }
         let asked = question.is_some();
         let recovers = !asked && self.instance(ix).question().is_some();
-        let Reply { approved, by, answer, comment } = reply;
+        let Reply { approved, by, answer, comment, call: _ } = reply;
         self.emit(Event::Answered {
             instance: ix,
             approved,
@@ -115,6 +120,19 @@ impl Decider<'_> {
                 || Payload::inline(json!({"approved": true, "by": by, "comment": comment}));
             self.finish_wait(ix, answer.unwrap_or_else(decision));
         }
+    }
+
+    /// A person decided about a tool call: its attempt continues with the decision. A decision about
+    /// an earlier call of the attempt is dropped.
+    fn decided_about(&mut self, ix: InstanceIx, call: CallRef, reply: Reply) {
+        if reply.call.is_some_and(|id| id != call.id) {
+            return;
+        }
+        let attempt = self.instance(ix).attempt;
+        let Reply { approved, by, comment, .. } = reply;
+        let record = Record::Approval { call, approved, by: by.clone(), comment: comment.clone() };
+        self.emit(Event::Answered { instance: ix, approved, by, answer: None, comment });
+        self.emit(Event::Recorded { instance: ix, attempt, record: Box::new(record) });
     }
 
     fn finish_wait(&mut self, ix: InstanceIx, output: Payload) {

@@ -26,6 +26,9 @@ pub struct ReplyRequest {
     pub comment: Option<String>,
     /// Who replies, as recorded.
     pub by: String,
+    /// The text of the question that the person saw, or the beginning of the digest in it; a reply to
+    /// another question is refused.
+    pub about: Option<String>,
 }
 
 /// What a person decides.
@@ -79,6 +82,12 @@ pub fn reply(
         state.apply(&plan, stored.at, &stored.event);
     }
     let (targets, answer) = targets(&run, &plan, &state, &request)?;
+    for target in &targets {
+        require_same_question(&run, &state, target, request.about.as_deref())?;
+    }
+    let call_of = |ix: InstanceIx| {
+        state.instance(ix).question().and_then(|asked| Some(asked.call.as_ref()?.id.clone()))
+    };
     let ReplyRequest { decision, comment, by, .. } = request;
     let approved = decision != Decision::Reject;
     // One name for one target; a reply to everything that waits names nothing.
@@ -90,10 +99,17 @@ pub fn reply(
         for target in &targets {
             let instance = state.instance(target.ix);
             // The first reply to a question counts: another one has the same key.
-            let key = format!("reply-{}-{}-{}", target.name, instance.iteration, instance.attempt);
+            let call = call_of(target.ix);
+            let mut key =
+                format!("reply-{}-{}-{}", target.name, instance.iteration, instance.attempt);
+            // One attempt can ask about several calls.
+            if let Some(call) = &call {
+                key.push_str(&format!("-{call}"));
+            }
             let mut body = json!({"by": by, "step": target.name, "approved": approved});
             body["answer"] = answer.clone().unwrap_or(Json::Null);
             body["comment"] = comment.clone().map_or(Json::Null, Json::from);
+            body["call"] = call.map_or(Json::Null, Json::from);
             if let Some(map) = body.as_object_mut() {
                 map.retain(|_, value| !value.is_null());
             }
@@ -106,10 +122,34 @@ pub fn reply(
         let prepared = reopen(context, &*journal, run, &Overrides::default(), resumed)?;
         return Ok(Replied::Ready(Box::new(prepared)));
     }
-    let reply = Reply { approved, by, answer: answer.map(Payload::inline), comment };
+    let call = match targets.as_slice() {
+        [one] => call_of(one.ix),
+        _ => None,
+    };
+    let reply = Reply { approved, by, answer: answer.map(Payload::inline), comment, call };
     let opening = StartMode::Answer { step, reply };
     let prepared = reopen(context, &*journal, run, &Overrides::default(), |_| Ok(opening))?;
     Ok(Replied::Ready(Box::new(prepared)))
+}
+
+/// Refuses a reply to a question that is no longer open, because another one has taken its place.
+fn require_same_question(
+    run: &RunId,
+    state: &State,
+    target: &Waiting<'_>,
+    about: Option<&str>,
+) -> Result<(), ServiceError> {
+    let (Some(about), Some(open)) = (about, state.instance(target.ix).question()) else {
+        return Ok(());
+    };
+    let hash = open.call.as_ref().map(|call| call.args_hash.to_string());
+    let is_hash = about.len() >= 8 && hash.is_some_and(|hash| hash.starts_with(about));
+    if open.text == about || is_hash {
+        return Ok(());
+    }
+    let message = format!("`{}` of run `{run}` waits for another decision now", target.name);
+    let help = format!("`kb run show {run}` shows what it waits for");
+    Err(ServiceError::refused(Failure::new(Code::NOT_WAITING, message).help(help)))
 }
 
 /// The instances that a reply is for, and the answer as a value. Refused where nothing fits.

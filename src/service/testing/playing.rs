@@ -176,7 +176,7 @@ impl Playing<'_> {
             TestReply::Answer(value) => (Decision::Answer(json_text(value)), None),
         };
         let step = Some(step.instance.clone());
-        let request = ReplyRequest { step, decision, comment, by: "test".to_owned() };
+        let request = ReplyRequest { step, decision, comment, by: "test".to_owned(), about: None };
         match runs::reply(self.context.clone(), run, request) {
             Ok(Replied::Ready(prepared)) => Ok(Some(*prepared)),
             Ok(Replied::Delivered(_)) => Ok(None),

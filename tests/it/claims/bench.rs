@@ -158,6 +158,7 @@ pub(super) async fn verdict(case: &Case) -> Verification {
             }
         };
         let call = Call {
+            approved: false,
             id: format!("c{}", trace.len() + 1),
             tool: tool.to_owned(),
             args,

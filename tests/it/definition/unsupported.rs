@@ -11,10 +11,7 @@ fn specialist_said(text: &str) -> (Vec<String>, String) {
 #[test]
 fn restrictions_of_a_specialist_refuse_its_runs() {
     let (refused, said) = specialist_said("security: {tools: {file_write: {enabled: false}}}");
-    assert_eq!(refused, ["security"]);
-    insta::assert_snapshot!(said, @"
-    warning KB0901 4:1 `security` is not supported yet | the definition loads, but cannot run with this version
-    ");
+    assert!(refused.is_empty() && said.is_empty(), "{said}");
     assert_eq!(specialist_said("global_limits: {max_tool_calls_per_task: 3}").0, ["global_limits"]);
     let (refused, _) = specialist_said(
         "capabilities: [{name: a, input_schema: {}, output_schema: {}, tools_required: [], prompt_template: x}]",
@@ -25,7 +22,8 @@ fn restrictions_of_a_specialist_refuse_its_runs() {
         ".kb/specialists/s.yml",
         "agent: {name: a, tools: {security: {file_read: {enabled: false}}}, security: {global_limits: {}}}\n",
     );
-    assert_eq!(found.not_yet.len(), 2, "{said}");
+    assert_eq!(found.not_yet.len(), 1, "{said}");
+    assert!(found.security.is_some());
 }
 
 #[test]

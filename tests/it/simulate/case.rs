@@ -145,6 +145,8 @@ pub(super) enum Turn {
     Alarm(u16),
     /// An attempt records something.
     Record(u16),
+    /// An attempt of a specialist waits for the decision about a tool call.
+    Ask(u16),
     /// kill -9: what was not stored is gone, and a new lease owner takes over.
     Crash,
     /// The newest appends, so many at most, that are not durable are gone too.

@@ -254,7 +254,8 @@ fn turn(dice: &mut Dice, wild: u64) -> Turn {
     let n = dice.number();
     let kind = dice.below(100);
     match (wild, kind) {
-        (_, 0..75) => Turn::Answer(n),
+        (_, 0..73) => Turn::Answer(n),
+        (_, 73..75) => Turn::Ask(n),
         (_, 75..80) => Turn::Together(1 + (n % 6) as u8),
         (0, _) => Turn::Answer(n),
         (_, 80..84) => Turn::Repeat(n),

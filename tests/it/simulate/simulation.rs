@@ -7,7 +7,9 @@ use super::watch::{Fault, Watch, hold};
 use super::words;
 use crate::journals::{masked_event, masked_json, masked_text, wait};
 use kb::diagnostic::Code;
-use kb::evidence::{CheckDetail, Confidence, Note, Payload, Record, Verdict, Verification};
+use kb::evidence::{
+    CallRef, CheckDetail, Confidence, Note, Payload, Record, Verdict, Verification,
+};
 use kb::journal::memory::MemoryJournal;
 use kb::journal::{
     Batch, Durability, EventLog as _, JournalError, Leases as _, NewRun, RunIndex as _, StoredEvent,
@@ -223,7 +225,7 @@ impl<'a> Simulation<'a> {
     fn reply(&self, instance: InstanceIx, approved: bool) -> Reply {
         let asks = matches!(self.spec(instance).kind, Kind::Ask { .. });
         let answer = asks.then(|| Payload::inline(Json::from("an answer")));
-        Reply { approved, by: "somebody".into(), answer, comment: None }
+        Reply { approved, by: "somebody".into(), answer, comment: None, call: None }
     }
 
     fn turn(&mut self, turn: Turn) -> Result<(), Fault> {
@@ -257,6 +259,7 @@ impl<'a> Simulation<'a> {
                 self.tell(Input::TimerDue { instance })
             }
             Turn::Record(n) => self.record(n),
+            Turn::Ask(n) => self.ask(n),
             Turn::Crash => self.crash(None),
             Turn::PowerCut(n) => self.crash(Some(n)),
             Turn::Cancel if held && self.has_left()? => self.take_over(Some("a test".into())),
@@ -571,6 +574,27 @@ impl<'a> Simulation<'a> {
         self.tell(Input::Recorded { instance, iteration, attempt, record: masked(record) })
     }
 
+    /// An attempt of a specialist waits for the decision about a tool call.
+    fn ask(&mut self, n: u16) -> Result<(), Fault> {
+        let may_ask = |open: &Open| match &open.effect {
+            Effect::Execute { instance, .. } => {
+                !open.told && matches!(self.spec(*instance).kind, Kind::Specialist | Kind::Writer)
+            }
+            _ => false,
+        };
+        let able: Vec<usize> = (0..self.open.len()).filter(|at| may_ask(&self.open[*at])).collect();
+        let Some(at) = able.get(usize::from(n) % able.len().max(1)) else { return Ok(()) };
+        let Open { effect, .. } = self.open.remove(*at);
+        let Effect::Execute { instance, attempt, iteration, .. } = effect else { return Ok(()) };
+        // Its attempt is executed once more, with the decision.
+        self.performed.remove(&(instance, iteration, attempt, false));
+        let args_hash = Digest::of("a call");
+        let call =
+            CallRef { id: format!("call-{attempt}-{n}"), tool: "fs:write".into(), args_hash };
+        let wait = Wait::Person(Box::new(Question::about_call("may it?".into(), call)));
+        self.tell(Input::WaitOpened { instance, iteration, attempt, wait: masked(wait) })
+    }
+
     fn answer(&mut self, at: usize, late: bool) -> Result<(), Fault> {
         let Open { effect, told } = self.open.remove(at);
         match effect {
@@ -649,7 +673,15 @@ impl<'a> Simulation<'a> {
         let due = Timestamp(self.now).after(WAIT);
         let question = |kind, due| {
             let (text, options, schema, default) = ("?".to_owned(), Vec::new(), None, None);
-            Wait::Person(Box::new(Question { kind, text, options, schema, default, due }))
+            Wait::Person(Box::new(Question {
+                kind,
+                text,
+                options,
+                schema,
+                default,
+                due,
+                call: None,
+            }))
         };
         match self.spec(ix).kind {
             Kind::Ask { times_out } => question(QuestionKind::Ask, times_out.then_some(due)),

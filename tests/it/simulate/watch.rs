@@ -4,7 +4,7 @@
 use super::case::{Case, Kind, Spec};
 use super::naive::{self, Ended, Known};
 use kb::definition::{HookEvent, OnTimeout};
-use kb::evidence::Payload;
+use kb::evidence::{Payload, Record};
 use kb::plan::Plan;
 use kb::run::*;
 use kb::value::{OutcomeKind, Timestamp, Usage};
@@ -163,9 +163,22 @@ impl Watch {
             Event::Started { instance, attempt } => {
                 self.may_start(case, plan, at, *instance, *attempt)?
             }
-            Event::Recorded { instance, attempt, .. } => {
+            Event::Continued { instance, attempt } => {
                 let live = self.folded.instance(*instance);
-                hold!(live.holds_slot(), "{} records and is {}", name(*instance), live.status);
+                let fits = live.status == StepStatus::Ready && live.attempt == *attempt;
+                hold!(fits, "{} continues and is {}", name(*instance), live.status);
+                hold!(!self.stopping(case, *instance), "{} goes on in the end", name(*instance));
+            }
+            Event::Recorded { instance, attempt, record } => {
+                let live = self.folded.instance(*instance);
+                let decides =
+                    matches!(**record, Record::Approval { .. }) && live.status == StepStatus::Ready;
+                hold!(
+                    decides || live.holds_slot(),
+                    "{} records and is {}",
+                    name(*instance),
+                    live.status
+                );
                 hold!(live.attempt == *attempt, "{} records for {attempt}", name(*instance));
             }
             Event::AttemptEnded { instance, attempt, .. } => {
@@ -209,9 +222,10 @@ impl Watch {
             Event::Asked { instance, question } => {
                 let spec = self.spec(case, *instance);
                 let live = status(*instance) == StepStatus::Running && spec.kind.is_waiting();
+                let call = question.call.is_some() && status(*instance) == StepStatus::Running;
                 let recovers =
                     status(*instance) == StepStatus::Waiting && spec.asks_in_recovery(case);
-                hold!(live || recovers, "{} asks a person", name(*instance));
+                hold!(live || call || recovers, "{} asks a person", name(*instance));
                 hold!(question.due.is_none_or(|due| due > at), "{} is late", name(*instance));
             }
             Event::Answered { instance, by, .. } => {
@@ -261,6 +275,10 @@ impl Watch {
             Event::Recovered { instance, due, .. }
             | Event::PassEnded { instance, due: Some(due), .. } => {
                 self.due.insert(*instance, *due);
+            }
+            // A decision about a tool call ends nothing.
+            Event::Answered { instance, .. }
+                if self.folded.instance(*instance).question().is_some_and(|q| q.call.is_some()) => {
             }
             Event::Answered { instance, approved: true, .. } => {
                 *self.approved.entry(self.turned(*instance)).or_default() += 1;

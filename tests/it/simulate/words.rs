@@ -90,6 +90,9 @@ fn event(plan: &Plan, state: &State, event: &Event) -> String {
         Event::Recovered { instance, action, taken, max, due, .. } => {
             format!("{} {} {taken} of {max} at {}", name(instance), action.as_str(), due.0)
         }
+        Event::Continued { instance, attempt } => {
+            format!("{} #{attempt} continues", name(instance))
+        }
         Event::Waiting { instance, .. } => format!("{} waits for a person", name(instance)),
         Event::PassEnded { instance, pass, done, .. } => {
             format!("{} pass {pass} ended, done: {done}", name(instance))

@@ -128,7 +128,7 @@ impl Default for Tools {
 }
 
 impl ToolSet for Tools {
-    fn for_attempt(&self, _: Duration) -> Arc<dyn ToolSet> {
+    fn for_attempt(&self, _: Duration, _: Option<&kb::definition::ToolRules>) -> Arc<dyn ToolSet> {
         Arc::new(self.clone())
     }
 
@@ -448,6 +448,7 @@ pub(super) fn kind(record: &Record) -> &'static str {
         Record::ToolCall { .. } => "call",
         Record::ToolResult { .. } => "result",
         Record::Compression { .. } => "compression",
+        Record::Approval { .. } => "approval",
         Record::Observed { .. } => "observed",
         Record::ChildRun { .. } => "child run",
         Record::ChildRunEnded { .. } => "end of a child run",

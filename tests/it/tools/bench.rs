@@ -61,6 +61,7 @@ pub(crate) fn put(root: &Path, path: &str, text: &str) {
 /// A call by a `tool:` step.
 pub(crate) fn call(tool: &str, args: Json) -> Call {
     Call {
+        approved: false,
         id: "c1".into(),
         tool: tool.into(),
         args,
