@@ -164,13 +164,12 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::write(path, bytes)
 }
 
-/// Copies a file with its permissions, or a link as a link.
+/// Copies a file with its permissions. Of a link, the file that it leads to is copied; a link without a file
+/// is left out.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to.parent().unwrap_or(to))?;
-    let kind = fs::symlink_metadata(from)?;
-    if kind.is_symlink() {
-        let _ = fs::remove_file(to);
-        return std::os::unix::fs::symlink(fs::read_link(from)?, to);
+    if !from.is_file() {
+        return Ok(());
     }
+    fs::create_dir_all(to.parent().unwrap_or(to))?;
     fs::copy(from, to).map(|_| ())
 }

@@ -144,7 +144,7 @@ steps:
   - {id: pay, dependsOn: [joined], retrySafe: false, run: [bash, step.sh, keep, out/pay, paid]}
   - id: gate
     dependsOn: [put, shell]
-    gate: [{file: {path: out/put.txt}}, {expr: "{{each.output.a}} == 'item a'"}]
+    gate: [{file: {path: out/put.txt}}, {expr: "{{each.byKey.a}} == 'item a'"}]
   - id: built
     dependsOn: [joined]
     run: [bash, step.sh, keep, out/built, built]
@@ -159,7 +159,7 @@ finally:
   - {id: said, set: {status: '{{run.status}}'}}
 outputs:
   summed: '{{summed.output}}'
-  each: '{{each.output}}'
+  each: '{{each.byKey}}'
   author: '{{author.output.summary}}'
   reader: '{{reader.output.summary}}'
   look: '{{look.output.content}}'
