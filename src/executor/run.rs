@@ -14,6 +14,7 @@ use crate::value::{Digest, Failure, Json, OutcomeKind, Timestamp, format_duratio
 use crate::workspace::{WorkspaceChanges, WorkspaceWatch};
 use serde_json::json;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Runs the process. Its stdout becomes the output of the step.
 pub(super) async fn run(
@@ -45,7 +46,10 @@ pub(super) async fn run(
             return lease_lost();
         }
     }
-    Outcome { process: Some(Box::new(process)), ..outcome(&host.redactor, &argv, exited, parse) }
+    Outcome {
+        process: Some(Box::new(process)),
+        ..outcome(&host.redactor, &argv, exited, parse, request.timeout)
+    }
 }
 
 fn spawn(
@@ -80,6 +84,7 @@ fn outcome(
     argv: &[String],
     exited: ProcessResult,
     parse: OutputParse,
+    timeout: Option<Duration>,
 ) -> Outcome {
     let base = Outcome {
         exit_code: exit_code(&exited.end),
@@ -94,12 +99,17 @@ fn outcome(
             Err(failure) => failed(base, OutcomeKind::ValidationFailed, *failure),
         };
     }
-    let (kind, failure) = failure(redactor, argv, &exited);
+    let (kind, failure) = failure(redactor, argv, &exited, timeout);
     failed(base, kind, failure)
 }
 
 /// The outcome of a process that did not exit with 0.
-fn failure(redactor: &Redactor, argv: &[String], exited: &ProcessResult) -> (OutcomeKind, Failure) {
+fn failure(
+    redactor: &Redactor,
+    argv: &[String],
+    exited: &ProcessResult,
+    timeout: Option<Duration>,
+) -> (OutcomeKind, Failure) {
     let failure = |code: Code, message: String| Failure::new(code, message);
     let last_line = || match last_line(redactor, exited) {
         Some(line) => format!(": {line}"),
@@ -115,8 +125,9 @@ fn failure(redactor: &Redactor, argv: &[String], exited: &ProcessResult) -> (Out
             failure(Code::NON_ZERO_EXIT, format!("killed by signal {signal}{}", last_line())),
         ),
         ProcessEnd::TimedOut => {
-            let limit = format_duration(exited.duration);
-            let message = format!("timed out after {limit}");
+            // The same text as that of the engine, whose timer may expire first.
+            let limit = format_duration(timeout.unwrap_or(exited.duration));
+            let message = format!("the attempt took longer than {limit}");
             let failure = failure(Code::TIMED_OUT, message);
             (OutcomeKind::Timeout, failure.help("raise `timeout`, or split the step"))
         }

@@ -33,7 +33,8 @@ pub(super) async fn play(stub: Stub, request: &Request, context: &Context) -> Ou
         () = tokio::time::sleep(limit.unwrap_or(stub.delay)) => {}
     }
     if let Some(limit) = limit {
-        let message = format!("timed out after {}", crate::value::format_duration(limit));
+        let message =
+            format!("the attempt took longer than {}", crate::value::format_duration(limit));
         return failed(OutcomeKind::Timeout, Code::TIMED_OUT, message);
     }
     let exit_code = stub.exit_code;
