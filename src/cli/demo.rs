@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 /// Run an example project; no model key is needed
 ///
-/// Creates a demo project and runs its playbook `add-feature`. Only the model is scripted: the
-/// first attempt at `implement` claims a file that it did not write, the gate detects it, and the
-/// second attempt passes.
+/// Creates a demo project and runs its playbook `add-feature`. Only the model is scripted: it claims a
+/// file that it did not write, a command that it did not run, and twice a test result that is not true.
+/// The gates refute the four lies, and the work is done again until it passes.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Folder of the demo project; by default a new temporary folder
@@ -43,13 +43,17 @@ fn next_steps(folder: &str) -> String {
     format!(
         "
 {what}
-  `implement` first claimed a file that it had not written. The gate did not find the file and
-  returned the work with this evidence; the second attempt wrote it.
+  The model told four lies, and each gate returned the work with its evidence:
+  implement 1  claimed a file that it had not written
+  implement 2  claimed a command that it had not run
+  test 1       claimed that a failing test had passed
+  test 2       hid the exit code of the test behind a pipe
+  The third attempts were honest and passed.
 
 {look}
   cd {folder}
   cat src/greeting.sh script.yml        the created file, and the scripted model responses
-  kb run logs @last implement           every call and verdict of the step
+  kb run logs @last test                every call and verdict of the step
 
 {real}
   export ANTHROPIC_API_KEY=…            or OPENAI_API_KEY, GEMINI_API_KEY, a local Ollama, …

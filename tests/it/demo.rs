@@ -12,13 +12,16 @@ fn files(scratch: &Scratch) -> BTreeMap<&'static str, String> {
 }
 
 #[test]
-fn the_gate_refutes_the_claim_and_the_rework_passes() {
+fn the_gates_refute_four_lies_and_the_reworks_pass() {
     let scratch = Scratch::bare();
     let said = scratch.kb(&["demo", "--dir", "demo"]).code(0).says(&[
         "only the model is scripted",
-        "`src/greeting.sh` is claimed as created",
-        "rework 1 of 2",
-        "implement failed → passed",
+        "`src/greeting.sh` is claimed as created, but no recorded call wrote it",
+        "`sh -n src/greeting.sh` is claimed to have run, but no recorded call ran it",
+        "`sh -eu tests/greeting_test.sh` exited with code 1",
+        "rework 2 of 2",
+        "implement failed → failed → passed",
+        "test failed → failed → passed",
         "created src/greeting.sh, tests/greeting_test.sh",
         "export ANTHROPIC_API_KEY",
     ]);
@@ -30,13 +33,15 @@ fn the_gate_refutes_the_claim_and_the_rework_passes() {
 fn its_events_tell_the_same_story_live_and_later() {
     let scratch = Scratch::bare();
     let live = scratch.kb(&["demo", "--dir", "demo", "--json"]).code(0);
-    let verdicts: Vec<String> = live
-        .events()
-        .iter()
-        .filter(|e| e["type"] == "verification:complete" && e["step"] == "implement")
-        .map(|e| format!("{} of attempt {}", e["verdict"].as_str().unwrap(), e["attempt"]))
-        .collect();
-    assert_eq!(verdicts, ["failed of attempt 1", "passed of attempt 2"]);
+    for step in ["implement", "test"] {
+        let verdicts: Vec<String> = live
+            .events()
+            .iter()
+            .filter(|e| e["type"] == "verification:complete" && e["step"] == step)
+            .map(|e| format!("{} of attempt {}", e["verdict"].as_str().unwrap(), e["attempt"]))
+            .collect();
+        assert_eq!(verdicts, ["failed of attempt 1", "failed of attempt 2", "passed of attempt 3"]);
+    }
     let later = scratch.kb(&["-C", "demo", "run", "events", "@last"]).code(0);
     assert_eq!(live.out, later.out);
 }

@@ -142,6 +142,7 @@ fn shell(words: &[String]) -> Option<Option<Unwrapped>> {
         return None;
     }
     let (mut errexit, mut pipefail, mut text) = (false, false, false);
+    let mut only_parses = false;
     while let [arg, rest @ ..] = args
         && arg.len() > 1
         && arg.starts_with('-')
@@ -155,6 +156,7 @@ fn shell(words: &[String]) -> Option<Option<Unwrapped>> {
                 'c' => text = true,
                 'e' => errexit = true,
                 'l' | 'u' | 'x' | 'v' => {}
+                'n' => only_parses = true,
                 'o' => {
                     let Some((option, rest)) = args.split_first() else { return Some(None) };
                     match option.as_str() {
@@ -170,5 +172,8 @@ fn shell(words: &[String]) -> Option<Option<Unwrapped>> {
         }
     }
     let script = args.first().filter(|_| text)?;
+    if only_parses {
+        return Some(None);
+    }
     Some(Some(Unwrapped::Shell { text: script.clone(), errexit, pipefail }))
 }

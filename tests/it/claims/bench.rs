@@ -87,6 +87,26 @@ impl Scope for NoScope {
     }
 }
 
+/// The host of gates and the tools in a folder.
+pub(super) fn host(root: &std::path::Path) -> (HostAccess, Toolbox) {
+    host_with(root, &std::env::var("PATH").unwrap_or_default())
+}
+
+fn host_with(root: &std::path::Path, path: &str) -> (HostAccess, Toolbox) {
+    let vars = [("PATH".to_owned(), path.to_owned())];
+    let settings = Settings { test_commands: vec!["./ci.sh".to_owned()], ..Settings::default() };
+    let parts = ToolboxParts {
+        workspace: Workspace::open(root, &[], &[]).unwrap(),
+        supervisor: Supervisor::new(BaseEnvironment::select(vars, &[])),
+        settings: Arc::new(settings),
+        approvals: Approvals { yes: true },
+        redactor: Arc::new(Redactor::default()),
+        sandbox: ApprovalLevel::Kernel,
+    };
+    let host = HostAccess::of(&parts);
+    (host, Toolbox::new(parts))
+}
+
 /// Makes a project a git repository with everything committed.
 fn commit(root: &std::path::Path) {
     let git = "git init -q && git add -A && git -c user.name=a -c user.email=a@b commit -qm a";
@@ -124,18 +144,7 @@ pub(super) async fn verdict(case: &Case) -> Verification {
         commit(&root);
     }
     let path = std::env::var("PATH").unwrap_or_default();
-    let vars = [("PATH".to_owned(), format!("{}:{path}", bin.display()))];
-    let settings = Settings { test_commands: vec!["./ci.sh".to_owned()], ..Settings::default() };
-    let parts = ToolboxParts {
-        workspace: Workspace::open(&root, &[], &[]).unwrap(),
-        supervisor: Supervisor::new(BaseEnvironment::select(vars, &[])),
-        settings: Arc::new(settings),
-        approvals: Approvals { yes: true },
-        redactor: Arc::new(Redactor::default()),
-        sandbox: ApprovalLevel::Kernel,
-    };
-    let host = HostAccess::of(&parts);
-    let tools = Toolbox::new(parts);
+    let (host, tools) = host_with(&root, &format!("{}:{path}", bin.display()));
     let mut trace: Vec<Invocation> = Vec::new();
     for act in &case.acts {
         let (tool, args) = match act {

@@ -6,6 +6,7 @@
 mod free;
 mod honest;
 mod lies;
+mod speed;
 mod table;
 mod task;
 mod whole;
@@ -80,4 +81,21 @@ fn checks_refute_lies_about_tests() {
     }
     table.print("lies that checks refute", seed, tasks);
     table.none_is_wrong();
+}
+
+/// 95 % of gates with up to 20 claims about files of up to 1 MiB take at most 20 ms in a release build.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gate_is_fast() {
+    let reports = proof::amount("KB_CLAIMS_SPEED", 200, 10_000);
+    let limit = if cfg!(debug_assertions) { 200.0 } else { 20.0 };
+    let (p50, p95, bytes) = speed::measure(first_seed(), reports).await;
+    let figures = [
+        ("reports", reports as f64),
+        ("p50 (ms)", p50),
+        ("p95 (ms)", p95),
+        ("p95 of an artifact (bytes)", bytes),
+    ];
+    proof::record("speed of gates", Some(first_seed()), figures);
+    assert!(p95 <= limit, "p95 {p95:.1} ms");
+    assert!(bytes <= 500.0, "p95 {bytes} bytes");
 }
