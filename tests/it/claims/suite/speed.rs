@@ -48,6 +48,7 @@ pub(super) async fn measure(seed: u64, reports: usize) -> (f64, f64, f64) {
             env: Vec::new(),
             cwd: String::new(),
             evidence: true,
+            approved: false,
         };
         trace.push(tools.call(&call, &CancellationToken::new()).await.1);
     }
