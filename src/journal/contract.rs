@@ -14,7 +14,7 @@
 use super::{Batch, InboxItem, JournalError, Ledger, NewRun, RunRow, StoredEvent};
 use crate::redaction::Masked;
 use crate::run::RunStatus;
-use crate::value::{Digest, Json, RunId};
+use crate::value::{Digest, Json, RunId, Timestamp};
 use futures::future::BoxFuture;
 
 /// The runs of a journal and what each run froze at its start.
@@ -47,6 +47,12 @@ pub trait RunIndex: Send + Sync {
             }
         }
         Ok(None)
+    }
+
+    /// The runs that ended at this time or later, newest first.
+    fn ended_since(&self, since: Timestamp) -> Result<Vec<RunRow>, JournalError> {
+        let ended = |row: &RunRow| row.ended_at.is_some_and(|at| at >= since);
+        Ok(self.list()?.into_iter().filter(ended).collect())
     }
 
     /// Removes a run that has ended, with its events and messages. Its blobs stay until

@@ -166,6 +166,7 @@ impl Daemon {
             self.cancel(index, &fire);
         }
         self.follow_all(index, now)?;
+        self.projects[index].take_events(now)?;
         self.start_all(index, now)
     }
 

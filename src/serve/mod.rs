@@ -12,6 +12,8 @@
 mod accounting;
 mod catalog;
 mod daemon;
+mod events;
+mod files;
 mod follow;
 mod lease;
 mod queue;
@@ -21,8 +23,10 @@ mod triggers;
 mod unit;
 mod views;
 
+pub use crate::definition::is_topic;
 pub use catalog::{LoadedTrigger, TriggerCatalog, trigger_catalog};
 pub use daemon::{Daemon, DaemonHandle, DaemonOptions};
+pub use events::{deliver, publish, webhook_at};
 pub use lease::{ServeLease, daemon_of};
 pub use served::ServedProject;
 pub use triggers::{

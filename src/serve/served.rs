@@ -2,15 +2,15 @@
 
 use super::accounting::{self, REPLACED};
 use super::catalog::{TriggerCatalog, trigger_catalog};
+use super::events::{active_runs, messages, run_ends};
+use super::files::WatchedFiles;
 use super::lease::ServeLease;
 use crate::journal::Journal;
 use crate::project::ProjectFolder;
-use crate::schedule::ActiveRuns;
 use crate::service::runs::ProjectContext;
 use crate::service::{Environment, Project, ServiceError};
 use crate::trigger::{Fire, FireFilter, FireState, TriggerStore};
 use crate::value::Timestamp;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +33,7 @@ pub struct ServedProject {
     pub triggers: Arc<TriggerCatalog>,
     /// The last problem of the project that the daemon could not solve.
     pub problem: Option<String>,
+    files: WatchedFiles,
     stamp: u64,
     looked: Timestamp,
     pub(super) version: i64,
@@ -63,6 +64,7 @@ impl ServedProject {
             project,
             triggers,
             problem: None,
+            files: WatchedFiles::default(),
             stamp,
             looked: now,
             version: -1,
@@ -107,14 +109,7 @@ impl ServedProject {
     /// Accounts for the nominal times that have passed. Returns the started fires that must make room.
     pub(super) fn account(&mut self, now: Timestamp) -> Result<Vec<Fire>, ServiceError> {
         let open = self.open_fires()?;
-        let mut active: BTreeMap<String, ActiveRuns> = BTreeMap::new();
-        for fire in &open {
-            let runs = active.entry(fire.trigger.clone()).or_default();
-            match fire.state {
-                FireState::Queued => runs.queued += 1,
-                _ => runs.started += 1,
-            }
-        }
+        let active = active_runs(open.iter());
         let states = self.store.states()?;
         let passed = accounting::passed(&self.triggers, &states, &active, now);
         self.due = passed.due;
@@ -129,5 +124,25 @@ impl ServedProject {
         }
         self.store.record(&passed.recorded, now)?;
         Ok(started)
+    }
+
+    /// Records the fires of events: ends of runs, messages, files.
+    pub(super) fn take_events(&mut self, now: Timestamp) -> Result<(), ServiceError> {
+        let mut active = active_runs(self.open_fires()?.iter());
+        let mut recorded =
+            run_ends(&self.context, &*self.journal, &self.store, &self.triggers, &mut active)?;
+        if self.files.is_due(now) {
+            let root = &self.context.root;
+            let found = self.files.compare(root, &self.store, &self.triggers, &mut active, now)?;
+            recorded.extend(found);
+        }
+        if !recorded.is_empty() {
+            self.store.record(&recorded, now)?;
+        }
+        let (taken, fires) = messages(&self.store, &self.triggers, &mut active)?;
+        if !taken.is_empty() {
+            self.store.take_messages(&taken, &fires, now)?;
+        }
+        Ok(())
     }
 }

@@ -5,6 +5,7 @@ mod change;
 mod fire;
 mod list;
 mod next;
+mod publish;
 mod show;
 mod test;
 
@@ -29,6 +30,7 @@ pub(super) enum TriggerCommand {
     Fire(fire::Args),
     Backfill(backfill::Args),
     Test(test::Args),
+    Publish(publish::Args),
 }
 
 pub(super) fn run(
@@ -47,6 +49,7 @@ pub(super) fn run(
         TriggerCommand::Fire(args) => fire::run(args, environment, terminal),
         TriggerCommand::Backfill(args) => backfill::run(args, environment, terminal),
         TriggerCommand::Test(args) => test::run(args, environment, terminal),
+        TriggerCommand::Publish(args) => publish::run(args, environment, terminal),
     }
 }
 

@@ -49,4 +49,5 @@ pub use test::{
 pub use tool_rules::ToolRules;
 pub use trigger::{
     FileTrigger, PayloadPath, RunEnd, RunTrigger, Trigger, TriggerSource, Webhook, WebhookForm,
+    is_topic,
 };

@@ -115,6 +115,14 @@ impl RunEnd {
     }
 }
 
+/// Whether a text is a topic of messages.
+pub fn is_topic(text: &str) -> bool {
+    let rest = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '/' | '-');
+    text.len() <= 128
+        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.chars().all(rest)
+}
+
 /// A path into a payload: `issue.number`, `commits.0.id`, or a JSON Pointer such as `/a~1b/0`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PayloadPath {

@@ -5,7 +5,8 @@ use crate::definition::keys::KeyTable;
 use crate::definition::keys::choices::{KEEP, OVERLAP, RUN_END, WEBHOOK_FORM};
 use crate::definition::keys::trigger as keys;
 use crate::definition::model::{
-    FileTrigger, Param, ParamType, PayloadPath, RunEnd, RunTrigger, Trigger, TriggerSource, Webhook,
+    FileTrigger, Param, ParamType, PayloadPath, RunEnd, RunTrigger, Trigger, TriggerSource,
+    Webhook, is_topic,
 };
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::schedule::{CatchUp, Cron, Policy, Schedule, Zone};
@@ -148,14 +149,6 @@ fn source(
             Some(TriggerSource::Run(RunTrigger { playbook, statuses, span: main.span }))
         }
     }
-}
-
-/// Whether a text is a topic of messages.
-fn is_topic(text: &str) -> bool {
-    let rest = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '/' | '-');
-    text.len() <= 128
-        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && text.chars().all(rest)
 }
 
 fn schedule(

@@ -149,6 +149,10 @@ impl RunIndex for SqliteJournal {
         found.map(|row| self.with_current_status(row)).transpose()
     }
 
+    fn ended_since(&self, since: Timestamp) -> Result<Vec<RunRow>, JournalError> {
+        self.read(|connection| read::ended_since(connection, since))
+    }
+
     fn remove(&self, run: &RunId) -> Result<(), JournalError> {
         self.read(|connection| read::run_number(connection, run))?;
         // With the lease, no process drives the run, and none starts to.

@@ -38,6 +38,15 @@ pub(super) fn list(connection: &Connection) -> Result<Vec<RunRow>, JournalError>
     query.query_and_then([], run_row)?.collect()
 }
 
+/// The runs that ended at this time or later, newest first.
+pub(super) fn ended_since(
+    connection: &Connection,
+    since: Timestamp,
+) -> Result<Vec<RunRow>, JournalError> {
+    let text = format!("{ROW} WHERE ended_at >= ?1 ORDER BY number DESC");
+    connection.prepare_cached(&text)?.query_and_then([since.0], run_row)?.collect()
+}
+
 /// The newest run of a definition that is not a child run.
 pub(super) fn latest(
     connection: &Connection,

@@ -98,14 +98,16 @@ impl TriggerStore {
     }
 
     /// Removes fires that ended before a time, and deliveries that were seen before it. The cursors keep
-    /// nominal times from firing again.
+    /// nominal times from firing again; fires of files stay, because the files do.
     pub fn prune(&self, before: Timestamp) -> Result<usize, JournalError> {
         let connection = self.connection();
         let fires = connection.execute(
-            "DELETE FROM fires WHERE at < ?1 AND state NOT IN ('queued', 'started')",
+            "DELETE FROM fires WHERE at < ?1 AND state NOT IN ('queued', 'started')
+             AND key NOT LIKE 'file:%'",
             [before.0],
         )?;
         connection.execute("DELETE FROM deliveries WHERE at < ?1", [before.0])?;
+        connection.execute("DELETE FROM messages WHERE at < ?1 AND taken = 1", [before.0])?;
         Ok(fires)
     }
 

@@ -162,7 +162,7 @@ impl TriggerStore {
     pub fn messages(&self) -> Result<Vec<StoredMessage>, JournalError> {
         let connection = self.connection();
         let mut query = connection.prepare_cached(
-            "SELECT topic, id, body, run FROM messages WHERE taken = 0 ORDER BY at, id LIMIT 1000",
+            "SELECT topic, id, body, run, at FROM messages WHERE taken = 0 ORDER BY at, id LIMIT 1000",
         )?;
         let rows = query.query_map([], |row| {
             let body: String = row.get(2)?;
@@ -171,6 +171,7 @@ impl TriggerStore {
                 id: row.get(1)?,
                 body: serde_json::from_str(&body).unwrap_or(Json::Null),
                 run: row.get::<_, Option<String>>(3)?.and_then(|run| RunId::new(run).ok()),
+                at: Timestamp(row.get(4)?),
             })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -206,6 +207,8 @@ pub struct StoredMessage {
     pub body: Json,
     /// The run that sent it.
     pub run: Option<RunId>,
+    /// When it was stored.
+    pub at: Timestamp,
 }
 
 /// The result of [`TriggerStore::deliver`].

@@ -2,6 +2,7 @@
 
 mod commands;
 mod daemon;
+mod events;
 mod kills;
 mod signatures;
 

@@ -1,0 +1,154 @@
+//! Triggers on runs, messages, files and webhooks.
+
+use super::{daemon, enable, fires, project, runtime, store, until};
+use crate::scratch::Scratch;
+use kb::serve::Daemon;
+use kb::trigger::{Fire, FireState, VerifiedWebhook};
+use kb::value::Timestamp;
+use serde_json::json;
+
+const BUILD: &str = "schema: kb.playbook/1\nid: build\nsteps: [{id: a, run: \"echo built\"}]\noutputs: {text: \"{{a.output}}\"}\n";
+
+/// The playbook `p` with a parameter, which writes it to `log`.
+fn playbook(on: &str) -> String {
+    format!(
+        "schema: kb.playbook/1\nid: p\nparams: [{{name: what, required: true}}]\non: {on}\nsteps: [{{id: a, run: \"echo \\\"$W\\\" >> log\", env: {{W: \"{{{{what}}}}\"}}}}]\n"
+    )
+}
+
+fn scratch(on: &str) -> Scratch {
+    Scratch::new(&[
+        ("playbooks/p.yml", &playbook(on)),
+        ("playbooks/build.yml", BUILD),
+        (".kb/kb.config.yml", "secrets: {HOOK: env:HOOK}\n"),
+    ])
+}
+
+fn now() -> Timestamp {
+    kb::clock::wall()
+}
+
+/// Ticks until the log has this text.
+fn until_log(daemon: &mut Daemon, scratch: &Scratch, text: &str) {
+    let has = || scratch.has("log") && scratch.read("log") == text;
+    let mut time = now();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while !has() {
+        assert!(std::time::Instant::now() < deadline, "`{text}` is not written");
+        daemon.tick(time);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        // Files are compared when time passes.
+        time = Timestamp(time.0 + 500);
+    }
+}
+
+#[test]
+fn the_end_of_a_run_starts_a_run_once() {
+    let (runtime, scratch) = (
+        runtime(),
+        scratch("{run: {playbook: build, overlap: queueAll, payload: {what: outputs.text}}}"),
+    );
+    let _context = runtime.enter();
+    scratch.kb(&["playbook", "run", "build"]).code(0);
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    enable(&scratch, "p.run", now());
+    let (mut first, store) = (daemon(&scratch), store(&scratch));
+    first.tick(now());
+    assert!(fires(&store).is_empty(), "a run that ended before");
+    scratch.kb(&["playbook", "run", "build"]).code(0);
+    until_log(&mut first, &scratch, "built\n");
+    drop(first);
+    scratch.kb(&["playbook", "run", "build"]).code(0);
+    let mut second = daemon(&scratch);
+    until_log(&mut second, &scratch, "built\nbuilt\n");
+    until(&mut second, now(), "the ends", || {
+        fires(&store).iter().all(|fire: &Fire| !fire.state.is_open())
+    });
+    assert_eq!(fires(&store).len(), 2);
+    assert!(fires(&store).iter().all(|fire| fire.depth == 1));
+}
+
+#[test]
+fn a_message_starts_a_run_once() {
+    let (runtime, scratch) = (
+        runtime(),
+        scratch("{message: {topic: orders, overlap: queueAll, payload: {what: message.id}}}"),
+    );
+    let _context = runtime.enter();
+    scratch.write("m.json", "{\"id\": \"o-1\"}");
+    let publish = |id: &str| {
+        scratch.kb(&["trigger", "publish", "orders", "--payload", "m.json", "--id", id]).code(0)
+    };
+    publish("before");
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    enable(&scratch, "p.message", now());
+    let (mut daemon, store) = (daemon(&scratch), store(&scratch));
+    publish("1");
+    publish("1").says(&["has a message with the id `1` already"]);
+    until_log(&mut daemon, &scratch, "o-1\n");
+    publish("1");
+    scratch.kb(&["trigger", "publish", "others", "--payload", "m.json"]).code(0);
+    scratch.write("m.json", "{\"name\": \"x\"}");
+    publish("2");
+    until(&mut daemon, now(), "the second message", || fires(&store).len() == 2);
+    let last = fires(&store).pop().unwrap();
+    assert_eq!(last.state, FireState::Skipped);
+    assert!(last.reason.unwrap().contains("no `message.id`"));
+    scratch.kb(&["trigger", "publish", "a b"]).code(2).says(&["cannot be a topic"]);
+}
+
+#[test]
+fn a_new_file_starts_a_run_once_for_its_content() {
+    let (runtime, scratch) = (
+        runtime(),
+        scratch("{file: {paths: \"inbox/*.csv\", overlap: queueAll, payload: {what: path}}}"),
+    );
+    let _context = runtime.enter();
+    scratch.write("inbox/old.csv", "1");
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    enable(&scratch, "p.file", now());
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    let (mut first, store) = (daemon(&scratch), store(&scratch));
+    scratch.write("inbox/a.csv", "1");
+    scratch.write("inbox/a.txt", "1");
+    scratch.write("inbox/deep/a.csv", "1");
+    std::os::unix::fs::symlink("/etc/hostname", scratch.root().join("inbox/link.csv")).unwrap();
+    until_log(&mut first, &scratch, "inbox/a.csv\n");
+    // The same content again, and the next daemon: nothing new. Another content: once more.
+    drop(first);
+    scratch.write("inbox/a.csv", "1");
+    let mut second = daemon(&scratch);
+    scratch.write("inbox/b.csv", "2");
+    until_log(&mut second, &scratch, "inbox/a.csv\ninbox/b.csv\n");
+    scratch.write("inbox/a.csv", "3");
+    until_log(&mut second, &scratch, "inbox/a.csv\ninbox/b.csv\ninbox/a.csv\n");
+    assert_eq!(fires(&store).len(), 3);
+}
+
+#[test]
+fn a_webhook_delivery_is_queued_once() {
+    let scratch = scratch("{webhook: {path: hook, secret: HOOK, payload: {what: a.b}}}");
+    let project = project(&scratch);
+    let store = store(&scratch);
+    let catalog = kb::serve::trigger_catalog(&project);
+    assert!(kb::serve::webhook_at(&catalog, "other").is_none());
+    let loaded = kb::serve::webhook_at(&catalog, "hook").unwrap();
+    let verified = VerifiedWebhook { key: "id:m1".to_owned() };
+    let payload = json!({"a": {"b": "$(reboot); {{x}}"}, "c": 1});
+    let deliver = |payload| kb::serve::deliver(&store, loaded, &verified, payload, now()).unwrap();
+    assert_eq!(deliver(&payload), None, "a disabled trigger is silent");
+    assert!(fires(&store).is_empty());
+    enable(&scratch, "p.webhook", now());
+    let first = deliver(&payload).unwrap();
+    let again = deliver(&payload).unwrap();
+    assert!(!first.repeated && again.repeated);
+    assert_eq!(first.run, again.run);
+    let all = fires(&store);
+    assert_eq!(all.len(), 1);
+    assert_eq!(all[0].params, *json!({"what": "$(reboot); {{x}}"}).as_object().unwrap());
+    // The values are data for the steps too.
+    let runtime = runtime();
+    let _context = runtime.enter();
+    let mut daemon = daemon(&scratch);
+    until_log(&mut daemon, &scratch, "$(reboot); {{x}}\n");
+}
