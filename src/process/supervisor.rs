@@ -97,7 +97,7 @@ impl Supervisor {
             missing.extend([
                 "modes, owners and times of other files of this user can be changed",
                 "protected paths are compared after each command, not read-only",
-                "Unix sockets and names of other files are visible",
+                "Unix sockets, `/dev/shm` and names of other files are visible",
             ]);
         }
         if !available.has(Isolation::NETWORK) {

@@ -60,6 +60,8 @@ const FILES: &[(&str, &str)] = &[
         "chroot out",
         "python3 -c 'import os; os.chroot(\"/proc/1/root\"); print(open(os.environ[\"OUT\"] + \"/victim\").read())'",
     ),
+    ("read /etc/shadow", "head -c 4 /etc/shadow && echo $MARK"),
+    ("list private keys of the system", "ls /etc/ssl/private && echo $MARK"),
     ("device of the disk", "mknod disk b 254 0 && head -c 4 disk && echo $MARK"),
 ];
 
@@ -107,6 +109,34 @@ const PROCESSES: &[(&str, &str)] = &[
         "python3 -c 'import ctypes; k = ctypes.CDLL(None).syscall(323, 1); print(\"'$MARK'\") if k >= 0 else 0'",
     ),
     ("System V shared memory", "ipcs -m | grep -i 0x4b420001 && echo $MARK"),
+    (
+        "attach System V shared memory",
+        "python3 -c 'import ctypes; c = ctypes.CDLL(None); k = c.shmget(0x4b420001, 64, 0); print(\"'$MARK'\") if k >= 0 else 0'",
+    ),
+    (
+        "System V semaphores",
+        "python3 -c 'import ctypes; c = ctypes.CDLL(None); k = c.semget(0x4b420001, 1, 0); print(\"'$MARK'\") if k >= 0 else 0'",
+    ),
+    (
+        "System V message queues",
+        "python3 -c 'import ctypes; c = ctypes.CDLL(None); k = c.msgget(0x4b420001, 0); print(\"'$MARK'\") if k >= 0 else 0'",
+    ),
+    (
+        "search keyrings",
+        "python3 -c 'import ctypes; k = ctypes.CDLL(None).syscall(249, b\"user\", b\"kb-escape\", 0, -4); print(\"'$MARK'\") if k >= 0 else 0'; cat /proc/keys | grep kb-escape && echo $MARK",
+    ),
+    (
+        "process_vm_readv",
+        "python3 -c 'import ctypes, os; b = ctypes.create_string_buffer(8); v = (ctypes.c_size_t * 2)(ctypes.addressof(b), 8); r = (ctypes.c_size_t * 2)(0x400000, 8); k = ctypes.CDLL(None).process_vm_readv(int(os.environ[\"PID\"]), v, 1, r, 1, 0); print(\"'$MARK'\") if k >= 0 else 0'",
+    ),
+    (
+        "kcmp",
+        "python3 -c 'import ctypes, os; p = int(os.environ[\"PID\"]); k = ctypes.CDLL(None).syscall(312, p, p, 0, 0, 0); print(\"'$MARK'\") if k >= 0 else 0'",
+    ),
+    (
+        "io_uring",
+        "python3 -c 'import ctypes; k = ctypes.CDLL(None).syscall(425, 1, bytes(120)); print(\"'$MARK'\") if k >= 0 else 0'",
+    ),
 ];
 
 const NETWORK: &[(&str, &str)] = &[
@@ -129,6 +159,12 @@ const NETWORK: &[(&str, &str)] = &[
     ),
     ("vsock", "python3 -c 'import socket; socket.socket(40, 1); print(\"'$MARK'\")'"),
     ("packet socket", "python3 -c 'import socket; socket.socket(17, 3); print(\"'$MARK'\")'"),
+];
+
+/// With `network: none`, sockets for IPv4 and IPv6 cannot even be created.
+const SOCKETS: &[(&str, &str)] = &[
+    ("an IPv4 socket", "python3 -c 'import socket; socket.socket(2, 1); print(\"'$MARK'\")'"),
+    ("an IPv6 socket", "python3 -c 'import socket; socket.socket(10, 2); print(\"'$MARK'\")'"),
 ];
 
 /// A hook or command that shows that it was executed by the author.
@@ -227,7 +263,9 @@ impl Outside {
                 let _ = (&stream).write_all(MARK.as_bytes());
             }
         });
-        let _ = Command::new("ipcmk").args(["-M", "64"]).stdout(Stdio::null()).status();
+        let make = "import ctypes; c = ctypes.CDLL(None); k = 0x4b420001; \
+                    c.shmget(k, 64, 0o1666); c.semget(k, 1, 0o1666); c.msgget(k, 0o1666)";
+        let _ = Command::new("python3").args(["-c", make]).status();
         if let Some(user) = user {
             let all = format!("{user}:{user}");
             assert!(
@@ -391,42 +429,149 @@ fn run(outside: &Outside, rows: &[(&str, String)]) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn try_all(what: &'static str, rows: &[(&str, &str)]) {
+/// A sandbox in which ways out are tried.
+struct Level {
+    name: &'static str,
+    settings: &'static str,
+    specialist: &'static str,
+    /// Names of the rows that `docs/security.md` does not promise at this level.
+    open: &'static [&'static str],
+}
+
+const KERNEL: Level = Level { name: "kernel", settings: "{}", specialist: "", open: &[] };
+
+/// Landlock and the filter without namespaces: what `kb doctor` lists as missing is open.
+const GROUP: Level = Level {
+    name: "kernel without namespaces",
+    settings: "sandbox: {processes: group}",
+    specialist: "",
+    open: &[
+        // Modes, owners and times.
+        "chmod a file",
+        "chmod a private key",
+        "chmod the state folder",
+        "chmod the home directory",
+        "chmod through a link",
+        "chown a file",
+        "chown a link",
+        "setuid",
+        "touch a file",
+        "touch through /proc",
+        "xattr",
+        // Memory that other processes share.
+        "shared memory",
+        "write shared memory",
+        "System V shared memory",
+        // Processes that Landlock does not cover. There is no worker.
+        "kill the worker",
+        "pidfd",
+        // Sockets and the network.
+        "TCP",
+        "TCP over IPv6",
+        "the Internet",
+        "UDP",
+        "metadata service",
+        "Unix socket",
+        "Unix socket in /tmp",
+    ],
+};
+
+const NO_NETWORK: Level =
+    Level { name: "network: none", settings: "{}", specialist: "network: none\n", open: &[] };
+const OPEN_NETWORK: Level = Level {
+    name: "network: open",
+    settings: "{}",
+    specialist: "network: open\n",
+    open: &["TCP", "TCP over IPv6", "the Internet", "UDP", "metadata service", "an IPv4 socket"],
+};
+
+/// What a command gets at a level: what it printed, and whether anything outside differs.
+fn tried(
+    level: &Level,
+    user: Option<u32>,
+    rows: &[(&str, &str)],
+) -> (BTreeMap<String, String>, bool) {
+    let specialist = format!("{SPECIALIST}{}", level.specialist);
+    let outside = Outside::new(
+        user,
+        &[
+            (".kb/playbooks/p.yml", PLAYBOOK),
+            (".kb/specialists/worker.yml", &specialist),
+            (".kb/kb.config.yml", level.settings),
+        ],
+    );
+    let before = outside.files();
+    let rows: Vec<(&str, String)> =
+        rows.iter().map(|(name, command)| (*name, (*command).to_owned())).collect();
+    let printed = run(&outside, &rows);
+    (printed, outside.files() != before)
+}
+
+/// Tries all rows that hold at each level. The quick form tries them together, and one by one if
+/// anything outside has changed; the full form always one by one.
+fn try_all(what: &'static str, rows: &[(&str, &str)], levels: &[Level]) {
     if !is_complete() {
         return;
     }
-    let mut tried = 0;
-    for user in users() {
-        let outside = Outside::new(
-            user,
-            &[(".kb/playbooks/p.yml", PLAYBOOK), (".kb/specialists/worker.yml", SPECIALIST)],
-        );
-        let before = outside.files();
-        let rows: Vec<(&str, String)> =
-            rows.iter().map(|(name, command)| (*name, (*command).to_owned())).collect();
-        let printed = run(&outside, &rows);
-        for (name, text) in &printed {
-            assert!(!text.contains(MARK), "as {user:?}, `{name}` worked: {text}");
+    for level in levels {
+        let is_held = |row: &&(&str, &str)| !level.open.contains(&row.0);
+        let held: Vec<(&str, &str)> = rows.iter().filter(is_held).copied().collect();
+        let mut escaped = Vec::new();
+        for user in users() {
+            let mut each = |rows: &[(&str, &str)]| {
+                let (printed, changed) = tried(level, user, rows);
+                let reached = printed.iter().filter(|(_, text)| text.contains(MARK));
+                let reached: Vec<String> =
+                    reached.map(|(name, text)| format!("{name} as {user:?}: {text}")).collect();
+                let change = changed.then(|| format!("{} as {user:?}: outside differs", rows[0].0));
+                let found = reached.into_iter().chain(change).collect::<Vec<_>>();
+                let is_free = found.is_empty();
+                if rows.len() == 1 {
+                    escaped.extend(found);
+                }
+                is_free
+            };
+            if proof::is_full() || !each(&held) {
+                held.chunks(1).for_each(|row| _ = each(row));
+            }
         }
-        assert_eq!(outside.files(), before, "as {user:?}");
-        tried += printed.len();
+        assert!(escaped.is_empty(), "{what} at level {}: {escaped:#?}", level.name);
+        let tried = held.len() * users().len();
+        let not_promised = (rows.len() - held.len()) * users().len();
+        proof::record(
+            &format!("{what}, {}", level.name),
+            None,
+            [("tried", tried), ("escaped", 0), ("not promised", not_promised)],
+        );
     }
-    proof::record(what, None, [("tried", tried), ("escaped", 0)]);
 }
 
 #[test]
 fn commands_change_and_read_no_file_outside() {
-    try_all("escapes: files", FILES);
+    try_all("escapes: files", FILES, &[KERNEL, GROUP]);
 }
 
 #[test]
 fn commands_reach_no_process_outside() {
-    try_all("escapes: processes", PROCESSES);
+    try_all("escapes: processes", PROCESSES, &[KERNEL, GROUP]);
 }
 
 #[test]
 fn commands_reach_no_server_outside() {
-    try_all("escapes: network", NETWORK);
+    try_all("escapes: network", NETWORK, &[KERNEL, GROUP, OPEN_NETWORK]);
+    let sockets = [NETWORK, SOCKETS].concat();
+    try_all("escapes: network", &sockets, &[NO_NETWORK]);
+}
+
+/// `network: open` permits what the other two refuse.
+#[test]
+fn an_open_network_reaches_servers() {
+    if !is_complete() {
+        return;
+    }
+    let tcp: Vec<_> = NETWORK.iter().filter(|(name, _)| *name == "TCP").copied().collect();
+    let (printed, _) = tried(&OPEN_NETWORK, None, &tcp);
+    assert!(printed["TCP"].contains(MARK), "{printed:?}");
 }
 
 /// The programs of the author that run afterwards execute nothing that a command planted.

@@ -182,3 +182,31 @@ fn a_value_within_a_class_is_an_error() {
         json!("failed")
     );
 }
+
+/// An option of one letter that is written with a value is known only when the words are complete.
+#[test]
+fn a_computed_option_does_not_make_the_next_value_code() {
+    let step = |words: &str| project(&format!("  - {{id: a, run: {words}}}\n"));
+    let check = |words: &str| {
+        let steps = format!(
+            "  - {{id: a, run: 'true'}}\n  - {{id: b, dependsOn: a, gate: [{{command: {words}}}]}}\n"
+        );
+        project(&steps)
+    };
+    let words = "[./tool, '-{{v}}', '{{w}}']";
+    let args = ["playbook", "run", "p", "--param", "v=c", "--param", "w=touch pwned"];
+    for scratch in [step(words), check(words)] {
+        scratch.write("tool", "#!/bin/sh\ntest \"$1\" = -c && sh -c \"$2\"\ntrue\n");
+        let tool = scratch.root().join("tool");
+        let all = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&tool, all).unwrap();
+        let said = scratch.kb(&args);
+        assert!(said.code != 0 || said.out.contains("inconclusive"), "{said:?}");
+        said.says(&["a computed value cannot be the code of `-c`"]);
+        assert!(!scratch.has("pwned"));
+        // Another letter takes no code.
+        let args = args.map(|arg| if arg == "v=c" { "v=n" } else { arg });
+        let said = scratch.kb(&args).code(0);
+        assert!(!said.out.contains("inconclusive"), "{said:?}");
+    }
+}
