@@ -53,7 +53,7 @@
 //! | [`tool`] | tool calls, their policy and the implementations; one file per tool | diagnostic, value, clock, redaction, evidence, toolspec, definition, process, workspace, http |
 //! | [`llm`] | model tiers, providers, prices, scripts and recordings | diagnostic, value, clock, redaction, definition |
 //! | [`specialist`] | the agent loop: a conversation is the fold of its records | diagnostic, value, clock, redaction, evidence, toolspec, definition, attempt, tool, llm |
-//! | [`executor`] | executes one attempt; observes for gates | diagnostic, value, clock, redaction, evidence, expression, definition, verify, attempt, process, workspace, http, tool, specialist |
+//! | [`executor`] | executes one attempt; observes for gates | diagnostic, value, clock, redaction, evidence, expression, toolspec, definition, verify, attempt, process, workspace, http, tool, specialist |
 //! | [`engine`] | the dispatcher on tokio: timers, attempts, recovery at start | diagnostic, value, clock, redaction, evidence, expression, toolspec, definition, plan, run, attempt, journal, executor |
 //! | [`wire`] (pure) | versioned public forms of events, runs, definitions and problems | diagnostic, value, evidence, definition, plan, run |
 //! | [`inspect`] | recorded runs, read back: events, outputs, file changes, the audit | diagnostic, value, clock, evidence, definition, plan, verify, run, attempt, journal, engine, wire |

@@ -5,6 +5,7 @@ use crate::attempt::{Context, HttpWork, Outcome, Request};
 use crate::diagnostic::Code;
 use crate::http::shown_url;
 use crate::tool::Toolbox;
+use crate::toolspec::HTTP_REQUEST;
 use crate::value::{Failure, Json, OutcomeKind};
 use serde_json::json;
 use std::time::Duration;
@@ -22,7 +23,7 @@ pub(super) async fn send(
     if let (Some(body), Some(map)) = (body, args.as_object_mut()) {
         map.insert("body".to_owned(), body.clone());
     }
-    let outcome = tool::call(toolbox, request, "http:request", &args, context).await;
+    let outcome = tool::call(toolbox, request, HTTP_REQUEST, &args, context).await;
     let status = outcome.output.as_ref().and_then(|o| o.get("status")).and_then(Json::as_u64);
     match status {
         Some(status) if !is_expected(status as u16, expect) => {

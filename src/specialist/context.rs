@@ -1,11 +1,9 @@
 //! What of a conversation a model sees: lengths of tool results, and when it is compressed.
 
 use crate::definition::ContextProfile;
-use crate::toolspec;
+use crate::toolspec::{self, OUTPUT_READER, ResultPart};
 use crate::value::limits::TOOL_RESULT_CHARS;
 
-/// The tool that reads the rest of a truncated result.
-pub(super) const READ_ON: &str = "output:read";
 /// Context windows, in tokens, from which the profiles `standard` and `wide` are the default.
 const STANDARD_WINDOW: u32 = 32_000;
 const WIDE_WINDOW: u32 = 500_000;
@@ -56,27 +54,29 @@ impl ContextLimits {
         self.compress_above().map_or(0, |above| above / 3)
     }
 
-    /// How much of a result of this tool is shown.
-    pub(super) fn shown(&self, tool: &str) -> Shown {
-        let (file, other) = match self.profile {
+    /// How many characters of a file and of another result are shown.
+    fn result_chars(&self) -> (usize, usize) {
+        match self.profile {
             ContextProfile::Compact => (TOOL_RESULT_CHARS, TOOL_RESULT_CHARS),
             ContextProfile::Standard => (16_000, 4_000),
             ContextProfile::Wide => (48_000, 12_000),
-        };
-        let runs = || toolspec::find(tool).is_some_and(|spec| spec.runs_processes);
-        match tool {
-            // Its results have a larger limit, so that the rest of a result takes few calls.
-            READ_ON => Shown::Start(file.max(5 * TOOL_RESULT_CHARS)),
-            "fs:read" => Shown::Start(file),
-            _ if self.profile == ContextProfile::Compact => Shown::Start(other),
-            _ if tool == "fs:search" || runs() => Shown::Ends(other),
-            _ => Shown::Start(other),
+        }
+    }
+
+    /// How much of a result of this tool is shown.
+    pub(super) fn shown(&self, tool: &str) -> Shown {
+        let (file, other) = self.result_chars();
+        match toolspec::find(tool).map(|spec| spec.result_part).unwrap_or_default() {
+            ResultPart::Rest => Shown::Start(file.max(5 * TOOL_RESULT_CHARS)),
+            ResultPart::File => Shown::Start(file),
+            ResultPart::Ends if self.profile != ContextProfile::Compact => Shown::Ends(other),
+            ResultPart::Ends | ResultPart::Start => Shown::Start(other),
         }
     }
 
     /// How much of a result `output:read` shows at once, in characters.
     pub(super) fn read_on_chars(&self) -> usize {
-        let (Shown::Start(chars) | Shown::Ends(chars)) = self.shown(READ_ON);
+        let (Shown::Start(chars) | Shown::Ends(chars)) = self.shown(OUTPUT_READER);
         chars
     }
 
@@ -88,8 +88,7 @@ impl ContextLimits {
                  the part that you need, or continue reading as the truncation note says."
             ),
             ContextProfile::Standard | ContextProfile::Wide => {
-                let (Shown::Start(file) | Shown::Ends(file)) = self.shown("fs:read");
-                let (Shown::Start(other) | Shown::Ends(other)) = self.shown("fs:search");
+                let (file, other) = self.result_chars();
                 format!(
                     "Files longer than {file} characters and other tool results longer than {other} \
                      characters are truncated; read the part that you need with `startLine` and \

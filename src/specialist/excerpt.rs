@@ -1,6 +1,7 @@
 //! Bounded forms of long texts.
 
-use super::context::{ContextLimits, READ_ON, Shown};
+use super::context::{ContextLimits, Shown};
+use crate::toolspec::OUTPUT_READER;
 use crate::value::{Json, json_text};
 
 /// A tool result as the model sees it: whole, or a part with a note on how to read the rest.
@@ -24,7 +25,7 @@ fn start(text: String, reference: &str, limit: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(limit) else { return text };
     let left = text[end..].chars().count();
     format!(
-        "{}\n[truncated: {left} more characters, about {} tokens; continue with `{READ_ON}` \
+        "{}\n[truncated: {left} more characters, about {} tokens; continue with `{OUTPUT_READER}` \
          {{\"ref\": \"{reference}\", \"offset\": {limit}}}]",
         &text[..end],
         left.div_ceil(4),
@@ -42,7 +43,7 @@ fn ends(text: String, reference: &str, limit: usize) -> String {
     let left = total - limit;
     format!(
         "{}\n[truncated: {left} characters left out here, about {} tokens; read them with \
-         `{READ_ON}` {{\"ref\": \"{reference}\", \"offset\": {head}}}]\n{}",
+         `{OUTPUT_READER}` {{\"ref\": \"{reference}\", \"offset\": {head}}}]\n{}",
         &text[..at(head)],
         left.div_ceil(4),
         &text[at(head + left)..],

@@ -91,7 +91,7 @@ fn preview(
         "{}\n[truncated: the first {length} of {total} characters; continue with `{}` \
          {{\"ref\": \"{reference}\", \"offset\": {length}}}]",
         &text[..end],
-        super::context::READ_ON,
+        crate::toolspec::OUTPUT_READER,
     );
     previews.push(PreviewedValue { reference, text: text.to_owned() });
     shown

@@ -29,12 +29,12 @@ pub(super) fn kept(
         let fails = calls(messages).any(|call| failed.contains(&call.id));
         let unchanged_read = calls(messages).any(|call| {
             let path = path(call);
-            call.tool == "fs:read"
+            reads_a_file(call)
                 && path.is_some_and(|path| !changed.contains(path))
                 && !read.contains(&call.args.to_string())
         });
         changed.extend(paths_changed(messages));
-        read.extend(calls(messages).filter(|c| c.tool == "fs:read").map(|c| c.args.to_string()));
+        read.extend(calls(messages).filter(|call| reads_a_file(call)).map(|c| c.args.to_string()));
         let wanted = (fails && failures < FAILURES) || unchanged_read;
         let size = estimated_tokens(messages);
         if !wanted || size > left {
@@ -45,6 +45,10 @@ pub(super) fn kept(
         stay.push(exchange);
     }
     stay.into_iter().rev().flatten().map(|at| at as u32).collect()
+}
+
+fn reads_a_file(call: &CallRequest) -> bool {
+    toolspec::find(&call.tool).is_some_and(|spec| spec.reads_a_file())
 }
 
 /// The exchanges among the first messages: a response of the model with the messages that answer it.

@@ -3,7 +3,7 @@
 use super::call::{Call, Caller, Refusal};
 use crate::definition::{ApprovalLevel, Settings, ToolSecurity};
 use crate::diagnostic::Code;
-use crate::toolspec::{ToolSpec, covers, permits};
+use crate::toolspec::{FILE_READER, ToolSpec, covers, permits};
 use crate::value::Failure;
 use crate::workspace::PathRules;
 use std::sync::Arc;
@@ -80,7 +80,7 @@ impl Policy {
     pub(super) fn path_rules(&self, spec: &ToolSpec) -> PathRules {
         let mut rules = PathRules::default();
         let reading =
-            self.security("fs:read").filter(|_| spec.reads_files && spec.name != "fs:read");
+            self.security(FILE_READER).filter(|_| spec.reads_files && spec.name != FILE_READER);
         for security in self.security(spec.name).chain(reading) {
             if rules.narrow(&security.allowed_paths, &security.denied_paths).is_err() {
                 return PathRules::nothing();

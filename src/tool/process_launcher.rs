@@ -7,7 +7,7 @@ use super::process_trace::ProcessTrace;
 use crate::definition::{ApprovalLevel, NetworkAccess, Settings};
 use crate::process::{Confinement, KernelSandbox, Network, SandboxCap, Spawn, Supervisor};
 use crate::redaction::Redactor;
-use crate::toolspec::find;
+use crate::toolspec::{FILE_READER, find};
 use crate::workspace::{PathRules, Workspace, repository_outside};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl ProcessLauncher {
     ) -> ProcessLauncher {
         let policy = Policy::new(settings.clone(), Approvals::default(), level);
         let reading =
-            find("fs:read").map_or_else(PathRules::nothing, |spec| policy.path_rules(spec));
+            find(FILE_READER).map_or_else(PathRules::nothing, |spec| policy.path_rules(spec));
         ProcessLauncher { supervisor, workspace, settings, level, reading }
     }
 

@@ -44,6 +44,8 @@ pub(super) fn specs() -> Vec<ToolSpec> {
         }),
         network: true,
         input_check: InputCheck::Url,
+        done: "Sent request",
+        subject: &["url"],
         ..ToolSpec::base()
     }]
 }

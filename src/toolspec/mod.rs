@@ -17,5 +17,5 @@ mod table;
 mod write_files;
 
 pub use names::{ToolMatch, allowed_by, allowed_by_settings, covers, permits, secured_by};
-pub use spec::{InputCheck, ToolLevel, ToolSpec};
-pub use table::{find, names, tools};
+pub use spec::{InputCheck, ResultPart, ToolLevel, ToolSpec};
+pub use table::{FILE_READER, HTTP_REQUEST, OUTPUT_READER, find, names, tools};

@@ -1,6 +1,6 @@
 //! The tools that read earlier results: `output:read`.
 
-use super::spec::{ToolLevel, ToolSpec};
+use super::spec::{ResultPart, ToolLevel, ToolSpec};
 use serde_json::json;
 
 pub(super) fn specs() -> Vec<ToolSpec> {
@@ -29,6 +29,9 @@ pub(super) fn specs() -> Vec<ToolSpec> {
         }),
         only_reads: true,
         always_allowed: true,
+        result_part: ResultPart::Rest,
+        done: "Read result",
+        subject: &["ref"],
         ..ToolSpec::base()
     }]
 }

@@ -1,6 +1,6 @@
 //! The tools that read files: `fs:read`, `fs:list`, `fs:search`, `fs:exists`.
 
-use super::spec::{ToolLevel, ToolSpec};
+use super::spec::{ResultPart, ToolLevel, ToolSpec};
 use serde_json::json;
 
 pub(super) fn specs() -> Vec<ToolSpec> {
@@ -33,6 +33,9 @@ pub(super) fn specs() -> Vec<ToolSpec> {
             }),
             reads_files: true,
             only_reads: true,
+            result_part: ResultPart::File,
+            done: "Read file",
+            subject: &["path"],
             ..ToolSpec::base()
         },
         ToolSpec {
@@ -70,6 +73,8 @@ pub(super) fn specs() -> Vec<ToolSpec> {
             }),
             reads_files: true,
             only_reads: true,
+            done: "Listed",
+            subject: &["glob", "path"],
             ..ToolSpec::base()
         },
         ToolSpec {
@@ -109,6 +114,9 @@ pub(super) fn specs() -> Vec<ToolSpec> {
             }),
             reads_files: true,
             only_reads: true,
+            result_part: ResultPart::Ends,
+            done: "Searched",
+            subject: &["pattern"],
             ..ToolSpec::base()
         },
         ToolSpec {
@@ -135,6 +143,8 @@ pub(super) fn specs() -> Vec<ToolSpec> {
             }),
             reads_files: true,
             only_reads: true,
+            done: "Checked",
+            subject: &["path"],
             ..ToolSpec::base()
         },
     ]

@@ -1,6 +1,6 @@
 //! The tools that run commands: `shell:exec`.
 
-use super::spec::{InputCheck, ToolLevel, ToolSpec};
+use super::spec::{InputCheck, ResultPart, ToolLevel, ToolSpec};
 use serde_json::json;
 
 pub(super) fn specs() -> Vec<ToolSpec> {
@@ -38,6 +38,9 @@ pub(super) fn specs() -> Vec<ToolSpec> {
         writes: true,
         runs_processes: true,
         input_check: InputCheck::Command,
+        result_part: ResultPart::Ends,
+        done: "Ran command",
+        subject: &["command", "argv"],
         ..ToolSpec::base()
     }]
 }

@@ -39,6 +39,20 @@ pub enum InputCheck {
     Url,
 }
 
+/// Which part of a long result a model is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ResultPart {
+    /// The start.
+    #[default]
+    Start,
+    /// The start of a file. The limit is larger, because a file is read to be worked on.
+    File,
+    /// The start and the end, which is where a command reports what failed.
+    Ends,
+    /// The rest of an earlier result. The limit is larger, so that the rest takes few calls.
+    Rest,
+}
+
 /// Everything that the engine knows about a tool. Allow-lists, policy, the workspace lock, the
 /// warning about unordered writers, the checks of `tool` steps and the reference page derive from it.
 #[derive(Debug, Clone)]
@@ -75,6 +89,12 @@ pub struct ToolSpec {
     pub always_allowed: bool,
     /// How the `input` of a `tool` step is checked.
     pub input_check: InputCheck,
+    /// Which part of a long result a model is shown.
+    pub result_part: ResultPart,
+    /// What a call did, for prose, such as "Read file".
+    pub done: &'static str,
+    /// The arguments that name what a call works on; the first one that a call has counts.
+    pub subject: &'static [&'static str],
 }
 
 impl ToolSpec {
@@ -96,12 +116,20 @@ impl ToolSpec {
             only_reads: false,
             always_allowed: false,
             input_check: InputCheck::default(),
+            result_part: ResultPart::default(),
+            done: "",
+            subject: &[],
         }
     }
 
     /// Whether a call by a specialist needs the kernel sandbox or an approval.
     pub fn needs_approval(&self) -> bool {
         self.level == ToolLevel::Critical
+    }
+
+    /// Whether the tool returns the contents of a file.
+    pub fn reads_a_file(&self) -> bool {
+        self.result_part == ResultPart::File
     }
 
     /// The names of the arguments, in order.

@@ -10,6 +10,13 @@ static TABLE: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
     families.into_iter().flatten().collect()
 });
 
+/// The tool whose path rules apply to every tool that reads files.
+pub const FILE_READER: &str = "fs:read";
+/// The tool that reads the rest of a truncated result.
+pub const OUTPUT_READER: &str = "output:read";
+/// The tool that executes `http` steps.
+pub const HTTP_REQUEST: &str = "http:request";
+
 /// All built-in tools.
 pub fn tools() -> &'static [ToolSpec] {
     &TABLE

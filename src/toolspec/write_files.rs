@@ -30,6 +30,8 @@ pub(super) fn specs() -> Vec<ToolSpec> {
                 "required": ["created", "bytes"],
             }),
             writes: true,
+            done: "Wrote file",
+            subject: &["path"],
             ..ToolSpec::base()
         },
         ToolSpec {
@@ -61,6 +63,8 @@ pub(super) fn specs() -> Vec<ToolSpec> {
             }),
             reads_files: true,
             writes: true,
+            done: "Edited file",
+            subject: &["path"],
             ..ToolSpec::base()
         },
         ToolSpec {
@@ -83,6 +87,8 @@ pub(super) fn specs() -> Vec<ToolSpec> {
                 "required": ["deleted"],
             }),
             writes: true,
+            done: "Deleted file",
+            subject: &["path"],
             ..ToolSpec::base()
         },
     ]

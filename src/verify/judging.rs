@@ -6,6 +6,7 @@ use super::evaluate::evaluate;
 use super::gate::Gate;
 use super::observation::Observations;
 use crate::evidence::{Invocation, InvocationStatus, Purpose, Verdict};
+use crate::toolspec;
 use crate::value::{Json, json_text};
 
 /// Limits of the question, in characters and lines.
@@ -46,7 +47,8 @@ pub fn judge_question(gate: &Gate, seen: &Observations) -> Option<JudgeQuestion>
     });
     let executed = || gate.trace.iter().filter(|call| call.purpose == Purpose::Execution);
     let mut files_read: Vec<String> = executed()
-        .filter(|call| call.tool == "fs:read" && call.status == InvocationStatus::Success)
+        .filter(|call| call.status == InvocationStatus::Success)
+        .filter(|call| toolspec::find(&call.tool).is_some_and(|spec| spec.reads_a_file()))
         .filter_map(|call| call.args.get("path").and_then(Json::as_str).map(str::to_owned))
         .collect();
     files_read.sort();
@@ -74,20 +76,14 @@ fn line(call: &Invocation) -> String {
             None => " (failed)".to_owned(),
         },
     };
-    let (verb, what) = match call.tool.as_str() {
-        "fs:read" => ("Read file", arg(&["path"])),
-        "fs:write" | "fs:edit" => ("Wrote file", arg(&["path"])),
-        "fs:delete" => ("Deleted file", arg(&["path"])),
-        "fs:list" | "fs:exists" => ("Listed", arg(&["path", "pattern"])),
-        "fs:search" => ("Searched", arg(&["pattern", "query"])),
-        "shell:exec" => ("Ran command", arg(&["command", "argv"])),
-        tool => return format!("Called {tool}{failed}"),
+    let Some(spec) = toolspec::find(&call.tool) else {
+        return format!("Called {}{failed}", call.tool);
     };
     let changed: Vec<&str> =
         call.changes.iter().take(10).map(|change| change.path.as_str()).collect();
-    let changed = match (call.tool.as_str(), changed.is_empty()) {
-        ("shell:exec", false) => format!("; it changed {}", changed.join(", ")),
-        _ => String::new(),
+    let changed = match spec.runs_processes && !changed.is_empty() {
+        true => format!("; it changed {}", changed.join(", ")),
+        false => String::new(),
     };
-    format!("{verb}: {}{failed}{changed}", what.unwrap_or_default())
+    format!("{}: {}{failed}{changed}", spec.done, arg(spec.subject).unwrap_or_default())
 }

@@ -79,7 +79,7 @@ const MODULES: &[Module] = &[
         "attempt", "tool", "llm",
     ]),
     impure("executor", "executes one attempt; observes for gates", &[
-        "diagnostic", "value", "clock", "redaction", "evidence", "expression", "definition",
+        "diagnostic", "value", "clock", "redaction", "evidence", "expression", "toolspec", "definition",
         "verify", "attempt", "process", "workspace", "http", "tool", "specialist",
     ]),
     // It evaluates conditions and asks the executor to observe.

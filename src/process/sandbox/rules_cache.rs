@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 const KEPT: usize = 16;
 
 /// The rules of recent confinements. Each has a private directory of its attempt, so the paths of a
-/// new attempt are opened anew.
+/// new attempt are opened again.
 #[derive(Debug, Default)]
 pub(in crate::process) struct RulesCache(Mutex<VecDeque<(Key, Rules)>>);
 

@@ -1,7 +1,8 @@
-//! The number of files that a new step kind or a new check changes, as `docs/architecture.md` gives it:
-//! a match over all kinds, which every new kind changes, is only in the files listed here.
+//! The number of files that a new step kind, check or tool changes, as `docs/architecture.md` gives it:
+//! a match over all kinds, which every new kind changes, is only in the files listed here, and no other
+//! file than its own knows a tool by its name.
 
-use super::source::sources;
+use super::source::{source_root, sources};
 use std::collections::BTreeSet;
 
 /// An enum with one variant per kind, and the files that name several of its variants.
@@ -50,4 +51,25 @@ fn kinds_of_steps_and_checks_are_matched_only_in_the_documented_files() {
             sum.name
         );
     }
+}
+
+/// The files that may name a built-in tool in code: the table of tools and the implementations.
+const TOOLS: &[&str] = &["toolspec/", "tool/builtin/"];
+
+#[test]
+fn only_the_table_of_tools_and_the_implementations_name_a_tool() {
+    let mut wrong = Vec::new();
+    for file in sources().iter().filter(|file| !TOOLS.iter().any(|own| file.path.starts_with(own)))
+    {
+        let text = std::fs::read_to_string(source_root().join(&file.path)).expect("it was read");
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for (line, text) in code.lines().enumerate() {
+            let is_code = !text.trim_start().starts_with("//") && !text.contains(".example(");
+            let mut names = kb::toolspec::names().map(|name| format!("\"{name}\""));
+            if is_code && names.any(|name| text.contains(&name)) {
+                wrong.push(format!("{}:{}: {}", file.path, line + 1, text.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "make it a property of `ToolSpec`:\n{}", wrong.join("\n"));
 }
