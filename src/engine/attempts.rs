@@ -14,7 +14,7 @@ use crate::evidence::{
 };
 use crate::executor::GateRequest;
 use crate::expression::Scope;
-use crate::journal::JournalError;
+use crate::journal::{JournalError, LockRequest};
 use crate::redaction::{Masked, Redactor, StreamMasker};
 use crate::run::{AttemptReport, Effect, InstanceIx, Question, Wait};
 use crate::value::{Failure, InstanceKey, OutcomeKind};
@@ -29,7 +29,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// The result of a fetch of secrets.
-pub(super) type Fetched = Result<(), (OutcomeKind, Box<Failure>)>;
+pub(super) type Fetched = Result<Vec<LockRequest>, (OutcomeKind, Box<Failure>)>;
 
 /// A message from a task to the dispatcher.
 pub(super) enum Message {

@@ -17,6 +17,7 @@ use super::pending_write::PendingWrite;
 use super::queue::InputQueue;
 use super::secret_fetcher::SecretFetcher;
 use super::setup::{RunControl, Setup, StartMode, Summary};
+use super::step_locks::StepLocks;
 use super::timers::Timers;
 use crate::attempt::Stopped;
 use crate::clock;
@@ -62,6 +63,8 @@ pub(super) struct Dispatcher {
     pub(super) timers: Timers,
     pub(super) attempts: ActiveAttempts,
     pub(super) secrets: SecretFetcher,
+    /// Locks between runs that live instances hold.
+    pub(super) locks: StepLocks,
     pub(super) control: UnboundedReceiver<RunControl>,
     start: StartMode,
     /// Lists of files that were asked for and have not come.
@@ -93,6 +96,7 @@ impl Dispatcher {
             timers,
             attempts: ActiveAttempts::new(),
             secrets,
+            locks: StepLocks::default(),
             control,
             start,
             listings: 0,

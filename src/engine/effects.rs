@@ -7,6 +7,7 @@ use super::items::{self, Listing};
 use super::payloads::journal_failure;
 use super::prepare::{self, AttemptInputs};
 use super::report;
+use super::step_locks::WantedLocks;
 use super::{compute, evaluate};
 use crate::attempt::Outcome;
 use crate::evidence::{Feedback, Record};
@@ -24,7 +25,7 @@ impl Dispatcher {
             return self.perform_now(effect);
         };
         let state = &self.folded.state;
-        match self.secrets.fetch_for(&self.context, state, instance) {
+        match self.secrets.fetch_for(&self.context, state, instance, self.wanted_locks(instance)) {
             None => self.perform_now(effect),
             Some(fetch) => {
                 let work = Attempt { instance, iteration, attempt };
@@ -33,6 +34,18 @@ impl Dispatcher {
                 tokio::spawn(fetch.run(secrets, effect, channel, cancel));
             }
         }
+    }
+
+    /// The locks between runs that an instance needs and does not have yet.
+    fn wanted_locks(&self, instance: InstanceIx) -> Option<WantedLocks> {
+        let names = &self.context.planned(&self.folded.state, instance).step.details().locks;
+        if names.is_empty() || self.locks.has(instance) {
+            return None;
+        }
+        let locks = self.context.parts.journal.named_locks()?;
+        let names = names.iter().map(|name| format!("lock/{name}")).collect();
+        let owner = format!("run {}", self.context.run);
+        Some(WantedLocks { locks, names, owner })
     }
 
     fn perform_now(&mut self, effect: Effect) {
@@ -65,8 +78,11 @@ impl Dispatcher {
             return;
         }
         let failed = match fetched {
-            Ok(()) if cancelled => Some((OutcomeKind::Cancelled, Box::new(attempts::cancelled()))),
-            Ok(()) => None,
+            Ok(_) if cancelled => Some((OutcomeKind::Cancelled, Box::new(attempts::cancelled()))),
+            Ok(locks) => {
+                self.locks.keep(work.instance, locks);
+                None
+            }
             Err(failed) => Some(failed),
         };
         match failed {

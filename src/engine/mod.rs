@@ -31,6 +31,7 @@ mod scope;
 mod secret_fetcher;
 mod secrets;
 mod setup;
+mod step_locks;
 mod tick;
 mod timers;
 mod waiting;

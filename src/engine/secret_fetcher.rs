@@ -5,6 +5,7 @@ use super::attempts::{self, AttemptChannel, Message};
 use super::context::RunContext;
 use super::prepare;
 use super::secrets::Secrets;
+use super::step_locks::WantedLocks;
 use crate::journal::StoredEvent;
 use crate::run::{Effect, Event, InstanceIx, State};
 use crate::value::{Failure, OutcomeKind};
@@ -25,6 +26,7 @@ pub(super) struct Fetch {
     previous: BTreeSet<String>,
     missing: BTreeSet<String>,
     timeout: Option<Duration>,
+    locks: Option<WantedLocks>,
 }
 
 impl SecretFetcher {
@@ -45,11 +47,12 @@ impl SecretFetcher {
         context: &RunContext,
         state: &State,
         ix: InstanceIx,
+        locks: Option<WantedLocks>,
     ) -> Option<Fetch> {
         let (previous, missing) = (self.previous.clone(), missing(context, state, ix));
         let timeout = prepare::attempt_timeout(&context.plan, state, ix);
-        let needed = !previous.is_empty() || !missing.is_empty();
-        needed.then_some(Fetch { previous, missing, timeout })
+        let needed = !previous.is_empty() || !missing.is_empty() || locks.is_some();
+        needed.then_some(Fetch { previous, missing, timeout, locks })
     }
 
     /// Notes that a fetch succeeded.
@@ -87,6 +90,12 @@ impl Fetch {
                 let failure = attempts::too_late("took longer than", self.timeout);
                 Err((OutcomeKind::Timeout, failure))
             }
+        };
+        // A timeout counts an attempt, not the wait for its locks.
+        let fetched = match (fetched, self.locks) {
+            (Ok(()), Some(locks)) => locks.acquire(&channel, &cancel).await,
+            (Ok(()), None) => Ok(Vec::new()),
+            (Err(failed), _) => Err(failed),
         };
         let fetched = fetched.map_err(|(kind, failure)| (kind, Box::new(failure)));
         let (work, effect) = (channel.work, Box::new(effect));

@@ -26,6 +26,7 @@ impl Dispatcher {
                 }
             }
             self.store().await?;
+            self.locks.release(&self.folded.state);
             for effect in std::mem::take(&mut self.write.effects) {
                 self.perform(effect);
             }

@@ -11,7 +11,7 @@
 //!
 //! `tests/it/journal_contract.rs` checks these rules for every back end.
 
-use super::{Batch, InboxItem, JournalError, Ledger, NewRun, RunRow, StoredEvent};
+use super::{Batch, InboxItem, JournalError, Ledger, NamedLocks, NewRun, RunRow, StoredEvent};
 use crate::redaction::Masked;
 use crate::run::RunStatus;
 use crate::value::{Digest, Json, RunId, Timestamp};
@@ -163,6 +163,11 @@ pub trait Leases: Send + Sync {
 
 /// A complete journal.
 pub trait Journal: RunIndex + EventLog + Blobs + Inbox + Leases {
+    /// The locks between runs of the project; `None` if no other process can use this journal.
+    fn named_locks(&self) -> Option<NamedLocks> {
+        None
+    }
+
     /// Fails if the journal cannot store more data, for example because its disk is full.
     fn check_space(&self) -> Result<(), JournalError> {
         Ok(())

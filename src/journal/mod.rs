@@ -17,6 +17,7 @@ mod error;
 mod lease;
 mod ledger;
 pub mod memory;
+mod named_lock;
 mod references;
 mod selection;
 pub mod sqlite;
@@ -27,6 +28,7 @@ pub use chain::Chain;
 pub use contract::{Blobs, EventLog, Inbox, Journal, Leases, RunIndex};
 pub use error::JournalError;
 pub use ledger::{Break, BreakKind, Ledger, LedgerRow};
+pub use named_lock::{LockQueue, LockRequest, NamedLocks};
 pub use stored::{Durability, InboxItem, NewRun, RunRow, StoredEvent};
 
 use crate::definition::SyncMode;

@@ -59,6 +59,9 @@ impl Plan {
             let specialist = specialist_of(step, children.catalog(), problems);
             let alternatives = alternatives(step, children.catalog(), problems);
             let child = children.resolve(step, problems);
+            if let Some(child) = &child {
+                problems.extend(check::child_locks(step, child));
+            }
             let links = StepLinks::boxed(alternatives, child);
             steps.push(PlanStep { step: Arc::clone(step), specialist, links });
             let waits = edges::of_step(step, reads, &defined, &index, problems);

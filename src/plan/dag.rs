@@ -217,6 +217,20 @@ impl PlanStep {
         }
     }
 
+    /// The locks that the step holds while it runs, in order; empty for most steps.
+    pub fn locks(&self) -> Vec<String> {
+        let named = self.step.details().locks.iter().cloned();
+        let workspace = self.locks_workspace().then(|| "workspace".to_owned());
+        let mut all: Vec<String> = named.chain(workspace).collect();
+        all.sort();
+        all
+    }
+
+    /// Whether the step holds a lock while it runs.
+    pub fn has_locks(&self) -> bool {
+        !self.step.details().locks.is_empty() || self.locks_workspace()
+    }
+
     /// Whether the step can change files: a specialist with a writing tool, a call of one, or a child
     /// run with such a step.
     pub fn writes(&self) -> bool {

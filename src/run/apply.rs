@@ -161,18 +161,13 @@ impl State {
         instance.set_due(None);
         instance.queued = entry.0;
         let step = instance.step;
-        self.ready_queue(plan, step).insert(entry);
-    }
-
-    /// The queue of ready instances of a step, by what they need to start.
-    fn ready_queue(&mut self, plan: &Plan, step: StepIx) -> &mut BTreeSet<(u64, InstanceIx)> {
-        let step = plan.step(step);
-        if step.step.kind.is_waiting() {
-            &mut self.ready_slotless
-        } else if step.locks_workspace() {
-            &mut self.ready_locked
+        let planned = plan.step(step);
+        if planned.step.kind.is_waiting() {
+            self.ready_slotless.insert(entry);
+        } else if planned.has_locks() {
+            self.ready_locked.entry(planned.locks()).or_default().insert(entry);
         } else {
-            &mut self.ready
+            self.ready.insert(entry);
         }
     }
 
@@ -182,14 +177,27 @@ impl State {
             return;
         }
         let (entry, step) = ((instance.queued, ix), instance.step);
-        self.ready_queue(plan, step).remove(&entry);
+        let planned = plan.step(step);
+        if planned.step.kind.is_waiting() {
+            self.ready_slotless.remove(&entry);
+        } else if planned.has_locks() {
+            let locks = planned.locks();
+            let Some(queue) = self.ready_locked.get_mut(&locks) else { return };
+            queue.remove(&entry);
+            if queue.is_empty() {
+                self.ready_locked.remove(&locks);
+            }
+        } else {
+            self.ready.remove(&entry);
+        }
     }
 
     fn occupy(&mut self, plan: &Plan, ix: InstanceIx) {
         self.dequeue(plan, ix);
         self.slots += 1;
-        if plan.step(self.instance(ix).step).locks_workspace() {
-            self.lock = Some(ix);
+        let planned = plan.step(self.instance(ix).step);
+        if planned.has_locks() && !planned.step.kind.is_waiting() {
+            self.held.extend(planned.locks().into_iter().map(|lock| (lock, ix)));
         }
     }
 
@@ -214,9 +222,7 @@ impl State {
         if self.instance(ix).holds_slot() {
             self.slots -= 1;
         }
-        if self.lock == Some(ix) {
-            self.lock = None;
-        }
+        self.held.retain(|_, owner| *owner != ix);
         self.dequeue(plan, ix);
     }
 

@@ -31,12 +31,14 @@ pub struct State {
     pub(super) status: RunStatus,
     pub(super) instances: Vec<Instance>,
     pub(super) ready: BTreeSet<(u64, InstanceIx)>,
-    pub(super) ready_locked: BTreeSet<(u64, InstanceIx)>,
+    /// Ready instances that need locks, by the locks.
+    pub(super) ready_locked: BTreeMap<Vec<String>, BTreeSet<(u64, InstanceIx)>>,
     /// Instances of waiting kinds, which start whether a slot is free or not.
     pub(super) ready_slotless: BTreeSet<(u64, InstanceIx)>,
     pub(super) queue: u64,
     pub(super) slots: u32,
-    pub(super) lock: Option<InstanceIx>,
+    /// The held locks with their owners.
+    pub(super) held: BTreeMap<String, InstanceIx>,
     pub(super) open_main: u32,
     pub(super) open_finally: u32,
     pub(super) failed: bool,
@@ -76,11 +78,11 @@ impl State {
             open_finally: finally,
             instances,
             ready: BTreeSet::new(),
-            ready_locked: BTreeSet::new(),
+            ready_locked: BTreeMap::new(),
             ready_slotless: BTreeSet::new(),
             queue: 0,
             slots: 0,
-            lock: None,
+            held: BTreeMap::new(),
             failed: false,
             failed_now: false,
             cancel: None,
@@ -160,6 +162,24 @@ impl State {
     /// Number of occupied slots.
     pub fn running(&self) -> u32 {
         self.slots
+    }
+
+    /// The first ready instance whose locks are free. An instance that waits longer keeps the locks that it
+    /// needs from those behind it.
+    pub(super) fn next_locked(&self) -> Option<(u64, InstanceIx)> {
+        let first = |(locks, queue): (&'_ Vec<String>, &BTreeSet<(u64, InstanceIx)>)| {
+            Some((*queue.first()?, locks.clone()))
+        };
+        let mut heads: Vec<_> = self.ready_locked.iter().filter_map(first).collect();
+        heads.sort();
+        let mut wanted: BTreeSet<&String> = self.held.keys().collect();
+        for (entry, locks) in &heads {
+            if locks.iter().all(|lock| !wanted.contains(lock)) {
+                return Some(*entry);
+            }
+            wanted.extend(locks);
+        }
+        None
     }
 
     /// Outputs of the run, once it has ended.

@@ -1,6 +1,6 @@
 //! Starting a run: from a request to a run that is ready to be driven.
 
-use super::runs::{self, Overrides, Prepared};
+use super::runs::{self, Overrides, Prepared, WaitNotice};
 use super::{Environment, Project, ResourceKind, ServiceError, params};
 use crate::definition::{LoadedValue, Param, ParamType, load_value};
 use crate::diagnostic::{Code, Diagnostic, Sources};
@@ -29,6 +29,8 @@ pub struct StartRequest {
     pub record: Option<PathBuf>,
     /// The id of the run; `None`: a random one.
     pub run: Option<RunId>,
+    /// Where to report that the run waits for its concurrency group.
+    pub notice: WaitNotice,
     /// Values that take precedence over definition and settings.
     pub overrides: Overrides,
     /// The steps that run.

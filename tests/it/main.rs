@@ -36,6 +36,7 @@ mod journals;
 mod judge;
 mod keep;
 mod llm;
+mod locks;
 mod people;
 mod plan;
 mod playbook_tests;

@@ -3,14 +3,16 @@
 use super::keep_report;
 use crate::cli::CliResult;
 use crate::cli::driving::{DisplayArgs, drive};
+use crate::cli::escape::escaped;
 use crate::cli::exit::CliError;
 use crate::cli::render::table::plain;
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
-use crate::service::runs::{self, Overrides};
+use crate::service::runs::{self, Overrides, WaitNotice};
 use crate::service::{self, Choice, Environment, Match, Project, Selection, StartRequest};
 use crate::value::Money;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Run a playbook or workflow
 ///
@@ -167,6 +169,9 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     request.selection = Selection { only, skip };
     (request.script, request.record) = (args.script, args.record);
     request.overrides = args.overrides.overrides();
+    if !terminal.is_quiet() {
+        request.notice = WaitNotice(Arc::new(|text| eprintln!("{}", escaped(text))));
+    }
     let can_ask = terminal.can_ask() && !args.display.json;
     if from.is_none() {
         explain_choice(&project, &request.definition, terminal)?;

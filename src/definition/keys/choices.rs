@@ -2,9 +2,9 @@
 
 use super::choice_list::choices;
 use crate::definition::model::{
-    ApprovalLevel, Backoff, ClaimPolicy, ContextProfile, EvidenceMode, FailurePolicy,
-    InconclusivePolicy, NetworkAccess, OnError, Order, ParamType, ProcessChoice, PromptRecording,
-    Reasoning, RunEnd, RunIf, SyncMode, WebhookForm, WorkspaceMode,
+    ApprovalLevel, Backoff, ClaimPolicy, ConflictPolicy, ContextProfile, EvidenceMode,
+    FailurePolicy, InconclusivePolicy, NetworkAccess, OnError, Order, ParamType, ProcessChoice,
+    PromptRecording, Reasoning, RunEnd, RunIf, SyncMode, WebhookForm, WorkspaceMode,
 };
 use crate::schedule::{Keep, Overlap};
 use crate::value::Tier;
@@ -37,6 +37,12 @@ choices! {
         "fixed" => Backoff::Fixed,
         "linear" => Backoff::Linear,
         "exponential" => Backoff::Exponential,
+    }
+    /// `onConflict` of `concurrency`.
+    CONFLICT, CONFLICT_NAMES: ConflictPolicy = {
+        "queue" => ConflictPolicy::Queue,
+        "skip" => ConflictPolicy::Skip,
+        "cancelRunning" => ConflictPolicy::CancelRunning,
     }
     /// `git` of `requires`.
     GIT_STATE, GIT_STATE_NAMES: () = {

@@ -1,12 +1,14 @@
 //! Keys of playbooks and workflows.
 
 use super::budget::BUDGET;
-use super::choices::{GIT_STATE_NAMES, ORDER_NAMES, PARAM_TYPE_NAMES, TRIGGER_NAMES};
+use super::choices::{
+    CONFLICT_NAMES, GIT_STATE_NAMES, ORDER_NAMES, PARAM_TYPE_NAMES, TRIGGER_NAMES,
+};
 use super::step::{DEFAULTS, STEP};
 use super::step_parts::HOOKS;
 use super::table::KeyType::{
-    Any, Boolean, Choice, Constant, Duration, Integer, List, ListOrOne, Map, MapOf, Number,
-    Pattern, ScalarTemplate, Schema, Text,
+    Any, Boolean, Choice, Constant, Duration, Integer, List, ListOrOne, Map, MapOf, Number, OneOf,
+    Pattern, ScalarTemplate, Schema, Template, Text,
 };
 use super::table::{KeySpec, KeyTable, key, table};
 use super::trigger::TRIGGERS;
@@ -79,9 +81,12 @@ const COMMON: &[KeySpec] = &[
         .default("graph"),
     key("budget", Map(&BUDGET), "Limits of cost, tokens and tool calls of the run.")
         .example("{maxCostUsd: 1.5}"),
-    key("concurrency", Map(&CONCURRENCY), "Runs that must not execute at the same time.")
-        .example("{group: deploy, onConflict: queue}")
-        .run_refused(),
+    key(
+        "concurrency",
+        OneOf(const { &[Template, Map(&CONCURRENCY)] }),
+        "Group of runs that do not execute at the same time.",
+    )
+    .example("{group: deploy, onConflict: queue}"),
     key("on", Map(&TRIGGERS), "Triggers that start a run without a person.")
         .example("{schedule: \"0 6 * * *\"}"),
 ];
@@ -144,6 +149,13 @@ pub(crate) static CONCURRENCY: KeyTable =
     table("concurrency", "`concurrency`", "The concurrency group of a run.", &[CONCURRENCY_KEYS]);
 
 const CONCURRENCY_KEYS: &[KeySpec] = &[
-    key("group", Any, "Name of the group; can contain placeholders.").example("deploy"),
-    key("onConflict", Any, "`queue` waits for the other run, `skip` does not start."),
+    key("group", Template, "Name of the group; it can read parameters.")
+        .default("the id of the playbook")
+        .example("\"deploy-{{target}}\""),
+    key(
+        "onConflict",
+        Choice(CONFLICT_NAMES),
+        "`queue` waits for the other run, `skip` does not start, `cancelRunning` cancels the other run.",
+    )
+    .default("queue"),
 ];

@@ -67,8 +67,7 @@ const COMMON: &[KeySpec] = &[
         .example("{NAME: \"{{name}}\"}"),
     key("cwd", Template, "Working directory, relative to the project root.").default("."),
     key("locks", ListOrOne(&Text), "Locks that the step holds while it runs.")
-        .example("[database]")
-        .run_refused(),
+        .example("[database]"),
     key(
         "workspace",
         Choice(WORKSPACE_NAMES),

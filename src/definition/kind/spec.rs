@@ -78,7 +78,7 @@ impl KindRules {
         KindRules {
             starts_process: |_| false,
             excluded,
-            no_effect: &["retrySafe", "evidence"],
+            no_effect: &["retrySafe", "evidence", "locks"],
             no_effect_without_verify: &["workspace"],
             ..KindRules::PROCESS
         }

@@ -3,6 +3,7 @@
 
 mod budget;
 mod catalog;
+mod concurrency;
 mod context;
 mod duration_policy;
 mod for_each;
@@ -24,6 +25,7 @@ mod trigger;
 
 pub use budget::Budget;
 pub use catalog::{Catalog, RefusedDefinitions};
+pub use concurrency::{Concurrency, ConflictPolicy};
 pub use context::{ContextProfile, Reasoning};
 pub use duration_policy::{Backoff, RetryPolicy, Timeout};
 pub use for_each::{ForEach, ItemSource, Matrix};

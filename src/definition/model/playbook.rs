@@ -1,6 +1,6 @@
 //! The model of a playbook or workflow, its parameters and its run limits.
 
-use super::{NotYet, Requirements, Step, Trigger};
+use super::{Concurrency, NotYet, Requirements, Step, Trigger};
 use crate::definition::Schema;
 use crate::diagnostic::Span;
 use crate::expression::{Template, ValueMap};
@@ -36,6 +36,8 @@ pub struct Playbook {
     pub steps: Vec<Arc<Step>>,
     /// Steps that run once after all others, and the steps of all `hooks`.
     pub finally: Vec<Arc<Step>>,
+    /// `concurrency:` of its runs.
+    pub concurrency: Option<Box<Concurrency>>,
     /// What must hold before a run starts.
     pub requires: Box<Requirements>,
     /// Outputs of the run, in the order of the file.

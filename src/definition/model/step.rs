@@ -69,6 +69,8 @@ pub struct StepDetails {
     pub evidence: Option<EvidenceMode>,
     /// Whether it takes the `workspace` lock. `None`: only if its specialist has a writing tool.
     pub workspace: Option<WorkspaceMode>,
+    /// `locks:` in order: the locks that it holds while it runs.
+    pub locks: Vec<String>,
     /// The hook that the step belongs to, for a step of `hooks`.
     pub hook: Option<Box<Hook>>,
     /// Features used here that are not supported yet. A run is refused if there are any.
@@ -112,6 +114,7 @@ impl StepDetails {
         output_schema: None,
         evidence: None,
         workspace: None,
+        locks: Vec::new(),
         hook: None,
         not_yet: Vec::new(),
     };
@@ -133,13 +136,14 @@ impl StepDetails {
             output_schema: None,
             evidence: None,
             workspace: None,
+            locks,
             hook: None,
             not_yet,
         } = &self
         else {
             return Some(Box::new(self));
         };
-        (!env.is_empty() || !not_yet.is_empty()).then(|| Box::new(self))
+        (!env.is_empty() || !not_yet.is_empty() || !locks.is_empty()).then(|| Box::new(self))
     }
 }
 

@@ -64,6 +64,7 @@ pub(crate) fn playbook(
     if let Some(node) = fields.get("hooks") {
         decoder.hooks(node);
     }
+    let concurrency = fields.get("concurrency").and_then(|node| decoder.concurrency(node));
     let requires = fields.get("requires").map(|node| requirements(node, decoder));
     dependencies::check(&outline, &main, &last, decoder);
     if order == Some(Order::Sequential) {
@@ -90,6 +91,7 @@ pub(crate) fn playbook(
         params,
         steps: main,
         finally: last,
+        concurrency: concurrency.map(Box::new),
         requires: requires.unwrap_or_default().into(),
         outputs,
         env,
@@ -236,9 +238,6 @@ fn limits(node: &Node, decoder: &mut Decoder) -> Limits {
 /// Decodes top-level keys that are not supported yet.
 fn unsupported(fields: &Fields<'_>, decoder: &mut Decoder, not_yet: &mut Vec<NotYet>) {
     decoder.unsupported_keys(fields, not_yet);
-    if let Some(node) = fields.get("concurrency") {
-        decoder.fields(node, &keys::playbook::CONCURRENCY);
-    }
 }
 
 /// `triggers:`; a name in braces must be a parameter.

@@ -187,7 +187,6 @@ fn body(
     });
     let secrets = kind.map_or(Secrets::Refused, |kind| kind.rules.input_secrets);
     decoder.unsupported_keys(fields, &mut not_yet);
-    shapes(fields, decoder);
     if let Some(node) = fields.get("hooks") {
         decoder.hooks(node);
     }
@@ -215,6 +214,7 @@ fn body(
         output_schema: output_schema(fields, decoder),
         evidence: fields.choice("evidence", EVIDENCE, decoder),
         workspace: fields.choice("workspace", WORKSPACE, decoder),
+        locks: decoder.locks(fields),
         hook: None,
         not_yet,
     };
@@ -232,11 +232,6 @@ fn body(
         details: details.non_default(),
         span: fields.span,
     })
-}
-
-/// Checks the values of keys that are not supported yet, so that mistakes are found today.
-fn shapes(fields: &Fields<'_>, decoder: &mut Decoder) {
-    fields.texts("locks", decoder);
 }
 
 /// Decodes `condition:`. It is evaluated once, before there are items, so it cannot read one.

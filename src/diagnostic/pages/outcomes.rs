@@ -336,4 +336,13 @@ r#"The cost of the run or the step is limited, and the price of one of its model
 limit could not be kept. Set the price in US dollars per million tokens, or limit `maxTokens` instead:
 
     llm: {prices: {my-model: {input: 0.5, output: 1.5}}}"#;
+
+    GROUP_BUSY = "KB0587", "another run of the concurrency group executes",
+r#"The playbook has `concurrency` with a group in which another run executes, and `onConflict` says that this run
+does not start then. Nothing was started.
+
+    run r2hd81ks of the concurrency group `deploy` executes (onConflict: skip)
+
+With `onConflict: skip` this is the intended result, for instance for a schedule. With `cancelRunning` it is reported
+by a run that waited for its turn while a newer one arrived. `onConflict: queue` waits for the other run instead."#;
 }

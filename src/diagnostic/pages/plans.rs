@@ -240,4 +240,12 @@ Install the program, create the file, set the variable or commit the changes, th
       git: clean
 
 The requirements of the playbooks that run as child runs are checked too."#;
+
+    LOCK_OF_PARENT = "KB0416", "child run needs a lock of its parent",
+r#"A `playbook` step has `locks`, and a step of its child run needs one of the same locks. The step holds its
+locks until the child run has ended, so the child run would wait forever.
+
+    `deploy` holds the lock `database` while its child run waits for it in step `migrate` of `rollout`
+
+Remove the lock from one of the two. A lock on the `playbook` step covers the whole child run."#;
 }

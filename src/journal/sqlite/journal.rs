@@ -9,7 +9,7 @@ use crate::journal::lease::LeaseFiles;
 use crate::journal::selection::select_run;
 use crate::journal::{
     Batch, Blobs, Chain, Durability, EventLog, Inbox, InboxItem, Journal, JournalError, Leases,
-    Ledger, NewRun, RunIndex, RunRow, StoredEvent,
+    Ledger, NamedLocks, NewRun, RunIndex, RunRow, StoredEvent,
 };
 use crate::redaction::Masked;
 use crate::run::RunStatus;
@@ -291,6 +291,10 @@ impl Leases for SqliteJournal {
 }
 
 impl Journal for SqliteJournal {
+    fn named_locks(&self) -> Option<NamedLocks> {
+        Some(NamedLocks::new(self.paths.locks.with_file_name("queues")))
+    }
+
     fn check_space(&self) -> Result<(), JournalError> {
         let file = &self.paths.database;
         super::probe_space(&self.paths)

@@ -1,5 +1,6 @@
 //! Rules over the whole plan, one per file.
 
+mod child_locks;
 mod child_params;
 mod cycle;
 mod gate_reads;
@@ -8,6 +9,7 @@ mod subject;
 mod unguarded_reads;
 mod writers;
 
+pub(super) use child_locks::child_locks;
 pub(super) use child_params::child_params;
 pub(super) use cycle::cycle;
 

@@ -24,9 +24,8 @@ impl Decider<'_> {
             self.execute(ix, false);
         }
         while !self.state.draining && self.state.slots < self.state.rules.max_parallel {
-            let free = self.state.ready.first();
-            let locked = self.state.ready_locked.first().filter(|_| self.state.lock.is_none());
-            let Some((_, ix)) = [free, locked].into_iter().flatten().min().copied() else { return };
+            let (free, locked) = (self.state.ready.first().copied(), self.state.next_locked());
+            let Some((_, ix)) = [free, locked].into_iter().flatten().min() else { return };
             if self.instance(ix).continues() {
                 let attempt = self.instance(ix).attempt;
                 self.emit(Event::Continued { instance: ix, attempt });

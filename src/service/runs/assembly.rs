@@ -60,7 +60,7 @@ impl Assembly {
         let task_files = frozen.task_files;
         let Assembly { context, parts, rules, recording, strict, .. } = self;
         let setup = Setup { parts, run, epoch, plan, params, task_files, rules, start, history };
-        Prepared { context, setup, recording, changed, strict, killed_owner }
+        Prepared { context, setup, recording, changed, strict, killed_owner, group: None }
     }
 
     /// Facts about this machine and the limits of the run, for `run:start`.

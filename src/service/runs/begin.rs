@@ -2,6 +2,7 @@
 
 use super::assembly::{Assembly, LeasedRun, assemble};
 use super::budget;
+use super::concurrency;
 use super::models::{max_parallel, tiers};
 use super::prepared::Prepared;
 use super::requirements;
@@ -50,7 +51,7 @@ pub(in crate::service) async fn begin(
     request: StartRequest,
     basis: Basis,
 ) -> Result<Prepared, ServiceError> {
-    let StartRequest { script, record, overrides, run, .. } = request;
+    let StartRequest { script, record, overrides, run, notice, .. } = request;
     let plan = project.plan(definition.as_str()).map_err(errors_only)?;
     require_supported(&plan, &project.catalog)?;
     let context = project.context.clone();
@@ -91,6 +92,10 @@ pub(in crate::service) async fn begin(
     for text in frozen.ignore_files.iter_mut().flat_map(BTreeMap::values_mut) {
         *text = assembly.parts.redactor.mask_text(text).into_owned();
     }
+    let group = {
+        let journal = &*assembly.parts.journal;
+        concurrency::enter(plan.playbook(), &frozen.params, &run, journal, &notice).await?
+    };
     let stored = accepted(frozen.json(), &assembly.parts.redactor)?;
     // The stored texts are not needed here; the journal is about to write them.
     frozen.files.clear();
@@ -108,7 +113,8 @@ pub(in crate::service) async fn begin(
     let opening = StartMode::Start { digest, environment, presets };
     let leased =
         LeasedRun { run, epoch, before: Vec::new(), changed: Vec::new(), killed_owner: None };
-    Ok(Assembly::prepare(assembly, leased, plan, frozen, opening))
+    let prepared = Assembly::prepare(assembly, leased, plan, frozen, opening);
+    Ok(Prepared { group, ..prepared })
 }
 
 /// Whether a step of the run may need the ignore rules: for its evidence or its gate.
@@ -162,8 +168,21 @@ fn require_supported(plan: &Plan, catalog: &Catalog) -> Result<(), ServiceError>
             NotYet { what, span: child.playbook().span }
         })
         .collect();
-    let features =
-        own.chain(&budgets).chain(steps).chain(specialists).chain(&catalog.settings.not_yet);
+    let groups: Vec<NotYet> = plans
+        .iter()
+        .filter(|child| child.playbook().id != plan.playbook().id)
+        .filter(|child| child.playbook().concurrency.is_some())
+        .map(|child| {
+            let what = format!("concurrency` in the child run `{}", child.playbook().id);
+            NotYet { what, span: child.playbook().span }
+        })
+        .collect();
+    let features = own
+        .chain(&budgets)
+        .chain(&groups)
+        .chain(steps)
+        .chain(specialists)
+        .chain(&catalog.settings.not_yet);
     let diagnostics: Vec<Diagnostic> = features
         .map(|feature| {
             let what = &feature.what;

@@ -9,6 +9,7 @@ mod base;
 mod begin;
 mod budget;
 mod children;
+mod concurrency;
 mod context;
 mod machine;
 mod models;
@@ -24,6 +25,7 @@ use crate::value::Money;
 
 pub use base::{KeepReport, RetryRequest, retry_with_current, start_from};
 pub(super) use begin::{Basis, begin};
+pub use concurrency::WaitNotice;
 pub use context::ProjectContext;
 pub use predecessor::{Predecessor, predecessor};
 pub use prepared::Prepared;

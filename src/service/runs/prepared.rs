@@ -1,14 +1,16 @@
 //! A run that this process has the lease of and has not started to drive.
 
+use super::concurrency::{WaitNotice, enter};
 use super::context::ProjectContext;
 use crate::diagnostic::Code;
 use crate::engine::{self, EventSender, RunControl, Setup, Summary};
 use crate::inspect::LiveReader;
+use crate::journal::LockRequest;
 use crate::llm::Recording;
 use crate::plan::Plan;
 use crate::process::wait_for_orphans_of;
 use crate::service::ServiceError;
-use crate::value::{Failure, RunId};
+use crate::value::{Failure, JsonMap, RunId};
 use crate::wire::Event;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,6 +25,8 @@ pub struct Prepared {
     pub(super) strict: bool,
     /// The process id of the previous lease owner, if it was killed. Its processes must end first.
     pub(super) killed_owner: Option<u32>,
+    /// The place of the run in its concurrency group, if it has entered it.
+    pub(super) group: Option<LockRequest>,
 }
 
 impl Prepared {
@@ -78,6 +82,16 @@ impl Prepared {
             wait_for_orphans_of(pid).await;
         }
         let run = self.setup.run.clone();
+        let _group = match self.group {
+            Some(group) => Some(group),
+            None => {
+                let Setup { parts, plan, params, run, .. } = &self.setup;
+                let none = JsonMap::new();
+                let params = params.as_object().unwrap_or(&none);
+                let notice = WaitNotice::default();
+                enter(plan.playbook(), params, run, &*parts.journal, &notice).await?
+            }
+        };
         let summary = engine::drive(self.setup, events, control).await?;
         if let Some((recording, path)) = self.recording {
             recording.write_to(&path).map_err(|error| {

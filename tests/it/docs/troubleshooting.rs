@@ -63,9 +63,9 @@ const SYMPTOMS: [Symptom; 13] = [
     },
     Symptom {
         name: "not-built",
-        playbook: "steps:\n  - {id: a, run: \"true\", locks: [db]}",
-        args: RUN,
-        from: "error",
+        playbook: "steps:\n  - {id: a, specialist: researcher, task: Find, includeArtifacts: true}",
+        args: VALIDATE,
+        from: "warning",
         lines: 6,
     },
     Symptom {

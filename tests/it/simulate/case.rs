@@ -44,6 +44,8 @@ pub(super) struct Spec {
     /// The hook of a step of `finally`: of which step, or of the run, and on which event.
     pub(super) hook: Option<(Option<String>, HookEvent)>,
     pub(super) exclusive: bool,
+    /// Names of its locks.
+    pub(super) locks: Vec<String>,
     pub(super) gate: Option<GateSpec>,
     pub(super) for_each: Option<Loop>,
     /// Its loop: the maximum number of passes, and the pass after which `until` is true.
@@ -181,6 +183,7 @@ impl Spec {
             retry_safe: true,
             hook: None,
             exclusive: false,
+            locks: Vec::new(),
             gate: None,
             for_each: None,
             repeat: None,
@@ -298,6 +301,7 @@ impl Spec {
             .hook
             .as_ref()
             .map(|(of, on)| Box::new(Hook { of: of.as_ref().map(|of| id(of)), on: *on }));
+        details.locks = self.locks.clone();
         details.max_attempts = self.max_attempts;
         details.repeat = self.repeat.map(|(max, _)| {
             let until = condition("true", ids);

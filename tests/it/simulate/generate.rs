@@ -126,6 +126,7 @@ fn spec(dice: &mut Dice, id: &str, finally: bool, before: &[String], main: &[Str
     spec.max_attempts = dice.chance(10).then(|| 1 + dice.below(3) as u32);
     spec.retry_safe = spec.kind == Kind::Gate || !dice.chance(20);
     spec.exclusive = dice.chance(20);
+    spec.locks = ["a", "b"].into_iter().filter(|_| dice.chance(20)).map(str::to_owned).collect();
     spec.gate = (spec.kind != Kind::Gate && dice.chance(30)).then(|| gate(dice));
     spec.for_each = dice.chance(25).then(|| Loop {
         max_parallel: dice.chance(40).then(|| 1 + dice.below(2) as u32),

@@ -37,6 +37,7 @@ pub(crate) fn playbook(steps: Vec<Step>, finally: Vec<Step>) -> Arc<Playbook> {
         on: Vec::new(),
         steps: steps.into_iter().map(Arc::new).collect(),
         finally: finally.into_iter().map(Arc::new).collect(),
+        concurrency: None,
         requires: Box::default(),
         outputs: Box::default(),
         env: Vec::new(),

@@ -128,7 +128,8 @@ impl Shrinking<'_> {
     }
 }
 
-const PLAINER: [fn(&mut Spec); 21] = [
+const PLAINER: [fn(&mut Spec); 22] = [
+    |step| step.locks.clear(),
     |step| step.hook = None,
     |step| step.preset = None,
     |step| step.recovery = None,
@@ -194,6 +195,7 @@ fn keys(spec: &Spec) -> Vec<String> {
         }
     };
     key(!edges.is_empty(), format!("dependsOn: [{}]", edges.join(", ")));
+    key(!spec.locks.is_empty(), format!("locks: {:?}", spec.locks));
     key(spec.hook.is_some(), format!("hook: {:?}", spec.hook));
     key(spec.condition.is_some(), format!("condition: {}", spec.condition.unwrap_or(true)));
     key(spec.run_if != RunIf::AllSucceeded, format!("runIf: {:?}", spec.run_if));

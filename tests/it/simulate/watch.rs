@@ -613,10 +613,15 @@ impl Watch {
 
     fn slots(&self, case: &Case, plan: &Plan) -> Result<(), Fault> {
         let mut holders = 0;
-        let mut locks = 0;
+        let (mut locks, mut held) = (0, BTreeSet::new());
         for (_, instance) in self.folded.instances().filter(|(_, i)| i.holds_slot()) {
             holders += 1;
             locks += u32::from(plan.step(instance.step).locks_workspace());
+            if !plan.step(instance.step).step.kind.is_waiting() {
+                for lock in &case.steps[instance.step.at()].locks {
+                    hold!(held.insert(lock), "two hold the lock {lock}");
+                }
+            }
         }
         let counted = self.folded.running();
         hold!(holders == counted, "{holders} hold a slot, {counted} are counted");

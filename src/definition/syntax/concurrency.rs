@@ -1,0 +1,78 @@
+//! Decodes `concurrency:` of a playbook and `locks:` of a step.
+
+use super::{Decoder, Fields, Node, Secrets};
+use crate::definition::keys;
+use crate::definition::keys::choices::CONFLICT;
+use crate::definition::model::Concurrency;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::expression::Root;
+
+/// The lock that writing steps hold without naming it.
+const WORKSPACE: &str = "workspace";
+
+impl Decoder {
+    /// Decodes `concurrency: {group, onConflict}`, or the name of the group alone.
+    pub(crate) fn concurrency(&mut self, node: &Node) -> Option<Concurrency> {
+        if node.as_text().is_some() {
+            let group = self.group(node)?;
+            return Some(Concurrency { group: Some(group), on_conflict: Default::default() });
+        }
+        let fields = self.fields(node, &keys::playbook::CONCURRENCY)?;
+        let group = fields.get("group").map(|node| self.group(node));
+        let on_conflict = fields.choice("onConflict", CONFLICT, self).unwrap_or_default();
+        match group {
+            Some(None) => None,
+            Some(group) => Some(Concurrency { group, on_conflict }),
+            None => Some(Concurrency { group: None, on_conflict }),
+        }
+    }
+
+    /// The name of a group exists before the run, so it can read parameters only.
+    fn group(&mut self, node: &Node) -> Option<crate::expression::Template> {
+        let group = self.template(node, "group", Secrets::Refused)?;
+        let other = |root: &Root| !matches!(root, Root::Param(_) | Root::Params);
+        if let Some(found) = group.references().find(|reference| other(&reference.root)) {
+            let message = "the name of a concurrency group can read parameters only";
+            let problem = Diagnostic::error(Code::NAME_OUT_OF_SCOPE, found.span, message)
+                .caption("does not exist before the run")
+                .help("declare a parameter for it");
+            self.push(problem);
+            return None;
+        }
+        if group.as_literal().is_some_and(|name| name.trim().is_empty()) {
+            let help = "write a name, or leave it out for the id of the playbook".to_owned();
+            self.bad_value(node.span, "`group` is empty".to_owned(), help);
+            return None;
+        }
+        Some(group)
+    }
+
+    /// Decodes `locks:`: names, each once.
+    pub(crate) fn locks(&mut self, fields: &Fields<'_>) -> Vec<String> {
+        let Some(node) = fields.get("locks") else { return Vec::new() };
+        let mut names: Vec<String> = Vec::new();
+        for item in self.list(node, "locks") {
+            let Some(text) = self.text(item, "locks") else { continue };
+            let form = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+            let problem = match text {
+                WORKSPACE => {
+                    Some(("`workspace` is a lock of its own", "write `workspace: exclusive`"))
+                }
+                text if text.is_empty() || text.len() > 64 || !text.chars().all(form) => Some((
+                    "this cannot be the name of a lock",
+                    "use up to 64 letters, digits, `_`, `-`, `.` and `/`",
+                )),
+                _ => None,
+            };
+            match problem {
+                Some((message, help)) => {
+                    self.bad_value(item.span, message.to_owned(), help.to_owned());
+                }
+                None => names.push(text.to_owned()),
+            }
+        }
+        names.sort();
+        names.dedup();
+        names
+    }
+}

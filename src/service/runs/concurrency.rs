@@ -1,0 +1,114 @@
+//! `concurrency:` of a playbook: runs of a group that must not execute at the same time.
+
+use crate::definition::{ConflictPolicy, Playbook};
+use crate::diagnostic::Code;
+use crate::expression::{Root, Scope};
+use crate::journal::{Journal, LockRequest};
+use crate::service::ServiceError;
+use crate::value::{Failure, Json, JsonMap, RunId};
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const MAX_PAUSE: Duration = Duration::from_millis(250);
+
+/// Receives a text for people while a run waits for its concurrency group.
+#[derive(Clone)]
+pub struct WaitNotice(pub Arc<dyn Fn(&str) + Send + Sync>);
+
+impl Default for WaitNotice {
+    fn default() -> Self {
+        WaitNotice(Arc::new(|text| tracing::info!("{text}")))
+    }
+}
+
+impl std::fmt::Debug for WaitNotice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("WaitNotice")
+    }
+}
+
+/// The parameters of a run, as the name of its group reads them.
+struct Params<'p>(&'p JsonMap);
+
+impl Scope for Params<'_> {
+    fn lookup(&self, root: &Root, field: Option<&str>) -> Option<Arc<Json>> {
+        let value = match root {
+            Root::Param(name) => self.0.get(&**name)?,
+            Root::Params => return self.0.get(field?).cloned().map(Arc::new),
+            _ => return None,
+        };
+        match field {
+            Some(field) => value.get(field).cloned().map(Arc::new),
+            None => Some(Arc::new(value.clone())),
+        }
+    }
+}
+
+/// Enters the concurrency group of a playbook, if it has one, and waits until no earlier run of the group
+/// executes. The run is in the group until the result is dropped, or its process ends.
+pub(super) async fn enter(
+    playbook: &Playbook,
+    params: &JsonMap,
+    run: &RunId,
+    journal: &dyn Journal,
+    notice: &WaitNotice,
+) -> Result<Option<LockRequest>, ServiceError> {
+    let Some(concurrency) = &playbook.concurrency else { return Ok(None) };
+    let Some(locks) = journal.named_locks() else { return Ok(None) };
+    let group = match &concurrency.group {
+        Some(group) => group.render(&Params(params)).map_err(|failure| {
+            let message = format!("the name of the concurrency group: {}", failure.message);
+            ServiceError::refused(Failure { message, ..*failure })
+        })?,
+        None => playbook.id.to_string(),
+    };
+    let request = locks.request(&format!("group/{group}"), run.as_str())?;
+    let (mut pause, mut told) = (FIRST_PAUSE, None);
+    loop {
+        let queue = request.queue()?;
+        let Some(owner) = queue.before.first() else { return Ok(Some(request)) };
+        match concurrency.on_conflict {
+            ConflictPolicy::Skip => return Err(busy(&group, owner, "onConflict: skip")),
+            ConflictPolicy::CancelRunning if queue.is_followed => {
+                return Err(busy(&group, "a newer run", "onConflict: cancelRunning"));
+            }
+            ConflictPolicy::CancelRunning | ConflictPolicy::Queue => {}
+        }
+        if told.as_ref() != Some(owner) {
+            let cancels = concurrency.on_conflict == ConflictPolicy::CancelRunning;
+            if cancels {
+                cancel(journal, owner, run, &group)?;
+            }
+            let verb = if cancels { "cancelling" } else { "waiting for" };
+            (notice.0)(&format!("{verb} run {owner} of the concurrency group `{group}`"));
+            told = Some(owner.clone());
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(MAX_PAUSE);
+    }
+}
+
+/// Sends a cancellation to the run that is in the group. One that has not been created yet has nothing to
+/// cancel.
+fn cancel(
+    journal: &dyn Journal,
+    owner: &str,
+    run: &RunId,
+    group: &str,
+) -> Result<(), ServiceError> {
+    let Ok(owner) = RunId::new(owner) else { return Ok(()) };
+    if journal.run(&owner).is_err() {
+        return Ok(());
+    }
+    let by = format!("run {run} of the concurrency group `{group}`");
+    Ok(journal.post(&owner, &format!("replaced-by-{run}"), "cancel", json!({"by": by}))?)
+}
+
+fn busy(group: &str, owner: &str, policy: &str) -> ServiceError {
+    let message = format!("run {owner} of the concurrency group `{group}` executes ({policy})");
+    let failure = Failure::new(Code::GROUP_BUSY, message)
+        .help("start it again when that run has ended; `onConflict: queue` waits for it");
+    ServiceError::refused(failure)
+}
