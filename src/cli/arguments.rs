@@ -6,7 +6,7 @@ use super::schema;
 use super::specialist::SpecialistCommand;
 use super::terminal::Terminal;
 use super::trigger::TriggerCommand;
-use super::{CliResult, Exit, completions, demo, doctor, explain, init, serve};
+use super::{CliResult, Exit, completions, demo, doctor, eval, explain, init, serve};
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -52,6 +52,7 @@ pub(super) enum KbCommand {
     /// List, enable, pause and fire triggers
     #[command(subcommand, visible_alias = "triggers")]
     Trigger(TriggerCommand),
+    Eval(eval::Args),
     Schema(schema::Args),
     Explain(explain::Args),
     Completions(completions::Args),

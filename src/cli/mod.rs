@@ -11,6 +11,7 @@ mod doctor;
 mod driving;
 mod environment;
 mod escape;
+mod eval;
 mod exit;
 mod explain;
 mod init;
@@ -88,6 +89,7 @@ fn dispatch(arguments: Kb, redactors: Redactors, terminal: &mut Terminal) -> Cli
         Some(KbCommand::Run(command)) => run::run(command, &environment, terminal),
         Some(KbCommand::Serve(args)) => serve::run(args, &environment, terminal),
         Some(KbCommand::Trigger(command)) => trigger::run(command, &environment, terminal),
+        Some(KbCommand::Eval(args)) => eval::run(args, &environment, terminal),
         Some(KbCommand::Schema(args)) => schema::run(args, terminal),
         Some(KbCommand::Explain(args)) => explain::run(args, terminal),
         Some(KbCommand::Completions(args)) => completions::run(args, terminal),

@@ -43,7 +43,7 @@ pub struct RunScope<'a> {
 impl RunScope<'_> {
     /// Returns the result of an evaluation, or the failure to load one of its values. Without this
     /// check an expression would treat a value that cannot be loaded as undefined.
-    pub(super) fn check_reads<T>(&self, made: Result<T, EvalError>) -> Result<T, EvalError> {
+    pub fn check_reads<T>(&self, made: Result<T, EvalError>) -> Result<T, EvalError> {
         self.read_error.take().map_or(made, |error| Err(journal_failure(error)))
     }
 

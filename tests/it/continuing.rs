@@ -322,3 +322,32 @@ fn a_specialist_step_is_kept_until_its_definition_or_a_file_that_it_read_changes
     scratch.write(path, &specialist.replace("You think.", "You think hard."));
     retry().says(&["runs  think  the specialist `thinker` changed"]);
 }
+
+#[test]
+fn an_expression_is_evaluated_with_the_values_of_a_run() {
+    let text = "schema: kb.playbook/1\nid: p\nparams: [{name: key, type: secret, required: true}]\nsteps:\n  - {id: a, set: {n: [1, 2, 3], text: hi}}\n  - {id: each, forEach: {in: '{{a.output.n}}', as: n, key: 'k{{n}}'}, env: {N: 'no {{n}}'}, run: '[ \"$N\" != \"no 2\" ]'}\n  - {id: c, run: echo x, dependsOn: [each]}\n";
+    let scratch = Scratch::new(&[("playbooks/p.yml", text)]);
+    let run = |command: &mut std::process::Command| {
+        command.env("KEY", "hunter2hunter2");
+    };
+    scratch.kb_with(&["playbook", "run", "p", "--param", "key=env:KEY"], run).code(1);
+    let eval = |args: &[&str]| scratch.kb(&[&["eval"], args].concat());
+    for (args, value) in [
+        (&["{{ a.output.n | length }}"][..], "3\n"),
+        (&["a.output.n | sum"], "6\n"),
+        (&["{{a.output.text}} there"], "hi there\n"),
+        (&["a.output.text", "--json"], "\"hi\"\n"),
+        (&["each.status"], "failed\n"),
+        (&["n * 10", "--step", "each[k3]"], "30\n"),
+        (&["{{env.N}}", "--step", "each[k2]"], "no 2\n"),
+        (&["run.failed | length", "--run", "@last"], "2\n"),
+        (&["params.key"], "«secret:env:KEY»\n"),
+    ] {
+        assert_eq!(eval(args).code(0).out, value, "{args:?}");
+    }
+    eval(&["{{ a.outptu }}"]).code(2).says(&["a.outptu", "expression:1:"]);
+    eval(&["{{ b.output }}"]).code(2).says(&["KB0302", "`b` is neither a parameter nor a step"]);
+    eval(&["c.output"]).code(2).says(&["KB0320", "undefined"]);
+    eval(&["n", "--step", "each[k9]"]).code(4).says(&["there is no step `each[k9]`"]);
+    eval(&["1", "--run", "zzz"]).code(4).says(&["there is no run `zzz`"]);
+}
