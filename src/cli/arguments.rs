@@ -1,12 +1,13 @@
 //! The arguments of `kb` and its top-level commands.
 
+use super::exit::{CliResult, Exit};
 use super::playbook::PlaybookCommand;
 use super::run::RunCommand;
 use super::schema;
 use super::specialist::SpecialistCommand;
 use super::terminal::Terminal;
 use super::trigger::TriggerCommand;
-use super::{CliResult, Exit, completions, demo, doctor, eval, explain, init, serve};
+use super::{completions, demo, doctor, eval, explain, init, serve};
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 

@@ -1,9 +1,7 @@
 //! `kb completions`: shell completion scripts.
 
-use super::arguments::Kb;
+use super::exit::{CliResult, Exit};
 use super::terminal::Terminal;
-use super::{CliResult, Exit};
-use clap::CommandFactory;
 
 /// Print the completion script of a shell
 ///
@@ -15,9 +13,10 @@ pub(super) struct Args {
     shell: clap_complete::Shell,
 }
 
-pub(super) fn run(args: Args, terminal: &mut Terminal) -> CliResult {
+/// `command` is the root of all commands.
+pub(super) fn run(args: Args, mut command: clap::Command, terminal: &mut Terminal) -> CliResult {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Kb::command(), "kb", &mut script);
+    clap_complete::generate(args.shell, &mut command, "kb", &mut script);
     terminal.data(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }

@@ -1,9 +1,9 @@
 //! `kb demo`: an example run without a model key.
 
 use super::driving::{DisplayArgs, drive};
+use super::exit::{CliResult, Exit};
 use super::runtime::{self, Workers};
 use super::terminal::{TITLE, Terminal, paint};
-use super::{CliResult, Exit};
 use crate::service::{self, Environment};
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,8 @@
 //! `kb doctor`: checks of the project and the environment.
 
+use super::exit::{CliResult, Exit};
 use super::runtime::{self, Workers};
 use super::terminal::{ERROR, GOOD, HINT, Terminal, WARNING, paint};
-use super::{CliResult, Exit};
 use crate::service::{self, Environment, FindingLevel, Project};
 
 /// Check the project, state folder, journal, sandbox and models

@@ -1,11 +1,9 @@
 //! Drives a run and displays it: events go to a renderer, signals go to the engine.
 
-use super::CliResult;
-use super::exit::{CliError, Exit};
+use super::exit::{CliError, CliResult, Exit};
 use super::prompting;
 use super::render::table::plain;
 use super::render::{Display, OutputMode, Renderer, RunSummary, renderer, summary};
-use super::run::replying::replier;
 use super::terminal::{ERROR, Terminal, paint};
 use crate::diagnostic::Code;
 use crate::service::runs::{self, Prepared, ProjectContext, Replied, ReplyRequest};
@@ -103,7 +101,7 @@ async fn ask_in_place(
     loop {
         let asked = prompting::ask(&step.instance, question, terminal).await?;
         let Some((decision, comment)) = asked else { return Ok(None) };
-        let (step, by) = (Some(step.instance.clone()), replier());
+        let (step, by) = (Some(step.instance.clone()), context.environment.user());
         let about = Some(question.text.clone());
         let request = ReplyRequest { step, decision, comment, by, about };
         match runs::reply(context.clone(), run, request) {

@@ -1,6 +1,6 @@
 //! Reads the environment of the process, once, for the use cases.
 
-use super::CliError;
+use super::exit::CliError;
 use crate::service::Environment;
 use std::io;
 use std::path::Path;

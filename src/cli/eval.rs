@@ -1,7 +1,7 @@
 //! `kb eval`
 
 use super::terminal::Terminal;
-use super::{CliResult, Exit};
+use super::exit::{CliResult, Exit};
 use crate::service::runs::ProjectContext;
 use crate::service::{self, Environment, EvalRequest};
 use crate::value::Json;

@@ -37,6 +37,9 @@ impl From<Exit> for ExitCode {
     }
 }
 
+/// The result of a command: the exit code, or why the command failed.
+pub(super) type CliResult = Result<Exit, CliError>;
+
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CliError {

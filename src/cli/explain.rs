@@ -1,7 +1,7 @@
 //! `kb explain`: the pages of diagnostic codes.
 
+use super::exit::{CliResult, Exit};
 use super::terminal::{TITLE, Terminal, paint};
-use super::{CliResult, Exit};
 use crate::service;
 
 /// Explain a diagnostic code such as `KB0101`, with an example and the fix

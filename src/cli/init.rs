@@ -1,7 +1,7 @@
 //! `kb init`: a new project.
 
+use super::exit::{CliResult, Exit};
 use super::terminal::{DIM, GOOD, Terminal, paint};
-use super::{CliResult, Exit};
 use crate::service::{self, Environment};
 
 /// Create `.kb/` with settings, two specialists and a playbook

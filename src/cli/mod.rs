@@ -32,15 +32,12 @@ mod usage_hint;
 
 use crate::service::{Environment, Redactors};
 use arguments::{Kb, KbCommand};
-use clap::Parser;
-use exit::{CliError, Exit};
+use clap::{CommandFactory, Parser};
+use exit::{CliResult, Exit};
 use std::process::ExitCode;
 use terminal::Terminal;
 
 pub use reference::command_reference;
-
-/// The result of a command: the exit code, or why the command failed.
-type CliResult = Result<Exit, CliError>;
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
@@ -92,6 +89,6 @@ fn dispatch(arguments: Kb, redactors: Redactors, terminal: &mut Terminal) -> Cli
         Some(KbCommand::Eval(args)) => eval::run(args, &environment, terminal),
         Some(KbCommand::Schema(args)) => schema::run(args, terminal),
         Some(KbCommand::Explain(args)) => explain::run(args, terminal),
-        Some(KbCommand::Completions(args)) => completions::run(args, terminal),
+        Some(KbCommand::Completions(args)) => completions::run(args, Kb::command(), terminal),
     }
 }

@@ -1,6 +1,6 @@
 //! The tokio runtime of commands that run steps or call models.
 
-use super::CliError;
+use super::exit::CliError;
 use rustix::process::Signal;
 use std::future::Future;
 use tokio::signal::unix::{SignalKind, signal};

@@ -1,7 +1,7 @@
 //! `kb schema`: JSON Schemas of the definition files.
 
+use super::exit::{CliResult, Exit};
 use super::terminal::Terminal;
-use super::{CliResult, Exit};
 use crate::service;
 
 /// Print the JSON Schema of a kind of file, for editors

@@ -1,9 +1,9 @@
 //! `kb serve`
 
 use super::exit::CliError;
+use super::exit::{CliResult, Exit};
 use super::runtime::{self, Workers};
 use super::terminal::Terminal;
-use super::{CliResult, Exit};
 use crate::serve::{self, Daemon, DaemonOptions, UnitKind};
 use crate::service::Environment;
 use crate::value::counted;

@@ -1,8 +1,10 @@
 //! Captures the output streams of a process.
 
-use super::OnLine;
 use super::pipes::{ReadEnd, ReadResult};
 use std::mem::MaybeUninit;
+
+/// A callback for each line of output while a process runs, in order for each stream.
+pub type OnLine = std::sync::Arc<dyn Fn(Stream, &str) + Send + Sync>;
 
 /// An output stream of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -32,6 +32,7 @@ mod watchdog;
 mod watched;
 
 pub use base_environment::BaseEnvironment;
+pub use capture::OnLine;
 pub use capture::Stream;
 pub use detached::Detached;
 pub use heap::return_large_memory;
@@ -41,4 +42,4 @@ pub use orphan_cleanup::wait_for_orphans_of;
 pub use result::{ProcessEnd, ProcessResult};
 pub use sandbox::{Confinement, KernelSandbox, Network, SandboxCap};
 pub use spawn::Spawn;
-pub use supervisor::{OnLine, Supervisor};
+pub use supervisor::Supervisor;

@@ -1,5 +1,6 @@
 //! The entry point of this module: starts a process and waits for its end.
 
+use super::capture::OnLine;
 use super::group::GroupProcess;
 use super::instance::Instance;
 use super::main_process::{MainProcess, NamespaceProcess};
@@ -8,7 +9,7 @@ use super::pipes::{ChildEnds, Pipes};
 use super::program::{explain, find_program};
 use super::running::Running;
 use super::sandbox::{Confinement, Isolation, Rules, RulesCache, Scratch, SystemCallFilter};
-use super::{BaseEnvironment, ProcessEnd, ProcessLevel, ProcessResult, Spawn, Stream};
+use super::{BaseEnvironment, ProcessEnd, ProcessLevel, ProcessResult, Spawn};
 use crate::clock;
 use rustix::fd::AsFd;
 use rustix::thread::CapabilitySet;
@@ -18,9 +19,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
-
-/// A callback for each line of output while a process runs, in order for each stream.
-pub type OnLine = Arc<dyn Fn(Stream, &str) + Send + Sync>;
 
 /// Starts and stops processes. Cheap to clone; one serves all steps of a run.
 #[derive(Debug, Clone)]

@@ -45,6 +45,12 @@ impl Environment {
         self.cwd.join(path)
     }
 
+    /// The name of the person, which the journal records for replies.
+    pub fn user(&self) -> String {
+        let name = self.variables.get("USER").filter(|name| !name.is_empty());
+        name.cloned().unwrap_or_else(|| "a person at the terminal".to_owned())
+    }
+
     /// The folder with the state of all projects: `$XDG_STATE_HOME`, by default `~/.local/state`.
     pub fn state_base(&self) -> PathBuf {
         let given = self.variables.get("XDG_STATE_HOME").map(PathBuf::from);

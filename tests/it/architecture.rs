@@ -258,6 +258,14 @@ fn only_these_files_make_masked_values_without_a_redactor() {
 }
 
 #[test]
+fn only_the_command_line_reads_the_environment_of_the_process() {
+    let names = ["var", "var_os", "vars", "vars_os", "current_dir", "home_dir", "temp_dir"];
+    for name in names {
+        outside("cli", &[&["env", name]]);
+    }
+}
+
+#[test]
 fn only_process_starts_processes() {
     outside("process", &[&["std", "process", "Command"], &["tokio", "process"]]);
 }

@@ -1,7 +1,8 @@
 //! `kb playbook graph`
 
+use super::warnings::warn;
+use crate::cli::exit::{CliResult, Exit};
 use crate::cli::terminal::Terminal;
-use crate::cli::{CliResult, Exit};
 use crate::service::{self, Environment, GraphFormat, Project};
 
 /// Show the dependency graph of a playbook
@@ -37,7 +38,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         Format::Json => GraphFormat::Json,
     };
     let project = Project::find_or_file(environment, &args.id)?;
-    super::warn(&project, &args.id, terminal)?;
+    warn(&project, &args.id, terminal)?;
     let text = service::graph(&project, &args.id, format)?;
     terminal.out(&text)?;
     Ok(Exit::Done)

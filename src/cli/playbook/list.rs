@@ -1,8 +1,8 @@
 //! `kb playbook list`
 
+use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::{broken, table};
 use crate::cli::terminal::Terminal;
-use crate::cli::{CliResult, Exit};
 use crate::service::{self, Environment, Project};
 use crate::wire::DefinitionView;
 

@@ -1,8 +1,8 @@
 //! `kb playbook match`
 
+use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::Table;
 use crate::cli::terminal::Terminal;
-use crate::cli::{CliResult, Exit};
 use crate::service::{self, Environment, Match, Project};
 
 /// Find playbooks whose triggers match a phrase, best match first

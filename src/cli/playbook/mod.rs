@@ -11,12 +11,11 @@ mod run;
 mod show;
 mod test;
 mod validate;
+mod warnings;
 
-use super::CliResult;
-use super::exit::CliError;
-use super::render::diagnostics;
 use super::terminal::Terminal;
-use crate::service::{self, Environment, Project};
+use crate::cli::exit::CliResult;
+use crate::service::Environment;
 use clap::Subcommand;
 
 pub(super) use run::{OverrideArgs, ParamArgs};
@@ -53,10 +52,4 @@ pub(super) fn run(
         PlaybookCommand::Match(args) => matching::run(args, environment, terminal),
         PlaybookCommand::Import(args) => import::run(args, environment, terminal),
     }
-}
-
-/// Prints the warnings of a definition.
-fn warn(project: &Project, id: &str, terminal: &mut Terminal) -> Result<(), CliError> {
-    let report = service::validate_playbooks(project, &[id.to_owned()])?;
-    Ok(diagnostics::print_warnings(&report.diagnostics, &report.sources, terminal)?)
 }

@@ -1,8 +1,8 @@
 //! `kb playbook new`
 
 use crate::cli::exit::CliError;
+use crate::cli::exit::{CliResult, Exit};
 use crate::cli::terminal::{GOOD, TITLE, Terminal, paint};
-use crate::cli::{CliResult, Exit};
 use crate::service::{self, Environment, NewDefinition, Project};
 
 /// Create a playbook or workflow from a template

@@ -1,9 +1,10 @@
 //! `kb playbook plan`
 
 use super::run::{OverrideArgs, ParamArgs};
+use super::warnings::warn;
+use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::plain;
 use crate::cli::terminal::{DIM, TITLE, Terminal, paint};
-use crate::cli::{CliResult, Exit};
 use crate::service::{self, Environment, PlanView, PlannedStep, Project, Strength};
 use crate::value::json_text;
 
@@ -27,7 +28,7 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let project = Project::find_or_file(environment, &args.id)?;
-    super::warn(&project, &args.id, terminal)?;
+    warn(&project, &args.id, terminal)?;
     let mut request = args.params.request(args.id);
     request.overrides = args.overrides.overrides();
     let can_ask = terminal.can_ask() && !args.json;

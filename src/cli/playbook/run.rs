@@ -1,10 +1,10 @@
 //! `kb playbook run`
 
 use super::keep_report;
-use crate::cli::CliResult;
+use super::warnings::warn;
 use crate::cli::driving::{DisplayArgs, drive};
 use crate::cli::escape::escaped;
-use crate::cli::exit::CliError;
+use crate::cli::exit::{CliError, CliResult};
 use crate::cli::render::table::plain;
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
@@ -153,7 +153,7 @@ fn explain_choice(
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let args = if args.by_phrase { by_phrase(args, environment, terminal)? } else { args };
     let project = Project::find_or_file(environment, &args.id)?;
-    super::warn(&project, &args.id, terminal)?;
+    warn(&project, &args.id, terminal)?;
     let workers = match project.uses_models(&args.id) {
         true => Workers::All,
         false => Workers::One,

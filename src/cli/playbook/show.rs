@@ -1,8 +1,8 @@
 //! `kb playbook show`
 
+use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::{Table, plain};
 use crate::cli::terminal::{DIM, TITLE, Terminal, paint};
-use crate::cli::{CliResult, Exit};
 use crate::service::{self, DefinitionSheet, Environment, Project};
 
 /// Show the parameters, steps and outputs of a playbook

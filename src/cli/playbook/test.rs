@@ -1,10 +1,10 @@
 //! `kb playbook test`
 
 use crate::cli::exit::CliError;
+use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::{junit, time};
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::{DIM, ERROR, GOOD, TITLE, Terminal, paint};
-use crate::cli::{CliResult, Exit};
 use crate::diagnostic::{self, Sources};
 use crate::service::{self, Environment, LoadedTests, Project, TestOptions, TestReport};
 use crate::value::counted;

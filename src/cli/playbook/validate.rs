@@ -1,8 +1,8 @@
 //! `kb playbook validate`
 
+use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::diagnostics;
 use crate::cli::terminal::{GOOD, Terminal, paint};
-use crate::cli::{CliResult, Exit};
 use crate::service::{self, Environment, Project};
 use crate::value::counted;
 

@@ -1,8 +1,8 @@
 //! The text of an event, in live displays, on plain terminals and in `kb run logs`.
 
+use super::quantity::unproven as unproven_suffix;
 use super::quantity::{bytes, cost, time, tokens};
 use super::status::{Status, confidence};
-use super::summary::unproven as unproven_suffix;
 use super::table::plain;
 use crate::cli::terminal::{DIM, ERROR, TITLE, WARNING, paint};
 use crate::diagnostic::Severity;

@@ -4,6 +4,7 @@
 //! [`renderer`].
 
 pub(super) mod broken;
+mod choice;
 mod counts;
 pub(super) mod diagnostics;
 mod event_line;
@@ -22,9 +23,10 @@ pub(super) mod summary;
 pub(super) mod table;
 mod workflow_command;
 
+pub(super) use choice::renderer;
 pub(super) use event_line::{check_text, evidence_text, line};
-pub(super) use quantity::{bytes, spent, time};
-pub(super) use renderer::{Display, Renderer, renderer};
+pub(super) use quantity::{bytes, spent, time, unproven};
+pub(super) use renderer::{Display, Renderer};
 pub(super) use run_summary::RunSummary;
 pub(super) use status::Status;
 pub(super) use step_output::OutputMode;

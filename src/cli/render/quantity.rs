@@ -1,5 +1,6 @@
 //! Formatting of numbers, costs, durations and sizes.
 
+use crate::cli::terminal::{WARNING, paint};
 use crate::value::{Money, Timestamp, format_duration};
 use crate::wire::UsageView;
 use std::time::Duration;
@@ -53,6 +54,14 @@ pub(in crate::cli) fn bytes(n: u64) -> String {
     match n {
         1 => "1 byte".to_owned(),
         n => format!("{} bytes", grouped(n)),
+    }
+}
+
+/// `, 2 unproven` for a run with steps whose gate did not pass; empty without any.
+pub(in crate::cli) fn unproven(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        count => format!(", {}", paint(WARNING, &format!("{count} unproven"))),
     }
 }
 

@@ -1,7 +1,6 @@
 //! The interface of displays of a run.
 
-use super::{OutputMode, jsonl, lines, live};
-use crate::cli::terminal::Terminal;
+use super::step_output::OutputMode;
 use crate::service::Progress;
 use crate::wire::Event;
 
@@ -47,30 +46,5 @@ pub(in crate::cli) trait Renderer {
     /// Whether model text is shown as events.
     fn wants_tokens(&self) -> bool {
         false
-    }
-}
-
-/// The renderer for a display on this terminal. `steps` is the number of steps of the plan.
-pub(in crate::cli) fn renderer(
-    display: Display,
-    steps: usize,
-    terminal: &Terminal,
-) -> Box<dyn Renderer> {
-    match display {
-        Display::Json { tokens } => Box::new(jsonl::JsonLines::new(tokens)),
-        Display::Quiet => Box::new(Quiet),
-        Display::Auto { output } if terminal.is_live() => Box::new(live::Live::new(output, steps)),
-        Display::Auto { output } => Box::new(lines::PlainLines::new(output)),
-    }
-}
-
-/// A display that shows nothing.
-struct Quiet;
-
-impl Renderer for Quiet {
-    fn event(&mut self, _event: &Event) {}
-    fn progress(&mut self, _instance: &str, _progress: &Progress) {}
-    fn note(&mut self, text: &str) {
-        let _ = Terminal::new().err(&format!("{text}\n"));
     }
 }

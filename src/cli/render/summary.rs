@@ -1,7 +1,7 @@
 //! The summary after a run: status, failures, verdicts, changed files, outputs and the next command.
 
 use super::failure::hint;
-use super::quantity::{spent, time};
+use super::quantity::{spent, time, unproven};
 use super::run_summary::{RunSummary, Unapproved};
 use super::status::Status;
 use super::table::plain;
@@ -113,14 +113,6 @@ fn headline(status: RunStatus, summary: &RunSummary) -> String {
     let counts = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
     let unproven = unproven(summary.unproven.len());
     format!("{} {}{unproven}{took}{counts}", summary.definition, status.styled())
-}
-
-/// `, 2 unproven` for a run with steps whose gate did not pass; empty without any.
-pub(in crate::cli) fn unproven(count: usize) -> String {
-    match count {
-        0 => String::new(),
-        count => format!(", {}", paint(WARNING, &format!("{count} unproven"))),
-    }
 }
 
 /// A name as one word of a shell command.

@@ -1,9 +1,9 @@
 //! `kb run cancel`
 
 use crate::cli::driving::{DisplayArgs, drive};
+use crate::cli::exit::{CliResult, Exit};
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
-use crate::cli::{CliResult, Exit};
 use crate::service::Environment;
 use crate::service::runs::{self, Cancelled, ProjectContext};
 

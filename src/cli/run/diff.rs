@@ -1,9 +1,9 @@
 //! `kb run diff`
 
+use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::bytes;
 use crate::cli::render::table::{Table, plain};
 use crate::cli::terminal::{DIM, ERROR, GOOD, HINT, TITLE, Terminal, WARNING, paint};
-use crate::cli::{CliResult, Exit};
 use crate::service::runs::ProjectContext;
 use crate::service::{self, Environment, FileDiff, FileDiffKind, FileSnapshot, RunDiff, StepDiff};
 use crate::wire::{InstanceView, RunView};

@@ -1,7 +1,7 @@
 //! `kb run events`
 
+use crate::cli::exit::{CliResult, Exit};
 use crate::cli::terminal::Terminal;
-use crate::cli::{CliResult, Exit};
 use crate::service::runs::ProjectContext;
 use crate::service::{self, Environment, LogEntry};
 use std::time::Duration;

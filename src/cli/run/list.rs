@@ -1,8 +1,8 @@
 //! `kb run list`
 
+use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::Table;
 use crate::cli::terminal::Terminal;
-use crate::cli::{CliResult, Exit};
 use crate::service::runs::ProjectContext;
 use crate::service::{self, Environment, RunFilter, RunStatus};
 use crate::value::{Timestamp, format_duration};
@@ -22,7 +22,7 @@ pub(in crate::cli) struct Args {
     playbook: Option<String>,
     /// Only runs that started since this time: a duration before now, such as `2d`, or a time in
     /// RFC 3339
-    #[arg(long, value_name = "TIME", value_parser = super::since)]
+    #[arg(long, value_name = "TIME", value_parser = super::since::since)]
     since: Option<Timestamp>,
     /// Print a JSON list
     #[arg(long)]

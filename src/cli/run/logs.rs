@@ -1,9 +1,9 @@
 //! `kb run logs`
 
+use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::line;
 use crate::cli::render::table::plain;
 use crate::cli::terminal::{DIM, Terminal, paint};
-use crate::cli::{CliResult, Exit};
 use crate::service::runs::ProjectContext;
 use crate::service::{self, Environment, LogEntry};
 use crate::value::Timestamp;
@@ -26,7 +26,7 @@ pub(in crate::cli) struct Args {
     #[arg(long, conflicts_with_all = ["follow", "step"])]
     failed: bool,
     /// Only entries since this time: a duration before now, such as `10m`, or a time in RFC 3339
-    #[arg(long, value_name = "TIME", value_parser = super::since)]
+    #[arg(long, value_name = "TIME", value_parser = super::since::since)]
     since: Option<Timestamp>,
     /// Show the prompts of model calls, with secrets masked
     #[arg(long)]

@@ -10,17 +10,17 @@ mod logs;
 mod output;
 mod prune;
 mod reject;
-pub(super) mod replying;
+mod replying;
 mod resume;
 mod retry;
 mod show;
+pub(super) mod since;
 mod verify;
 mod watch;
 
-use super::CliResult;
 use super::terminal::Terminal;
-use crate::service::{self, Environment};
-use crate::value::Timestamp;
+use crate::cli::exit::CliResult;
+use crate::service::Environment;
 use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
@@ -65,11 +65,4 @@ pub(super) fn run(
         RunCommand::Prune(args) => prune::run(args, environment, terminal),
         RunCommand::Reject(args) => reject::run(args, environment, terminal),
     }
-}
-
-/// Reads the value of `--since`.
-pub(in crate::cli) fn since(text: &str) -> Result<Timestamp, String> {
-    service::point_in_time(text).ok_or_else(|| {
-        "expected a duration such as `10m` or a time such as `2026-11-23T09:00:00Z`".to_owned()
-    })
 }

@@ -1,8 +1,8 @@
 //! `kb run prune`
 
+use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::bytes;
 use crate::cli::terminal::Terminal;
-use crate::cli::{CliResult, Exit};
 use crate::service::{self, Environment, PruneRequest};
 use crate::value::{counted, parse_duration};
 use std::time::Duration;

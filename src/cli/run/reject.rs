@@ -1,8 +1,8 @@
 //! `kb run reject`
 
 use super::replying::deliver;
-use crate::cli::CliResult;
 use crate::cli::driving::DisplayArgs;
+use crate::cli::exit::CliResult;
 use crate::cli::terminal::Terminal;
 use crate::service::Environment;
 use crate::service::runs::Decision;

@@ -1,7 +1,7 @@
 //! `kb run resume`
 
-use crate::cli::CliResult;
 use crate::cli::driving::{DisplayArgs, drive};
+use crate::cli::exit::CliResult;
 use crate::cli::playbook::OverrideArgs;
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;

@@ -1,9 +1,9 @@
 //! `kb run show`
 
+use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::{Table, plain};
-use crate::cli::render::{Status, check_text, evidence_text, spent, summary, time};
+use crate::cli::render::{Status, check_text, evidence_text, spent, summary, time, unproven};
 use crate::cli::terminal::{DIM, HINT, TITLE, Terminal, WARNING, paint};
-use crate::cli::{CliResult, Exit};
 use crate::service::runs::ProjectContext;
 use crate::service::{self, Environment};
 use crate::wire::{InstanceView, Question, QuestionKind, RunStatus, RunView, StepStatus, Verdict};
@@ -39,8 +39,8 @@ fn text(view: &RunView, children: &Children) -> String {
     let status = view.status.styled();
     let started = paint(DIM, &view.started_at);
     let run = paint(TITLE, &view.run);
-    let unproven = summary::unproven(view.unproven.unwrap_or(0));
-    let mut out = format!("{run} {status}{unproven}: {}, {started}\n", view.definition);
+    let suffix = unproven(view.unproven.unwrap_or(0));
+    let mut out = format!("{run} {status}{suffix}: {}, {started}\n", view.definition);
     if let Some(parent) = &view.parent {
         out.push_str(&format!("child run of {} in run {}\n", plain(&parent.instance), parent.run));
     }

@@ -1,9 +1,9 @@
 //! `kb run verify`
 
+use crate::cli::exit::{CliError, CliResult, Exit};
 use crate::cli::render::bytes;
 use crate::cli::render::table::Table;
 use crate::cli::terminal::{ERROR, GOOD, HINT, TITLE, Terminal, paint};
-use crate::cli::{CliError, CliResult, Exit};
 use crate::diagnostic::Code;
 use crate::service::runs::ProjectContext;
 use crate::service::{self, Audit, Environment};

@@ -1,10 +1,10 @@
 //! `kb run watch`
 
 use crate::cli::driving::exit_of;
+use crate::cli::exit::{CliError, CliResult, Exit};
 use crate::cli::render::{Display, OutputMode, Renderer, RunSummary, renderer, summary};
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
-use crate::cli::{CliError, CliResult, Exit};
 use crate::service::runs::ProjectContext;
 use crate::service::{self, Environment, LogEntry, Reader};
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! `kb specialist info`
 
+use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::plain;
 use crate::cli::terminal::{DIM, TITLE, Terminal, paint};
-use crate::cli::{CliResult, Exit};
 use crate::service::{self, Environment, Project, SpecialistSheet};
 
 /// Show the role, model, tools, limits, input and output of a specialist

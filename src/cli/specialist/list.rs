@@ -1,9 +1,9 @@
 //! `kb specialist list`
 
+use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::broken;
 use crate::cli::render::table::Table;
 use crate::cli::terminal::Terminal;
-use crate::cli::{CliResult, Exit};
 use crate::service::{self, Environment, Project};
 use crate::wire::SpecialistView;
 

@@ -5,8 +5,8 @@ mod list;
 mod new;
 mod validate;
 
-use super::CliResult;
 use super::terminal::Terminal;
+use crate::cli::exit::CliResult;
 use crate::service::Environment;
 use clap::Subcommand;
 

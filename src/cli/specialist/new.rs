@@ -1,7 +1,7 @@
 //! `kb specialist new`
 
+use crate::cli::exit::{CliResult, Exit};
 use crate::cli::terminal::{GOOD, Terminal, paint};
-use crate::cli::{CliResult, Exit};
 use crate::service::{self, Environment, Project};
 
 /// Create a specialist in `.kb/specialists/ID.yml`

@@ -1,8 +1,8 @@
 //! `kb trigger backfill`
 
-use super::note_daemon;
+use super::parts::note_daemon;
+use crate::cli::exit::{CliResult, Exit};
 use crate::cli::terminal::Terminal;
-use crate::cli::{CliResult, Exit};
 use crate::serve;
 use crate::service::{self, Environment, Project};
 use crate::value::{Timestamp, counted};
@@ -16,10 +16,10 @@ pub(in crate::cli) struct Args {
     #[arg(value_name = "ID")]
     id: String,
     /// First time: a duration before now, such as `2d`, or a time in RFC 3339
-    #[arg(long, value_name = "TIME", value_parser = crate::cli::run::since)]
+    #[arg(long, value_name = "TIME", value_parser = crate::cli::run::since::since)]
     from: Timestamp,
     /// Last time; by default now
-    #[arg(long, value_name = "TIME", value_parser = crate::cli::run::since)]
+    #[arg(long, value_name = "TIME", value_parser = crate::cli::run::since::since)]
     to: Option<Timestamp>,
     /// Queue the runs
     #[arg(long)]

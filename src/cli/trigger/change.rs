@@ -1,8 +1,8 @@
 //! `kb trigger enable`, `disable`, `pause` and `resume`
 
-use super::note_daemon;
+use super::parts::note_daemon;
+use crate::cli::exit::{CliResult, Exit};
 use crate::cli::terminal::Terminal;
-use crate::cli::{CliResult, Exit};
 use crate::serve::{self, TriggerView};
 use crate::service::{Environment, Project};
 

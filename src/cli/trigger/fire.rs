@@ -1,8 +1,8 @@
 //! `kb trigger fire`
 
-use super::{note_daemon, payload};
+use super::parts::{note_daemon, payload};
+use crate::cli::exit::{CliResult, Exit};
 use crate::cli::terminal::Terminal;
-use crate::cli::{CliResult, Exit};
 use crate::serve;
 use crate::service::{Environment, Project};
 use std::path::PathBuf;

@@ -1,9 +1,9 @@
 //! `kb trigger list`
 
-use super::{fire_line, note_daemon};
+use super::parts::{fire_line, note_daemon};
+use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::Table;
 use crate::cli::terminal::Terminal;
-use crate::cli::{CliResult, Exit};
 use crate::serve;
 use crate::service::{Environment, Project};
 

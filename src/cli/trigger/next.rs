@@ -1,8 +1,8 @@
 //! `kb trigger next`
 
+use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::Table;
 use crate::cli::terminal::Terminal;
-use crate::cli::{CliResult, Exit};
 use crate::serve::{self, OccurrenceView};
 use crate::service::{Environment, Project};
 use crate::value::Timestamp;
@@ -17,7 +17,7 @@ pub(in crate::cli) struct Args {
     #[arg(short = 'n', long, value_name = "N", default_value_t = 5)]
     count: usize,
     /// Start from this time in RFC 3339 in place of now
-    #[arg(long, value_name = "TIME", value_parser = crate::cli::run::since)]
+    #[arg(long, value_name = "TIME", value_parser = crate::cli::run::since::since)]
     from: Option<Timestamp>,
     /// Print a JSON list
     #[arg(long)]

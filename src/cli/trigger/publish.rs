@@ -1,9 +1,9 @@
 //! `kb trigger publish`
 
-use super::{note_daemon, payload};
+use super::parts::{note_daemon, payload};
 use crate::cli::exit::CliError;
+use crate::cli::exit::{CliResult, Exit};
 use crate::cli::terminal::Terminal;
-use crate::cli::{CliResult, Exit};
 use crate::serve;
 use crate::service::{self, Environment, Project};
 use crate::value::RunId;

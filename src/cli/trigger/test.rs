@@ -1,8 +1,8 @@
 //! `kb trigger test`
 
-use super::payload;
+use super::parts::payload;
+use crate::cli::exit::{CliResult, Exit};
 use crate::cli::terminal::{DIM, Terminal, paint};
-use crate::cli::{CliResult, Exit};
 use crate::serve;
 use crate::service::{Environment, Project};
 use crate::value::json_text;

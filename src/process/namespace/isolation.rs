@@ -1,7 +1,7 @@
 //! The namespaces of a sandboxed process besides its PID namespace: mounts, System V IPC, network.
 
 use super::clone::{Stack, until_exec};
-use super::launch::last_errno;
+use super::errno::last_errno;
 use super::new_root;
 use crate::process::sandbox::Isolation;
 use rustix::fd::OwnedFd;

@@ -1,6 +1,8 @@
 //! Starts the process of an order in a namespace worker.
 
 use super::clone::{Stack, until_exec};
+use super::errno::last_errno;
+use super::landlock_rule::allow_below;
 use super::message::Order;
 use super::{isolation, new_root, signals};
 use crate::process::sandbox::{Isolation, READ_ACCESS, SystemCallFilter, drop_capabilities};
@@ -98,29 +100,6 @@ fn allow_own_proc(rules: BorrowedFd<'_>) -> Result<(), Errno> {
     allow_below(rules, &proc, READ_ACCESS)
 }
 
-/// Adds access below a directory to a ruleset.
-pub(super) fn allow_below(
-    rules: BorrowedFd<'_>,
-    directory: &impl AsRawFd,
-    access: u64,
-) -> Result<(), Errno> {
-    /// `struct landlock_path_beneath_attr`.
-    #[repr(C, packed)]
-    struct PathBeneath {
-        allowed_access: u64,
-        parent: c_int,
-    }
-    const PATH_BENEATH: c_int = 1;
-    let rule = PathBeneath { allowed_access: access, parent: directory.as_raw_fd() };
-    // SAFETY: the structure is the one for this kind of rule.
-    #[allow(unsafe_code)]
-    let done = unsafe {
-        let rule = &raw const rule;
-        libc::syscall(libc::SYS_landlock_add_rule, rules.as_raw_fd(), PATH_BENEATH, rule, 0)
-    };
-    if done == 0 { Ok(()) } else { Err(last_errno()) }
-}
-
 /// Applies the ruleset to this process and the program that it executes.
 fn restrict(rules: BorrowedFd<'_>) -> Result<(), Errno> {
     drop_capabilities().map_err(|_| Errno::PERM)?;
@@ -130,8 +109,4 @@ fn restrict(rules: BorrowedFd<'_>) -> Result<(), Errno> {
     let done =
         unsafe { libc::syscall(libc::SYS_landlock_restrict_self, rules.as_raw_fd(), 0 as c_int) };
     if done == 0 { Ok(()) } else { Err(last_errno()) }
-}
-
-pub(super) fn last_errno() -> Errno {
-    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::INVAL)
 }

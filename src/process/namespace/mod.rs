@@ -24,9 +24,11 @@
 //! in `kb`. Start reading at [`WorkerPool::start`].
 
 mod clone;
+mod errno;
 mod init_link;
 mod init_process;
 mod isolation;
+mod landlock_rule;
 mod launch;
 mod listener;
 mod message;

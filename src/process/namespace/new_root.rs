@@ -1,7 +1,8 @@
 //! Carries out a mount plan in the child of a namespace worker: builds a new root directory and
 //! enters it. Only system calls, since the child shares the memory of the worker.
 
-use super::launch::{allow_below, last_errno};
+use super::errno::last_errno;
+use super::landlock_rule::allow_below;
 use crate::process::sandbox::{READ_ACCESS, WRITE_ACCESS, kind};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2, symlinkat};

@@ -6,27 +6,18 @@
 use super::source::{SourceFile, sources};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Modules that still have cycles. Remove the entry when the last cycle of a module is broken; an
-/// entry without a cycle fails the test.
-const EXCEPTIONS: &[&str] = &["cli", "process"];
-
 #[test]
 fn files_of_a_module_do_not_import_each_other_in_a_cycle() {
     let mut by_module: BTreeMap<String, Vec<SourceFile>> = BTreeMap::new();
     for file in sources() {
         by_module.entry(file.module.clone()).or_default().push(file);
     }
-    let (mut found, mut stale) = (Vec::new(), Vec::new());
-    for (module, files) in &by_module {
+    let cycles = by_module.values().flat_map(|files| {
         let cycles = cycles(&imports(files));
-        match EXCEPTIONS.contains(&module.as_str()) {
-            true if cycles.is_empty() => stale.push(module.as_str()),
-            true => {}
-            false => found.extend(cycles.iter().map(|files| files.join(", "))),
-        }
-    }
+        cycles.into_iter().map(|files| files.join(", ")).collect::<Vec<_>>()
+    });
+    let found: Vec<String> = cycles.collect();
     assert!(found.is_empty(), "{} cycles, each a set of files:\n{}", found.len(), found.join("\n"));
-    assert!(stale.is_empty(), "remove from `EXCEPTIONS`: {}", stale.join(", "));
 }
 
 /// For each file, the files of the same module that it imports.

@@ -1,0 +1,12 @@
+//! Warnings of a definition, before a command that uses it.
+
+use crate::cli::exit::CliError;
+use crate::cli::render::diagnostics;
+use crate::cli::terminal::Terminal;
+use crate::service::{self, Project};
+
+/// Prints the warnings of a definition.
+pub(super) fn warn(project: &Project, id: &str, terminal: &mut Terminal) -> Result<(), CliError> {
+    let report = service::validate_playbooks(project, &[id.to_owned()])?;
+    Ok(diagnostics::print_warnings(&report.diagnostics, &report.sources, terminal)?)
+}
