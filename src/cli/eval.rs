@@ -1,7 +1,7 @@
 //! `kb eval`
 
-use super::terminal::Terminal;
 use super::exit::{CliResult, Exit};
+use super::terminal::Terminal;
 use crate::service::runs::ProjectContext;
 use crate::service::{self, Environment, EvalRequest};
 use crate::value::Json;
