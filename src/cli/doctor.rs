@@ -4,6 +4,8 @@ use super::exit::{CliResult, Exit};
 use super::runtime::{self, Workers};
 use super::terminal::{ERROR, GOOD, HINT, Terminal, WARNING, paint};
 use crate::service::{self, Environment, FindingLevel, Project};
+use crate::value::counted;
+use std::path::PathBuf;
 
 /// Check the project, state folder, journal, sandbox and models
 ///
@@ -13,6 +15,9 @@ pub(super) struct Args {
     /// Send one request to each model
     #[arg(long)]
     call: bool,
+    /// After the project was moved: take over the runs that were recorded in its former folder
+    #[arg(long, value_name = "OLD_FOLDER")]
+    adopt: Option<PathBuf>,
     /// Print a JSON list
     #[arg(long)]
     json: bool,
@@ -20,6 +25,11 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let project = Project::find(environment);
+    if let (Some(old), Ok(project)) = (&args.adopt, &project) {
+        let service::Adopted { from, runs } = service::adopt(&project.context, old)?;
+        let runs = counted(runs, "run");
+        terminal.err(&format!("adopted {runs} of `{}`\n", from.display()))?;
+    }
     let findings = runtime::block_on(Workers::All, service::doctor(project, args.call))?;
     let has_errors = findings.iter().any(|finding| finding.level == FindingLevel::Error);
     if args.json {

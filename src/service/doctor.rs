@@ -1,6 +1,7 @@
 //! `kb doctor`: checks of the project, the state folder, processes, the sandbox and the models.
 
 use super::ServiceError;
+use super::adopting::namesakes;
 use super::project::Project;
 use super::validation::validate_playbooks;
 use crate::definition::{ApprovalLevel, ProcessChoice};
@@ -124,11 +125,19 @@ fn journal(project: &Project) -> Finding {
         journal.check_space().map(|()| rows)
     });
     match listed {
-        Ok(rows) => Finding::new(
-            FindingLevel::Ok,
-            "journal",
-            format!("opens, {}", counted(rows.len(), "run")),
-        ),
+        Ok(rows) => {
+            let opens = format!("opens, {}", counted(rows.len(), "run"));
+            let others = if rows.is_empty() { namesakes(&project.context) } else { 0 };
+            match others {
+                0 => Finding::new(FindingLevel::Ok, "journal", opens),
+                others => {
+                    let folders = counted(others, "other folder");
+                    let message = format!("{opens}; runs are recorded for {folders} of this name");
+                    let help = "if this project was moved, `kb doctor --adopt OLD_FOLDER` takes its runs over";
+                    Finding::new(FindingLevel::Ok, "journal", message).help(help)
+                }
+            }
+        }
         Err(error) => {
             // The help of these errors is to run this command.
             let own = matches!(error, JournalError::Damaged(_) | JournalError::Broken(_));

@@ -6,6 +6,7 @@
 //! the process: the caller passes an [`Environment`]. Start at [`Project::find`], [`start`] and
 //! [`runs`].
 
+mod adopting;
 mod demo;
 mod doctor;
 mod environment;
@@ -40,6 +41,7 @@ pub use crate::inspect::{
 pub use crate::journal::JournalError;
 pub use crate::redaction::Redactors;
 pub use crate::run::RunStatus;
+pub use adopting::{Adopted, adopt};
 pub use demo::{Demo, create_demo};
 pub use doctor::{Finding, FindingLevel, doctor};
 pub use environment::Environment;

@@ -53,6 +53,15 @@ outside `min` and `max`, violates `schema`, or is a literal value for a secret.
 
 Secrets are passed by reference, because a literal value would remain in the history of the shell."#;
 
+    NOT_ADOPTABLE = "KB0856", "runs of a former folder cannot be adopted",
+r#"The runs of a project are recorded under the path of its folder. After a project was moved,
+`kb doctor --adopt OLD` in the new folder gives it the runs that were recorded in the folder `OLD`. That is
+refused if a project is still in `OLD`, if no runs are recorded there, if one of the runs executes, or if the
+project in the new folder has runs of its own.
+
+    $ mv shop store && cd store
+    $ kb doctor --adopt ../shop"#;
+
     TEST_FAILED = "KB0870", "test of a playbook failed",
 r#"A run of `kb playbook test` did not have the result that the test expects. The caret shows the
 expectation, and the message what was found instead.

@@ -139,3 +139,29 @@ steps:
     scratch.kb(&["run", "verify", "@last"]).code(0).says(&["verdicts  1"]);
     scratch.kb_with(&["run", "verify", "@last"], secrets).code(0).says(&["verdicts  1"]);
 }
+
+/// The runs of a project are found again after its folder was moved.
+#[test]
+fn a_moved_project_takes_its_runs_with_it() {
+    let playbook = "schema: kb.playbook/1\nid: p\nsteps: [{id: a, run: 'seq 20000'}, {id: ok, dependsOn: a, approve: 'Go?'}]\n";
+    let scratch = Scratch::new(&[("playbooks/p.yml", playbook)]);
+    scratch.kb(&["playbook", "run", "p"]).code(3);
+    let (old, new) = (scratch.root(), scratch.root().with_file_name("renamed"));
+    scratch.kb(&["doctor", "--adopt", "."]).code(2).says(&["KB0856", "still contains a project"]);
+    std::fs::rename(&old, &new).unwrap();
+    let kb = |args: &[&str]| {
+        // The working directory of the call must exist.
+        std::fs::create_dir_all(&old).unwrap();
+        let args: Vec<&str> = [args, &["-C", new.to_str().unwrap()]].concat();
+        let said = scratch.kb(&args);
+        std::fs::remove_dir_all(&old).unwrap();
+        said
+    };
+    assert_eq!(kb(&["doctor"]).out.matches("opens, 0 runs").count(), 1);
+    kb(&["doctor", "--adopt", "../nowhere"]).code(2).says(&["no runs are recorded"]);
+    let adopted = kb(&["doctor", "--adopt", "../project"]);
+    adopted.says(&["adopted 1 run of", "opens, 1 run"]);
+    kb(&["run", "verify", "@last"]).code(0);
+    kb(&["run", "approve", "@last"]).code(0);
+    kb(&["doctor", "--adopt", "../project"]).code(2).says(&["no runs are recorded"]);
+}
