@@ -35,32 +35,23 @@ pub(super) struct Assembly {
     machine: Machine,
 }
 
-/// A run that this process has the lease of.
-pub(super) struct LeasedRun {
-    pub(super) run: RunId,
-    pub(super) epoch: u64,
-    /// The events that are stored already.
-    pub(super) before: Vec<StoredEvent>,
-    /// Definition files that changed on disk since the run started.
-    pub(super) changed: Vec<String>,
-    /// The process id of the previous lease owner, if it was killed.
-    pub(super) killed_owner: Option<u32>,
-}
-
 impl Assembly {
+    /// A run that this process has the lease of, with the events that are stored already.
     pub(super) fn prepare(
         self,
-        leased: LeasedRun,
+        run: RunId,
+        epoch: u64,
         plan: Arc<Plan>,
         frozen: Frozen,
         start: StartMode,
+        history: Vec<StoredEvent>,
     ) -> Prepared {
-        let LeasedRun { run, epoch, before: history, changed, killed_owner } = leased;
         let params = Arc::new(Json::Object(frozen.params));
         let task_files = frozen.task_files;
         let Assembly { context, parts, rules, recording, strict, .. } = self;
         let setup = Setup { parts, run, epoch, plan, params, task_files, rules, start, history };
-        Prepared { context, setup, recording, changed, strict, killed_owner, group: None }
+        let (changed, killed_owner, group) = (Vec::new(), None, None);
+        Prepared { context, setup, recording, changed, strict, killed_owner, group }
     }
 
     /// Facts about this machine and the limits of the run, for `run:start`.

@@ -1,6 +1,6 @@
 //! Creates a new run.
 
-use super::assembly::{Assembly, LeasedRun, assemble};
+use super::assembly::assemble;
 use super::budget;
 use super::concurrency;
 use super::models::{max_parallel, tiers};
@@ -111,9 +111,7 @@ pub(in crate::service) async fn begin(
     let epoch = assembly.parts.journal.create(new)?;
     let environment = assembly.environment(&frozen);
     let opening = StartMode::Start { digest, environment, presets };
-    let leased =
-        LeasedRun { run, epoch, before: Vec::new(), changed: Vec::new(), killed_owner: None };
-    let prepared = Assembly::prepare(assembly, leased, plan, frozen, opening);
+    let prepared = assembly.prepare(run, epoch, plan, frozen, opening, Vec::new());
     Ok(Prepared { group, ..prepared })
 }
 

@@ -1,10 +1,10 @@
 //! The budgets of a run: from the definition, the settings and the command line.
 
-use super::assembly::LeasedRun;
 use crate::definition::{Budget, Settings};
 use crate::diagnostic::Code;
 use crate::engine::Folded;
 use crate::evidence::Record;
+use crate::journal::StoredEvent;
 use crate::llm::Tiers;
 use crate::plan::Plan;
 use crate::run::{InstanceIx, Rules};
@@ -35,11 +35,11 @@ pub(super) fn ledger(plan: &Plan, settings: &Settings, override_cost: Option<Mon
 }
 
 /// Adds what the run has spent so far: its ended attempts, and the calls of those that continue.
-pub(super) fn carry_over(ledger: &Ledger, plan: &Plan, rules: Rules, leased: &LeasedRun) {
-    if ledger.is_unlimited() || leased.before.is_empty() {
+pub(super) fn carry_over(ledger: &Ledger, plan: &Plan, rules: Rules, before: &[StoredEvent]) {
+    if ledger.is_unlimited() || before.is_empty() {
         return;
     }
-    let folded = Folded::of(plan, rules, &leased.before);
+    let folded = Folded::of(plan, rules, before);
     let step = |ix: InstanceIx| &plan.step(folded.state.instance(ix).step).step.id;
     for (ix, instance) in folded.state.instances() {
         ledger.carry_over(step(ix), Amount::of(&instance.usage()));

@@ -1,6 +1,6 @@
 //! Continues recorded runs: resume, retry, approve, cancel.
 
-use super::assembly::{LeasedRun, assemble};
+use super::assembly::assemble;
 use super::budget;
 use super::models::needs_model;
 use super::prepared::Prepared;
@@ -166,10 +166,10 @@ pub(super) fn reopen(
         other => other,
     };
     let changed = frozen.changed_since(&context.root);
-    let leased = LeasedRun { run, epoch, before, changed, killed_owner };
-    ledger.bind(leased.run.clone());
-    budget::carry_over(&ledger, &plan, assembly.rules, &leased);
-    Ok(assembly.prepare(leased, plan, frozen, opening))
+    ledger.bind(run.clone());
+    budget::carry_over(&ledger, &plan, assembly.rules, &before);
+    let prepared = assembly.prepare(run, epoch, plan, frozen, opening, before);
+    Ok(Prepared { changed, killed_owner, ..prepared })
 }
 
 /// The settings on disk; a resumed run may do no more than they allow.
