@@ -36,7 +36,16 @@ impl ScriptPlayer {
                 1 => "1 turn".to_owned(),
                 n => format!("{n} turns"),
             };
-            self.missing(origin, &format!("`{key}` has {count}"))
+            // Without a key of its own, a later attempt plays the turns of the first one again.
+            let again = match origin.attempt > 1 && !key.contains('#') {
+                true => format!(
+                    ", which attempt {n} starts again; turns for attempt {n} belong under `{step}#{n}`",
+                    n = origin.attempt,
+                    step = origin.step
+                ),
+                false => String::new(),
+            };
+            self.missing(origin, &format!("`{key}` has {count}{again}"))
         })
     }
 

@@ -103,8 +103,9 @@ impl Conversation {
     /// Applies a record, and every transition that needs no further record.
     pub fn apply(&mut self, record: &Record) {
         match record {
-            Record::ModelCall { text, calls, usage, cut_short, reasoning, .. } => {
+            Record::ModelCall { model, text, calls, usage, cut_short, reasoning, .. } => {
                 self.usage += *usage;
+                self.transcript.note_response(model, usage.completion_tokens, *cut_short);
                 self.reasoning = reasoning.as_ref().and_then(Payload::as_inline).cloned();
                 self.model_responded(&text_of(text), calls, *cut_short);
             }

@@ -198,7 +198,13 @@ fn answered(request: &ChatRequest, reply: ChatReply) -> Judged {
         .collect();
     let submitted = calls.iter().find(|call| call.tool == SUBMIT_VERIFICATION);
     let submitted = submitted.map(|call| call.args.clone()).ok_or_else(|| match reply.cut_short {
-        true => "the response was cut at its length limit".to_owned(),
+        true => format!(
+            "the response of `{}` was cut off after {} tokens, at its length limit ({}); raise \
+             `maxTokens`",
+            reply.model,
+            reply.usage.completion_tokens,
+            crate::diagnostic::Code::MODEL_TRUNCATED.as_str()
+        ),
         false => format!("the model did not call `{SUBMIT_VERIFICATION}`"),
     });
     let digests = digests(request);

@@ -2,13 +2,15 @@
 //! a hypothesis and suggested next steps.
 
 use super::conversation::Conversation;
+use super::excerpt::first_line;
 use super::ledger::Exhausted;
 use super::turn::{DENIALS, GiveUpReason, REPEATS};
 use crate::attempt::Outcome;
+use crate::definition::Specialist;
 use crate::diagnostic::Code;
 use crate::evidence::ApprovalRequest;
 use crate::llm::ModelError;
-use crate::value::{Failure, Json, OutcomeKind, format_duration};
+use crate::value::{Failure, Json, OutcomeKind, Tier, format_duration};
 use serde_json::json;
 
 /// The reason why an attempt ends without an output.
@@ -33,9 +35,16 @@ pub(super) enum StopReason {
 }
 
 /// The outcome, with the partial results in its details.
-pub(super) fn outcome(reason: &StopReason, conversation: &Conversation) -> Outcome {
+pub(super) fn outcome(
+    reason: &StopReason,
+    conversation: &Conversation,
+    specialist: &Specialist,
+) -> Outcome {
     let (kind, failure) = match reason {
-        StopReason::GaveUp(limit) => gave_up(*limit, conversation),
+        StopReason::GaveUp(limit) => match cut(*limit, conversation, specialist) {
+            Some(cut) => (OutcomeKind::ValidationFailed, cut),
+            None => gave_up(*limit, conversation, specialist),
+        },
         StopReason::ProtectedPathsChanged(failure) => (OutcomeKind::PolicyDenied, failure.clone()),
         StopReason::TimedOut => timed_out(conversation),
         StopReason::Model(error) => (error.outcome(), error.failure()),
@@ -64,7 +73,78 @@ pub(super) fn outcome(reason: &StopReason, conversation: &Conversation) -> Outco
     Outcome { retry_after, usage, ..Outcome::failed(kind, failure.details(details)) }
 }
 
-fn gave_up(reason: GiveUpReason, conversation: &Conversation) -> (OutcomeKind, Failure) {
+/// The failure of an attempt whose last response was cut at its length limit. What the model said
+/// before does not explain it.
+fn cut(
+    reason: GiveUpReason,
+    conversation: &Conversation,
+    specialist: &Specialist,
+) -> Option<Failure> {
+    let cut = conversation.transcript().response().filter(|response| response.cut)?;
+    match reason {
+        GiveUpReason::InvalidOutput | GiveUpReason::NeverSubmitted | GiveUpReason::Steps => {}
+        GiveUpReason::Loop | GiveUpReason::Denied | GiveUpReason::ToolCalls => return None,
+    }
+    let model = &cut.model;
+    let after = match cut.tokens {
+        0 => String::new(),
+        tokens => format!(" after {tokens} tokens"),
+    };
+    let (id, path) = (&specialist.id, &specialist.path);
+    let (limit, help) = match specialist.model.max_tokens {
+        Some(limit) => (
+            format!("its limit is `maxTokens: {limit}`"),
+            format!(
+                "raise `maxTokens` of the specialist `{id}` ({path}), or ask for less at a time"
+            ),
+        ),
+        None => (
+            "its limit is the one of the model or server, because no `maxTokens` is set".to_owned(),
+            format!(
+                "set `maxTokens` of the specialist `{id}` ({path}) if the server allows more, ask for \
+                 less at a time, or choose a model with longer responses"
+            ),
+        ),
+    };
+    let message = format!("the response of the model `{model}` was cut off{after}; {limit}");
+    Some(Failure::new(Code::MODEL_TRUNCATED, message).help(help))
+}
+
+/// What to try if a model does not manage to submit an output.
+fn advice(conversation: &Conversation, specialist: &Specialist) -> String {
+    let response = conversation.transcript().response();
+    let model = response.map_or("of the specialist", |response| &response.model);
+    let choice = &specialist.model;
+    let tier = match (&choice.model, choice.tier) {
+        (None, Tier::Small | Tier::Medium) => {
+            format!("choose a larger tier than `{}` or a larger model than `{model}`", choice.tier)
+        }
+        (Some(_), _) | (None, Tier::Large) => format!("choose a larger model than `{model}`"),
+    };
+    let tokens = match choice.max_tokens {
+        Some(limit) => format!("raise `maxTokens` from {limit}"),
+        None => "set a higher `maxTokens`".to_owned(),
+    };
+    format!(
+        "{tier}; {tokens} if its reasoning uses them up; for a model that cannot call tools, ask in \
+         `role` for one JSON object with the keys of the output as the whole response"
+    )
+}
+
+/// The last text of the model, shortened.
+fn last_words(conversation: &Conversation) -> String {
+    let partial = conversation.transcript().partial();
+    match partial["text"].as_str() {
+        Some(text) => format!("; it said last: \"{}\"", first_line(text.trim(), 160)),
+        None => "; its last response had no text".to_owned(),
+    }
+}
+
+fn gave_up(
+    reason: GiveUpReason,
+    conversation: &Conversation,
+    specialist: &Specialist,
+) -> (OutcomeKind, Failure) {
     let limits = conversation.brief().limits;
     let failure = |code: Code, message: String| Failure::new(code, message);
     match reason {
@@ -91,12 +171,12 @@ fn gave_up(reason: GiveUpReason, conversation: &Conversation) -> (OutcomeKind, F
         GiveUpReason::InvalidOutput => (
             OutcomeKind::ValidationFailed,
             failure(Code::SUBMITTED_OUTPUT_INVALID, format!("the output does not match its schema{}", first_violation(conversation)))
-                .help("the details list every violation; relax `output.schema` or state the expected output in the task"),
+                .help(format!("the details list every violation; state the expected output in the task, relax `output.schema`, or {}", advice(conversation, specialist))),
         ),
         GiveUpReason::NeverSubmitted => (
             OutcomeKind::ValidationFailed,
-            failure(Code::OUTPUT_MISSING, "the specialist never submitted an output".to_owned())
-                .help("the model may be too small to call tools; choose a larger tier"),
+            failure(Code::OUTPUT_MISSING, format!("the specialist never submitted an output{}{}", missing(conversation), last_words(conversation)))
+                .help(advice(conversation, specialist)),
         ),
     }
 }
@@ -192,6 +272,18 @@ fn suggested(reason: &StopReason) -> Json {
         StopReason::Budget(_) => json!([hint("ask_user", "raise the budget")]),
         StopReason::Unpriced(_) => json!([hint("ask_user", "set the price of the model")]),
         StopReason::Asks(_) | StopReason::Cancelled => json!([]),
+    }
+}
+
+/// The keys that the output needed.
+fn missing(conversation: &Conversation) -> String {
+    let schema = conversation.brief().submission.schema();
+    let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let keys: Vec<String> =
+        required.iter().filter_map(Json::as_str).map(|key| format!("`{key}`")).collect();
+    match keys.is_empty() {
+        true => String::new(),
+        false => format!(" with {}", keys.join(", ")),
     }
 }
 

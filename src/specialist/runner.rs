@@ -213,12 +213,15 @@ impl<'a> Attempt<'a> {
     }
 
     fn outcome(&self, ended: Result<(), StopReason>) -> Outcome {
+        let specialist = &*self.work.specialist;
         let mut outcome = match (ended, self.conversation.output()) {
             (Ok(()), Some(output)) => {
                 Outcome { usage: self.conversation.usage(), ..Outcome::ok(output.clone()) }
             }
-            (Ok(()), None) => report::outcome(&StopReason::Cancelled, &self.conversation),
-            (Err(end), _) => report::outcome(&end, &self.conversation),
+            (Ok(()), None) => {
+                report::outcome(&StopReason::Cancelled, &self.conversation, specialist)
+            }
+            (Err(end), _) => report::outcome(&end, &self.conversation, specialist),
         };
         outcome.usage += self.estimated;
         outcome

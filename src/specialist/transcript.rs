@@ -20,9 +20,31 @@ pub(super) struct Transcript {
     text: String,
     candidate: Option<Json>,
     violations: Vec<Json>,
+    /// The last response; `None` before the first.
+    response: Option<Response>,
+}
+
+/// What is known of a response beside its content.
+#[derive(Debug, Clone)]
+pub(super) struct Response {
+    /// Name of the model.
+    pub(super) model: String,
+    /// Number of its tokens; 0 if the provider does not tell.
+    pub(super) tokens: u64,
+    /// Whether it ended at its length limit.
+    pub(super) cut: bool,
 }
 
 impl Transcript {
+    pub(super) fn note_response(&mut self, model: &str, tokens: u64, cut: bool) {
+        self.response = Some(Response { model: model.to_owned(), tokens, cut });
+    }
+
+    /// The last response.
+    pub(super) fn response(&self) -> Option<&Response> {
+        self.response.as_ref()
+    }
+
     pub(super) fn add_text(&mut self, text: &str) {
         if !text.trim().is_empty() {
             self.text = bounded(text);

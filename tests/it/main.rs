@@ -63,4 +63,5 @@ mod tool_security;
 mod tools;
 mod verify;
 mod views;
+mod weak_models;
 mod wire;

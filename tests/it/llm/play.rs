@@ -77,13 +77,15 @@ async fn a_missing_turn_names_itself_and_the_keys_there_are() {
     check(
         "a",
         2,
-        "the script has no turn 2 for attempt 2 of `a`: `a` has 1 turn; its keys are `a`, `b`",
+        "the script has no turn 2 for attempt 2 of `a`: `a` has 1 turn, which attempt 2 starts again; turns \
+         for attempt 2 belong under `a#2`; its keys are `a`, `b`",
     )
     .await;
     check(
         "b",
         1,
-        "the script has no turn 1 for attempt 2 of `b`: `b` has 0 turns; its keys are `a`, `b`",
+        "the script has no turn 1 for attempt 2 of `b`: `b` has 0 turns, which attempt 2 starts again; \
+         turns for attempt 2 belong under `b#2`; its keys are `a`, `b`",
     )
     .await;
     check(
