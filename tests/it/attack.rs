@@ -3,6 +3,7 @@
 
 mod escapes;
 mod ignore_rules;
+mod obedient;
 mod outputs;
 mod paths;
 mod sandbox;

@@ -46,6 +46,7 @@ mod prompts;
 mod proof;
 mod real_model;
 mod recovery;
+mod recovery_table;
 mod redaction;
 mod repeat;
 mod run;

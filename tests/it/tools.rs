@@ -6,6 +6,7 @@ mod files;
 mod guard;
 mod http;
 mod manifest;
+mod matrix;
 mod policy;
 mod reference;
 mod shell;
