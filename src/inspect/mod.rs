@@ -18,6 +18,7 @@ mod output;
 mod prompts;
 mod reader;
 mod streams;
+mod tool_calls;
 
 pub use audit::{Audit, Fault, audit};
 pub use base_run::BaseRun;
@@ -29,3 +30,4 @@ pub use live::{LiveReader, LiveUpdate};
 pub use log_entry::LogEntry;
 pub use output::run_output;
 pub use reader::{Reader, RunFilter, find_run, list_runs, require_step};
+pub use tool_calls::{AuditedCall, audited_calls};

@@ -35,8 +35,8 @@ pub use crate::clock::now;
 pub use crate::engine::{EventReceiver, RunControl, Summary, Update, event_channel};
 pub use crate::expression::Strength;
 pub use crate::inspect::{
-    Audit, Fault, FileDiff, FileDiffKind, FileSnapshot, InspectError, LiveReader, LiveUpdate,
-    LogEntry, Patch, Reader, RunDiff, RunFilter, StepDiff,
+    Audit, AuditedCall, Fault, FileDiff, FileDiffKind, FileSnapshot, InspectError, LiveReader,
+    LiveUpdate, LogEntry, Patch, Reader, RunDiff, RunFilter, StepDiff,
 };
 pub use crate::journal::JournalError;
 pub use crate::redaction::Redactors;
@@ -55,8 +55,8 @@ pub use plan_view::{CostRange, Edge, PlanView, PlannedStep, Prompt, plan_view};
 pub use playbooks::{DefinitionSheet, GraphFormat, StepLine, graph, list_playbooks, show_playbook};
 pub use project::{BrokenFile, Project};
 pub use recorded::{
-    PruneRequest, Pruned, audit_run, list_runs, point_in_time, prune_runs, read_run, run_diff,
-    run_output, show_children, show_run,
+    PruneRequest, Pruned, audit_run, audited_calls, list_runs, point_in_time, prune_runs, read_run,
+    run_diff, run_output, show_children, show_run,
 };
 pub use scaffold::{Initialized, init, new_specialist};
 pub use schemas::{SCHEMA_NAMES, schema};

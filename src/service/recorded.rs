@@ -3,7 +3,7 @@
 use super::runs::ProjectContext;
 use super::{Environment, Project, ServiceError};
 use crate::clock;
-use crate::inspect::{self, Audit, Reader, RunDiff, RunFilter};
+use crate::inspect::{self, Audit, AuditedCall, Reader, RunDiff, RunFilter};
 use crate::journal::{JournalError, RunRow};
 use crate::run::RunStatus;
 use crate::value::{Digest, Json, Timestamp, parse_duration};
@@ -129,6 +129,14 @@ pub fn run_diff(
     step: Option<&str>,
 ) -> Result<RunDiff, ServiceError> {
     Ok(inspect::run_diff(read_run(context, run)?, step)?)
+}
+
+/// Every tool call of a run, with who permitted it.
+pub fn audited_calls(
+    context: &ProjectContext,
+    run: &str,
+) -> Result<Vec<AuditedCall>, ServiceError> {
+    Ok(inspect::audited_calls(read_run(context, run)?)?)
 }
 
 /// Audits a run; `kept` is a head of its hash chain that was stored elsewhere.

@@ -156,3 +156,33 @@ fn the_security_of_a_specialist_narrows_the_settings() {
     let free = "security: {tools: {fs:write: {requires_approval: false, enabled: true}}}";
     assert_eq!(own(free, SETTINGS), (3, false));
 }
+
+#[test]
+fn the_audit_lists_every_call_with_who_permitted_it() {
+    let settings =
+        "tools: {security: {fs:write: {requires_approval: true}, fs:delete: {enabled: false}}}\n";
+    let turns = "    - calls: [{tool: fs:read, args: {path: script.yml}}, {tool: fs:delete, args: {path: x}}]
+    - calls: [{tool: fs:write, args: {path: a.txt, content: one}}]
+    - calls: [{tool: fs:write, args: {path: b.txt, content: two}}]
+    - output: {summary: done}\n";
+    let scratch = project(settings, &format!("schema: kb.script/1\nsteps:\n  code:\n{turns}"));
+    assert_eq!(start(&scratch).code, 3);
+    assert_eq!(scratch.kb(&["run", "approve", "@last"]).code, 3);
+    assert_eq!(scratch.kb(&["run", "reject", "@last", "code"]).code, 0);
+    let calls = scratch.json(&["run", "audit", "@last", "--json"]);
+    let row = |call: &Value| {
+        let text = |key: &str| call[key].as_str().unwrap_or("-").to_owned();
+        format!("{} {} {} {}", text("tool"), text("level"), text("status"), call["approved"])
+    };
+    let rows: Vec<String> = calls.as_array().unwrap().iter().map(row).collect();
+    let expected = [
+        "fs:read moderate success null",
+        "fs:delete restricted denied null",
+        "fs:write restricted success true",
+        "fs:write restricted denied false",
+    ];
+    assert_eq!(rows, expected);
+    assert!(calls[2]["argsHash"].as_str().is_some_and(|hash| hash.len() == 64), "{calls}");
+    let said = scratch.kb(&["run", "audit", "@last", "--decided"]).code(0);
+    assert!(!said.out.contains("fs:read") && said.out.contains("no rule (KB0601)"), "{said:?}");
+}

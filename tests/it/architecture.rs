@@ -89,9 +89,10 @@ const MODULES: &[Module] = &[
     ]),
     pure("wire", "versioned public forms of events, runs, definitions and problems",
         &["diagnostic", "value", "evidence", "definition", "plan", "run"]),
-    // Large values of events are in blobs, which the engine's payloads load.
+    // Large values of events are in blobs, which the engine's payloads load. The audit of calls shows the
+    // level of each tool.
     impure("inspect", "recorded runs, read back: events, outputs, file changes, the audit", &[
-        "diagnostic", "value", "clock", "evidence", "definition", "plan", "verify", "run", "attempt",
+        "diagnostic", "value", "clock", "evidence", "toolspec", "definition", "plan", "verify", "run", "attempt",
         "journal", "engine", "wire",
     ]),
     impure("project", "finds and reads the files of a project", &["diagnostic", "value", "definition"]),

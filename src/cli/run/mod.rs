@@ -2,6 +2,7 @@
 
 mod answer;
 mod approve;
+mod audit;
 mod cancel;
 mod diff;
 mod events;
@@ -34,6 +35,7 @@ pub(super) enum RunCommand {
     Output(output::Args),
     Diff(diff::Args),
     Verify(verify::Args),
+    Audit(audit::Args),
     Resume(resume::Args),
     Retry(retry::Args),
     Cancel(cancel::Args),
@@ -56,6 +58,7 @@ pub(super) fn run(
         RunCommand::Events(args) => events::run(args, environment, terminal),
         RunCommand::Output(args) => output::run(args, environment, terminal),
         RunCommand::Diff(args) => diff::run(args, environment, terminal),
+        RunCommand::Audit(args) => audit::run(args, environment, terminal),
         RunCommand::Verify(args) => verify::run(args, environment, terminal),
         RunCommand::Resume(args) => resume::run(args, environment, terminal),
         RunCommand::Retry(args) => retry::run(args, environment, terminal),

@@ -1,0 +1,70 @@
+//! `kb run audit`
+
+use crate::cli::render::table::{Table, plain};
+use crate::cli::terminal::Terminal;
+use crate::cli::{CliResult, Exit};
+use crate::service::runs::ProjectContext;
+use crate::service::{self, AuditedCall, Environment};
+
+/// List every tool call of a run with its level and who permitted it
+///
+/// Denied and rejected calls are listed too. The list comes from the journal; `kb run verify` checks
+/// that the journal was not changed.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Args {
+    /// Run id, a unique prefix of it, or @last
+    run: String,
+    /// Only calls that were denied, rejected or approved by a person
+    #[arg(long)]
+    decided: bool,
+    /// Print a JSON array
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    let context = ProjectContext::find(environment)?;
+    let mut calls = service::audited_calls(&context, &args.run)?;
+    if args.decided {
+        calls.retain(|call| call.decided_by.is_some() || status(call) == "denied");
+    }
+    if args.json {
+        terminal.json(&calls)?;
+        return Ok(Exit::Done);
+    }
+    let mut table = Table::new(["call", "tool", "level", "status", "permitted by", "arguments"]);
+    for call in &calls {
+        let place = format!("{}#{} {}", call.instance, call.attempt.unwrap_or(0), call.id);
+        let hash = call.args_hash.as_deref().map_or("", |hash| &hash[..hash.len().min(12)]);
+        table.row([
+            plain(&place),
+            plain(&call.tool),
+            call.level.unwrap_or("unknown").to_owned(),
+            status(call),
+            plain(&permitted_by(call)),
+            hash.to_owned(),
+        ]);
+    }
+    terminal.out(&table.text())?;
+    if calls.is_empty() {
+        terminal.note("note: the run has no such tool call\n")?;
+    }
+    Ok(Exit::Done)
+}
+
+fn status(call: &AuditedCall) -> String {
+    let status = call.status.and_then(|status| serde_json::to_value(status).ok());
+    let status = status.and_then(|name| name.as_str().map(str::to_owned));
+    status.unwrap_or_else(|| "no result".to_owned())
+}
+
+/// The person, the author of the playbook, or the rules.
+fn permitted_by(call: &AuditedCall) -> String {
+    match (&call.decided_by, call.approved, &call.code) {
+        (Some(person), Some(true), _) => format!("{person} approved it"),
+        (Some(person), _, _) => format!("{person} rejected it"),
+        (None, _, Some(code)) if status(call) == "denied" => format!("no rule ({code})"),
+        (None, ..) if call.by_model => "the rules".to_owned(),
+        (None, ..) => "the playbook".to_owned(),
+    }
+}
