@@ -69,6 +69,8 @@ pub(super) struct Dispatcher {
     start: StartMode,
     /// Lists of files that were asked for and have not come.
     pub(super) listings: u32,
+    /// Whether a step of the plan executes a child run.
+    has_children: bool,
     /// Whether the state machine allows to leave the run.
     pub(super) leaving: bool,
     /// Whether the run is left at once, without the end of its attempts.
@@ -88,6 +90,7 @@ impl Dispatcher {
         let task_files = Arc::new(task_files);
         let context = RunContext { parts, run, epoch, plan, params, task_files, payloads, events };
         let secrets = SecretFetcher::new(&context, &folded.state, &history);
+        let has_children = context.plan.steps().iter().any(|step| step.child().is_some());
         let mut dispatcher = Dispatcher {
             context,
             folded,
@@ -100,6 +103,7 @@ impl Dispatcher {
             control,
             start,
             listings: 0,
+            has_children,
             leaving: false,
             abandoned: false,
         };
@@ -163,7 +167,10 @@ impl Dispatcher {
                 Some(control) = self.control.recv() => self.apply_control(control),
                 () = timer => {}
                 () = expiry => self.expire(),
-                _ = inbox.tick() => self.read_inbox().await?,
+                _ = inbox.tick() => {
+                    self.read_inbox().await?;
+                    self.watch_children();
+                }
             }
             while let Some(message) = self.attempts.try_recv() {
                 self.receive(message)?;
@@ -176,6 +183,22 @@ impl Dispatcher {
 
     async fn read_inbox(&mut self) -> Result<(), JournalError> {
         inbox::read(&self.context, &self.folded.state, &self.write, &mut self.inputs).await
+    }
+
+    /// Continues the steps whose child runs were answered by another process.
+    fn watch_children(&mut self) {
+        let RunContext { parts, plan, .. } = &self.context;
+        if !self.has_children {
+            return;
+        }
+        let state = &self.folded.state;
+        let all = state.instances().filter(|(ix, _)| state.waits_for_child(plan, *ix));
+        let moved = all.filter(|(_, instance)| {
+            let row = instance.child().and_then(|child| parts.journal.run(&child.run).ok());
+            row.is_some_and(|row| row.status == RunStatus::Interrupted || row.status.has_ended())
+        });
+        let moved: Vec<_> = moved.map(|(instance, _)| Input::ChildMoved { instance }).collect();
+        moved.into_iter().for_each(|input| self.inputs.push(input));
     }
 
     fn receive(&mut self, message: Message) -> Result<(), JournalError> {

@@ -197,7 +197,10 @@ impl State {
         self.slots += 1;
         let planned = plan.step(self.instance(ix).step);
         if planned.has_locks() && !planned.step.kind.is_waiting() {
-            self.held.extend(planned.locks().into_iter().map(|lock| (lock, ix)));
+            // An attempt that only cancels a child run does not wait for its locks.
+            for lock in planned.locks() {
+                self.held.entry(lock).or_insert(ix);
+            }
         }
     }
 

@@ -134,6 +134,11 @@ pub enum Input {
         /// What it waits for, as text for people.
         reason: Masked<String>,
     },
+    /// The child run that a step waits for waits no more: another process answered it.
+    ChildMoved {
+        /// Number of the instance.
+        instance: InstanceIx,
+    },
     /// The cancellation of the run was requested.
     CancelRequested {
         /// Who requested it, as text for people.

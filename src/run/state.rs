@@ -144,9 +144,20 @@ impl State {
     pub fn waits_for_person(&self, plan: &Plan, ix: InstanceIx) -> bool {
         let instance = self.instance(ix);
         let kind = &plan.step(instance.step).step.kind;
-        // A `playbook` step waits for its child run, which has the question.
-        let asks = instance.due().is_none() && kind.child().is_none();
+        // A `playbook` step waits for its child run, which has the question, unless recovery asks for it.
+        let own = kind.child().is_none() || instance.question().is_some();
+        let asks = instance.due().is_none() && own;
         instance.status == StepStatus::Waiting && (kind.needs_person() || asks)
+    }
+
+    /// Whether an instance waits for a child run, which waits itself.
+    pub fn waits_for_child(&self, plan: &Plan, ix: InstanceIx) -> bool {
+        let instance = self.instance(ix);
+        instance.status == StepStatus::Waiting
+            && instance.due().is_none()
+            // Recovery may ask a person whether another attempt follows.
+            && instance.question().is_none()
+            && plan.step(instance.step).step.kind.child().is_some()
     }
 
     /// Whether the run drains, so that no attempt starts.

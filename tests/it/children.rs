@@ -361,3 +361,51 @@ steps:
     scratch.kb(&["run", "retry", &parent_run(&scratch)]).code(0);
     assert_eq!(usage(&scratch), 100);
 }
+
+#[test]
+fn a_running_parent_notices_that_its_child_run_was_answered() {
+    let child = "schema: kb.playbook/1
+id: asks
+steps: [{id: q, ask: \"Which one?\"}]
+outputs: {answer: \"{{q.output}}\"}
+";
+    let steps = "  - {id: call, playbook: asks}
+  - {id: slow, run: 'while ! test -e stop; do sleep 0.05; done'}
+  - {id: after, run: 'echo \"$ANSWER\" > answered', env: {ANSWER: \"{{call.output.answer}}\"}}
+";
+    let scratch = project(steps, &[child]);
+    let mut parent = scratch.command();
+    parent.args(["playbook", "run", "parent"]).stdin(Stdio::null());
+    let mut parent = parent.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("kb starts");
+    let begun = Instant::now();
+    let asked = loop {
+        assert!(begun.elapsed() < Duration::from_secs(30), "the child run asks");
+        std::thread::sleep(Duration::from_millis(50));
+        let runs = scratch.json(&["run", "list", "--json"]);
+        let waits = |run: &&Value| run["definition"] == "asks" && run["status"] == "waiting";
+        if let Some(run) = runs.as_array().unwrap().iter().find(waits) {
+            break run["run"].as_str().unwrap().to_owned();
+        }
+    };
+    scratch.kb(&["run", "answer", &asked, "q", "this"]).code(0);
+    let begun = Instant::now();
+    while !scratch.has("answered") {
+        assert!(begun.elapsed() < Duration::from_secs(30), "the parent continues");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(scratch.read("answered"), "this\n");
+    scratch.write("stop", "");
+    assert_eq!(parent.wait().expect("ends").code(), Some(0));
+    scratch.kb(&["run", "verify", &parent_run(&scratch)]).code(0);
+}
+
+#[test]
+fn a_question_about_another_attempt_of_a_child_run_stays_open_over_a_resume() {
+    let child = "schema: kb.playbook/1\nid: fails\nsteps: [{id: f, run: test -e fixed}]\n";
+    let steps = "  - {id: call, playbook: fails, recovery: [{on: [\"*\"], do: askUser}]}\n";
+    let scratch = project(steps, &[child]);
+    scratch.kb(&["playbook", "run", "parent"]).code(3);
+    scratch.kb(&["run", "resume", &parent_run(&scratch)]).code(3);
+    scratch.write("fixed", "");
+    scratch.kb(&["run", "approve", &parent_run(&scratch), "call"]).code(0);
+}

@@ -19,12 +19,16 @@ impl Decider<'_> {
         }
     }
 
+    /// The child run was answered elsewhere: the next attempt takes its result, or continues it.
+    pub(super) fn child_moved(&mut self, ix: InstanceIx) {
+        if self.exists(ix) && self.waits_for_child(ix) && !self.stopping(ix) {
+            self.ready(ix);
+        }
+    }
+
     /// Whether the instance waits for a child run.
     pub(super) fn waits_for_child(&self, ix: InstanceIx) -> bool {
-        let instance = self.instance(ix);
-        instance.status == StepStatus::Waiting
-            && instance.due().is_none()
-            && self.step(ix).kind.child().is_some()
+        self.state.waits_for_child(self.plan, ix)
     }
 
     /// Continues every step that waits for a child run.

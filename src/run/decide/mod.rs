@@ -100,6 +100,7 @@ impl Decider<'_> {
             Input::WaitOpened { instance, iteration, attempt, wait } => {
                 self.wait_opened(instance, (iteration, attempt), wait.into_inner())
             }
+            Input::ChildMoved { instance } => self.child_moved(instance),
             Input::ChildWaits { instance, iteration, attempt, reason } => {
                 self.child_waits(instance, (iteration, attempt), reason.into_inner())
             }

@@ -85,6 +85,8 @@ pub(super) enum Kind {
     Ask {
         times_out: bool,
     },
+    /// A child run that waits so many times in each iteration.
+    Child(u8),
     /// A request for approval, with what its timeout means.
     Approve(Option<OnTimeout>),
 }
@@ -161,6 +163,8 @@ pub(super) enum Turn {
     Drain,
     /// A person answers for something.
     Person(u16, bool),
+    /// The child run of a waiting step is answered elsewhere.
+    Child(u16),
     /// `kb run retry`, from a step or from all that did not succeed.
     Retry(Option<u16>),
     /// `kb run retry --only`.
@@ -246,6 +250,14 @@ impl Spec {
             Kind::Specialist => specialists::kind("reader"),
             Kind::Writer => specialists::kind("writer"),
             Kind::Wait => StepKind::Wait(WaitStep::For(WAIT).into()),
+            Kind::Child(_) => StepKind::Playbook(
+                PlaybookStep {
+                    playbook: DefinitionId::new("child").unwrap(),
+                    span: super::plans::SPAN,
+                    with: Vec::new(),
+                }
+                .into(),
+            ),
             Kind::Ask { times_out } => StepKind::Ask(
                 AskStep {
                     question: Template::literal("?"),

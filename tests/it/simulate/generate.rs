@@ -79,6 +79,7 @@ fn preset(dice: &mut Dice, spec: &Spec) -> Option<PresetSpec> {
 fn spec(dice: &mut Dice, id: &str, finally: bool, before: &[String], main: &[String]) -> Spec {
     let mut spec = Spec { finally, ..Spec::new(id) };
     let waiting = waiting(dice);
+    let child = Kind::Child(dice.below(3) as u8);
     spec.kind = dice.one_of(&[
         Kind::Set,
         Kind::Set,
@@ -88,6 +89,7 @@ fn spec(dice: &mut Dice, id: &str, finally: bool, before: &[String], main: &[Str
         Kind::Specialist,
         Kind::Writer,
         Kind::Gate,
+        child,
         waiting,
     ]);
     spec.hook = (finally && dice.chance(50)).then(|| {
@@ -138,6 +140,10 @@ fn spec(dice: &mut Dice, id: &str, finally: bool, before: &[String], main: &[Str
     let items = if spec.for_each.is_some() { dice.below(5) } else { 1 };
     spec.ends = (0..items).map(|_| ends(dice)).collect();
     spec.heals = dice.chance(50);
+    if spec.kind == child {
+        // Each step of a child run has its own; a wait for a person is an attempt of the step.
+        (spec.retry_safe, spec.max_attempts) = (true, None);
+    }
     if spec.kind.is_waiting() {
         // They have no attempts to shape; their text may still fail to render.
         (spec.retry, spec.max_attempts, spec.gate, spec.repeat) = (None, None, None, None);
@@ -265,6 +271,7 @@ fn turn(dice: &mut Dice, wild: u64) -> Turn {
         (_, 88..91) => Turn::Crash,
         (_, 91..92) => Turn::PowerCut(n),
         (1, _) => Turn::Repeat(n),
+        (_, 92..94) if n.is_multiple_of(4) => Turn::Child(n / 4),
         (_, 92..94) => Turn::Person(n, !n.is_multiple_of(3)),
         (_, 94..95) => Turn::Drain,
         (2 | 3, 95) if n.is_multiple_of(5) => Turn::RetryAlone(n / 5),

@@ -18,6 +18,8 @@ pub(super) struct Known<'a> {
     pub(super) kept: &'a BTreeMap<usize, Ended>,
     /// In which iteration a step is, or an item of it.
     pub(super) iteration: &'a dyn Fn(usize, Option<usize>) -> u32,
+    /// Whether a step has started, in its present iteration.
+    pub(super) started: &'a dyn Fn(usize) -> bool,
     /// Whether a person refused it, in its present iteration.
     pub(super) refused: &'a dyn Fn(usize, Option<usize>) -> bool,
     /// Whether it has the result of an earlier run.
@@ -33,7 +35,7 @@ pub(super) fn expect(case: &Case, known: &Known<'_>) -> (Vec<StepStatus>, RunSta
             // A step with the result of an earlier run has no events.
             let end = |at| match (known.had)(at, None) {
                 true => ((StepStatus::Skipped, false), false),
-                false => known_end(case, at, &ended),
+                false => known_end(case, at, &ended, known),
             };
             let status = match hook_skips(case, spec, |at| Some(end(at))) {
                 true => StepStatus::Skipped,
@@ -54,12 +56,16 @@ pub(super) fn expect(case: &Case, known: &Known<'_>) -> (Vec<StepStatus>, RunSta
 }
 
 /// How a step ended, and whether it started before that: one whose list cannot be evaluated has not.
-fn known_end(case: &Case, at: usize, ended: &[Ended]) -> (Ended, bool) {
+fn known_end(case: &Case, at: usize, ended: &[Ended], known: &Known<'_>) -> (Ended, bool) {
     let spec = &case.steps[at];
     let asks = spec.is_conditional() || spec.for_each.is_some();
     let end = ended[at];
-    let started = matches!(end.0, StepStatus::Succeeded | StepStatus::Failed);
-    (end, started && (!asks || spec.evaluates))
+    let started = match end.0 {
+        StepStatus::Succeeded | StepStatus::Failed => !asks || spec.evaluates,
+        StepStatus::Cancelled => (known.started)(at),
+        _ => false,
+    };
+    (end, started)
 }
 
 /// Whether the event of a hook did not happen. `end` tells how a main step ended and whether it had

@@ -82,7 +82,10 @@ pub(super) mod specialists {
             let specialist = specialist(id, tool);
             (specialist.id.clone(), Arc::new(specialist))
         });
-        Catalog { specialists: made.into_iter().collect(), ..Catalog::default() }
+        let mut child = (*super::playbook(vec![super::step("only")], Vec::new())).clone();
+        child.id = DefinitionId::new("child").unwrap();
+        let playbooks = [(child.id.clone(), Arc::new(child))].into();
+        Catalog { specialists: made.into_iter().collect(), playbooks, ..Catalog::default() }
     }
 
     fn specialist(id: &str, tool: &str) -> Specialist {

@@ -119,6 +119,7 @@ impl Shrinking<'_> {
                     Turn::Answer(n) | Turn::Repeat(n) | Turn::Alarm(n) | Turn::Record(n) => *n = 0,
                     Turn::Ask(n) => *n = 0,
                     Turn::PowerCut(n) | Turn::Person(n, _) | Turn::RetryAlone(n) => *n = 0,
+                    Turn::Child(n) => *n = 0,
                     Turn::Together(n) => *n = 1,
                     Turn::Retry(from) => *from = None,
                     Turn::Crash | Turn::Cancel | Turn::Expire | Turn::Drain => {}

@@ -273,6 +273,12 @@ impl<'a> Simulation<'a> {
                 let reply = self.reply(instance, approved);
                 self.tell(Input::Answered { instance, reply: masked(reply) })
             }
+            Turn::Child(n) => {
+                let waiting = self.waiting_children();
+                let any = InstanceIx(u32::from(n) % self.state.instances().count() as u32);
+                let instance = *waiting.get(usize::from(n) % waiting.len().max(1)).unwrap_or(&any);
+                self.tell(Input::ChildMoved { instance })
+            }
             Turn::Retry(from) => self.retry(from, false),
             Turn::RetryAlone(step) => self.retry(Some(step), true),
         }
@@ -304,7 +310,7 @@ impl<'a> Simulation<'a> {
             self.watch.folded == self.state,
             "folding the events gives another state than deciding {input:?}"
         );
-        let ends_finally = |e: &Masked<Event>| matches!(&**e, Event::Ended { instance, .. } if self.spec(*instance).finally && !self.spec(*instance).is_early());
+        let ends_finally = |e: &Masked<Event>| matches!(&**e, Event::Ended { instance, .. } if self.spec(*instance).finally && self.spec(*instance).hook.is_none());
         let spared = !spares_finally || !decision.events.iter().any(ends_finally);
         hold!(spared, "the first word to stop ends a `finally` step that was to come");
         self.leaves = decision.effects.contains(&Effect::Leave);
@@ -443,7 +449,8 @@ impl<'a> Simulation<'a> {
         if !self.state.status().has_ended() && !self.state.is_draining() {
             let sleeps = self.state.instances().any(|(_, i)| i.due().is_some());
             hold!(!sleeps, "the holder leaves and a moment is waited for");
-            hold!(!self.asked().is_empty(), "the holder leaves and nobody is asked");
+            let waits = !self.asked().is_empty() || !self.waiting_children().is_empty();
+            hold!(waits, "the holder leaves and nobody is asked");
         }
         Ok(true)
     }
@@ -613,6 +620,12 @@ impl<'a> Simulation<'a> {
                 let wait = self.wait(instance);
                 self.tell(Input::WaitOpened { instance, iteration, attempt, wait: masked(wait) })
             }
+            Effect::Execute { instance, attempt, iteration, .. }
+                if !told && self.child_waits(instance) =>
+            {
+                let reason = masked("a question".to_owned());
+                self.tell(Input::ChildWaits { instance, iteration, attempt, reason })
+            }
             Effect::Execute { instance, attempt, iteration, .. } => {
                 let report = if told && !late { stopped() } else { report(self.end(instance)) };
                 self.tell(Input::AttemptEnded {
@@ -668,6 +681,17 @@ impl<'a> Simulation<'a> {
         }
     }
 
+    /// Whether the child run of a step is to wait once more in this iteration.
+    fn child_waits(&self, ix: InstanceIx) -> bool {
+        matches!(self.spec(ix).kind, Kind::Child(most) if self.watch.child_waits(ix) < u32::from(most))
+    }
+
+    /// The instances whose child runs wait.
+    fn waiting_children(&self) -> Vec<InstanceIx> {
+        let all = self.state.instances().map(|(ix, _)| ix);
+        all.filter(|ix| self.state.waits_for_child(&self.plan, *ix)).collect()
+    }
+
     /// What a waiting step waits for, from now on.
     fn wait(&self, ix: InstanceIx) -> Wait {
         let due = Timestamp(self.now).after(WAIT);
@@ -717,6 +741,8 @@ fn is_repeatable(input: &Input) -> bool {
     matches!(
         input,
         Input::Evaluated { .. }
+            | Input::ChildWaits { .. }
+            | Input::ChildMoved { .. }
             | Input::Recorded { .. }
             | Input::AttemptEnded { .. }
             | Input::Judged { .. }

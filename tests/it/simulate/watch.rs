@@ -34,6 +34,8 @@ pub(super) struct Watch {
     /// How many attempts have told how they ended.
     entries: BTreeMap<Turned, usize>,
     approved: BTreeMap<Turned, u32>,
+    /// How often the child run of an instance waited.
+    child_waits: BTreeMap<Turned, u32>,
     refused: BTreeSet<Turned>,
     due: BTreeMap<InstanceIx, Timestamp>,
     kept: BTreeMap<usize, Ended>,
@@ -59,6 +61,7 @@ impl Watch {
             ended: BTreeSet::new(),
             entries: BTreeMap::new(),
             approved: BTreeMap::new(),
+            child_waits: BTreeMap::new(),
             refused: BTreeSet::new(),
             due: BTreeMap::new(),
             kept: BTreeMap::new(),
@@ -77,6 +80,16 @@ impl Watch {
 
     fn spec<'a>(&self, case: &'a Case, ix: InstanceIx) -> &'a Spec {
         &case.steps[self.folded.instance(ix).step.at()]
+    }
+
+    /// How often the child run of an instance waited in this iteration.
+    pub(super) fn child_waits(&self, ix: InstanceIx) -> u32 {
+        self.child_waits.get(&self.turned(ix)).copied().unwrap_or(0)
+    }
+
+    /// Whether an instance is told to stop: its phase, or a `finally` step by a second cancellation.
+    fn stops(&self, case: &Case, ix: InstanceIx) -> bool {
+        self.stopping(case, ix) || self.folded.is_cancelled()
     }
 
     /// How many attempts of this iteration have told how they ended.
@@ -155,7 +168,8 @@ impl Watch {
             }
             Event::Ready { instance } => {
                 let found = self.folded.instance(*instance);
-                let waited = found.status == StepStatus::Waiting && found.due().is_some();
+                let waited = found.status == StepStatus::Waiting && found.due().is_some()
+                    || self.folded.waits_for_child(plan, *instance);
                 if !waited {
                     self.free(case, plan, *instance)?;
                 }
@@ -197,8 +211,9 @@ impl Watch {
                 hold!(!self.stopping(case, *instance), "{} goes on in the end", name(*instance));
             }
             Event::Waiting { instance, .. } => {
+                let spec = self.spec(case, *instance);
                 hold!(
-                    !self.spec(case, *instance).retry_safe,
+                    !spec.retry_safe || matches!(spec.kind, Kind::Child(_)),
                     "{} waits for nobody",
                     name(*instance)
                 );
@@ -265,6 +280,11 @@ impl Watch {
                 let (ix, iteration) = self.turned(*instance);
                 self.starts.insert((ix, iteration, *attempt));
                 self.due.remove(instance);
+            }
+            Event::Waiting { instance, .. } => {
+                if matches!(self.spec(case, *instance).kind, Kind::Child(_)) {
+                    *self.child_waits.entry(self.turned(*instance)).or_default() += 1;
+                }
             }
             Event::AttemptEnded { instance, .. } => {
                 *self.entries.entry(self.turned(*instance)).or_default() += 1;
@@ -374,21 +394,26 @@ impl Watch {
     ) -> Result<(), Fault> {
         let name = self.folded.key(plan, ix);
         let instance = self.folded.instance(ix);
-        hold!(instance.status == StepStatus::Ready, "{name} starts and is {}", instance.status);
-        self.free(case, plan, ix)?;
+        // The child run that a stopped step waits for is cancelled by an attempt of its own.
+        let cancels = self.folded.waits_for_child(plan, ix) && self.stops(case, ix);
+        let ready = instance.status == StepStatus::Ready || cancels;
+        hold!(ready, "{name} starts and is {}", instance.status);
+        if !cancels {
+            self.free(case, plan, ix)?;
+        }
         let before = instance.attempt;
         hold!(attempt == before + 1, "{name} starts attempt {attempt} after {before}");
         let (_, iteration) = self.turned(ix);
         let new = !self.starts.contains(&(ix, iteration, attempt));
         hold!(new, "{name} starts attempt {attempt} of iteration {iteration} twice");
         hold!(!self.ended.contains(&(ix, iteration)), "{name} starts after its end");
-        hold!(!self.stopping(case, ix), "{name} starts although the run is to end");
-        hold!(!self.folded.is_draining(), "{name} starts while the holder leaves");
+        hold!(cancels || !self.stopping(case, ix), "{name} starts although the run is to end");
+        hold!(cancels || !self.folded.is_draining(), "{name} starts while the holder leaves");
         let due = self.due.get(&ix).copied().unwrap_or_default();
         hold!(at >= due, "{name} starts before its time");
         let spec = self.spec(case, ix);
         let approved = self.approved.get(&(ix, iteration)).copied().unwrap_or(0);
-        let most = naive::most_attempts(case, spec) + approved;
+        let most = naive::most_attempts(case, spec) + approved + self.child_waits(ix);
         hold!(attempt <= most, "{name} starts attempt {attempt} of {most}");
         if let (Some(item), Some(each)) = (&instance.item, spec.for_each) {
             let items = self.folded.instance(item.parent).items().expect("expanded").all();
@@ -597,6 +622,7 @@ impl Watch {
         let known = Known {
             kept: &self.kept,
             iteration: &|step, at| item(step, at).1,
+            started: &|step| self.folded.instance(InstanceIx(step as u32)).started_at().is_some(),
             refused: &|step, at| self.refused.contains(&item(step, at)),
             had: &|step, at| self.kept_instances.contains(&item(step, at)),
         };
@@ -612,20 +638,29 @@ impl Watch {
     }
 
     fn slots(&self, case: &Case, plan: &Plan) -> Result<(), Fault> {
+        let stopped = self.folded.is_cancelled()
+            || self.folded.has_expired()
+            || (case.fail_fast && self.failed);
+        // Attempts that cancel child runs need no free slot and no lock.
+        let cancels =
+            |i: &Instance| stopped && matches!(case.steps[i.step.at()].kind, Kind::Child(_));
         let mut holders = 0;
         let (mut locks, mut held) = (0, BTreeSet::new());
         for (_, instance) in self.folded.instances().filter(|(_, i)| i.holds_slot()) {
             holders += 1;
             locks += u32::from(plan.step(instance.step).locks_workspace());
             if !plan.step(instance.step).step.kind.is_waiting() {
-                for lock in &case.steps[instance.step.at()].locks {
+                let cancels = cancels(instance);
+                for lock in case.steps[instance.step.at()].locks.iter().filter(|_| !cancels) {
                     hold!(held.insert(lock), "two hold the lock {lock}");
                 }
             }
         }
         let counted = self.folded.running();
         hold!(holders == counted, "{holders} hold a slot, {counted} are counted");
-        let working = |i: &Instance| i.holds_slot() && !plan.step(i.step).step.kind.is_waiting();
+        let working = |i: &Instance| {
+            i.holds_slot() && !plan.step(i.step).step.kind.is_waiting() && !cancels(i)
+        };
         let working = self.folded.instances().filter(|(_, i)| working(i)).count() as u32;
         hold!(working <= case.max_parallel, "{working} run, {} may", case.max_parallel);
         hold!(locks <= 1, "{locks} hold the workspace");

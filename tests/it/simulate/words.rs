@@ -48,6 +48,9 @@ pub(super) fn input(plan: &Plan, state: &State, input: &Input) -> String {
         Input::ChildWaits { instance, attempt, .. } => {
             format!("the child run of {} #{attempt} waits", name(instance))
         }
+        Input::ChildMoved { instance } => {
+            format!("the child run of {} was answered", name(instance))
+        }
         Input::CancelRequested { .. } => "the run is to stop for good".into(),
         Input::Expired { .. } => "the run's time is up".into(),
         Input::Drain { .. } => "the holder is to leave".into(),
