@@ -7,7 +7,7 @@ use super::schema;
 use super::specialist::SpecialistCommand;
 use super::terminal::Terminal;
 use super::trigger::TriggerCommand;
-use super::{completions, demo, doctor, eval, explain, init, serve};
+use super::{backup, completions, demo, doctor, eval, explain, init, serve};
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -54,6 +54,7 @@ pub(super) enum KbCommand {
     #[command(subcommand, visible_alias = "triggers")]
     Trigger(TriggerCommand),
     Eval(eval::Args),
+    Backup(backup::Args),
     Schema(schema::Args),
     Explain(explain::Args),
     Completions(completions::Args),

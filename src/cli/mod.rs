@@ -5,6 +5,7 @@
 //! to stderr. Start at [`main`].
 
 mod arguments;
+mod backup;
 mod completions;
 mod demo;
 mod doctor;
@@ -84,6 +85,7 @@ fn dispatch(arguments: Kb, redactors: Redactors, terminal: &mut Terminal) -> Cli
         Some(KbCommand::Playbook(command)) => playbook::run(command, &environment, terminal),
         Some(KbCommand::Specialist(command)) => specialist::run(command, &environment, terminal),
         Some(KbCommand::Run(command)) => run::run(command, &environment, terminal),
+        Some(KbCommand::Backup(args)) => backup::run(args, &environment, terminal),
         Some(KbCommand::Serve(args)) => serve::run(args, &environment, terminal),
         Some(KbCommand::Trigger(command)) => trigger::run(command, &environment, terminal),
         Some(KbCommand::Eval(args)) => eval::run(args, &environment, terminal),

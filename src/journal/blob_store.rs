@@ -67,6 +67,11 @@ impl BlobStore {
         Ok(file)
     }
 
+    /// Keeps all blobs until the returned file is dropped.
+    pub(super) fn keep_all(&self) -> Result<File, JournalError> {
+        self.lock(FlockOperation::LockShared)
+    }
+
     /// Removes the blobs that `used` does not contain; returns the number of their bytes. While a
     /// lease owner exists, blobs that were stored within the last hour stay, because the event that
     /// refers to them may not be appended yet. `scan` reads the journal after no blob can be stored.

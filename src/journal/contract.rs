@@ -11,11 +11,14 @@
 //!
 //! `tests/it/journal_contract.rs` checks these rules for every back end.
 
-use super::{Batch, InboxItem, JournalError, Ledger, NamedLocks, NewRun, RunRow, StoredEvent};
+use super::{
+    Backup, Batch, InboxItem, JournalError, Ledger, NamedLocks, NewRun, RunRow, StoredEvent,
+};
 use crate::redaction::Masked;
 use crate::run::RunStatus;
 use crate::value::{Digest, Json, RunId, Timestamp};
 use futures::future::BoxFuture;
+use std::path::Path;
 
 /// The runs of a journal and what each run froze at its start.
 pub trait RunIndex: Send + Sync {
@@ -166,6 +169,12 @@ pub trait Journal: RunIndex + EventLog + Blobs + Inbox + Leases {
     /// The locks between runs of the project; `None` if no other process can use this journal.
     fn named_locks(&self) -> Option<NamedLocks> {
         None
+    }
+
+    /// Writes a consistent copy of the journal with its blobs to a file that must not exist, and these
+    /// other files with it. Runs can go on meanwhile.
+    fn back_up(&self, _file: &Path, _others: &[(&str, Vec<u8>)]) -> Result<Backup, JournalError> {
+        Err(JournalError::Broken("this journal cannot be copied".to_owned()))
     }
 
     /// Fails if the journal cannot store more data, for example because its disk is full.

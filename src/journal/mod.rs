@@ -29,11 +29,16 @@ pub use contract::{Blobs, EventLog, Inbox, Journal, Leases, RunIndex};
 pub use error::JournalError;
 pub use ledger::{Break, BreakKind, Ledger, LedgerRow};
 pub use named_lock::{LockQueue, LockRequest, NamedLocks};
-pub use stored::{Durability, InboxItem, NewRun, RunRow, StoredEvent};
+pub use stored::{Backup, Durability, InboxItem, NewRun, RunRow, StoredEvent};
 
 use crate::definition::SyncMode;
 use std::path::Path;
 use std::sync::Arc;
+
+/// Creates the journal of a folder from a backup ([`Journal::back_up`]). Fails if the folder has one.
+pub fn restore(file: &Path, directory: &Path) -> Result<Backup, JournalError> {
+    sqlite::restore(file, directory)
+}
 
 /// Opens the journal of a folder and creates both if they are missing. With [`SyncMode::Full`] every
 /// write is durable.

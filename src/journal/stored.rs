@@ -58,6 +58,18 @@ pub struct InboxItem {
     pub body: Json,
 }
 
+/// What a backup contains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Backup {
+    /// Number of runs.
+    pub runs: usize,
+    /// Number of blobs.
+    pub blobs: usize,
+    /// Number of their bytes.
+    pub blob_bytes: u64,
+}
+
 /// The data that creates a run.
 #[derive(Debug, Clone)]
 pub struct NewRun {

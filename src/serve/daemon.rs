@@ -161,7 +161,12 @@ impl Daemon {
         if !(due || changed || look) {
             return Ok(());
         }
+        let remove_runs = served.prune(now)?;
         let replaced = served.account(now)?;
+        if remove_runs && let Ok(id) = RunId::new("prune") {
+            let context = &self.projects[index].context;
+            self.processes.start(context, &id, &["run", "prune"])?;
+        }
         for fire in replaced {
             self.cancel(index, &fire);
         }

@@ -2,14 +2,13 @@
 
 use crate::diagnostic::Code;
 use crate::service::ServiceError;
+use crate::trigger::{LEASE_FILE, daemon_of};
 use crate::value::Failure;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{Read, Seek, Write};
+use std::io::{Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
-
-const FILE: &str = "serve.lock";
 
 /// The right to serve a project. The kernel ends it with the process.
 #[derive(Debug)]
@@ -21,16 +20,17 @@ impl ServeLease {
     /// Takes the lease of a state folder. `root` is the project, for the message.
     pub fn take(state_dir: &Path, root: &Path) -> Result<ServeLease, ServiceError> {
         let failed = |error: std::io::Error| {
-            let message = format!("cannot lock `{}`: {error}", state_dir.join(FILE).display());
+            let message =
+                format!("cannot lock `{}`: {error}", state_dir.join(LEASE_FILE).display());
             ServiceError::environment(Failure::new(Code::JOURNAL_UNUSABLE, message))
         };
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700).create(state_dir).map_err(failed)?;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let mut file = options.open(state_dir.join(FILE)).map_err(failed)?;
+        let mut file = options.open(state_dir.join(LEASE_FILE)).map_err(failed)?;
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-            let pid = owner(&mut file);
+            let pid = daemon_of(state_dir);
             let process = pid.map(|pid| format!(" (process {pid})")).unwrap_or_default();
             let message = format!("`kb serve` runs already for `{}`{process}", root.display());
             let help = "use the running one, or stop it; the runs that it started continue";
@@ -45,19 +45,4 @@ impl ServeLease {
         write(&mut file).map_err(failed)?;
         Ok(ServeLease { _file: file })
     }
-}
-
-/// The process id of the daemon that serves a state folder; `None` if there is none.
-pub fn daemon_of(state_dir: &Path) -> Option<u32> {
-    let mut file = OpenOptions::new().read(true).write(true).open(state_dir.join(FILE)).ok()?;
-    match flock(&file, FlockOperation::NonBlockingLockShared) {
-        Ok(()) => None,
-        Err(_) => owner(&mut file),
-    }
-}
-
-fn owner(file: &mut File) -> Option<u32> {
-    let mut text = String::new();
-    file.read_to_string(&mut text).ok()?;
-    text.trim().parse().ok()
 }

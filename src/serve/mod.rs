@@ -24,10 +24,11 @@ mod unit;
 mod views;
 
 pub use crate::definition::is_topic;
+pub use crate::trigger::daemon_of;
 pub use catalog::{LoadedTrigger, TriggerCatalog, trigger_catalog};
 pub use daemon::{Daemon, DaemonHandle, DaemonOptions};
 pub use events::{deliver, publish, webhook_at};
-pub use lease::{ServeLease, daemon_of};
+pub use lease::ServeLease;
 pub use served::ServedProject;
 pub use triggers::{
     Backfill, Fired, Tested, backfill, backfill_times, disable, enable, fire, fires, list,

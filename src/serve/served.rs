@@ -36,6 +36,7 @@ pub struct ServedProject {
     files: WatchedFiles,
     stamp: u64,
     looked: Timestamp,
+    pruned: Timestamp,
     pub(super) version: i64,
     pub(super) due: Option<Timestamp>,
     _lease: ServeLease,
@@ -67,6 +68,7 @@ impl ServedProject {
             files: WatchedFiles::default(),
             stamp,
             looked: now,
+            pruned: Timestamp(0),
             version: -1,
             due: Some(now),
             _lease: lease,
@@ -90,6 +92,20 @@ impl ServedProject {
         self.triggers = Arc::new(trigger_catalog(&self.project));
         tracing::info!(project = %self.context.root.display(), "definitions changed");
         true
+    }
+
+    /// Once a day: removes what became of old times and events (`journal.retention`). Returns whether runs
+    /// are to be removed too, which they are if the settings say so.
+    pub(super) fn prune(&mut self, now: Timestamp) -> Result<bool, ServiceError> {
+        const DAY: Duration = Duration::from_secs(24 * 3600);
+        if now >= self.pruned && now.since(self.pruned) < DAY {
+            return Ok(false);
+        }
+        self.pruned = now;
+        let retention = self.project.catalog.settings.retention;
+        let age = retention.unwrap_or(DAY * 30).as_millis() as i64;
+        self.store.prune(Timestamp(now.0.saturating_sub(age)))?;
+        Ok(retention.is_some())
     }
 
     /// Maximum number of runs that the daemon keeps running for this project.

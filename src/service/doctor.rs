@@ -12,6 +12,7 @@ use crate::llm::{
     local_servers,
 };
 use crate::process::BaseEnvironment;
+use crate::trigger::{FireFilter, TriggerStore, daemon_of};
 use crate::value::counted;
 use serde::Serialize;
 use std::time::Duration;
@@ -71,6 +72,7 @@ pub async fn doctor(project: Result<Project, ServiceError>, call: bool) -> Vec<F
     findings.push(definitions(&project));
     findings.push(state(&project));
     findings.push(journal(&project));
+    findings.extend(triggers(&project));
     findings.push(bash(&project));
     findings.push(processes(&project));
     findings.push(sandbox(&project));
@@ -146,6 +148,45 @@ fn journal(project: &Project) -> Finding {
             Finding { help, ..Finding::new(FindingLevel::Error, "journal", error.to_string()) }
         }
     }
+}
+
+/// Whether a daemon serves the project, if it has enabled triggers.
+fn triggers(project: &Project) -> Option<Finding> {
+    let folder = &project.context.state_dir;
+    let pid = daemon_of(folder);
+    if pid.is_none() && project.catalog.playbooks.values().all(|playbook| playbook.on.is_empty()) {
+        return None;
+    }
+    let count = TriggerStore::open(folder).and_then(|store| {
+        let states = store.states()?;
+        let filter = FireFilter { trigger: None, open: true, limit: 10_000 };
+        let enabled = states.values().filter(|state| state.enabled.is_some()).count();
+        Ok((enabled, store.fires(&filter)?.len()))
+    });
+    Some(match (count, pid) {
+        (Err(error), _) => {
+            let error = ServiceError::from(error);
+            Finding::new(FindingLevel::Error, "triggers", error.to_string())
+        }
+        (Ok((enabled, open)), Some(pid)) => {
+            let text = format!(
+                "{} enabled, {} not ended, served by process {pid}",
+                counted(enabled, "trigger"),
+                counted(open, "run")
+            );
+            Finding::new(FindingLevel::Ok, "triggers", text)
+        }
+        (Ok((0, 0)), None) => Finding::new(FindingLevel::Ok, "triggers", "none is enabled"),
+        (Ok((enabled, open)), None) => {
+            let text = format!(
+                "{} enabled, {} not ended, and `kb serve` does not run",
+                counted(enabled, "trigger"),
+                counted(open, "run")
+            );
+            Finding::new(FindingLevel::Warning, "triggers", text)
+                .help("start `kb serve`; `kb serve --unit systemd` prints a unit file")
+        }
+    })
 }
 
 fn bash(project: &Project) -> Finding {

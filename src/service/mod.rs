@@ -7,6 +7,7 @@
 //! [`runs`].
 
 mod adopting;
+mod backup;
 mod demo;
 mod doctor;
 mod environment;
@@ -42,6 +43,7 @@ pub use crate::journal::JournalError;
 pub use crate::redaction::Redactors;
 pub use crate::run::RunStatus;
 pub use adopting::{Adopted, adopt};
+pub use backup::{back_up, restore};
 pub use demo::{Demo, create_demo};
 pub use doctor::{Finding, FindingLevel, doctor};
 pub use environment::Environment;

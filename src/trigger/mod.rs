@@ -10,11 +10,13 @@
 
 mod ids;
 mod payload;
+mod serving;
 mod signature;
 mod store;
 
 pub use ids::{definition_digest, run_id, schedule_key, trigger_id};
 pub use payload::{PayloadError, parameters};
+pub use serving::{LEASE_FILE, daemon_of};
 pub use signature::{SignatureError, VerifiedWebhook, sign_standard, verify_webhook};
 pub use store::{
     Delivery, Enabled, Fire, FireFilter, FireState, NewFire, Recorded, StoredMessage, TriggerState,

@@ -5,6 +5,7 @@ mod alive;
 mod approvals;
 mod architecture;
 mod attack;
+mod backup;
 mod bounds;
 mod budget;
 mod children;

@@ -2,14 +2,14 @@
 
 use super::group_commit::GroupCommit;
 use super::schema::{self, JournalPaths};
-use super::{read, write};
+use super::{backup, read, write};
 use crate::definition::SyncMode;
 use crate::journal::blob_store::BlobStore;
 use crate::journal::lease::LeaseFiles;
 use crate::journal::selection::select_run;
 use crate::journal::{
-    Batch, Blobs, Chain, Durability, EventLog, Inbox, InboxItem, Journal, JournalError, Leases,
-    Ledger, NamedLocks, NewRun, RunIndex, RunRow, StoredEvent,
+    Backup, Batch, Blobs, Chain, Durability, EventLog, Inbox, InboxItem, Journal, JournalError,
+    Leases, Ledger, NamedLocks, NewRun, RunIndex, RunRow, StoredEvent,
 };
 use crate::redaction::Masked;
 use crate::run::RunStatus;
@@ -293,6 +293,12 @@ impl Leases for SqliteJournal {
 impl Journal for SqliteJournal {
     fn named_locks(&self) -> Option<NamedLocks> {
         Some(NamedLocks::new(self.paths.locks.with_file_name("queues")))
+    }
+
+    fn back_up(&self, file: &Path, others: &[(&str, Vec<u8>)]) -> Result<Backup, JournalError> {
+        // Blobs that the copy refers to must not be removed before they are copied.
+        let _kept = self.blobs.keep_all()?;
+        self.read(|connection| backup::back_up(connection, &self.blobs, file, others))
     }
 
     fn check_space(&self) -> Result<(), JournalError> {

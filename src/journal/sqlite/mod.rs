@@ -3,6 +3,7 @@
 //! All writes of a process use one connection and are grouped into transactions. Reads use their own
 //! connections and never wait for a writer. Start at [`SqliteJournal`].
 
+mod backup;
 mod group_commit;
 mod journal;
 mod large;
@@ -13,6 +14,7 @@ mod write;
 mod write_job;
 mod writer;
 
+pub(super) use backup::restore;
 pub use journal::SqliteJournal;
 
 use super::JournalError;

@@ -108,11 +108,7 @@ impl JournalPaths {
 /// changing it.
 pub(super) fn prepare(paths: &JournalPaths) -> Result<(), JournalError> {
     for directory in [&paths.directory, &paths.locks, &paths.blobs] {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(directory)
-            .map_err(|error| JournalError::of_file("make", directory, &error))?;
+        private_folder(directory)?;
     }
     require_files(paths)?;
     if paths.database.exists() && check_version(paths)? == VERSION {
@@ -146,6 +142,12 @@ fn require_files(paths: &JournalPaths) -> Result<(), JournalError> {
         }
     }
     Ok(())
+}
+
+/// Creates a folder that only its owner can enter, with the folders above it.
+pub(super) fn private_folder(directory: &Path) -> Result<(), JournalError> {
+    let created = DirBuilder::new().recursive(true).mode(0o700).create(directory);
+    created.map_err(|error| JournalError::of_file("make", directory, &error))
 }
 
 fn open_private(path: &Path) -> Result<File, JournalError> {

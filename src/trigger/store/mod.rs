@@ -99,11 +99,14 @@ impl TriggerStore {
 
     /// Removes fires that ended before a time, and deliveries that were seen before it. The cursors keep
     /// nominal times from firing again; fires of files stay, because the files do.
+    /// The newest 200 of each trigger stay too, whatever a wrong clock says.
     pub fn prune(&self, before: Timestamp) -> Result<usize, JournalError> {
         let connection = self.connection();
         let fires = connection.execute(
             "DELETE FROM fires WHERE at < ?1 AND state NOT IN ('queued', 'started')
-             AND key NOT LIKE 'file:%'",
+             AND key NOT LIKE 'file:%' AND id NOT IN (
+               SELECT newer.id FROM fires AS newer WHERE newer.trigger = fires.trigger
+               ORDER BY newer.id DESC LIMIT 200)",
             [before.0],
         )?;
         connection.execute("DELETE FROM deliveries WHERE at < ?1", [before.0])?;

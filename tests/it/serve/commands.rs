@@ -135,6 +135,7 @@ fn the_daemon_starts_runs_and_stops_without_them() {
     wait("the end of the run", || {
         scratch.json(&["run", "show", &run, "--json"])["status"] == "succeeded"
     });
+    scratch.kb(&["doctor"]).says(&["1 run not ended, and `kb serve` does not run"]);
     let mut second = scratch.command().arg("serve").spawn().unwrap();
     wait("the end is recorded", || {
         scratch.json(&["trigger", "show", "nightly", "--json"])["fires"][0]["state"] == "succeeded"
