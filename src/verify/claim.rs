@@ -1,7 +1,7 @@
 //! Claims: statements of an output about files.
 
 use super::keys::{entries, field, is_key, sources};
-use super::normalized_path::normalized;
+use super::normalized_path::{normalized, normalized_exact};
 use super::observation::ObservationQuery;
 use super::verdict_rules::VerdictRules;
 use crate::value::{Digest, Json};
@@ -13,6 +13,8 @@ pub(super) struct Claim {
     pub(super) kind: ClaimKind,
     /// Normalized like the paths of file changes.
     pub(super) path: String,
+    /// The same with white space around it, if the output has some.
+    pub(super) spaced: Option<String>,
     /// Claimed SHA-256 of the content, in hexadecimal digits.
     pub(super) hash: Option<String>,
     /// A text that the file is claimed to contain.
@@ -25,8 +27,10 @@ pub(super) struct Claim {
 
 impl Claim {
     fn new(kind: ClaimKind, path: &str, root: &str) -> Claim {
+        let is_spaced = path.trim() != path;
+        let spaced = is_spaced.then(|| normalized_exact(path, root));
         let path = normalized(path, root);
-        Claim { kind, path, hash: None, snippet: None, earlier: None, by_line: false }
+        Claim { kind, path, spaced, hash: None, snippet: None, earlier: None, by_line: false }
     }
 
     /// Adds the digest and the texts of an entry, or of its `anchor`.

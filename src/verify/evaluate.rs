@@ -87,7 +87,21 @@ fn output_schema(gate: &Gate) -> Option<CheckDetail> {
 fn claims(gate: &Gate) -> Vec<Claim> {
     match gate.claims {
         ClaimPolicy::None => Vec::new(),
-        ClaimPolicy::Strict | ClaimPolicy::Warn => claims_of(&gate.output, &gate.root, gate.rules),
+        ClaimPolicy::Strict | ClaimPolicy::Warn => {
+            let mut claims = claims_of(&gate.output, &gate.root, gate.rules);
+            if gate.rules >= VerdictRules::ToolCalls {
+                claims.iter_mut().for_each(|claim| keep_spaces(claim, gate));
+            }
+            claims
+        }
+    }
+}
+
+/// White space around a claimed path is part of it if a recorded change has that path.
+fn keep_spaces(claim: &mut Claim, gate: &Gate) {
+    let mut changes = gate.trace.iter().flat_map(|call| &call.changes);
+    if let Some(path) = claim.spaced.take_if(|path| changes.any(|change| change.path == **path)) {
+        claim.path = path;
     }
 }
 

@@ -5,7 +5,12 @@ use unicode_normalization::UnicodeNormalization;
 /// A path in the form of file changes: relative to the workspace, `/`-separated, NFC, without `.`
 /// parts. A path outside keeps its `..`, so the path guard refuses it.
 pub(super) fn normalized(path: &str, root: &str) -> String {
-    let path: String = path.trim().nfc().collect();
+    normalized_exact(path.trim(), root)
+}
+
+/// The same with the white space around the path.
+pub(super) fn normalized_exact(path: &str, root: &str) -> String {
+    let path: String = path.nfc().collect();
     let below = path.strip_prefix(root.trim_end_matches('/')).filter(|_| !root.is_empty());
     let relative = match below {
         Some(rest) if rest.is_empty() || rest.starts_with('/') => rest.trim_start_matches('/'),

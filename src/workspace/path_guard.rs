@@ -139,13 +139,13 @@ impl Workspace {
         }
     }
 
-    /// The same for the path itself: of a link, the state of the link and the digest of its target.
-    /// A link that leads out of the workspace is refused.
+    /// The same for the path itself: of a link, the state of the link and the digest of its target,
+    /// whether the target exists or not. A link that leads out of the workspace is refused.
     pub fn symlink_stat(&self, path: &str) -> Result<Option<FileState>, PathError> {
         let seen = self.stat(path)?;
         let (root, rel) = self.relative(path)?;
         let rel = Path::new(&rel);
-        let (Some(_), Some(name)) = (&seen, rel.file_name()) else { return Ok(seen) };
+        let Some(name) = rel.file_name() else { return Ok(seen) };
         let parent = rel.parent().unwrap_or_else(|| Path::new(""));
         let link = self.folder(root).find(parent).ok().and_then(|parent| {
             let stat = rustix::fs::statat(&parent.fd, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;

@@ -13,5 +13,7 @@ mod lies;
 mod sourced;
 #[path = "claims/suite/mod.rs"]
 mod suite;
+#[path = "claims/unchanged.rs"]
+mod unchanged;
 #[path = "claims/whole_run.rs"]
 mod whole_run;

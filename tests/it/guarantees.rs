@@ -52,6 +52,20 @@ fn every_guarantee_names_tests_that_exist() {
     assert!(guarantees > 20, "the tables were not found: {guarantees} rows");
 }
 
+/// Each promise of the sandbox and each subject of the threat model names its tests.
+#[test]
+fn the_page_of_security_names_tests_that_exist() {
+    let (text, tests) = (read("docs/security.md"), tests());
+    let rows = text.lines().filter(|line| line.starts_with("| ") && line.contains("attack::"));
+    let mut promises = 0;
+    for row in rows {
+        let names = test_names(row, '`');
+        assert_eq!(missing(&names, &tests), Vec::<&str>::new(), "there is no such test: {row}");
+        promises += 1;
+    }
+    assert!(promises > 25, "the tables were not found: {promises} rows");
+}
+
 #[test]
 fn the_proof_script_names_tests_that_exist() {
     let (text, tests) = (read("scripts/prove"), tests());

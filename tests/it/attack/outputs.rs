@@ -117,3 +117,96 @@ fn a_megabyte_of_honest_output_is_accepted() {
     let scratch = project(&schema, &wrong);
     ends(&scratch, &["playbook", "run", "p"], 1, &["output/items/0/line: expected integer"]);
 }
+
+/// Schemas that are accepted and expensive, each with a value of about a megabyte.
+fn expensive() -> Vec<(&'static str, Value, String)> {
+    let list = |items: Value| json!({"type": "array", "items": items});
+    let objects = |n: usize| {
+        json!((0..n).map(|n| json!({"id": n, "name": format!("n{n}")})).collect::<Vec<_>>())
+    };
+    let numbers = |n: usize| json!((0..n).collect::<Vec<_>>()).to_string();
+    let long = format!("\"{}!\"", "a".repeat(1_000_000));
+    let choices: Vec<Value> = (0..20)
+        .map(|n| json!({"properties": {"id": {"maximum": n}}, "required": ["id"]}))
+        .collect();
+    let patterns = (0..20).map(|n| (format!("^k{n}[0-9]*(a|b)*$"), json!({"type": "integer"})));
+    let patterns: serde_json::Map<String, Value> = patterns.collect();
+    let keys: serde_json::Map<String, Value> =
+        (0..60_000).map(|n| (format!("k{n}aabb"), json!(n))).collect();
+    let keys = Value::Object(keys).to_string();
+    vec![
+        ("nested repetition", json!({"pattern": "^(a+)+$"}), long.clone()),
+        ("alternation", json!({"pattern": "(a|aa)+$"}), long.clone()),
+        ("length", json!({"type": "string", "maxLength": 10}), long),
+        ("unique items", json!({"type": "array", "uniqueItems": true}), numbers(150_000)),
+        (
+            "unique objects",
+            json!({"type": "array", "uniqueItems": true}),
+            objects(30_000).to_string(),
+        ),
+        ("choices", list(json!({"anyOf": choices})), objects(30_000).to_string()),
+        ("exclusive choices", list(json!({"oneOf": choices})), objects(30_000).to_string()),
+        (
+            "values",
+            list(json!({"enum": (0..2_000).map(|n| format!("v{n}")).collect::<Vec<_>>()})),
+            numbers(150_000),
+        ),
+        ("contains", json!({"contains": {"const": -1}, "minContains": 1}), numbers(150_000)),
+        ("patterns of names", json!({"patternProperties": patterns}), keys.clone()),
+        ("names", json!({"propertyNames": {"pattern": "^(k|kk)*$"}}), keys.clone()),
+        ("unevaluated", json!({"anyOf": choices, "unevaluatedProperties": false}), keys),
+        (
+            "recursive choice",
+            recursive_choice(),
+            format!("{}{}{}", "{\"next\":".repeat(100_000), "1", "}".repeat(100_000)),
+        ),
+        ("depth", list(json!({})), format!("{}{}", "[".repeat(500_000), "]".repeat(500_000))),
+        (
+            "conditions",
+            list(
+                json!({"if": {"properties": {"id": {"maximum": 9}}}, "then": {"required": ["x"]}, "else": {"required": ["y"]}}),
+            ),
+            objects(30_000).to_string(),
+        ),
+    ]
+}
+
+/// The code, the milliseconds and the peak memory in KiB of a run.
+fn measured(scratch: &Scratch) -> (i32, u128, u64) {
+    let script = "import resource, subprocess, sys; done = subprocess.run(sys.argv[2:]); \
+        open(sys.argv[1], 'w').write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)); \
+        sys.exit(done.returncode)";
+    let peak = scratch.root().join("peak");
+    let kb = scratch.command();
+    let mut command = std::process::Command::new("python3");
+    command.args(["-c", script]).arg(&peak).arg(kb.get_program());
+    command.args(["playbook", "run", "p", "--quiet"]).current_dir(scratch.root());
+    kb.get_envs().for_each(|(name, value)| _ = command.env(name, value.unwrap_or_default()));
+    let began = Instant::now();
+    let done = command.output().unwrap();
+    let took = began.elapsed().as_millis();
+    (done.status.code().unwrap_or(-1), took, scratch.read("peak").trim().parse().unwrap())
+}
+
+/// The goals are 1 s and 100 MiB above a run with a small value, for a release build. An unoptimised
+/// build on a busy machine takes longer, so the bound of time is twenty times that.
+#[test]
+fn a_megabyte_against_any_accepted_schema_ends_in_time() {
+    let (_, base, small) = measured(&project(&json!({}), "1"));
+    let (mut slowest, mut largest, mut count) = (0, 0, 0);
+    for (name, schema, value) in expensive() {
+        let (code, took, peak) = measured(&project(&schema, &value));
+        println!("{name}: exit {code}, {took} ms, {peak} KiB");
+        assert!((0..=2).contains(&code), "{name}: exit {code}");
+        assert!(took < 20_000, "{name}: {took} ms");
+        (slowest, largest) = (took.max(slowest), peak.max(largest));
+        count += 1;
+    }
+    let figures = [
+        ("schemas", count),
+        ("slowest, ms above a small value", slowest.saturating_sub(base) as u64),
+        ("peak, MiB above a small value", largest.saturating_sub(small) >> 10),
+    ];
+    crate::proof::record("outputs of 1 MiB", None, figures);
+    assert!((largest - small) >> 10 < 400, "{} MiB", (largest - small) >> 10);
+}
