@@ -43,6 +43,9 @@ pub struct SpecialistView {
     /// Listed tools that this version does not support.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unknown_tools: Vec<String>,
+    /// What it uses that is not supported yet.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_yet: Vec<String>,
     /// Whether one of its tools writes files or runs commands.
     pub writes: bool,
     /// Descriptions of its capabilities.
@@ -110,6 +113,7 @@ impl From<&Specialist> for SpecialistView {
             },
             tools: names(&specialist.tools),
             unknown_tools: names(&specialist.unknown_tools),
+            not_yet: specialist.not_yet.iter().map(|not_yet| not_yet.what.clone()).collect(),
             writes: specialist.writes(),
             capabilities: specialist.capabilities.clone(),
             input_schema: specialist.input_schema.as_ref().map(|schema| schema.json().clone()),

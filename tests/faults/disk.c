@@ -1,26 +1,26 @@
-/* A disk that fails, fills up or loses its power, for one process: preloaded into `kb` (LD_PRELOAD),
- * it stands between the program and libc for everything that changes files below one directory.
+/* Simulates a disk that fails, becomes full or loses power, for one process. Preloaded into `kb` with
+ * LD_PRELOAD, it wraps the libc functions that change files below one directory.
  *
- *   KB_FAULT_DIR=/abs     the directory, without links in its path; nothing happens without it
- *   KB_FAULT_OPS=a,b      which calls count: write truncate create mkdir rename unlink sync, and, only
- *                         where they are named, read and open; all but these two without it
+ *   KB_FAULT_DIR=/abs     the directory, without links in its path; required
+ *   KB_FAULT_OPS=a,b      which calls count: write truncate create mkdir rename unlink sync read open;
+ *                         by default all but read and open
  *   KB_FAULT_FILE=text    only files whose path, with a $ at its end, contains it
  *   KB_FAULT_THREAD=name  only calls of threads of that name
- *   KB_FAULT_AT=n         at the n-th of them (from 1) do what KB_FAULT_DO says:
+ *   KB_FAULT_AT=n         at the n-th of these calls (from 1), apply KB_FAULT_DO:
  *   KB_FAULT_DO=          kill-before, kill-after   SIGKILL to this process
- *                         EIO ENOSPC EDQUOT EFBIG   the call fails so and does nothing
+ *                         EIO ENOSPC EDQUOT EFBIG   the call fails with this error and has no effect
  *                         short                     half of a write, then ENOSPC
- *                         fill                      the file KB_FAULT_BALLAST takes all room that is left,
- *                                                   then the call is made
- *   KB_FAULT_TIMES=k      so many times in a row (1; 0 is for ever)
- *   KB_FAULT_CHANCE=p     instead of KB_FAULT_AT: each with p in 1000, by KB_FAULT_SEED
- *   KB_FAULT_LOG=file     what was done, in its order, with what was written and what was said on stdout:
+ *                         fill                      the file KB_FAULT_BALLAST grows to fill the disk, then
+ *                                                   the call is made
+ *   KB_FAULT_TIMES=k      number of consecutive calls (default 1; 0 means all)
+ *   KB_FAULT_CHANCE=p     instead of KB_FAULT_AT: each call with probability p/1000, from KB_FAULT_SEED
+ *   KB_FAULT_LOG=file     log of the calls in order, with the written bytes and the output on stdout:
  *                         `PID TID NANOSECONDS OP OFFSET LENGTH PATH\n` and LENGTH bytes. A sync
  *                         has two records, `sync` before it and `synced` (or `unsynced`) after it.
  *
- * Counters are the process's own. Threads take turns, except while they sync. Stores through shared
- * memory (SQLite's -shm) are not seen, and neither are raw system calls; `replay` in the tests shows
- * that a log says everything that happened to the files. */
+ * Each process has its own counters. Threads take turns, except during a sync. Writes through shared
+ * memory (SQLite's -shm) and raw system calls are not seen; `replay` in the tests checks that a log
+ * describes all changes of the files. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -110,7 +110,7 @@ static int is_ours(const char *path) {
     return root && path && !strncmp(path, root, root_length) && (path[root_length] == '/' || !path[root_length]);
 }
 
-/* The path of an open file below the directory, or nothing. */
+/* The path of an open file below the directory, or NULL. */
 static int find(int fd, char path[PATH_MAX]) {
     char link[64];
     if (!root || fd < 0) return 0;
@@ -161,7 +161,7 @@ static int is_named(const char *wanted) {
     return !prctl(PR_GET_NAME, name) && !strcmp(name, wanted);
 }
 
-/* Whether the fault is due at this call. Called by the thread whose turn it is; kills and fills at once. */
+/* Whether this call fails. Called by the thread whose turn it is; kills and fills immediately. */
 static enum deed due(unsigned op, const char *path) {
     if (!(ops & op) || (file && !has(path, file)) || (thread && !is_named(thread))) return NOTHING;
     long here = ++count;
@@ -178,7 +178,7 @@ static void after(enum deed done) {
     pthread_mutex_unlock(&turn);
 }
 
-/* One call with its turn: `path` is what it changes, CALL what it does, NOTE what is noted when it has. */
+/* One call within its turn: `path` is the changed file, CALL the real call, NOTE the log entry after it. */
 #define GUARDED(type, op, path, CALL, NOTE)                                                     \
     pthread_mutex_lock(&turn);                                                                  \
     enum deed now = due(op, path);                                                              \
@@ -232,7 +232,7 @@ PWRITE(pwrite64, off64_t)
 TRUNCATE_TO(ftruncate, off_t)
 TRUNCATE_TO(ftruncate64, off64_t)
 
-/* What is written while another thread syncs need not be in that sync; so it has a begin and an end. */
+/* A write during a sync of another thread may not be part of that sync, so a sync has two records. */
 static int synced(int fd, int (*sync)(int)) {
     char path[PATH_MAX];
     if (!find(fd, path)) return sync(fd);
@@ -297,7 +297,7 @@ int unlinkat(int at_fd, const char *below, int flags) {
             note(flags & AT_REMOVEDIR ? "rmdir" : "unlink", 0, "", 0, path));
 }
 
-/* A second name: counted as a file that is made. No log can say what it is a name of, so none may. */
+/* A hard link counts as a created file. The log does not record its target; `replay` accepts none. */
 int linkat(int at_fd, const char *from, int to_fd, const char *to, int flags) {
     char found[PATH_MAX];
     const char *path = find_at(to_fd, to, found);

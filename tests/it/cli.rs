@@ -293,6 +293,14 @@ fn specialists_are_listed_and_shown() {
         .says(&["shell:exec", "created: string[]"]);
     let info = scratch.json(&["specialist", "info", "researcher", "--json"]);
     assert_eq!((&info["tier"], &info["writes"]), (&json!("small"), &json!(false)));
+    assert_eq!(info.get("notYet"), None);
+    scratch.write(
+        ".kb/specialists/later.yml",
+        "schema: kb.specialist/1\nid: later\nrole: You read.\ntools: [fs:read]\nglobalLimits: {maxCalls: 1}\n",
+    );
+    let info = scratch.json(&["specialist", "info", "later", "--json"]);
+    assert_eq!(info["notYet"], json!(["globalLimits"]), "{info}");
+    scratch.kb(&["specialist", "info", "later"]).code(0).says(&["not supported yet", "globalLimits"]);
 }
 
 #[test]
@@ -387,7 +395,7 @@ fn each_shell_has_completions() {
 }
 
 #[test]
-fn doctor_says_what_is_missing_and_the_mend() {
+fn doctor_says_what_is_missing_and_the_fix() {
     let outside = Scratch::bare().kb(&["doctor"]).code(5);
     assert!(outside.out.contains("kb init"), "{outside:?}");
     let scratch = Scratch::bare();

@@ -14,7 +14,7 @@ steps:
     env: {WHO: \"{{who}}\"}
   - id: each
     forEach: {in: [1, 2, 3], as: n}
-    run: echo \"each $N\" >> log; [ \"$N\" != 3 ] || test -e mended
+    run: echo \"each $N\" >> log; [ \"$N\" != 3 ] || test -e fixed
     env: {N: \"{{n}}\"}
   - id: b
     dependsOn: [a]
@@ -65,7 +65,7 @@ fn an_edited_definition_keeps_what_did_not_change_and_says_what_runs_and_why() {
     let scratch = project();
     let earlier = scratch.last_run();
     assert_eq!(ran(&scratch), ["a", "b", "each 1", "each 2", "each 3", "last"]);
-    scratch.write("mended", "");
+    scratch.write("fixed", "");
     edit(&scratch, "echo b >> log; exit 3", "echo b >> log; echo bee");
     let said = scratch.kb(&["run", "retry", "@last", "--with-current"]).code(0);
     for text in [
@@ -113,7 +113,7 @@ fn an_edited_definition_keeps_what_did_not_change_and_says_what_runs_and_why() {
 fn a_parameter_a_policy_and_a_new_step_are_weighed_for_what_they_change() {
     let scratch = project();
     ran(&scratch);
-    scratch.write("mended", "");
+    scratch.write("fixed", "");
     edit(
         &scratch,
         "timeout: 1m\n    run: echo b >> log; exit 3",
@@ -151,7 +151,7 @@ fn a_parameter_a_policy_and_a_new_step_are_weighed_for_what_they_change() {
 fn a_removed_base_run_and_a_changed_record_are_told_apart_by_verify() {
     let scratch = project();
     let earlier = scratch.last_run();
-    scratch.write("mended", "");
+    scratch.write("fixed", "");
     edit(&scratch, "exit 3", "true");
     scratch.kb(&["-q", "run", "retry", "@last", "--with-current"]).code(0);
     let database = database(&scratch);
@@ -176,7 +176,7 @@ fn a_removed_base_run_and_a_changed_record_are_told_apart_by_verify() {
 fn a_killed_continuation_goes_on_with_what_it_keeps() {
     let scratch = project();
     ran(&scratch);
-    scratch.write("mended", "");
+    scratch.write("fixed", "");
     edit(&scratch, "echo b >> log; exit 3", "echo b >> log; until test -e go; do sleep 0.02; done");
     let mut child = scratch
         .command()
@@ -220,7 +220,7 @@ fn a_run_from_a_step_takes_the_results_before_it_from_the_last_run() {
     refused.says(&["KB0562", "has not run yet", "--only b"]);
     scratch.kb(&["playbook", "run", "p"]).code(1);
     ran(&scratch);
-    scratch.write("mended", "");
+    scratch.write("fixed", "");
     edit(&scratch, "exit 3", "true");
     scratch
         .kb(&["playbook", "run", "p", "--from", "b"])
@@ -236,7 +236,7 @@ fn a_run_from_a_step_takes_the_results_before_it_from_the_last_run() {
 #[test]
 fn steps_can_be_selected() {
     let scratch = Scratch::new(&[("playbooks/p.yml", STEPS)]);
-    scratch.write("mended", "");
+    scratch.write("fixed", "");
     edit(&scratch, "exit 3", "true");
     scratch.kb(&["playbook", "run", "p", "--only", "b"]).code(0);
     assert_eq!(ran(&scratch), ["a", "b", "last"]);
@@ -261,7 +261,7 @@ fn steps_can_be_selected() {
 fn one_step_is_retried_alone() {
     let scratch = project();
     ran(&scratch);
-    scratch.write("mended", "");
+    scratch.write("fixed", "");
     let said = scratch.kb(&["run", "retry", "@last", "--only", "each"]).code(1);
     said.says(&["b", "KB0558"]);
     assert_eq!(ran(&scratch), ["each 3"]);
@@ -289,7 +289,7 @@ fn starting_over_after_an_edit_names_the_other_way() {
     let said = scratch.kb(&["playbook", "run", "p"]);
     assert!(says(&said), "{}", said.err);
     said.says(&["note: the last run", "is failed after 1 step succeeded", "--with-current"]);
-    scratch.write("mended", "");
+    scratch.write("fixed", "");
     scratch.kb(&["playbook", "run", "p"]).code(0);
     edit(&scratch, "true", "true # a comment");
     assert!(!says(&scratch.kb(&["playbook", "run", "p"])), "the last run succeeded");

@@ -313,7 +313,7 @@ async fn a_panic_in_an_attempt_fails_its_step_only() {
 #[tokio::test]
 async fn whatever_an_attempt_leaves_or_shows_is_masked() {
     const T: &str = "swordfish-tulip";
-    let (updates, mut news) = event_channel();
+    let (updates, mut received) = event_channel();
     let house = House { updates: Some(updates), ..House::new(vec![shell("a", &[])]) };
     house.redactor.add("T", T);
     let work = |_: Request, context: Context| {
@@ -342,7 +342,7 @@ async fn whatever_an_attempt_leaves_or_shows_is_masked() {
     };
     house.drive(start(), work, |_| {}).await;
     let mut shown = Vec::new();
-    while let Some(update) = news.try_recv() {
+    while let Some(update) = received.try_recv() {
         match update {
             Update::Progress { progress, .. } => shown.push(format!("{:?}", *progress)),
             Update::Stored(stored) => assert!(!format!("{stored:?}").contains("tulip")),

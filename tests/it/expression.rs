@@ -351,7 +351,7 @@ fn values_become_text_as_json_and_never_as_html_or_python() {
 }
 
 #[test]
-fn undefined_in_a_template_fails_with_its_text_and_the_mend() {
+fn undefined_in_a_template_fails_with_its_text_and_the_fix() {
     let failure = clean(template("Fix {{ debug.output.reason }} now")).render(&world());
     let failure = failure.expect_err("undefined");
     assert_eq!(failure.code.as_str(), "KB0320");
@@ -477,7 +477,7 @@ fn unknown_names_are_load_errors_with_the_nearest_name() {
 }
 
 #[test]
-fn mistakes_of_other_languages_get_the_mend() {
+fn mistakes_of_other_languages_get_the_fix() {
     for (source, expected) in [
         ("n == 3 && x", "KB0301 `&&` is not an operator of expressions | write `and`"),
         // The engine's parser alone takes this for `name == 'a'`.

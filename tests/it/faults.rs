@@ -400,7 +400,7 @@ fn what_must_not_simply_run_again_waits_for_a_person() {
     assert_eq!(scratch.read("ledger"), "begun\nbegun\npaid\nafter\n");
 }
 
-/// A run whose holder was killed in a step that must not simply run again, and that waits since.
+/// A run whose owner was killed in a step that must not simply run again, and that waits since.
 fn waits_for_a_person() -> Scratch {
     let scratch =
         project(&format!("steps: [{{id: pay, retrySafe: false, run: '{WAIT}; touch paid'}}]\n"));
@@ -438,7 +438,7 @@ fn a_run_has_one_lease_owner_and_a_second_is_refused_with_its_pid() {
     scratch.kb(&["run", "resume", "@last"]).code(5).says(&["[KB0804]", &pid, "kb run cancel"]);
     scratch.kb(&["run", "retry", "@last"]).says(&["running"]);
     scratch.write("go", "");
-    assert_eq!(held.child.wait().unwrap().code(), Some(0), "the holder is not disturbed");
+    assert_eq!(held.child.wait().unwrap().code(), Some(0), "the owner is not disturbed");
     assert_eq!(scratch.read("ledger"), "x\n");
     scratch.kb(&["run", "resume", "@last"]).code(2).says(&["has succeeded", "kb playbook run"]);
 }
@@ -469,14 +469,14 @@ fn a_retry_runs_only_what_did_not_succeed() {
     let scratch = project(
         "steps:
   - {id: good, run: echo good >> ledger}
-  - {id: bad, dependsOn: [good], run: 'echo bad >> ledger; test -e mended'}
+  - {id: bad, dependsOn: [good], run: 'echo bad >> ledger; test -e fixed'}
   - {id: after, dependsOn: [bad], run: echo after >> ledger}
-  - {id: items, dependsOn: [good], forEach: [x, y], env: {I: '{{item}}'}, run: 'echo \"$I\" >> items; test \"$I\" = x -o -e mended'}
+  - {id: items, dependsOn: [good], forEach: [x, y], env: {I: '{{item}}'}, run: 'echo \"$I\" >> items; test \"$I\" = x -o -e fixed'}
 limits: {maxParallel: 1}
 ",
     );
     run(&scratch).code(1).says(&["failed bad: exit code 1", "kb run retry"]);
-    scratch.write("mended", "");
+    scratch.write("fixed", "");
     scratch.kb(&["run", "retry", "@last"]).code(0);
     assert_eq!(scratch.read("ledger"), "good\nbad\nbad\nafter\n");
     assert!(scratch.read("items").starts_with("x\ny\n"));
@@ -609,8 +609,8 @@ fn two_hundred_items_keep_their_order() {
     assert_eq!(step(&show(&scratch), "a[199]")["status"], "succeeded");
 }
 
-/// Every file below a folder that holds one of these texts.
-fn holders(folder: &Path, texts: &[String]) -> Vec<String> {
+/// Every file below a folder that contains one of these texts.
+fn files_with(folder: &Path, texts: &[String]) -> Vec<String> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -687,7 +687,7 @@ outputs: {all: '{{plain.output}}'}
     }
     assert_eq!(scratch.read("token.txt"), format!("token={TOKEN}"), "the step itself has it");
     let state = scratch.root().parent().unwrap().join("state");
-    assert_eq!(holders(&state, &texts), Vec::<String>::new());
+    assert_eq!(files_with(&state, &texts), Vec::<String>::new());
 }
 
 // --- Ends that must not be lost

@@ -532,7 +532,7 @@ async fn what_is_held_writes_where_it_may_and_sees_its_own_proc() {
 /// Not a test by itself: others run it in a process of its own, and kill that.
 #[tokio::test]
 #[ignore = "started and killed by another test"]
-async fn holder() {
+async fn owner() {
     LEVEL.set(level_of_variable());
     let out = std::env::var("KB_TEST_OUT").unwrap();
     let mut step =
@@ -546,7 +546,7 @@ at_both_levels! {
         let directory = tempfile::tempdir().unwrap();
         let out = directory.path().join("tmpdir");
         let program = std::env::current_exe().unwrap().display().to_string();
-        let mut step = spawn(&[&program, "--exact", "process::holder", "--ignored"]);
+        let mut step = spawn(&[&program, "--exact", "process::owner", "--ignored"]);
         step.env.push(("KB_TEST_OUT".into(), out.display().to_string()));
         step.env.push(("KB_TEST_LEVEL".into(), LEVEL.get().as_str().into()));
         let cancel = CancellationToken::new();
@@ -566,9 +566,9 @@ at_both_levels! {
     }
 }
 
-/// A holder with a step at work, and who stands behind it.
+/// An owner with a step at work, and who stands behind it.
 struct Held {
-    holder: std::process::Child,
+    owner: std::process::Child,
     /// The init and its worker, at the level of namespaces.
     kept: Vec<Pid>,
     out: PathBuf,
@@ -580,19 +580,19 @@ impl Held {
     fn begin(level: ProcessLevel) -> Held {
         let directory = tempfile::tempdir().unwrap();
         let out = directory.path().join("tmpdir");
-        let mut command = in_own_process("process::holder", level);
+        let mut command = in_own_process("process::owner", level);
         // Not in the common folder, where any `kb` removes what the dead have left.
         command.env("TMPDIR", directory.path());
-        let holder = command.env("KB_TEST_OUT", &out).spawn().unwrap();
+        let owner = command.env("KB_TEST_OUT", &out).spawn().unwrap();
         let told = || std::fs::read_to_string(&out).unwrap_or_default();
         wait_until("the step", || told().ends_with('\n'));
         let temporary = PathBuf::from(told().trim());
         let mut kept = Vec::new();
         if level == ProcessLevel::PidNamespace {
-            kept.push(child(holder.id() as i32, "kb-init"));
+            kept.push(child(owner.id() as i32, "kb-init"));
             kept.push(child(kept[0].as_raw_nonzero().get(), "kb-worker"));
         }
-        let held = Held { holder, kept, out, temporary, _directory: directory };
+        let held = Held { owner, kept, out, temporary, _directory: directory };
         held.all_three_live();
         held
     }
@@ -604,9 +604,9 @@ impl Held {
         wait_until("three processes", || alive::with_variable("OUT", &self.out).len() == 3);
     }
 
-    fn kill_holder(&mut self) {
-        self.holder.kill().unwrap();
-        self.holder.wait().unwrap();
+    fn kill_owner(&mut self) {
+        self.owner.kill().unwrap();
+        self.owner.wait().unwrap();
     }
 
     fn signal(&self, who: usize, signal: Signal) {
@@ -621,16 +621,16 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        let _ = self.holder.kill();
-        let _ = self.holder.wait();
+        let _ = self.owner.kill();
+        let _ = self.owner.wait();
     }
 }
 
 #[test]
-fn kill_nine_of_the_holder_leaves_nothing() {
+fn kill_nine_of_the_owner_leaves_nothing() {
     for level in LEVELS {
         let mut held = Held::begin(level);
-        held.kill_holder();
+        held.kill_owner();
         held.nothing_is_left();
         wait_until("the removal of TMPDIR", || !held.temporary.exists());
     }
@@ -656,9 +656,9 @@ fn what_a_dead_kb_left_is_removed_by_the_next() {
 
 /// The name of one `kb` may be the end of another's: its id is a number, and its time may be the same.
 #[test]
-fn what_bears_a_longer_name_outlives_a_killed_holder() {
+fn a_process_with_a_longer_name_outlives_a_killed_owner() {
     let mut held = Held::begin(ProcessLevel::Group);
-    let pid = held.holder.id() as i32;
+    let pid = held.owner.id() as i32;
     let steps = alive::with_variable("OUT", &held.out);
     let folder = steps[0].split(' ').next().unwrap();
     let environment = std::fs::read(format!("{folder}/environ")).unwrap();
@@ -667,7 +667,7 @@ fn what_bears_a_longer_name_outlives_a_killed_holder() {
     assert!(token.starts_with(&format!("{pid}-")), "{token}");
     let mut command = std::process::Command::new("sleep");
     let mut other = command.arg("1000").env("KB_SPAWN", format!("9{token}")).spawn().unwrap();
-    held.kill_holder();
+    held.kill_owner();
     held.nothing_is_left();
     wait_until("the removal of TMPDIR", || !held.temporary.exists());
     assert!(other.try_wait().unwrap().is_none(), "it is nobody's remains");
@@ -676,23 +676,23 @@ fn what_bears_a_longer_name_outlives_a_killed_holder() {
 }
 
 #[test]
-fn kill_nine_of_holder_and_init_in_either_order_leaves_nothing() {
+fn kill_nine_of_owner_and_init_in_either_order_leaves_nothing() {
     let mut held = Held::begin(ProcessLevel::PidNamespace);
     held.signal(0, Signal::KILL);
-    held.kill_holder();
+    held.kill_owner();
     held.nothing_is_left();
     let mut held = Held::begin(ProcessLevel::PidNamespace);
-    held.kill_holder();
+    held.kill_owner();
     let _ = kill_process(held.kept[0], Signal::KILL);
     held.nothing_is_left();
 }
 
 #[test]
-fn kill_nine_of_a_holder_whose_init_or_worker_stands_still_leaves_nothing() {
+fn kill_nine_of_an_owner_whose_init_or_worker_stands_still_leaves_nothing() {
     for who in [0, 1] {
         let mut held = Held::begin(ProcessLevel::PidNamespace);
         held.signal(who, Signal::STOP);
-        held.kill_holder();
+        held.kill_owner();
         held.nothing_is_left();
         let _ = kill_process(held.kept[who], Signal::CONT);
         wait_until("the removal of TMPDIR", || !held.temporary.exists());

@@ -71,9 +71,8 @@ fn a_long_run_is_read_back_whole() {
 
 #[test]
 fn a_failed_run_says_why_and_the_one_command_that_goes_on() {
-    let scratch = project(
-        "  - {id: a, run: 'test -e mended'}\n  - {id: b, run: echo done, dependsOn: [a]}\n",
-    );
+    let scratch =
+        project("  - {id: a, run: 'test -e fixed'}\n  - {id: b, run: echo done, dependsOn: [a]}\n");
     let said = scratch.kb(&["playbook", "run", "p"]).code(1);
     let run = scratch.last_run();
     for text in ["p failed", "failed a: ", "1 failed, 1 blocked", &format!("kb run retry {run}")] {
@@ -82,7 +81,7 @@ fn a_failed_run_says_why_and_the_one_command_that_goes_on() {
     scratch.kb(&["run", "resume", &run]).code(2).says(&["kb run retry"]);
     scratch.kb(&["run", "output", &run, "b"]).code(2).says(&[&format!("kb run logs {run} b")]);
     scratch.kb(&["run", "retry", &run]).code(1).says(&["reset with 2 instances: "]);
-    scratch.write("mended", "");
+    scratch.write("fixed", "");
     scratch.kb(&["run", "retry", &run]).code(0).says(&["p succeeded"]);
     let show = scratch.json(&["run", "show", &run, "--json"]);
     assert_eq!((&show["status"], &show["steps"][0]["iteration"]), (&json!("succeeded"), &json!(3)));
@@ -184,7 +183,7 @@ fn another_process_sees_a_run_and_can_cancel_it() {
 }
 
 #[test]
-fn a_run_without_a_holder_can_be_cancelled_too() {
+fn a_run_without_a_lease_owner_can_be_cancelled_too() {
     let scratch = project("  - {id: a, run: 'sleep 300'}\n");
     let (mut child, run) = begun(&scratch, "a");
     child.kill().unwrap();
@@ -304,7 +303,7 @@ fn a_stdout_that_was_cut_is_a_warning() {
 
 #[test]
 fn a_run_that_goes_on_says_which_definition_has_changed_since() {
-    let scratch = project("  - {id: a, run: 'test -e mended'}\n");
+    let scratch = project("  - {id: a, run: 'test -e fixed'}\n");
     scratch.kb(&["playbook", "run", "p"]).code(1);
     let same = scratch.kb(&["run", "retry", "@last"]).code(1);
     assert!(!same.err.contains("has changed since"), "{}", same.err);

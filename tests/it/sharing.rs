@@ -221,7 +221,7 @@ impl Shared<'_> {
             });
             child.kill().unwrap();
             child.wait().unwrap();
-            let holder = begin(self.scratch, &["run", "resume", &run]);
+            let owner = begin(self.scratch, &["run", "resume", &run]);
             until("all items are asked for", || {
                 let shown = self.scratch.kb(&["run", "show", &run, "--json"]);
                 let shown: Value = serde_json::from_str(&shown.out).ok()?;
@@ -242,7 +242,7 @@ impl Shared<'_> {
                 }
             });
             self.scratch.write(&format!("{go}-end"), "");
-            let (_, said) = ended(holder);
+            let (_, said) = ended(owner);
             undisturbed(&said);
             until("the asking run ends", || {
                 let shown = self.scratch.json(&["run", "show", &run, "--json"]);
@@ -263,26 +263,26 @@ impl Shared<'_> {
         }
     }
 
-    /// A second holder is refused, and told who the first one is.
-    fn come_second(&self, run: &str, holder: u32) {
+    /// A second owner is refused, and told who the first one is.
+    fn come_second(&self, run: &str, owner: u32) {
         while self.goes_on() {
             let said = sound(self.scratch.kb(&["run", "resume", run]), &[5]);
-            let told = format!("process {holder} drives it");
+            let told = format!("process {owner} drives it");
             assert!(said.err.contains("KB0804") && said.err.contains(&told), "{}", said.err);
             self.refused.fetch_add(1, Ordering::Relaxed);
             std::thread::sleep(Duration::from_millis(200));
         }
     }
 
-    /// The most that the WAL took, and what the long holder took in either half of the time.
-    fn measure(&self, holder: u32) -> (u64, [u64; 2]) {
+    /// The most that the WAL took, and what the long owner took in either half of the time.
+    fn measure(&self, owner: u32) -> (u64, [u64; 2]) {
         let wal = state(self.scratch).join("journal.sqlite3-wal");
         let half = Instant::now() + self.end.saturating_duration_since(Instant::now()) / 2;
         let (mut most, mut memory) = (0, [0, 0]);
         while self.goes_on() {
             most = most.max(std::fs::metadata(&wal).map_or(0, |found| found.len()));
             let which = usize::from(Instant::now() > half);
-            memory[which] = memory[which].max(resident_kib(holder));
+            memory[which] = memory[which].max(resident_kib(owner));
             std::thread::sleep(Duration::from_millis(100));
         }
         (most, memory)
@@ -348,8 +348,8 @@ fn readers_cancels_and_answers_share_a_journal_with_lease_owners() {
         ("playbooks/asks.yml", &asks),
     ]);
     sound(scratch.kb(&["playbook", "run", "short"]), &[0]);
-    let holder = begin(&scratch, &["playbook", "run", "long"]);
-    let pid = holder.id();
+    let owner = begin(&scratch, &["playbook", "run", "long"]);
+    let pid = owner.id();
     let mut shared = Shared {
         scratch: &scratch,
         end: Instant::now() + Duration::from_secs(seconds as u64),
@@ -372,7 +372,7 @@ fn readers_cancels_and_answers_share_a_journal_with_lease_owners() {
         shared.measure(pid)
     });
     sound(scratch.kb(&["run", "cancel", &run]), &[0]);
-    let (code, said) = ended(holder);
+    let (code, said) = ended(owner);
     undisturbed(&said);
     assert_eq!(code, Some(1), "{said}");
     let events = no_holes(&state(&scratch));
@@ -391,12 +391,12 @@ fn readers_cancels_and_answers_share_a_journal_with_lease_owners() {
             ("reads", json!(reads)),
             ("answers", json!(answers)),
             ("cancels", json!(cancels)),
-            ("second holders refused", json!(refused)),
+            ("second owners refused", json!(refused)),
             ("runs beside the long one", json!(short)),
             ("events", json!(events)),
             ("largest WAL, KiB", json!(wal >> 10)),
-            ("holder's memory, first half, KiB", json!(early)),
-            ("holder's memory, second half, KiB", json!(late)),
+            ("owner's memory, first half, KiB", json!(early)),
+            ("owner's memory, second half, KiB", json!(late)),
             ("locked", json!(0)),
         ],
     );
@@ -429,7 +429,7 @@ impl TakenOver {
         TakenOver { scratch, run, first, second }
     }
 
-    /// The first holder goes on, and finds out.
+    /// The first owner goes on, and finds out.
     fn wake(&mut self) -> String {
         if self.first.try_wait().unwrap().is_none() {
             signal(self.first.id(), rustix::process::Signal::CONT);
@@ -476,7 +476,7 @@ fn a_stopped_owner_that_lost_its_lease_writes_nothing_when_it_continues() {
         before,
         "nothing is written"
     );
-    assert!(lock(scratch, &taken.run).exists(), "the lock of the present holder stays");
+    assert!(lock(scratch, &taken.run).exists(), "the lock of the present owner stays");
     let told = format!("process {} drives it", taken.second.id());
     scratch.kb(&["run", "resume", &taken.run]).code(5).says(&["KB0804", &told]);
     scratch.write("go-2", "");
@@ -490,7 +490,7 @@ fn a_stopped_owner_that_lost_its_lease_writes_nothing_when_it_continues() {
 
 #[test]
 fn a_stopped_owner_that_lost_its_lease_consumes_no_answer() {
-    // What must not simply run again waits for a person in the second holder; in the first one, which
+    // What must not simply run again waits for a person in the second owner; in the first one, which
     // sleeps, it runs, so that an answer would mean nothing to it.
     let steps = "  - {id: pay, retrySafe: false, run: 'until test -e paid; do sleep 0.02; done'}\n"
         .to_owned()
@@ -518,7 +518,7 @@ fn a_stopped_owner_that_lost_its_lease_consumes_no_answer() {
     signal(taken.second.id(), rustix::process::Signal::CONT);
     let scratch = &taken.scratch;
     scratch.write("go-2", "");
-    assert_eq!(taken.second.wait().unwrap().code(), Some(0), "the answer was taken by its holder");
+    assert_eq!(taken.second.wait().unwrap().code(), Some(0), "the answer was taken by its owner");
     let answers = scratch.kb(&["run", "events", &taken.run]).events();
     let answered = answers.iter().filter(|event| event["type"] == "ask:answered").count();
     assert_eq!(answered, 1, "{answers:?}");

@@ -46,6 +46,7 @@ fn text(sheet: &SpecialistSheet) -> String {
     row("limits", sheet.limits.clone());
     row("tools", view.tools.join("\n"));
     row("tools that this version does not support", view.unknown_tools.join("\n"));
+    row("not supported yet", view.not_yet.join("\n"));
     row("capabilities", view.capabilities.join("\n"));
     row("constraints", sheet.constraints.join("\n"));
     row("input", keys(view.input_schema.as_ref()));

@@ -9,8 +9,8 @@ use kb::tool::{CallResult, sandbox_level};
 use serde_json::json;
 use std::path::Path;
 
-/// Whether the kernel holds commands here; says that a test is left out where it does not.
-fn is_leased() -> bool {
+/// Whether this kernel can sandbox commands; prints a note if the test is skipped.
+fn has_kernel_sandbox() -> bool {
     let held = sandbox_level(Default::default()) == ApprovalLevel::Kernel;
     if !held {
         eprintln!("skipped: this kernel has no Landlock of Linux 6.2 or later");
@@ -59,7 +59,7 @@ async fn check(bench: &Bench, outside: &Path, rows: &[(&str, bool)]) {
 
 #[tokio::test]
 async fn a_command_writes_and_reads_in_its_project_only() {
-    for supervisor in supervisors().iter().filter(|_| is_leased()) {
+    for supervisor in supervisors().iter().filter(|_| has_kernel_sandbox()) {
         writes_and_reads(supervisor).await;
     }
 }
@@ -114,7 +114,7 @@ async fn writes_and_reads(supervisor: &Supervisor) {
 
 #[tokio::test]
 async fn the_places_of_secrets_are_closed() {
-    for supervisor in supervisors().iter().filter(|_| is_leased()) {
+    for supervisor in supervisors().iter().filter(|_| has_kernel_sandbox()) {
         reads_no_secrets(supervisor).await;
     }
 }
@@ -220,7 +220,7 @@ fn homely(supervisor: &Supervisor, home: &Path, settings: Settings) -> Bench {
 
 #[tokio::test]
 async fn toolchains_work_in_the_sandbox() {
-    for supervisor in supervisors().iter().filter(|_| is_leased()) {
+    for supervisor in supervisors().iter().filter(|_| has_kernel_sandbox()) {
         builds(supervisor).await;
     }
 }
@@ -267,7 +267,7 @@ async fn builds(supervisor: &Supervisor) {
 
 #[tokio::test]
 async fn a_command_reaches_no_process_outside() {
-    for supervisor in supervisors().iter().filter(|_| is_leased()) {
+    for supervisor in supervisors().iter().filter(|_| has_kernel_sandbox()) {
         reaches_no_process(supervisor).await;
     }
 }
@@ -308,7 +308,7 @@ async fn reaches_no_process(supervisor: &Supervisor) {
 async fn a_command_has_few_of_the_powers_of_root() {
     let within = "while read -r name bits; do case $name in Cap[IPE]*) \
         [ $((0x$bits & ~0x800025fb)) = 0 ] || exit 1;; esac; done < /proc/self/status";
-    for supervisor in supervisors().iter().filter(|_| is_leased()) {
+    for supervisor in supervisors().iter().filter(|_| has_kernel_sandbox()) {
         let bench = confined(supervisor, &[], Settings::default());
         check(&bench, Path::new(""), &[(within, true)]).await;
     }
@@ -316,7 +316,7 @@ async fn a_command_has_few_of_the_powers_of_root() {
 
 #[tokio::test]
 async fn a_command_that_meets_a_closed_place_is_told() {
-    for supervisor in supervisors().iter().filter(|_| is_leased()) {
+    for supervisor in supervisors().iter().filter(|_| has_kernel_sandbox()) {
         is_told(supervisor).await;
     }
 }
@@ -377,7 +377,7 @@ async fn what_people_decide_is_not_changed_by_a_command() {
         "echo x > .envrc",
     ];
     let mut attacks = 0;
-    let held = if is_leased() { ApprovalLevel::Kernel } else { ApprovalLevel::Process };
+    let held = if has_kernel_sandbox() { ApprovalLevel::Kernel } else { ApprovalLevel::Process };
     let off = supervisors().swap_remove(0);
     // In groups the kernel adds nothing to what is seen afterwards, so the quick form leaves it out.
     let skipped = if crate::proof::is_full() { 0 } else { supervisors().len() - 1 };
@@ -423,7 +423,7 @@ async fn what_people_decide_is_not_changed_by_a_command() {
 #[tokio::test]
 async fn the_state_in_the_workspace_is_closed_to_commands() {
     let kept = supervisors().into_iter().find(|s| s.level() == ProcessLevel::PidNamespace);
-    let Some(supervisor) = kept.as_ref().filter(|_| is_leased()) else {
+    let Some(supervisor) = kept.as_ref().filter(|_| has_kernel_sandbox()) else {
         return eprintln!("skipped: no mount namespaces here");
     };
     let bench = confined(supervisor, &[("state/kb/kb.db", "journal")], Settings::default());
@@ -502,7 +502,7 @@ fn a_run_below_the_required_level_is_refused_and_every_level_is_told() {
 /// The path rules for reading restrict commands of a specialist by directory.
 #[tokio::test]
 async fn a_command_reads_only_the_directories_that_the_read_rules_allow() {
-    for supervisor in supervisors().iter().filter(|_| is_leased()) {
+    for supervisor in supervisors().iter().filter(|_| has_kernel_sandbox()) {
         for globs in [&["sub/**"][..], &["sub/*.txt", "sub/deep/**"]] {
             reads_by_rule(supervisor, globs).await;
         }

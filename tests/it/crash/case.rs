@@ -146,7 +146,7 @@ impl Case {
     fn complaint(&self, what: &str, said: &Path) -> String {
         let text = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
         let (out, err) = (text(said), text(&said.with_extension("err")));
-        format!("{what} after {} holders\n{out}\n{err}", self.lives.len())
+        format!("{what} after {} owners\n{out}\n{err}", self.lives.len())
     }
 
     /// Calls the binary as a user would; what it says goes to files, so that nobody has to read on.
@@ -204,7 +204,7 @@ pub(super) fn ended_before(
             return Ok(None);
         }
         if began.elapsed() > PATIENCE {
-            return Err("a holder never ends".into());
+            return Err("an owner never ends".into());
         }
         std::thread::sleep(left.min(Duration::from_millis(2)));
     }

@@ -128,11 +128,11 @@ pub(super) fn hold(
     lives: &[Life],
     lines: &[Line],
 ) -> Result<Count, String> {
-    let last = lives.last().ok_or("no holder ever lived")?;
+    let last = lives.last().ok_or("no owner ever lived")?;
     for (i, life) in lives.iter().enumerate() {
         let kept = last.events.get(..life.events.len());
         if kept != Some(&life.events[..]) {
-            return Err(format!("what was stored when holder {i} ended is not there any more"));
+            return Err(format!("what was stored when owner {i} ended is not there any more"));
         }
     }
     let told = Told::by(run, plan, &last.events);

@@ -38,7 +38,7 @@ const HOLDERS: usize = 40;
 type Wish = fn(&[Event]) -> Option<Wanted>;
 
 enum Wanted {
-    /// At the terminal; again of the next holder, where this one died without a word of it.
+    /// At the terminal; again of the next owner, where this one died without a word of it.
     Here(RunControl),
     /// From another process, which was told that it is taken: never again.
     There(&'static str),
@@ -50,7 +50,7 @@ struct Story {
     /// `None`: the project of 31 steps.
     playbook: Option<&'static str>,
     wish: Wish,
-    /// The first holder always dies when it has stored such an event.
+    /// The first owner always dies when it has stored such an event.
     omen: Option<fn(&Event) -> bool>,
     /// How it has to end.
     ends: RunStatus,
@@ -155,7 +155,7 @@ finally: [{id: tidy, run: [bash, step.sh, keep, out/tidy, '{{run.status}}']}]
     Story {
         name: "approved in vain",
         playbook: Some("steps: [{id: a, run: [bash, step.sh, keep, out/a, a]}]\n"),
-        // Nobody was asked; the next holder finds it at once.
+        // Nobody was asked; the next owner finds it at once.
         wish: |_| Some(Wanted::There("approve")),
         omen: Some(|event| matches!(event, Event::Started { .. })),
         ends: RunStatus::Succeeded,
@@ -165,7 +165,7 @@ finally: [{id: tidy, run: [bash, step.sh, keep, out/tidy, '{{run.status}}']}]
         playbook: Some(
             "steps:
   - {id: a, run: [bash, step.sh, keep, out/a, a]}
-  - {id: each, dependsOn: [a], forEach: [x, y, z], run: [bash, step.sh, if-mended, 'out/{{item}}']}
+  - {id: each, dependsOn: [a], forEach: [x, y, z], run: [bash, step.sh, if-fixed, 'out/{{item}}']}
   - {id: b, run: [bash, step.sh, keep, out/b, '{{each.output | join}}']}
 finally: [{id: tidy, run: [bash, step.sh, keep, out/tidy, '{{run.status}}']}]
 ",
@@ -244,7 +244,7 @@ impl<'a> House<'a> {
         LocalExecutor::new(host, toolbox, Some(Arc::new(runner)))
     }
 
-    /// One holder, from taking hold to its end or its death, in a runtime that dies with it.
+    /// One owner, from taking hold to its end or its death, in a runtime that dies with it.
     fn live(&self, fate: Arc<Fate>) -> Left {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let inner = kb::journal::open(&self.state_dir(), Default::default()).unwrap();
@@ -256,7 +256,7 @@ impl<'a> House<'a> {
         match lived {
             Ok(summary) => Left::Summary(Box::new(summary)),
             Err(_) if fate.is_dead() => {
-                // Its attempts were dropped, and the next holder is of the same process: nobody
+                // Its attempts were dropped, and the next owner is of the same process: nobody
                 // waits for them as after a kill.
                 alive::end(|| alive::working_below(&self.scratch.root()));
                 Left::Killed
@@ -288,7 +288,7 @@ impl<'a> House<'a> {
             start()
         } else if row.status.has_ended() {
             if self.story.name == "retried" {
-                self.scratch.write("mended", "");
+                self.scratch.write("fixed", "");
             }
             StartMode::Retry { from: Vec::new(), alone: false }
         } else if waits {
@@ -308,7 +308,7 @@ impl<'a> House<'a> {
         opening: StartMode,
     ) -> Result<Summary, JournalError> {
         let (orders, commands) = unbounded_channel();
-        let (updates, mut news) = kb::engine::event_channel();
+        let (updates, mut received) = kb::engine::event_channel();
         let events = journal.events(&self.run, 0)?;
         let mut seen: Vec<Event> =
             events.into_iter().map(|stored| stored.event.into_inner()).collect();
@@ -326,7 +326,7 @@ impl<'a> House<'a> {
                     _ => {}
                 }
                 asked |= wish(&seen).is_some();
-                match news.recv().await {
+                match received.recv().await {
                     Some(Update::Stored(stored)) => {
                         seen.extend(stored.into_iter().map(|stored| stored.event.into_inner()));
                     }
@@ -416,9 +416,9 @@ fn play(
             Left::Summary(summary) if summary.status == story.ends => break summary.outputs,
             Left::Summary(summary) => {
                 let goes_on = matches!(summary.status, RunStatus::Waiting | RunStatus::Interrupted);
-                let mended =
+                let fixed =
                     story.name == "retried" || lost_sight_of_a_call(&house.life(false).events);
-                let retry = mended && summary.status == RunStatus::Failed;
+                let retry = fixed && summary.status == RunStatus::Failed;
                 let failed = || house.failures();
                 assert!(
                     goes_on || retry,
@@ -542,7 +542,7 @@ fn owners_may_be_killed_one_after_the_other() {
                 })
                 .collect();
             let label = format!("chain {number}");
-            let ended = play(&STORIES[0], &label, |holder, _| deaths.get(holder).copied());
+            let ended = play(&STORIES[0], &label, |owner, _| deaths.get(owner).copied());
             assert_eq!(ended.files, usual.files, "{label}: {deaths:?}");
             *sum.lock().unwrap() += ended.count;
         }
@@ -553,7 +553,7 @@ fn owners_may_be_killed_one_after_the_other() {
     });
     let count = sum.into_inner().unwrap();
     proof::record(
-        "crash points: holders that die one after the other",
+        "crash points: owners that die one after the other",
         Some(0),
         [
             ("runs", runs as u64),

@@ -88,10 +88,10 @@ impl Fate {
 }
 
 fn dead() -> JournalError {
-    JournalError::Broken("its holder was killed".into())
+    JournalError::Broken("its owner was killed".into())
 }
 
-/// A journal whose holder dies at one of its writes. From then on nothing that the lease owner does has
+/// A journal whose owner dies at one of its writes. From then on nothing that the lease owner does has
 /// any effect; what it had stored is there for the next.
 pub(super) struct Mortal {
     inner: std::sync::Arc<dyn Journal>,

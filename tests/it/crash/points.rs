@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A run that needs more holders than this never ends.
+/// A run that needs more owners than this never ends.
 const HOLDERS: usize = 12;
 
 /// The run without kills, and how many changes it makes.
@@ -37,7 +37,7 @@ struct Ended {
     last: BTreeSet<String>,
 }
 
-/// Kills the first holder at one change, and the next ones at changes that the dice choose.
+/// Kills the first owner at one change, and the next ones at changes that the dice choose.
 fn killed_at(point: usize, deed: Deed, usual: &Product) -> Result<Ended, String> {
     let mut dice = Dice::of(point as u64);
     let mut case = Case::new();
@@ -47,10 +47,10 @@ fn killed_at(point: usize, deed: Deed, usual: &Product) -> Result<Ended, String>
     if dice.below(3) == 0 {
         deaths.insert(0, (dice.below(60) as usize + 1, Deed::KillBefore));
     }
-    let mut holders = 0;
+    let mut owners = 0;
     while !matches!(next, Next::Nothing(_)) {
-        holders += 1;
-        if holders > HOLDERS {
+        owners += 1;
+        if owners > HOLDERS {
             return Err("the run never ends".into());
         }
         let fault = deaths.pop().map(|(at, deed)| Fault::below(&case.folder()).at(at, deed));

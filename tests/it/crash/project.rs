@@ -120,7 +120,7 @@ steps:
     retry: {max: 3, on: [exit], initial: 5ms}
     run: [bash, step.sh, second, out/flaky]
   - {id: broken, dependsOn: [seed], onError: continue, run: [bash, step.sh, fail, '3']}
-  - {id: mended, condition: "{{broken.status}} == 'failed'", run: [bash, step.sh, keep, out/mended, yes]}
+  - {id: fixed, condition: "{{broken.status}} == 'failed'", run: [bash, step.sh, keep, out/fixed, yes]}
   - {id: never, condition: '{{words.output.count}} > 100', run: [bash, step.sh, keep, out/never, never]}
   - {id: anyway, dependsOn: [never], runIf: noneFailed, set: {greeting: '{{words.output.greeting}}'}}
   - {id: big, dependsOn: [fan1], run: [bash, step.sh, big]}
@@ -151,7 +151,7 @@ steps:
     verify: {checks: [{file: {path: out/built, changed: true}}, {command: [test, -s, out/built]}]}
   - {id: summed, set: {all: '{{some.output}}', late: '{{flaky.output}}', bytes: '{{measured.output.bytes}}'}}
   - id: last
-    dependsOn: [author, reader, look, send, pay, gate, built, mended, anyway, each]
+    dependsOn: [author, reader, look, send, pay, gate, built, fixed, anyway, each]
     runIf: noneFailed
     run: [bash, step.sh, keep, out/last, 'the {{words.output.greeting}}']
 finally:

@@ -96,7 +96,7 @@ fn killed_until_it_ends(
         let (mut child, said) = case.start(&next, |_| {});
         let until = kills.is_open().then(|| Instant::now() + life);
         if until.is_some() && dice.below(6) == 0 {
-            // The init process alone, in the middle of what is left of this holder's life.
+            // The init process alone, in the middle of what is left of this owner's life.
             let middle = Some(Instant::now() + life / 2);
             if ended_before(&mut child, middle)?.is_none()
                 && let Some(init) = orphans::init_process(&case.folder())

@@ -80,10 +80,10 @@ impl Worker {
             }
             "unless-b" if arg(0) == "b" => (4, String::new()),
             "unless-b" => (0, format!("not b: {}", arg(0))),
-            "if-mended" if !self.root.join("mended").exists() => (5, String::new()),
-            "if-mended" => {
-                self.keep(arg(0), "mended");
-                (0, "mended".to_owned())
+            "if-fixed" if !self.root.join("fixed").exists() => (5, String::new()),
+            "if-fixed" => {
+                self.keep(arg(0), "fixed");
+                (0, "fixed".to_owned())
             }
             "fail" => (arg(0).parse().unwrap(), String::new()),
             "hang" => {

@@ -68,9 +68,8 @@ fn a_union_of_quoted_words_is_not_yaml_and_the_help_shows_the_spelling() {
     let text = document("implementer-11-2.yml");
     let (_, told) = said(FileRole::Specialist, ".kb/specialists/implementer.yml", &text);
     insta::assert_snapshot!(told, @"error KB0101 45:27 text after a closing quote | YAML takes no text after a quote; write `testResult?: passed | failed | skipped`");
-    let mended = text.replace("'passed' | 'failed' | 'skipped'", "passed | failed | skipped");
-    let (found, told) =
-        specialist(FileRole::Specialist, ".kb/specialists/implementer.yml", &mended);
+    let fixed = text.replace("'passed' | 'failed' | 'skipped'", "passed | failed | skipped");
+    let (found, told) = specialist(FileRole::Specialist, ".kb/specialists/implementer.yml", &fixed);
     assert_eq!(told, "");
     assert!(found.writes());
     let result =

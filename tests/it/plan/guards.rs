@@ -112,7 +112,7 @@ fn each_step_is_told_once_a_reader() {
 }
 
 #[test]
-fn the_message_shows_the_read_the_cause_and_the_mend() {
+fn the_message_shows_the_read_the_cause_and_the_fix() {
     let text = "test: json\ndebug: set; if {{test.output.failed}}\nfix: set; needs debug\nreport: set; join allDone; read {{fix.output}}";
     insta::assert_snapshot!(draft(text).drawn(), @r#"
     error[KB0405]: `report` reads `fix.output`, but `fix` may be skipped

@@ -195,7 +195,7 @@ fn check(seed: u64, secrets: &[Secret]) -> usize {
     let texts = Texts::of(forbidden(secrets));
     let mut search = Search { texts: &texts, found: Vec::new(), bytes: 0 };
 
-    // The first holder is killed when all but the last step has ended.
+    // The first owner is killed when all but the last step has ended.
     let base = ["playbook", "run", "p", "--yes", "--record", "recorded.yml"];
     let mut command = call(&scratch, secrets, &[&base[..], &["--json", "--tokens"]].concat());
     command.env("KB_LOG", "trace").stdout(Stdio::piped()).stderr(Stdio::piped());

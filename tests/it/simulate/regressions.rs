@@ -44,7 +44,7 @@ fn a_retry_that_finds_the_run_not_ended_goes_on_with_it() {
 fn an_evaluation_that_comes_before_its_time_starts_nothing() {
     let asks = |spec: Spec| Spec { condition: Some(true), ..spec };
     let steps = vec![run("s0"), needs("s0", asks(run("s1")))];
-    // Both answers are lost with their holder, and the later one comes once more.
+    // Both answers are lost with their owner, and the later one comes once more.
     let turns = [Turn::Together(9), NEXT, NEXT, Turn::Crash, Turn::Repeat(1)];
     check(1, false, steps, &turns);
 }

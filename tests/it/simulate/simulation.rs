@@ -55,7 +55,7 @@ pub(super) struct Simulation<'a> {
     /// Effects that wait for their events to be stored.
     owed: Vec<Effect>,
     open: Vec<Open>,
-    /// What this holder was told to do.
+    /// What this owner was told to do.
     performed: BTreeSet<(InstanceIx, u32, u32, bool)>,
     leaves: bool,
     told: Vec<Input>,
@@ -445,12 +445,12 @@ impl<'a> Simulation<'a> {
         }
         self.store()?;
         let works = self.open.iter().any(|open| self.is_live(&open.effect));
-        hold!(!works, "the holder leaves and something is under way");
+        hold!(!works, "the owner leaves and something is under way");
         if !self.state.status().has_ended() && !self.state.is_draining() {
             let sleeps = self.state.instances().any(|(_, i)| i.due().is_some());
-            hold!(!sleeps, "the holder leaves and a moment is waited for");
+            hold!(!sleeps, "the owner leaves and a moment is waited for");
             let waits = !self.asked().is_empty() || !self.waiting_children().is_empty();
-            hold!(waits, "the holder leaves and nobody is asked");
+            hold!(waits, "the owner leaves and nobody is asked");
         }
         Ok(true)
     }
@@ -514,7 +514,7 @@ impl<'a> Simulation<'a> {
         self.seq = events.len() as u64;
     }
 
-    /// Another holder folds what is stored, whatever the last one still has in its hands.
+    /// Another owner folds what is stored, whatever the last one still has in its hands.
     fn take_over(&mut self, cancel: Option<String>) -> Result<(), Fault> {
         self.take_hold()?;
         if self.seq == 0 {
@@ -529,11 +529,11 @@ impl<'a> Simulation<'a> {
     fn take_hold(&mut self) -> Result<(), Fault> {
         self.journal.expire_leases();
         let epoch = self.journal.acquire(&self.run).unwrap();
-        self.say(|| format!("a new holder, epoch {epoch}"));
+        self.say(|| format!("a new owner, epoch {epoch}"));
         let late = [masked_event(Event::Draining { reason: "too late".into() })];
         let late = Batch::after(self.seq, Timestamp(self.now), &late);
         let stale = wait(self.journal.append(&self.run, self.epoch, late));
-        hold!(matches!(stale, Err(JournalError::LeaseLost(_))), "a stale holder wrote: {stale:?}");
+        hold!(matches!(stale, Err(JournalError::LeaseLost(_))), "a stale owner wrote: {stale:?}");
         self.epoch = epoch;
         self.watch = Watch::new(&self.plan, self.case.rules());
         self.watch.torn = self.torn;

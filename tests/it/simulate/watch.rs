@@ -408,7 +408,7 @@ impl Watch {
         hold!(new, "{name} starts attempt {attempt} of iteration {iteration} twice");
         hold!(!self.ended.contains(&(ix, iteration)), "{name} starts after its end");
         hold!(cancels || !self.stopping(case, ix), "{name} starts although the run is to end");
-        hold!(cancels || !self.folded.is_draining(), "{name} starts while the holder leaves");
+        hold!(cancels || !self.folded.is_draining(), "{name} starts while the owner leaves");
         let due = self.due.get(&ix).copied().unwrap_or_default();
         hold!(at >= due, "{name} starts before its time");
         let spec = self.spec(case, ix);
@@ -644,10 +644,10 @@ impl Watch {
         // Attempts that cancel child runs need no free slot and no lock.
         let cancels =
             |i: &Instance| stopped && matches!(case.steps[i.step.at()].kind, Kind::Child(_));
-        let mut holders = 0;
+        let mut owners = 0;
         let (mut locks, mut held) = (0, BTreeSet::new());
         for (_, instance) in self.folded.instances().filter(|(_, i)| i.holds_slot()) {
-            holders += 1;
+            owners += 1;
             locks += u32::from(plan.step(instance.step).locks_workspace());
             if !plan.step(instance.step).step.kind.is_waiting() {
                 let cancels = cancels(instance);
@@ -657,7 +657,7 @@ impl Watch {
             }
         }
         let counted = self.folded.running();
-        hold!(holders == counted, "{holders} hold a slot, {counted} are counted");
+        hold!(owners == counted, "{owners} hold a slot, {counted} are counted");
         let working = |i: &Instance| {
             i.holds_slot() && !plan.step(i.step).step.kind.is_waiting() && !cancels(i)
         };
