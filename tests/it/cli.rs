@@ -300,7 +300,10 @@ fn specialists_are_listed_and_shown() {
     );
     let info = scratch.json(&["specialist", "info", "later", "--json"]);
     assert_eq!(info["notYet"], json!(["globalLimits"]), "{info}");
-    scratch.kb(&["specialist", "info", "later"]).code(0).says(&["not supported yet", "globalLimits"]);
+    scratch
+        .kb(&["specialist", "info", "later"])
+        .code(0)
+        .says(&["not supported yet", "globalLimits"]);
 }
 
 #[test]
