@@ -68,7 +68,7 @@ fn began(events: &[Event]) -> bool {
     has(events, |e| matches!(e, Event::Started { .. }))
 }
 
-const STORIES: [Story; 9] = [
+const STORIES: [Story; 10] = [
     Story { name: "usual", playbook: None, wish: nothing, omen: None, ends: RunStatus::Succeeded },
     Story {
         name: "cancelled",
@@ -158,6 +158,36 @@ finally: [{id: tidy, run: [bash, step.sh, keep, out/tidy, '{{run.status}}']}]
         // Nobody was asked; the next owner finds it at once.
         wish: |_| Some(Wanted::There("approve")),
         omen: Some(|event| matches!(event, Event::Started { .. })),
+        ends: RunStatus::Succeeded,
+    },
+    Story {
+        name: "hooked, locked and fanned out",
+        playbook: Some(
+            "hooks:
+  onStart: [{id: opens, run: [bash, step.sh, keep, out/opens, o]}]
+  onSuccess: [{id: well, run: [bash, step.sh, keep, out/well, '{{run.status}}']}]
+  onFailure: [{id: badly, run: [bash, step.sh, keep, out/badly, b]}]
+steps:
+  - id: a
+    locks: [x, y]
+    run: [bash, step.sh, keep, out/a, a]
+    hooks:
+      onStart: [{id: begins, run: [bash, step.sh, keep, out/begins, b]}]
+      onSuccess: [{id: tells, locks: [y], run: [bash, step.sh, keep, out/tells, '{{a.output}}']}]
+      onFailure: [{id: never, run: [bash, step.sh, keep, out/never, n]}]
+  - id: many
+    locks: [x]
+    matrix: {axes: {n: [1, 2], m: [3]}, exclude: [{n: 2, m: 3}], include: [{n: 5}]}
+    run: [bash, step.sh, keep, 'out/many{{matrix.n}}', '{{matrix.n}}']
+  - id: found
+    dependsOn: [many]
+    forEach: {files: 'out/many*', as: file, collect: '{{file}} {{found.output}}'}
+    run: [bash, step.sh, keep, '{{file}}.seen', '{{index}}']
+outputs: {found: \"{{found.output}}\", one: \"{{many.byKey['1,3']}}\"}
+",
+        ),
+        wish: nothing,
+        omen: None,
         ends: RunStatus::Succeeded,
     },
     Story {

@@ -3,6 +3,7 @@
 use super::project::LEDGER;
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use kb::attempt::FileItems;
 use kb::definition::{OutputParse, Script};
 use kb::diagnostic::Code;
 use kb::evidence::{Record, Verification};
@@ -121,6 +122,10 @@ impl Executor for Half {
             }
             _ => self.rest.execute(request, context),
         }
+    }
+
+    fn list(&self, asked: FileItems) -> BoxFuture<'static, Result<Vec<String>, Failure>> {
+        self.rest.list(asked)
     }
 
     fn verify(
