@@ -106,6 +106,7 @@ pub mod http;
 pub mod inspect;
 pub mod journal;
 pub mod llm;
+pub mod lsp;
 pub mod plan;
 pub mod process;
 pub mod project;

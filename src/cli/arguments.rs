@@ -7,7 +7,7 @@ use super::schema;
 use super::specialist::SpecialistCommand;
 use super::terminal::Terminal;
 use super::trigger::TriggerCommand;
-use super::{backup, completions, demo, doctor, eval, explain, init, serve};
+use super::{backup, completions, demo, doctor, eval, explain, init, lsp, serve};
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -50,6 +50,7 @@ pub(super) enum KbCommand {
     #[command(subcommand, visible_alias = "runs")]
     Run(RunCommand),
     Serve(serve::Args),
+    Lsp(lsp::Args),
     /// List, enable, pause and fire triggers
     #[command(subcommand, visible_alias = "triggers")]
     Trigger(TriggerCommand),

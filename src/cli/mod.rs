@@ -17,6 +17,7 @@ mod exit;
 mod explain;
 mod init;
 mod logging;
+mod lsp;
 mod panics;
 mod playbook;
 mod prompting;
@@ -86,6 +87,7 @@ fn dispatch(arguments: Kb, redactors: Redactors, terminal: &mut Terminal) -> Cli
         Some(KbCommand::Specialist(command)) => specialist::run(command, &environment, terminal),
         Some(KbCommand::Run(command)) => run::run(command, &environment, terminal),
         Some(KbCommand::Backup(args)) => backup::run(args, &environment, terminal),
+        Some(KbCommand::Lsp(args)) => lsp::run(&args, &environment),
         Some(KbCommand::Serve(args)) => serve::run(args, &environment, terminal),
         Some(KbCommand::Trigger(command)) => trigger::run(command, &environment, terminal),
         Some(KbCommand::Eval(args)) => eval::run(args, &environment, terminal),

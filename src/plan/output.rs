@@ -1,5 +1,6 @@
 //! What is known about the output of a step before it runs.
 
+use super::PlanStep;
 use crate::definition::{OutputForm, Playbook, Schema, Specialist, Step};
 use std::sync::Arc;
 
@@ -33,6 +34,21 @@ impl<'a> Output<'a> {
             (OutputForm::Text, None) => Output::Text,
             (OutputForm::Any, None) => Output::Open,
         }
+    }
+}
+
+impl PlanStep {
+    /// The keys of the output of the step, or of one of its items, as far as they are known.
+    pub fn output_keys(&self) -> Vec<String> {
+        let (keys, more) =
+            match Output::of(&self.step, self.specialist.as_ref(), self.child_playbook()) {
+                Output::Schema { schema, summary } => (schema.keys(), summary.then_some("summary")),
+                Output::Keys(keys) => (keys, None),
+                Output::Undescribed => (Vec::new(), Some("summary")),
+                Output::Text | Output::Open => (Vec::new(), None),
+            };
+        let more = more.filter(|more| !keys.contains(more));
+        keys.into_iter().chain(more).map(str::to_owned).collect()
     }
 }
 

@@ -2,13 +2,15 @@
 
 use super::runs::{ProjectContext, read_task_files};
 use super::{Environment, ResourceKind, ServiceError};
-use crate::definition::{Catalog, FileRole, InputFile, Playbook, Step, link_triggers, load};
+use crate::definition::{
+    Catalog, FileBytes, FileRole, InputFile, Playbook, Step, link_triggers, load,
+};
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::plan::Plan;
 use crate::project::{FileProblem, ProjectFolder};
 use crate::value::DefinitionId;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The definitions of a project with all problems found in them.
@@ -70,6 +72,32 @@ impl Project {
         let (files, unreadable) = folder.definition_files();
         let context = ProjectContext::of(&folder, environment);
         Project::new(context, folder, files, unreadable)
+    }
+
+    /// The project that contains the working directory, with these texts in place of those of the files
+    /// with these absolute paths. Without a project, the files alone.
+    pub fn with_open_files(environment: &Environment, open: &[(PathBuf, String)]) -> Project {
+        let found = ProjectFolder::find(&environment.cwd);
+        let folder = found.unwrap_or_else(|| ProjectFolder::at(&environment.cwd));
+        let (mut files, unreadable) = folder.definition_files();
+        for (path, text) in open {
+            let shown = folder.relative(path);
+            let bytes = FileBytes::from(text.as_bytes());
+            match files.iter_mut().find(|file| file.path == shown) {
+                Some(file) => file.bytes = bytes,
+                None => {
+                    let role = crate::project::role_of(Path::new(&shown));
+                    files.extend(role.map(|role| InputFile { path: shown, bytes, role }));
+                }
+            }
+        }
+        let context = ProjectContext::of(&folder, environment);
+        Project::new(context, folder, files, unreadable)
+    }
+
+    /// A path as diagnostics show it: relative to the project if it is inside.
+    pub fn relative(&self, path: &Path) -> String {
+        self.folder.relative(path)
     }
 
     /// A project with exactly these files.

@@ -106,7 +106,11 @@ const MODULES: &[Module] = &[
     impure("serve", "the daemon, and the use cases of triggers", &[
         "diagnostic", "value", "clock", "schedule", "definition", "run", "journal", "process", "trigger", "project", "service",
     ]),
-    impure("cli", "one file per command; displays; exit codes", &["diagnostic", "value", "wire", "service", "serve"]),
+    impure("lsp", "the language server: completion, hover and navigation from the tables of keys", &[
+        "diagnostic", "value", "expression", "toolspec", "definition", "plan", "project", "service",
+    ]),
+    impure("cli", "one file per command; displays; exit codes",
+        &["diagnostic", "value", "wire", "service", "serve", "lsp"]),
 ];
 
 #[test]

@@ -38,6 +38,7 @@ mod judge;
 mod keep;
 mod llm;
 mod locks;
+mod lsp;
 mod people;
 mod plan;
 mod playbook_tests;

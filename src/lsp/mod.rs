@@ -1,0 +1,240 @@
+//! The language server of `kb lsp`: problems while typing, completion, hover, definitions, rename of steps
+//! and quick fixes, for the definition files of a project.
+//!
+//! [`serve`] speaks the Language Server Protocol over stdin and stdout. Problems come from the same loader
+//! as those of `kb playbook validate`; completion and hover read the tables of keys. The texts of open
+//! documents replace those of the files.
+
+mod completion;
+mod cursor;
+mod documents;
+mod names;
+mod navigation;
+mod position;
+mod tables;
+
+use crate::diagnostic::Severity;
+use crate::plan::Plan;
+use crate::service::{Environment, Project};
+use crate::value::{Json, limits};
+use documents::{Documents, Problem, kind_of, path_of, uri_of};
+use lsp_server::{Connection, ErrorCode, Message, Notification, Request, Response};
+use position::{Position, range};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::Arc;
+
+/// Maximum number of problems of one file that are sent.
+const MAX_PROBLEMS: usize = 200;
+
+/// Serves one editor until it disconnects.
+pub fn serve(environment: &Environment) -> io::Result<()> {
+    let (connection, threads) = Connection::stdio();
+    let capabilities = json!({
+        "textDocumentSync": {"openClose": true, "change": 1},
+        "completionProvider": {"triggerCharacters": [".", "{", " "]},
+        "hoverProvider": true,
+        "definitionProvider": true,
+        "renameProvider": true,
+        "codeActionProvider": {"codeActionKinds": ["quickfix"]},
+    });
+    let (id, params) = connection.initialize_start().map_err(io::Error::other)?;
+    let info = json!({"name": "kb", "version": env!("CARGO_PKG_VERSION")});
+    connection
+        .initialize_finish(id, json!({"capabilities": capabilities, "serverInfo": info}))
+        .map_err(io::Error::other)?;
+    let mut server = Server::new(environment, &params);
+    server.run(&connection)?;
+    drop(connection);
+    threads.join()
+}
+
+struct Server {
+    environment: Environment,
+    documents: Documents,
+    project: Project,
+    problems: BTreeMap<String, Vec<Problem>>,
+    /// The last plan of each open document, by path.
+    plans: BTreeMap<String, Arc<Plan>>,
+    /// URIs for which problems were sent.
+    sent: BTreeSet<String>,
+}
+
+impl Server {
+    fn new(environment: &Environment, params: &Json) -> Server {
+        let folder = params["workspaceFolders"][0]["uri"].as_str().or(params["rootUri"].as_str());
+        let cwd = folder.and_then(path_of).unwrap_or_else(|| environment.cwd.clone());
+        let environment = Environment { cwd, ..environment.clone() };
+        let documents = Documents::default();
+        let project = documents.project(&environment);
+        let (problems, plans, sent) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+        Server { environment, documents, project, problems, plans, sent }
+    }
+
+    fn run(&mut self, connection: &Connection) -> io::Result<()> {
+        let mut changed = false;
+        loop {
+            // Problems are computed once for all changes that have arrived.
+            let message = match changed {
+                true => match connection.receiver.try_recv() {
+                    Ok(message) => message,
+                    Err(_) => {
+                        changed = false;
+                        self.publish(connection)?;
+                        continue;
+                    }
+                },
+                false => match connection.receiver.recv() {
+                    Ok(message) => message,
+                    Err(_) => return Ok(()),
+                },
+            };
+            match message {
+                Message::Request(request) => {
+                    if connection.handle_shutdown(&request).map_err(io::Error::other)? {
+                        return Ok(());
+                    }
+                    if changed {
+                        changed = false;
+                        self.publish(connection)?;
+                    }
+                    send(connection, Message::Response(self.answer(request)))?;
+                }
+                Message::Notification(notification) => changed |= self.notice(&notification),
+                Message::Response(_) => {}
+            }
+        }
+    }
+
+    /// Applies a notification; whether a text changed.
+    fn notice(&mut self, notification: &Notification) -> bool {
+        let params = &notification.params;
+        let uri = params["textDocument"]["uri"].as_str().unwrap_or_default();
+        let text = match notification.method.as_str() {
+            "textDocument/didOpen" => params["textDocument"]["text"].as_str(),
+            "textDocument/didChange" => {
+                let changes = params["contentChanges"].as_array();
+                changes.and_then(|changes| changes.last()?["text"].as_str())
+            }
+            "textDocument/didClose" => {
+                self.documents.close(uri);
+                return true;
+            }
+            "textDocument/didSave" => return true,
+            _ => return false,
+        };
+        match text {
+            Some(text) if text.len() <= limits::DEFINITION_BYTES => {
+                self.documents.set(uri, text.to_owned());
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Loads the project again and sends the problems of all files that have or had some.
+    fn publish(&mut self, connection: &Connection) -> io::Result<()> {
+        self.project = self.documents.project(&self.environment);
+        self.problems = self.documents.problems(&self.project).into_iter().collect();
+        self.plans.extend(documents::plans(&self.documents, &self.project));
+        let root = self.project.context.root.clone();
+        let mut now = BTreeSet::new();
+        for (shown, problems) in &self.problems {
+            let path = root.join(shown);
+            let uri = uri_of(&path);
+            let text = match self.documents.get(&uri) {
+                Some(document) => document.text.clone(),
+                None => std::fs::read_to_string(&path).unwrap_or_default(),
+            };
+            let problems: Vec<Json> =
+                problems.iter().take(MAX_PROBLEMS).map(|problem| view(problem, &text)).collect();
+            publish(connection, &uri, &problems)?;
+            now.insert(uri);
+        }
+        for uri in self.sent.difference(&now) {
+            publish(connection, uri, &[])?;
+        }
+        self.sent = now;
+        Ok(())
+    }
+
+    fn answer(&self, request: Request) -> Response {
+        let Request { id, method, params } = request;
+        let found = match method.as_str() {
+            "textDocument/completion"
+            | "textDocument/hover"
+            | "textDocument/definition"
+            | "textDocument/rename"
+            | "textDocument/codeAction" => self.at_document(&method, &params),
+            _ => {
+                let message = format!("`{method}` is not supported");
+                return Response::new_err(id, ErrorCode::MethodNotFound as i32, message);
+            }
+        };
+        match found {
+            Ok(result) => Response::new_ok(id, result),
+            Err(message) => Response::new_err(id, ErrorCode::RequestFailed as i32, message),
+        }
+    }
+
+    fn at_document(&self, method: &str, params: &Json) -> Result<Json, String> {
+        let uri = params["textDocument"]["uri"].as_str().unwrap_or_default();
+        let Some(document) = self.documents.get(uri) else { return Ok(Json::Null) };
+        let text = &document.text;
+        let shown = self.project.relative(&document.path);
+        if method == "textDocument/codeAction" {
+            let at = |key: &str| Position::of(&params["range"][key]).map(|at| at.offset(text));
+            let (Some(start), Some(end)) = (at("start"), at("end")) else { return Ok(Json::Null) };
+            let problems = self.problems.get(&shown).map(Vec::as_slice).unwrap_or_default();
+            return Ok(navigation::actions(document, uri, start, end, problems).into());
+        }
+        let Some(at) = Position::of(&params["position"]) else { return Ok(Json::Null) };
+        let offset = at.offset(text);
+        let found = match method {
+            "textDocument/completion" => {
+                let Some(file) = kind_of(&shown) else { return Ok(Json::Null) };
+                let cursor = cursor::cursor(text, offset);
+                let plan = self.plans.get(&shown).map(|plan| &**plan);
+                let items = completion::complete(file, &cursor, text, plan, &self.project);
+                Some(json!({"isIncomplete": false, "items": items}))
+            }
+            "textDocument/hover" => navigation::hover(document, &shown, offset, &self.project),
+            "textDocument/definition" => {
+                navigation::definition(document, uri, offset, &self.project)
+            }
+            _ => {
+                let name = params["newName"].as_str().unwrap_or_default();
+                Some(navigation::rename(document, uri, offset, name)?)
+            }
+        };
+        Ok(found.unwrap_or(Json::Null))
+    }
+}
+
+fn view(problem: &Problem, text: &str) -> Json {
+    let found = &problem.diagnostic;
+    let severity = match found.severity {
+        Severity::Error => 1,
+        Severity::Warning => 2,
+        Severity::Info => 3,
+    };
+    let help = found.help.as_ref().map(|help| format!("\nhelp: {help}")).unwrap_or_default();
+    json!({
+        "range": range(text, problem.start, problem.end),
+        "severity": severity,
+        "code": found.code.as_str(),
+        "source": "kb",
+        "message": format!("{}{help}", found.message),
+    })
+}
+
+fn publish(connection: &Connection, uri: &str, problems: &[Json]) -> io::Result<()> {
+    let method = "textDocument/publishDiagnostics".to_owned();
+    let params = json!({"uri": uri, "diagnostics": problems});
+    send(connection, Message::Notification(Notification { method, params }))
+}
+
+fn send(connection: &Connection, message: Message) -> io::Result<()> {
+    connection.sender.send(message).map_err(io::Error::other)
+}

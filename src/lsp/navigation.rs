@@ -1,0 +1,179 @@
+//! Hover, definitions, rename and quick fixes.
+
+use super::completion::described;
+use super::cursor::{Segment, cursor};
+use super::documents::{Document, Problem, kind_of, uri_of};
+use super::names::{self, word_at};
+use super::position::range;
+use super::tables::{key_of, slot};
+use crate::service::Project;
+use crate::toolspec;
+use crate::value::{Json, StepId};
+use serde_json::json;
+
+/// What is known about the word at an offset, as markdown.
+pub(super) fn hover(
+    document: &Document,
+    shown: &str,
+    offset: usize,
+    project: &Project,
+) -> Option<Json> {
+    let text = &document.text;
+    let (word, start) = word_at(text, offset);
+    if word.is_empty() {
+        return None;
+    }
+    let end = start + word.len();
+    let markdown =
+        of_key(text, shown, word, start, end).or_else(|| of_name(text, word, project))?;
+    let contents = json!({"kind": "markdown", "value": markdown});
+    Some(json!({"contents": contents, "range": range(text, start, end)}))
+}
+
+fn of_key(text: &str, shown: &str, word: &str, start: usize, end: usize) -> Option<String> {
+    if !text[end..].starts_with(':') {
+        return None;
+    }
+    let mut path = cursor(text, start).path;
+    // At the start of a key, the path ends with its map.
+    if path.last() == Some(&Segment::Key(word.to_owned())) {
+        path.pop();
+    }
+    let tables = slot(kind_of(shown)?, &path)?.tables();
+    let (table, key) = tables.iter().find_map(|table| Some((table, key_of(table, word)?)))?;
+    Some(format!("**{}** (key of {})\n\n{}", key.name, table.what, described(key)))
+}
+
+fn of_name(text: &str, word: &str, project: &Project) -> Option<String> {
+    let catalog = &project.catalog;
+    if let Some(found) = catalog.specialists.get(word) {
+        return Some(format!("specialist **{}** in `{}`", found.name, found.path));
+    }
+    if let Some(tool) = toolspec::find(word) {
+        return Some(format!(
+            "tool **{}** ({})\n\n{}",
+            tool.name,
+            tool.level.as_str(),
+            tool.description
+        ));
+    }
+    let step = step_of(text, word)?;
+    let found = catalog.playbooks.values().flat_map(|playbook| playbook.steps.iter());
+    let summary = found.into_iter().find(|own| own.id.as_str() == step.0).map(|s| s.kind.summary());
+    match summary {
+        Some(summary) => Some(format!("step **{}**: {summary}", step.0)),
+        None => Some(format!("step **{}**", step.0)),
+    }
+}
+
+/// The step that a word names: an id, or the beginning of a reference such as `build.output`.
+fn step_of(text: &str, word: &str) -> Option<names::Name> {
+    let word = word.strip_prefix("steps.").unwrap_or(word);
+    let first = word.split('.').next().unwrap_or(word);
+    names::steps(text).into_iter().find(|(id, _)| id == first || id.replace('-', "_") == first)
+}
+
+/// Where the word at an offset is defined.
+pub(super) fn definition(
+    document: &Document,
+    uri: &str,
+    offset: usize,
+    project: &Project,
+) -> Option<Json> {
+    let text = &document.text;
+    let (word, _) = word_at(text, offset);
+    let (catalog, root) = (&project.catalog, &project.context.root);
+    let file = |path: &str| {
+        let start = json!({"line": 0, "character": 0});
+        json!({"uri": uri_of(&root.join(path)), "range": {"start": start, "end": start}})
+    };
+    let key = text[..offset].rsplit('\n').next().unwrap_or_default();
+    if key.contains("playbook:")
+        && let Some(found) = catalog.playbooks.get(word)
+    {
+        return Some(file(&found.path));
+    }
+    if let Some(found) = catalog.specialists.get(word) {
+        return Some(file(&found.path));
+    }
+    if let Some((id, at)) = step_of(text, word) {
+        return Some(json!({"uri": uri, "range": range(text, at, at + id.len())}));
+    }
+    let params = names::params(text);
+    let name = word.strip_prefix("params.").unwrap_or(word);
+    let (name, at) = params.into_iter().find(|(own, _)| own == name)?;
+    Some(json!({"uri": uri, "range": range(text, at, at + name.len())}))
+}
+
+/// The edits that rename the step at an offset in its file, or why there are none.
+pub(super) fn rename(
+    document: &Document,
+    uri: &str,
+    offset: usize,
+    new_name: &str,
+) -> Result<Json, String> {
+    let text = &document.text;
+    let (word, _) = word_at(text, offset);
+    let Some((id, _)) = step_of(text, word) else {
+        return Err("only the ids of steps can be renamed".to_owned());
+    };
+    StepId::new(new_name).map_err(|error| error.to_string())?;
+    if names::steps(text).iter().any(|(own, _)| own == new_name) {
+        return Err(format!("the file has a step `{new_name}` already"));
+    }
+    let root = id.replace('-', "_");
+    let edits: Vec<Json> = names::occurrences(text, &id)
+        .into_iter()
+        .map(|at| {
+            let in_reference =
+                !text[at..].starts_with(&id) || text[at + id.len()..].starts_with('.');
+            let (old, new) = match in_reference {
+                true if text[at..].starts_with(&root) => (&root, new_name.replace('-', "_")),
+                _ => (&id, new_name.to_owned()),
+            };
+            json!({"range": range(text, at, at + old.len()), "newText": new})
+        })
+        .collect();
+    Ok(json!({"changes": {uri: edits}}))
+}
+
+/// Quick fixes: replacements that the help of a problem suggests.
+pub(super) fn actions(
+    document: &Document,
+    uri: &str,
+    start: usize,
+    end: usize,
+    problems: &[Problem],
+) -> Vec<Json> {
+    let text = &document.text;
+    let touching = problems.iter().filter(|problem| problem.start <= end && start <= problem.end);
+    touching
+        .filter_map(|problem| {
+            let help = problem.diagnostic.help.as_deref()?;
+            let new = replacement(help)?;
+            // A quoted text keeps its quotes.
+            let old = text.get(problem.start..problem.end)?;
+            let quoted = old.len() >= 2 && old.starts_with(['"', '\'']) && old.ends_with(&old[..1]);
+            let inset = usize::from(quoted);
+            if old.contains('\n') {
+                return None;
+            }
+            let edit = json!({
+                "range": range(text, problem.start + inset, problem.end - inset),
+                "newText": new,
+            });
+            Some(json!({
+                "title": format!("Replace by `{new}`"),
+                "kind": "quickfix",
+                "isPreferred": true,
+                "edit": {"changes": {uri: [edit]}},
+            }))
+        })
+        .collect()
+}
+
+/// The text of `did you mean …?` in a help.
+fn replacement(help: &str) -> Option<&str> {
+    let rest = help.strip_prefix("did you mean `")?;
+    Some(&rest[..rest.find('`')?])
+}
