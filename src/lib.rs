@@ -61,7 +61,8 @@
 //! | [`trigger`] | the state of triggers, what they fired, parameters from payloads, signatures | value, definition, journal |
 //! | [`service`] | the use cases | diagnostic, value, clock, redaction, evidence, expression, definition, plan, run, attempt, journal, process, workspace, tool, llm, specialist, executor, engine, wire, inspect, project, trigger |
 //! | [`serve`] | the daemon, and the use cases of triggers | diagnostic, value, clock, schedule, definition, run, journal, process, trigger, project, service |
-//! | [`cli`] | one file per command; displays; exit codes | diagnostic, value, wire, service, serve |
+//! | [`lsp`] | the language server: completion, hover and navigation from the tables of keys | diagnostic, value, expression, toolspec, definition, plan, project, service |
+//! | [`cli`] | one file per command; displays; exit codes | diagnostic, value, wire, service, serve, lsp |
 //! <!-- end: modules -->
 //!
 //! # Guarantees

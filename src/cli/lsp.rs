@@ -1,6 +1,6 @@
 //! `kb lsp`: the language server for editors.
 
-use super::{CliResult, Exit};
+use super::exit::{CliResult, Exit};
 use crate::lsp;
 use crate::service::Environment;
 
