@@ -103,6 +103,20 @@ fn outcome(
     failed(base, kind, failure)
 }
 
+/// Adds how to set a variable that a script found unset. Scripts run with `bash -euo pipefail`.
+fn unbound(failure: Failure, last_line: Option<&str>) -> Failure {
+    let before = last_line.and_then(|line| line.strip_suffix(": unbound variable"));
+    let name = before.and_then(|before| before.rsplit(' ').next());
+    let is_name = |name: &&str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    match name.filter(is_name) {
+        Some(name) => failure.help(format!(
+            "set it with `env: {{{name}: …}}` in the step, or pass the variable of this shell on with \
+             `env: {{pass: [{name}]}}` in the settings; `${{{name}:-}}` is empty if it is not set"
+        )),
+        None => failure,
+    }
+}
+
 /// The outcome of a process that did not exit with 0.
 fn failure(
     redactor: &Redactor,
@@ -111,18 +125,21 @@ fn failure(
     timeout: Option<Duration>,
 ) -> (OutcomeKind, Failure) {
     let failure = |code: Code, message: String| Failure::new(code, message);
-    let last_line = || match last_line(redactor, exited) {
+    let said = || match last_line(redactor, exited) {
         Some(line) => format!(": {line}"),
         None => format!("; no output from `{}`", first_line(redactor, argv)),
     };
     match &exited.end {
         ProcessEnd::Code(code) => (
             OutcomeKind::Exit(*code),
-            failure(Code::NON_ZERO_EXIT, format!("exit code {code}{}", last_line())),
+            unbound(
+                failure(Code::NON_ZERO_EXIT, format!("exit code {code}{}", said())),
+                last_line(redactor, exited).as_deref(),
+            ),
         ),
         ProcessEnd::Signal(signal) => (
             OutcomeKind::Exit(128 + signal),
-            failure(Code::NON_ZERO_EXIT, format!("killed by signal {signal}{}", last_line())),
+            failure(Code::NON_ZERO_EXIT, format!("killed by signal {signal}{}", said())),
         ),
         ProcessEnd::TimedOut => {
             // The same text as that of the engine, whose timer may expire first.
@@ -205,6 +222,11 @@ fn parsed(
         OutputParse::Text => Ok(json!(text)),
         OutputParse::Lines if text.is_empty() => Ok(json!([])),
         OutputParse::Lines => Ok(text.lines().map(Json::from).collect()),
+        OutputParse::Json if text.trim().is_empty() => {
+            let message = "stdout is empty, and `parse: json` needs one JSON value".to_owned();
+            let help = "print a JSON value to stdout, or remove `parse: json`";
+            Err(Box::new(Failure::new(Code::BAD_OUTPUT, message).help(help)))
+        }
         OutputParse::Json => serde_json::from_str(text).map_err(|error| {
             let start: String = redactor.mask_text(text).chars().take(80).collect();
             let message =

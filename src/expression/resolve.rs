@@ -135,6 +135,9 @@ pub(super) fn resolve(
                     names.secrets.iter().map(String::as_str),
                     "declared are",
                 );
+                if names.params.contains(name) {
+                    problem.help = Some(format!("`{name}` is a parameter: write `{{{{{name}}}}}`"));
+                }
                 problem.help.get_or_insert_with(|| {
                     format!("declare it in the settings: `secrets: {{{name}: env:{name}}}`")
                 });
@@ -315,6 +318,8 @@ fn unknown_name(names: &Names, name: &str, at: Range<usize>) -> Unresolved {
             Some("the null value is `none`; test for it with `is none` or `is defined`".to_owned())
         }
         "TRUE" | "FALSE" => Some(format!("write `{}`", name.to_lowercase())),
+        "pending" | "running" | "succeeded" | "failed" | "skipped" | "blocked" | "cancelled"
+        | "passed" | "inconclusive" => Some(format!("a text needs quotes: `'{name}'`")),
         _ if STEP_FIELDS.contains(&name) => Some(format!("name the step too, as in `STEP.{name}`")),
         _ => None,
     };

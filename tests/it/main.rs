@@ -64,6 +64,7 @@ mod specialist;
 mod terminal;
 mod tool_security;
 mod tools;
+mod usual_mistakes;
 mod verify;
 mod views;
 mod weak_models;

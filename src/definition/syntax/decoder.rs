@@ -1,6 +1,6 @@
 //! [`Decoder`]: reads typed values from a tree and collects diagnostics.
 
-use super::{Node, Number, Scalar, ScalarKind, Value};
+use super::{Node, Number, Scalar, ScalarKind, Value, usual_mistake};
 use crate::diagnostic::{Code, Diagnostic, Span, nearest};
 use crate::expression::{Names, Root, Style};
 use crate::value::parse_duration;
@@ -70,16 +70,11 @@ impl Decoder {
             return;
         }
         let message = format!("{} takes {expected}, found {}", name(key), node.kind());
-        let mut found = Diagnostic::error(Code::WRONG_TYPE, node.span, message);
-        if expected == "a text" {
-            found = match &node.value {
-                Value::Scalar(Scalar { text, kind, .. }) if *kind != ScalarKind::Null => {
-                    found.help(format!("quote it: `\"{text}\"`"))
-                }
-                _ => found,
-            };
-        }
-        self.push(found);
+        let found = Diagnostic::error(Code::WRONG_TYPE, node.span, message);
+        self.push(match usual_mistake::of_shape(node, key, expected) {
+            Some(help) => found.help(help),
+            None => found,
+        });
     }
 
     /// Reports a value that is not allowed.
@@ -227,7 +222,8 @@ impl Decoder {
         if let Some((_, value)) = choices.iter().find(|(name, _)| *name == text) {
             return Some(*value);
         }
-        let help = match nearest(text, names()) {
+        let meant = usual_mistake::of_value(text, names());
+        let help = match meant.or_else(|| nearest(text, names())) {
             Some(name) => format!("did you mean `{name}`?"),
             None => format!("write one of {}", names().collect::<Vec<_>>().join(", ")),
         };

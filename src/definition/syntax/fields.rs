@@ -1,6 +1,6 @@
 //! [`Fields`]: the keys of one map, resolved to the keys of its table.
 
-use super::{Decoder, Key, Node};
+use super::{Decoder, Key, Node, usual_mistake};
 use crate::definition::keys::{KeySpec, KeyTable, KeyType};
 use crate::diagnostic::{Code, Diagnostic, Span};
 use std::time::Duration;
@@ -128,6 +128,7 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("working_directory", "cwd"),
     ("continueOnError", "onError"),
     ("continue_on_error", "onError"),
+    ("continue-on-error", "onError"),
     ("parameters", "params"),
     ("inputs", "params"),
     ("jobs", "steps"),
@@ -198,9 +199,10 @@ impl Decoder {
     ) -> Option<&'static str> {
         let message = format!("unknown key `{}` in {what}", key.text);
         let meant = self.suggestion(&key.text, table);
-        let help = match meant {
-            Some(name) => format!("did you mean `{name}`?"),
-            None => format!("known keys: {}", names(table).collect::<Vec<_>>().join(", ")),
+        let help = match (usual_mistake::of_key(&key.text, what), meant) {
+            (Some(help), _) => help,
+            (None, Some(name)) => format!("did you mean `{name}`?"),
+            (None, None) => format!("known keys: {}", names(table).collect::<Vec<_>>().join(", ")),
         };
         self.push(Diagnostic::error(Code::UNKNOWN_KEY, key.span, message).help(help));
         meant

@@ -26,6 +26,7 @@ mod templates;
 mod tool_security;
 mod trigger;
 mod unsupported;
+mod usual_mistake;
 mod verify;
 mod yaml;
 

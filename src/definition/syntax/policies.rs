@@ -25,11 +25,7 @@ impl Decoder {
     /// Decodes `retry:`. Without `on`, steps that run a process also retry after a non-zero exit.
     pub(crate) fn retry(&mut self, node: &Node, retries_exit: bool) -> Option<RetryPolicy> {
         if node.as_map().is_none() {
-            let message = format!("`retry` takes a map, found {}", node.kind());
-            self.push(
-                Diagnostic::error(Code::WRONG_TYPE, node.span, message)
-                    .help("write `retry: {max: 2}`"),
-            );
+            self.wrong_type(node, "retry", "a map");
             return None;
         }
         let fields = self.fields(node, &step_parts::RETRY)?;

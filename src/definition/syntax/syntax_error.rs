@@ -31,6 +31,11 @@ pub(crate) fn describe(error: &ScanError, text: &str, base: usize, source: Sourc
     }
 }
 
+/// Whether a line is the key of a shell script, with its value.
+fn starts_script(line: &str) -> bool {
+    line.trim_start().trim_start_matches("- ").starts_with("run:")
+}
+
 fn explain(error: &ScanError, text: &str, at: usize) -> (String, Option<String>) {
     let line = &text[line_range(text, at)];
     let (message, help): (&str, &str) = match error.kind() {
@@ -39,6 +44,10 @@ fn explain(error: &ScanError, text: &str, at: usize) -> (String, Option<String>)
         | ErrorKind::InvalidTrailingDoubleQuotedScalar => {
             return ("text after a closing quote".to_owned(), Some(after_quote(line)));
         }
+        ErrorKind::MappingValueNotAllowed if starts_script(line) => (
+            "unexpected `:`",
+            "write the script as a block: `run: |`, and the command indented on the next line",
+        ),
         ErrorKind::MappingValueNotAllowed => (
             "unexpected `:`",
             "quote a text that contains `: `, and check the indentation of this line",

@@ -66,12 +66,12 @@ fn wrong_types_name_what_is_expected() {
 "), @r#"
     error KB0105 5:10 `id` takes a text, found a number | quote it: `"7"`
     error KB0105 5:19 `name` takes a text, found a number | quote it: `"2024"`
-    error KB0105 6:18 `run` takes a text (a shell script) or a list (a program and its arguments), found a map
+    error KB0105 6:18 `run` takes a text (a shell script) or a list (a program and its arguments), found a map | write a script, `run: echo hello`, or a program with its arguments, `run: [echo, hello]`
     error KB0105 6:37 `retrySafe` takes `true` or `false`, found the text `yes` | write `true`
     error KB0105 7:34 `maxAttempts` takes a whole number, found a number with a fraction
     error KB0105 7:50 `dependsOn` takes a list, found a map
     error KB0112 8:34 `maxAttempts` cannot be 0 | write a whole number from 1 to 1000
-    error KB0105 8:44 `retry` takes a map, found a number | write `retry: {max: 2}`
+    error KB0105 8:44 `retry` takes a map, found a number | write `retry: {max: 3}`
     error KB0112 9:30 `-5s` is not a duration | write a number with a unit, such as `250ms`, `90s`, `5m` or `1h30m`
     error KB0105 9:43 `verify` takes a map, found a list | write `verify: {checks: [...]}`
     error KB0105 10:26 `env` takes a map, found a list

@@ -1,0 +1,48 @@
+//! Mistakes that people bring from other tools: each help names the fix for that very case.
+
+use crate::scratch::Scratch;
+
+/// The help for a playbook with these lines after its id.
+fn help(lines: &str) -> String {
+    let text = format!("schema: kb.playbook/1\nid: p\n{lines}");
+    let scratch = Scratch::new(&[("playbooks/p.yml", &text)]);
+    scratch.kb(&["playbook", "validate"]).code(2).err
+}
+
+#[test]
+fn the_help_names_the_fix_for_the_case() {
+    let step = |keys: &str| format!("steps: [{{id: a, {keys}}}]\n");
+    let params = "params: [{name: token, default: x}]\n";
+    for (lines, expected) in [
+        ("params: [{name: n, type: int}]\nsteps: [{id: a, run: echo x}]\n".to_owned(), "did you mean `integer`?"),
+        (step("run: echo x, retry: 1"), "write `retry: {max: 1}`"),
+        (step("run: echo x, continue-on-error: true"), "write `onError: continue`"),
+        (step("run: echo x, continueOnError: true"), "write `onError: continue`"),
+        (step("run: echo x, model: big"), "`model` belongs to the specialist: `llm: {model: NAME}`"),
+        (step("run: 5"), "write a script, `run: echo hello`"),
+        (step("gate: {file: {path: x}}"), "start each check with `-`"),
+        (step("run: echo x, env: {A: null}"), "write `\"\"` for an empty text"),
+        (format!("{}outputs: [a]\n", step("run: echo x")), "name each value, as in `outputs: {result:"),
+        (format!("{params}{}", step("set: {v: '{{secrets.token}}'}")), "`token` is a parameter: write `{{token}}`"),
+        ("steps:\n  - {id: a, run: echo x}\n  - {id: b, run: echo x, condition: '{{a.status}} == succeeded'}\n".to_owned(), "a text needs quotes: `'succeeded'`"),
+        ("steps:\n  - id: a\n    run: echo \"a: b\"\n".to_owned(), "write the script as a block: `run: |`"),
+        (step("forEach: [1, 2], run: 'echo {{item}}'"), "`env: {ITEM: \"{{item}}\"}` beside `run`"),
+    ] {
+        let said = help(&lines);
+        assert!(said.contains(expected), "`{expected}` is missing in:\n{said}");
+    }
+}
+
+#[test]
+fn an_unset_variable_and_an_empty_stdout_are_explained() {
+    let text = "schema: kb.playbook/1\nid: p\nsteps: [{id: a, run: 'true', parse: json}, {id: b, run: echo $MYVAR}]\n";
+    let scratch = Scratch::new(&[("playbooks/p.yml", text)]);
+    let said = scratch.kb(&["playbook", "run", "p"]).code(1);
+    said.says(&[
+        "stdout is empty, and `parse: json` needs one JSON value",
+        "MYVAR: unbound variable",
+        "`env: {MYVAR: …}` in the step",
+        "`env: {pass: [MYVAR]}` in the settings",
+        "`${MYVAR:-}`",
+    ]);
+}
