@@ -38,8 +38,10 @@ pub struct Judgement {
 impl Judgement {
     /// The description of the tool for models, and the JSON Schema of its arguments.
     pub fn tool() -> (&'static str, Json) {
-        let texts =
-            |text: &str| json!({"type": "array", "items": {"type": "string"}, "description": text});
+        let texts = |text: &str| {
+            let item = json!({"type": "string", "maxLength": ENTRY_CHARS});
+            json!({"type": "array", "items": item, "maxItems": 20, "description": text})
+        };
         let share =
             |text: &str| json!({"type": "number", "minimum": 0, "maximum": 1, "description": text});
         let properties = json!({
@@ -50,7 +52,7 @@ impl Judgement {
             "completeness": share("How completely the answer covers the task: 1.0 fully, 0.7 mostly, 0.5 partly, 0.3 barely"),
             "gaps": texts("Parts of the task that the answer does not cover"),
             "warnings": texts("Contradictions, invented facts and other problems; start a contradiction with `contradiction:`"),
-            "reasoning": {"type": "string", "description": "A brief reason for the assessment"},
+            "reasoning": {"type": "string", "maxLength": 300, "description": "A brief reason for the assessment"},
         });
         let schema = json!({
             "type": "object",

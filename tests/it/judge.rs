@@ -147,7 +147,10 @@ fn the_event_has_the_assessment_with_codes_and_the_call_is_paid() {
 fn a_judge_that_does_not_judge_is_inconclusive() {
     let broken = |changes: Value| submit(&assessment(changes));
     for (turns, reason) in [
-        (json!([{"say": "All good!"}]), "the model did not call `submit_verification`"),
+        (
+            json!([{"say": "All good!"}, {"say": "Still good."}]),
+            "the model did not call `submit_verification`",
+        ),
         (json!([{"error": {"status": 401}}]), "status 401"),
         (json!([{"error": {"status": 503}}]), "status 503"),
         (json!([]), "the script has no turn 1"),
@@ -207,4 +210,44 @@ fn the_settings_have_defaults_and_only_specialists_have_judges() {
     let step = "schema: kb.playbook/1\nid: q\nsteps:\n  - {id: a, specialist: dev, task: x, verify: {checks: [{judge: {minConfidence: 4}}]}}\n";
     scratch.write(".kb/playbooks/q.yml", step);
     scratch.kb(&["playbook", "validate"]).code(2).says(&["minConfidence"]);
+}
+
+#[test]
+fn a_written_assessment_counts_like_a_submitted_one() {
+    let scratch = project("{}", 0);
+    let text = assessment(json!({"confidence": 0.5})).to_string();
+    let turns = json!([{"say": "I cannot call tools."}, {"say": text}]);
+    let said = run(&scratch, &[ANSWER], &json!({ "a#judge": turns }));
+    assert_eq!(judged(&said).0, "inconclusive: the answer is uncertain: confidence 0.5, below 0.6");
+    scratch.kb(&["run", "verify", "@last"]).code(0);
+}
+
+/// The judge is a real model behind a real server, and its structured answer decides. The model is far
+/// too small to judge: whatever it says is within the thresholds.
+#[test]
+fn a_real_model_judges() {
+    let Some(server) = crate::real_model::lab() else { return };
+    let scratch = Scratch::new(&[
+        (".kb/specialists/dev.yml", "schema: kb.specialist/1\nid: dev\nrole: You are brief.\nllm: {tier: small, temperature: 0, maxTokens: 96}\nlimits: {timeoutMs: 900000}\n"),
+        (".kb/playbooks/p.yml", "schema: kb.playbook/1
+id: p
+steps:
+  - id: a
+    specialist: dev
+    task: Describe tea.
+    timeout: 15m
+    output: {schema: {type: object, properties: {summary: {type: string, minLength: 60, maxLength: 120}}, required: [summary], additionalProperties: false}}
+    verify:
+      checks: [{judge: {maxUnverified: 1000, minConfidence: 0, uncertainBelow: 0, minCompleteness: 0}}]
+      maxReworks: 0
+"),
+    ]);
+    let mut command = scratch.command();
+    command.env("KB_LLM_ENDPOINT", &server.endpoint).env("KB_LLM_MODEL", "smollm2");
+    let output = command.args(["playbook", "run", "p", "--json"]).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let said = Said { code: 0, out: text(&output.stdout), err: text(&output.stderr) };
+    let (found, event) = judged(&said);
+    println!("{}", event["assessment"]);
+    assert_eq!(event["assessment"]["judged"], true, "{found}\n{event:#}");
 }

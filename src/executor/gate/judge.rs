@@ -18,7 +18,7 @@ pub struct Judges<'a> {
     pub recorder: &'a dyn Recorder,
 }
 
-/// Timeout of the call, unless the gate has a shorter one.
+/// Timeout of the call, unless the gate has one.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The reply of the judge, and the tokens and cost of its call.
@@ -43,10 +43,10 @@ pub(super) async fn ask(
         Some((args, model)) => (Ok(args), model, Usage::NONE),
         None => {
             let judged = runner.judge(call(question, subject, left), cancel).await;
-            if let Some(record) = judged.record
-                && recorder.record(record).await.is_err()
-            {
-                return (failed("the journal is closed"), judged.usage);
+            for record in judged.records {
+                if recorder.record(record).await.is_err() {
+                    return (failed("the journal is closed"), judged.usage);
+                }
             }
             (judged.submitted, judged.model, judged.usage)
         }
@@ -75,7 +75,7 @@ fn call(question: JudgeQuestion, subject: &JudgeSubject, left: Option<Duration>)
         instance: subject.instance.clone(),
         attempt: subject.attempt,
         params: subject.params.clone(),
-        timeout: left.map_or(TIMEOUT, |left| left.min(TIMEOUT)),
+        timeout: left.unwrap_or(TIMEOUT),
     }
 }
 
