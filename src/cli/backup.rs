@@ -1,8 +1,8 @@
 //! `kb backup`
 
+use super::exit::{CliResult, Exit};
 use super::render::bytes;
 use super::terminal::Terminal;
-use super::{CliResult, Exit};
 use crate::service::runs::ProjectContext;
 use crate::service::{self, Environment};
 use crate::value::counted;

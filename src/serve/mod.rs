@@ -32,7 +32,7 @@ pub use lease::ServeLease;
 pub use served::ServedProject;
 pub use triggers::{
     Backfill, Fired, Tested, backfill, backfill_times, disable, enable, fire, fires, list,
-    next_times, pause, resume, show, test,
+    next_times, pause, resume, show, start, test,
 };
 pub use unit::{UnitKind, unit};
 pub use views::{FireView, OccurrenceView, TriggerStateName, TriggerView};

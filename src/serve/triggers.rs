@@ -199,6 +199,38 @@ pub fn fire(project: &Project, name: &str, payload: &Json) -> Result<Fired, Serv
     Ok(Fired { trigger: loaded.id.clone(), run: run_id(&fire.trigger, &fire.key).to_string() })
 }
 
+/// Queues a run of a playbook that a person or program asked for. A second request with the same `key`
+/// queues nothing and returns the run of the first one.
+pub fn start(
+    project: &Project,
+    playbook: &str,
+    values: JsonMap,
+    key: &str,
+) -> Result<Fired, ServiceError> {
+    const API: &str = "api";
+    project.require_valid_settings()?;
+    let plan = project.runnable_plan(playbook)?;
+    let definition = plan.playbook();
+    params::of_child(&definition.params, values.clone()).map_err(|problems| {
+        let messages: Vec<String> = problems.into_iter().map(|p| p.message).collect();
+        ServiceError::refused(Failure::new(Code::PAYLOAD, messages.join("; ")))
+    })?;
+    let fire = NewFire {
+        trigger: API.to_owned(),
+        key: key.to_owned(),
+        playbook: definition.id.to_string(),
+        nominal: None,
+        until: None,
+        digest: None,
+        state: FireState::Queued,
+        reason: None,
+        params: values,
+        depth: 0,
+    };
+    store(project)?.add(&fire, clock::wall())?;
+    Ok(Fired { trigger: API.to_owned(), run: run_id(API, key).to_string() })
+}
+
 /// The nominal times of a schedule from `from` to `to` that a backfill would start.
 pub fn backfill_times(
     project: &Project,

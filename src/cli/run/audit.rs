@@ -1,8 +1,8 @@
 //! `kb run audit`
 
+use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::{Table, plain};
 use crate::cli::terminal::Terminal;
-use crate::cli::{CliResult, Exit};
 use crate::service::runs::ProjectContext;
 use crate::service::{self, AuditedCall, Environment};
 

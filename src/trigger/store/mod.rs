@@ -17,6 +17,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+/// How much longer than fires deliveries are kept, in milliseconds: 30 days.
+const DELIVERIES_MS: i64 = 30 * 24 * 3600 * 1000;
+
 /// The state of the triggers of a project. Can be shared between threads; processes share the file.
 pub struct TriggerStore {
     connection: Mutex<Connection>,
@@ -97,7 +100,8 @@ impl TriggerStore {
         Ok(())
     }
 
-    /// Removes fires that ended before a time, and deliveries that were seen before it. The cursors keep
+    /// Removes fires that ended before a time, and deliveries that were seen 30 days
+    /// earlier. The cursors keep
     /// nominal times from firing again; fires of files stay, because the files do.
     /// The newest 200 of each trigger stay too, whatever a wrong clock says.
     pub fn prune(&self, before: Timestamp) -> Result<usize, JournalError> {
@@ -109,7 +113,9 @@ impl TriggerStore {
                ORDER BY newer.id DESC LIMIT 200)",
             [before.0],
         )?;
-        connection.execute("DELETE FROM deliveries WHERE at < ?1", [before.0])?;
+        // A signature without a time stays valid for ever, so its deliveries are kept longer.
+        let deliveries = before.0.saturating_sub(DELIVERIES_MS);
+        connection.execute("DELETE FROM deliveries WHERE at < ?1", [deliveries])?;
         connection.execute("DELETE FROM messages WHERE at < ?1 AND taken = 1", [before.0])?;
         Ok(fires)
     }

@@ -152,3 +152,22 @@ fn a_webhook_delivery_is_queued_once() {
     let mut daemon = daemon(&scratch);
     until_log(&mut daemon, &scratch, "$(reboot); {{x}}\n");
 }
+
+/// What the HTTP server will call: a playbook without triggers, once for each key.
+#[test]
+fn a_requested_run_is_queued_once() {
+    let scratch = scratch("{message: {topic: t, payload: {what: message}}}");
+    let (project, store) = (project(&scratch), store(&scratch));
+    let values = |what: serde_json::Value| json!({ "what": what }).as_object().unwrap().clone();
+    let first = kb::serve::start(&project, "p", values(json!("a")), "k1").unwrap();
+    let again = kb::serve::start(&project, "p", values(json!("b")), "k1").unwrap();
+    assert_eq!(first, again);
+    let refused = kb::serve::start(&project, "p", values(json!(7)), "k2").unwrap_err();
+    assert!(refused.to_string().contains("what"), "{refused}");
+    assert!(kb::serve::start(&project, "q", values(json!("a")), "k3").is_err());
+    assert_eq!(fires(&store).len(), 1);
+    let runtime = runtime();
+    let _context = runtime.enter();
+    let mut daemon = daemon(&scratch);
+    until_log(&mut daemon, &scratch, "a\n");
+}
