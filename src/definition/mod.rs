@@ -25,7 +25,8 @@ pub use check::{refuse_computed_code, refuse_options};
 pub use file_bytes::FileBytes;
 pub use gate_check::*;
 pub use keys::{
-    DefinitionFile, KeyRule, KeySpec, KeyTable, KeyType, Support, file_schema, key_reference,
+    DefinitionFile, KeyRule, KeyScope, KeySpec, KeyTable, KeyType, Support, file_schema,
+    key_reference, step_key_scope,
 };
 pub use kind::*;
 pub use load::{FileRole, InputFile, load};

@@ -7,7 +7,7 @@
 
 use super::event::{InstanceIx, StepStatus};
 use super::state::State;
-use crate::definition::StepKind;
+use crate::definition::{KeyScope, StepKind, step_key_scope};
 use crate::definition::{StepPhase, StepTexts, TaskText};
 use crate::expression::Root;
 use crate::plan::{Plan, PlanStep, StepIx};
@@ -114,33 +114,6 @@ impl fmt::Display for Why {
     }
 }
 
-/// Keys of a step that decide when and how often it is attempted, and not what it does. A change of
-/// them does not invalidate a result.
-pub(super) const POLICY_KEYS: &[&str] = &[
-    "id",
-    "name",
-    "description",
-    "dependsOn",
-    "timeout",
-    "idleTimeout",
-    "retry",
-    "recovery",
-    "maxAttempts",
-    "retrySafe",
-    "budget",
-    "onError",
-    "runIf",
-];
-
-/// Keys that do not even decide whether a step is skipped.
-const NAME_KEYS: &[&str] = &["id", "name", "description"];
-
-/// Whether a key is in a list; snake case is accepted as in definitions.
-fn is_in(keys: &[&str], written: &str) -> bool {
-    let plain = written.replace('_', "");
-    keys.iter().any(|key| key.eq_ignore_ascii_case(&plain))
-}
-
 /// Decides for each step of the new version, in plan order.
 pub fn choose(facts: &Comparison<'_>) -> Vec<Choice> {
     let plan = facts.now.plan;
@@ -185,8 +158,8 @@ fn own_choice(facts: &Comparison<'_>, ix: StepIx) -> Choice {
         return Choice::Again(Why::Unfinished(instance.status));
     }
     let ignored = match instance.status {
-        StepStatus::Skipped => NAME_KEYS,
-        _ => POLICY_KEYS,
+        StepStatus::Skipped => KeyScope::Name,
+        _ => KeyScope::Attempts,
     };
     let changed = changed_definition((before, was), (now, planned), ignored)
         .or_else(|| changed_value(before, now, planned))
@@ -202,13 +175,13 @@ fn own_choice(facts: &Comparison<'_>, ix: StepIx) -> Choice {
 fn changed_definition(
     (before, was): (&Version<'_>, &PlanStep),
     (now, step): (&Version<'_>, &PlanStep),
-    ignored: &[&str],
+    ignored: KeyScope,
 ) -> Option<Why> {
     let none = JsonMap::new();
     let [old, new] = [(before, was), (now, step)]
         .map(|(version, step)| version.texts.step(step.step.span).unwrap_or(&none));
     let keys: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-    let differs = |key: &&String| !is_in(ignored, key) && old.get(*key) != new.get(*key);
+    let differs = |key: &&String| step_key_scope(key) > ignored && old.get(*key) != new.get(*key);
     let changed: Vec<String> = keys.into_iter().filter(differs).cloned().collect();
     if !changed.is_empty() {
         return Some(Why::Definition(changed));

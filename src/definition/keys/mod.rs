@@ -30,5 +30,6 @@ pub(in crate::definition) use choice_list::choices;
 pub use file::DefinitionFile;
 pub use json_schema::file_schema;
 pub use reference::key_reference;
-pub use table::{KeyRule, KeySpec, KeyTable, KeyType, Support};
+pub use step::step_key_scope;
+pub use table::{KeyRule, KeyScope, KeySpec, KeyTable, KeyType, Support};
 pub(in crate::definition) use table::{count, joined, key, table};

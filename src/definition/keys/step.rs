@@ -10,7 +10,7 @@ use super::table::KeyType::{
     Any, Boolean, Choice, Duration, Expression, Forbidden, Integer, List, ListOrOne, Map, MapOf,
     OneOf, Pattern, ScalarTemplate, Template, Text,
 };
-use super::table::{KeyRule, KeySpec, KeyTable, key, table};
+use super::table::{KeyRule, KeyScope, KeySpec, KeyTable, key, table};
 use crate::definition::kind;
 
 pub(crate) static STEP: KeyTable =
@@ -24,16 +24,25 @@ pub(crate) static DEFAULTS: KeyTable = table(
     &[kind::KEYS, NO_ID, kind::OWN_KEYS, COMMON],
 );
 
+/// What a key of a step decides, in either spelling. An unknown key counts as a part of the work.
+pub fn step_key_scope(written: &str) -> KeyScope {
+    let is_it =
+        |key: &&KeySpec| key.name == written || key.snake_case().as_deref() == Some(written);
+    STEP.keys().find(is_it).map_or(KeyScope::Work, |key| key.scope)
+}
+
 const ID: &[KeySpec] =
     &[key("id", Pattern("^[A-Za-z_][A-Za-z0-9_-]*$"), "Id of the step, unique in its playbook.")
+        .scope(KeyScope::Name)
         .required()
         .example("build")];
 
 const NO_ID: &[KeySpec] = &[key("id", Forbidden, "Not allowed: steps cannot share an id.")];
 
 const COMMON: &[KeySpec] = &[
-    key("name", Text, "Display name."),
+    key("name", Text, "Display name.").scope(KeyScope::Name),
     key("dependsOn", ListOrOne(&Text), "Steps that must have ended before this one starts.")
+        .scope(KeyScope::Attempts)
         .example("[build, lint]"),
     key("condition", Expression, "The step is skipped if this expression is false.")
         .example("\"{{test.output.failed}} > 0\""),
@@ -42,26 +51,32 @@ const COMMON: &[KeySpec] = &[
         Choice(RUN_IF_NAMES),
         "Join: which statuses of the dependencies let the step run.",
     )
+    .scope(KeyScope::Attempts)
     .default("allSucceeded"),
     key("input", Any, "Structured input of a specialist, or arguments of a tool.")
         .example("{path: out.txt, content: \"{{text}}\"}"),
     key("timeout", OneOf(const { &[Duration, Map(&TIMEOUT)] }), "Time limit of one attempt.")
+        .scope(KeyScope::Attempts)
         .example("10m"),
-    key("retry", Map(&RETRY), "Retry policy.").example("{max: 2}"),
+    key("retry", Map(&RETRY), "Retry policy.").scope(KeyScope::Attempts).example("{max: 2}"),
     key(
         "recovery",
         List(const { &Map(&RECOVERY) }),
         "Recovery table: ordered rules for failed attempts.",
     )
+    .scope(KeyScope::Attempts)
     .default("for specialists a default table, else none")
     .example("[{on: [transient], do: retry, max: 2}]"),
     key("maxAttempts", Integer(1, 1000), "Maximum number of attempts in one iteration.")
+        .scope(KeyScope::Attempts)
         .default("the sum that the recovery table allows"),
     key("retrySafe", Boolean, "Whether the step may run again after a crash during an attempt.")
+        .scope(KeyScope::Attempts)
         .default("true"),
     key("verify", Map(&VERIFY), "Gate that decides whether the step counts as done.")
         .example("{checks: [{file: out.txt}]}"),
     key("onError", Choice(ON_ERROR_NAMES), "`continue` tolerates a failure of this step.")
+        .scope(KeyScope::Attempts)
         .default("fail"),
     key("env", MapOf(&ScalarTemplate), "Environment variables of its processes.")
         .example("{NAME: \"{{name}}\"}"),
@@ -77,6 +92,7 @@ const COMMON: &[KeySpec] = &[
     key("evidence", Choice(EVIDENCE_NAMES), "Whether file changes of its processes are recorded.")
         .default("`full` if its checks need them"),
     key("budget", Map(&BUDGET), "Limits of cost, tokens and tool calls of the step.")
+        .scope(KeyScope::Attempts)
         .example("{maxTokens: 50000}"),
     key(
         "forEach",

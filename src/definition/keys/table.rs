@@ -74,6 +74,17 @@ pub enum Support {
     RunRefused,
 }
 
+/// What a key of a step decides, and so what a change of it means for a result that the step has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum KeyScope {
+    /// How the step is called.
+    Name,
+    /// When and how often the step is attempted, and whether it is skipped.
+    Attempts,
+    /// What the step does.
+    Work,
+}
+
 /// One key.
 #[derive(Debug, Clone, Copy)]
 pub struct KeySpec {
@@ -87,6 +98,8 @@ pub struct KeySpec {
     pub default: &'static str,
     /// How far this version supports it.
     pub support: Support,
+    /// What it decides, if it is a key of a step.
+    pub scope: KeyScope,
     /// Kinds of steps that have this key; empty: all.
     pub only: &'static [&'static str],
     /// One sentence that describes the key.
@@ -107,6 +120,7 @@ pub(in crate::definition) const fn key(
         required: false,
         default: "",
         support: Support::Full,
+        scope: KeyScope::Work,
         only: &[],
         about,
         example: "",
@@ -154,6 +168,10 @@ impl KeySpec {
 
     pub(in crate::definition) const fn only(self, only: &'static [&'static str]) -> KeySpec {
         KeySpec { only, ..self }
+    }
+
+    pub(in crate::definition) const fn scope(self, scope: KeyScope) -> KeySpec {
+        KeySpec { scope, ..self }
     }
 
     pub(in crate::definition) const fn no_effect(self) -> KeySpec {
