@@ -132,6 +132,8 @@ fn mistakes_are_found_when_the_playbook_is_loaded() {
   - {id: axis, matrix: {axes: {os: [linux]}, exclude: [{oss: linux}]}, set: {x: 1}}
   - {id: many, forEach: 100001, set: {x: 1}}
   - {id: bare, matrix: {axes: {}}, set: {x: 1}}
+  - {id: github, matrix: {os: [linux], exclude: []}, set: {x: 1}}
+  - {id: near, forEach: {file: x}, set: {x: 1}}
 ";
     let said = project(steps).kb(&["playbook", "validate", "p"]).code(2);
     said.says(&[
@@ -143,6 +145,10 @@ fn mistakes_are_found_when_the_playbook_is_loaded() {
         "did you mean `os`?",
         "`100001` cannot be the number of items",
         "`axes` is empty",
+        "the axis `os` is not below `axes`",
+        "write `matrix: {axes: {os: […]}}`",
+        "did you mean `files`?",
+        "9 errors",
     ]);
 }
 

@@ -46,7 +46,9 @@ fn source(fields: &Fields<'_>, decoder: &mut Decoder) -> Option<ItemSource> {
     const SOURCES: [&str; 3] = ["in", "files", "lines"];
     let mut given = SOURCES.iter().filter_map(|name| Some((*name, fields.entry(name)?)));
     let Some((name, (first, _))) = given.next() else {
-        decoder.required(fields, "in");
+        if !fields.was_meant(&SOURCES) {
+            decoder.required(fields, "in");
+        }
         return None;
     };
     if let Some((other, (second, _))) = given.next() {
@@ -102,6 +104,16 @@ fn values(node: &Node, key: &str, decoder: &mut Decoder) -> Option<ValueTemplate
 }
 
 fn matrix(node: &Node, decoder: &mut Decoder) -> Option<ForEach> {
+    // Other tools write the axes beside `include` and `exclude`.
+    let entries = node.as_map().unwrap_or_default();
+    let known = |name: &str| items::MATRIX.keys().any(|spec| spec.name == name);
+    let beside = entries.iter().find(|(name, list)| !known(&name.text) && list.as_seq().is_some());
+    if let Some((name, _)) = beside.filter(|_| node.get("axes").is_none()) {
+        let message = format!("the axis `{}` is not below `axes`", name.text);
+        let help = format!("write `matrix: {{axes: {{{}: […]}}}}`", name.text);
+        decoder.push(Diagnostic::error(Code::MISSING_KEY, name.span, message).help(help));
+        return None;
+    }
     let fields = decoder.fields(node, &items::MATRIX)?;
     let axes = decoder.required(&fields, "axes").and_then(|node| axes(node, decoder));
     let names: Vec<String> = axes.iter().flatten().map(|(name, _)| name.clone()).collect();
