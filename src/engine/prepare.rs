@@ -200,6 +200,7 @@ fn specialist(
     let input =
         planned.step.details().input.as_ref().map(|input| input.evaluate(scope)).transpose()?;
     let (task, task_values) = rendered_task(scope, task, input.as_ref(), &inputs.task_files)?;
+    let (task, task_values) = with_capability(&specialist, input.as_ref(), task, task_values);
     let output_schema = planned.step.details().output_schema.clone();
     let (feedback, history) = (inputs.feedback.clone(), inputs.history.clone());
     let params = scope.params.clone();
@@ -213,6 +214,26 @@ fn specialist(
         history,
         params,
     }))
+}
+
+/// The task of the capability in front of that of the step.
+fn with_capability(
+    specialist: &Specialist,
+    input: Option<&Json>,
+    task: String,
+    values: Vec<Range<usize>>,
+) -> (String, Vec<Range<usize>>) {
+    let capability = specialist.capability.as_ref();
+    let Some((mut text, mut ranges)) = capability.and_then(|own| own.task(input)) else {
+        return (task, values);
+    };
+    if !task.is_empty() {
+        text.push_str("\n\n");
+        let start = text.len();
+        ranges.extend(values.iter().map(|range| range.start + start..range.end + start));
+        text.push_str(&task);
+    }
+    (text, ranges)
 }
 
 /// The text of a task, with the ranges of the values in it.

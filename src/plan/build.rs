@@ -101,7 +101,35 @@ fn specialist_of(
     problems: &mut Vec<Diagnostic>,
 ) -> Option<Arc<Specialist>> {
     let StepKind::Specialist(task) = &step.kind else { return None };
-    loaded(&task.specialist, task.span, catalog, problems)
+    let found = loaded(&task.specialist, task.span, catalog, problems)?;
+    let Some((name, span)) = &task.capability else { return Some(found) };
+    let Some(chosen) = found.with_capability(name) else {
+        problems.push(no_capability(&found, name, *span));
+        return Some(found);
+    };
+    let has_prompt = chosen.capability.as_ref().is_some_and(|own| own.prompt.is_some());
+    let has_task = task.task.is_some() || step.details().input.is_some();
+    if !has_prompt && !has_task {
+        let message =
+            format!("the capability `{name}` has no `promptTemplate`, and the step no task");
+        let problem = Diagnostic::error(Code::TASK_TEXT, *span, message);
+        problems.push(problem.help("add `task:` to the step"));
+    }
+    Some(Arc::new(chosen))
+}
+
+fn no_capability(specialist: &Specialist, name: &str, span: Span) -> Diagnostic {
+    let known = || specialist.callable.iter().map(|own| own.name.as_str());
+    let help = match nearest(name, known()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if specialist.callable.is_empty() => format!(
+            "`{}` has none that can be called; write one as a map with `name` and `promptTemplate`",
+            specialist.id
+        ),
+        None => format!("its capabilities: {}", known().collect::<Vec<_>>().join(", ")),
+    };
+    let message = format!("the specialist `{}` has no capability `{name}`", specialist.id);
+    Diagnostic::error(Code::NO_SUCH_CAPABILITY, span, message).help(help)
 }
 
 /// The specialists that the recovery table of a step can switch to.

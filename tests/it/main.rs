@@ -8,6 +8,7 @@ mod attack;
 mod backup;
 mod bounds;
 mod budget;
+mod capabilities;
 mod children;
 mod claims;
 mod cli;

@@ -69,7 +69,7 @@ const BRAIN_KEY: KeySpec =
 const CAPABILITIES_KEY: KeySpec = key(
     "capabilities",
     OneOf(const { &[Text, List(const { &OneOf(const { &[Text, Map(&CAPABILITY)] }) })] }),
-    "What the specialist can do, for display and for choosing one.",
+    "What the specialist can do. A step calls an entry that is a map by its name (`capability`).",
 )
 .example("[review code]");
 
@@ -310,10 +310,16 @@ const CAPABILITY_KEYS: &[KeySpec] = &[
     key("name", Text, "Name of the capability.").required().example("write_article"),
     key("version", Any, "Version of the capability; not used."),
     key("description", Any, "Description of the capability; not used."),
-    key("inputSchema", Any, "Schema of the input of the capability.").run_refused(),
-    key("outputSchema", Any, "Schema of the output of the capability.").run_refused(),
-    key("toolsRequired", Any, "Tools that the capability needs.").run_refused(),
-    key("promptTemplate", Any, "Prompt of the capability.").run_refused(),
+    key("inputSchema", Schema, "Schema of the `input` of a step that names the capability.")
+        .example("{topic: string}"),
+    key("outputSchema", Schema, "Schema of the output of such a step.").example("{text: string}"),
+    key("toolsRequired", TOOLS, "Tools that the specialist must have for it.").example("[fs:read]"),
+    key(
+        "promptTemplate",
+        Text,
+        "The task of such a step; `{key}` stands for a value of its input.",
+    )
+    .example("\"Write about {topic}.\""),
 ];
 
 pub(crate) static INPUT: KeyTable =

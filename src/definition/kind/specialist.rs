@@ -18,7 +18,9 @@ pub struct SpecialistStep {
     pub specialist: SpecialistId,
     /// Position of the id.
     pub span: Span,
-    /// The task; `None` if `input.task` contains it.
+    /// The capability of the specialist, with its position.
+    pub capability: Option<(Box<str>, Span)>,
+    /// The task; `None` if `input.task` or the capability contains it.
     pub task: Option<TaskText>,
 }
 
@@ -56,6 +58,9 @@ impl StepType for Box<SpecialistStep> {
         key("taskFile", Text, "Path of a file that contains the task; it has no placeholders.")
             .only(KINDS)
             .example("tasks/implement.md"),
+        key("capability", Text, "Capability of the specialist: its task and schemas are used.")
+            .only(KINDS)
+            .example("write_article"),
         key(
             "outputs",
             ListOrOne(&Text),
@@ -87,7 +92,10 @@ impl StepType for Box<SpecialistStep> {
             (None, Some(node)) => task_file(node, decoder),
             (None, None) => None,
         };
-        Some(Box::new(SpecialistStep { specialist: id?, span: node.span, task }))
+        let capability = fields
+            .get("capability")
+            .and_then(|node| Some((decoder.text(node, "capability")?.into(), node.span)));
+        Some(Box::new(SpecialistStep { specialist: id?, span: node.span, capability, task }))
     }
 
     fn execution(&self) -> Execution<'_> {
@@ -127,6 +135,8 @@ fn one_task(node: &Node, fields: &Fields<'_>, decoder: &mut Decoder) {
             .help("keep one of them")
     };
     match (texts.as_slice(), input_task) {
+        // The capability has the task.
+        ([], None) if fields.entry("capability").is_some() => {}
         ([], None) => decoder.push(
             Diagnostic::error(Code::TASK_TEXT, node.span, "the specialist has no task")
                 .help("add `task:`, `taskFile:`, or a `task` in `input`"),

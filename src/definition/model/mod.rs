@@ -2,6 +2,7 @@
 //! these values.
 
 mod budget;
+mod capability;
 mod catalog;
 mod concurrency;
 mod context;
@@ -24,6 +25,7 @@ mod tool_rules;
 mod trigger;
 
 pub use budget::Budget;
+pub use capability::Capability;
 pub use catalog::{Catalog, RefusedDefinitions};
 pub use concurrency::{Concurrency, ConflictPolicy};
 pub use context::{ContextProfile, Reasoning};

@@ -1,6 +1,6 @@
 //! The model of a specialist, shared by all forms in which one can be written.
 
-use super::{ContextProfile, NotYet, Reasoning, ToolRules};
+use super::{Capability, ContextProfile, NotYet, Reasoning, ToolRules};
 use crate::definition::Schema;
 use crate::diagnostic::Span;
 use crate::toolspec;
@@ -43,6 +43,10 @@ pub struct Specialist {
     pub constraints: Vec<String>,
     /// Names of its capabilities, for display and for choosing a specialist.
     pub capabilities: Vec<String>,
+    /// Capabilities that steps can name.
+    pub callable: Vec<Capability>,
+    /// The capability that the step names; set when the plan is built.
+    pub capability: Option<Capability>,
     /// `input.schema`: schema of the step's `input`.
     pub input_schema: Option<Schema>,
     /// `inputPolicy: strict`: invalid input is an error instead of a warning.
@@ -95,6 +99,8 @@ impl Specialist {
             security: None,
             constraints: Vec::new(),
             capabilities: Vec::new(),
+            callable: Vec::new(),
+            capability: None,
             input_schema: None,
             strict_input: false,
             network: NetworkAccess::default(),
@@ -104,6 +110,18 @@ impl Specialist {
             digest,
             not_yet: Vec::new(),
         }
+    }
+
+    /// The specialist for steps that name this capability: its schemas take the place of those of the
+    /// specialist, and invalid input is an error. `None` if it has no such capability.
+    pub fn with_capability(&self, name: &str) -> Option<Specialist> {
+        let own = self.callable.iter().find(|own| own.name == name)?.clone();
+        let mut chosen = self.clone();
+        chosen.strict_input |= own.input_schema.is_some();
+        chosen.input_schema = own.input_schema.clone().or(chosen.input_schema);
+        chosen.output_schema = own.output_schema.clone().or(chosen.output_schema);
+        chosen.capability = Some(own);
+        Some(chosen)
     }
 
     /// Whether one of its tools writes files or runs commands.

@@ -45,7 +45,7 @@ pub(crate) fn agent(
     }
     found.network = fields.choice("network", NETWORK, decoder).unwrap_or_default();
     if let Some(node) = fields.get("capabilities") {
-        found.capabilities = capabilities(node, decoder, &mut found.not_yet);
+        capabilities(node, &mut found, decoder);
     }
     found.context = fields.choice("context", CONTEXT_PROFILE, decoder);
     bounds(&fields, &mut found, decoder);

@@ -6,7 +6,7 @@ use super::{Decoder, Fields, Node};
 use crate::definition::keys;
 use crate::definition::keys::choices::{CONTEXT_PROFILE, INPUT_POLICY, NETWORK, OUTPUT_FORMAT};
 use crate::definition::kind::profile_path;
-use crate::definition::model::{Example, LoopLimits, NotYet, Specialist};
+use crate::definition::model::{Capability, Example, LoopLimits, Specialist};
 use crate::definition::schema::Schema;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::value::{Digest, SpecialistId};
@@ -72,7 +72,7 @@ pub(crate) fn common(fields: &Fields<'_>, found: &mut Specialist, decoder: &mut 
     found.network = fields.choice("network", NETWORK, decoder).unwrap_or_default();
     found.constraints = fields.texts("constraints", decoder);
     if let Some(node) = fields.get("capabilities") {
-        found.capabilities = capabilities(node, decoder, &mut found.not_yet);
+        capabilities(node, found, decoder);
     }
     if let Some(node) = fields.get("input") {
         let inner = decoder.fields(node, &keys::specialist::INPUT);
@@ -174,24 +174,38 @@ fn limits(node: &Node, limits: &mut LoopLimits, decoder: &mut Decoder) {
     limits.forced_reasoning_interval = fields.integer("forcedReasoningInterval", decoder);
 }
 
-/// Decodes `capabilities:`: names, or maps with a `name`.
-pub(crate) fn capabilities(
-    node: &Node,
-    decoder: &mut Decoder,
-    not_yet: &mut Vec<NotYet>,
-) -> Vec<String> {
-    let mut found = Vec::new();
+/// Decodes `capabilities:`: names, or maps with a `name`, which steps can call.
+pub(crate) fn capabilities(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
     for item in decoder.list(node, "capabilities") {
         if item.as_map().is_none() {
-            found.extend(decoder.text(item, "capabilities").map(str::to_owned));
+            let name = decoder.text(item, "capabilities").map(str::to_owned);
+            found.capabilities.extend(name);
             continue;
         }
-        let Some(fields) = decoder.fields(item, &keys::specialist::CAPABILITY) else { continue };
-        let name = decoder.required(&fields, "name");
-        found.extend(name.and_then(|node| decoder.text(node, "name")).map(str::to_owned));
-        decoder.unsupported_keys(&fields, not_yet);
+        if let Some(own) = capability(item, found, decoder) {
+            found.capabilities.push(own.name.clone());
+            found.callable.push(own);
+        }
     }
-    found
+}
+
+fn capability(node: &Node, found: &mut Specialist, decoder: &mut Decoder) -> Option<Capability> {
+    let fields = decoder.fields(node, &keys::specialist::CAPABILITY)?;
+    let name = decoder.required(&fields, "name").and_then(|node| decoder.text(node, "name"));
+    let mut schema = |key: &str| fields.get(key).and_then(|node| Schema::decode(node, decoder));
+    let (input_schema, output_schema) = (schema("inputSchema"), schema("outputSchema"));
+    if let Some(node) = fields.get("toolsRequired") {
+        let mut required = Specialist::bare(found.id.clone(), node.span, &found.path, found.digest);
+        decoder.tools(node, &mut required);
+        for tool in required.tools.iter().filter(|tool| !found.tools.contains(tool)) {
+            let message = format!("the capability requires `{tool}`, which is not in `tools`");
+            let help = format!("add `{tool}` to `tools` of the specialist");
+            decoder.push(Diagnostic::error(Code::BAD_SETTING, node.span, message).help(help));
+        }
+    }
+    let prompt = fields.text("promptTemplate", decoder);
+    decoder.unsupported_keys(&fields, &mut found.not_yet);
+    Some(Capability { name: name?.to_owned(), input_schema, output_schema, prompt })
 }
 
 fn output(node: &Node, decoder: &mut Decoder) -> Option<Schema> {

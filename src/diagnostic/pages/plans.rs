@@ -41,6 +41,23 @@ Specialists are read from `.kb/specialists/ID.yml`, `.kb/specialists/ID/speciali
 `.kb/agents/*.md` and `agents/*.md`. `kb specialist list` shows them; `kb specialist new ID` creates
 one."#;
 
+    NO_SUCH_CAPABILITY = "KB0417", "unknown capability",
+r#"A step names a capability that its specialist does not have, or one that is only a name. A capability
+that can be called is a map:
+
+    capabilities:
+      - name: write_article
+        inputSchema: {topic: string}
+        promptTemplate: "Write an article about {topic}."
+
+Wrong:
+
+    - {id: draft, specialist: writer, capability: write_artcle, input: {topic: tea}}
+
+Fixed:
+
+    - {id: draft, specialist: writer, capability: write_article, input: {topic: tea}}"#;
+
     DEPENDS_ON_FINALLY = "KB0403", "step depends on a `finally` step",
 r#"Steps of `finally` start after all of `steps` have ended, so no step of `steps` can wait for one.
 

@@ -16,7 +16,7 @@ fn restrictions_of_a_specialist_refuse_its_runs() {
     let (refused, _) = specialist_said(
         "capabilities: [{name: a, input_schema: {}, output_schema: {}, tools_required: [], prompt_template: x}]",
     );
-    assert_eq!(refused, ["input_schema", "output_schema", "tools_required", "prompt_template"]);
+    assert!(refused.is_empty());
     let (found, said) = specialist(
         FileRole::Specialist,
         ".kb/specialists/s.yml",

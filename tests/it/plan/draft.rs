@@ -137,6 +137,7 @@ impl Reader<'_> {
                 expect: Vec::new(),
             })),
             "agent" => StepKind::Specialist(Box::new(SpecialistStep {
+                capability: None,
                 specialist: SpecialistId::new(rest).unwrap(),
                 span: self.span(rest),
                 task: None,

@@ -71,6 +71,7 @@ pub(super) mod specialists {
 
     pub(in super::super) fn kind(id: &str) -> StepKind {
         StepKind::Specialist(Box::new(SpecialistStep {
+            capability: None,
             specialist: SpecialistId::new(id).unwrap(),
             span: SPAN,
             task: None,
