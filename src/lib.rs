@@ -89,7 +89,7 @@
 //! | `serde-saphyr` | writes recorded scripts as YAML |
 //! | `similar` | unified diffs of changed files, within a time limit |
 //! | `rustix`, `landlock` | `openat2`, locks, the kernel sandbox |
-//! | `libc` (inside `process` alone) | `clone`, `execve`, signal masks and `mallopt`, which have no safe interface |
+//! | `libc` (inside `process` alone) | `clone`, `execve` and signal masks, which have no safe interface |
 //! | `clap`, `clap_complete`, `console`, `anstream`, `anstyle` | the command line |
 //! | `jiff`, `croner` (inside `schedule::cron` alone) | times and time zones, with the database built in; parsing of cron expressions |
 //! | `sha2`, `base64`, `percent-encoding`, `unicode-normalization`, `secrecy` | digests, encodings of secrets for masking, NFC, keys that are not printed |

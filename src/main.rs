@@ -1,8 +1,5 @@
 //! The `kb` program. Everything is in the library.
 
 fn main() -> std::process::ExitCode {
-    kb::process::run_init_process().unwrap_or_else(|| {
-        kb::process::return_large_memory();
-        kb::cli::main()
-    })
+    kb::process::run_init_process().unwrap_or_else(kb::cli::main)
 }
