@@ -72,8 +72,8 @@ fn kinds() -> Vec<Kind> {
         },
         Kind {
             name: "no output",
-            turns: |n| {
-                let say = json!({"say": format!("I think about it, {n}.")});
+            turns: |_| {
+                let say = json!({"say": "I think about it."});
                 json!([say, say, say])
             },
             limits: "",
