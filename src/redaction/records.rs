@@ -5,6 +5,7 @@ use crate::evidence::{
     Change, CheckDetail, EvidenceRef, Invocation, Note, Payload, ProcessEvidence, Prompt,
     PromptPart, Record, RecordedCall, Verification,
 };
+use crate::value::Json;
 
 impl Mask for Payload {
     /// The text of a blob was masked before it was stored.
@@ -66,7 +67,9 @@ impl Mask for Record {
                 by: by.masked_by(redactor),
                 comment: comment.masked_by(redactor),
             },
-            // The texts of a basis were masked when it was made. Its fields have names that must stay.
+            Record::Observed { basis: Payload::Inline(basis) } => {
+                Record::Observed { basis: Payload::inline(masked_texts(&basis, redactor)) }
+            }
             record @ (Record::Observed { .. }
             | Record::ChildRun { .. }
             | Record::ChildRunEnded { .. }) => record,
@@ -74,6 +77,25 @@ impl Mask for Record {
                 Record::Note(Note { level, text: text.masked_by(redactor) })
             }
         }
+    }
+}
+
+/// A basis with masked texts. Names of fields and variants stay, so that it can be read back even if a secret
+/// has the same text; where such a text is no name, it was masked when the basis was made.
+fn masked_texts(value: &Json, redactor: &Redactor) -> Json {
+    let is_name = |text: &str| text.chars().all(|c| c.is_ascii_alphabetic() || c == '_');
+    let text = |text: &str| match is_name(text) {
+        true => text.to_owned(),
+        false => redactor.mask_text(text).into_owned(),
+    };
+    match value {
+        Json::String(own) => Json::String(text(own)),
+        Json::Array(items) => items.iter().map(|item| masked_texts(item, redactor)).collect(),
+        Json::Object(map) => {
+            let masked = map.iter().map(|(key, own)| (text(key), masked_texts(own, redactor)));
+            Json::Object(masked.collect())
+        }
+        other => other.clone(),
     }
 }
 

@@ -153,57 +153,6 @@ impl State {
         target.set_due(due);
     }
 
-    fn enqueue(&mut self, plan: &Plan, ix: InstanceIx) {
-        self.queue += 1;
-        let entry = (self.queue, ix);
-        let instance = &mut self.instances[ix.at()];
-        instance.status = StepStatus::Ready;
-        instance.set_due(None);
-        instance.queued = entry.0;
-        let step = instance.step;
-        let planned = plan.step(step);
-        if planned.step.kind.is_waiting() {
-            self.ready_slotless.insert(entry);
-        } else if planned.has_locks() {
-            self.ready_locked.entry(planned.locks()).or_default().insert(entry);
-        } else {
-            self.ready.insert(entry);
-        }
-    }
-
-    fn dequeue(&mut self, plan: &Plan, ix: InstanceIx) {
-        let instance = self.instance(ix);
-        if instance.status != StepStatus::Ready {
-            return;
-        }
-        let (entry, step) = ((instance.queued, ix), instance.step);
-        let planned = plan.step(step);
-        if planned.step.kind.is_waiting() {
-            self.ready_slotless.remove(&entry);
-        } else if planned.has_locks() {
-            let locks = planned.locks();
-            let Some(queue) = self.ready_locked.get_mut(&locks) else { return };
-            queue.remove(&entry);
-            if queue.is_empty() {
-                self.ready_locked.remove(&locks);
-            }
-        } else {
-            self.ready.remove(&entry);
-        }
-    }
-
-    fn occupy(&mut self, plan: &Plan, ix: InstanceIx) {
-        self.dequeue(plan, ix);
-        self.slots += 1;
-        let planned = plan.step(self.instance(ix).step);
-        if planned.has_locks() && !planned.step.kind.is_waiting() {
-            // An attempt that only cancels a child run does not wait for its locks.
-            for lock in planned.locks() {
-                self.held.entry(lock).or_insert(ix);
-            }
-        }
-    }
-
     fn start(&mut self, plan: &Plan, ix: InstanceIx, attempt: u32, at: Timestamp) {
         self.occupy(plan, ix);
         let instance = &mut self.instances[ix.at()];
@@ -219,14 +168,6 @@ impl State {
         if instance.attempts_of_pass() == 1 {
             self.count_large_use(plan, ix);
         }
-    }
-
-    fn leave_slot(&mut self, plan: &Plan, ix: InstanceIx) {
-        if self.instance(ix).holds_slot() {
-            self.slots -= 1;
-        }
-        self.held.retain(|_, owner| *owner != ix);
-        self.dequeue(plan, ix);
     }
 
     #[allow(clippy::too_many_arguments)] // The fields of one event.

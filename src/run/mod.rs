@@ -7,6 +7,7 @@
 
 mod apply;
 mod apply_kept;
+mod apply_queue;
 mod child_link;
 mod compact;
 mod decide;
