@@ -10,12 +10,12 @@ use kb::executor::{Context, Executor, GateRequest, Outcome, Request};
 use kb::expression::Scope;
 use kb::journal::{Journal, NewRun, StoredEvent};
 use kb::plan::Plan;
+use kb::redaction::Redactor;
 use kb::run::{Rules, RunStatus};
 use kb::value::{Digest, Json, JsonMap, RunId, Timestamp};
 use serde_json::json;
 use std::sync::Arc;
 use tokio::sync::mpsc::unbounded_channel;
-use tokio_util::sync::CancellationToken;
 
 const STEPS: usize = 10_000;
 
@@ -61,7 +61,8 @@ impl House {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let journal = kb::journal::open(folder.path(), SyncMode::default()).expect("a journal");
         let run = RunId::new("r1").expect("a letter and a digit");
-        let (definition, at, frozen) = ("shaped".to_owned(), Timestamp(0), Json::Null);
+        let (definition, at) = ("shaped".to_owned(), Timestamp(0));
+        let frozen = Redactor::default().mask(Json::Null);
         let new = NewRun { run: run.clone(), definition, at, frozen };
         let epoch = journal.create(new).expect("a new run");
         House { journal, plan: plan.clone(), run, epoch, _folder: folder }
@@ -84,7 +85,11 @@ impl House {
             params: Arc::new(json!({})),
             rules: Rules::default(),
             task_files: JsonMap::new(),
-            start: StartMode::Start { digest: Digest::of("d"), environment: json!({}) },
+            start: StartMode::Start {
+                digest: Digest::of("d"),
+                environment: json!({}),
+                presets: Vec::new(),
+            },
             history: Vec::new(),
         };
         let summary = drive(setup, None, commands).await.expect("a journal that works");

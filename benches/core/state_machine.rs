@@ -5,7 +5,7 @@ use kb::engine::Folded;
 use kb::evidence::Payload;
 use kb::journal::StoredEvent;
 use kb::plan::Plan;
-use kb::redaction::Redactor;
+use kb::redaction::{Masked, Redactor};
 use kb::run::{AttemptReport, Effect, Envelope, Event, Input, Rules, State, decide};
 use kb::value::{Digest, Json, OutcomeKind, Timestamp, Usage};
 use serde_json::json;
@@ -16,11 +16,13 @@ const RULES: Rules =
     Rules { max_parallel: 16, inconclusive: kb::definition::InconclusivePolicy::Warn };
 
 /// Runs a plan in which every step succeeds at once; the events, and how many inputs it took.
-fn simulate(plan: &Plan, output: &Payload) -> (Vec<Event>, usize) {
+fn simulate(plan: &Plan, output: &Payload) -> (Vec<Masked<Event>>, usize) {
     let mut state = State::new(plan, RULES);
     let mut events = Vec::new();
     let digest = Digest::of("seed");
-    let mut inputs = vec![Input::Started { digest, params: Json::Null, environment: Json::Null }];
+    let null = || Redactor::default().mask(Json::Null);
+    let mut inputs =
+        vec![Input::Started { digest, params: null(), environment: null(), presets: Vec::new() }];
     let mut count = 0;
     while let Some(input) = inputs.pop() {
         count += 1;

@@ -180,8 +180,8 @@ pub(super) fn gather(
     scope.payloads.store_text(text, redactor).map_err(journal_failure)
 }
 
-fn in_collect(error: EvalError, scope: &RunScope<'_>, ix: InstanceIx) -> EvalError {
+fn in_collect(mut error: EvalError, scope: &RunScope<'_>, ix: InstanceIx) -> EvalError {
     let key = scope.state.key(scope.plan, ix);
-    let message = format!("`collect` of {key}: {}", error.message);
-    Box::new(Failure { message, ..*error })
+    error.message = format!("`collect` of {key}: {}", error.message);
+    error
 }

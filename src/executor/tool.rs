@@ -59,7 +59,7 @@ pub(super) async fn call(
             let transient = [Code::HTTP_FAILED, Code::WORKER_KILLED];
             if context.cancel.is_cancelled() {
                 OutcomeKind::Cancelled
-            } else if transient.iter().any(|code| failure.code == *code) {
+            } else if transient.contains(&failure.code) {
                 OutcomeKind::Transient
             } else {
                 OutcomeKind::ToolError

@@ -107,7 +107,7 @@ fn ended(
             && call.instance == instance
             && call.attempt == attempt
     };
-    if !calls.iter_mut().rev().any(|mut call| is_open(&&mut call)) {
+    if !calls.iter_mut().rev().any(|call| is_open(&call)) {
         calls.push(started(event, instance.clone(), id, tool, *turn > 0));
     }
     let Some(call) = calls.iter_mut().rev().find(is_open) else { return };

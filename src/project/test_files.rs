@@ -20,12 +20,12 @@ fn collect(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
         let name = name.to_string_lossy();
         match entry.file_type() {
             Ok(kind) if kind.is_dir() && depth > 0 => collect(&path, depth - 1, found),
-            Ok(kind) if kind.is_file() => {
-                if name.ends_with(".test.yml") || name.ends_with(".test.yaml") {
-                    found.push(path);
-                }
-            }
+            Ok(kind) if kind.is_file() && is_test(&name) => found.push(path),
             _ => {}
         }
     }
+}
+
+fn is_test(name: &str) -> bool {
+    name.ends_with(".test.yml") || name.ends_with(".test.yaml")
 }

@@ -9,12 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The fire that starts next, out of those that have not ended. `running` says whether the process of a
 /// started fire runs; `overlap` is the policy of a trigger. A fire starts beside another run of its
 /// trigger only if the trigger allows it.
-pub(super) fn next<'f>(
-    open: &'f [Fire],
+pub(super) fn next(
+    open: &[Fire],
     running: impl Fn(&Fire) -> bool,
     overlap: impl Fn(&str) -> Overlap,
     held: impl Fn(&Fire) -> bool,
-) -> Option<&'f Fire> {
+) -> Option<&Fire> {
     let mut busy: BTreeSet<&str> = BTreeSet::new();
     let mut active: BTreeMap<String, usize> = BTreeMap::new();
     for fire in open.iter().filter(|fire| fire.state == FireState::Started) {
