@@ -6,7 +6,7 @@
 //! is in the trigger store and the journal, so it can be killed at any moment. Runs continue when it
 //! stops, and the next daemon follows them again.
 //!
-//! [`triggers`] has the use cases that the command line, the daemon and the HTTP server share. They work
+//! The functions of `triggers` are the use cases that the command line, the daemon and the HTTP server share. They work
 //! on the store alone; a daemon notices the change within a second.
 
 mod accounting;
