@@ -75,7 +75,9 @@ pub(super) fn occurrences(text: &str, id: &str) -> Vec<usize> {
                 if before == Some('.') && !of_steps {
                     continue;
                 }
-                let in_braces = line[..at].matches('{').count() > line[..at].matches('}').count();
+                // Inside of `{{ }}`, or `{step.key}` of a workflow; a flow map also has one brace.
+                let in_expression = line[..at].rfind("{{") > line[..at].rfind("}}");
+                let in_braces = in_expression || (before == Some('{') && after == Some('.'));
                 let is_id = declares
                     && trimmed[3..].trim_start().trim_start_matches(['"', '\'']).starts_with(name)
                     && line[..at].trim_end().trim_end_matches(['"', '\'']).ends_with("id:");
