@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// Start runs by their triggers: schedules, webhooks, files, messages, ends of other runs
+/// Start runs by their triggers: schedules, files, messages, ends of other runs
 ///
 /// Each run is a process of its own. Runs continue when this command stops, and the next `kb serve`
 /// follows them. Triggers start nothing until `kb trigger enable`.
