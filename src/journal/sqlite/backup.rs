@@ -8,7 +8,7 @@ use crate::journal::{Backup, JournalError};
 use crate::value::Digest;
 use rusqlite::{Connection, OpenFlags, params};
 use std::fs::{self, OpenOptions};
-use std::io;
+use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -93,8 +93,7 @@ pub(in crate::journal) fn restore(file: &Path, directory: &Path) -> Result<Backu
     let unfinished = beside(&paths.database, ".restored");
     remove(&unfinished)?;
     private(&unfinished)?;
-    fs::copy(file, &unfinished)
-        .map_err(|error| JournalError::of_file("write", &unfinished, &error))?;
+    copy(file, &unfinished).map_err(|error| JournalError::of_file("write", &unfinished, &error))?;
     let restored = extract(&unfinished, &paths);
     let restored = restored.and_then(|()| {
         fs::rename(&unfinished, &paths.database)
@@ -104,6 +103,20 @@ pub(in crate::journal) fn restore(file: &Path, directory: &Path) -> Result<Backu
         let _ = fs::remove_file(&unfinished);
     }
     restored.map(|()| found)
+}
+
+/// Copies a file into an existing one with plain reads and writes, whose failures the tests of full disks
+/// plant.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let mut source = fs::File::open(from)?;
+    let mut target = OpenOptions::new().write(true).truncate(true).open(to)?;
+    let mut part = vec![0; 64 << 10];
+    loop {
+        match source.read(&mut part)? {
+            0 => return target.sync_all(),
+            count => target.write_all(&part[..count])?,
+        }
+    }
 }
 
 /// What a backup contains, if it is complete and of a known version.

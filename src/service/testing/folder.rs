@@ -171,5 +171,6 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
         return Ok(());
     }
     fs::create_dir_all(to.parent().unwrap_or(to))?;
-    fs::copy(from, to).map(|_| ())
+    fs::write(to, fs::read(from)?)?;
+    fs::set_permissions(to, fs::metadata(from)?.permissions())
 }
