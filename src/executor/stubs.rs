@@ -41,8 +41,9 @@ pub(super) async fn play(stub: Stub, request: &Request, context: &Context) -> Ou
     let outcome = match stub.result {
         Ok(output) => Outcome::ok(output),
         Err(failure) => {
-            let (kind, code) = kind_of(failure.kind.as_deref(), exit_code);
-            failed(kind, code, failure.message)
+            let by_code = || exit_code.map_or(OutcomeKind::ToolError, OutcomeKind::Exit);
+            let kind = failure.kind.unwrap_or_else(by_code);
+            failed(kind, code_of(kind), failure.message)
         }
     };
     Outcome { exit_code, ..outcome }
@@ -52,15 +53,11 @@ fn failed(kind: OutcomeKind, code: Code, message: String) -> Outcome {
     Outcome::failed(kind, Failure::new(code, message))
 }
 
-fn kind_of(name: Option<&str>, exit_code: Option<i32>) -> (OutcomeKind, Code) {
-    match (name, exit_code) {
-        (None, Some(code)) => (OutcomeKind::Exit(code), Code::NON_ZERO_EXIT),
-        (None, None) | (Some("tool_error"), _) => (OutcomeKind::ToolError, Code::ATTEMPT_FAILED),
-        (Some("transient"), _) => (OutcomeKind::Transient, Code::ATTEMPT_FAILED),
-        (Some("timeout"), _) => (OutcomeKind::Timeout, Code::TIMED_OUT),
-        (Some("validation_failed"), _) => (OutcomeKind::ValidationFailed, Code::BAD_OUTPUT),
-        (Some("stuck"), _) => (OutcomeKind::Stuck, Code::ATTEMPT_FAILED),
-        (Some("policy_denied"), _) => (OutcomeKind::PolicyDenied, Code::ATTEMPT_FAILED),
-        (Some(_), _) => (OutcomeKind::Unknown, Code::ATTEMPT_FAILED),
+fn code_of(kind: OutcomeKind) -> Code {
+    match kind {
+        OutcomeKind::Exit(_) => Code::NON_ZERO_EXIT,
+        OutcomeKind::Timeout => Code::TIMED_OUT,
+        OutcomeKind::ValidationFailed => Code::BAD_OUTPUT,
+        _ => Code::ATTEMPT_FAILED,
     }
 }

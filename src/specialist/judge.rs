@@ -4,9 +4,9 @@ use super::SpecialistRunner;
 use super::compression::estimated_tokens;
 use super::fencing::fenced;
 use super::ledger::Amount;
-use super::prompt_record::{digest, digests, prompt};
+use super::prompt_record::{model_call, recorded_calls, recorded_usage};
 use super::text_form::json_candidates;
-use crate::evidence::{Judgement, Payload, Record, RecordedCall, SUBMIT_VERIFICATION};
+use crate::evidence::{Judgement, Record, RecordedCall, SUBMIT_VERIFICATION};
 use crate::llm::{CallOrigin, ChatReply, ChatRequest, Message, ModelError, ToolDescription, cost};
 use crate::value::{InstanceKey, Json, RunId, Tier, Usage};
 use std::sync::Arc;
@@ -216,15 +216,9 @@ fn question(call: &JudgeCall) -> String {
     )
 }
 
-fn answered(request: &ChatRequest, reply: ChatReply) -> Judged {
-    let mut usage = reply.usage;
-    usage.model_calls = usage.model_calls.max(1);
-    usage.tool_calls = 0;
-    let calls: Vec<RecordedCall> = reply
-        .calls
-        .into_iter()
-        .map(|call| RecordedCall { id: call.id, tool: call.tool, args: call.args })
-        .collect();
+fn answered(request: &ChatRequest, mut reply: ChatReply) -> Judged {
+    let usage = recorded_usage(reply.usage);
+    let calls = recorded_calls(std::mem::take(&mut reply.calls));
     let called = calls.iter().find(|call| call.tool == SUBMIT_VERIFICATION);
     let written = || {
         let has_fields = |json: &Json| json.get("confidence").is_some();
@@ -250,19 +244,6 @@ fn answered(request: &ChatRequest, reply: ChatReply) -> Judged {
         ),
         false => format!("the model did not call `{SUBMIT_VERIFICATION}`"),
     });
-    let digests = digests(request);
-    let record = Record::ModelCall {
-        turn: request.origin.turn,
-        model: reply.model.clone(),
-        tier: request.model.tier,
-        request: digest(request, &digests),
-        digests: Some(Box::new(digests)),
-        prompt: Some(Box::new(prompt(request))),
-        usage,
-        text: Payload::inline(Json::String(reply.text)),
-        reasoning: reply.reasoning.map(Payload::inline),
-        calls,
-        cut_short: reply.cut_short,
-    };
-    Judged { submitted, model: reply.model, records: vec![record], usage }
+    let model = reply.model.clone();
+    Judged { submitted, model, records: vec![model_call(request, reply, calls)], usage }
 }

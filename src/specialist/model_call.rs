@@ -2,18 +2,17 @@
 
 use super::messages::merged;
 use super::prompt::turn_message;
-use super::prompt_record::{digest, digests, prompt};
+use super::prompt_record::{model_call, recorded_calls};
 use super::report::StopReason;
 use super::runner::Attempt;
 use super::submit::SUBMIT;
 use super::turn::{Mode, Offer, REPAIRS, Turn};
 use crate::attempt::Progress;
 use crate::definition::Reasoning;
-use crate::evidence::{Note, Payload, Record, RecordedCall};
+use crate::evidence::{Note, Record, RecordedCall};
 use crate::llm::{
     CallOrigin, ChatReply, ChatRequest, Message, ModelError, ModelLimits, ModelRef, ToolDescription,
 };
-use crate::value::Json;
 
 impl Attempt<'_> {
     pub(super) async fn call_model(&mut self, turn: Turn) -> Result<(), StopReason> {
@@ -178,33 +177,12 @@ fn response_limit(
     Some(response.saturating_add(thought).min(most.unwrap_or(u32::MAX)).max(own.unwrap_or(0)))
 }
 
-fn response_record(request: &ChatRequest, reply: ChatReply) -> Record {
-    let submitted = reply.submitted.map(|output| RecordedCall {
+fn response_record(request: &ChatRequest, mut reply: ChatReply) -> Record {
+    let mut calls = recorded_calls(std::mem::take(&mut reply.calls));
+    calls.extend(reply.submitted.take().map(|output| RecordedCall {
         id: SUBMIT.to_owned(),
         tool: SUBMIT.to_owned(),
         args: output,
-    });
-    let calls = reply.calls.into_iter().map(|call| RecordedCall {
-        id: call.id,
-        tool: call.tool,
-        args: call.args,
-    });
-    let mut usage = reply.usage;
-    usage.model_calls = usage.model_calls.max(1);
-    // Tool calls are counted when their start is recorded.
-    usage.tool_calls = 0;
-    let digests = digests(request);
-    Record::ModelCall {
-        turn: request.origin.turn,
-        model: reply.model,
-        tier: request.model.tier,
-        request: digest(request, &digests),
-        digests: Some(Box::new(digests)),
-        prompt: Some(Box::new(prompt(request))),
-        usage,
-        text: Payload::inline(Json::String(reply.text)),
-        reasoning: reply.reasoning.map(Payload::inline),
-        calls: calls.chain(submitted).collect(),
-        cut_short: reply.cut_short,
-    }
+    }));
+    model_call(request, reply, calls)
 }

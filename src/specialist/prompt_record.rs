@@ -1,12 +1,46 @@
-//! What the record of a model call says about its request: the digests and the prompt.
+//! The record of a model call: the prompt and digests of the request, and the response.
 
-use crate::evidence::{Prompt, PromptPart, RequestDigests};
-use crate::llm::{ChatRequest, Message};
-use crate::value::{Digest, Json};
+use crate::evidence::{Payload, Prompt, PromptPart, Record, RecordedCall, RequestDigests};
+use crate::llm::{CallRequest, ChatReply, ChatRequest, Message};
+use crate::value::{Digest, Json, Usage};
 use serde_json::json;
 
+/// The record of a model call: the prompt and the response, with the tool calls in `calls`.
+pub(super) fn model_call(
+    request: &ChatRequest,
+    reply: ChatReply,
+    calls: Vec<RecordedCall>,
+) -> Record {
+    let digests = digests(request);
+    Record::ModelCall {
+        turn: request.origin.turn,
+        model: reply.model,
+        tier: request.model.tier,
+        request: digest(request, &digests),
+        digests: Some(Box::new(digests)),
+        prompt: Some(Box::new(prompt(request))),
+        usage: recorded_usage(reply.usage),
+        text: Payload::inline(Json::String(reply.text)),
+        reasoning: reply.reasoning.map(Payload::inline),
+        calls,
+        cut_short: reply.cut_short,
+    }
+}
+
+/// The tool calls that a response requests, as they are recorded.
+pub(super) fn recorded_calls(requested: Vec<CallRequest>) -> Vec<RecordedCall> {
+    let recorded =
+        |call: CallRequest| RecordedCall { id: call.id, tool: call.tool, args: call.args };
+    requested.into_iter().map(recorded).collect()
+}
+
+/// The usage of a model call as it is recorded. Tool calls are counted when their start is recorded.
+pub(super) fn recorded_usage(usage: Usage) -> Usage {
+    Usage { model_calls: usage.model_calls.max(1), tool_calls: 0, ..usage }
+}
+
 /// The messages, tools and response schema of a request.
-pub(super) fn prompt(request: &ChatRequest) -> Prompt {
+fn prompt(request: &ChatRequest) -> Prompt {
     let tools: Vec<Json> = request
         .tools
         .iter()
@@ -40,7 +74,7 @@ fn content(message: &Message) -> Json {
 }
 
 /// Digests of the parts of a request.
-pub(super) fn digests(request: &ChatRequest) -> RequestDigests {
+fn digests(request: &ChatRequest) -> RequestDigests {
     let system: Vec<&str> = request
         .messages
         .iter()
@@ -68,7 +102,7 @@ pub(super) fn digests(request: &ChatRequest) -> RequestDigests {
 }
 
 /// Digest of a whole request.
-pub(super) fn digest(request: &ChatRequest, parts: &RequestDigests) -> Digest {
+fn digest(request: &ChatRequest, parts: &RequestDigests) -> Digest {
     let messages: Vec<Json> = request.messages.iter().map(message).collect();
     let RequestDigests { prompt: _, tools, schema, model } = parts;
     Digest::of_json(

@@ -7,7 +7,7 @@ use crate::definition::model::{
     PromptRecording, Reasoning, RunEnd, RunIf, SyncMode, WebhookForm, WorkspaceMode,
 };
 use crate::schedule::{Keep, Overlap};
-use crate::value::Tier;
+use crate::value::{OutcomeKind, Tier};
 
 choices! {
     /// `runIf`.
@@ -130,6 +130,16 @@ choices! {
         "switchSpecialist" => true,
         "askUser" => false,
         "fail" => false,
+    }
+    /// `kind` of a stub in a test.
+    FAILURE_KIND, FAILURE_KIND_NAMES: OutcomeKind = {
+        "transient" => OutcomeKind::Transient,
+        "timeout" => OutcomeKind::Timeout,
+        "tool_error" => OutcomeKind::ToolError,
+        "validation_failed" => OutcomeKind::ValidationFailed,
+        "stuck" => OutcomeKind::Stuck,
+        "policy_denied" => OutcomeKind::PolicyDenied,
+        "unknown" => OutcomeKind::Unknown,
     }
     /// A model tier.
     TIER, TIER_NAMES: Tier = {

@@ -1,5 +1,6 @@
 //! Keys of test files: tests of playbooks, for `kb playbook test`.
 
+use super::choices::FAILURE_KIND_NAMES;
 use super::table::KeyType::{
     Any, AnyMap, Boolean, Choice, Constant, Duration, Integer, List, ListOrOne, Map, MapOf, Number,
     OneOf, Scalar, Text,
@@ -108,21 +109,10 @@ const STUB_KEYS: &[KeySpec] = &[
     key("output", Any, "The attempt succeeds with this output.")
         .example("{url: \"https://example.com\"}"),
     key("error", Text, "The attempt fails with this message.").example("the server is down"),
-    key("kind", Choice(FAILURE_NAMES), "Kind of the failure, for `retry.on` and `recovery`.")
+    key("kind", Choice(FAILURE_KIND_NAMES), "Kind of the failure, for `retry.on` and `recovery`.")
         .default("tool_error, or exit with `exitCode`"),
     key("exitCode", Integer(0, 255), "Exit code of the process."),
     key("delay", Duration, "Duration of the attempt.").example("200ms"),
-];
-
-/// Kinds of failures of a stub.
-pub(crate) const FAILURE_NAMES: &[&str] = &[
-    "transient",
-    "timeout",
-    "tool_error",
-    "validation_failed",
-    "stuck",
-    "policy_denied",
-    "unknown",
 ];
 
 /// The keys of which a reply has exactly one.

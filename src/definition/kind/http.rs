@@ -81,10 +81,6 @@ impl StepType for Box<HttpStep> {
     fn worker(&self) -> String {
         self.method.clone()
     }
-
-    fn detail(&self) -> String {
-        self.worker()
-    }
 }
 
 fn request(node: &Node, decoder: &mut Decoder) -> Option<HttpStep> {

@@ -92,10 +92,6 @@ impl StepType for Box<PlaybookStep> {
     fn worker(&self) -> String {
         self.playbook.to_string()
     }
-
-    fn detail(&self) -> String {
-        self.worker()
-    }
 }
 
 /// Decodes the id of the child, which is literal.

@@ -35,8 +35,10 @@ pub(super) trait StepType: Sized {
     /// What does the work, for drawings, such as the name of a tool; empty if the kind says enough.
     fn worker(&self) -> String;
 
-    /// What the step does, in a few words after the kind.
-    fn detail(&self) -> String;
+    /// What the step does, in a few words after the kind; by default, what does the work.
+    fn detail(&self) -> String {
+        self.worker()
+    }
 }
 
 /// What the loader needs to know of a step kind.

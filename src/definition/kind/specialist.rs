@@ -116,10 +116,6 @@ impl StepType for Box<SpecialistStep> {
     fn worker(&self) -> String {
         self.specialist.to_string()
     }
-
-    fn detail(&self) -> String {
-        self.worker()
-    }
 }
 
 /// Checks that the step has exactly one task.

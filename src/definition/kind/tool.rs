@@ -82,10 +82,6 @@ impl StepType for Box<ToolStep> {
     fn worker(&self) -> String {
         self.tool.to_string()
     }
-
-    fn detail(&self) -> String {
-        self.worker()
-    }
 }
 
 fn starts_process(fields: &Fields<'_>) -> bool {

@@ -1,7 +1,7 @@
 //! The model of test files: tests of playbooks (`kb.test/1`).
 
 use crate::diagnostic::Span;
-use crate::value::{Json, JsonMap};
+use crate::value::{Json, JsonMap, OutcomeKind};
 use std::time::Duration;
 
 /// A file with tests of playbooks.
@@ -81,8 +81,8 @@ pub struct Stub {
 pub struct StubFailure {
     /// The message.
     pub message: String,
-    /// Name of the kind of the failure, such as `timeout`; `None`: by the exit code.
-    pub kind: Option<String>,
+    /// Kind of the failure; `None`: by the exit code.
+    pub kind: Option<OutcomeKind>,
 }
 
 /// The reply of a person.

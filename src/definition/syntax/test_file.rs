@@ -3,6 +3,7 @@
 use super::script::script_steps;
 use super::{Decoder, Fields, Node};
 use crate::definition::check::pattern;
+use crate::definition::keys::choices::FAILURE_KIND;
 use crate::definition::keys::test as keys;
 use crate::definition::model::{
     Expectations, FileExpectation, Located, LocatedMap, Stub, StubFailure, TestCase, TestFile,
@@ -143,9 +144,7 @@ fn stubs(node: &Node, _: &str, decoder: &mut Decoder) -> Option<Vec<Stub>> {
 fn stub(node: &Node, decoder: &mut Decoder) -> Option<Stub> {
     let fields = decoder.fields(node, &keys::STUB)?;
     require_one(&fields, keys::STUB_NAMES, decoder)?;
-    let choices: Vec<(&str, &str)> =
-        keys::FAILURE_NAMES.iter().map(|name| (*name, *name)).collect();
-    let kind = fields.choice("kind", &choices, decoder).map(str::to_owned);
+    let kind = fields.choice("kind", FAILURE_KIND, decoder);
     let result = match fields.text("error", decoder) {
         Some(message) => Err(StubFailure { message, kind }),
         None => Ok(fields.entry("output")?.1.to_json()),
