@@ -286,7 +286,7 @@ fn cwd(scope: &RunScope<'_>, step: &Step) -> Result<String, EvalError> {
 /// Whether file changes are recorded: for specialists, and for steps whose checks read changes.
 fn takes_evidence(step: &Step) -> bool {
     let reads_changes = || {
-        step.verify.as_ref().is_some_and(|verify| {
+        step.verify().is_some_and(|verify| {
             verify.claims != ClaimPolicy::None || verify.checks.iter().any(Check::reads_changes)
         })
     };
@@ -327,7 +327,7 @@ pub(super) fn gate(
     let step = &planned.step;
     let writes = scope.state.specialist(scope.plan, ix).is_some_and(|s| s.writes());
     let is_specialist = planned.specialist.is_some();
-    let (checks, claims, expect_changes) = match (step.kind.checks(), &step.verify) {
+    let (checks, claims, expect_changes) = match (step.kind.checks(), step.verify()) {
         (Some(checks), _) => (checks.to_vec(), ClaimPolicy::None, false),
         (None, Some(verify)) => (
             verify.checks.clone(),

@@ -229,7 +229,7 @@ impl RunScope<'_> {
                 json!(ended.since(instance.started_at().unwrap_or(ended)).as_millis() as u64)
             }
             "exitCode" | "stdout" | "stderr" => {
-                let streams = self.loaded(self.payloads.read(instance.streams.as_ref()?))?;
+                let streams = self.loaded(self.payloads.read(instance.streams.as_deref()?))?;
                 let streams = AttemptStreams::of(&streams);
                 match field {
                     "exitCode" => json!(streams.exit_code),

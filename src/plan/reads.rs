@@ -55,7 +55,7 @@ fn of_texts(step: &Step) -> Collector<'_> {
     repeat.iter().for_each(|repeat| found.expression(&repeat.until));
     let collect = step.for_each.iter().filter_map(|each| each.collect.as_ref());
     collect.for_each(|value| found.value(value));
-    step.verify.iter().flat_map(|verify| &verify.checks).for_each(|check| found.check(check));
+    step.verify().iter().flat_map(|verify| &verify.checks).for_each(|check| found.check(check));
     found
 }
 

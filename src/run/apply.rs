@@ -49,7 +49,7 @@ impl State {
                     child.end(*outcome == OutcomeKind::Ok, *usage);
                 }
                 target.output = output.as_ref().map(CompactPayload::of);
-                target.streams = streams.as_ref().map(CompactPayload::of);
+                target.streams = streams.as_ref().map(CompactPayload::boxed);
                 target.set_failure(failure.clone());
                 target.set_verification(None);
                 if *outcome == OutcomeKind::Ok {

@@ -21,7 +21,7 @@ impl State {
         target.attempt = kept.attempts;
         target.outcome = kept.outcome;
         target.output = kept.output.as_ref().map(CompactPayload::of);
-        target.streams = kept.streams.as_ref().map(CompactPayload::of);
+        target.streams = kept.streams.as_ref().map(CompactPayload::boxed);
         target.set_verification(kept.verification.clone());
         target.set_failure(kept.failure.clone());
         target.set_kept_from(Some(kept.run.clone()));

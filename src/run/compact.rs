@@ -21,6 +21,10 @@ impl CompactPayload {
         })
     }
 
+    pub(super) fn boxed(payload: &Payload) -> Box<CompactPayload> {
+        Box::new(CompactPayload::of(payload))
+    }
+
     /// The payload.
     pub fn payload(&self) -> Payload {
         // `of` wrote the text.

@@ -28,15 +28,15 @@ pub struct Instance {
     pub attempt: u32,
     /// Output.
     pub output: Option<CompactPayload>,
-    /// `exitCode`, `stdout`, `stderr` of a process.
-    pub streams: Option<CompactPayload>,
+    /// `exitCode`, `stdout`, `stderr` of a process; boxed, because steps that run none have no streams.
+    pub streams: Option<Box<CompactPayload>>,
     /// Whether a failure does not fail the run.
     pub tolerated: bool,
     /// Outcome of the last attempt.
     pub outcome: Option<OutcomeKind>,
     pub(super) open: u32,
     pub(super) ends: DependencyEnds,
-    pub(super) queued: u64,
+    pub(super) queued: u32,
     started: OptionalTime,
     ended: OptionalTime,
     extras: Option<Box<Extras>>,
@@ -364,3 +364,6 @@ mod tests {
         assert!(size_of::<Instance>() <= 120, "{}", size_of::<Instance>());
     }
 }
+
+// Every step of a run has one.
+const _: () = assert!(size_of::<Instance>() <= 96);

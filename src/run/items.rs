@@ -11,14 +11,14 @@ pub struct Item {
     /// Instance of the step.
     pub parent: InstanceIx,
     number: NonZeroU32,
-    /// `None` if the key is the index.
-    key: Option<Box<str>>,
+    /// `None` if the key is the index. Boxed twice: every step has the size of this field, and few a key.
+    key: Option<Box<Box<str>>>,
 }
 
 impl Item {
     /// Creates an item with an index, from 0, and a key.
     pub fn new(parent: InstanceIx, index: u32, key: &str) -> Item {
-        let key = (key != index.to_string()).then(|| key.into());
+        let key = (key != index.to_string()).then(|| Box::new(key.into()));
         Item { parent, number: NonZeroU32::MIN.saturating_add(index), key }
     }
 

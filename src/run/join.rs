@@ -4,35 +4,39 @@ use super::event::StepStatus;
 use crate::definition::RunIf;
 use crate::expression::Strength;
 
-/// How the dependencies of an instance ended: whether any of those that affect the join did so. See
-/// `docs/playbooks.md`.
+/// How the dependencies of an instance ended: whether any of those that affect the join did so, one bit
+/// for each way. See `docs/playbooks.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct DependencyEnds {
-    /// Succeeded or tolerated.
-    pub succeeded: bool,
-    /// Failed or blocked.
-    pub failed: bool,
-    /// Skipped.
-    pub skipped: bool,
-    /// Cancelled.
-    pub cancelled: bool,
-}
+pub struct DependencyEnds(u8);
 
 impl DependencyEnds {
+    /// A dependency succeeded, or its failure is tolerated.
+    const SUCCEEDED: u8 = 1;
+    /// A dependency failed or is blocked.
+    const FAILED: u8 = 2;
+    /// A dependency was skipped.
+    const SKIPPED: u8 = 4;
+    /// A dependency was cancelled.
+    const CANCELLED: u8 = 8;
+
+    fn has(self, way: u8) -> bool {
+        self.0 & way != 0
+    }
+
     /// Adds the end of one dependency. A status that is not final changes nothing.
     pub fn add(&mut self, status: StepStatus, tolerated: bool) {
-        match status {
-            StepStatus::Succeeded => self.succeeded = true,
-            StepStatus::Failed if tolerated => self.succeeded = true,
-            StepStatus::Failed | StepStatus::Blocked => self.failed = true,
-            StepStatus::Skipped => self.skipped = true,
-            StepStatus::Cancelled => self.cancelled = true,
+        self.0 |= match status {
+            StepStatus::Succeeded => DependencyEnds::SUCCEEDED,
+            StepStatus::Failed if tolerated => DependencyEnds::SUCCEEDED,
+            StepStatus::Failed | StepStatus::Blocked => DependencyEnds::FAILED,
+            StepStatus::Skipped => DependencyEnds::SKIPPED,
+            StepStatus::Cancelled => DependencyEnds::CANCELLED,
             StepStatus::Pending
             | StepStatus::Ready
             | StepStatus::Running
             | StepStatus::Verifying
-            | StepStatus::Waiting => {}
-        }
+            | StepStatus::Waiting => 0,
+        };
     }
 }
 
@@ -60,15 +64,16 @@ pub fn affects_join(strength: Strength, status: StepStatus) -> bool {
 
 /// The join of a step that has dependencies.
 pub fn join(run_if: RunIf, ends: DependencyEnds) -> Join {
+    let has = |way| ends.has(way);
     match run_if {
         RunIf::AllDone => Join::Run,
-        RunIf::AnySucceeded if ends.succeeded => Join::Run,
+        RunIf::AnySucceeded if has(DependencyEnds::SUCCEEDED) => Join::Run,
         RunIf::AnySucceeded => Join::Skip,
-        RunIf::NoneFailed if ends.cancelled || ends.failed => Join::Block,
+        RunIf::NoneFailed if has(DependencyEnds::CANCELLED) || has(DependencyEnds::FAILED) => Join::Block,
         RunIf::NoneFailed => Join::Run,
-        RunIf::AllSucceeded if ends.cancelled => Join::Cancel,
-        RunIf::AllSucceeded if ends.failed => Join::Block,
-        RunIf::AllSucceeded if ends.skipped => Join::Skip,
+        RunIf::AllSucceeded if has(DependencyEnds::CANCELLED) => Join::Cancel,
+        RunIf::AllSucceeded if has(DependencyEnds::FAILED) => Join::Block,
+        RunIf::AllSucceeded if has(DependencyEnds::SKIPPED) => Join::Skip,
         RunIf::AllSucceeded => Join::Run,
     }
 }

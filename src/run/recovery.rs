@@ -70,7 +70,7 @@ pub fn table(
         max: rule.max,
         delay: rule.delay.clone(),
     }));
-    let written = step.verify.as_ref().and_then(|verify| verify.on_failed);
+    let written = step.verify().and_then(|verify| verify.on_failed);
     let default = if defaults { FailurePolicy::Rework } else { FailurePolicy::Fail };
     let action = match written.unwrap_or(default) {
         FailurePolicy::Rework if specialist => Some(RecoveryAction::Rework),
@@ -78,7 +78,7 @@ pub fn table(
         FailurePolicy::EscalateModel => Some(RecoveryAction::EscalateModel),
         FailurePolicy::Warn | FailurePolicy::Fail => None,
     };
-    let max = step.verify.as_ref().map_or(2, |verify| verify.max_reworks);
+    let max = step.verify().map_or(2, |verify| verify.max_reworks);
     rows.extend(
         action.map(|action| RecoveryRow::new(&[GateFailed, ValidationFailed], action, max)),
     );
@@ -89,7 +89,7 @@ pub fn table(
         }
         rows.push(RecoveryRow::new(&[Stuck, ToolError], RecoveryAction::ChangeStrategy, 1));
     }
-    let policy = step.verify.as_ref().and_then(|verify| verify.on_inconclusive);
+    let policy = step.verify().and_then(|verify| verify.on_inconclusive);
     if policy.unwrap_or(inconclusive) == InconclusivePolicy::AskUser {
         let max = crate::definition::UNLIMITED_QUESTIONS;
         rows.push(RecoveryRow::new(&[GateInconclusive], RecoveryAction::AskUser, max));

@@ -30,12 +30,13 @@ pub struct State {
     pub(super) rules: Rules,
     pub(super) status: RunStatus,
     pub(super) instances: Vec<Instance>,
-    pub(super) ready: BTreeSet<(u64, InstanceIx)>,
+    pub(super) ready: BTreeSet<(u32, InstanceIx)>,
     /// Ready instances that need locks, by the locks.
-    pub(super) ready_locked: BTreeMap<Vec<String>, BTreeSet<(u64, InstanceIx)>>,
+    pub(super) ready_locked: BTreeMap<Vec<String>, BTreeSet<(u32, InstanceIx)>>,
     /// Instances of waiting kinds, which start whether a slot is free or not.
-    pub(super) ready_slotless: BTreeSet<(u64, InstanceIx)>,
-    pub(super) queue: u64,
+    pub(super) ready_slotless: BTreeSet<(u32, InstanceIx)>,
+    /// Number of the last place in a queue.
+    pub(super) queue: u32,
     pub(super) slots: u32,
     /// The held locks with their owners.
     pub(super) held: BTreeMap<String, InstanceIx>,
@@ -177,8 +178,8 @@ impl State {
 
     /// The first ready instance whose locks are free. An instance that waits longer keeps the locks that it
     /// needs from those behind it.
-    pub(super) fn next_locked(&self) -> Option<(u64, InstanceIx)> {
-        let first = |(locks, queue): (&'_ Vec<String>, &BTreeSet<(u64, InstanceIx)>)| {
+    pub(super) fn next_locked(&self) -> Option<(u32, InstanceIx)> {
+        let first = |(locks, queue): (&'_ Vec<String>, &BTreeSet<(u32, InstanceIx)>)| {
             Some((*queue.first()?, locks.clone()))
         };
         let mut heads: Vec<_> = self.ready_locked.iter().filter_map(first).collect();

@@ -201,7 +201,7 @@ fn cost(plan: &Plan, may_skip: &[bool], tiers: &Tiers) -> Option<CostRange> {
         let dollars =
             |(read, written): (f64, f64)| (read * price.input + written * price.output) / 1e6;
         let answer = specialist.model.max_tokens.map_or(MAX_TOKENS.1, f64::from);
-        let reworks = planned.step.verify.as_ref().map_or(0, |verify| verify.max_reworks);
+        let reworks = planned.step.verify().map_or(0, |verify| verify.max_reworks);
         let calls = f64::from(specialist.limits.max_steps) * f64::from(reworks + 1);
         if !may_skip[ix.at()] {
             range.min_usd += dollars(MIN_TOKENS);

@@ -26,8 +26,6 @@ pub struct Step {
     pub condition: Option<Expression>,
     /// `runIf:`: the join over its dependencies.
     pub run_if: RunIf,
-    /// `verify:`: the gate after the step.
-    pub verify: Option<Box<Verify>>,
     /// `onError:`: what a failure means for the run.
     pub on_error: OnError,
     /// `forEach:` or `matrix:`: one step instance per item.
@@ -45,6 +43,8 @@ pub struct StepDetails {
     pub name: Option<Box<str>>,
     /// `input:`: structured input of specialists and tools.
     pub input: Option<ValueTemplate>,
+    /// `verify:`: the gate after the step.
+    pub verify: Option<Box<Verify>>,
     /// Time limits of one attempt.
     pub timeout: Timeout,
     /// `retry:`; `None`: no retries.
@@ -85,9 +85,14 @@ impl Step {
         self.details.as_deref().unwrap_or(&NO_DETAILS)
     }
 
+    /// `verify:`: the gate after the step.
+    pub fn verify(&self) -> Option<&Verify> {
+        self.details().verify.as_deref()
+    }
+
     /// The checks of its gate: its own ones, or those of `verify`.
     pub fn checks(&self) -> &[Check] {
-        let verify = self.verify.as_ref().map_or(&[][..], |verify| verify.checks.as_slice());
+        let verify = self.verify().map_or(&[][..], |verify| verify.checks.as_slice());
         self.kind.checks().unwrap_or(verify)
     }
 
@@ -102,6 +107,7 @@ impl StepDetails {
     pub const NONE: StepDetails = StepDetails {
         name: None,
         input: None,
+        verify: None,
         timeout: Timeout { attempt: None, idle: None },
         retry: None,
         recovery: None,
@@ -124,6 +130,7 @@ impl StepDetails {
         let StepDetails {
             name: None,
             input: None,
+            verify: None,
             timeout: Timeout { attempt: None, idle: None },
             retry: None,
             recovery: None,

@@ -202,6 +202,7 @@ fn body(
     let details = StepDetails {
         name: fields.text("name", decoder).map(Into::into),
         input: fields.get("input").and_then(|node| decoder.value_template(node, secrets)),
+        verify: verify.map(Box::new),
         timeout: fields.get("timeout").map(|node| decoder.timeout(node)).unwrap_or_default(),
         retry: fields.get("retry").and_then(|node| decoder.retry(node, retries_exit)),
         recovery: fields.get("recovery").map(|node| decoder.recovery(node, specialist)),
@@ -226,7 +227,6 @@ fn body(
         depends_on,
         condition,
         run_if,
-        verify: verify.map(Box::new),
         on_error,
         for_each: None,
         details: details.non_default(),

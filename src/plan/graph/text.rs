@@ -98,7 +98,7 @@ fn notes(plan: &Plan, ix: StepIx) -> Vec<String> {
     });
     notes.extend(own.details().hook.iter().map(|hook| format!("hook {hook}")));
     notes.extend((own.on_error == OnError::Continue).then(|| "failure tolerated".to_owned()));
-    notes.extend(match own.verify.as_ref().map_or(0, |verify| verify.checks.len()) {
+    notes.extend(match own.verify().map_or(0, |verify| verify.checks.len()) {
         0 => None,
         1 => Some("1 check".to_owned()),
         n => Some(format!("{n} checks")),

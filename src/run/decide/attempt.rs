@@ -83,7 +83,7 @@ impl Decider<'_> {
     /// Whether the instance has a gate: `verify` in the definition, or the claims of a specialist.
     pub(super) fn has_gate(&self, ix: InstanceIx) -> bool {
         let step = self.step(ix);
-        match &step.verify {
+        match step.verify() {
             Some(verify) => {
                 !verify.checks.is_empty()
                     || verify.claims != ClaimPolicy::None
@@ -102,7 +102,7 @@ impl Decider<'_> {
         if verdict == Verdict::Inconclusive && self.stopping(ix) {
             return self.end(ix, StepStatus::Cancelled, None);
         }
-        let verify = self.step(ix).verify.as_ref();
+        let verify = self.step(ix).verify();
         let on_failed = verify.and_then(|v| v.on_failed);
         let on_inconclusive =
             verify.and_then(|v| v.on_inconclusive).unwrap_or(self.state.rules.inconclusive);

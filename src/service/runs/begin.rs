@@ -119,7 +119,7 @@ pub(in crate::service) async fn begin(
 fn may_compare_files(plan: &Plan) -> bool {
     let needs = |step: &PlanStep| {
         step.specialists().next().is_some()
-            || step.step.verify.is_some()
+            || step.step.verify().is_some()
             || step.step.details().evidence == Some(EvidenceMode::Full)
             || step.step.kind.checks().is_some()
     };

@@ -141,7 +141,7 @@ fn everything_that_is_built_loads_without_a_word() {
 fn a_specialist_step_keeps_what_its_gate_says() {
     let found = playbook(EVERYTHING);
     let work = step(&found, "work");
-    let verify = work.verify.as_ref().expect("a gate");
+    let verify = work.verify().expect("a gate");
     assert_eq!((verify.claims, verify.on_failed), (ClaimPolicy::Warn, Some(FailurePolicy::Retry)));
     assert_eq!(verify.checks.len(), 5);
     assert!(
@@ -159,9 +159,9 @@ fn a_specialist_step_keeps_what_its_gate_says() {
 fn a_specialist_step_has_a_strict_gate_where_it_says_nothing() {
     let found =
         playbook(&with_steps("  - {id: a, specialist: s, task: Go}\n  - {id: b, run: echo}"));
-    let verify = found.steps[0].verify.as_ref().expect("a gate");
+    let verify = found.steps[0].verify().expect("a gate");
     assert_eq!((verify.claims, verify.on_failed), (ClaimPolicy::Strict, None));
-    assert!(found.steps[1].verify.is_none());
+    assert!(found.steps[1].verify().is_none());
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn features_that_are_not_supported_yet_load_with_a_warning() {
     assert!(matches!(step(found, "b").kind, StepKind::Ask(_)));
     assert!(matches!(step(found, "c").kind, StepKind::Approve(_)));
     assert!(matches!(step(found, "d").kind, StepKind::Wait(_)));
-    assert!(matches!(step(found, "f").verify.as_ref().expect("a gate").checks[1], Check::Judge(_)));
+    assert!(matches!(step(found, "f").verify().expect("a gate").checks[1], Check::Judge(_)));
 }
 
 #[test]

@@ -324,7 +324,7 @@ impl Spec {
         });
         details.retry_safe = self.retry_safe;
         details.workspace = self.exclusive.then_some(WorkspaceMode::Exclusive);
-        made.verify = self.gate.map(|gate| {
+        made.details_mut().verify = self.gate.map(|gate| {
             Box::new(Verify {
                 claims: ClaimPolicy::None,
                 expect_changes: None,

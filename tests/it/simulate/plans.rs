@@ -18,7 +18,6 @@ pub(crate) fn step(id: &str) -> Step {
         depends_on: Box::default(),
         condition: None,
         run_if: RunIf::AllSucceeded,
-        verify: None,
         on_error: OnError::Fail,
         for_each: None,
         details: None,
