@@ -69,7 +69,9 @@ pub fn join(run_if: RunIf, ends: DependencyEnds) -> Join {
         RunIf::AllDone => Join::Run,
         RunIf::AnySucceeded if has(DependencyEnds::SUCCEEDED) => Join::Run,
         RunIf::AnySucceeded => Join::Skip,
-        RunIf::NoneFailed if has(DependencyEnds::CANCELLED) || has(DependencyEnds::FAILED) => Join::Block,
+        RunIf::NoneFailed if has(DependencyEnds::CANCELLED) || has(DependencyEnds::FAILED) => {
+            Join::Block
+        }
         RunIf::NoneFailed => Join::Run,
         RunIf::AllSucceeded if has(DependencyEnds::CANCELLED) => Join::Cancel,
         RunIf::AllSucceeded if has(DependencyEnds::FAILED) => Join::Block,

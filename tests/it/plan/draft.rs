@@ -155,7 +155,10 @@ impl Reader<'_> {
             }
             "if" => step.condition = Some(self.expression(rest)),
             "read" => step.details_mut().input = Some(self.value(rest)),
-            "verify" => step.details_mut().verify = Some(Box::new(verify(Check::Expr(self.expression(rest))))),
+            "verify" => {
+                step.details_mut().verify =
+                    Some(Box::new(verify(Check::Expr(self.expression(rest)))))
+            }
             "each" => {
                 step.for_each = Some(Box::new(ForEach {
                     items: kb::definition::ItemSource::Value(self.value(rest)),
