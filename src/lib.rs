@@ -59,8 +59,8 @@
 //! | [`inspect`] | recorded runs, read back: events, outputs, file changes, the audit | diagnostic, value, clock, evidence, toolspec, definition, plan, verify, run, attempt, journal, engine, wire |
 //! | [`project`] | finds and reads the files of a project | diagnostic, value, definition |
 //! | [`trigger`] | the state of triggers, what they fired, parameters from payloads, signatures | value, definition, journal |
-//! | [`service`] | the use cases | diagnostic, value, clock, redaction, evidence, expression, definition, plan, run, attempt, journal, process, workspace, tool, llm, specialist, executor, engine, wire, inspect, project, trigger |
-//! | [`serve`] | the daemon, and the use cases of triggers | diagnostic, value, clock, schedule, definition, run, journal, process, trigger, project, service |
+//! | [`service`] | the use cases | diagnostic, value, clock, redaction, evidence, expression, definition, plan, run, attempt, journal, process, workspace, http, tool, llm, specialist, executor, engine, wire, inspect, project, trigger |
+//! | [`serve`] | the daemon, and the use cases of triggers | diagnostic, value, clock, schedule, definition, run, journal, process, wire, trigger, project, service |
 //! | [`lsp`] | the language server: completion, hover and navigation from the tables of keys | diagnostic, value, expression, toolspec, definition, plan, project, service |
 //! | [`cli`] | one file per command; displays; exit codes | diagnostic, value, wire, service, serve, lsp |
 //! <!-- end: modules -->

@@ -7,7 +7,7 @@ use super::schema;
 use super::specialist::SpecialistCommand;
 use super::terminal::Terminal;
 use super::trigger::TriggerCommand;
-use super::{backup, completions, demo, doctor, eval, explain, init, lsp, serve};
+use super::{backup, completions, demo, doctor, eval, explain, init, lsp, notify, serve};
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -54,6 +54,7 @@ pub(super) enum KbCommand {
     /// List, enable, pause and fire triggers
     #[command(subcommand, visible_alias = "triggers")]
     Trigger(TriggerCommand),
+    Notify(notify::Args),
     Eval(eval::Args),
     Backup(backup::Args),
     Schema(schema::Args),

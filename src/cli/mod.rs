@@ -18,6 +18,7 @@ mod explain;
 mod init;
 mod logging;
 mod lsp;
+mod notify;
 mod panics;
 mod playbook;
 mod prompting;
@@ -90,6 +91,7 @@ fn dispatch(arguments: Kb, redactors: Redactors, terminal: &mut Terminal) -> Cli
         Some(KbCommand::Lsp(args)) => lsp::run(&args, &environment),
         Some(KbCommand::Serve(args)) => serve::run(args, &environment, terminal),
         Some(KbCommand::Trigger(command)) => trigger::run(command, &environment, terminal),
+        Some(KbCommand::Notify(args)) => notify::run(args, &environment, terminal),
         Some(KbCommand::Eval(args)) => eval::run(args, &environment, terminal),
         Some(KbCommand::Schema(args)) => schema::run(args, terminal),
         Some(KbCommand::Explain(args)) => explain::run(args, terminal),

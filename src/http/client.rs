@@ -67,6 +67,16 @@ impl HttpClient {
         }
     }
 
+    /// Sends a request and follows no redirect: a redirect is a response like any other.
+    pub async fn send_once(&self, request: &HttpRequest) -> Result<HttpResponse, HttpError> {
+        let limit = request.timeout.unwrap_or(TIMEOUT);
+        let exchange = async { received(self.exchange(&PreparedRequest::first(request)?).await?).await };
+        tokio::time::timeout(limit, exchange).await.unwrap_or_else(|_| {
+            let (url, limit) = (shown(&request.url), crate::value::format_duration(limit));
+            Err(HttpError::TimedOut(failed(format!("`{url}` did not respond within {limit}"))))
+        })
+    }
+
     async fn follow(&self, request: &HttpRequest) -> Result<HttpResponse, HttpError> {
         let mut current = PreparedRequest::first(request)?;
         for _ in 0..=MAX_REDIRECTS {

@@ -67,6 +67,12 @@ pub fn shown_url(text: &str) -> String {
     }
 }
 
+/// The host of an absolute URL of http or https.
+pub fn host_of(text: &str) -> Option<String> {
+    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
+    url.host_str().map(str::to_owned)
+}
+
 /// Masks the user name and password of a URL; any other text is returned as it is.
 pub fn without_credentials(text: &str) -> String {
     let start = match text.find("//").or_else(|| text.find("\\\\")) {

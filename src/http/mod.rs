@@ -12,6 +12,6 @@ mod request;
 mod response;
 
 pub use client::{HttpClient, Lookup};
-pub use error::{HttpError, shown_url, without_credentials};
+pub use error::{HttpError, host_of, shown_url, without_credentials};
 pub use request::HttpRequest;
 pub use response::HttpResponse;

@@ -58,6 +58,12 @@ pub trait RunIndex: Send + Sync {
         Ok(self.list()?.into_iter().filter(ended).collect())
     }
 
+    /// The runs that wait for a person, newest first.
+    fn waiting(&self) -> Result<Vec<RunRow>, JournalError> {
+        let waits = |row: &RunRow| row.status == RunStatus::Waiting;
+        Ok(self.list()?.into_iter().filter(waits).collect())
+    }
+
     /// Removes a run that has ended, with its events and messages. Its blobs stay until
     /// [`Blobs::remove_unused_blobs`]. Fails with [`JournalError::Leased`] if a process owns the lease
     /// and with [`JournalError::Broken`] if the run has not ended.

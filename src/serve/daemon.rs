@@ -172,6 +172,7 @@ impl Daemon {
         }
         self.follow_all(index, now)?;
         self.projects[index].take_events(now)?;
+        self.projects[index].notify(now)?;
         self.start_all(index, now)
     }
 

@@ -16,6 +16,7 @@ mod events;
 mod files;
 mod follow;
 mod lease;
+mod notify;
 mod queue;
 mod served;
 mod starts;
@@ -29,6 +30,7 @@ pub use catalog::{LoadedTrigger, TriggerCatalog, trigger_catalog};
 pub use daemon::{Daemon, DaemonHandle, DaemonOptions};
 pub use events::{deliver, publish, webhook_at};
 pub use lease::ServeLease;
+pub use notify::{NotificationView, notifications, tell_test};
 pub use served::ServedProject;
 pub use triggers::{
     Backfill, Fired, Tested, backfill, backfill_times, disable, enable, fire, fires, list,

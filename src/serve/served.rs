@@ -5,6 +5,7 @@ use super::catalog::{TriggerCatalog, trigger_catalog};
 use super::events::{active_runs, messages, run_ends};
 use super::files::WatchedFiles;
 use super::lease::ServeLease;
+use super::notify::{Notified, Notifier};
 use crate::journal::Journal;
 use crate::project::ProjectFolder;
 use crate::service::runs::ProjectContext;
@@ -34,6 +35,7 @@ pub struct ServedProject {
     /// The last problem of the project that the daemon could not solve.
     pub problem: Option<String>,
     files: WatchedFiles,
+    pub(super) notifier: Notifier,
     stamp: u64,
     looked: Timestamp,
     pruned: Timestamp,
@@ -66,6 +68,7 @@ impl ServedProject {
             triggers,
             problem: None,
             files: WatchedFiles::default(),
+            notifier: Notifier::default(),
             stamp,
             looked: now,
             pruned: Timestamp(0),
@@ -140,6 +143,14 @@ impl ServedProject {
         }
         self.store.record(&passed.recorded, now)?;
         Ok(started)
+    }
+
+    /// Stores what the hooks of `notify` are to be told, and tells them.
+    pub(super) fn notify(&mut self, now: Timestamp) -> Result<(), ServiceError> {
+        let (project, store, journal) = (&self.project, &self.store, &self.journal);
+        let notified = Notified { project, store, journal };
+        self.notifier.find(&notified, now)?;
+        self.notifier.send(&notified, now)
     }
 
     /// Records the fires of events: ends of runs, messages, files.

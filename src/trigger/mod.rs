@@ -19,6 +19,6 @@ pub use payload::{PayloadError, parameters};
 pub use serving::{LEASE_FILE, daemon_of};
 pub use signature::{SignatureError, VerifiedWebhook, sign_standard, verify_webhook};
 pub use store::{
-    Delivery, Enabled, Fire, FireFilter, FireState, NewFire, Recorded, StoredMessage, TriggerState,
-    TriggerStore,
+    Delivery, Enabled, Fire, FireFilter, FireState, NewFire, NewNotification, Notification,
+    NotificationState, Recorded, StoredMessage, TriggerState, TriggerStore,
 };

@@ -100,11 +100,11 @@ const MODULES: &[Module] = &[
         &["value", "definition", "journal"]),
     impure("service", "the use cases", &[
         "diagnostic", "value", "clock", "redaction", "evidence", "expression", "definition", "plan",
-        "run", "attempt", "journal", "process", "workspace", "tool", "llm", "specialist",
+        "run", "attempt", "journal", "process", "workspace", "http", "tool", "llm", "specialist",
         "executor", "engine", "wire", "inspect", "project", "trigger",
     ]),
     impure("serve", "the daemon, and the use cases of triggers", &[
-        "diagnostic", "value", "clock", "schedule", "definition", "run", "journal", "process", "trigger", "project", "service",
+        "diagnostic", "value", "clock", "schedule", "definition", "run", "journal", "process", "wire", "trigger", "project", "service",
     ]),
     impure("lsp", "the language server: completion, hover and navigation from the tables of keys", &[
         "diagnostic", "value", "expression", "toolspec", "definition", "plan", "project", "service",

@@ -3,7 +3,7 @@
 use super::choice_list::choices;
 use crate::definition::model::{
     ApprovalLevel, Backoff, ClaimPolicy, ConflictPolicy, ContextProfile, EvidenceMode,
-    FailurePolicy, InconclusivePolicy, NetworkAccess, OnError, Order, ParamType, ProcessChoice,
+    FailurePolicy, InconclusivePolicy, NetworkAccess, NotifyEvent, OnError, Order, ParamType, ProcessChoice,
     PromptRecording, Reasoning, RunEnd, RunIf, SyncMode, WebhookForm, WorkspaceMode,
 };
 use crate::schedule::{Keep, Overlap};
@@ -81,6 +81,14 @@ choices! {
         "succeeded" => RunEnd::Succeeded,
         "failed" => RunEnd::Failed,
         "cancelled" => RunEnd::Cancelled,
+    }
+    /// `on` of `notify`.
+    NOTIFY_EVENT, NOTIFY_EVENT_NAMES: &'static [NotifyEvent] = {
+        "ended" => &[NotifyEvent::Succeeded, NotifyEvent::Failed, NotifyEvent::Cancelled],
+        "succeeded" => &[NotifyEvent::Succeeded],
+        "failed" => &[NotifyEvent::Failed],
+        "cancelled" => &[NotifyEvent::Cancelled],
+        "waiting" => &[NotifyEvent::Waiting],
     }
     /// `type` of a parameter.
     PARAM_TYPE, PARAM_TYPE_NAMES: ParamType = {

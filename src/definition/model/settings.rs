@@ -57,6 +57,8 @@ pub struct Settings {
     pub max_parallel: Option<u32>,
     /// `serve.maxRuns`: maximum runs that the daemon keeps running. `None`: the number of processors.
     pub max_runs: Option<u32>,
+    /// `notify`: what is told about runs.
+    pub notify: Vec<super::NotifyHook>,
     /// `testCommands`: command texts that count as a test run.
     pub test_commands: Vec<String>,
     /// Limits in these settings that are not supported yet. A run is refused if there are any.

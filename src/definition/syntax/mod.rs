@@ -15,6 +15,7 @@ mod front_matter;
 mod hooks;
 mod model_choice;
 mod node;
+mod notify;
 mod policies;
 mod repeat;
 mod requirements;

@@ -1,6 +1,7 @@
 //! Decodes the project settings. Start at [`settings`].
 
 use super::environment::is_variable;
+use super::notify::notify;
 use super::secrets::secrets;
 use super::tool_security::{agent_security, tools};
 use super::{Decoder, Node};
@@ -39,6 +40,9 @@ pub(crate) fn settings(root: &Node, decoder: &mut Decoder) -> Option<Settings> {
     }
     if let Some(node) = fields.get("secrets") {
         secrets(node, &mut settings, decoder);
+    }
+    if let Some(node) = fields.get("notify") {
+        notify(node, &mut settings, decoder);
     }
     if let Some(node) = fields.get("env") {
         let inner = decoder.fields(node, &keys::ENV);

@@ -153,6 +153,10 @@ impl RunIndex for SqliteJournal {
         self.read(|connection| read::ended_since(connection, since))
     }
 
+    fn waiting(&self) -> Result<Vec<RunRow>, JournalError> {
+        self.read(read::waiting)
+    }
+
     fn remove(&self, run: &RunId) -> Result<(), JournalError> {
         self.read(|connection| read::run_number(connection, run))?;
         // With the lease, no process drives the run, and none starts to.

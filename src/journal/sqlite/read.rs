@@ -47,6 +47,13 @@ pub(super) fn ended_since(
     connection.prepare_cached(&text)?.query_and_then([since.0], run_row)?.collect()
 }
 
+/// The runs that wait for a person, newest first.
+pub(super) fn waiting(connection: &Connection) -> Result<Vec<RunRow>, JournalError> {
+    let text = format!("{ROW} WHERE status = ?1 ORDER BY number DESC");
+    let status = RunStatus::Waiting.as_str();
+    connection.prepare_cached(&text)?.query_and_then([status], run_row)?.collect()
+}
+
 /// The newest run of a definition that is not a child run.
 pub(super) fn latest(
     connection: &Connection,

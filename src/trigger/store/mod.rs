@@ -3,10 +3,12 @@
 //! It is a file of its own beside the journal: the daemon does not wait for the writers of runs, and an
 //! older `kb` can still read the journal. Every write is synced before it counts.
 
+mod notifications;
 mod rows;
 mod schema;
 mod write;
 
+pub use notifications::{NewNotification, Notification, NotificationState};
 pub use rows::{Enabled, Fire, FireFilter, FireState, NewFire, Recorded, TriggerState};
 pub use write::{Delivery, StoredMessage};
 
@@ -116,6 +118,8 @@ impl TriggerStore {
         // A signature without a time stays valid for ever, so its deliveries are kept longer.
         let deliveries = before.0.saturating_sub(DELIVERIES_MS);
         connection.execute("DELETE FROM deliveries WHERE at < ?1", [deliveries])?;
+        let sql = "DELETE FROM notifications WHERE at < ?1 AND state <> 'waiting'";
+        connection.execute(sql, [before.0])?;
         connection.execute("DELETE FROM messages WHERE at < ?1 AND taken = 1", [before.0])?;
         Ok(fires)
     }

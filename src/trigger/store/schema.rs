@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// The version that this `kb` writes, stored in `user_version`.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 const FILE: &str = "serve.sqlite3";
 
@@ -68,8 +68,21 @@ CREATE TABLE IF NOT EXISTS tokens (
     expires_at INTEGER,
     revoked INTEGER NOT NULL DEFAULT 0
 ) STRICT;
+CREATE TABLE IF NOT EXISTS notifications (
+    id TEXT PRIMARY KEY,
+    hook TEXT NOT NULL,
+    run TEXT NOT NULL,
+    event TEXT NOT NULL,
+    body TEXT NOT NULL,
+    state TEXT NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    due INTEGER NOT NULL,
+    problem TEXT,
+    at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS notifications_due ON notifications (due) WHERE state = 'waiting';
 CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 COMMIT;
 ";
 

@@ -7,7 +7,7 @@ use crate::value::{Digest, Json, JsonMap, RunId, Timestamp};
 use rusqlite::{Connection, TransactionBehavior, params};
 
 impl TriggerStore {
-    fn transaction<T>(
+    pub(super) fn transaction<T>(
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, JournalError> {

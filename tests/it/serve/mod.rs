@@ -4,6 +4,7 @@ mod commands;
 mod daemon;
 mod events;
 mod kills;
+mod notify;
 mod signatures;
 
 use crate::scratch::Scratch;

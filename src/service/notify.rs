@@ -1,0 +1,291 @@
+//! Notifications: the text of one, and how one hook of `notify` is told.
+
+use super::runs::{ConfiguredSecrets, ProjectContext};
+use super::{Project, ServiceError, params};
+use crate::clock;
+use crate::definition::{NotifyEvent, NotifyHook, NotifyTarget, PayloadPath};
+use crate::diagnostic::Code;
+use crate::engine::Secrets;
+use crate::http::{HttpClient, HttpError, HttpRequest, host_of, shown_url};
+use crate::process::{ProcessEnd, Spawn};
+use crate::redaction::Redactor;
+use crate::trigger::{FireState, NewFire, Notification, TriggerStore, sign_standard};
+use crate::value::{Json, JsonMap, RunId, Timestamp, one_line};
+use crate::wire::RunView;
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// Maximum number of failures or questions in one notification.
+const MOST_STEPS: usize = 10;
+/// Maximum number of characters of one text in a notification.
+const LONGEST: usize = 1000;
+/// Time that a program or a web service has.
+const LIMIT: Duration = Duration::from_secs(30);
+/// Maximum number of notifications in a row that lead to a run.
+const DEEPEST: u32 = 8;
+/// The trigger name of runs that a notification started.
+const NOTIFY: &str = "notify";
+
+/// Why a hook was not told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Untold {
+    /// The reason, masked.
+    pub problem: String,
+    /// How long the receiver asks to wait.
+    pub retry_after: Option<Duration>,
+    /// Whether another attempt cannot succeed.
+    pub is_final: bool,
+}
+
+impl Untold {
+    fn new(problem: String) -> Untold {
+        Untold { problem, retry_after: None, is_final: false }
+    }
+
+    fn final_(problem: String) -> Untold {
+        Untold { is_final: true, ..Untold::new(problem) }
+    }
+}
+
+/// The notification about a run: `{type, timestamp, text, data}`. The texts are those of the journal, in
+/// which secrets are masked.
+pub fn notification(run: &RunView, event: NotifyEvent, at: Timestamp) -> Json {
+    let failures: Vec<Json> = run
+        .steps
+        .iter()
+        .filter_map(|step| Some((step, step.error.as_ref().filter(|_| !step.tolerated)?)))
+        .take(MOST_STEPS)
+        .map(|(step, error)| json!({"step": step.instance, "message": cut(&error.message)}))
+        .collect();
+    let questions: Vec<Json> = run
+        .steps
+        .iter()
+        .filter_map(|step| Some((step, step.question.as_ref()?)))
+        .take(MOST_STEPS)
+        .map(|(step, asked)| {
+            let due = asked.due.map(Timestamp::rfc3339);
+            json!({"step": step.instance, "kind": asked.kind, "question": cut(&asked.text), "expires": due})
+        })
+        .collect();
+    let what = match event {
+        NotifyEvent::Waiting => "waits for a person",
+        other => other.as_str(),
+    };
+    let first = failures.first().map(|f| &f["message"]);
+    let detail = first.or_else(|| questions.first().map(|q| &q["question"]));
+    let detail = detail.and_then(Json::as_str).map(|text| format!(": {}", one_line(text, 200)));
+    json!({
+        "type": format!("run.{}", event.as_str()),
+        "timestamp": at.rfc3339(),
+        "text": format!("{} {what}{}", run.definition, detail.unwrap_or_default()),
+        "data": {
+            "run": run.run,
+            "playbook": run.definition,
+            "status": event.as_str(),
+            "startedAt": run.started_at,
+            "endedAt": run.ended_at,
+            "durationMs": run.duration_ms,
+            "costUsd": run.usage.cost_usd,
+            "failures": failures,
+            "questions": questions,
+        },
+    })
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// Tells one hook. Secrets are read at each attempt and never appear in a problem.
+pub async fn tell(project: &Project, hook: &NotifyHook, what: &Notification) -> Result<(), Untold> {
+    let (context, settings) = (&project.context, project.catalog.settings.clone());
+    let redactor = Arc::new(Redactor::default());
+    context.environment.redactors.register(&redactor);
+    let secrets = ConfiguredSecrets::new(
+        settings.clone(),
+        context.environment.variables.clone(),
+        context.root.clone(),
+        context.supervisor(&settings),
+        redactor.clone(),
+    );
+    secrets.reveal_all_to_redactor();
+    let told = match &hook.target {
+        NotifyTarget::Webhook { url, secret } => {
+            post(&secrets, url, secret.as_deref(), what).await
+        }
+        NotifyTarget::Command(argv) => run(context, project, argv, what).await,
+        NotifyTarget::Playbook { id, params, payload } => {
+            queue(project, id, params, payload, what)
+        }
+    };
+    told.map_err(|untold| {
+        let problem = one_line(&redactor.mask_text(&untold.problem), LONGEST);
+        Untold { problem, ..untold }
+    })
+}
+
+async fn secret(secrets: &ConfiguredSecrets, name: &str) -> Result<String, Untold> {
+    let cancel = CancellationToken::new();
+    secrets.fetch(name, &cancel).await.map_err(|failure| Untold::new(failure.message))?;
+    let value = match name.contains(':') {
+        true => secrets.by_reference(name),
+        false => secrets.by_name(name),
+    };
+    value.ok_or_else(|| Untold::new(format!("the secret `{name}` has no value here")))
+}
+
+/// Sends a signed request. The host of the URL is the choice of the settings, so that it may be private;
+/// a redirect is not followed, so that the receiver cannot choose another one.
+async fn post(
+    secrets: &ConfiguredSecrets,
+    url: &str,
+    signed_by: Option<&str>,
+    what: &Notification,
+) -> Result<(), Untold> {
+    let is_secret = !url.starts_with("http");
+    let url = if is_secret { secret(secrets, url).await? } else { url.to_owned() };
+    let Some(host) = host_of(&url) else {
+        return Err(Untold::final_("the address of the webhook is not a URL".to_owned()));
+    };
+    // The path of such an address is a password.
+    let shown = if is_secret { host.clone() } else { shown_url(&url) };
+    let mut headers = vec![("content-type".to_owned(), "application/json".to_owned())];
+    if let Some(name) = signed_by {
+        let key = secret(secrets, name).await?;
+        let signed = sign_standard(&key, &what.id, clock::wall(), what.body.as_bytes());
+        headers.extend(signed.map(|(name, value)| (name.to_owned(), value)));
+    } else {
+        headers.push(("webhook-id".to_owned(), what.id.clone()));
+    }
+    let request = HttpRequest {
+        method: "POST".to_owned(),
+        url: url.clone(),
+        headers,
+        query: Vec::new(),
+        body: Some(Json::String(what.body.clone())),
+        timeout: Some(LIMIT),
+    };
+    let response = HttpClient::new(&[host]).send_once(&request).await;
+    let response = response.map_err(|error| {
+        let message = error.failure().message.replace(&shown_url(&url), &shown);
+        let is_final = matches!(error, HttpError::Invalid(_) | HttpError::Refused(_));
+        Untold { is_final, ..Untold::new(message) }
+    })?;
+    match response.status {
+        200..=299 => Ok(()),
+        300..=399 => Err(Untold::final_(format!(
+            "`{shown}` answered {}: a redirect is not followed; write its target in the settings",
+            response.status
+        ))),
+        410 => Err(Untold::final_(format!("`{shown}` answered 410: it does not exist any more"))),
+        status => {
+            let after = response.headers.get("retry-after").and_then(Json::as_str);
+            let after = after.and_then(|text| text.trim().parse::<u64>().ok());
+            let retry_after = after.map(|seconds| Duration::from_secs(seconds.min(3600)));
+            Err(Untold { retry_after, ..Untold::new(format!("`{shown}` answered {status}")) })
+        }
+    }
+}
+
+async fn run(
+    context: &ProjectContext,
+    project: &Project,
+    argv: &[String],
+    what: &Notification,
+) -> Result<(), Untold> {
+    let variable = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let spawn = Spawn {
+        argv: argv.to_vec(),
+        cwd: context.root.clone(),
+        env: vec![
+            variable("KB_NOTIFICATION", &what.id),
+            variable("KB_RUN", &what.run),
+            variable("KB_EVENT", &what.event),
+        ],
+        stdin: what.body.clone().into_bytes(),
+        timeout: Some(LIMIT),
+        idle: None,
+        max_stream: 4096,
+    };
+    let supervisor = context.supervisor(&project.catalog.settings);
+    let result = supervisor.run(spawn, &CancellationToken::new(), None).await;
+    let program = argv.first().map_or("", String::as_str);
+    let why = match result.end {
+        ProcessEnd::Code(0) => return Ok(()),
+        ProcessEnd::Code(code) => format!("ended with exit code {code}"),
+        ProcessEnd::Signal(signal) => format!("was ended by signal {signal}"),
+        ProcessEnd::TimedOut | ProcessEnd::Idle => {
+            format!("took longer than {}", crate::value::format_duration(LIMIT))
+        }
+        ProcessEnd::Cancelled | ProcessEnd::Lost => "was stopped".to_owned(),
+        ProcessEnd::NotStarted(reason) => format!("did not start: {reason}"),
+    };
+    let said = match result.stderr.trim() {
+        "" => String::new(),
+        text => format!(": {text}"),
+    };
+    Err(Untold::new(format!("`{program}` {why}{said}")))
+}
+
+/// Why a playbook cannot start, in one line.
+fn reason(id: &str, error: &ServiceError) -> String {
+    match error {
+        ServiceError::Definitions { diagnostics, .. } => {
+            let first = diagnostics.iter().find(|problem| problem.is_error());
+            let first = first.map(|p| format!(": {}: {}", p.code, p.message)).unwrap_or_default();
+            format!("the playbook `{id}` has errors{first}")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Queues a run for the daemon. The id of the notification is its key, so that it starts once.
+fn queue(
+    project: &Project,
+    id: &str,
+    fixed: &JsonMap,
+    payload: &[(String, PayloadPath)],
+    what: &Notification,
+) -> Result<(), Untold> {
+    let refused = |error: ServiceError| Untold::final_(reason(id, &error));
+    let plan = project.runnable_plan(id).map_err(refused)?;
+    let body: Json = serde_json::from_str(&what.body).unwrap_or_default();
+    let mut values = fixed.clone();
+    for (name, path) in payload {
+        let Some(value) = path.value(&body) else {
+            let path = path.as_str();
+            return Err(Untold::final_(format!("the notification has no `{path}` for `{name}`")));
+        };
+        values.insert(name.clone(), value.clone());
+    }
+    let definition = plan.playbook();
+    params::of_child(&definition.params, values.clone()).map_err(|problems| {
+        let messages: Vec<String> = problems.into_iter().map(|p| p.message).collect();
+        Untold::final_(format!("{}: {}", Code::PAYLOAD, messages.join("; ")))
+    })?;
+    let store = TriggerStore::open(&project.context.state_dir);
+    let store = store.map_err(|error| Untold::new(error.to_string()))?;
+    let source = RunId::new(&what.run).ok().and_then(|run| store.fire_of(&run).ok().flatten());
+    let depth = source.map_or(0, |fire| fire.depth) + 1;
+    if depth > DEEPEST {
+        return Err(Untold::final_(format!("more than {DEEPEST} triggers in a row led to it")));
+    }
+    let fire = NewFire {
+        trigger: NOTIFY.to_owned(),
+        key: what.id.clone(),
+        playbook: definition.id.to_string(),
+        nominal: None,
+        until: None,
+        digest: None,
+        state: FireState::Queued,
+        reason: None,
+        params: values,
+        depth,
+    };
+    store.add(&fire, clock::wall()).map(drop).map_err(|error| Untold::new(error.to_string()))
+}
