@@ -70,7 +70,8 @@ impl HttpClient {
     /// Sends a request and follows no redirect: a redirect is a response like any other.
     pub async fn send_once(&self, request: &HttpRequest) -> Result<HttpResponse, HttpError> {
         let limit = request.timeout.unwrap_or(TIMEOUT);
-        let exchange = async { received(self.exchange(&PreparedRequest::first(request)?).await?).await };
+        let exchange =
+            async { received(self.exchange(&PreparedRequest::first(request)?).await?).await };
         tokio::time::timeout(limit, exchange).await.unwrap_or_else(|_| {
             let (url, limit) = (shown(&request.url), crate::value::format_duration(limit));
             Err(HttpError::TimedOut(failed(format!("`{url}` did not respond within {limit}"))))

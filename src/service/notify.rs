@@ -115,13 +115,9 @@ pub async fn tell(project: &Project, hook: &NotifyHook, what: &Notification) -> 
     );
     secrets.reveal_all_to_redactor();
     let told = match &hook.target {
-        NotifyTarget::Webhook { url, secret } => {
-            post(&secrets, url, secret.as_deref(), what).await
-        }
+        NotifyTarget::Webhook { url, secret } => post(&secrets, url, secret.as_deref(), what).await,
         NotifyTarget::Command(argv) => run(context, project, argv, what).await,
-        NotifyTarget::Playbook { id, params, payload } => {
-            queue(project, id, params, payload, what)
-        }
+        NotifyTarget::Playbook { id, params, payload } => queue(project, id, params, payload, what),
     };
     told.map_err(|untold| {
         let problem = one_line(&redactor.mask_text(&untold.problem), LONGEST);

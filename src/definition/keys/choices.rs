@@ -3,8 +3,8 @@
 use super::choice_list::choices;
 use crate::definition::model::{
     ApprovalLevel, Backoff, ClaimPolicy, ConflictPolicy, ContextProfile, EvidenceMode,
-    FailurePolicy, InconclusivePolicy, NetworkAccess, NotifyEvent, OnError, Order, ParamType, ProcessChoice,
-    PromptRecording, Reasoning, RunEnd, RunIf, SyncMode, WebhookForm, WorkspaceMode,
+    FailurePolicy, InconclusivePolicy, NetworkAccess, NotifyEvent, OnError, Order, ParamType,
+    ProcessChoice, PromptRecording, Reasoning, RunEnd, RunIf, SyncMode, WebhookForm, WorkspaceMode,
 };
 use crate::schedule::{Keep, Overlap};
 use crate::value::{OutcomeKind, Tier};

@@ -46,12 +46,20 @@ pub(crate) static NOTIFY_WEBHOOK: KeyTable = table(
 );
 
 const NOTIFY_WEBHOOK_KEYS: &[KeySpec] = &[
-    key("url", Pattern("^(https?://|env:|file:).+"), "The address, or a reference to it: `env:NAME` or `file:PATH`.")
-        .required()
-        .example("env:HOOK_URL"),
-    key("secret", Text, "Name of a secret of the settings, `env:NAME` or `file:PATH`; it signs the request.")
-        .default("not signed")
-        .example("HOOK"),
+    key(
+        "url",
+        Pattern("^(https?://|env:|file:).+"),
+        "The address, or a reference to it: `env:NAME` or `file:PATH`.",
+    )
+    .required()
+    .example("env:HOOK_URL"),
+    key(
+        "secret",
+        Text,
+        "Name of a secret of the settings, `env:NAME` or `file:PATH`; it signs the request.",
+    )
+    .default("not signed")
+    .example("HOOK"),
 ];
 
 pub(crate) static NOTIFY_PLAYBOOK: KeyTable = table(
@@ -64,6 +72,10 @@ pub(crate) static NOTIFY_PLAYBOOK: KeyTable = table(
 const NOTIFY_PLAYBOOK_KEYS: &[KeySpec] = &[
     key("id", Text, "Id of the playbook.").required().example("report"),
     key("params", MapOf(&Any), "Parameters with fixed values.").example("{channel: ops}"),
-    key("payload", MapOf(&Text), "Parameters whose values are parts of the notification, such as `data.run`.")
-        .example("{source: data.run}"),
+    key(
+        "payload",
+        MapOf(&Text),
+        "Parameters whose values are parts of the notification, such as `data.run`.",
+    )
+    .example("{source: data.run}"),
 ];

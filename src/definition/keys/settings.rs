@@ -4,12 +4,12 @@ use super::choices::{
     CONTEXT_PROFILE_NAMES, INCONCLUSIVE_ACTION_NAMES, PROCESSES_NAMES, PROMPTS_NAMES,
     REASONING_NAMES, SANDBOX_LEVEL_NAMES, SYNC_NAMES, TIER_NAMES,
 };
+use super::notify::NOTIFY;
 use super::table::KeyType::{
     Any, Boolean, Choice, Constant, Duration, Integer, ListOrOne, Map, MapOf, Number, OneOf,
     Pattern, Text,
 };
 use super::table::{KeyRule, KeySpec, KeyTable, KeyType, key, table};
-use super::notify::NOTIFY;
 use crate::definition::gate_check::JUDGE;
 
 pub(crate) static SETTINGS: KeyTable = table(
@@ -39,8 +39,12 @@ const SETTINGS_KEYS: &[KeySpec] = &[
     .example("{require: process}"),
     key("limits", Map(&LIMITS), "Limits of runs.").example("{maxParallel: 4}"),
     key("serve", Map(&SERVE), "The daemon.").example("{maxRuns: 4}"),
-    key("notify", ListOrOne(const { &Map(&NOTIFY) }), "What is told about runs while `kb serve` runs.")
-        .example("[{command: [./tell.sh]}]"),
+    key(
+        "notify",
+        ListOrOne(const { &Map(&NOTIFY) }),
+        "What is told about runs while `kb serve` runs.",
+    )
+    .example("[{command: [./tell.sh]}]"),
     key("journal", Map(&JOURNAL), "The journal.").example("{sync: full}"),
     key("verifier", Map(&VERIFIER), "Gates.").example("{inconclusivePolicy: fail}"),
     key("orchestrator", Map(&ORCHESTRATOR), "Escalation."),

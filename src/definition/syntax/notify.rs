@@ -39,7 +39,8 @@ fn hook(
         [None, None, Some(node)] => playbook(node, decoder),
         _ if fields.was_meant(&["webhook", "command", "playbook"]) => None,
         _ => {
-            let message = "a hook of `notify` needs exactly one of `webhook`, `command`, `playbook`";
+            let message =
+                "a hook of `notify` needs exactly one of `webhook`, `command`, `playbook`";
             let help = "write one hook for each";
             decoder.push(Diagnostic::error(Code::BAD_SETTING, node.span, message).help(help));
             None

@@ -185,7 +185,10 @@ fn a_hook_can_be_tested_and_says_what_is_wrong() {
 fn wrong_hooks_are_refused_where_they_are_written() {
     let cases = [
         ("notify: {on: fialed, command: x}", "did you mean `failed`?"),
-        ("notify: {webhook: {url: \"https://a.example\", secret: HOKO}}", "`secret` names no secret"),
+        (
+            "notify: {webhook: {url: \"https://a.example\", secret: HOKO}}",
+            "`secret` names no secret",
+        ),
         ("notify: {webhook: {url: \"https://a.example\"}, command: x}", "exactly one of"),
         ("notify: {webhook: hooks.example.com}", "neither a URL nor a reference"),
         ("notify: [{name: a, command: x}, {name: a, command: y}]", "two hooks"),
