@@ -61,8 +61,9 @@
 //! | [`trigger`] | the state of triggers, what they fired, parameters from payloads, signatures | value, definition, journal |
 //! | [`service`] | the use cases | diagnostic, value, clock, redaction, evidence, expression, definition, plan, run, attempt, journal, process, workspace, http, tool, llm, specialist, executor, engine, wire, inspect, project, trigger |
 //! | [`serve`] | the daemon, and the use cases of triggers | diagnostic, value, clock, schedule, definition, run, journal, process, wire, trigger, project, service |
+//! | [`web`] | the HTTP server of `kb serve`: API, streams, webhooks, pages | diagnostic, value, clock, journal, wire, trigger, service, serve |
 //! | [`lsp`] | the language server: completion, hover and navigation from the tables of keys | diagnostic, value, expression, toolspec, definition, plan, project, service |
-//! | [`cli`] | one file per command; displays; exit codes | diagnostic, value, wire, service, serve, lsp |
+//! | [`cli`] | one file per command; displays; exit codes | diagnostic, value, wire, trigger, service, serve, web, lsp |
 //! <!-- end: modules -->
 //!
 //! # Guarantees
@@ -83,6 +84,7 @@
 //! | `petgraph` | the DAG |
 //! | `smol_str` | keys and short texts of definitions, stored without a heap allocation |
 //! | `tokio`, `tokio-util`, `futures` | the engine and processes |
+//! | `axum`, `hyper`, `hyper-util` (HTTP/1, no TLS) | the HTTP server of `kb serve`; hyper for its limits of headers and time |
 //! | `rusqlite` (bundled) | the journal |
 //! | `genai` (pinned, inside `llm::adapter` alone), `reqwest` + `rustls` with ring | models, requests; one TLS stack, no cmake |
 //! | `ignore`, `globset`, `grep-*`, `regex` | walking and searching, the crates of ripgrep |
@@ -122,6 +124,7 @@ pub mod toolspec;
 pub mod trigger;
 pub mod value;
 pub mod verify;
+pub mod web;
 pub mod wire;
 pub mod workspace;
 

@@ -28,6 +28,7 @@ mod run;
 mod runtime;
 mod schema;
 mod serve;
+mod serve_token;
 mod specialist;
 mod terminal;
 mod trigger;

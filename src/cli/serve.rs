@@ -3,20 +3,26 @@
 use super::exit::CliError;
 use super::exit::{CliResult, Exit};
 use super::runtime::{self, Workers};
+use super::serve_token;
 use super::terminal::Terminal;
 use crate::serve::{self, Daemon, DaemonOptions, UnitKind};
 use crate::service::Environment;
 use crate::value::counted;
+use crate::web::{Listen, Server};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// Start runs by their triggers: schedules, files, messages, ends of other runs
+/// Start runs by their triggers, and serve the API and the pages
 ///
 /// Each run is a process of its own. Runs continue when this command stops, and the next `kb serve`
 /// follows them. Triggers start nothing until `kb trigger enable`.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// Serve the project of this folder; can be repeated. By default the project of the working
     /// directory
     #[arg(long, value_name = "DIR")]
@@ -24,9 +30,28 @@ pub(super) struct Args {
     /// Maximum number of runs of all projects together
     #[arg(long, value_name = "N")]
     max_runs: Option<u32>,
+    /// Open the pages in the browser, with a session of the role `admin`
+    #[arg(long)]
+    open: bool,
+    /// Address to listen on; one that other machines can reach needs `--host`
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1")]
+    listen: IpAddr,
+    /// Port to listen on; by default 7900, or a free one if that is in use
+    #[arg(long, value_name = "PORT")]
+    port: Option<u16>,
+    /// Accept requests for this host too, such as the name of a proxy; can be repeated
+    #[arg(long, value_name = "NAME")]
+    host: Vec<String>,
     /// Print a unit file that starts this command with the system
     #[arg(long, value_enum, value_name = "KIND")]
     unit: Option<Unit>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Create, list and revoke the tokens of the API
+    #[command(subcommand)]
+    Token(serve_token::Command),
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -38,10 +63,14 @@ enum Unit {
 }
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    if let Some(Command::Token(command)) = args.command {
+        return serve_token::run(command, environment, terminal);
+    }
     let max_runs = args.max_runs.map(|most| most.max(1) as usize);
     if let Some(kind) = args.unit {
         return print_unit(kind, &args.project, environment, terminal);
     }
+    let listen = Listen { address: args.listen, port: args.port, hosts: args.host };
     let options = DaemonOptions { projects: args.project, max_runs, program: None };
     runtime::block_on(Workers::One, async {
         let daemon = Daemon::open(environment, &options)?;
@@ -56,6 +85,16 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
             ))?;
         }
         let stop = CancellationToken::new();
+        let server = Server::start(daemon.shared()?, &listen, stop.clone()).await?;
+        match args.open {
+            false => terminal.note(&format!("listening on {}\n", server.url()))?,
+            true => {
+                let url = server.login_url()?;
+                // The code in it is valid once.
+                terminal.note(&format!("open {url}\n"))?;
+                serve::open_page(&url, &environment.variables);
+            }
+        }
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
         let stopper = stop.clone();
@@ -68,6 +107,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
             code
         });
         daemon.run(stop).await;
+        server.stopped().await;
         terminal.note("stopped; the runs that were started continue\n")?;
         Ok::<Exit, CliError>(waiting.await.unwrap_or(Exit::Done))
     })?

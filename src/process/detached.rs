@@ -60,3 +60,15 @@ impl Detached {
         let _ = self.child.wait().await;
     }
 }
+
+/// Opens an address in the browser of the person, where there is a graphical session. Failures are not
+/// reported: the address is printed too. Must be called in a tokio runtime.
+pub fn open_page(url: &str, variables: &BTreeMap<String, String>) {
+    let has = |name: &str| variables.get(name).is_some_and(|value| !value.is_empty());
+    if !["DISPLAY", "WAYLAND_DISPLAY", "BROWSER"].into_iter().any(has) {
+        return;
+    }
+    let mut command = tokio::process::Command::new("xdg-open");
+    command.arg(url).env_clear().envs(variables).process_group(0).kill_on_drop(false);
+    let _ = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+}

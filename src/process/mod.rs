@@ -33,7 +33,7 @@ mod watched;
 pub use base_environment::BaseEnvironment;
 pub use capture::OnLine;
 pub use capture::Stream;
-pub use detached::Detached;
+pub use detached::{Detached, open_page};
 pub use level::ProcessLevel;
 pub use namespace::run_init_process;
 pub use orphan_cleanup::wait_for_orphans_of;

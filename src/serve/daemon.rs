@@ -3,6 +3,7 @@
 use super::follow::{Next, follow};
 use super::queue;
 use super::served::ServedProject;
+use super::shared::{DaemonHandle, SharedProject};
 use super::starts::Processes;
 use crate::clock;
 use crate::definition::Trigger;
@@ -13,9 +14,7 @@ use crate::trigger::{Fire, FireState};
 use crate::value::{RunId, Timestamp};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 /// Longest sleep: a clock that was set and a machine that was suspended are noticed after it.
@@ -47,19 +46,6 @@ pub struct Daemon {
     ended: BTreeSet<RunId>,
     /// Runs that were asked to cancel.
     cancelled: BTreeSet<RunId>,
-}
-
-/// Wakes a daemon from another task of its process, after a write to a store.
-#[derive(Debug, Clone, Default)]
-pub struct DaemonHandle {
-    wake: Arc<Notify>,
-}
-
-impl DaemonHandle {
-    /// Ends the sleep of the daemon.
-    pub fn wake(&self) {
-        self.wake.notify_one();
-    }
 }
 
 impl Daemon {
@@ -99,6 +85,11 @@ impl Daemon {
         &self.projects
     }
 
+    /// The projects for other tasks of this process.
+    pub fn shared(&self) -> Result<Vec<SharedProject>, ServiceError> {
+        self.projects.iter().map(|served| served.shared(self.handle())).collect()
+    }
+
     /// Wakes this daemon from another task.
     pub fn handle(&self) -> DaemonHandle {
         self.handle.clone()
@@ -128,7 +119,7 @@ impl Daemon {
         let mut sleep = LONGEST.min(POLL);
         for index in 0..self.projects.len() {
             match self.serve(index, look, now) {
-                Ok(()) => self.projects[index].problem = None,
+                Ok(()) => self.projects[index].set_problem(None),
                 Err(error) => self.report(index, &error, now),
             }
             if let Some(due) = self.projects[index].due {
@@ -145,7 +136,7 @@ impl Daemon {
         let text = error.to_string();
         if served.problem.as_ref() != Some(&text) {
             tracing::error!(project = %served.context.root.display(), "{text}");
-            served.problem = Some(text);
+            served.set_problem(Some(text));
         }
         // Without a limit, a journal that is locked or full would be tried all the time.
         served.due = Some(now.after(LOOK));

@@ -19,19 +19,22 @@ mod lease;
 mod notify;
 mod queue;
 mod served;
+mod shared;
 mod starts;
 mod triggers;
 mod unit;
 mod views;
 
 pub use crate::definition::is_topic;
+pub use crate::process::open_page;
 pub use crate::trigger::daemon_of;
 pub use catalog::{LoadedTrigger, TriggerCatalog, trigger_catalog};
-pub use daemon::{Daemon, DaemonHandle, DaemonOptions};
+pub use daemon::{Daemon, DaemonOptions};
 pub use events::{deliver, publish, webhook_at};
 pub use lease::ServeLease;
 pub use notify::{NotificationView, notifications, tell_test};
 pub use served::ServedProject;
+pub use shared::{DaemonHandle, ProjectState, SharedProject};
 pub use triggers::{
     Backfill, Fired, Tested, backfill, backfill_times, disable, enable, fire, fires, list,
     next_times, pause, resume, show, start, test,

@@ -6,6 +6,7 @@ use super::events::{active_runs, messages, run_ends};
 use super::files::WatchedFiles;
 use super::lease::ServeLease;
 use super::notify::{Notified, Notifier};
+use super::shared::{DaemonHandle, ProjectState, SharedProject};
 use crate::journal::Journal;
 use crate::project::ProjectFolder;
 use crate::service::runs::ProjectContext;
@@ -14,6 +15,7 @@ use crate::trigger::{Fire, FireFilter, FireState, TriggerStore};
 use crate::value::Timestamp;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::watch;
 
 /// Interval between two checks of the definition files.
 const RELOAD: Duration = Duration::from_secs(2);
@@ -34,6 +36,8 @@ pub struct ServedProject {
     pub triggers: Arc<TriggerCatalog>,
     /// The last problem of the project that the daemon could not solve.
     pub problem: Option<String>,
+    /// The definitions and the problem, for other tasks.
+    state: watch::Sender<ProjectState>,
     files: WatchedFiles,
     pub(super) notifier: Notifier,
     stamp: u64,
@@ -58,6 +62,11 @@ impl ServedProject {
         let project = Arc::new(Project::load(folder.clone(), environment));
         let journal = context.journal(project.catalog.settings.sync)?;
         let triggers = Arc::new(trigger_catalog(&project));
+        let (state, _) = watch::channel(ProjectState {
+            project: project.clone(),
+            triggers: triggers.clone(),
+            problem: None,
+        });
         Ok(ServedProject {
             folder,
             environment: environment.clone(),
@@ -67,6 +76,7 @@ impl ServedProject {
             project,
             triggers,
             problem: None,
+            state,
             files: WatchedFiles::default(),
             notifier: Notifier::default(),
             stamp,
@@ -93,8 +103,30 @@ impl ServedProject {
         self.stamp = stamp;
         self.project = Arc::new(Project::load(self.folder.clone(), &self.environment));
         self.triggers = Arc::new(trigger_catalog(&self.project));
+        self.state.send_modify(|state| {
+            (state.project, state.triggers) = (self.project.clone(), self.triggers.clone());
+        });
         tracing::info!(project = %self.context.root.display(), "definitions changed");
         true
+    }
+
+    /// Records the problem that keeps the daemon from serving the project, or that there is none.
+    pub(super) fn set_problem(&mut self, problem: Option<String>) {
+        if self.problem != problem {
+            self.state.send_modify(|state| state.problem.clone_from(&problem));
+            self.problem = problem;
+        }
+    }
+
+    /// The project for other tasks of this process.
+    pub(super) fn shared(&self, daemon: DaemonHandle) -> Result<SharedProject, ServiceError> {
+        Ok(SharedProject {
+            context: self.context.clone(),
+            store: Arc::new(TriggerStore::open(&self.context.state_dir)?),
+            journal: self.journal.clone(),
+            daemon,
+            state: self.state.subscribe(),
+        })
     }
 
     /// Once a day: removes what became of old times and events (`journal.retention`). Returns whether runs

@@ -24,6 +24,8 @@ pub enum ResourceKind {
     Code,
     /// A trigger.
     Trigger,
+    /// A token of the API.
+    Token,
     /// A file.
     File,
 }
@@ -38,6 +40,7 @@ impl fmt::Display for ResourceKind {
             ResourceKind::Template => "template",
             ResourceKind::Code => "code",
             ResourceKind::Trigger => "trigger",
+            ResourceKind::Token => "token",
             ResourceKind::File => "file",
         })
     }

@@ -20,5 +20,5 @@ pub use serving::{LEASE_FILE, daemon_of};
 pub use signature::{SignatureError, VerifiedWebhook, sign_standard, verify_webhook};
 pub use store::{
     Delivery, Enabled, Fire, FireFilter, FireState, NewFire, NewNotification, Notification,
-    NotificationState, Recorded, StoredMessage, TriggerState, TriggerStore,
+    NotificationState, Recorded, Role, StoredMessage, TokenRow, TriggerState, TriggerStore,
 };

@@ -106,11 +106,14 @@ const MODULES: &[Module] = &[
     impure("serve", "the daemon, and the use cases of triggers", &[
         "diagnostic", "value", "clock", "schedule", "definition", "run", "journal", "process", "wire", "trigger", "project", "service",
     ]),
+    impure("web", "the HTTP server of `kb serve`: API, streams, webhooks, pages", &[
+        "diagnostic", "value", "clock", "journal", "wire", "trigger", "service", "serve",
+    ]),
     impure("lsp", "the language server: completion, hover and navigation from the tables of keys", &[
         "diagnostic", "value", "expression", "toolspec", "definition", "plan", "project", "service",
     ]),
     impure("cli", "one file per command; displays; exit codes",
-        &["diagnostic", "value", "wire", "service", "serve", "lsp"]),
+        &["diagnostic", "value", "wire", "trigger", "service", "serve", "web", "lsp"]),
 ];
 
 #[test]

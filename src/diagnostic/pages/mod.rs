@@ -44,6 +44,7 @@ mod plans;
 mod requests;
 mod tools;
 mod triggers;
+mod web;
 
 impl Code {
     /// Finds a code by its text; case is ignored.
@@ -81,6 +82,7 @@ fn all() -> impl Iterator<Item = &'static Page> {
         requests::TABLE,
         later::TABLE,
         triggers::TABLE,
+        web::TABLE,
     ]
     .into_iter()
     .flatten()

@@ -6,10 +6,12 @@
 mod notifications;
 mod rows;
 mod schema;
+mod tokens;
 mod write;
 
 pub use notifications::{NewNotification, Notification, NotificationState};
 pub use rows::{Enabled, Fire, FireFilter, FireState, NewFire, Recorded, TriggerState};
+pub use tokens::{Role, TokenRow};
 pub use write::{Delivery, StoredMessage};
 
 use crate::journal::JournalError;

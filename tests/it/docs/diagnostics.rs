@@ -16,6 +16,7 @@ const RANGES: [(&str, &str); 10] = [
     ("KB08", "Journal, runs and environment"),
     ("KB09", "Not supported yet"),
     ("KB10", "Triggers and kb serve"),
+    ("KB11", "HTTP server"),
 ];
 
 const INTRODUCTION: &str = "# Diagnostics

@@ -5,7 +5,9 @@ mod daemon;
 mod events;
 mod kills;
 mod notify;
+mod security;
 mod signatures;
+mod site;
 
 use crate::scratch::Scratch;
 use kb::serve::{Daemon, DaemonOptions};

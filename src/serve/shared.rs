@@ -1,0 +1,54 @@
+//! What the daemon shares with other tasks of its process, such as the HTTP server.
+
+use super::catalog::TriggerCatalog;
+use crate::journal::Journal;
+use crate::service::Project;
+use crate::service::runs::ProjectContext;
+use crate::trigger::TriggerStore;
+use std::sync::Arc;
+use tokio::sync::{Notify, watch};
+
+/// Wakes a daemon from another task of its process, after a write to a store.
+#[derive(Debug, Clone, Default)]
+pub struct DaemonHandle {
+    pub(super) wake: Arc<Notify>,
+}
+
+impl DaemonHandle {
+    /// Ends the sleep of the daemon.
+    pub fn wake(&self) {
+        self.wake.notify_one();
+    }
+}
+
+/// The definitions of a served project as they are now, and its problem.
+#[derive(Clone)]
+pub struct ProjectState {
+    /// The definitions.
+    pub project: Arc<Project>,
+    /// Their triggers.
+    pub triggers: Arc<TriggerCatalog>,
+    /// What keeps the daemon from serving the project.
+    pub problem: Option<String>,
+}
+
+/// A served project, with connections of its own to the trigger store.
+#[derive(Clone)]
+pub struct SharedProject {
+    /// The folders of the project.
+    pub context: ProjectContext,
+    /// The trigger store.
+    pub store: Arc<TriggerStore>,
+    /// The journal.
+    pub journal: Arc<dyn Journal>,
+    /// Wakes the daemon after a write.
+    pub daemon: DaemonHandle,
+    pub(super) state: watch::Receiver<ProjectState>,
+}
+
+impl SharedProject {
+    /// The definitions as they are now.
+    pub fn state(&self) -> ProjectState {
+        self.state.borrow().clone()
+    }
+}

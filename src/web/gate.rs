@@ -1,0 +1,89 @@
+//! The checks of a request that need no knowledge of who asks. Pure, in the order of the functions here.
+
+use super::hosts::Hosts;
+use super::problem::Problem;
+use axum::http::header::{CONTENT_TYPE, HOST, ORIGIN};
+use axum::http::{HeaderMap, Method, Uri};
+
+/// The longest path with its query.
+const LONGEST_URI: usize = 4096;
+
+/// Checks host, site, origin and content type of a request.
+pub(super) fn check(
+    hosts: &Hosts,
+    method: &Method,
+    uri: &Uri,
+    headers: &HeaderMap,
+) -> Result<(), Problem> {
+    let host = host_of(hosts, uri, headers)?;
+    if uri.path_and_query().is_some_and(|path| path.as_str().len() > LONGEST_URI) {
+        return Err(Problem::uri_too_long());
+    }
+    check_site(method, headers)?;
+    check_origin(hosts, host, headers)?;
+    match is_reading(method) || is_json(headers) {
+        true => Ok(()),
+        false => Err(Problem::not_json()),
+    }
+}
+
+/// Whether the method has no effect.
+pub(super) fn is_reading(method: &Method) -> bool {
+    *method == Method::GET || *method == Method::HEAD
+}
+
+/// Whether the request names our origin.
+pub(super) fn has_origin(headers: &HeaderMap) -> bool {
+    headers.contains_key(ORIGIN)
+}
+
+fn host_of<'h>(hosts: &Hosts, uri: &Uri, headers: &'h HeaderMap) -> Result<&'h str, Problem> {
+    let mut given = headers.get_all(HOST).iter();
+    let (Some(host), None) = (given.next(), given.next()) else {
+        return Err(Problem::wrong_host());
+    };
+    let host = host.to_str().map_err(|_| Problem::wrong_host())?;
+    // The form of requests to proxies names the host twice.
+    let fits = uri.authority().is_none_or(|authority| authority.as_str() == host);
+    match fits && hosts.accept(host) {
+        true => Ok(host),
+        false => Err(Problem::wrong_host()),
+    }
+}
+
+/// Requests that a page of another site makes are refused; following a link to a page is not.
+fn check_site(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
+    let is = |name: &str, value: &str| {
+        let mut all = headers.get_all(name).iter();
+        all.next().is_some_and(|found| found == value) && all.next().is_none()
+    };
+    let site = "sec-fetch-site";
+    if !headers.contains_key(site) || is(site, "same-origin") || is(site, "none") {
+        return Ok(());
+    }
+    let is_link = is("sec-fetch-mode", "navigate") && is("sec-fetch-dest", "document");
+    match is_link && is_reading(method) {
+        true => Ok(()),
+        false => Err(Problem::other_site()),
+    }
+}
+
+fn check_origin(hosts: &Hosts, host: &str, headers: &HeaderMap) -> Result<(), Problem> {
+    let own = |origin: &axum::http::HeaderValue| {
+        origin.to_str().is_ok_and(|origin| hosts.is_own_origin(origin, host))
+    };
+    let mut given = headers.get_all(ORIGIN).iter();
+    match (given.next(), given.next()) {
+        (None, _) => Ok(()),
+        (Some(origin), None) if own(origin) => Ok(()),
+        _ => Err(Problem::other_site()),
+    }
+}
+
+/// Forms and plain texts are what a page of another site can send without asking.
+fn is_json(headers: &HeaderMap) -> bool {
+    let mut given = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(only), None) = (given.next(), given.next()) else { return false };
+    let essence = only.to_str().unwrap_or_default().split(';').next().unwrap_or_default();
+    essence.trim().eq_ignore_ascii_case("application/json")
+}

@@ -1,0 +1,15 @@
+//! Parameters of queries.
+
+/// A parameter of the query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueryParam {
+    /// The name.
+    pub name: &'static str,
+    /// What it selects.
+    pub summary: &'static str,
+}
+
+/// Makes a [`QueryParam`].
+pub(super) const fn param(name: &'static str, summary: &'static str) -> QueryParam {
+    QueryParam { name, summary }
+}

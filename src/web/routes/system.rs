@@ -1,0 +1,44 @@
+//! Health and projects.
+
+use crate::trigger::Role;
+use crate::web::call::Call;
+use crate::web::reply::{self, Answer};
+use crate::web::route::{Route, get};
+use serde::Serialize;
+use serde_json::json;
+
+pub(super) const ROUTES: &[Route] = &[
+    get("/healthz", Role::Read, health, "Whether the server answers.").public(),
+    get("/api/v1/projects", Role::Read, projects, "The served projects that the caller sees."),
+];
+
+/// A served project.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ProjectView {
+    id: String,
+    root: String,
+    playbooks: usize,
+    triggers: usize,
+    /// What keeps the daemon from serving it.
+    problem: Option<String>,
+}
+
+fn health(_: &Call) -> Answer {
+    reply::json(&json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")}))
+}
+
+fn projects(call: &Call) -> Answer {
+    let view = |project: &crate::web::state::WebProject| {
+        let state = project.state();
+        ProjectView {
+            id: project.id.clone(),
+            root: project.shared.context.root.display().to_string(),
+            playbooks: state.project.catalog.playbooks.len(),
+            triggers: state.triggers.len(),
+            problem: state.problem,
+        }
+    };
+    let all: Vec<ProjectView> = call.projects()?.iter().map(|project| view(project)).collect();
+    reply::json(&all)
+}

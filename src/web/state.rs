@@ -1,0 +1,100 @@
+//! [`WebState`]: what all requests share.
+
+use super::hosts::Hosts;
+use super::sessions::Sessions;
+use crate::serve::{ProjectState, SharedProject};
+use crate::value::Digest;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio_util::sync::CancellationToken;
+
+/// A project of the server.
+pub struct WebProject {
+    /// Its name in addresses: the name of its folder, with a digest if another one has the same.
+    pub id: String,
+    /// What the daemon shares.
+    pub shared: SharedProject,
+}
+
+impl WebProject {
+    /// The definitions as they are now.
+    pub fn state(&self) -> ProjectState {
+        self.shared.state()
+    }
+}
+
+/// What all requests share.
+pub struct WebState {
+    projects: Vec<Arc<WebProject>>,
+    hosts: Hosts,
+    cookie: String,
+    user: String,
+    stop: CancellationToken,
+    sessions: Mutex<Sessions>,
+}
+
+impl WebState {
+    /// The state of a server on a port. `user` is the person who runs it.
+    pub(super) fn new(
+        shared: Vec<SharedProject>,
+        hosts: Hosts,
+        port: u16,
+        user: String,
+        stop: CancellationToken,
+    ) -> WebState {
+        let ids = ids(&shared);
+        let project = |(id, shared)| Arc::new(WebProject { id, shared });
+        WebState {
+            projects: ids.into_iter().zip(shared).map(project).collect(),
+            hosts,
+            cookie: format!("kb_{port}"),
+            user,
+            stop,
+            sessions: Mutex::default(),
+        }
+    }
+
+    /// All projects.
+    pub fn projects(&self) -> &[Arc<WebProject>] {
+        &self.projects
+    }
+
+    /// The accepted hosts.
+    pub fn hosts(&self) -> &Hosts {
+        &self.hosts
+    }
+
+    /// The name of the session cookie. Browsers send cookies of all ports, so it has the port.
+    pub fn cookie(&self) -> &str {
+        &self.cookie
+    }
+
+    /// The person who runs the daemon.
+    pub fn user(&self) -> &str {
+        &self.user
+    }
+
+    /// Cancelled when the server stops, for streams.
+    pub fn stop(&self) -> &CancellationToken {
+        &self.stop
+    }
+
+    pub(super) fn sessions(&self) -> MutexGuard<'_, Sessions> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn ids(projects: &[SharedProject]) -> Vec<String> {
+    let name = |project: &SharedProject| {
+        let name = project.context.root.file_name().map(|name| name.to_string_lossy());
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        let name: String = name.unwrap_or_default().chars().filter(|c| is_plain(*c)).collect();
+        if name.trim_matches('.').is_empty() { "project".to_owned() } else { name }
+    };
+    let names: Vec<String> = projects.iter().map(name).collect();
+    let one = |(index, name): (usize, &String)| {
+        let is_only = names.iter().filter(|other| *other == name).count() == 1;
+        let digest = Digest::of(projects[index].context.root.as_os_str().as_encoded_bytes());
+        if is_only { name.clone() } else { format!("{name}-{}", &digest.to_string()[..8]) }
+    };
+    names.iter().enumerate().map(one).collect()
+}

@@ -1,0 +1,3 @@
+//! The HTTP server against hostile requests. `docs/security.md` lists these tests.
+
+mod access;
