@@ -5,7 +5,7 @@ use kb::diagnostic::Code;
 use std::fmt::Write;
 
 /// The subjects of the code ranges, by the first four characters of a code.
-const RANGES: [(&str, &str); 10] = [
+const RANGES: [(&str, &str); 11] = [
     ("KB01", "Files and YAML"),
     ("KB02", "Definitions"),
     ("KB03", "Expressions and templates"),
