@@ -1,6 +1,6 @@
 //! The result of an attempt.
 
-use crate::evidence::{ApprovalRequest, ProcessEvidence};
+use crate::evidence::{ApprovalRequest, Handoff, ProcessEvidence};
 use crate::redaction::{Mask, Redactor};
 use crate::value::{Failure, Json, OutcomeKind, Usage};
 use std::time::Duration;
@@ -33,6 +33,8 @@ pub struct Outcome {
     /// A tool call that requires the approval of a person. The step waits without a slot, and the
     /// attempt continues with the decision.
     pub asks: Option<Box<ApprovalRequest>>,
+    /// What a specialist passes on to later steps.
+    pub handoff: Option<Box<Handoff>>,
 }
 
 impl Outcome {
@@ -51,6 +53,7 @@ impl Outcome {
             usage: Usage::NONE,
             waits: None,
             asks: None,
+            handoff: None,
         }
     }
 
@@ -99,6 +102,7 @@ impl Mask for Outcome {
             process: self.process.masked_by(redactor),
             failure: self.failure.masked_by(redactor),
             waits: self.waits.masked_by(redactor),
+            handoff: self.handoff.masked_by(redactor),
             ..self
         }
     }

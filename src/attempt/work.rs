@@ -1,7 +1,7 @@
 //! The work of an attempt, one variant per step kind that is executed.
 
 use crate::definition::{OutputParse, Schema, Specialist};
-use crate::evidence::{Feedback, Record};
+use crate::evidence::{Feedback, Record, SessionBrief};
 use crate::value::{DefinitionId, Json, JsonMap, RunId, ToolName, Usage};
 use std::ops::Range;
 use std::sync::Arc;
@@ -122,4 +122,8 @@ pub struct SpecialistWork {
     pub history: Vec<Record>,
     /// Parameters of the run, for placeholders in scripts.
     pub params: Arc<Json>,
+    /// What earlier steps left behind; `None` if nothing, or if the step does not want it.
+    pub session: Option<Arc<SessionBrief>>,
+    /// Whether a later specialist sees what this one passes on.
+    pub hands_over: bool,
 }

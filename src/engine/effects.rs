@@ -8,7 +8,7 @@ use super::payloads::journal_failure;
 use super::prepare::{self, AttemptInputs};
 use super::report;
 use super::step_locks::WantedLocks;
-use super::{compute, evaluate};
+use super::{compute, evaluate, session};
 use crate::attempt::Outcome;
 use crate::evidence::{Feedback, Record};
 use crate::journal::JournalError;
@@ -135,8 +135,10 @@ impl Dispatcher {
         let task_files = self.context.task_files.clone();
         let trace = self.folded.traces.get(&work.instance);
         let is_fresh = trace.is_none_or(|trace| trace.invocations().is_empty());
+        let session = session::brief(&self.context, &self.folded, work.instance);
         let request = history.and_then(|history| {
-            let inputs = AttemptInputs { work, feedback, history, task_files, is_fresh };
+            let session = session?;
+            let inputs = AttemptInputs { work, feedback, history, task_files, is_fresh, session };
             let scope = self.context.scope(&self.folded.state, Some(work.instance));
             scope.check_reads(prepare::request(&scope, inputs))
         });

@@ -3,7 +3,8 @@
 use crate::evidence::{Record, ToolTrace};
 use crate::journal::StoredEvent;
 use crate::plan::Plan;
-use crate::run::{Event, InstanceIx, Rules, State};
+use crate::run::{Event, InstanceIx, Rules, Session, State};
+use crate::value::Timestamp;
 use std::collections::BTreeMap;
 
 /// A replayed journal: the state, and the records of live instances.
@@ -17,13 +18,21 @@ pub struct Folded {
     pub traces: BTreeMap<InstanceIx, ToolTrace>,
     /// Records of the attempts that are executing.
     pub histories: BTreeMap<InstanceIx, Vec<Record>>,
+    /// What the specialists of the run left behind.
+    pub session: Session,
 }
 
 impl Folded {
     /// The state before the first event.
     pub fn empty(plan: &Plan, rules: Rules) -> Self {
         let state = State::new(plan, rules);
-        Folded { state, seq: 0, traces: BTreeMap::new(), histories: BTreeMap::new() }
+        Folded {
+            state,
+            seq: 0,
+            traces: BTreeMap::new(),
+            histories: BTreeMap::new(),
+            session: Session::default(),
+        }
     }
 
     /// Replays events.
@@ -31,14 +40,15 @@ impl Folded {
         let mut folded = Folded::empty(plan, rules);
         for stored in events {
             folded.state.apply(plan, stored.at, &stored.event);
-            folded.note(&stored.event);
+            folded.note(stored.at, &stored.event);
             folded.seq = stored.seq;
         }
         folded
     }
 
-    /// Keeps the records of live instances.
-    pub fn note(&mut self, event: &Event) {
+    /// Keeps the records of live instances, and what specialists left behind.
+    pub fn note(&mut self, at: Timestamp, event: &Event) {
+        self.session.apply(at, event);
         match event {
             Event::Recorded { instance, record, .. } => {
                 if let Record::ToolResult { invocation, .. } = &**record {

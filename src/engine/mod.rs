@@ -30,6 +30,8 @@ mod report;
 mod scope;
 mod secret_fetcher;
 mod secrets;
+mod session;
+mod session_reader;
 mod setup;
 mod step_locks;
 mod tick;

@@ -250,7 +250,11 @@ impl Payloads {
             let store =
                 |payload: Option<Payload>| payload.map(|p| self.stored(p, parts)).transpose();
             let (output, streams) = (store(report.output)?, store(report.streams)?);
-            Ok(AttemptReport { output, streams, ..report })
+            let mut handoff = report.handoff;
+            for artifact in handoff.iter_mut().flat_map(|handoff| &mut handoff.artifacts) {
+                artifact.content = self.stored(artifact.content.clone(), parts)?;
+            }
+            Ok(AttemptReport { output, streams, handoff, ..report })
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use super::attempt::Attempt;
 use super::scope::{RunScope, Snapshot};
+use super::session_reader;
 use crate::attempt::{
     Argument, ChildWork, CommandLine, CommandsBefore, HttpWork, Outcome, PreviousChild, Request,
     SpecialistWork, StepWork,
@@ -11,7 +12,7 @@ use crate::definition::{
     Specialist, Step, StepKind, TaskText, Verify, refuse_options,
 };
 use crate::diagnostic::Code;
-use crate::evidence::{Feedback, Invocation, Record};
+use crate::evidence::{Feedback, Invocation, Record, SessionBrief};
 use crate::executor::{GateRequest, JudgeSubject, commands_before};
 use crate::expression::{EvalError, Reference, Root, Template, ValueTemplate};
 use crate::plan::{Plan, PlanStep};
@@ -31,6 +32,8 @@ pub(super) struct AttemptInputs {
     pub(super) task_files: Arc<JsonMap>,
     /// Whether no call of the iteration is recorded yet.
     pub(super) is_fresh: bool,
+    /// What earlier steps left behind.
+    pub(super) session: Option<Arc<SessionBrief>>,
 }
 
 /// The inputs of a gate that are not in the definition.
@@ -213,6 +216,11 @@ fn specialist(
         feedback,
         history,
         params,
+        session: inputs.session.clone(),
+        hands_over: session_reader::has_reader(
+            scope.plan,
+            scope.state.instance(inputs.work.instance).step,
+        ),
     }))
 }
 

@@ -32,5 +32,7 @@ fn report_of(outcome: Outcome) -> AttemptReport {
         failure: outcome.failure,
         retry_after_ms: outcome.retry_after.map(|d| d.as_millis() as u64),
         usage: outcome.usage,
+        // The texts are masked, so that they can be cut.
+        handoff: outcome.handoff.map(|handoff| Box::new(handoff.bounded())),
     }
 }

@@ -5,21 +5,30 @@
 
 mod approval;
 mod change;
+mod handoff;
 mod invocation;
 mod judgement;
 mod old_warning;
 mod process_evidence;
 mod record;
+mod session;
 mod test_counts;
 mod verdict;
 
 pub use approval::{ApprovalRequest, CallRef};
 pub use change::{Change, ChangeKind, FileKind, FileState, Manifest};
+pub use handoff::{
+    ARTIFACTS, Artifact, ArtifactKind, BLOCKER_TOKENS, BLOCKERS, DECISION_TOKENS, DECISIONS,
+    GOAL_TOKENS, HANDOFF, Handoff, PREVIEW_CHARS, SUMMARY_TOKENS,
+};
 pub use invocation::{EvidenceRef, Invocation, InvocationStatus, Purpose, ToolTrace};
 pub use judgement::{Judgement, SUBMIT_VERIFICATION};
 pub use process_evidence::{AttemptStreams, ProcessEndKind, ProcessEvidence};
 pub use record::{
     Feedback, Note, Payload, Prompt, PromptPart, Record, RecordedCall, RequestDigests,
+};
+pub use session::{
+    ArtifactRef, FACTS, GAPS, HISTORY_TOKENS, SessionBrief, SessionLine, SessionState,
 };
 pub use test_counts::TestCounts;
 pub use verdict::{CheckDetail, Confidence, Verdict, Verification};

@@ -66,6 +66,11 @@ pub struct Reference {
 }
 
 impl Reference {
+    /// A plain reference to a step that no text contains.
+    pub fn to_step(step: StepId, span: Span) -> Reference {
+        Reference { root: Root::Step(step), keys: Keys::of(None, &[]), guarded: false, span }
+    }
+
     /// The strength of the reference outside a condition.
     pub fn strength(&self) -> Strength {
         match self.field() {

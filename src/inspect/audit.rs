@@ -3,7 +3,7 @@
 
 use super::{Frozen, InspectError, find_run};
 use crate::diagnostic::Code;
-use crate::evidence::{Payload, Record};
+use crate::evidence::{Handoff, Payload, Record};
 use crate::journal::{Journal, Ledger};
 use crate::run::{Event, RunStatus};
 use crate::value::{Digest, Json, read_back};
@@ -236,13 +236,16 @@ fn payloads(event: &Event) -> Vec<&Payload> {
             outcome: _,
             failure: _,
             usage: _,
-        } => output.iter().chain(streams).collect(),
+            handoff,
+        } => output.iter().chain(streams).chain(artifacts(handoff)).collect(),
         Event::Expanded { items, instance: _, first: _, keys: _, keyed: _ } => vec![items],
         Event::Ended { output, instance: _, status: _, tolerated: _, failure: _ } => {
             output.iter().collect()
         }
         Event::Answered { answer: Some(answer), .. } => vec![answer],
-        Event::Kept { kept, instance: _ } => kept.output.iter().chain(&kept.streams).collect(),
+        Event::Kept { kept, instance: _ } => {
+            kept.output.iter().chain(&kept.streams).chain(artifacts(&kept.handoff)).collect()
+        }
         Event::RunEnded { outputs, status: _, failure: _ } => vec![outputs],
         Event::RunStarted { definition: _, digest: _, params: _, environment: _ }
         | Event::RunResumed { .. }
@@ -263,6 +266,10 @@ fn payloads(event: &Event) -> Vec<&Payload> {
         | Event::TimedOut { .. }
         | Event::Draining { .. } => Vec::new(),
     }
+}
+
+fn artifacts(handoff: &Option<Box<Handoff>>) -> impl Iterator<Item = &Payload> {
+    handoff.iter().flat_map(|handoff| &handoff.artifacts).map(|artifact| &artifact.content)
 }
 
 fn record_payloads(record: &Record) -> Vec<&Payload> {

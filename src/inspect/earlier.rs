@@ -3,7 +3,7 @@
 
 use super::{Frozen, InspectError};
 use crate::definition::{Catalog, InconclusivePolicy, StepTexts, content_digest};
-use crate::evidence::{Invocation, Record};
+use crate::evidence::{Handoff, Invocation, Record};
 use crate::journal::{Journal, StoredEvent};
 use crate::plan::{Plan, StepIx};
 use crate::run::{
@@ -32,6 +32,8 @@ pub struct Earlier {
     ends: BTreeMap<InstanceIx, (u64, Option<Digest>)>,
     /// Results that this run kept from a run before it.
     kept: BTreeMap<InstanceIx, KeptResult>,
+    /// What the last attempt of each instance passed on.
+    handoffs: BTreeMap<InstanceIx, Box<Handoff>>,
     files: FileFacts,
 }
 
@@ -54,10 +56,10 @@ impl Earlier {
         let inconclusive = catalog.settings.inconclusive.unwrap_or(InconclusivePolicy::Warn);
         let rules = Rules { max_parallel: frozen.max_parallel.max(1), inconclusive };
         let state = State::new(&plan, rules);
-        let (ends, kept, files) = Default::default();
+        let (ends, kept, handoffs, files) = Default::default();
         let (run, seq, head) = (run.clone(), 0, None);
         let mut earlier =
-            Earlier { run, frozen, catalog, plan, state, seq, head, ends, kept, files };
+            Earlier { run, frozen, catalog, plan, state, seq, head, ends, kept, handoffs, files };
         for stored in journal.events(&earlier.run, 0)? {
             if stored.seq > up_to {
                 break;
@@ -93,6 +95,10 @@ impl Earlier {
             Event::Ended { instance, .. } => {
                 self.ends.insert(*instance, (stored.seq, stored.digest));
             }
+            Event::AttemptEnded { instance, handoff, .. } => match handoff {
+                Some(handoff) => drop(self.handoffs.insert(*instance, handoff.clone())),
+                None => drop(self.handoffs.remove(instance)),
+            },
             Event::Kept { instance, kept } => {
                 self.kept.insert(*instance, (**kept).clone());
             }
@@ -249,6 +255,7 @@ impl Earlier {
             streams: instance.streams.as_ref().map(|streams| streams.payload()),
             verification: instance.verification().cloned(),
             failure: instance.failure().filter(|_| instance.tolerated).cloned(),
+            handoff: self.handoffs.get(&ix).cloned(),
         })
     }
 }

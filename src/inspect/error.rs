@@ -23,6 +23,14 @@ pub enum InspectError {
         /// The steps and items of the run.
         known: Vec<String>,
     },
+    /// The run has no artifact with this id.
+    #[error("there is no artifact `{name}`")]
+    UnknownArtifact {
+        /// The id as given.
+        name: String,
+        /// The ids of the artifacts of the run.
+        known: Vec<String>,
+    },
     /// The run or step exists and has no output.
     #[error("{}", .0.message)]
     NoOutput(Box<Failure>),

@@ -17,6 +17,7 @@ mod log_entry;
 mod output;
 mod prompts;
 mod reader;
+mod session;
 mod streams;
 mod tool_calls;
 
@@ -30,4 +31,5 @@ pub use live::{LiveReader, LiveUpdate};
 pub use log_entry::LogEntry;
 pub use output::run_output;
 pub use reader::{Reader, RunFilter, find_run, list_runs, require_step};
+pub use session::{RecordedSession, SessionView};
 pub use tool_calls::{AuditedCall, audited_calls};

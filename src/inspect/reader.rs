@@ -9,7 +9,7 @@ use crate::engine::Payloads;
 use crate::evidence::{Payload, Record};
 use crate::journal::{Journal, JournalError, RunRow, StoredEvent};
 use crate::plan::Plan;
-use crate::run::{self, Rules, RunStatus, State};
+use crate::run::{self, Rules, RunStatus, Session, State};
 use crate::value::{Json, RunId, Timestamp};
 use crate::wire::{
     BaseView, BlobRef, Event, InstanceRef, ParentView, RunHead, RunView, Translator, WorkTime,
@@ -207,6 +207,18 @@ impl Reader {
         Ok(RunView::of(&head, &self.plan, &state, work))
     }
 
+    /// The state of the run, and what its specialists left behind.
+    pub(super) fn session(&mut self) -> Result<(State, Session), InspectError> {
+        let (mut state, mut session) = (State::new(&self.plan, self.rules), Session::default());
+        while let Some(page) = self.next_page()? {
+            for stored in page {
+                state.apply(&self.plan, stored.at, &stored.event);
+                session.apply(stored.at, &stored.event);
+            }
+        }
+        Ok((state, session))
+    }
+
     fn next_page(&mut self) -> Result<Option<Vec<StoredEvent>>, InspectError> {
         let stored = self.journal.read_events(&self.row.run, self.seq, PAGE)?;
         self.seq = stored.last().map_or(self.seq, |last| last.seq);
@@ -256,7 +268,7 @@ impl Reader {
         Ok(parts.map(entry).collect())
     }
 
-    fn load(&self, payload: &Payload) -> Result<Arc<Json>, InspectError> {
+    pub(super) fn load(&self, payload: &Payload) -> Result<Arc<Json>, InspectError> {
         Ok(self.payloads.load(payload)?)
     }
 

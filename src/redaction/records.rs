@@ -2,8 +2,8 @@
 
 use super::{Mask, Redactor};
 use crate::evidence::{
-    Change, CheckDetail, EvidenceRef, Invocation, Note, Payload, ProcessEvidence, Prompt,
-    PromptPart, Record, RecordedCall, Verification,
+    Artifact, Change, CheckDetail, EvidenceRef, Handoff, Invocation, Note, Payload,
+    ProcessEvidence, Prompt, PromptPart, Record, RecordedCall, Verification,
 };
 use crate::value::Json;
 
@@ -111,6 +111,32 @@ impl Mask for RecordedCall {
             id: self.id.masked_by(redactor),
             tool: self.tool.masked_by(redactor),
             args: self.args.masked_by(redactor),
+        }
+    }
+}
+
+impl Mask for Handoff {
+    fn masked_by(self, redactor: &Redactor) -> Handoff {
+        Handoff {
+            summary: self.summary.masked_by(redactor),
+            goal: self.goal.masked_by(redactor),
+            decisions: self.decisions.masked_by(redactor),
+            constraints: self.constraints.masked_by(redactor),
+            blockers: self.blockers.masked_by(redactor),
+            suggested_next: self.suggested_next.masked_by(redactor),
+            artifacts: self.artifacts.masked_by(redactor),
+        }
+    }
+}
+
+impl Mask for Artifact {
+    fn masked_by(self, redactor: &Redactor) -> Artifact {
+        Artifact {
+            name: self.name.masked_by(redactor),
+            kind: self.kind,
+            preview: self.preview.masked_by(redactor),
+            tokens: self.tokens,
+            content: self.content.masked_by(redactor),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::kept::KeptResult;
 use super::question::Question;
 use crate::definition::RecoveryKind;
-use crate::evidence::{Payload, Record, Verification};
+use crate::evidence::{Handoff, Payload, Record, Verification};
 use crate::value::{
     Digest, Failure, Json, OutcomeKind, RunStatus, SpecialistId, Tier, Timestamp, Usage,
 };
@@ -115,6 +115,9 @@ pub enum Event {
         /// Tokens and cost of the attempt.
         #[serde(default = "nothing_used", skip_serializing_if = "is_nothing")]
         usage: Usage,
+        /// What a specialist passes on to later steps.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        handoff: Option<Box<Handoff>>,
     },
     /// A gate returned its verdict.
     Judged {

@@ -3,7 +3,7 @@
 use super::event::InstanceIx;
 use super::kept::Preset;
 use super::question::Question;
-use crate::evidence::{Payload, Record, Verification};
+use crate::evidence::{Handoff, Payload, Record, Verification};
 use crate::redaction::{Mask, Masked, Redactor};
 use crate::value::{Digest, Failure, Json, OutcomeKind, Timestamp, Usage};
 
@@ -241,6 +241,8 @@ pub struct AttemptReport {
     pub retry_after_ms: Option<u64>,
     /// Tokens and cost of the attempt.
     pub usage: Usage,
+    /// What a specialist passes on to later steps.
+    pub handoff: Option<Box<Handoff>>,
 }
 
 impl Mask for AttemptReport {
@@ -249,6 +251,7 @@ impl Mask for AttemptReport {
             output: self.output.masked_by(redactor),
             streams: self.streams.masked_by(redactor),
             failure: self.failure.masked_by(redactor),
+            handoff: self.handoff.masked_by(redactor),
             ..self
         }
     }

@@ -1,7 +1,7 @@
 //! Results of an earlier run that a new run starts with, and steps that it skips.
 
 use super::status::StepStatus;
-use crate::evidence::{Payload, Verification};
+use crate::evidence::{Handoff, Payload, Verification};
 use crate::plan::StepIx;
 use crate::value::{Digest, Failure, OutcomeKind, RunId};
 use serde::{Deserialize, Serialize};
@@ -38,6 +38,9 @@ pub struct KeptResult {
     /// Cause of a tolerated failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
+    /// What a specialist passed on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handoff: Option<Box<Handoff>>,
 }
 
 /// What is decided about a step before the run starts.
@@ -76,12 +79,15 @@ impl Preset {
             }
             Preset::Skipped(_) => (Vec::new(), None),
         };
+        let handoffs = results.clone().into_iter().filter_map(|kept| kept.handoff.as_ref());
+        let handed_over = handoffs.flat_map(|handoff| &handoff.artifacts);
         let values = results.into_iter().flat_map(|kept| kept.output.iter().chain(&kept.streams));
         let digest = |payload: &Payload| match payload {
             Payload::Blob { digest, .. } => Some(*digest),
             Payload::Inline(_) => None,
         };
-        values.chain(items).filter_map(digest).collect()
+        let artifacts = handed_over.map(|artifact| &artifact.content);
+        values.chain(items).chain(artifacts).filter_map(digest).collect()
     }
 }
 

@@ -22,6 +22,7 @@ mod kept;
 mod optional_time;
 mod question;
 mod recovery;
+mod session;
 mod state;
 mod status;
 
@@ -34,6 +35,7 @@ pub use join::{DependencyEnds, Join, affects_join, join};
 pub use keep::{Choice, Comparison, Version, Why, choose};
 pub use kept::{KeptItems, KeptResult, Preset};
 pub use recovery::{RecoveryRow, backoff, table};
+pub use session::Session;
 pub use state::{Rules, State};
 
 pub use crate::value::RunStatus;

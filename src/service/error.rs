@@ -26,6 +26,8 @@ pub enum ResourceKind {
     Trigger,
     /// A token of the API.
     Token,
+    /// An artifact of a run.
+    Artifact,
     /// A file.
     File,
 }
@@ -41,6 +43,7 @@ impl fmt::Display for ResourceKind {
             ResourceKind::Code => "code",
             ResourceKind::Trigger => "trigger",
             ResourceKind::Token => "token",
+            ResourceKind::Artifact => "artifact",
             ResourceKind::File => "file",
         })
     }
@@ -141,6 +144,9 @@ impl From<InspectError> for ServiceError {
             }
             InspectError::UnknownStep { name, known } => {
                 ServiceError::unknown(ResourceKind::Step, name, known)
+            }
+            InspectError::UnknownArtifact { name, known } => {
+                ServiceError::unknown(ResourceKind::Artifact, name, known)
             }
             InspectError::NoOutput(failure) => ServiceError::Refused(failure),
             InspectError::UnreadableDefinitions { .. } => {

@@ -35,10 +35,11 @@ mod validation;
 pub use crate::attempt::Progress;
 pub use crate::clock::now;
 pub use crate::engine::{EventReceiver, RunControl, Summary, Update, event_channel};
+pub use crate::evidence::SessionLine;
 pub use crate::expression::Strength;
 pub use crate::inspect::{
     Audit, AuditedCall, Fault, FileDiff, FileDiffKind, FileSnapshot, InspectError, LiveReader,
-    LiveUpdate, LogEntry, Patch, Reader, RunDiff, RunFilter, StepDiff,
+    LiveUpdate, LogEntry, Patch, Reader, RunDiff, RunFilter, SessionView, StepDiff,
 };
 pub use crate::journal::JournalError;
 pub use crate::redaction::Redactors;
@@ -60,7 +61,7 @@ pub use playbooks::{DefinitionSheet, GraphFormat, StepLine, graph, list_playbook
 pub use project::{BrokenFile, Project};
 pub use recorded::{
     PruneRequest, Pruned, audit_run, audited_calls, list_runs, point_in_time, prune_runs, read_run,
-    run_diff, run_output, show_children, show_run,
+    run_diff, run_output, run_session, show_children, show_run,
 };
 pub use scaffold::{Initialized, init, new_specialist};
 pub use schemas::{SCHEMA_NAMES, schema};

@@ -3,7 +3,7 @@
 use super::runs::ProjectContext;
 use super::{Environment, Project, ServiceError};
 use crate::clock;
-use crate::inspect::{self, Audit, AuditedCall, Reader, RunDiff, RunFilter};
+use crate::inspect::{self, Audit, AuditedCall, Reader, RecordedSession, RunDiff, RunFilter};
 use crate::journal::{JournalError, RunRow};
 use crate::run::RunStatus;
 use crate::value::{Digest, Json, Timestamp, parse_duration};
@@ -129,6 +129,11 @@ pub fn run_diff(
     step: Option<&str>,
 ) -> Result<RunDiff, ServiceError> {
     Ok(inspect::run_diff(read_run(context, run)?, step)?)
+}
+
+/// What the specialists of a run left behind.
+pub fn run_session(context: &ProjectContext, run: &str) -> Result<RecordedSession, ServiceError> {
+    Ok(RecordedSession::read(read_run(context, run)?)?)
 }
 
 /// Every tool call of a run, with who permitted it.

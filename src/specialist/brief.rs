@@ -3,6 +3,8 @@
 use super::context::ContextLimits;
 use super::submit::Submission;
 use crate::definition::LoopLimits;
+use crate::evidence::SessionBrief;
+use std::sync::Arc;
 
 /// The fixed inputs of an attempt.
 #[derive(Debug, Clone)]
@@ -13,6 +15,8 @@ pub struct Brief {
     pub system: String,
     /// The first user message: the task, its input, and the evidence of a failed attempt.
     pub task: String,
+    /// What earlier steps left behind.
+    pub session: Option<Arc<SessionBrief>>,
     /// Names of the tools on the allow-list, to recognise other forms of them.
     pub tools: Vec<String>,
     /// Limits on turns, tool calls and time.

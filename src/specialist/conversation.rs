@@ -7,7 +7,8 @@ use super::approval::Decisions;
 use super::brief::Brief;
 use super::compression::{coverable, estimated_tokens, summarize};
 use super::excerpt::excerpt;
-use super::messages::{as_text, merged, observation, plan_of, text_of, value_of};
+use super::handover::{HISTORY_TURN, Handover};
+use super::messages::{as_text, canonical_name, merged, observation, plan_of, text_of, value_of};
 use super::pending_call::PendingCall;
 use super::prompt::{CONTINUE, REFLECT, not_submitted};
 use super::repetition::Repetition;
@@ -17,7 +18,7 @@ use super::text_form;
 use super::transcript::Transcript;
 use super::turn::{LoopState, Mode, Next, Pending, Turn, next};
 use crate::definition::Violation;
-use crate::evidence::{Invocation, InvocationStatus, Payload, Record, RecordedCall};
+use crate::evidence::{Handoff, Invocation, InvocationStatus, Payload, Record, RecordedCall};
 use crate::llm::{CallRequest, Message};
 use crate::value::{Json, Usage};
 use std::collections::{BTreeSet, VecDeque};
@@ -42,6 +43,7 @@ pub struct Conversation {
     declined_here: bool,
     failed_here: bool,
     output: Option<Json>,
+    handover: Handover,
     transcript: Transcript,
     usage: Usage,
 }
@@ -70,6 +72,7 @@ impl Conversation {
             declined_here: false,
             failed_here: false,
             output: None,
+            handover: Handover::default(),
             transcript: Transcript::default(),
             usage: Usage::NONE,
         }
@@ -103,6 +106,10 @@ impl Conversation {
     /// Applies a record, and every transition that needs no further record.
     pub fn apply(&mut self, record: &Record) {
         match record {
+            Record::ModelCall { turn: HISTORY_TURN, text, usage, .. } => {
+                self.usage += *usage;
+                self.handover.history = Some(text_of(text));
+            }
             Record::ModelCall { model, text, calls, usage, cut_short, reasoning, .. } => {
                 self.usage += *usage;
                 self.transcript.note_response(model, usage.completion_tokens, *cut_short);
@@ -166,6 +173,11 @@ impl Conversation {
         &self.brief
     }
 
+    /// What the output passes on: the model's part, the summary, and the changed files.
+    pub(super) fn handoff(&self) -> Handoff {
+        self.handover.of(self.output.as_ref())
+    }
+
     /// The last events, for the failure report.
     pub(super) fn transcript(&self) -> &Transcript {
         &self.transcript
@@ -173,8 +185,8 @@ impl Conversation {
 
     /// The messages as the model sees them; consecutive user messages are joined.
     pub fn messages(&self) -> Vec<Message> {
-        let head =
-            [Message::System(self.brief.system.clone()), Message::User(self.brief.task.clone())];
+        let task = self.handover.task(&self.brief);
+        let head = [Message::System(self.brief.system.clone()), Message::User(task)];
         let plan = self.plan.as_ref().map(|text| format!("# Your plan\n\n{text}\n\n"));
         let summary = self.summary.as_ref().map(|text| {
             Message::User(format!(
@@ -266,7 +278,7 @@ impl Conversation {
             .enumerate()
             .map(|(i, (tool, args))| PendingCall {
                 id: format!("call_{}_{turn}_{}", self.brief.attempt, i + 1),
-                tool: self.canonical_name(tool),
+                tool: canonical_name(&self.brief.tools, tool),
                 args,
                 started: false,
                 as_text,
@@ -285,18 +297,11 @@ impl Conversation {
         self.pending = pending.into();
     }
 
-    /// The name of the tool that the model means: many write `fs_read` or `fs.read` for `fs:read`.
-    fn canonical_name(&self, name: String) -> String {
-        let plain = |text: &str| text.replace([':', '.', '-', '/'], "_").to_ascii_lowercase();
-        let known = self.brief.tools.iter().map(String::as_str).chain([SUBMIT]);
-        let exact = known.clone().find(|tool| *tool == name);
-        let alike = || known.clone().find(|tool| plain(tool) == plain(&name));
-        exact.or_else(alike).map(str::to_owned).unwrap_or(name)
-    }
-
     fn submitted_as_text(&mut self, text: &str, cut_short: bool) {
         match self.brief.submission.validate_text(text) {
-            TextOutput::Valid(output) => self.output = Some(output),
+            TextOutput::Valid(output, handoff) => {
+                (self.output, self.handover.own) = (Some(output), *handoff);
+            }
             TextOutput::Invalid(violations, candidate) => {
                 let rejection = self.reject(&violations, candidate);
                 self.body.push(Message::User(rejection));
@@ -333,6 +338,7 @@ impl Conversation {
         let ok = invocation.status == InvocationStatus::Success;
         let denied = invocation.status == InvocationStatus::Denied;
         self.failed_here |= !ok;
+        self.handover.note_changes(&invocation.changes);
         self.decisions.ended(call.id.as_str(), !invocation.changes.is_empty());
         if !ok {
             self.failed.insert(call.id.clone());
@@ -371,6 +377,7 @@ impl Conversation {
         }
         match self.brief.submission.validate(&call.args) {
             Ok(output) => {
+                self.handover.own = self.brief.submission.handoff(&call.args);
                 self.output = Some(output);
                 self.pending.clear();
             }

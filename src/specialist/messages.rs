@@ -1,5 +1,6 @@
 //! The forms of messages that providers accept.
 
+use super::submit::SUBMIT;
 use crate::evidence::Payload;
 use crate::llm::Message;
 use crate::value::{Json, json_text};
@@ -61,4 +62,13 @@ pub(super) fn plan_of(text: &str) -> Option<String> {
     let text = text.trim();
     let end = text.char_indices().nth(2_000).map_or(text.len(), |(end, _)| end);
     (text.chars().count() >= 40).then(|| text[..end].to_owned())
+}
+
+/// The name of the tool that the model means: many write `fs_read` or `fs.read` for `fs:read`.
+pub(super) fn canonical_name(tools: &[String], name: String) -> String {
+    let plain = |text: &str| text.replace([':', '.', '-', '/'], "_").to_ascii_lowercase();
+    let known = tools.iter().map(String::as_str).chain([SUBMIT]);
+    let exact = known.clone().find(|tool| *tool == name);
+    let alike = || known.clone().find(|tool| plain(tool) == plain(&name));
+    exact.or_else(alike).map(str::to_owned).unwrap_or(name)
 }

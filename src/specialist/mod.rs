@@ -14,6 +14,8 @@ mod conversation;
 mod excerpt;
 mod feedback;
 mod fencing;
+mod handover;
+mod history;
 mod input_budget;
 mod judge;
 mod ledger;

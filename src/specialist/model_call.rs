@@ -87,7 +87,7 @@ impl Attempt<'_> {
         Ok(model)
     }
 
-    async fn chat(&mut self, request: &ChatRequest) -> Result<ChatReply, StopReason> {
+    pub(super) async fn chat(&mut self, request: &ChatRequest) -> Result<ChatReply, StopReason> {
         let reserved = tokio::select! {
             biased;
             () = self.context.cancel.cancelled() => return Err(StopReason::Cancelled),

@@ -14,6 +14,7 @@ use crate::attempt::{Context, Outcome, Request, SpecialistWork};
 use crate::definition::{ContextProfile, Reasoning, Specialist};
 use crate::evidence::{Note, Record};
 use crate::llm::{ModelProvider, ModelRef, ToolDescription};
+use crate::toolspec::{ARTIFACT_READER, OUTPUT_READER};
 use crate::value::{StepId, Usage, json_text};
 use std::collections::BTreeSet;
 use std::pin::Pin;
@@ -56,6 +57,9 @@ impl SpecialistRunner {
         let mut ended = Ok(());
         if let Some(warning) = self.warning(request, work, &fitted) {
             ended = attempt.record(Record::Note(Note::warning(warning))).await;
+        }
+        if ended.is_ok() {
+            ended = attempt.summarise_history().await;
         }
         if ended.is_ok() {
             ended = attempt.drive().await;
@@ -140,19 +144,28 @@ impl<'a> Attempt<'a> {
         let allow_list: Vec<String> = specialist.tools.iter().map(ToString::to_string).collect();
         let mut tools = toolset.describe(&allow_list);
         if !fitted.previews.is_empty() && tools.is_empty() {
-            tools.extend(toolset.reader());
+            tools.extend(toolset.reader(OUTPUT_READER));
+        }
+        let artifacts = work.session.iter().flat_map(|session| &session.artifacts);
+        for (n, (id, content)) in artifacts.enumerate() {
+            if n == 0 {
+                tools.extend(toolset.reader(ARTIFACT_READER));
+            }
+            toolset.keep_artifact(id, &json_text(content));
         }
         for value in &fitted.previews {
             toolset.keep(&value.reference, &value.text);
         }
         let submission =
             Submission::new(work.output_schema.as_ref(), specialist.output_schema.as_ref());
+        let submission = if work.hands_over { submission.with_handoff() } else { submission };
         let context_limits = runner.context_limits(specialist);
         toolset.show(context_limits.read_on_chars());
         let mut conversation = Conversation::begin(Brief {
             attempt: request.attempt,
             system: prompt::system(specialist, &tools, &submission, &context_limits),
             task: prompt::task(work, fitted),
+            session: work.session.clone(),
             tools: tools.iter().map(|tool| tool.name.clone()).collect(),
             limits: specialist.limits,
             context: context_limits,
@@ -216,7 +229,8 @@ impl<'a> Attempt<'a> {
         let specialist = &*self.work.specialist;
         let mut outcome = match (ended, self.conversation.output()) {
             (Ok(()), Some(output)) => {
-                Outcome { usage: self.conversation.usage(), ..Outcome::ok(output.clone()) }
+                let handoff = Some(Box::new(self.conversation.handoff()));
+                Outcome { usage: self.conversation.usage(), handoff, ..Outcome::ok(output.clone()) }
             }
             (Ok(()), None) => {
                 report::outcome(&StopReason::Cancelled, &self.conversation, specialist)

@@ -2,6 +2,7 @@
 
 use super::{schema_text::to_text, text_form::json_candidates};
 use crate::definition::{Schema, Violation};
+use crate::evidence::{HANDOFF, Handoff};
 use crate::llm::ToolDescription;
 use crate::value::{Json, kind_of};
 use serde_json::json;
@@ -20,6 +21,8 @@ pub struct Submission {
     wrapped: bool,
     own_summary: bool,
     summary_is_text: bool,
+    /// Whether `handoff` is asked for, and is no key of the author.
+    handoff: bool,
 }
 
 impl Submission {
@@ -32,7 +35,17 @@ impl Submission {
         let summary = json.pointer("/properties/summary/type");
         let summary_is_text = !own_summary || summary.is_none_or(|kind| kind == "string");
         let asked = with_summary(if wrapped { wrap(json) } else { json });
-        Submission { schema, asked, wrapped, own_summary, summary_is_text }
+        Submission { schema, asked, wrapped, own_summary, summary_is_text, handoff: false }
+    }
+
+    /// The same, which also asks for what later steps need to know. A key `handoff` of the author stays.
+    #[must_use]
+    pub fn with_handoff(mut self) -> Self {
+        self.handoff = self.asked["properties"].get(HANDOFF).is_none();
+        if self.handoff {
+            self.asked["properties"][HANDOFF] = Handoff::schema();
+        }
+        self
     }
 
     /// The JSON Schema that the model sees.
@@ -55,12 +68,22 @@ impl Submission {
         }
     }
 
+    /// What the arguments pass on to later steps.
+    pub fn handoff(&self, args: &Json) -> Handoff {
+        let value = object(args);
+        let value = value.as_ref().and_then(|value| value.get(HANDOFF));
+        value.map(Handoff::decode).unwrap_or_default()
+    }
+
     /// The output if the arguments match the schema, else every violation.
     pub fn validate(&self, args: &Json) -> Result<Json, Vec<Violation>> {
-        let Some(value) = object(args) else {
+        let Some(mut value) = object(args) else {
             let got = kind_of(args);
             return Err(vec![violation("", format!("expected a JSON object, got a {got}"))]);
         };
+        if self.handoff {
+            value.as_object_mut().and_then(|map| map.shift_remove(HANDOFF));
+        }
         let mut violations = self.unfit(&value);
         let known =
             violations.iter().any(|v| v.pointer == "/summary" || v.message.contains("`summary`"));
@@ -79,8 +102,9 @@ impl Submission {
     /// The output in a text: the first JSON value in it that matches the schema.
     pub(super) fn validate_text(&self, text: &str) -> TextOutput {
         let candidates = json_candidates(text);
-        if let Some(output) = candidates.iter().find_map(|json| self.validate(json).ok()) {
-            return TextOutput::Valid(output);
+        let valid = |json: &Json| Some((self.validate(json).ok()?, self.handoff(json)));
+        if let Some((output, handoff)) = candidates.iter().find_map(valid) {
+            return TextOutput::Valid(output, Box::new(handoff));
         }
         match candidates.into_iter().find(Json::is_object) {
             Some(json) => TextOutput::Invalid(self.validate(&json).err().unwrap_or_default(), json),
@@ -118,8 +142,8 @@ impl Submission {
 /// The output in a text without tool calls.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum TextOutput {
-    /// A valid output.
-    Valid(Json),
+    /// A valid output, and what it passes on.
+    Valid(Json, Box<Handoff>),
     /// An object with violations of the schema.
     Invalid(Vec<Violation>, Json),
     /// The text contains no object.

@@ -18,8 +18,9 @@ pub trait ToolSet: Send + Sync {
     fn for_attempt(&self, limit: Duration, rules: Option<&ToolRules>) -> Arc<dyn ToolSet>;
     /// The tools on this allow-list, as the model sees them.
     fn describe(&self, allow_list: &[String]) -> Vec<ToolDescription>;
-    /// `output:read`, which reads the rest of truncated values; `None` if the policy forbids it.
-    fn reader(&self) -> Option<ToolDescription>;
+    /// `output:read` or `artifact:get`, which need no entry in an allow-list; `None` if the policy
+    /// forbids it.
+    fn reader(&self, tool: &str) -> Option<ToolDescription>;
     /// Whether the tool only reads, so that a repeated call is safe.
     fn only_reads(&self, tool: &str) -> bool;
     /// Why a call requires the approval of a person; `None` if it does not.
@@ -28,6 +29,8 @@ pub trait ToolSet: Send + Sync {
     }
     /// Sets how many characters of a result the model is shown at once by `output:read`.
     fn show(&self, _chars: usize) {}
+    /// Makes an artifact of an earlier step available to `artifact:get`.
+    fn keep_artifact(&self, _id: &str, _text: &str) {}
     /// Stores the complete result of a call from before a resume, so that `output:read` can read it.
     fn keep(&self, call: &str, text: &str);
     /// Executes the call and returns its result with the recorded evidence.
@@ -51,8 +54,8 @@ impl ToolSet for Toolbox {
         Toolbox::describe(self, allow_list).into_iter().map(for_model).collect()
     }
 
-    fn reader(&self) -> Option<ToolDescription> {
-        Toolbox::reader(self).map(for_model)
+    fn reader(&self, tool: &str) -> Option<ToolDescription> {
+        Toolbox::reader(self, tool).map(for_model)
     }
 
     fn only_reads(&self, tool: &str) -> bool {
@@ -69,6 +72,10 @@ impl ToolSet for Toolbox {
 
     fn keep(&self, call: &str, text: &str) {
         self.outputs().keep(call, text);
+    }
+
+    fn keep_artifact(&self, id: &str, text: &str) {
+        self.outputs().keep_artifact(id, text);
     }
 
     fn call<'a>(

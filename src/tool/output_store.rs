@@ -12,6 +12,8 @@ pub struct OutputStore {
     stored: Mutex<StoredOutputs>,
     /// Characters of one piece; 0: the smallest.
     piece: AtomicUsize,
+    /// Contents of the artifacts of earlier steps, by id.
+    artifacts: Mutex<BTreeMap<String, Arc<str>>>,
 }
 
 #[derive(Debug, Default)]
@@ -52,6 +54,17 @@ impl OutputStore {
     /// the result is then still shown completely.
     pub fn piece(&self) -> usize {
         self.piece.load(Ordering::Relaxed).max(5 * TOOL_RESULT_CHARS) / 2 - 100
+    }
+
+    /// Makes an artifact of an earlier step readable.
+    pub fn keep_artifact(&self, id: &str, text: &str) {
+        let mut artifacts = self.artifacts.lock().unwrap_or_else(PoisonError::into_inner);
+        artifacts.insert(id.to_owned(), text.into());
+    }
+
+    /// The content of an artifact.
+    pub fn artifact(&self, id: &str) -> Option<Arc<str>> {
+        self.artifacts.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
     }
 
     /// The text under a reference.

@@ -3,7 +3,7 @@
 use super::call::{Call, Caller, Refusal};
 use crate::definition::{ApprovalLevel, Settings, ToolSecurity};
 use crate::diagnostic::Code;
-use crate::toolspec::{FILE_READER, ToolSpec, covers, permits};
+use crate::toolspec::{ARTIFACT_READER, FILE_READER, ToolSpec, covers, permits};
 use crate::value::Failure;
 use crate::workspace::PathRules;
 use std::sync::Arc;
@@ -68,7 +68,9 @@ impl Policy {
 
     /// Names the tools that a specialist may call.
     pub(super) fn offered(&self, allow_list: &[String], all: &[&'static ToolSpec]) -> String {
-        let offered = all.iter().filter(|spec| self.offers(spec, allow_list));
+        // Models know `artifact:get` where there are artifacts.
+        let named = all.iter().filter(|spec| spec.name != ARTIFACT_READER);
+        let offered = named.filter(|spec| self.offers(spec, allow_list));
         let names: Vec<String> = offered.map(|spec| format!("`{}`", spec.name)).collect();
         match names.is_empty() {
             true => "no tool is allowed here".to_owned(),

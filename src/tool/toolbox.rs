@@ -13,7 +13,7 @@ use crate::evidence::{Invocation, Purpose};
 use crate::http::{HttpClient, without_credentials};
 use crate::process::Supervisor;
 use crate::redaction::Redactor;
-use crate::toolspec::ToolSpec;
+use crate::toolspec::{ARTIFACT_READER, ToolSpec};
 use crate::value::{Digest, Failure, Json, json_text};
 use crate::workspace::{FileAccess, PathRules, Workspace};
 use std::borrow::Cow;
@@ -137,17 +137,17 @@ impl Toolbox {
     /// The tools that a specialist with this allow-list may call, for its model. `output:read` is
     /// included if there is any other tool.
     pub fn describe(&self, allow_list: &[String]) -> Vec<ToolDescription> {
-        let offered = self.shared.registry.specs();
+        // `artifact:get` is added where there are artifacts.
+        let offered = self.shared.registry.specs().filter(|spec| spec.name != ARTIFACT_READER);
         let offered = offered.filter(|spec| self.shared.policy.offers(spec, allow_list));
         let described: Vec<ToolDescription> = offered.map(ToolDescription::of).collect();
         if described.len() > 1 { described } else { Vec::new() }
     }
 
-    /// `output:read` for the model of a specialist without tools; `None` if the policy forbids it.
-    pub fn reader(&self) -> Option<ToolDescription> {
-        let offered = self.shared.registry.specs().filter(|spec| spec.always_allowed);
-        let mut offered = offered.filter(|spec| self.shared.policy.offers(spec, &[]));
-        offered.next().map(ToolDescription::of)
+    /// A tool that needs no entry in an allow-list; `None` if the policy forbids it.
+    pub fn reader(&self, name: &str) -> Option<ToolDescription> {
+        let own = self.shared.registry.find(name).filter(|tool| tool.spec.always_allowed)?;
+        self.shared.policy.offers(own.spec, &[]).then(|| ToolDescription::of(own.spec))
     }
 
     /// The complete results of the calls of this attempt, for `output:read`.

@@ -18,4 +18,4 @@ mod write_files;
 
 pub use names::{ToolMatch, allowed_by, allowed_by_settings, covers, permits, secured_by};
 pub use spec::{InputCheck, ResultPart, ToolLevel, ToolSpec};
-pub use table::{FILE_READER, HTTP_REQUEST, OUTPUT_READER, find, names, tools};
+pub use table::{ARTIFACT_READER, FILE_READER, HTTP_REQUEST, OUTPUT_READER, find, names, tools};

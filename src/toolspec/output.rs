@@ -1,10 +1,10 @@
-//! The tools that read earlier results: `output:read`.
+//! The tools that read earlier results: `output:read` and `artifact:get`.
 
 use super::spec::{ResultPart, ToolLevel, ToolSpec};
 use serde_json::json;
 
 pub(super) fn specs() -> Vec<ToolSpec> {
-    vec![ToolSpec {
+    let reader = ToolSpec {
         name: "output:read",
         level: ToolLevel::Safe,
         description: "Continue reading an earlier tool result that was truncated. Pass its ref \
@@ -33,5 +33,24 @@ pub(super) fn specs() -> Vec<ToolSpec> {
         done: "Read result",
         subject: &["ref"],
         ..ToolSpec::base()
-    }]
+    };
+    let artifacts = ToolSpec {
+        name: "artifact:get",
+        level: ToolLevel::Safe,
+        description: "Read the full content of an artifact of an earlier step, by its id from the \
+                      session state. For a long one, pass the offset in characters that next returned.",
+        input: json!({
+            "type": "object",
+            "properties": {
+                "id": {"type": "string", "minLength": 1},
+                "offset": {"type": "integer", "minimum": 0},
+            },
+            "required": ["id"],
+            "additionalProperties": false,
+        }),
+        done: "Read artifact",
+        subject: &["id"],
+        ..reader.clone()
+    };
+    vec![reader, artifacts]
 }

@@ -14,6 +14,8 @@ static TABLE: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
 pub const FILE_READER: &str = "fs:read";
 /// The tool that reads the rest of a truncated result.
 pub const OUTPUT_READER: &str = "output:read";
+/// The tool that reads artifacts of earlier steps.
+pub const ARTIFACT_READER: &str = "artifact:get";
 /// The tool that executes `http` steps.
 pub const HTTP_REQUEST: &str = "http:request";
 

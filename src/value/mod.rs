@@ -17,6 +17,7 @@ mod outcome;
 mod plural;
 mod run_status;
 mod timestamp;
+mod tokens;
 mod usage;
 
 pub use dangerous_variable::is_dangerous_variable;
@@ -31,4 +32,5 @@ pub use outcome::{Failure, OutcomeKind, OutcomeSelector};
 pub use plural::counted;
 pub use run_status::RunStatus;
 pub use timestamp::Timestamp;
+pub use tokens::{BYTES_PER_TOKEN, cut_to_chars, cut_to_tokens, estimated_tokens};
 pub use usage::{Tier, Usage};

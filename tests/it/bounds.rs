@@ -102,6 +102,7 @@ fn hostile(kind: usize, value: &Json, text: &str, count: usize) -> Event {
             streams: None,
             failure: Some(failure(value.clone())),
             usage,
+            handoff: None,
         },
         3 => {
             let check = CheckDetail {

@@ -58,6 +58,7 @@ mod schedule;
 mod scratch;
 mod secrets;
 mod serve;
+mod session;
 mod sharing;
 mod shipped;
 mod simulate;

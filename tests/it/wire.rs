@@ -69,7 +69,17 @@ fn attempt_ended(instance: InstanceIx, attempt: u32, outcome: OutcomeKind, token
     let usage =
         Usage { prompt_tokens: tokens, cost_usd: Some(Money::from_usd(0.5)), ..Usage::NONE };
     let output = Some(Payload::inline(json!({"n": attempt})));
-    Event::AttemptEnded { instance, attempt, outcome, output, streams: None, failure, usage }
+    let handoff = None;
+    Event::AttemptEnded {
+        instance,
+        attempt,
+        outcome,
+        output,
+        streams: None,
+        failure,
+        usage,
+        handoff,
+    }
 }
 
 fn ended(instance: InstanceIx, status: StepStatus) -> Event {

@@ -14,6 +14,7 @@ mod reject;
 mod replying;
 mod resume;
 mod retry;
+mod session;
 mod show;
 pub(super) mod since;
 mod verify;
@@ -36,6 +37,7 @@ pub(super) enum RunCommand {
     Diff(diff::Args),
     Verify(verify::Args),
     Audit(audit::Args),
+    Session(session::Args),
     Resume(resume::Args),
     Retry(retry::Args),
     Cancel(cancel::Args),
@@ -59,6 +61,7 @@ pub(super) fn run(
         RunCommand::Output(args) => output::run(args, environment, terminal),
         RunCommand::Diff(args) => diff::run(args, environment, terminal),
         RunCommand::Audit(args) => audit::run(args, environment, terminal),
+        RunCommand::Session(args) => session::run(args, environment, terminal),
         RunCommand::Verify(args) => verify::run(args, environment, terminal),
         RunCommand::Resume(args) => resume::run(args, environment, terminal),
         RunCommand::Retry(args) => retry::run(args, environment, terminal),

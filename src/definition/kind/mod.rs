@@ -46,7 +46,7 @@ pub use execution::{Ask, Compute, Effects, Execution, Moment, OnTimeout, OutputF
 pub use http::HttpStep;
 pub use playbook::{ChildParam, PlaybookStep};
 pub use run::{OutputParse, RunCommand, RunStep};
-pub use specialist::{SpecialistStep, TaskText};
+pub use specialist::{IncludedArtifact, SpecialistStep, TaskText};
 pub use tool::ToolStep;
 pub use wait::WaitStep;
 

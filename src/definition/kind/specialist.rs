@@ -2,13 +2,13 @@
 
 use super::execution::{Execution, OutputForm};
 use super::spec::{KindRules, StepType};
-use crate::definition::keys::KeyType::{self, Any, ListOrOne, Text};
+use crate::definition::keys::KeyType::{self, Boolean, ListOrOne, Text};
 use crate::definition::keys::{KeySpec, key};
 use crate::definition::model::NotYet;
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::expression::{Reference, Template};
-use crate::value::SpecialistId;
+use crate::value::{SpecialistId, StepId};
 use unicode_normalization::UnicodeNormalization;
 
 /// `specialist:` or `agent:`: a task for an LLM specialist with an allow-list of tools.
@@ -22,6 +22,27 @@ pub struct SpecialistStep {
     pub capability: Option<(Box<str>, Span)>,
     /// The task; `None` if `input.task` or the capability contains it.
     pub task: Option<TaskText>,
+    /// `includeArtifacts`: artifacts of earlier steps whose content is part of the prompt.
+    pub artifacts: Box<[IncludedArtifact]>,
+    /// `session`: whether the prompt contains the session state.
+    pub session: bool,
+}
+
+/// An entry of `includeArtifacts`: all artifacts of a step, or one of them.
+#[derive(Debug, Clone)]
+pub struct IncludedArtifact {
+    /// The entry as it is written: `STEP` or `STEP/NAME`.
+    pub id: Box<str>,
+    /// The step that makes it; this step waits for it.
+    pub step: Reference,
+}
+
+impl IncludedArtifact {
+    /// Whether an artifact with this id is meant.
+    pub fn includes(&self, artifact: &str) -> bool {
+        let rest = artifact.strip_prefix(&*self.id);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '[']))
+    }
 }
 
 /// `task:` or `taskFile:`: the task of a specialist.
@@ -68,9 +89,16 @@ impl StepType for Box<SpecialistStep> {
         )
         .only(KINDS)
         .example("[findings]"),
-        key("includeArtifacts", Any, "Files of other steps to add to the prompt.")
+        key(
+            "includeArtifacts",
+            ListOrOne(&Text),
+            "Artifacts of earlier steps whose full text is part of the prompt: `STEP` or `STEP/NAME`.",
+        )
+        .only(KINDS)
+        .example("[research/api]"),
+        key("session", Boolean, "Whether the prompt contains the session state; `true` without it.")
             .only(KINDS)
-            .no_effect(),
+            .example("false"),
     ];
     const RULES: KindRules =
         KindRules { is_specialist: true, unused_input: None, ..KindRules::PROCESS };
@@ -95,7 +123,22 @@ impl StepType for Box<SpecialistStep> {
         let capability = fields
             .get("capability")
             .and_then(|node| Some((decoder.text(node, "capability")?.into(), node.span)));
-        Some(Box::new(SpecialistStep { specialist: id?, span: node.span, capability, task }))
+        let artifacts = fields.get("includeArtifacts").map_or_else(Box::default, |node| {
+            decoder
+                .list(node, "includeArtifacts")
+                .iter()
+                .filter_map(|node| included_artifact(node, decoder))
+                .collect()
+        });
+        let session = fields.get("session").and_then(|node| decoder.boolean(node, "session"));
+        Some(Box::new(SpecialistStep {
+            specialist: id?,
+            span: node.span,
+            capability,
+            task,
+            artifacts,
+            session: session.unwrap_or(true),
+        }))
     }
 
     fn execution(&self) -> Execution<'_> {
@@ -103,10 +146,12 @@ impl StepType for Box<SpecialistStep> {
     }
 
     fn references(&self) -> Vec<Vec<&Reference>> {
-        match &self.task {
+        let task = match &self.task {
             Some(TaskText::Inline(task)) => vec![task.references().collect()],
             Some(TaskText::File { .. }) | None => Vec::new(),
-        }
+        };
+        let included = self.artifacts.iter().map(|artifact| vec![&artifact.step]);
+        task.into_iter().chain(included).collect()
     }
 
     fn output(&self) -> OutputForm<'_> {
@@ -116,6 +161,24 @@ impl StepType for Box<SpecialistStep> {
     fn worker(&self) -> String {
         self.specialist.to_string()
     }
+}
+
+/// Decodes `STEP` or `STEP/NAME`.
+fn included_artifact(node: &Node, decoder: &mut Decoder) -> Option<IncludedArtifact> {
+    let text = decoder.text(node, "includeArtifacts")?;
+    let step = text.split(['/', '[']).next().unwrap_or(text);
+    let known = StepId::new(step).ok().filter(|id| decoder.names.steps.contains(id));
+    let Some(id) = known else {
+        let names: Vec<String> = decoder.names.steps.iter().map(ToString::to_string).collect();
+        let message = format!("`includeArtifacts` names the unknown step `{step}`");
+        let help = match decoder.nearest(step, names.iter().map(String::as_str)) {
+            Some(name) => format!("did you mean `{name}`?"),
+            None => "write the id of a specialist step, or `STEP/NAME` for one artifact".to_owned(),
+        };
+        decoder.push(Diagnostic::error(Code::UNKNOWN_STEP, node.span, message).help(help));
+        return None;
+    };
+    Some(IncludedArtifact { id: text.into(), step: Reference::to_step(id, node.span) })
 }
 
 /// Checks that the step has exactly one task.

@@ -6,7 +6,7 @@ r#"The language has this key or value, but this version of `kb` does not support
 loads, so that it can be validated and drawn. If ignoring the key would change what a run does, the run
 is refused.
 
-    includeArtifacts: true
+    cache: true
 
 Remove the key to run the definition with this version."#;
 

@@ -337,6 +337,19 @@ limit could not be kept. Set the price in US dollars per million tokens, or limi
 
     llm: {prices: {my-model: {input: 0.5, output: 1.5}}}"#;
 
+    NO_SUCH_ARTIFACT = "KB0595", "no such artifact",
+r#"`includeArtifacts` of a step names an artifact that no step before it passed on.
+
+A specialist passes on artifacts with `handoff.artifacts` of its output; the files that it changed are added
+to them. `kb run session RUN` lists the artifacts of a run with their ids.
+
+    steps:
+      - {id: research, specialist: researcher, task: "Find the API. Pass on its signatures as an artifact."}
+      - {id: build, specialist: implementer, task: "Use the API", includeArtifacts: [research]}
+
+`includeArtifacts: [research]` includes all artifacts of `research`, `research/api` the one that it named
+`api`, and `research/1` the first one if it has no name."#;
+
     GROUP_BUSY = "KB0587", "another run of the concurrency group executes",
 r#"The playbook has `concurrency` with a group in which another run executes, and `onConflict` says that this run
 does not start then. Nothing was started.

@@ -38,7 +38,8 @@ impl Decider<'_> {
         if !self.is_current(ix, attempt, StepStatus::Running) {
             return;
         }
-        let AttemptReport { outcome, output, streams, failure, retry_after_ms, usage } = report;
+        let AttemptReport { outcome, output, streams, failure, retry_after_ms, usage, handoff } =
+            report;
         self.emit(Event::AttemptEnded {
             instance: ix,
             attempt: attempt.1,
@@ -47,6 +48,7 @@ impl Decider<'_> {
             streams,
             failure,
             usage,
+            handoff,
         });
         match outcome {
             // Unverified work does not count as done, and a stopping run starts no gate.

@@ -29,5 +29,6 @@ pub(super) fn all() -> Vec<Box<dyn Tool>> {
         Box::new(shell_exec::ShellExec),
         Box::new(http_request::HttpRequestTool),
         Box::new(output_read::OutputRead),
+        Box::new(output_read::ArtifactGet),
     ]
 }

@@ -227,11 +227,10 @@ fn features_that_are_not_supported_yet_load_with_a_warning() {
          \x20 - {id: c, approve: {message: ok, timeout: 1h}}\n\
          \x20 - {id: d, wait: 30s}\n\
          \x20 - {id: e, run: x, recovery: [{on: [transient], do: retry}], loop: {until: true, max: 3}, locks: [db], cache: true}\n\
-         \x20 - {id: f, specialist: s, task: Go, includeArtifacts: true, verify: {onFailed: escalateModel, onInconclusive: askUser, checks: [{diff: {maxFiles: 3}}, {judge: {}}, {command: [x], mustFailBefore: true, tests: {minCount: 1}}]}}\n",
+         \x20 - {id: f, specialist: s, task: Go, verify: {onFailed: escalateModel, onInconclusive: askUser, checks: [{diff: {maxFiles: 3}}, {judge: {}}, {command: [x], mustFailBefore: true, tests: {minCount: 1}}]}}\n",
     );
     insta::assert_snapshot!(said, @"
     warning KB0901 11:105 `cache` is not supported yet | the definition loads and runs without it
-    warning KB0901 12:38 `includeArtifacts` is not supported yet | the definition loads and runs without it
     ");
     let found = &catalog.playbooks["p"];
     assert!(found.not_yet.is_empty(), "a schedule changes no run that a person starts");

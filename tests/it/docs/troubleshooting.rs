@@ -63,7 +63,7 @@ const SYMPTOMS: [Symptom; 13] = [
     },
     Symptom {
         name: "not-built",
-        playbook: "steps:\n  - {id: a, specialist: researcher, task: Find, includeArtifacts: true}",
+        playbook: "steps:\n  - {id: a, run: make, cache: true}",
         args: VALIDATE,
         from: "warning",
         lines: 6,

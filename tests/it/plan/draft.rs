@@ -141,6 +141,8 @@ impl Reader<'_> {
                 specialist: SpecialistId::new(rest).unwrap(),
                 span: self.span(rest),
                 task: None,
+                artifacts: Box::default(),
+                session: true,
             })),
             other => panic!("no kind `{other}`"),
         }

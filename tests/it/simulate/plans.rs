@@ -74,6 +74,8 @@ pub(super) mod specialists {
             specialist: SpecialistId::new(id).unwrap(),
             span: SPAN,
             task: None,
+            artifacts: Box::default(),
+            session: true,
         }))
     }
 

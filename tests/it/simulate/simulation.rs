@@ -771,6 +771,7 @@ fn report(end: End) -> AttemptReport {
         failure: fails.then(words),
         retry_after_ms: end.retry_after_ms,
         usage: Usage { prompt_tokens: 1 + u64::from(end.words), ..Usage::NONE },
+        handoff: None,
     }
 }
 
@@ -817,5 +818,6 @@ fn kept(spec: &Spec, item: Option<usize>) -> KeptResult {
         streams: None,
         verification: None,
         failure: None,
+        handoff: None,
     }
 }

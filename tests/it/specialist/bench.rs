@@ -141,7 +141,7 @@ impl ToolSet for Tools {
         allow_list.iter().map(describe).collect()
     }
 
-    fn reader(&self) -> Option<ToolDescription> {
+    fn reader(&self, _: &str) -> Option<ToolDescription> {
         None
     }
 
@@ -343,6 +343,8 @@ impl Bench {
             feedback: self.feedback.map(Arc::new),
             history: self.history,
             params: Arc::new(json!({})),
+            session: None,
+            hands_over: false,
         };
         let toolbox = self.toolbox.unwrap_or_else(|| Arc::new(self.tools.clone()));
         let provider = self.provider.unwrap_or_else(|| model.clone());

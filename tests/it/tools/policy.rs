@@ -214,6 +214,7 @@ fn every_tool_has_the_names_of_the_language() {
     shell:exec Critical command,argv,cwd,env,timeoutMs -> exitCode,stdout,stderr,error
     http:request Restricted url,method,headers,query,body -> status,headers,body,bodyBase64
     output:read Safe ref,offset -> content,next
+    artifact:get Safe id,offset -> content,next
     ");
     for spec in bench.tools.specs() {
         assert!(jsonschema::meta::is_valid(&spec.input), "{}", spec.name);
