@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Everything that one attempt needs, with all templates rendered.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// Run id.
+    /// The run that the attempt belongs to.
     pub run: RunId,
     /// Key of the step or item.
     pub instance: InstanceKey,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub enum StepWork {
     /// Run the agent loop of a specialist.
     Specialist(SpecialistWork),
-    /// Run a process.
+    /// Run a process and record its output.
     Run {
         /// The process to run.
         command: CommandLine,
@@ -45,7 +45,7 @@ impl StepWork {
     }
 }
 
-/// A child run.
+/// A child run to start, or to continue after a crash.
 #[derive(Debug, Clone)]
 pub struct ChildWork {
     /// Id of the playbook or workflow.

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 /// The exit codes of the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Exit {
-    /// Success.
+    /// The command did what was asked; a run succeeded.
     Done = 0,
     /// The run failed or was cancelled.
     RunFailed = 1,

@@ -80,6 +80,7 @@ fn usage_error(error: &clap::Error, terminal: &mut Terminal) -> CliResult {
 fn dispatch(arguments: Kb, redactors: Redactors, terminal: &mut Terminal) -> CliResult {
     let environment = environment::of_process(arguments.directory.as_deref())?;
     let environment = Environment { redactors, ..environment };
+    terminal.adapt(&environment.variables);
     match arguments.command {
         None => arguments::first_steps(terminal),
         Some(KbCommand::Demo(args)) => demo::run(args, &environment, terminal),

@@ -3,20 +3,21 @@
 use super::escape::{escaped, escaped_json};
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Stderr, Stdout, Write};
 
 /// Errors and failures.
 pub(super) const ERROR: Style = AnsiColor::Red.on_default().bold();
-/// Warnings.
+/// Warnings, and runs that wait.
 pub(super) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
-/// Success.
+/// What succeeded or passed.
 pub(super) const GOOD: Style = AnsiColor::Green.on_default();
-/// Help texts.
+/// Help texts: what to do next.
 pub(super) const HINT: Style = AnsiColor::Cyan.on_default();
 /// Headings and names.
 pub(super) const TITLE: Style = Style::new().bold();
-/// Secondary text.
+/// Secondary text, such as times and ids.
 pub(super) const DIM: Style = Style::new().dimmed();
 
 /// A text with a style. A stream without colour removes the style.
@@ -31,16 +32,33 @@ pub(super) struct Terminal {
     /// Colour choice of stderr.
     colour: ColorChoice,
     quiet: bool,
+    /// Whether `TERM` names a terminal that cannot move the cursor.
+    is_dumb: bool,
+    /// Whether lines are read by GitHub Actions, which understands annotations.
+    annotates: bool,
 }
 
 impl Terminal {
     /// The streams of this process.
     pub(super) fn new() -> Self {
         let (stdout, stderr) = (AutoStream::auto(io::stdout()), io::stderr());
-        Terminal { stdout, colour: AutoStream::choice(&stderr), stderr, quiet: false }
+        let colour = AutoStream::choice(&stderr);
+        Terminal { stdout, colour, stderr, quiet: false, is_dumb: false, annotates: false }
     }
 
-    /// Sets `--quiet`.
+    /// Adapts the displays to the variables that describe who reads them.
+    pub(super) fn adapt(&mut self, variables: &BTreeMap<String, String>) {
+        let is = |name: &str, value: &str| variables.get(name).is_some_and(|own| own == value);
+        self.is_dumb = is("TERM", "dumb");
+        self.annotates = is("GITHUB_ACTIONS", "true");
+    }
+
+    /// Whether displays of lines contain annotations of GitHub Actions.
+    pub(super) fn annotates(&self) -> bool {
+        self.annotates
+    }
+
+    /// Applies `--quiet`: only results and errors are printed.
     pub(super) fn set_quiet(&mut self, quiet: bool) {
         self.quiet = quiet;
     }
@@ -103,7 +121,7 @@ impl Terminal {
 
     /// Whether stderr is a terminal that supports a live display.
     pub(super) fn is_live(&self) -> bool {
-        io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+        io::stderr().is_terminal() && !self.is_dumb
     }
 
     /// Whether stdin and stderr are terminals, so that questions can be asked.

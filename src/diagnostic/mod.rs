@@ -41,7 +41,7 @@ pub struct Label {
 pub struct Diagnostic {
     /// The stable code.
     pub code: Code,
-    /// The severity.
+    /// Whether the definition can still be used.
     pub severity: Severity,
     /// The message: a lower-case fragment, literals in backticks, no full stop.
     pub message: String,
@@ -51,7 +51,7 @@ pub struct Diagnostic {
     pub caption: String,
     /// Secondary positions.
     pub labels: Vec<Label>,
-    /// How to fix it.
+    /// How to fix it: a sentence after `help:`.
     pub help: Option<String>,
 }
 
@@ -76,7 +76,7 @@ impl Diagnostic {
         Self::new(Severity::Info, code, span.into(), message.into())
     }
 
-    /// Adds a fix.
+    /// Adds a sentence about the fix.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());

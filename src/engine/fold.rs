@@ -35,7 +35,7 @@ impl Folded {
         }
     }
 
-    /// Replays events.
+    /// Folds stored events into the state at their end.
     pub fn of(plan: &Plan, rules: Rules, events: &[StoredEvent]) -> Self {
         let mut folded = Folded::empty(plan, rules);
         for stored in events {

@@ -22,7 +22,7 @@ pub(super) struct QueuedInput {
 pub(super) struct InputQueue(VecDeque<QueuedInput>);
 
 impl InputQueue {
-    /// Adds an input.
+    /// Adds an input whose sender does not wait.
     pub(super) fn push(&mut self, input: Input) {
         self.0.push_back(QueuedInput { input, ack: None, message: None });
     }

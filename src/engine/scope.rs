@@ -22,7 +22,7 @@ pub struct RunScope<'a> {
     pub plan: &'a Plan,
     /// State of the run.
     pub state: &'a State,
-    /// Run id.
+    /// The run whose values are read.
     pub run: &'a RunId,
     /// Parameters; secrets are references.
     pub params: &'a Arc<Json>,

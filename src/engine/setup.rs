@@ -16,7 +16,7 @@ use super::secrets::Secrets;
 /// The parts that the engine uses.
 #[derive(Clone)]
 pub struct Parts {
-    /// Stores the run.
+    /// Where events and large values are stored.
     pub journal: Arc<dyn Journal>,
     /// Executes attempts and gates.
     pub executor: Arc<dyn Executor>,
@@ -32,12 +32,12 @@ pub struct Parts {
 pub struct Setup {
     /// The parts that the engine uses.
     pub parts: Parts,
-    /// Run id.
+    /// The run to drive; the journal has its row.
     pub run: RunId,
     /// Epoch of the lease, from [`RunIndex::create`](crate::journal::RunIndex::create) or
     /// [`Leases::acquire`](crate::journal::Leases::acquire).
     pub epoch: u64,
-    /// Sealed plan.
+    /// The plan of the frozen definitions.
     pub plan: Arc<Plan>,
     /// Parameters; secrets are references.
     pub params: Arc<Json>,
@@ -93,7 +93,7 @@ pub enum RunControl {
     Drain(String),
     /// Stop all attempts and leave; the run can be resumed (second Ctrl-C).
     Abandon,
-    /// Cancel the run.
+    /// Cancel the run, for this reason.
     Cancel(String),
 }
 
@@ -106,7 +106,7 @@ pub enum Update {
     Progress {
         /// Key of the instance.
         instance: InstanceKey,
-        /// The progress.
+        /// What the attempt reports while it runs.
         progress: Masked<Progress>,
     },
 }
@@ -114,7 +114,7 @@ pub enum Update {
 /// The state in which the engine left a run.
 #[derive(Debug, Clone)]
 pub struct Summary {
-    /// Run id.
+    /// The run that was driven.
     pub run: RunId,
     /// Status: ended, `waiting` or `interrupted`.
     pub status: RunStatus,
@@ -124,7 +124,7 @@ pub struct Summary {
     pub failure: Option<Failure>,
     /// Tokens and cost of the run.
     pub usage: Usage,
-    /// Start time.
+    /// When the run was first started, not resumed.
     pub started_at: Timestamp,
     /// Time at which the engine left it.
     pub ended_at: Timestamp,

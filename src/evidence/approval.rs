@@ -18,7 +18,7 @@ pub struct CallRef {
 /// A tool call that waits for the approval of a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalRequest {
-    /// The call.
+    /// The call that waits for a decision.
     pub call: CallRef,
     /// What is asked: the tool, its arguments and the rule that requires an approval.
     pub text: String,

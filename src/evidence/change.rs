@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileKind {
-    /// A regular file.
+    /// A regular file; the only kind with a digest of content.
     File,
-    /// A directory.
+    /// A directory, which has no digest.
     Directory,
     /// A symbolic link, not followed.
     Symlink,
@@ -33,7 +33,7 @@ pub struct FileState {
     /// it. 0 in records of versions that did not store it.
     #[serde(default)]
     pub ctime_ns: i64,
-    /// Inode number.
+    /// Inode number, which a replaced file changes.
     pub inode: u64,
     /// Permission bits.
     pub mode: u32,

@@ -57,7 +57,7 @@ pub struct Invocation {
     /// Digest of the masked arguments in canonical form. A digest of the unmasked ones would reveal
     /// secrets that are easy to guess.
     pub args_hash: Digest,
-    /// Start time.
+    /// Start time of the call.
     pub at: Timestamp,
     /// Duration in milliseconds.
     pub duration_ms: u64,

@@ -31,7 +31,7 @@ pub struct Judgement {
     pub gaps: Vec<String>,
     /// Contradictions and other problems.
     pub warnings: Vec<String>,
-    /// Brief reason.
+    /// The reason in a sentence or two, as the model wrote it.
     pub reasoning: String,
 }
 

@@ -53,7 +53,7 @@ pub struct ProcessEvidence {
 pub enum ProcessEndKind {
     /// With an exit code.
     Exit,
-    /// By a signal.
+    /// A signal ended it.
     Signal,
     /// It exceeded its timeout.
     Timeout,

@@ -107,7 +107,7 @@ pub enum Record {
     /// A person decided about a tool call that requires an approval.
     #[serde(rename_all = "camelCase")]
     Approval {
-        /// The call.
+        /// The call that the decision is about.
         call: CallRef,
         /// Whether the call may be executed.
         approved: bool,
@@ -175,7 +175,7 @@ impl Note {
         Note { level: Severity::Info, text: text.into() }
     }
 
-    /// A warning.
+    /// A note that displays mark as a warning.
     pub fn warning(text: impl Into<String>) -> Note {
         Note { level: Severity::Warning, text: text.into() }
     }

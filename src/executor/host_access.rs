@@ -13,7 +13,7 @@ pub struct HostAccess {
     pub workspace: Workspace,
     /// Starts processes.
     pub processes: ProcessLauncher,
-    /// Masks secrets.
+    /// Masks secrets in what steps read and write.
     pub redactor: Arc<Redactor>,
     /// `testCommands` of the settings.
     pub test_commands: Arc<[String]>,

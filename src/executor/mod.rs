@@ -93,7 +93,7 @@ pub struct GateRequest {
 /// What a judge needs to know of an attempt.
 #[derive(Debug, Clone)]
 pub struct JudgeSubject {
-    /// Run id.
+    /// The run that the attempt belongs to.
     pub run: RunId,
     /// Key of the step or item.
     pub instance: InstanceKey,

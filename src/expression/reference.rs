@@ -14,17 +14,17 @@ pub enum Root {
     Param(Box<str>),
     /// All parameters: `params` alone.
     Params,
-    /// `run`.
+    /// `run`: id, definition and start of the run.
     Run,
-    /// `env.NAME`.
+    /// `env.NAME`: a variable that the settings pass on.
     Env(Box<str>),
-    /// `secrets.NAME`.
+    /// `secrets.NAME`: a secret of the settings.
     Secret(Box<str>),
     /// The current item of a `forEach`, under any name.
     Item,
     /// The index of the current item, from 0.
     Index,
-    /// `loop`.
+    /// `loop`: number and previous result of the current pass.
     Loop,
 }
 

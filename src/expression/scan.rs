@@ -9,9 +9,9 @@ use std::ops::Range;
 /// The form of a placeholder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// `{{ e }}`.
+    /// `{{ expression }}`.
     Double,
-    /// `<< ref >>`.
+    /// `<< reference >>`, the form of workflows.
     Angle,
     /// `{name}`, in workflows.
     Single,

@@ -19,7 +19,7 @@ mod replay;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Audit {
-    /// The run's id.
+    /// The run that was audited.
     pub run: String,
     /// Whether the audit found no fault.
     pub holds: bool,

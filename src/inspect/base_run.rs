@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BaseRun {
-    /// Id of the run.
+    /// The earlier run.
     pub run: RunId,
     /// Number of its last event at that time.
     pub seq: u64,

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunDiff {
-    /// The run's id.
+    /// The run whose changes these are.
     pub run: String,
     /// Steps and items, in the order of their first recorded call.
     pub steps: Vec<StepDiff>,
@@ -23,7 +23,7 @@ pub struct RunDiff {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StepDiff {
-    /// The step's id.
+    /// The step that made the changes.
     pub step: String,
     /// Name of the step instance: the step id, or `step[item]`.
     pub instance: String,

@@ -20,7 +20,7 @@ pub struct Earlier {
     pub frozen: Frozen,
     /// Its definitions.
     pub catalog: Catalog,
-    /// Its plan.
+    /// The plan of the definitions that it froze.
     pub plan: Arc<Plan>,
     /// Its state after the last event that was read.
     pub state: State,

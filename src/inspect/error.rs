@@ -37,7 +37,7 @@ pub enum InspectError {
     /// The stored definitions of the run cannot be decoded.
     #[error("the definitions stored with run `{run}` cannot be read: {reason}")]
     UnreadableDefinitions {
-        /// The run.
+        /// The run whose stored definitions they are.
         run: RunId,
         /// The message of the decoder.
         reason: String,

@@ -67,7 +67,7 @@ pub struct FrozenFile {
     pub path: String,
     /// What it contains.
     pub role: FrozenRole,
-    /// The whole text.
+    /// The content of the file when the run started.
     pub text: String,
 }
 
@@ -75,7 +75,7 @@ pub struct FrozenFile {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ParentRun {
-    /// Id of the run.
+    /// The run whose results are kept.
     pub run: RunId,
     /// Key of the step instance.
     pub instance: String,
@@ -85,15 +85,15 @@ pub struct ParentRun {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum FrozenRole {
-    /// A playbook.
+    /// A playbook file.
     Playbook,
-    /// A workflow.
+    /// A workflow: markdown with front matter.
     Workflow,
-    /// A specialist.
+    /// A specialist file.
     Specialist,
     /// An agent profile.
     AgentProfile,
-    /// The settings.
+    /// The settings of the project.
     Settings,
     /// A script, which is no definition.
     Script,

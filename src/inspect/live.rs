@@ -36,7 +36,7 @@ pub enum LiveUpdate<'a> {
     Progress {
         /// The step instance.
         instance: &'a InstanceKey,
-        /// Its activity.
+        /// What it did last, such as a line of output.
         progress: &'a Progress,
     },
     /// Stored output of the process of an attempt; the end of the attempt follows.

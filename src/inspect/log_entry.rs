@@ -6,7 +6,7 @@ use crate::wire::Event;
 /// One entry of a run's log.
 #[derive(Debug, Clone)]
 pub enum LogEntry {
-    /// A public event.
+    /// An event in its public form.
     Event(Box<Event>),
     /// Text of a process or model.
     Text {

@@ -21,7 +21,7 @@ pub enum JournalError {
     /// Another process owns the lease of the run.
     #[error("run `{run}` is leased by another process")]
     Leased {
-        /// Run id.
+        /// The run that another process drives.
         run: String,
         /// Process id of the lease owner; 0 if it is unknown.
         pid: u32,

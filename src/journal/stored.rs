@@ -22,7 +22,7 @@ pub struct StoredEvent {
     pub at: Timestamp,
     /// Epoch of the lease under which it was written.
     pub epoch: u64,
-    /// The event.
+    /// The event, which contains no secret.
     pub event: Masked<Event>,
     /// Head of the run's hash chain up to this event; `None` if the journal keeps no chain.
     pub digest: Option<Digest>,
@@ -62,7 +62,7 @@ pub struct InboxItem {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Backup {
-    /// Number of runs.
+    /// How many runs the journal has.
     pub runs: usize,
     /// Number of blobs.
     pub blobs: usize,

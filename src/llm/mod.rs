@@ -190,7 +190,7 @@ pub enum ModelError {
     Timeout {
         /// The model that was called.
         model: String,
-        /// The timeout.
+        /// The timeout that passed.
         limit: Duration,
     },
     /// A failure that a retry cannot fix: 400, 401, 403, 404.

@@ -67,7 +67,7 @@ struct Slot {
 /// The configuration of one tier, for `kb doctor`.
 #[derive(Debug, Clone)]
 pub struct TierReport {
-    /// The tier.
+    /// The tier that the settings map to the model.
     pub tier: Tier,
     /// The source of its model.
     pub origin: TierOrigin,

@@ -22,7 +22,7 @@ pub(super) struct Documents {
 /// An open document.
 #[derive(Debug, Clone)]
 pub(super) struct Document {
-    /// Absolute path.
+    /// Absolute path of the file.
     pub(super) path: PathBuf,
     /// The text as the editor shows it.
     pub(super) text: String,

@@ -17,7 +17,7 @@ impl Position {
         Some(Position { line: number("line")?, character: number("character")? })
     }
 
-    /// The JSON form.
+    /// The position as the protocol writes it.
     pub(super) fn json(self) -> Json {
         json!({"line": self.line, "character": self.character})
     }

@@ -14,7 +14,7 @@ pub(super) enum Output<'a> {
     Text,
     /// The output of a specialist without a schema.
     Undescribed,
-    /// Any value.
+    /// Any value; its keys are not known before the run.
     Open,
 }
 

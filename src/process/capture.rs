@@ -11,11 +11,11 @@ pub type OnLine = std::sync::Arc<dyn Fn(Stream, &str) + Send + Sync>;
 pub enum Stream {
     /// Standard output.
     Stdout,
-    /// Standard error.
+    /// Standard error output.
     Stderr,
 }
 
-/// Bytes per read.
+/// The most that one read takes, in bytes.
 const CHUNK: usize = 32 << 10;
 /// The maximum length of a shown line in bytes. The rest of a longer line is not shown.
 const MAX_LINE: usize = 4 << 10;

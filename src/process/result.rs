@@ -5,7 +5,7 @@ use std::time::Duration;
 /// How a process ended and what it wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessResult {
-    /// How it ended.
+    /// How the main process ended.
     pub end: ProcessEnd,
     /// The first bytes of stdout up to [`super::Spawn::max_stream`]. Invalid UTF-8 is replaced.
     pub stdout: String,

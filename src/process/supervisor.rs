@@ -95,6 +95,7 @@ impl Supervisor {
             missing.extend([
                 "modes, owners and times of other files of this user can be changed",
                 "protected paths are compared after each command, not read-only",
+                "`denied_paths` inside readable directories can be read",
                 "Unix sockets, `/dev/shm` and names of other files are visible",
             ]);
         }
@@ -102,6 +103,11 @@ impl Supervisor {
             missing.push("commands use the network of this machine, unless `network: none` is set");
         }
         missing
+    }
+
+    /// Whether [`Confinement::with_hidden`] has an effect on this machine.
+    pub fn can_hide_paths(&self) -> bool {
+        self.pool.available().unwrap_or_default().has(Isolation::MOUNTS)
     }
 
     /// The private directory that contains the `TMPDIR` of all processes. It is removed when `kb`

@@ -79,7 +79,7 @@ impl<T: Serialize> Serialize for Masked<T> {
 }
 
 impl Redactor {
-    /// Masks a value.
+    /// Replaces all secrets in a value by their names.
     pub fn mask<T: Mask>(&self, value: T) -> Masked<T> {
         match self.has_secrets() {
             true => Masked::new(value.masked_by(self)),

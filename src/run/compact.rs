@@ -25,7 +25,7 @@ impl CompactPayload {
         Box::new(CompactPayload::of(payload))
     }
 
-    /// The payload.
+    /// The payload, parsed from the text.
     pub fn payload(&self) -> Payload {
         // `of` wrote the text.
         read_back(&self.0).unwrap_or_else(|_| Payload::inline(Json::Null))

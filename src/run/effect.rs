@@ -32,9 +32,9 @@ pub enum Effect {
     },
     /// Evaluate the loop condition after a successful pass. Answer: `UntilEvaluated`.
     EvaluateUntil {
-        /// The instance.
+        /// The instance that the timer wakes.
         instance: InstanceIx,
-        /// Its iteration.
+        /// The iteration that the timer belongs to; a later one ignores it.
         iteration: u32,
         /// The attempt that succeeded.
         attempt: u32,

@@ -254,7 +254,7 @@ pub enum Event {
         /// Reason, as text for people.
         reason: String,
     },
-    /// The run ended.
+    /// The run ended; no event follows unless it is retried.
     RunEnded {
         /// Final status of the instance or run.
         status: RunStatus,

@@ -14,7 +14,7 @@ pub struct Envelope {
     pub at: Timestamp,
     /// Epoch of the lease.
     pub epoch: u64,
-    /// The input.
+    /// The fact that the state machine receives.
     pub input: Input,
 }
 
@@ -55,7 +55,7 @@ pub enum Input {
         iteration: u32,
         /// Number of the attempt.
         attempt: u32,
-        /// The record.
+        /// What the specialist or judge did.
         record: Masked<Box<Record>>,
     },
     /// An attempt ended.
@@ -191,9 +191,9 @@ pub struct Reply {
 /// What a step of a waiting kind waits for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Wait {
-    /// A time.
+    /// It waits for a moment.
     Until(Timestamp),
-    /// A person.
+    /// It waits for the answer of a person.
     Person(Box<Question>),
 }
 

@@ -20,13 +20,13 @@ pub struct Instance {
     pub step: StepIx,
     /// Position in its `forEach`; `None` for the step itself.
     pub item: Option<Item>,
-    /// Current status.
+    /// Where it is between `pending` and its end.
     pub status: StepStatus,
     /// Current iteration, from 1.
     pub iteration: u32,
     /// Number of the last started attempt; 0 before the first.
     pub attempt: u32,
-    /// Output.
+    /// Output of the last attempt that reported one.
     pub output: Option<CompactPayload>,
     /// `exitCode`, `stdout`, `stderr` of a process; boxed, because steps that run none have no streams.
     pub streams: Option<Box<CompactPayload>>,
@@ -89,7 +89,7 @@ struct Passes {
 /// The result of the pass before the current one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PreviousPass {
-    /// Its output.
+    /// The output that the pass ended with.
     pub output: Option<CompactPayload>,
     /// The verdict of its gate.
     pub verdict: Option<Verdict>,
@@ -154,7 +154,7 @@ impl Instance {
         self.started.get()
     }
 
-    /// End time.
+    /// End time of this iteration; `None` before its end.
     pub fn ended_at(&self) -> Option<Timestamp> {
         self.ended.get()
     }

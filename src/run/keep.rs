@@ -18,7 +18,7 @@ use std::fmt;
 /// One version of a definition, with the values that its runs start with.
 #[derive(Debug, Clone, Copy)]
 pub struct Version<'a> {
-    /// The plan.
+    /// The plan of this version of the definition.
     pub plan: &'a Plan,
     /// The steps as they are written.
     pub texts: &'a StepTexts,

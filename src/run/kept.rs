@@ -26,7 +26,7 @@ pub struct KeptResult {
     /// Outcome of the last attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<OutcomeKind>,
-    /// Its output.
+    /// The output of the earlier run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Payload>,
     /// `exitCode`, `stdout`, `stderr` of its process.

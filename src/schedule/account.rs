@@ -40,7 +40,7 @@ pub enum Keep {
 /// The rules of a schedule that decide about its nominal times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Policy {
-    /// Late starts.
+    /// What happens to nominal times that passed while nothing was running.
     pub catch_up: CatchUp,
     /// Maximum delay of a start; the delay of each time is fixed.
     pub jitter: Duration,
@@ -71,7 +71,7 @@ pub struct Entry {
     pub nominal: Timestamp,
     /// The last nominal time, if there are several.
     pub until: Option<Timestamp>,
-    /// What happens.
+    /// Whether the nominal time starts a run, and if not, why.
     pub verdict: Verdict,
 }
 

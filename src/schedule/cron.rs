@@ -20,9 +20,9 @@ pub struct Cron {
 /// Why a text is not a cron expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CronError {
-    /// The problem.
+    /// What is wrong with the expression.
     pub message: String,
-    /// The fix.
+    /// An expression that would be accepted, or the rule.
     pub help: String,
 }
 

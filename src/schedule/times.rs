@@ -57,17 +57,17 @@ impl ClockChange {
 }
 
 impl Schedule {
-    /// A schedule.
+    /// Combines an expression with the zone in which it is read.
     pub fn new(cron: Cron, zone: Zone) -> Schedule {
         Schedule { cron, zone }
     }
 
-    /// The expression.
+    /// The expression that gives the times.
     pub fn cron(&self) -> &Cron {
         &self.cron
     }
 
-    /// The time zone.
+    /// The time zone in which the expression is read.
     pub fn zone(&self) -> &Zone {
         &self.zone
     }

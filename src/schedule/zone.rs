@@ -15,14 +15,14 @@ pub struct Zone {
 /// No time zone has this name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ZoneError {
-    /// The problem.
+    /// What is wrong with the name.
     pub message: String,
-    /// The fix.
+    /// A similar name, or where names are listed.
     pub help: String,
 }
 
 impl Zone {
-    /// UTC.
+    /// UTC, which has no daylight saving time.
     pub fn utc() -> Zone {
         Zone { name: "UTC".to_owned(), tz: TimeZone::UTC }
     }
@@ -53,7 +53,7 @@ impl Zone {
         }
     }
 
-    /// The IANA name.
+    /// The IANA name, such as `Europe/Berlin`.
     pub fn name(&self) -> &str {
         &self.name
     }

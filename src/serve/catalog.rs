@@ -14,7 +14,7 @@ pub struct LoadedTrigger {
     pub id: String,
     /// The playbook that it runs.
     pub playbook: Arc<Playbook>,
-    /// The trigger.
+    /// The trigger as the playbook declares it.
     pub trigger: Trigger,
     /// The digest of what it runs.
     pub digest: Digest,

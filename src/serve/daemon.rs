@@ -80,7 +80,7 @@ impl Daemon {
         })
     }
 
-    /// The projects.
+    /// The projects that it serves, in the order in which they were given.
     pub fn projects(&self) -> &[ServedProject] {
         &self.projects
     }

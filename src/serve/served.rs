@@ -28,11 +28,11 @@ pub struct ServedProject {
     pub context: ProjectContext,
     /// The trigger store.
     pub store: Arc<TriggerStore>,
-    /// The journal.
+    /// The journal of the project.
     pub journal: Arc<dyn Journal>,
     /// The definitions as they are now.
     pub project: Arc<Project>,
-    /// Their triggers.
+    /// The triggers of its playbooks; replaced when a file changes.
     pub triggers: Arc<TriggerCatalog>,
     /// The last problem of the project that the daemon could not solve.
     pub problem: Option<String>,

@@ -19,7 +19,7 @@ pub struct TriggerView {
     pub kind: &'static str,
     /// What it reacts to, for people.
     pub source: String,
-    /// Its state.
+    /// Whether it starts runs, and if not, why.
     pub state: TriggerStateName,
     /// Why it is paused.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,7 +40,7 @@ pub struct TriggerView {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TriggerStateName {
-    /// It starts runs.
+    /// It starts runs when it is due.
     Enabled,
     /// It starts nothing until a person enables it.
     Disabled,
@@ -96,7 +96,7 @@ pub struct FireView {
     /// Why it did not fire or did not start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Id of its run.
+    /// The run that it started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
     /// Parameters of the run.

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub struct Adopted {
     /// The former folder of the project.
     pub from: PathBuf,
-    /// Number of runs.
+    /// How many runs the project has now.
     pub runs: usize,
 }
 

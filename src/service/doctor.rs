@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FindingLevel {
-    /// No problem.
+    /// Nothing to fix.
     Ok,
     /// It works with restrictions.
     Warning,

@@ -14,7 +14,7 @@ pub enum ResourceKind {
     Playbook,
     /// A specialist or agent profile.
     Specialist,
-    /// A run.
+    /// A run, by id or `@last`.
     Run,
     /// A step of a run or definition.
     Step,
@@ -22,13 +22,13 @@ pub enum ResourceKind {
     Template,
     /// A diagnostic code.
     Code,
-    /// A trigger.
+    /// A trigger, by the name that `kb trigger list` shows.
     Trigger,
     /// A token of the API.
     Token,
     /// An artifact of a run.
     Artifact,
-    /// A file.
+    /// A file that was named on the command line.
     File,
 }
 

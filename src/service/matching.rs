@@ -23,7 +23,7 @@ pub struct Match {
     pub score: f64,
     /// Parameters that the phrase provides through the names in the trigger.
     pub params: BTreeMap<String, String>,
-    /// Why it matches.
+    /// Which words or names matched.
     pub why: String,
 }
 
@@ -43,7 +43,7 @@ pub enum Choice {
     Clear(Match),
     /// Several match about equally well, or the best one does not match well; best match first.
     Unclear(Vec<Match>),
-    /// None matches.
+    /// No definition matches the phrase well enough.
     Nothing,
 }
 

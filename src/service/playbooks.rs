@@ -8,7 +8,7 @@ use crate::wire::DefinitionView;
 /// A definition for display.
 #[derive(Debug, Clone)]
 pub struct DefinitionSheet {
-    /// The JSON form.
+    /// The definition as `--json` prints it.
     pub view: DefinitionView,
     /// Steps in file order, `finally` steps last.
     pub steps: Vec<StepLine>,
@@ -34,7 +34,7 @@ pub struct StepLine {
 pub enum GraphFormat {
     /// Text for a terminal.
     Text,
-    /// Graphviz DOT.
+    /// Graphviz DOT, for `dot -Tsvg`.
     Dot,
     /// Mermaid, for markdown.
     Mermaid,

@@ -8,7 +8,7 @@ use crate::wire::SpecialistView;
 /// A specialist for display.
 #[derive(Debug, Clone)]
 pub struct SpecialistSheet {
-    /// The JSON form.
+    /// The specialist as `--json` prints it.
     pub view: SpecialistView,
     /// Its model, as one line.
     pub model: String,

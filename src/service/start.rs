@@ -35,6 +35,8 @@ pub struct StartRequest {
     pub overrides: Overrides,
     /// The steps that run.
     pub selection: Selection,
+    /// Whether [`Prepared::predecessor`] is looked up.
+    pub finds_predecessor: bool,
 }
 
 /// Resolves the parameters, checks everything that can be checked, and creates a new run with a

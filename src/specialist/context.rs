@@ -21,7 +21,7 @@ pub struct ContextLimits {
 /// How much of a tool result is shown, in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shown {
-    /// The beginning.
+    /// So many characters of its beginning.
     Start(usize),
     /// The beginning and the end, together.
     Ends(usize),

@@ -22,7 +22,7 @@ pub struct JudgeCall {
     pub model: Option<String>,
     /// The task of the specialist.
     pub task: String,
-    /// Its answer.
+    /// What the specialist submitted.
     pub answer: String,
     /// One line for each tool call.
     pub calls: Vec<String>,

@@ -3,7 +3,7 @@
 use super::messages::merged;
 use super::prompt::turn_message;
 use super::prompt_record::{model_call, recorded_calls};
-use super::report::StopReason;
+use super::report::{StopReason, first_violation};
 use super::runner::Attempt;
 use super::submit::SUBMIT;
 use super::turn::{Mode, Offer, REPAIRS, Turn};
@@ -43,8 +43,11 @@ impl Attempt<'_> {
         let state = self.conversation.state();
         let (Mode::Repair | Mode::Structured) = turn.mode else { return Ok(()) };
         let what = match state.invalid {
-            0 => "no output was submitted",
-            _ => "the output does not match its schema",
+            0 => "no output was submitted".to_owned(),
+            _ => {
+                let violation = first_violation(&self.conversation);
+                format!("the output does not match its schema{violation}")
+            }
         };
         let number = state.invalid + state.silent;
         let text = format!("repair {number} of {REPAIRS}: {what}");

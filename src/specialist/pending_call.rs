@@ -9,7 +9,7 @@ pub struct PendingCall {
     pub id: String,
     /// The name of the tool.
     pub tool: String,
-    /// Its arguments.
+    /// The arguments as the model wrote them.
     pub args: Json,
     /// Whether its start was recorded.
     pub started: bool,

@@ -292,7 +292,8 @@ fn last_tool(conversation: &Conversation) -> String {
     last.map(|tool| format!(", the last to `{tool}`")).unwrap_or_default()
 }
 
-fn first_violation(conversation: &Conversation) -> String {
+/// The first violation of the last output, as an addition to a message.
+pub(super) fn first_violation(conversation: &Conversation) -> String {
     let first = conversation.transcript().violations().first();
     let text = first.map(|v| (v["at"].as_str().unwrap_or(""), v["message"].as_str().unwrap_or("")));
     match text {

@@ -142,7 +142,7 @@ impl Submission {
 /// The output in a text without tool calls.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum TextOutput {
-    /// A valid output, and what it passes on.
+    /// An output that its schema accepts, and what it passes on.
     Valid(Json, Box<Handoff>),
     /// An object with violations of the schema.
     Invalid(Vec<Violation>, Json),

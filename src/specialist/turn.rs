@@ -76,7 +76,7 @@ pub enum Pending {
 /// The next action of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// Call the model.
+    /// Send the conversation to the model.
     CallModel(Turn),
     /// Execute the first call in the queue.
     CallTool,
@@ -125,7 +125,7 @@ pub enum Offer {
     All,
     /// Only `submit_output`.
     SubmitOnly,
-    /// No tools.
+    /// The model must not call a tool.
     None,
 }
 

@@ -6,7 +6,7 @@ use crate::value::{Failure, Json};
 use crate::workspace::PathError;
 use serde_json::json;
 
-/// A tool call.
+/// One call of a tool, before it is permitted and executed.
 #[derive(Debug, Clone)]
 pub struct Call {
     /// Unique within the attempt.
@@ -32,7 +32,7 @@ pub struct Call {
 pub enum Caller {
     /// A `tool` step, written by the author of the playbook.
     Author,
-    /// A specialist.
+    /// A model called the tool.
     Specialist {
         /// The id of the specialist.
         id: String,

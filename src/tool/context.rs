@@ -39,7 +39,7 @@ pub(super) struct CallContext<'a> {
     pub(super) http: &'a HttpClient,
     /// The complete results of earlier calls of the attempt.
     pub(super) outputs: &'a OutputStore,
-    /// Masks secrets.
+    /// Masks secrets in the result and the evidence.
     pub(super) redactor: &'a Arc<Redactor>,
     /// The longest time that a process or request of this attempt may take.
     pub(super) limit: Option<Duration>,

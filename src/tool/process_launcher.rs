@@ -5,10 +5,12 @@ use super::call::Caller;
 use super::policy::{Approvals, Policy};
 use super::process_trace::ProcessTrace;
 use crate::definition::{ApprovalLevel, NetworkAccess, Settings};
+use crate::diagnostic::Code;
 use crate::process::{Confinement, KernelSandbox, Network, SandboxCap, Spawn, Supervisor};
 use crate::redaction::Redactor;
 use crate::toolspec::{FILE_READER, find};
-use crate::workspace::{PathRules, Workspace, repository_outside};
+use crate::value::Failure;
+use crate::workspace::{PathRules, TooManyHidden, Workspace, repository_outside};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -60,14 +62,39 @@ impl ProcessLauncher {
         ProcessTrace::begin(spawn, self.workspace.root(), self.supervisor.base(), redactor)
     }
 
+    /// The existing paths that a command of this caller must not read although they are in a directory
+    /// that it can read. Empty without mount namespaces, which alone can hide them. Fails if there are
+    /// too many.
+    pub(super) async fn hidden(&self, caller: &Caller) -> Result<Vec<PathBuf>, Failure> {
+        if !self.confines(caller) || self.reading.is_empty() || !self.supervisor.can_hide_paths() {
+            return Ok(Vec::new());
+        }
+        let (workspace, reading) = (self.workspace.clone(), self.reading.clone());
+        let search = tokio::task::spawn_blocking(move || workspace.hidden_paths(&reading));
+        search.await.unwrap_or(Err(TooManyHidden)).map_err(|TooManyHidden| {
+            let message = "the path rules for reading forbid more files in this project than the \
+                           sandbox can hide from a command";
+            let help = "allow or deny directories instead of single files in `file_read` of \
+                        `tools.security`, such as `src/**`";
+            Failure::new(Code::POLICY_DENIED, message).help(help)
+        })
+    }
+
     /// Starts the processes of a tool call. Commands of a specialist can read only the part of the
-    /// project that the path rules for reading allow, as far as the kernel can express it: denied
-    /// paths inside of an allowed directory stay readable. `protected` are further protected paths.
-    pub(super) fn of(&self, caller: &Caller, scratch: u64, protected: Vec<PathBuf>) -> Supervisor {
+    /// project that the path rules for reading allow. `protected` are further protected paths, `hidden`
+    /// those that [`ProcessLauncher::hidden`] returned.
+    pub(super) fn of(
+        &self,
+        caller: &Caller,
+        scratch: u64,
+        protected: Vec<PathBuf>,
+        hidden: Vec<PathBuf>,
+    ) -> Supervisor {
         match caller {
             Caller::Specialist { network, .. } if self.level == ApprovalLevel::Kernel => {
                 let readable = self.reading.roots(self.workspace.root());
                 let confinement = self.confinement(readable).with_read_only(protected);
+                let confinement = confinement.with_hidden(hidden);
                 let confinement = confinement.with_network(kernel(*network)).with_scratch(scratch);
                 self.supervisor.confined(confinement)
             }

@@ -42,7 +42,7 @@ pub enum InputCheck {
 /// Which part of a long result a model is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ResultPart {
-    /// The start.
+    /// The start, where most results say what matters.
     #[default]
     Start,
     /// The start of a file. The limit is larger, because a file is read to be worked on.
@@ -67,7 +67,7 @@ pub struct ToolSpec {
     /// Further names whose restrictions in `tools.security` apply to this tool, although they do not
     /// allow it: the tool can do what they name.
     pub restricted_by: &'static [&'static str],
-    /// The risk level.
+    /// How dangerous it is; decides about approvals.
     pub level: ToolLevel,
     /// The description for models and people.
     pub description: &'static str,

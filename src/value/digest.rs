@@ -3,6 +3,10 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::Digest as _;
 use std::fmt;
+use std::io::BufWriter;
+
+/// Bytes that are collected before they are hashed.
+const BUFFER: usize = 1 << 10;
 
 /// A SHA-256 digest, printed as 64 lower-case hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -12,6 +16,13 @@ impl Digest {
     /// Computes the digest of bytes.
     pub fn of(bytes: impl AsRef<[u8]>) -> Self {
         Digest(sha2::Sha256::digest(bytes.as_ref()).into())
+    }
+
+    /// Computes the digest of what a function writes.
+    pub(super) fn of_written(write: impl FnOnce(&mut BufWriter<sha2::Sha256>)) -> Self {
+        let mut out = BufWriter::with_capacity(BUFFER, sha2::Sha256::new());
+        write(&mut out);
+        Digest(out.into_inner().map(|hash| hash.finalize().into()).unwrap_or_default())
     }
 
     /// The first `n` hexadecimal digits, for display and short ids.
@@ -75,7 +86,7 @@ impl<'de> Deserialize<'de> for Digest {
 pub struct Hasher(sha2::Sha256);
 
 impl Hasher {
-    /// Appends bytes.
+    /// Appends bytes to what is hashed.
     pub fn update(&mut self, bytes: impl AsRef<[u8]>) {
         self.0.update(bytes.as_ref());
     }

@@ -2,10 +2,11 @@
 
 use super::Digest;
 use serde::de::DeserializeOwned;
+use std::io::{self, Write};
 
 /// A JSON value; objects keep the order in which their keys were written.
 pub type Json = serde_json::Value;
-/// A JSON object.
+/// A JSON object; keys keep their order.
 pub type JsonMap = serde_json::Map<String, Json>;
 
 /// Parses JSON that `kb` has written, without a depth limit. Values from outside have at most 128
@@ -17,50 +18,42 @@ pub fn read_back<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
     reader.end().map(|()| value)
 }
 
-/// The canonical text of a value, for digests: compact, with sorted keys at every level.
-pub fn canonical(value: &Json) -> String {
-    let mut out = Vec::new();
-    write_canonical(value, &mut out);
-    String::from_utf8(out).unwrap_or_default()
-}
-
-fn write_canonical(value: &Json, out: &mut Vec<u8>) {
-    // Writing strings and scalars to a vector cannot fail.
+/// Writes the canonical text of a value, for digests: compact, with sorted keys at every level.
+fn write_canonical(value: &Json, out: &mut impl Write) -> io::Result<()> {
     match value {
         Json::Array(items) => {
-            out.push(b'[');
+            out.write_all(b"[")?;
             for (i, item) in items.iter().enumerate() {
                 if i > 0 {
-                    out.push(b',');
+                    out.write_all(b",")?;
                 }
-                write_canonical(item, out);
+                write_canonical(item, out)?;
             }
-            out.push(b']');
+            out.write_all(b"]")
         }
         Json::Object(map) => {
             let mut entries: Vec<(&String, &Json)> = map.iter().collect();
             entries.sort_unstable_by_key(|(key, _)| *key);
-            out.push(b'{');
+            out.write_all(b"{")?;
             for (i, (key, value)) in entries.into_iter().enumerate() {
                 if i > 0 {
-                    out.push(b',');
+                    out.write_all(b",")?;
                 }
-                let _ = serde_json::to_writer(&mut *out, key);
-                out.push(b':');
-                write_canonical(value, out);
+                serde_json::to_writer(&mut *out, key)?;
+                out.write_all(b":")?;
+                write_canonical(value, out)?;
             }
-            out.push(b'}');
+            out.write_all(b"}")
         }
-        scalar => {
-            let _ = serde_json::to_writer(&mut *out, scalar);
-        }
+        scalar => Ok(serde_json::to_writer(out, scalar)?),
     }
 }
 
 impl Digest {
     /// The digest of the canonical text of a value; the order of keys does not matter.
     pub fn of_json(value: &Json) -> Digest {
-        Digest::of(canonical(value))
+        // Large values have no second copy, and writing to a digest cannot fail.
+        Digest::of_written(|out| write_canonical(value, out).unwrap_or_default())
     }
 }
 

@@ -145,7 +145,7 @@ impl Failure {
         Failure { code, message: message.into(), help: None, details: None }
     }
 
-    /// Adds a fix.
+    /// Adds a sentence about the fix.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());

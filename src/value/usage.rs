@@ -11,7 +11,7 @@ use std::ops::AddAssign;
 pub enum Tier {
     /// Cheap and fast models.
     Small,
-    /// The default.
+    /// The tier of a specialist that names none.
     Medium,
     /// The most capable models.
     Large,

@@ -19,7 +19,7 @@ use std::sync::Arc;
 #[serde(untagged, rename_all_fields = "camelCase")]
 #[schemars(!untagged, tag = "type")]
 pub enum Body {
-    /// A run started.
+    /// The first event of a run.
     #[schemars(rename = "run:start")]
     RunStart {
         /// Id of the definition.
@@ -103,7 +103,7 @@ pub enum Body {
     /// A piece of model text. Only with `--tokens`, not stored, and dropped for slow readers.
     #[schemars(rename = "step:token")]
     StepToken {
-        /// The text.
+        /// What the model wrote.
         text: String,
     },
     /// A note about an attempt: a warning, a repair turn, a fallback model.
@@ -112,7 +112,7 @@ pub enum Body {
         /// Severity of the note.
         #[schemars(with = "String", extend("enum" = ["info", "warning"]))]
         level: Severity,
-        /// The note.
+        /// What `kb` notes about the attempt.
         text: String,
     },
     /// A model call ended with a response.
@@ -353,7 +353,7 @@ pub enum Body {
         /// Milliseconds since its first attempt, including waits; 0 if it never started.
         duration_ms: u64,
     },
-    /// The run ended.
+    /// The run ended. Other events follow if it is retried.
     #[schemars(rename = "run:end")]
     RunEnd {
         /// Status at the end.

@@ -42,7 +42,7 @@ pub struct ParamView {
     pub kind: &'static str,
     /// Whether a run cannot start without a value.
     pub required: bool,
-    /// Default value.
+    /// The value of a parameter that is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Json>,
     /// Description for people.

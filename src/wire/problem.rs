@@ -18,11 +18,11 @@ pub struct Problem {
     pub help: Option<String>,
     /// Path of the file, relative to the project if it is inside.
     pub path: Option<String>,
-    /// First line.
+    /// Line of the first character, from 1.
     pub line: Option<u32>,
-    /// First column.
+    /// Column of the first character, from 1.
     pub column: Option<u32>,
-    /// Last line.
+    /// Line of the last character.
     pub end_line: Option<u32>,
     /// One past the last column.
     pub end_column: Option<u32>,

@@ -26,7 +26,7 @@ pub struct SpecialistView {
     pub static_context: Option<String>,
     /// Examples that are added to the system prompt.
     pub examples: Vec<ExampleView>,
-    /// Model tier.
+    /// The model tier that it asks for.
     pub tier: &'static str,
     /// A model by name, which takes precedence over the tier.
     pub model: Option<String>,
@@ -73,11 +73,11 @@ pub struct SpecialistLimits {
 /// An example in the system prompt.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ExampleView {
-    /// The task.
+    /// The task of the example.
     pub task: String,
     /// How the task was done.
     pub approach: String,
-    /// The result.
+    /// What the result was.
     pub outcome: String,
 }
 

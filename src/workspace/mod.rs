@@ -10,6 +10,7 @@ mod content_cache;
 mod digests;
 mod dir_handle;
 mod file_access;
+mod hidden_paths;
 mod ignore_rules;
 mod manifest;
 mod path_error;
@@ -29,6 +30,7 @@ mod watch_rules;
 mod write_target;
 
 pub(crate) use file_access::FileAccess;
+pub(crate) use hidden_paths::TooManyHidden;
 pub(crate) use path_error::wrong_kind;
 pub(crate) use path_glob::PathGlob;
 pub(crate) use path_rules::PathRules;

@@ -60,28 +60,49 @@ impl PathRules {
 
     /// Whether a path is permitted. Globs may be relative to the workspace or absolute.
     pub(crate) fn permit(&self, shown: &str, full: &Path) -> bool {
+        self.allows(shown, full) && !self.denies(shown, full)
+    }
+
+    fn allows(&self, shown: &str, full: &Path) -> bool {
         let full = full.to_string_lossy();
         let hit = |glob: &PathGlob| glob.matches(shown) || glob.matches(&full);
         self.allowed.iter().all(|list| list.iter().any(hit))
-            && !self.denies(shown, Path::new(full.as_ref()))
     }
 
     /// Whether a denial matches a path or one of the directories below the root that contain it.
     /// Some file systems treat `.ENV` or `.env.` as `.env`, so names are normalised first.
     pub(crate) fn denies(&self, shown: &str, full: &Path) -> bool {
+        self.denies_as(shown, full, PathRules::deny_folded)
+    }
+
+    /// [`PathRules::denies`] for a path whose directories no denial matches.
+    pub(super) fn denies_entry(&self, shown: &str, full: &Path) -> bool {
+        self.denies_as(shown, full, PathRules::deny_itself)
+    }
+
+    /// Whether a path whose directories no denial matches is not permitted.
+    pub(super) fn forbids_entry(&self, shown: &str, full: &Path) -> bool {
+        !self.allows(shown, full) || self.denies_entry(shown, full)
+    }
+
+    fn denies_as(&self, shown: &str, full: &Path, test: fn(&Self, &str, &str) -> bool) -> bool {
         if self.denied.is_empty() {
             return false;
         }
         let full = full.to_string_lossy();
         let normalized_path =
             |path: &str| path.split('/').map(normalized).collect::<Vec<_>>().join("/");
-        self.deny_folded(&case_folded(shown), &case_folded(&full))
-            || self.deny_folded(&normalized_path(shown), &normalized_path(&full))
+        test(self, &case_folded(shown), &case_folded(&full))
+            || test(self, &normalized_path(shown), &normalized_path(&full))
+    }
+
+    fn deny_itself(&self, shown: &str, full: &str) -> bool {
+        self.denied.iter().any(|glob| glob.matches(shown) || glob.matches(full))
     }
 
     fn deny_folded(&self, mut shown: &str, mut full: &str) -> bool {
         loop {
-            if self.denied.iter().any(|glob| glob.matches(shown) || glob.matches(full)) {
+            if self.deny_itself(shown, full) {
                 return true;
             }
             // Directories above the root are not matched: the glob `tmp` means a directory in the

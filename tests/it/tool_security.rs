@@ -157,3 +157,47 @@ fn names_of_tools_that_come_later_load_with_a_warning() {
     assert_eq!(unknown.len(), NAMES.split(',').count(), "{unknown:?}");
     assert_eq!(shown["tools"], serde_json::json!(["fs:read"]));
 }
+
+/// Through the binary, at each level that matters: where the sandbox can hide files and where it cannot.
+#[test]
+fn denied_files_are_hidden_from_the_commands_of_a_specialist() {
+    const SCRIPT: &str = "schema: kb.script/1\nsteps:\n  a:\n    \
+         - calls: [{tool: shell:exec, args: {command: 'cat .env sub/.env; cat sub/a.txt'}}]\n    \
+         - output: {summary: done}\n";
+    let scratch = Scratch::new(&[
+        (
+            "playbooks/p.yml",
+            "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: a, specialist: s, task: Read.}\n",
+        ),
+        (
+            ".kb/specialists/s.yml",
+            "schema: kb.specialist/1\nid: s\nrole: You read.\ntools: [shell:exec]\noutput: {schema: {summary: string}}\n",
+        ),
+        (
+            ".kb/kb.config.yml",
+            "tools: {security: {file_read: {denied_paths: ['**/.env']}}}\n",
+        ),
+        ("script.yml", SCRIPT),
+        (".env", "PLAIN-VALUE\n"),
+        ("sub/.env", "PLAIN-VALUE\n"),
+        ("sub/a.txt", "visible text\n"),
+    ]);
+    let run = |variables: &[(&str, &str)]| {
+        let mut command = scratch.command();
+        command.args(["playbook", "run", "p", "--script", "script.yml", "--yes", "--json"]);
+        let output = command.envs(variables.iter().copied()).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let sandboxed = text.contains(r#""sandbox":"kernel""#);
+        let hides = sandboxed && !text.contains("`denied_paths` inside readable directories");
+        let shown = scratch.kb(&["run", "logs", "@last", "a", "--prompts"]).out;
+        (sandboxed, hides, shown)
+    };
+    let (sandboxed, hides, shown) = run(&[]);
+    assert_eq!(shown.contains("PLAIN-VALUE"), !hides, "{shown}");
+    if !sandboxed {
+        eprintln!("skipped in part: no kernel sandbox here");
+        return;
+    }
+    let (sandboxed, hides, shown) = run(&[("KB_SANDBOX_AT_MOST", "process")]);
+    assert!(!sandboxed && !hides && shown.contains("PLAIN-VALUE"), "{shown}");
+}

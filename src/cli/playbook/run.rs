@@ -8,7 +8,7 @@ use crate::cli::exit::{CliError, CliResult};
 use crate::cli::render::table::plain;
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
-use crate::service::runs::{self, Overrides, WaitNotice};
+use crate::service::runs::{self, Overrides, Prepared, WaitNotice};
 use crate::service::{self, Choice, Environment, Match, Project, Selection, StartRequest};
 use crate::value::Money;
 use std::path::PathBuf;
@@ -132,13 +132,8 @@ fn pair(text: &str) -> Result<(String, String), String> {
 }
 
 /// After an edit of a definition whose last run did not succeed: says that the run could continue.
-fn explain_choice(
-    project: &Project,
-    definition: &str,
-    terminal: &mut Terminal,
-) -> Result<(), CliError> {
-    let Ok(id) = project.definition_id(definition) else { return Ok(()) };
-    let Some(last) = runs::predecessor(&project.context, id.as_str())? else { return Ok(()) };
+fn explain_choice(prepared: &Prepared, terminal: &mut Terminal) -> Result<(), CliError> {
+    let Some(last) = prepared.predecessor() else { return Ok(()) };
     let (run, status) = (&last.run, last.status.as_str());
     let steps = if last.succeeded == 1 { "1 step" } else { &format!("{} steps", last.succeeded) };
     let changed = plain(&last.changed.join("`, `"));
@@ -168,19 +163,21 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     let mut request = args.params.request(args.id);
     request.selection = Selection { only, skip };
     (request.script, request.record) = (args.script, args.record);
+    request.finds_predecessor = true;
     request.overrides = args.overrides.overrides();
     if !terminal.is_quiet() {
         request.notice = WaitNotice(Arc::new(|text| eprintln!("{}", escaped(text))));
     }
     let can_ask = terminal.can_ask() && !args.display.json;
-    if from.is_none() {
-        explain_choice(&project, &request.definition, terminal)?;
-    }
     runtime::block_on(workers, async {
         let mut ask = |question: &str| terminal.ask(question);
         let ask: Option<&mut service::Ask<'_>> = if can_ask { Some(&mut ask) } else { None };
         let prepared = match from {
-            None => service::start(project, request, ask).await?,
+            None => {
+                let prepared = service::start(project, request, ask).await?;
+                explain_choice(&prepared, terminal)?;
+                prepared
+            }
             Some(from) => {
                 let (prepared, report) = runs::start_from(project, request, from, ask).await?;
                 keep_report::print(&report, terminal)?;

@@ -16,7 +16,7 @@ pub(in crate::cli) fn renderer(
         Display::Json { tokens } => Box::new(jsonl::JsonLines::new(tokens)),
         Display::Quiet => Box::new(Quiet),
         Display::Auto { output } if terminal.is_live() => Box::new(live::Live::new(output, steps)),
-        Display::Auto { output } => Box::new(lines::PlainLines::new(output)),
+        Display::Auto { output } => Box::new(lines::PlainLines::new(output, terminal.annotates())),
     }
 }
 

@@ -14,7 +14,7 @@ pub(in crate::cli) struct Failed {
     pub(in crate::cli) instance: String,
     /// Whether the failure is tolerated.
     pub(in crate::cli) tolerated: bool,
-    /// The failure.
+    /// The failure as the last attempt or the step reported it.
     pub(in crate::cli) error: Option<ErrorView>,
     /// Milliseconds since its first attempt; 0 if it never started.
     pub(in crate::cli) duration_ms: u64,

@@ -11,7 +11,7 @@ use std::io::{IsTerminal, Write};
 /// Prints public events as JSON lines to stdout.
 pub(super) struct JsonLines {
     tokens: bool,
-    /// Buffered lines.
+    /// Whole lines that are not written yet.
     lines: Vec<u8>,
     closed: bool,
 }

@@ -18,7 +18,7 @@ const HEARTBEAT: Duration = Duration::from_secs(30);
 /// Prints events and the output of steps as lines to stderr, without a live display.
 pub(super) struct PlainLines {
     terminal: Terminal,
-    /// Buffered lines.
+    /// Whole lines that are not written yet.
     lines: String,
     began: Option<Timestamp>,
     output: StepOutput,
@@ -34,13 +34,13 @@ pub(super) struct PlainLines {
 }
 
 impl PlainLines {
-    pub(super) fn new(output: OutputMode) -> Self {
+    pub(super) fn new(output: OutputMode, annotates: bool) -> Self {
         PlainLines {
             terminal: Terminal::new(),
             lines: String::new(),
             began: None,
             output: StepOutput::new(output),
-            annotates: std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true"),
+            annotates,
             group: None,
             running: BTreeMap::new(),
             last_line: now(),

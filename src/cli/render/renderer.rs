@@ -27,7 +27,7 @@ pub(in crate::cli) enum Display {
 /// Displays a run while it executes. A closed stream does not stop the run; its events are in the
 /// journal.
 pub(in crate::cli) trait Renderer {
-    /// Shows an event.
+    /// Shows an event of the run or of one of its child runs.
     fn event(&mut self, event: &Event);
     /// Shows the current activity of a step instance; it is not stored.
     fn progress(&mut self, instance: &str, progress: &Progress);

@@ -2,7 +2,7 @@
 
 use super::event_line::{evidence_text, stdout_truncated};
 use super::failure::{self, Failed, LastAttempt};
-use crate::diagnostic::{Code, Severity};
+use crate::diagnostic::Severity;
 use crate::value::{Json, Timestamp};
 use crate::wire::{
     Body, ChangeKind, CheckView, ErrorView, Event, QuestionKind, RunStatus, StepStatus, UsageView,
@@ -35,8 +35,6 @@ pub(in crate::cli) struct RunSummary {
     pub(in crate::cli) open_checks: BTreeMap<String, usize>,
     /// Warnings: step instance and text, in order.
     pub(in crate::cli) warnings: Vec<(String, String)>,
-    /// Denied tool calls that require approval.
-    pub(in crate::cli) unapproved: Vec<Unapproved>,
     /// Steps that wait for a person: the question or the reason.
     pub(in crate::cli) waiting: BTreeMap<String, String>,
     /// Those of them that need an answer rather than an approval.
@@ -59,21 +57,10 @@ pub(in crate::cli) struct RunSummary {
     attempts: BTreeMap<String, LastAttempt>,
     /// Warnings of the last gate of each step instance.
     claims: BTreeMap<String, Vec<String>>,
-    /// Total usage.
+    /// Tokens and cost of all model calls of the run.
     pub(in crate::cli) usage: UsageView,
     /// Number of steps by status, once the run has ended.
     pub(in crate::cli) counts: BTreeMap<&'static str, u32>,
-}
-
-/// A tool call that was denied because it was not approved.
-#[derive(Debug, PartialEq)]
-pub(in crate::cli) struct Unapproved {
-    /// Id of the step.
-    pub(in crate::cli) step: String,
-    /// Name of the step instance.
-    pub(in crate::cli) instance: String,
-    /// Name of the tool.
-    pub(in crate::cli) tool: String,
 }
 
 impl RunSummary {
@@ -99,12 +86,8 @@ impl RunSummary {
                 self.judged(&name, reason.as_ref(), checks);
             }
             Body::StepNote { level: Severity::Warning, text } => self.warn(&name, text.clone()),
-            Body::ToolResult { changes, tool, error, .. } => {
+            Body::ToolResult { changes, .. } => {
                 changes.iter().for_each(|change| self.changed(&change.path, change.change));
-                let code = Code::NEEDS_APPROVAL;
-                if error.as_ref().is_some_and(|error| error.code == code) {
-                    self.unapproved(event, tool);
-                }
             }
             Body::ChildEnd { status: RunStatus::Waiting, .. } => {
                 self.waiting_children.insert(name);
@@ -135,7 +118,6 @@ impl RunSummary {
             }
             Body::StepReset { closure, .. } => {
                 self.warnings.retain(|(instance, _)| !closure.contains(instance));
-                self.unapproved.retain(|denied| !closure.contains(&denied.instance));
                 self.failures.retain(|failed| !closure.contains(&failed.instance));
                 self.verdicts.retain(|instance, _| !closure.contains(instance));
                 self.unproven.retain(|instance| !closure.contains(instance));
@@ -233,15 +215,6 @@ impl RunSummary {
         let warning = (name.to_owned(), text);
         if !self.warnings.contains(&warning) {
             self.warnings.push(warning);
-        }
-    }
-
-    fn unapproved(&mut self, event: &Event, tool: &str) {
-        let Some(place) = &event.place else { return };
-        let (step, instance) = (place.step.to_string(), place.instance.to_string());
-        let denied = Unapproved { step, instance, tool: tool.to_owned() };
-        if !self.unapproved.contains(&denied) {
-            self.unapproved.push(denied);
         }
     }
 

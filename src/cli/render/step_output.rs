@@ -18,7 +18,7 @@ pub(in crate::cli) enum OutputMode {
     All,
     /// The last 20 lines of each stream of failed steps
     Failed,
-    /// None
+    /// The step has no output to show.
     None,
 }
 

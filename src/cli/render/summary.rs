@@ -2,7 +2,7 @@
 
 use super::failure::hint;
 use super::quantity::{spent, time, unproven};
-use super::run_summary::{RunSummary, Unapproved};
+use super::run_summary::RunSummary;
 use super::status::Status;
 use super::table::plain;
 use crate::cli::terminal::{DIM, ERROR, TITLE, WARNING, paint};
@@ -29,7 +29,6 @@ pub(in crate::cli) fn text(
     out.extend(summary.warnings.iter().map(|(instance, text)| {
         format!("{} {}: {}", paint(WARNING, "warning"), plain(instance), plain(text))
     }));
-    out.extend(unapproved(program, run, status, summary));
     out.extend(verdicts(summary));
     out.extend(files(summary));
     out.extend(spent(&summary.usage).map(|spent| {
@@ -81,22 +80,6 @@ pub(in crate::cli) fn next_command(
         }),
         RunStatus::Running | RunStatus::Succeeded => None,
     }
-}
-
-/// Denied tool calls that require approval, and the command that approves them.
-fn unapproved(program: &str, run: &str, status: RunStatus, summary: &RunSummary) -> Option<String> {
-    let first = summary.unapproved.first()?;
-    let of =
-        |denied: &Unapproved| format!("{} for {}", plain(&denied.tool), plain(&denied.instance));
-    let all: Vec<String> = summary.unapproved.iter().map(of).collect();
-    let command = match status {
-        RunStatus::Succeeded => format!("{program} run retry {run} --from {} --yes", first.step),
-        RunStatus::Interrupted | RunStatus::Waiting => format!("{program} run resume {run} --yes"),
-        _ => format!("{program} run retry {run} --yes"),
-    };
-    let help = hint(&format!("`{command}` approves it for this run"));
-    let word = paint(WARNING, "denied");
-    Some(format!("{word} {}: not approved{help}", all.join(", ")))
 }
 
 fn headline(status: RunStatus, summary: &RunSummary) -> String {

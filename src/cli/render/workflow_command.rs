@@ -2,7 +2,7 @@
 
 use super::table::plain;
 
-/// Ends a group.
+/// Ends the group that [`group`] began.
 pub(super) const END_GROUP: &str = "::endgroup::";
 
 /// Starts a group of lines.

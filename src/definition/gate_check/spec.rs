@@ -6,7 +6,7 @@ use crate::expression::Reference;
 
 /// One kind of check: its keys, its decoder and what the plan and the engine need to know of it.
 pub(super) trait CheckKind: Sized {
-    /// The kind key.
+    /// The key that selects the check in a gate.
     const NAME: &'static str;
     /// The kind key and the keys that only checks of this kind have.
     const KEYS: &'static [KeySpec];

@@ -10,7 +10,7 @@ use crate::schedule::{Keep, Overlap};
 use crate::value::{OutcomeKind, Tier};
 
 choices! {
-    /// `runIf`.
+    /// The values of `runIf`.
     RUN_IF, RUN_IF_NAMES: RunIf = {
         "allSucceeded" => RunIf::AllSucceeded,
         "noneFailed" => RunIf::NoneFailed,
@@ -22,17 +22,17 @@ choices! {
         "fail" => OnError::Fail,
         "continue" => OnError::Continue,
     }
-    /// `evidence`.
+    /// The values of `evidence`.
     EVIDENCE, EVIDENCE_NAMES: EvidenceMode = {
         "full" => EvidenceMode::Full,
         "none" => EvidenceMode::None,
     }
-    /// `workspace`.
+    /// The values of `workspace`.
     WORKSPACE, WORKSPACE_NAMES: WorkspaceMode = {
         "exclusive" => WorkspaceMode::Exclusive,
         "shared" => WorkspaceMode::Shared,
     }
-    /// `backoff`.
+    /// The values of `backoff`.
     BACKOFF, BACKOFF_NAMES: Backoff = {
         "fixed" => Backoff::Fixed,
         "linear" => Backoff::Linear,
@@ -101,13 +101,13 @@ choices! {
         "path" => ParamType::Path,
         "secret" => ParamType::Secret,
     }
-    /// `claims`.
+    /// The values of `claims`.
     CLAIMS, CLAIMS_NAMES: ClaimPolicy = {
         "strict" => ClaimPolicy::Strict,
         "warn" => ClaimPolicy::Warn,
         "none" => ClaimPolicy::None,
     }
-    /// `onFailed`.
+    /// The values of `onFailed`.
     ON_FAILED, ON_FAILED_NAMES: FailurePolicy = {
         "rework" => FailurePolicy::Rework,
         "retry" => FailurePolicy::Retry,
@@ -149,7 +149,7 @@ choices! {
         "policy_denied" => OutcomeKind::PolicyDenied,
         "unknown" => OutcomeKind::Unknown,
     }
-    /// A model tier.
+    /// The names of the model tiers.
     TIER, TIER_NAMES: Tier = {
         "small" => Tier::Small,
         "medium" => Tier::Medium,
@@ -201,7 +201,7 @@ choices! {
         "full" => PromptRecording::Full,
         "digest" => PromptRecording::Digest,
     }
-    /// `journal.sync`.
+    /// The values of `journal.sync`.
     SYNC, SYNC_NAMES: SyncMode = {
         "normal" => SyncMode::Normal,
         "full" => SyncMode::Full,

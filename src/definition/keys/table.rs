@@ -20,7 +20,7 @@ pub struct KeyTable {
 /// Which keys of a map can occur together.
 #[derive(Debug, Clone, Copy)]
 pub enum KeyRule {
-    /// Any keys.
+    /// Any keys: the map belongs to the author.
     Any,
     /// Exactly one of these.
     ExactlyOne(&'static [&'static str]),
@@ -85,7 +85,7 @@ pub enum KeyScope {
     Work,
 }
 
-/// One key.
+/// One key of a definition file: its names, its type and what the reference says about it.
 #[derive(Debug, Clone, Copy)]
 pub struct KeySpec {
     /// Canonical name in camelCase; the snake_case spelling is accepted too.
@@ -202,9 +202,9 @@ impl KeySpec {
 /// The type of the value under a key.
 #[derive(Debug, Clone, Copy)]
 pub enum KeyType {
-    /// Any value.
+    /// Any YAML value.
     Any,
-    /// A text.
+    /// A text without placeholders.
     Text,
     /// A text, or a number or boolean that is taken as text.
     Scalar,
@@ -212,7 +212,7 @@ pub enum KeyType {
     Template,
     /// As [`KeyType::Template`], or a number or boolean that is taken as text.
     ScalarTemplate,
-    /// An expression.
+    /// An expression, with or without `{{ }}`.
     Expression,
     /// `true` or `false`.
     Boolean,
@@ -224,7 +224,7 @@ pub enum KeyType {
     Duration,
     /// One of these texts.
     Choice(&'static [&'static str]),
-    /// This text.
+    /// Exactly this text.
     Constant(&'static str),
     /// A text that matches this regular expression.
     Pattern(&'static str),
@@ -234,7 +234,7 @@ pub enum KeyType {
     Map(&'static KeyTable),
     /// A map from names that the user chooses to values of this type.
     MapOf(&'static KeyType),
-    /// Any map.
+    /// A map with any keys and values.
     AnyMap,
     /// A list of values of this type.
     List(&'static KeyType),

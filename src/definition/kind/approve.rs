@@ -22,7 +22,7 @@ pub struct ApproveStep {
 }
 
 choices! {
-    /// `onTimeout`.
+    /// The values of `onTimeout`.
     ON_TIMEOUT, ON_TIMEOUT_NAMES: OnTimeout = {
         "approve" => OnTimeout::Approve,
         "reject" => OnTimeout::Reject,

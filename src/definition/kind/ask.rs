@@ -15,7 +15,7 @@ use std::time::Duration;
 /// `ask:`, a question to a person. The answer is the step's output.
 #[derive(Debug, Clone)]
 pub struct AskStep {
-    /// The question.
+    /// The question that the person sees, rendered when the step starts.
     pub question: Template,
     /// The accepted answers.
     pub answer: AnswerRule,

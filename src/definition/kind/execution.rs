@@ -88,6 +88,6 @@ pub enum OutputForm<'a> {
     OfSpecialist,
     /// The outputs of the child run.
     OfChild,
-    /// Any value.
+    /// A value of unknown form.
     Any,
 }

@@ -134,7 +134,7 @@ kinds! {
     Specialist(Box<SpecialistStep>),
     /// A shell script or program.
     Run(RunStep),
-    /// One tool call.
+    /// One call of a tool by the author.
     Tool(Box<ToolStep>),
     /// One HTTP request.
     Http(Box<HttpStep>),
@@ -172,7 +172,7 @@ pub(super) const NAMES: &[&str] = &{
 /// One kind key with what the loader needs to know of its kind.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Kind {
-    /// The kind key.
+    /// The key that selects the kind in a step.
     pub(crate) key: &'static str,
     /// The static rules.
     pub(crate) rules: &'static KindRules,

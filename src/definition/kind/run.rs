@@ -42,7 +42,7 @@ pub enum OutputParse {
 }
 
 choices! {
-    /// `parse`.
+    /// The values of `parse`.
     PARSE, PARSE_NAMES: OutputParse = {
         "text" => OutputParse::Text,
         "json" => OutputParse::Json,

@@ -43,7 +43,7 @@ pub enum FailurePolicy {
     EscalateModel,
     /// The verdict is reported; the step succeeds.
     Warn,
-    /// The step fails.
+    /// The step fails without another attempt.
     Fail,
 }
 
@@ -52,7 +52,7 @@ pub enum FailurePolicy {
 pub enum InconclusivePolicy {
     /// The verdict is reported; the step succeeds.
     Warn,
-    /// The step fails.
+    /// The step fails as if the gate had failed.
     Fail,
     /// A person decides whether another attempt follows.
     AskUser,

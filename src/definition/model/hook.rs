@@ -7,7 +7,7 @@ use crate::value::StepId;
 pub struct Hook {
     /// The step whose event it follows. `None`: the run.
     pub of: Option<StepId>,
-    /// The event.
+    /// What the steps of the hook follow.
     pub on: HookEvent,
 }
 
@@ -16,7 +16,7 @@ pub struct Hook {
 pub enum HookEvent {
     /// The run or the step started.
     Start,
-    /// It succeeded.
+    /// The playbook or step succeeded.
     Success,
     /// It failed, also if the failure is tolerated.
     Failure,
@@ -25,7 +25,7 @@ pub enum HookEvent {
 }
 
 impl HookEvent {
-    /// All events.
+    /// All events, in the order of the reference.
     pub const ALL: [HookEvent; 4] =
         [HookEvent::Start, HookEvent::Success, HookEvent::Failure, HookEvent::Cancel];
 

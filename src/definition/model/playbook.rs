@@ -117,12 +117,12 @@ pub struct Param {
 /// `type:` of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ParamType {
-    /// A text.
+    /// Any text; numbers and booleans of a command line stay text.
     #[default]
     String,
-    /// A whole number.
+    /// A whole number of 64 bits.
     Integer,
-    /// A number.
+    /// A whole or decimal number.
     Number,
     /// `true` or `false`.
     Boolean,

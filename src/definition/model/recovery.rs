@@ -11,7 +11,7 @@ pub const UNLIMITED_QUESTIONS: u32 = 1000;
 /// `onError:`: what the failure of a step means for the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnError {
-    /// The run fails.
+    /// The run fails, and steps that need this one are blocked.
     #[default]
     Fail,
     /// The failure is tolerated: the status stays `failed`, joins count it as succeeded.

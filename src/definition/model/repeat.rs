@@ -15,6 +15,6 @@ pub struct Loop {
     pub backoff: Backoff,
     /// Delay before the second pass; zero for none.
     pub initial: Duration,
-    /// Maximum delay.
+    /// Upper limit of the growing delay between two passes.
     pub max_delay: Duration,
 }

@@ -194,7 +194,7 @@ pub enum SecretSource {
 /// A sandbox level: how far a process is confined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ApprovalLevel {
-    /// Not confined.
+    /// Nothing restricts the commands.
     None,
     /// Its processes are stopped when the step ends.
     Process,
@@ -231,7 +231,7 @@ pub enum PromptRecording {
     /// Every message, masked, each stored once per attempt.
     #[default]
     Full,
-    /// Only digests.
+    /// Only the digests of prompts and responses are kept.
     Digest,
 }
 

@@ -20,7 +20,7 @@ pub struct Specialist {
     pub description: Option<String>,
     /// Emoji for display.
     pub emoji: Option<String>,
-    /// System prompt.
+    /// The system prompt, before `kb` adds the rules of its own.
     pub role: String,
     /// Context that is part of every prompt.
     pub static_context: Option<String>,
@@ -138,7 +138,7 @@ pub enum NetworkAccess {
     /// A private loopback interface: servers that a command starts can be reached by itself.
     #[default]
     Loopback,
-    /// No network.
+    /// No interface and no Internet sockets.
     None,
     /// The network of this machine.
     Open,
@@ -147,11 +147,11 @@ pub enum NetworkAccess {
 /// One entry of `examples:`: a past task for the prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Example {
-    /// The task.
+    /// The task of the example, as a step would give it.
     pub task: String,
     /// How the task was done.
     pub approach: String,
-    /// The result.
+    /// What the result was.
     pub outcome: String,
 }
 

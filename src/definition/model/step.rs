@@ -39,7 +39,7 @@ pub struct Step {
 /// Options of a step that most steps do not set.
 #[derive(Debug, Clone)]
 pub struct StepDetails {
-    /// Display name.
+    /// Name for displays; the id if there is none.
     pub name: Option<Box<str>>,
     /// `input:`: structured input of specialists and tools.
     pub input: Option<ValueTemplate>,
@@ -103,7 +103,7 @@ impl Step {
 }
 
 impl StepDetails {
-    /// The defaults.
+    /// The options of a step that sets none.
     pub const NONE: StepDetails = StepDetails {
         name: None,
         input: None,
@@ -189,10 +189,10 @@ pub enum WorkspaceMode {
 /// The list that a step is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StepPhase {
-    /// `steps`.
+    /// Part of `steps`.
     #[default]
     Main,
-    /// `finally`.
+    /// Part of `finally`: runs after `steps`, whatever their result.
     Finally,
 }
 

@@ -14,7 +14,7 @@ pub struct TestFile {
 /// A value with its position.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Located<T> {
-    /// The value.
+    /// The value as it is written.
     pub value: T,
     /// Position of the value.
     pub span: Span,
@@ -79,7 +79,7 @@ pub struct Stub {
 /// The failure of one attempt of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StubFailure {
-    /// The message.
+    /// The text of the injected failure.
     pub message: String,
     /// Kind of the failure; `None`: by the exit code.
     pub kind: Option<OutcomeKind>,

@@ -26,7 +26,7 @@ pub struct Trigger {
 /// What a trigger reacts to.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TriggerSource {
-    /// Nominal times.
+    /// `on.schedule`: nominal times of a cron expression.
     Schedule(Box<Schedule>, Policy),
     /// HTTP requests to `/hooks/PATH`.
     Webhook(Webhook),
@@ -34,10 +34,10 @@ pub enum TriggerSource {
     File(FileTrigger),
     /// Messages of other runs.
     Message {
-        /// The topic.
+        /// The topic of `kb trigger publish`.
         topic: String,
     },
-    /// Runs that end.
+    /// `on.run`: the ends of other runs.
     Run(RunTrigger),
 }
 
@@ -54,7 +54,7 @@ impl TriggerSource {
     }
 }
 
-/// `on.webhook`.
+/// `on.webhook`: an HTTP request to the daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Webhook {
     /// Last part of the address `/hooks/PATH`.
@@ -75,14 +75,14 @@ pub enum WebhookForm {
     Github,
 }
 
-/// `on.file`.
+/// `on.file`: files that are created or changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileTrigger {
     /// Globs of paths relative to the project root.
     pub paths: Vec<String>,
 }
 
-/// `on.run`.
+/// `on.run`: runs of a definition that end with a status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunTrigger {
     /// The playbook whose runs count.
@@ -98,7 +98,7 @@ pub struct RunTrigger {
 pub enum RunEnd {
     /// All steps succeeded or their failures were tolerated.
     Succeeded,
-    /// A step failed.
+    /// It ended as `failed`, whatever the cause.
     Failed,
     /// A person stopped it.
     Cancelled,

@@ -148,7 +148,7 @@ type Parsed = Result<Json, String>;
 impl<'t> TypeParser<'t> {
     const DEEPEST: u32 = 24;
 
-    /// `a | b | c`
+    /// Reads alternatives: `a | b | c`.
     fn union(&mut self) -> Parsed {
         self.depth += 1;
         if self.depth > Self::DEEPEST {
@@ -162,7 +162,7 @@ impl<'t> TypeParser<'t> {
         Ok(join(choices))
     }
 
-    /// `type[]`
+    /// Reads a type with any number of `[]` after it.
     fn postfix(&mut self) -> Parsed {
         let mut schema = self.primary()?;
         let mut dimensions = 0;

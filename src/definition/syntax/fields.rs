@@ -57,7 +57,7 @@ impl<'n> Fields<'n> {
         }
     }
 
-    /// Decodes a text.
+    /// Decodes a text without placeholders.
     pub(crate) fn text(&self, name: &str, decoder: &mut Decoder) -> Option<String> {
         self.get(name).and_then(|node| decoder.text(node, name)).map(str::to_owned)
     }

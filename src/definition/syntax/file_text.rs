@@ -8,7 +8,7 @@ use crate::value::limits;
 pub(crate) struct FileText {
     /// Id of the file in [`Sources`].
     pub(crate) source: SourceId,
-    /// The whole text.
+    /// The whole file, front matter included.
     pub(crate) text: std::sync::Arc<str>,
     /// Byte offset of the content, after a byte order mark.
     pub(crate) start: usize,

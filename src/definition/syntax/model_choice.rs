@@ -7,7 +7,7 @@ use crate::definition::model::Specialist;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::value::Tier;
 
-/// Decodes `llm:`.
+/// Decodes `llm:` of a specialist: tier, model and temperature.
 pub(crate) fn llm(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
     let Some(fields) = decoder.fields(node, &keys::specialist::LLM) else { return };
     found.model.tier = fields.choice("tier", TIER, decoder).unwrap_or(found.model.tier);

@@ -45,7 +45,7 @@ impl Outline {
         outline
     }
 
-    /// All step ids.
+    /// The ids of all steps, `finally` and hooks included.
     pub(crate) fn all_steps(&self) -> impl Iterator<Item = &Name> {
         self.steps.iter().chain(&self.finally)
     }

@@ -13,7 +13,11 @@ A specialist can call only the tools in its own `tools`, and the settings restri
         file_read: {denied_paths: ["**/.env"]}
 
 To permit the call, add the tool to `tools` of the specialist or relax `tools.security`. A model cannot
-change either."#;
+change either.
+
+A command is also denied if the path rules for reading forbid more than 1,000 files inside of readable
+directories, because the sandbox cannot hide more. Allow or deny directories instead: `src/**` in place
+of `**/*.rs`."#;
 
     UNKNOWN_TOOL = "KB0602", "unknown tool",
 r#"A call names a tool that does not exist or is not implemented in this version. The built-in tools are

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 /// What calls a judge and records its reply.
 pub struct Judges<'a> {
-    /// The models.
+    /// Starts the conversation of the judge.
     pub runner: &'a SpecialistRunner,
     /// Stores the record of the call.
     pub recorder: &'a dyn Recorder,

@@ -18,6 +18,7 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -115,10 +116,29 @@ fn chained(chain: &mut Chain, at: Timestamp, epoch: u64, bodies: &[String]) -> V
     bodies.iter().map(|body| chain.add(at, epoch, body.as_bytes())).collect()
 }
 
+/// The text of a value, in a buffer of exactly its size.
+fn text_of(value: impl fmt::Display) -> String {
+    struct Length(usize);
+    impl fmt::Write for Length {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0 += text.len();
+            Ok(())
+        }
+    }
+    let mut length = Length(0);
+    let mut text = match write!(length, "{value}") {
+        Ok(()) => String::with_capacity(length.0),
+        Err(fmt::Error) => String::new(),
+    };
+    // Writing to a `String` cannot fail.
+    let _ = write!(text, "{value}");
+    text
+}
+
 impl RunIndex for SqliteJournal {
     fn create(&self, mut new: NewRun) -> Result<u64, JournalError> {
         // The frozen state may be large and is needed as text only.
-        let frozen = std::mem::take(&mut new.frozen).to_string();
+        let frozen = text_of(std::mem::take(&mut new.frozen));
         let run = new.run.clone();
         let chain = Chain::of(&new, &frozen);
         let epoch = self.leases.acquire(&run, || {

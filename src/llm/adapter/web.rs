@@ -27,7 +27,7 @@ pub(in crate::llm) enum Connection {
     Plain,
     /// On this machine, without proxy.
     Local,
-    /// Anywhere else.
+    /// Any other host.
     Remote,
 }
 

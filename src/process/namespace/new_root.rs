@@ -5,7 +5,10 @@ use super::errno::last_errno;
 use super::landlock_rule::allow_below;
 use crate::process::sandbox::{READ_ACCESS, WRITE_ACCESS, kind};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2, symlinkat};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, mknodat, openat, openat2,
+    symlinkat, unlinkat,
+};
 use rustix::io::Errno;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags,
@@ -17,6 +20,9 @@ use std::os::fd::AsRawFd;
 
 /// The directory at which the new root is mounted while it is built. A worker always has it.
 const BUILD_SITE: &CStr = c"/proc";
+/// What is mounted over hidden files and directories, while the new root is built.
+const HIDDEN_FILE: &CStr = c".hidden-file";
+const HIDDEN_DIRECTORY: &CStr = c".hidden-directory";
 
 /// Builds the new root from the texts of a plan and makes it the root of this process. Access to
 /// private file systems is added to the Landlock ruleset.
@@ -29,6 +35,9 @@ pub(super) fn enter(texts: &[&CStr], rules: Option<BorrowedFd<'_>>) -> Result<()
     while let Some(text) = texts.next() {
         step(&root, text, &mut texts, rules)?;
     }
+    // What is mounted elsewhere stays without its name.
+    let _ = unlinkat(&root, HIDDEN_FILE, AtFlags::empty());
+    let _ = unlinkat(&root, HIDDEN_DIRECTORY, AtFlags::REMOVEDIR);
     mkdir(&root, c"proc");
     make_read_only(&proc)?;
     attach(&proc, &root, c"proc", MoveMountFlags::empty())?;
@@ -72,6 +81,7 @@ fn step<'a>(
             attach(&tree, root, below, MoveMountFlags::empty())?;
         }
         kind::PROTECT | kind::PIN => cover(root, below, kind == kind::PROTECT)?,
+        kind::HIDE => hide(root, below)?,
         _ => return Err(Errno::INVAL),
     }
     Ok(())
@@ -100,6 +110,30 @@ fn cover(root: &OwnedFd, below: &CStr, read_only: bool) -> Result<(), Errno> {
     if read_only {
         make_read_only(&tree)?;
     }
+    attach(&tree, &found, c"", MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH)
+}
+
+/// Mounts an entry that cannot be read over a path in the new root: an empty directory over a directory,
+/// else a socket, which cannot be opened, not even by root.
+fn hide(root: &OwnedFd, below: &CStr) -> Result<(), Errno> {
+    let found = match open_path(root, below) {
+        Ok(found) => found,
+        Err(error) => return ignore_missing(error),
+    };
+    let kind = FileType::from_raw_mode(fstat(&found)?.st_mode);
+    let closed = Mode::empty();
+    let (name, made) = match kind {
+        FileType::Symlink => return Ok(()),
+        FileType::Directory => (HIDDEN_DIRECTORY, mkdirat(root, HIDDEN_DIRECTORY, closed)),
+        _ => (HIDDEN_FILE, mknodat(root, HIDDEN_FILE, FileType::Socket, closed, 0)),
+    };
+    if let Err(error) = made
+        && error != Errno::EXIST
+    {
+        return Err(error);
+    }
+    let tree = clone_tree(open_path(root, name)?.as_fd())?;
+    make_read_only(&tree)?;
     attach(&tree, &found, c"", MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH)
 }
 

@@ -18,6 +18,7 @@ pub struct Confinement {
     read: Vec<PathBuf>,
     write_only: Vec<PathBuf>,
     read_only: Vec<PathBuf>,
+    hidden: Vec<PathBuf>,
     network: Network,
     scratch: Option<u64>,
 }
@@ -55,6 +56,14 @@ impl Confinement {
     #[must_use]
     pub fn with_read_only(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
         self.read_only.extend(paths);
+        self
+    }
+
+    /// Hides existing paths inside the permitted folders: they can be neither read nor written, renamed
+    /// or removed. Needs a mount namespace, as [`Confinement::with_read_only`] does.
+    #[must_use]
+    pub fn with_hidden(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.hidden.extend(paths);
         self
     }
 
@@ -107,6 +116,7 @@ impl Confinement {
         write.extend(scratch.map(|scratch| scratch.temporary.clone()));
         plan.grant(&read, &write);
         plan.protect(&self.read_only);
+        plan.hide(&self.hidden);
         plan.into_texts()
     }
 

@@ -42,7 +42,7 @@ pub enum Network {
     /// A private loopback interface, where the system has network namespaces.
     #[default]
     Loopback,
-    /// No network.
+    /// No interface, and no Internet sockets.
     None,
     /// The network of this machine.
     Open,

@@ -1,7 +1,6 @@
 //! What the kernel of this machine can enforce.
 
 use super::rules::Rules;
-use std::sync::OnceLock;
 
 /// The restrictions that this kernel can enforce on a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,15 +35,11 @@ impl SandboxCap {
 }
 
 impl KernelSandbox {
-    /// What the kernel can enforce, or `None` if it lacks a required feature. The first call tries it
-    /// on a thread that ends.
+    /// What the kernel can enforce, or `None` if it lacks a required feature. Asks the kernel with two
+    /// system calls and restricts nothing.
     pub fn detect() -> Option<KernelSandbox> {
-        static DETECTED: OnceLock<Option<KernelSandbox>> = OnceLock::new();
-        *DETECTED.get_or_init(|| {
-            let attempt = std::thread::spawn(|| Rules::new().and_then(Rules::restrict).ok());
-            let landlock = attempt.join().ok().flatten()?;
-            Some(KernelSandbox { landlock })
-        })
+        Rules::new().ok()?;
+        landlock_version().map(|landlock| KernelSandbox { landlock })
     }
 
     /// A description of the restrictions, for people.
@@ -58,4 +53,20 @@ impl KernelSandbox {
         };
         format!("Landlock {} restricts the files that commands read and write{more}", self.landlock)
     }
+}
+
+/// The version of Landlock that this kernel has enabled.
+fn landlock_version() -> Option<u32> {
+    const VERSION: libc::c_ulong = 1;
+    // SAFETY: with this flag the call takes no attributes and only returns a number.
+    #[allow(unsafe_code)]
+    let version = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_create_ruleset,
+            std::ptr::null::<libc::c_void>(),
+            0 as libc::size_t,
+            VERSION,
+        )
+    };
+    u32::try_from(version).ok().filter(|version| *version > 0)
 }

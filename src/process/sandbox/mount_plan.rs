@@ -31,6 +31,8 @@ pub(in crate::process) mod kind {
     pub(in crate::process) const PROTECT: u8 = b'p';
     /// Mount a directory over itself, so that it can be neither renamed nor removed.
     pub(in crate::process) const PIN: u8 = b'k';
+    /// Mount something that cannot be read over a path. Skipped if it does not exist.
+    pub(in crate::process) const HIDE: u8 = b'h';
 }
 
 /// Links in `/dev` that programs expect.
@@ -50,6 +52,8 @@ pub(super) struct MountPlan {
     /// Directories and links of the new root that have been created.
     created: BTreeSet<PathBuf>,
     mounted: BTreeMap<PathBuf, Mounted>,
+    /// Directories that can be neither renamed nor removed.
+    pinned: BTreeSet<PathBuf>,
     /// Paths of the host that were looked up: the target if it is a link, `None` if it is missing.
     seen: HashMap<PathBuf, Option<Entry>>,
 }
@@ -127,23 +131,45 @@ impl MountPlan {
         let paths: BTreeSet<PathBuf> =
             paths.iter().filter_map(|path| path.canonicalize().ok()).collect();
         let mut above: Option<&PathBuf> = None;
-        let mut pinned = BTreeSet::new();
         for path in &paths {
             if above.is_some_and(|above| path.starts_with(above)) {
                 continue;
             }
             let Some((root, Mounted::Write)) = self.nearest(path) else { continue };
-            let (root, parents) = (root.to_owned(), path.ancestors().skip(1));
-            let parents = parents.take_while(|parent| *parent != root && parent.starts_with(&root));
-            let mut parents: Vec<PathBuf> = parents.map(Path::to_owned).collect();
-            parents.reverse();
-            for parent in parents {
-                if pinned.insert(parent.clone()) {
-                    self.step(kind::PIN, &parent);
-                }
-            }
+            let root = root.to_owned();
+            self.pin_parents(path, &root);
             self.step(kind::PROTECT, path);
+            self.pinned.insert(path.clone());
             above = Some(path);
+        }
+    }
+
+    /// Hides paths in mounted directories, and keeps them and their parents in place. Follows
+    /// [`MountPlan::protect`], whose paths may contain hidden ones.
+    pub(super) fn hide(&mut self, paths: &[PathBuf]) {
+        // Parents come first: to pin a directory also copies what is mounted below it.
+        let paths: BTreeSet<&PathBuf> = paths.iter().collect();
+        for path in paths {
+            let Some((root, mounted)) = self.nearest(path) else { continue };
+            if mounted == Mounted::Write {
+                let root = root.to_owned();
+                self.pin_parents(path, &root);
+            }
+            self.step(kind::HIDE, path);
+        }
+    }
+
+    /// Keeps the directories between a mounted directory and a path in it in place. Below a protected
+    /// path nothing can be renamed anyway.
+    fn pin_parents(&mut self, path: &Path, root: &Path) {
+        let parents = path.ancestors().skip(1);
+        let parents = parents.take_while(|parent| *parent != root && parent.starts_with(root));
+        let parents = parents.take_while(|parent| !self.pinned.contains(*parent));
+        let mut parents: Vec<PathBuf> = parents.map(Path::to_owned).collect();
+        parents.reverse();
+        for parent in parents {
+            self.step(kind::PIN, &parent);
+            self.pinned.insert(parent);
         }
     }
 

@@ -87,17 +87,16 @@ impl Rules {
         fd.ok_or_else(not_enforced)
     }
 
-    /// Applies the rules to the calling thread and its descendants, permanently. Returns the ABI
-    /// version of Landlock.
-    pub(super) fn restrict(self) -> io::Result<u32> {
+    /// Applies the rules to the calling thread and its descendants, permanently.
+    fn restrict(self) -> io::Result<()> {
         drop_capabilities()?;
         let status = self.0.restrict_self().map_err(io::Error::other)?;
         match (status.ruleset, status.landlock) {
             // Partially: all required features, and some of the optional ones.
             (
                 RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced,
-                LandlockStatus::Available { effective_abi, .. },
-            ) => Ok(effective_abi as u32),
+                LandlockStatus::Available { .. },
+            ) => Ok(()),
             _ => Err(not_enforced()),
         }
     }

@@ -50,8 +50,8 @@ impl Assembly {
         let task_files = frozen.task_files;
         let Assembly { context, parts, rules, recording, strict, .. } = self;
         let setup = Setup { parts, run, epoch, plan, params, task_files, rules, start, history };
-        let (changed, killed_owner, group) = (Vec::new(), None, None);
-        Prepared { context, setup, recording, changed, strict, killed_owner, group }
+        let (changed, killed_owner, group, predecessor) = (Vec::new(), None, None, None);
+        Prepared { context, setup, recording, changed, strict, killed_owner, group, predecessor }
     }
 
     /// Facts about this machine and the limits of the run, for `run:start`.

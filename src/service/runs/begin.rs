@@ -1,5 +1,6 @@
 //! Creates a new run.
 
+use super::predecessor::predecessor;
 use super::assembly::assemble;
 use super::budget;
 use super::concurrency;
@@ -51,7 +52,7 @@ pub(in crate::service) async fn begin(
     request: StartRequest,
     basis: Basis,
 ) -> Result<Prepared, ServiceError> {
-    let StartRequest { script, record, overrides, run, notice, .. } = request;
+    let StartRequest { script, record, overrides, run, notice, finds_predecessor, .. } = request;
     let plan = project.plan(definition.as_str()).map_err(errors_only)?;
     require_supported(&plan, &project.catalog)?;
     let context = project.context.clone();
@@ -96,6 +97,10 @@ pub(in crate::service) async fn begin(
         let journal = &*assembly.parts.journal;
         concurrency::enter(plan.playbook(), &frozen.params, &run, journal, &notice).await?
     };
+    let predecessor = match finds_predecessor {
+        true => predecessor(&*assembly.parts.journal, &context.root, definition.as_str())?,
+        false => None,
+    };
     let stored = accepted(frozen.json(), &assembly.parts.redactor)?;
     // The stored texts are not needed here; the journal is about to write them.
     frozen.files.clear();
@@ -112,7 +117,7 @@ pub(in crate::service) async fn begin(
     let environment = assembly.environment(&frozen);
     let opening = StartMode::Start { digest, environment, presets };
     let prepared = assembly.prepare(run, epoch, plan, frozen, opening, Vec::new());
-    Ok(Prepared { group, ..prepared })
+    Ok(Prepared { group, predecessor, ..prepared })
 }
 
 /// Whether a step of the run may need the ignore rules: for its evidence or its gate.

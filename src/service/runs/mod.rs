@@ -27,7 +27,7 @@ pub use base::{KeepReport, RetryRequest, retry_with_current, start_from};
 pub(super) use begin::{Basis, begin};
 pub use concurrency::WaitNotice;
 pub use context::ProjectContext;
-pub use predecessor::{Predecessor, predecessor};
+pub use predecessor::Predecessor;
 pub use prepared::Prepared;
 pub use reopen::{Cancelled, RetryFrom, cancel, resume, retry};
 pub use replying::{Decision, Replied, ReplyRequest, reply};

@@ -2,6 +2,7 @@
 
 use super::concurrency::{WaitNotice, enter};
 use super::context::ProjectContext;
+use super::predecessor::Predecessor;
 use crate::diagnostic::Code;
 use crate::engine::{self, EventSender, RunControl, Setup, Summary};
 use crate::inspect::LiveReader;
@@ -27,12 +28,19 @@ pub struct Prepared {
     pub(super) killed_owner: Option<u32>,
     /// The place of the run in its concurrency group, if it has entered it.
     pub(super) group: Option<LockRequest>,
+    pub(super) predecessor: Option<Predecessor>,
 }
 
 impl Prepared {
     /// The project of the run.
     pub fn context(&self) -> &ProjectContext {
         &self.context
+    }
+
+    /// The last run of the definition, if it could have been continued instead. Only for requests that
+    /// ask for it.
+    pub fn predecessor(&self) -> Option<&Predecessor> {
+        self.predecessor.as_ref()
     }
 
     /// The id of the run.

@@ -20,7 +20,7 @@ use serde_json::json;
 pub struct ReplyRequest {
     /// The step or item; without one, everything that waits for this kind of reply.
     pub step: Option<String>,
-    /// The reply.
+    /// What the person decided.
     pub decision: Decision,
     /// A remark, recorded with it.
     pub comment: Option<String>,
@@ -36,7 +36,7 @@ pub struct ReplyRequest {
 pub enum Decision {
     /// The step continues.
     Approve,
-    /// The step fails.
+    /// The step fails with the comment as the reason.
     Reject,
     /// The answer to a question, as typed.
     Answer(String),

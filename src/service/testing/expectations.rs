@@ -18,7 +18,7 @@ use std::path::Path;
 
 /// A run that has ended or waits.
 pub(super) struct Finished<'a> {
-    /// The test.
+    /// The test whose expectations are checked.
     pub(super) test: &'a PlaybookTest,
     /// The project of the run.
     pub(super) context: &'a ProjectContext,

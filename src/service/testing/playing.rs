@@ -30,7 +30,7 @@ const MAX_REPLIES: usize = 1000;
 /// What differs from the expected result, and the snapshot that was written.
 pub(super) type Checked = Result<(Vec<Diagnostic>, Option<String>), Box<Diagnostic>>;
 
-/// Runs one test.
+/// Runs one test in a project of its own and checks its expectations.
 pub(super) async fn play(
     project: &Arc<Project>,
     test: &Arc<PlaybookTest>,

@@ -22,7 +22,7 @@ pub struct LoadedTests {
 pub struct PlaybookTest {
     /// Path of the file, relative to the project root if it is inside.
     pub file: String,
-    /// The test.
+    /// The test, with where it is declared.
     pub case: TestCase,
 }
 
@@ -36,7 +36,7 @@ impl PlaybookTest {
 /// The result of a test.
 #[derive(Debug, Clone)]
 pub struct TestReport {
-    /// The test.
+    /// The declaration of the test.
     pub test: Arc<PlaybookTest>,
     /// Duration of the test.
     pub duration: Duration,

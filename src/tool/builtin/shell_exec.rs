@@ -119,13 +119,18 @@ async fn run(
     let (workspace, redactor) = (&context.files.workspace, context.redactor);
     let process = context.processes.trace(&spawn, redactor);
     let by_specialist = matches!(call.caller, Caller::Specialist { .. });
-    let (protected, watch) = tokio::join!(
+    let (protected, watch, hidden) = tokio::join!(
         OptionFuture::from(by_specialist.then(|| ProtectedWatch::begin(workspace))),
         OptionFuture::from(call.evidence.then(|| WorkspaceWatch::begin(workspace, redactor))),
+        context.processes.hidden(&call.caller),
     );
+    let hidden = match hidden {
+        Ok(hidden) => hidden,
+        Err(failure) => return CallResult::failed(InvocationStatus::Denied, failure),
+    };
     let timeout = spawn.timeout;
     let nested = protected.as_ref().map(ProtectedWatch::nested).unwrap_or_default();
-    let supervisor = context.processes.of(&call.caller, context.scratch, nested);
+    let supervisor = context.processes.of(&call.caller, context.scratch, nested, hidden);
     let mut exited = supervisor.run(spawn, cancel, None).await;
     mask_truncated(&mut exited, redactor);
     let mut result = result_of(&exited, timeout);

@@ -20,7 +20,7 @@ pub struct TriggerState {
 /// Whether the definition of a trigger is enabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Enabled {
-    /// Yes.
+    /// The trigger starts runs.
     Yes,
     /// No person has enabled it.
     No,
@@ -46,7 +46,7 @@ pub enum FireState {
     Queued,
     /// Its run was started and has not ended.
     Started,
-    /// Its run ended.
+    /// A run was started and has ended.
     Ended(RunEnd),
     /// It started no run; the reason says why.
     Skipped,
@@ -151,9 +151,9 @@ pub struct NewFire {
 pub struct Recorded {
     /// Id of the trigger.
     pub trigger: String,
-    /// The new cursor.
+    /// The time up to which all nominal times are recorded now.
     pub cursor: Timestamp,
-    /// Its fires.
+    /// What happened to the nominal times before the cursor.
     pub fires: Vec<NewFire>,
 }
 
@@ -164,7 +164,7 @@ pub struct FireFilter {
     pub trigger: Option<String>,
     /// Only fires whose run has not ended.
     pub open: bool,
-    /// Maximum number.
+    /// Maximum number of fires.
     pub limit: usize,
 }
 

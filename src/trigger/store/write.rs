@@ -49,7 +49,7 @@ impl TriggerStore {
         self.transaction(|c| c.execute(sql, [trigger, reason])).map(drop)
     }
 
-    /// Ends a pause.
+    /// Ends the pause of a trigger and resets its count of failed runs.
     pub fn resume(&self, trigger: &str) -> Result<(), JournalError> {
         let sql = "UPDATE triggers SET paused = NULL, failures = 0 WHERE trigger = ?1";
         self.transaction(|c| c.execute(sql, [trigger])).map(drop)
@@ -199,11 +199,11 @@ impl TriggerStore {
 /// A message of a topic.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredMessage {
-    /// The topic.
+    /// The topic that it was published to.
     pub topic: String,
     /// The id, unique in the topic.
     pub id: String,
-    /// The message.
+    /// The message, as JSON.
     pub body: Json,
     /// The run that sent it.
     pub run: Option<RunId>,

@@ -13,7 +13,7 @@ use serde_json::json;
 const LISTED: usize = 20;
 const NAMED: usize = 5;
 
-/// A `diff` check.
+/// A `diff` check with its values rendered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DiffCriterion {

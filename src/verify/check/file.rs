@@ -14,11 +14,11 @@ use serde_json::json;
 /// Maximum number of files in the evidence.
 const LISTED: usize = 20;
 
-/// A `file` check.
+/// A `file` check with its values rendered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileCriterion {
-    /// A path or glob.
+    /// A path, or a glob in which values match literally.
     pub pattern: String,
     /// Minimum number of matching files.
     pub min_count: u32,

@@ -6,7 +6,7 @@ pub(super) enum Unwrapped {
     Nothing,
     /// An assignment to a variable that decides which program later commands execute.
     Search,
-    /// `bash -c TEXT`.
+    /// A shell with a script: `bash -c TEXT`.
     Shell { text: String, errexit: bool, pipefail: bool },
     /// A program with its arguments.
     Command {

@@ -532,3 +532,91 @@ async fn reads_by_rule(supervisor: &Supervisor, globs: &[&str]) {
     let outside = tempfile::tempdir().unwrap();
     check(&bench, outside.path(), &rows).await;
 }
+
+/// Paths inside a readable directory that the rules forbid are hidden where there are mount namespaces.
+#[tokio::test]
+async fn a_command_reads_no_forbidden_path_inside_a_readable_directory() {
+    let denied = ["**/.env", "sub/keys/**", "notes/*.txt"].map(str::to_owned).to_vec();
+    let security = ToolSecurity { denied_paths: denied, ..ToolSecurity::default() };
+    let rows = [
+        ("cat .env", false),
+        ("cat sub/.env", false),
+        ("cat sub/keys/a", false),
+        ("ls sub/keys/deep", false),
+        ("cat notes/a.txt", false),
+        ("cat notes/../notes/a.txt", false),
+        ("ln -s .env link; cat link", false),
+        ("ln sub/.env hard", false),
+        ("cp -r sub copy; cat copy/.env", false),
+        ("mv .env plain", false),
+        ("mv sub other", false),
+        ("mv sub/keys sub/other", false),
+        ("rm -rf sub/keys", false),
+        ("chmod 777 .env sub/keys; cat .env", false),
+        ("echo x > .env", false),
+        ("tar -cf all.tar . || true; grep -q inside all.tar", true),
+        ("grep -q secret all.tar", false),
+        ("umount .env", false),
+        ("unshare -m cat .env", false),
+        ("cat notes/a.md sub/a.txt", true),
+        ("echo x > sub/new && cat sub/new && rm sub/new", true),
+    ];
+    hides(security, &rows).await;
+}
+
+/// Globs below the directory that they begin with permit single files.
+#[tokio::test]
+async fn a_command_reads_only_the_files_of_a_directory_that_the_read_rules_allow() {
+    let allowed = ["sub/*.txt", "notes/**"].map(str::to_owned).to_vec();
+    let security = ToolSecurity { allowed_paths: vec![allowed], ..ToolSecurity::default() };
+    let rows = [
+        ("cat sub/a.txt notes/a.txt notes/a.md", true),
+        ("cat sub/.env", false),
+        ("cat sub/keys/a", false),
+        ("ls sub/keys/deep", false),
+        ("echo x > sub/new.txt && cat sub/new.txt", true),
+    ];
+    hides(security, &rows).await;
+}
+
+async fn hides(security: ToolSecurity, rows: &[(&str, bool)]) {
+    let files = [
+        (".env", "secret"),
+        ("sub/.env", "secret"),
+        ("sub/a.txt", "inside"),
+        ("sub/keys/a", "secret"),
+        ("sub/keys/deep/b", "secret"),
+        ("notes/a.txt", "secret"),
+        ("notes/a.md", "inside"),
+    ];
+    let name = kb::value::ToolName::new("fs:read").unwrap();
+    let settings = Settings { tool_security: [(name, security)].into(), ..Settings::default() };
+    let can_hide = |supervisor: &&Supervisor| has_kernel_sandbox() && supervisor.can_hide_paths();
+    for supervisor in supervisors().iter().filter(can_hide) {
+        let bench = confined(supervisor, &files, settings.clone());
+        let outside = tempfile::tempdir().unwrap();
+        check(&bench, outside.path(), rows).await;
+        for (path, text) in &files {
+            assert_eq!(bench.text(path), *text, "{path} was changed");
+        }
+    }
+}
+
+/// More than can be hidden is an error, not a hole.
+#[tokio::test]
+async fn a_command_is_denied_if_too_many_files_are_forbidden() {
+    let denied = vec!["many/*.key".to_owned()];
+    let security = ToolSecurity { denied_paths: denied, ..ToolSecurity::default() };
+    let name = kb::value::ToolName::new("fs:read").unwrap();
+    let settings = Settings { tool_security: [(name, security)].into(), ..Settings::default() };
+    let can_hide = |supervisor: &&Supervisor| has_kernel_sandbox() && supervisor.can_hide_paths();
+    for supervisor in supervisors().iter().filter(can_hide) {
+        let bench = confined(supervisor, &[("many/a.key", "secret")], settings.clone());
+        let many = bench.dir.path().join("many");
+        (0..1_000).for_each(|n| std::fs::write(many.join(format!("{n}.key")), "secret").unwrap());
+        let result = shell(&bench, "true").await;
+        assert_eq!(result.status, InvocationStatus::Denied, "{:#}", result.result);
+        std::fs::remove_file(many.join("7.key")).unwrap();
+        check(&bench, &many, &[("cat many/999.key", false), ("true", true)]).await;
+    }
+}

@@ -62,7 +62,7 @@ fn forty_parallel_steps_fit_into_the_height_and_failures_are_printed_at_once() {
         let half = terminal.until("half", |s| s.contains("20/40 done · 20 running · 2 failed"));
         assert_eq!(header(&half).len(), 1, "{half}");
         // The terminal wraps printed lines; the live lines must fit.
-        let mut live = half.lines().skip_while(|line| !line.contains("20/40 done"));
+        let live = half.lines().skip_while(|line| !line.contains("20/40 done"));
         assert!(
             live.into_iter().all(|line| line.chars().count() <= usize::from(columns)),
             "{half}"
