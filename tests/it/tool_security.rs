@@ -173,10 +173,7 @@ fn denied_files_are_hidden_from_the_commands_of_a_specialist() {
             ".kb/specialists/s.yml",
             "schema: kb.specialist/1\nid: s\nrole: You read.\ntools: [shell:exec]\noutput: {schema: {summary: string}}\n",
         ),
-        (
-            ".kb/kb.config.yml",
-            "tools: {security: {file_read: {denied_paths: ['**/.env']}}}\n",
-        ),
+        (".kb/kb.config.yml", "tools: {security: {file_read: {denied_paths: ['**/.env']}}}\n"),
         ("script.yml", SCRIPT),
         (".env", "PLAIN-VALUE\n"),
         ("sub/.env", "PLAIN-VALUE\n"),

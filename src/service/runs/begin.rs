@@ -1,10 +1,10 @@
 //! Creates a new run.
 
-use super::predecessor::predecessor;
 use super::assembly::assemble;
 use super::budget;
 use super::concurrency;
 use super::models::{max_parallel, tiers};
+use super::predecessor::predecessor;
 use super::prepared::Prepared;
 use super::requirements;
 use super::task_files::all_task_files;

@@ -8,7 +8,10 @@ use serde_json::json;
 async fn an_invalid_output_is_repaired_with_all_violations_listed() {
     let ran = check([submit(json!({"sumary": 1})), done()], DONE).await;
     assert!(ran.sent(2).contains("- /summary: `summary` is required"), "{}", ran.sent(2));
-    assert_eq!(ran.notes(), ["repair 1 of 2: the output does not match its schema: `/summary`: `summary` is required"]);
+    assert_eq!(
+        ran.notes(),
+        ["repair 1 of 2: the output does not match its schema: `/summary`: `summary` is required"]
+    );
     assert!(ran.tools_of(2).contains(&"submit_output"));
 }
 
