@@ -8,6 +8,7 @@ mod items;
 mod outcome;
 mod recorder;
 mod request;
+mod tree;
 mod work;
 
 pub use context::{Context, Shutdown};
@@ -15,6 +16,7 @@ pub use items::FileItems;
 pub use outcome::Outcome;
 pub use recorder::{Progress, Recorder, Stopped, invocations};
 pub use request::{CommandsBefore, Request};
+pub use tree::TreeRequest;
 pub use work::{
     Argument, ChildWork, CommandLine, HttpWork, PreviousChild, SpecialistWork, StepWork,
 };

@@ -1,6 +1,6 @@
 //! The request of one attempt.
 
-use super::StepWork;
+use super::{StepWork, TreeRequest};
 use crate::definition::NetworkAccess;
 use crate::value::{InstanceKey, RunId};
 use std::time::Duration;
@@ -30,6 +30,8 @@ pub struct Request {
     pub cwd: String,
     /// Whether manifests are taken before and after its processes.
     pub evidence: bool,
+    /// The files of its own that it runs in; `None` if it runs in the project.
+    pub tree: Option<Box<TreeRequest>>,
     /// Commands of its checks that are executed and recorded before the work.
     pub before: Option<Box<CommandsBefore>>,
 }

@@ -122,7 +122,7 @@ impl ActiveAttempts {
                 )) => {
                     self.cancels.remove(&work.instance);
                 }
-                Ok(Some(Message::Listed { .. })) => {}
+                Ok(Some(Message::Listed { .. } | Message::Merged { .. })) => {}
                 Ok(Some(Message::Record { stored, .. })) => drop(stored.send(Err(Stopped))),
                 Ok(Some(Message::JournalFailed { ended, .. })) => {
                     ended.map(|instance| self.cancels.remove(&instance));

@@ -10,7 +10,7 @@ use crate::attempt::{Context, Outcome, Progress, Recorder, Request, Shutdown, St
 use crate::definition::Step;
 use crate::diagnostic::Code;
 use crate::evidence::{
-    ApprovalRequest, CheckDetail, Confidence, Payload, Record, Verdict, Verification,
+    ApprovalRequest, CheckDetail, Confidence, Merged, Payload, Record, Verdict, Verification,
 };
 use crate::executor::GateRequest;
 use crate::expression::Scope;
@@ -55,6 +55,8 @@ pub(super) enum Message {
     Fetched { work: Attempt, effect: Box<Effect>, fetched: Fetched },
     /// The files that are the items of a step were listed.
     Listed { instance: InstanceIx, iteration: u32, listed: Result<Vec<String>, Failure> },
+    /// The changes of a step with files of its own were merged, or could not be.
+    Merged { instance: InstanceIx, iteration: u32, merged: Masked<Merged> },
     /// The journal cannot store blobs. `ended` is the attempt that ended because of it.
     JournalFailed { ended: Option<InstanceIx>, error: JournalError },
 }

@@ -67,8 +67,8 @@ pub(super) struct Dispatcher {
     pub(super) locks: StepLocks,
     pub(super) control: UnboundedReceiver<RunControl>,
     start: StartMode,
-    /// Lists of files that were asked for and have not come.
-    pub(super) listings: u32,
+    /// Lists of files and merges that were asked for and have not come.
+    pub(super) outstanding: u32,
     /// Whether a step of the plan executes a child run.
     has_children: bool,
     /// Whether the state machine allows to leave the run.
@@ -102,7 +102,7 @@ impl Dispatcher {
             locks: StepLocks::default(),
             control,
             start,
-            listings: 0,
+            outstanding: 0,
             has_children,
             leaving: false,
             abandoned: false,
@@ -147,7 +147,7 @@ impl Dispatcher {
         loop {
             self.tick().await?;
             // A start without work may be followed by an answer that brings work.
-            self.leaving &= self.folded.state.running() == 0 && self.listings == 0;
+            self.leaving &= self.folded.state.running() == 0 && self.outstanding == 0;
             if self.leaving && !self.abandoned && !self.folded.state.status().has_ended() {
                 // A message may have arrived meanwhile.
                 self.read_inbox().await?;
@@ -238,6 +238,10 @@ impl Dispatcher {
             }
             Message::Listed { instance, iteration, listed } => {
                 self.after_listing(instance, iteration, listed);
+            }
+            Message::Merged { instance, iteration, merged } => {
+                self.outstanding = self.outstanding.saturating_sub(1);
+                self.inputs.push(Input::Merged { instance, iteration, merged });
             }
             Message::Fetched { work, effect, fetched } => self.after_fetch(work, *effect, fetched),
             Message::JournalFailed { ended, error } => {

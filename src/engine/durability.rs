@@ -32,6 +32,8 @@ pub(super) fn is_durable(plan: &Plan, state: &State, event: &Event) -> bool {
         | Event::TimerSet { .. }
         | Event::PassEnded { .. }
         | Event::Asked { .. }
+        | Event::Merging { .. }
+        | Event::Merged { .. }
         | Event::Ended { .. }
         | Event::Kept { .. }
         | Event::Skipped { .. }

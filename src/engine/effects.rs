@@ -8,7 +8,7 @@ use super::payloads::journal_failure;
 use super::prepare::{self, AttemptInputs};
 use super::report;
 use super::step_locks::WantedLocks;
-use super::{compute, evaluate, session};
+use super::{compute, evaluate, session, trees};
 use crate::attempt::Outcome;
 use crate::evidence::{Feedback, Record};
 use crate::journal::JournalError;
@@ -56,6 +56,7 @@ impl Dispatcher {
             Effect::Verify { instance, attempt, iteration } => {
                 self.verify(Attempt { instance, iteration, attempt });
             }
+            Effect::Merge { instance, iteration } => self.merge(instance, iteration),
             Effect::Timer { instance, due } => self.timers.set(due, instance),
             Effect::Cancel { instance } => self.attempts.cancel(instance),
             Effect::Leave => self.leaving = self.inputs.is_empty(),
@@ -94,6 +95,18 @@ impl Dispatcher {
         }
     }
 
+    /// Merges the changes of a step with files of its own.
+    fn merge(&mut self, instance: InstanceIx, iteration: u32) {
+        let scope = self.context.scope(&self.folded.state, Some(instance));
+        let merged = self.context.parts.executor.merge(trees::trees(&scope, instance));
+        let (messages, redactor) = (self.attempts.sender(), self.context.parts.redactor.clone());
+        self.outstanding += 1;
+        tokio::spawn(async move {
+            let merged = redactor.mask(merged.await);
+            let _ = messages.send(Message::Merged { instance, iteration, merged });
+        });
+    }
+
     /// Lists the files that are the items of a step.
     fn list_files(&mut self, instance: InstanceIx, iteration: u32) {
         let scope = self.context.scope(&self.folded.state, Some(instance));
@@ -108,7 +121,7 @@ impl Dispatcher {
                 return self.inputs.push(input);
             }
         };
-        self.listings += 1;
+        self.outstanding += 1;
         let listed = self.context.parts.executor.list(asked);
         let messages = self.attempts.sender();
         tokio::spawn(async move {
@@ -123,7 +136,7 @@ impl Dispatcher {
         iteration: u32,
         listed: Result<Vec<String>, Failure>,
     ) {
-        self.listings = self.listings.saturating_sub(1);
+        self.outstanding = self.outstanding.saturating_sub(1);
         let scope = self.context.scope(&self.folded.state, Some(instance));
         let found =
             listed.map_err(Box::new).and_then(|listed| items::listed(&scope, instance, listed));

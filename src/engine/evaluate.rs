@@ -52,7 +52,11 @@ pub(super) fn evaluate(context: &RunContext, state: &State, effect: &Effect) -> 
             let (instance, iteration, attempt) = (*instance, *iteration, *attempt);
             Input::UntilEvaluated { instance, iteration, attempt, done }
         }
-        Effect::Verify { .. } | Effect::Timer { .. } | Effect::Cancel { .. } | Effect::Leave => {
+        Effect::Verify { .. }
+        | Effect::Merge { .. }
+        | Effect::Timer { .. }
+        | Effect::Cancel { .. }
+        | Effect::Leave => {
             return None;
         }
     })

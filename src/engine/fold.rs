@@ -96,6 +96,8 @@ impl Folded {
             | Event::Waiting { .. }
             | Event::TimerSet { .. }
             | Event::Asked { .. }
+            | Event::Merging { .. }
+            | Event::Merged { .. }
             | Event::Answered { .. }
             | Event::CancelRequested { .. }
             | Event::TimedOut { .. }

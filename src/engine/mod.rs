@@ -36,6 +36,7 @@ mod setup;
 mod step_locks;
 mod tick;
 mod timers;
+mod trees;
 mod waiting;
 
 pub use dispatcher::drive;

@@ -3,6 +3,7 @@
 use super::attempt::Attempt;
 use super::scope::{RunScope, Snapshot};
 use super::session_reader;
+use super::trees::tree;
 use crate::attempt::{
     Argument, ChildWork, CommandLine, CommandsBefore, HttpWork, Outcome, PreviousChild, Request,
     SpecialistWork, StepWork,
@@ -89,6 +90,7 @@ pub(super) fn request(scope: &RunScope<'_>, inputs: AttemptInputs) -> Result<Req
         env: env(scope, step)?,
         cwd: cwd(scope, step)?,
         evidence: takes_evidence(step),
+        tree: tree(scope, ix).map(Box::new),
         before: if inputs.is_fresh { before(scope, planned) } else { None },
     })
 }
@@ -356,6 +358,7 @@ pub(super) fn gate(
         trace,
         env: env(scope, step)?,
         cwd: cwd(scope, step)?,
+        tree: tree(scope, ix).map(Box::new),
         sandboxed: planned.specialist.as_ref().map(|specialist| specialist.network),
         timeout: attempt_timeout(scope.plan, scope.state, ix),
         judged,

@@ -8,6 +8,7 @@ mod change;
 mod handoff;
 mod invocation;
 mod judgement;
+mod merged;
 mod old_warning;
 mod process_evidence;
 mod record;
@@ -23,6 +24,7 @@ pub use handoff::{
 };
 pub use invocation::{EvidenceRef, Invocation, InvocationStatus, Purpose, ToolTrace};
 pub use judgement::{Judgement, SUBMIT_VERIFICATION};
+pub use merged::{Merged, MergedTree};
 pub use process_evidence::{AttemptStreams, ProcessEndKind, ProcessEvidence};
 pub use record::{
     Feedback, Note, Payload, Prompt, PromptPart, Record, RecordedCall, RequestDigests,

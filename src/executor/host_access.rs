@@ -22,6 +22,13 @@ pub struct HostAccess {
 }
 
 impl HostAccess {
+    /// The same parts for other files.
+    #[must_use]
+    pub fn within(&self, workspace: &Workspace) -> HostAccess {
+        let processes = self.processes.within(workspace);
+        HostAccess { workspace: workspace.clone(), processes, ..self.clone() }
+    }
+
     /// Takes what the tools of the same run use.
     pub fn of(parts: &ToolboxParts) -> HostAccess {
         HostAccess {

@@ -4,10 +4,11 @@ use super::host_access::HostAccess;
 use super::lease::lease_lost;
 use super::stubs::{self, Stubs};
 use super::{ChildRuns, Executor, GateRequest, Judges, gate, http, items, run, specialist, tool};
-use crate::attempt::{Context, FileItems, Outcome, Request, StepWork};
+use crate::attempt::{Context, FileItems, Outcome, Request, StepWork, TreeRequest};
 use crate::diagnostic::Code;
-use crate::evidence::Verification;
+use crate::evidence::{Merged, Verification};
 use crate::expression::Scope;
+use crate::isolation::{Tree, Trees};
 use crate::specialist::SpecialistRunner;
 use crate::tool::Toolbox;
 use crate::value::{Failure, OutcomeKind};
@@ -23,6 +24,7 @@ pub struct LocalExecutor {
     specialists: Option<Arc<SpecialistRunner>>,
     children: Option<Arc<dyn ChildRuns>>,
     stubs: Option<Arc<Stubs>>,
+    trees: Option<Trees>,
 }
 
 impl LocalExecutor {
@@ -32,7 +34,7 @@ impl LocalExecutor {
         toolbox: Arc<Toolbox>,
         specialists: Option<Arc<SpecialistRunner>>,
     ) -> Self {
-        LocalExecutor { host, toolbox, specialists, children: None, stubs: None }
+        LocalExecutor { host, toolbox, specialists, children: None, stubs: None, trees: None }
     }
 
     /// The same executor with child runs. Without them, `playbook` steps fail.
@@ -47,10 +49,46 @@ impl LocalExecutor {
         LocalExecutor { stubs: Some(stubs), ..self }
     }
 
-    async fn attempt(self, request: Request, context: Context) -> Outcome {
+    /// The same executor with worktrees and copies. Without them, steps with files of their own fail.
+    #[must_use]
+    pub fn with_trees(self, trees: Trees) -> Self {
+        LocalExecutor { trees: Some(trees), ..self }
+    }
+
+    /// The same executor for the files of a tree.
+    fn within(self, tree: &Tree) -> LocalExecutor {
+        let toolbox = Arc::new(self.toolbox.within(&tree.workspace));
+        let specialists = self.specialists.map(|runner| {
+            Arc::new(SpecialistRunner {
+                toolbox: toolbox.clone(),
+                ..SpecialistRunner::clone(&runner)
+            })
+        });
+        let host = self.host.within(&tree.workspace);
+        let trees = self.trees.map(|trees| trees.within(tree));
+        LocalExecutor { host, toolbox, specialists, trees, ..self }
+    }
+
+    /// Executes an attempt in the files that it asks for.
+    async fn placed(self, request: Request, context: Context) -> Outcome {
         if let Some(stub) = self.stubs.as_ref().and_then(|stubs| stubs.result_of(&request)) {
             return stubs::play(stub, &request, &context).await;
         }
+        let tree = match (&request.tree, &self.trees) {
+            (None, _) => None,
+            (Some(_), None) => return Outcome::failed(OutcomeKind::ToolError, no_trees()),
+            (Some(asked), Some(trees)) => match trees.open(asked).await {
+                Ok(tree) => Some(tree),
+                Err(failure) => return Outcome::failed(OutcomeKind::ToolError, *failure),
+            },
+        };
+        match tree {
+            Some(tree) => self.within(&tree).attempt(request, context).await,
+            None => self.attempt(request, context).await,
+        }
+    }
+
+    async fn attempt(self, request: Request, context: Context) -> Outcome {
         let toolbox = &*self.toolbox;
         if gate::run_before(&self.host, &request, &context).await.is_err() {
             return lease_lost();
@@ -81,11 +119,23 @@ impl LocalExecutor {
 
 impl Executor for LocalExecutor {
     fn execute(&self, request: Request, context: Context) -> BoxFuture<'static, Outcome> {
-        self.clone().attempt(request, context).boxed()
+        self.clone().placed(request, context).boxed()
     }
 
     fn list(&self, asked: FileItems) -> BoxFuture<'static, Result<Vec<String>, Failure>> {
         items::list(self.host.workspace.clone(), asked).boxed()
+    }
+
+    fn merge(&self, asked: Vec<TreeRequest>) -> BoxFuture<'static, Merged> {
+        let trees = self.trees.clone();
+        async move {
+            let (trees, failure) = match trees {
+                Some(trees) => trees.merge(asked).await,
+                None => (Vec::new(), Some(no_trees())),
+            };
+            Merged { trees, failure }
+        }
+        .boxed()
     }
 
     fn verify(
@@ -94,9 +144,17 @@ impl Executor for LocalExecutor {
         scope: Arc<dyn Scope + Send + Sync>,
         context: Context,
     ) -> BoxFuture<'static, Verification> {
-        let host = self.host.clone();
-        let runner = self.specialists.clone();
+        let executor = self.clone();
         async move {
+            let tree = match (&request.tree, &executor.trees) {
+                (Some(asked), Some(trees)) => trees.find(asked).await.ok().flatten(),
+                (Some(_), None) | (None, _) => None,
+            };
+            let executor = match &tree {
+                Some(tree) => executor.within(tree),
+                None => executor,
+            };
+            let LocalExecutor { host, specialists: runner, .. } = executor;
             let Context { cancel, recorder, .. } = &context;
             let judges =
                 runner.as_deref().map(|runner| Judges { runner, recorder: recorder.as_ref() });
@@ -104,4 +162,8 @@ impl Executor for LocalExecutor {
         }
         .boxed()
     }
+}
+
+fn no_trees() -> Failure {
+    Failure::new(Code::INTERNAL_ERROR, "this executor has no worktrees")
 }

@@ -30,11 +30,11 @@ pub use stubs::Stubs;
 use crate::attempt::FileItems;
 pub use crate::attempt::{
     Argument, CommandLine, Context, Outcome, Progress, Recorder, Request, SpecialistWork, StepWork,
-    Stopped, invocations,
+    Stopped, TreeRequest, invocations,
 };
 use crate::definition::{Check, ClaimPolicy, NetworkAccess, Schema};
 use crate::diagnostic::Code;
-use crate::evidence::{Invocation, Record, Verification};
+use crate::evidence::{Invocation, Merged, Record, Verification};
 use crate::expression::Scope;
 use crate::value::{Failure, InstanceKey, Json, RunId, Tier};
 use futures::future::BoxFuture;
@@ -51,6 +51,14 @@ pub trait Executor: Send + Sync {
     fn list(&self, asked: FileItems) -> BoxFuture<'static, Result<Vec<String>, Failure>> {
         let message = format!("this executor has no files: {asked:?}");
         Box::pin(async { Err(Failure::new(Code::INTERNAL_ERROR, message)) })
+    }
+
+    /// Merges the changes of worktrees and copies into the project, in this order. Each is merged whole or
+    /// not at all. May be repeated after a crash, with the same result.
+    fn merge(&self, trees: Vec<TreeRequest>) -> BoxFuture<'static, Merged> {
+        let message = format!("this executor has no files: {trees:?}");
+        let failure = Some(Failure::new(Code::INTERNAL_ERROR, message));
+        Box::pin(async { Merged { trees: Vec::new(), failure } })
     }
 
     /// Evaluates a gate. Always ends.
@@ -81,6 +89,8 @@ pub struct GateRequest {
     pub env: Vec<(String, String)>,
     /// Working directory of the command checks, relative to the workspace root.
     pub cwd: String,
+    /// The files of its own that the step ran in; `None` if it ran in the project.
+    pub tree: Option<Box<TreeRequest>>,
     /// The network of command checks that run in the sandbox, because a specialist may have written
     /// the code that they execute; `None` without a sandbox.
     pub sandboxed: Option<NetworkAccess>,

@@ -259,6 +259,8 @@ fn payloads(event: &Event) -> Vec<&Payload> {
         | Event::TimerSet { .. }
         | Event::PassEnded { .. }
         | Event::Asked { .. }
+        | Event::Merging { .. }
+        | Event::Merged { instance: _, trees: _ }
         | Event::Answered { answer: None, .. }
         | Event::Reset { .. }
         | Event::Skipped { .. }

@@ -2,7 +2,9 @@
 
 use super::index::StepIndex;
 use super::{Dependency, Dependent, StepIx};
-use crate::definition::{EscalationLimits, Playbook, Specialist, Step, StepPhase, WorkspaceMode};
+use crate::definition::{
+    EscalationLimits, Execution, Isolation, Playbook, Specialist, Step, StepPhase, WorkspaceMode,
+};
 use crate::expression::{Reference, Strength};
 use crate::value::{DefinitionId, SpecialistId, Tier};
 use petgraph::Direction::{Incoming, Outgoing};
@@ -209,12 +211,29 @@ impl PlanStep {
     pub fn locks_workspace(&self) -> bool {
         match self.step.details().workspace {
             Some(WorkspaceMode::Exclusive) => true,
-            Some(WorkspaceMode::Shared) => false,
+            Some(WorkspaceMode::Shared | WorkspaceMode::Worktree | WorkspaceMode::Copy) => false,
             None => {
                 self.specialists().any(|specialist| specialist.writes())
                     || self.child().map(|child| &**child).is_some_and(Plan::locks_workspace)
             }
         }
+    }
+
+    /// The files of its own that the step runs in; `None` if it runs in the project.
+    pub fn isolation(&self) -> Option<Isolation> {
+        let details = self.step.details();
+        let worktree = match details.workspace? {
+            WorkspaceMode::Exclusive | WorkspaceMode::Shared => return None,
+            WorkspaceMode::Worktree => true,
+            WorkspaceMode::Copy => false,
+        };
+        match self.step.kind.execution() {
+            Execution::Specialist(_) | Execution::Child(_) | Execution::Attempt(_) => {}
+            Execution::Compute(_) | Execution::Gate(_) | Execution::Ask(_) | Execution::Wait(_) => {
+                return None;
+            }
+        }
+        Some(Isolation { worktree, merge: details.merge.unwrap_or_default() })
     }
 
     /// The locks that the step holds while it runs, in order; empty for most steps.

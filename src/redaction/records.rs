@@ -2,8 +2,8 @@
 
 use super::{Mask, Redactor};
 use crate::evidence::{
-    Artifact, Change, CheckDetail, EvidenceRef, Handoff, Invocation, Note, Payload,
-    ProcessEvidence, Prompt, PromptPart, Record, RecordedCall, Verification,
+    Artifact, Change, CheckDetail, EvidenceRef, Handoff, Invocation, Merged, MergedTree, Note,
+    Payload, ProcessEvidence, Prompt, PromptPart, Record, RecordedCall, Verification,
 };
 use crate::value::Json;
 
@@ -103,6 +103,24 @@ fn masked_texts(value: &Json, redactor: &Redactor) -> Json {
 fn unmasked(reasoning: Payload, redactor: &Redactor) -> Option<Payload> {
     let masked = reasoning.clone().masked_by(redactor);
     (masked == reasoning).then_some(reasoning)
+}
+
+impl Mask for Merged {
+    fn masked_by(self, redactor: &Redactor) -> Merged {
+        Merged { trees: self.trees.masked_by(redactor), failure: self.failure.masked_by(redactor) }
+    }
+}
+
+impl Mask for MergedTree {
+    fn masked_by(self, redactor: &Redactor) -> MergedTree {
+        MergedTree {
+            instance: self.instance.masked_by(redactor),
+            files: self.files.masked_by(redactor),
+            commits: self.commits,
+            conflicts: self.conflicts.masked_by(redactor),
+            kept: self.kept.masked_by(redactor),
+        }
+    }
 }
 
 impl Mask for RecordedCall {

@@ -2,7 +2,7 @@
 
 use super::compact::CompactPayload;
 use super::event::{Event, InstanceIx, StepStatus};
-use super::instance::{Instance, Variation};
+use super::instance::{Instance, MergeState, Variation};
 use super::items::{Item, Items};
 use super::join::{DependencyEnds, affects_join};
 use super::state::State;
@@ -92,6 +92,12 @@ impl State {
                 if *approved && !plan.step(step).step.kind.needs_person() {
                     self.enqueue(plan, *instance);
                 }
+            }
+            Event::Merging { instance } => {
+                self.instances[instance.at()].set_merge(MergeState::Merging);
+            }
+            Event::Merged { instance, .. } => {
+                self.instances[instance.at()].set_merge(MergeState::Merged);
             }
             Event::Ended { instance, status, tolerated, output, failure } => {
                 self.end(plan, *instance, *status, *tolerated, at);

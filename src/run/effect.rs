@@ -55,6 +55,14 @@ pub enum Effect {
         /// Time of the timer.
         due: Timestamp,
     },
+    /// Merge the changes of a step with files of its own, of a `forEach` those of its items in item
+    /// order. May be repeated after a crash. Answer: `Merged`.
+    Merge {
+        /// The step.
+        instance: InstanceIx,
+        /// Iteration of the instance.
+        iteration: u32,
+    },
     /// Collect the outputs of the items. Answer: `Gathered`.
     Gather {
         /// Instance of the `forEach` step.

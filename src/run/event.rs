@@ -3,7 +3,7 @@
 use super::kept::KeptResult;
 use super::question::Question;
 use crate::definition::RecoveryKind;
-use crate::evidence::{Handoff, Payload, Record, Verification};
+use crate::evidence::{Handoff, MergedTree, Payload, Record, Verification};
 use crate::value::{
     Digest, Failure, Json, OutcomeKind, RunStatus, SpecialistId, Tier, Timestamp, Usage,
 };
@@ -201,6 +201,18 @@ pub enum Event {
         instance: InstanceIx,
         /// Question, rendered and masked.
         question: Box<Question>,
+    },
+    /// The work of a step with files of its own is accepted; its changes are being merged.
+    Merging {
+        /// Number of the instance: the step, also of a `forEach`.
+        instance: InstanceIx,
+    },
+    /// The changes of a step with files of its own were merged, as far as they could be.
+    Merged {
+        /// Number of the instance.
+        instance: InstanceIx,
+        /// What became of the files of the step, or of each of its items in item order.
+        trees: Vec<MergedTree>,
     },
     /// An instance ended in this iteration.
     Ended {

@@ -3,7 +3,7 @@
 use super::event::InstanceIx;
 use super::kept::Preset;
 use super::question::Question;
-use crate::evidence::{Handoff, Payload, Record, Verification};
+use crate::evidence::{Handoff, Merged, Payload, Record, Verification};
 use crate::redaction::{Mask, Masked, Redactor};
 use crate::value::{Digest, Failure, Json, OutcomeKind, Timestamp, Usage};
 
@@ -95,6 +95,15 @@ pub enum Input {
     TimerDue {
         /// Number of the instance.
         instance: InstanceIx,
+    },
+    /// The answer to [`Effect::Merge`](super::Effect::Merge).
+    Merged {
+        /// The step.
+        instance: InstanceIx,
+        /// Iteration of the request; an answer of another iteration is dropped.
+        iteration: u32,
+        /// What was merged, and why not everything was.
+        merged: Masked<Merged>,
     },
     /// The answer to [`Effect::Gather`](super::Effect::Gather).
     Gathered {

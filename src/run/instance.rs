@@ -57,6 +57,19 @@ struct Extras {
     kept_from: Option<RunId>,
     deselected: bool,
     continues: bool,
+    merge: MergeState,
+}
+
+/// How far the changes of a step with files of its own are merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum MergeState {
+    /// Its work is not accepted yet, or it has no files of its own.
+    #[default]
+    Open,
+    /// The merge has started.
+    Merging,
+    /// The merge has ended.
+    Merged,
 }
 
 /// The use of the recovery table in the current pass.
@@ -110,6 +123,7 @@ impl Default for Extras {
             kept_from: None,
             deselected: false,
             continues: false,
+            merge: MergeState::Open,
         }
     }
 }
@@ -302,6 +316,19 @@ impl Instance {
         if continues || self.extras.is_some() {
             self.extras.get_or_insert_default().continues = continues;
         }
+    }
+
+    pub(super) fn merge(&self) -> MergeState {
+        self.extras.as_ref().map_or(MergeState::Open, |extras| extras.merge)
+    }
+
+    /// Whether the merge of its changes has started and not ended.
+    pub fn is_merging(&self) -> bool {
+        self.merge() == MergeState::Merging
+    }
+
+    pub(super) fn set_merge(&mut self, merge: MergeState) {
+        self.extras.get_or_insert_default().merge = merge;
     }
 
     pub(super) fn set_due(&mut self, due: Option<Timestamp>) {

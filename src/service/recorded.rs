@@ -1,12 +1,12 @@
 //! Recorded runs as use cases: list, show, log, output, file changes, audit.
 
-use super::runs::ProjectContext;
+use super::runs::{self, ProjectContext};
 use super::{Environment, Project, ServiceError};
 use crate::clock;
 use crate::inspect::{self, Audit, AuditedCall, Reader, RecordedSession, RunDiff, RunFilter};
 use crate::journal::{JournalError, RunRow};
 use crate::run::RunStatus;
-use crate::value::{Digest, Json, Timestamp, parse_duration};
+use crate::value::{Digest, Json, RunId, Timestamp, parse_duration};
 use crate::wire::RunView;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -84,7 +84,11 @@ pub fn prune_runs(
 
 /// One run with its steps.
 pub fn show_run(context: &ProjectContext, run: &str) -> Result<RunView, ServiceError> {
-    Ok(read_run(context, run)?.view()?)
+    let mut view = read_run(context, run)?.view()?;
+    if let Ok(run) = RunId::new(view.run.as_str()) {
+        view.trees = runs::trees_of(context, &run);
+    }
+    Ok(view)
 }
 
 /// One run with all its child runs, by id, each with its steps.

@@ -41,6 +41,12 @@ impl ProcessLauncher {
         ProcessLauncher { supervisor, workspace, settings, level, reading }
     }
 
+    /// The same launcher for other files.
+    #[must_use]
+    pub fn within(&self, workspace: &Workspace) -> ProcessLauncher {
+        ProcessLauncher { workspace: workspace.clone(), ..self.clone() }
+    }
+
     /// Starts processes of the author of a playbook, without the sandbox.
     pub fn unconfined(&self) -> &Supervisor {
         &self.supervisor

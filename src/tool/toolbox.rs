@@ -129,6 +129,13 @@ impl Toolbox {
         Toolbox { limit: self.limit, ..Toolbox::new(ToolboxParts { settings, ..parts }) }
     }
 
+    /// The same tools for other files.
+    #[must_use]
+    pub fn within(&self, workspace: &Workspace) -> Toolbox {
+        let parts = ToolboxParts { workspace: workspace.clone(), ..self.shared.parts.clone() };
+        Toolbox { limit: self.limit, ..Toolbox::new(parts) }
+    }
+
     /// The specifications of all tools, in the order of the table of tools.
     pub fn specs(&self) -> Vec<&'static ToolSpec> {
         self.shared.registry.specs().collect()

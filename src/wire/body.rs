@@ -1,7 +1,8 @@
 //! The content of public events.
 
 use super::parts::{
-    BlobRef, CheckView, ErrorView, EvidenceView, FileChange, KeptView, RequestView, UsageView,
+    BlobRef, CheckView, ErrorView, EvidenceView, FileChange, KeptView, MergedView, RequestView,
+    UsageView,
 };
 use crate::definition::RecoveryKind;
 use crate::diagnostic::Severity;
@@ -261,6 +262,12 @@ pub enum Body {
         /// When the next pass starts, in RFC 3339; absent if at once or never.
         #[serde(skip_serializing_if = "Option::is_none")]
         until: Option<String>,
+    },
+    /// The changes of a step with a worktree or a copy of its own were merged.
+    #[schemars(rename = "step:merged")]
+    StepMerged {
+        /// The worktrees or copies in item order.
+        trees: Vec<MergedView>,
     },
     /// A child run starts, or continues after a wait or a failure.
     #[schemars(rename = "child:start")]

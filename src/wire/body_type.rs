@@ -23,6 +23,7 @@ impl Body {
             Body::VerificationComplete { .. } => "verification:complete",
             Body::RecoveryApplied { .. } => "recovery:applied",
             Body::LoopPass { .. } => "loop:pass",
+            Body::StepMerged { .. } => "step:merged",
             Body::ChildStart { .. } => "child:start",
             Body::ChildEnd { .. } => "child:end",
             Body::AskOpened { .. } => "ask:opened",

@@ -2,7 +2,8 @@
 
 use crate::diagnostic::Code;
 use crate::evidence::{
-    Change, ChangeKind, CheckDetail, EvidenceRef, FileKind, Payload, RequestDigests, Verdict,
+    Change, ChangeKind, CheckDetail, EvidenceRef, FileKind, MergedTree, Payload, RequestDigests,
+    Verdict,
 };
 use crate::run::KeptResult;
 use crate::value::{Digest, Failure, Json, Usage};
@@ -97,6 +98,31 @@ impl From<&KeptResult> for KeptView {
     fn from(kept: &KeptResult) -> Self {
         let KeptResult { run, instance, seq, .. } = kept;
         KeptView { run: run.to_string(), instance: instance.clone(), seq: *seq }
+    }
+}
+
+/// What became of one worktree or copy of a step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct MergedView {
+    /// The step or item, such as `implement[src/a.rs]`.
+    pub instance: String,
+    /// The paths that were written into the project, relative to it.
+    pub files: Vec<String>,
+    /// The commits that were added to the branch of the project, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commits: Vec<String>,
+    /// The paths that both sides changed; nothing of this tree was merged.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<String>,
+    /// The folder with the files of the step, if it was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
+}
+
+impl From<&MergedTree> for MergedView {
+    fn from(tree: &MergedTree) -> Self {
+        let MergedTree { instance, files, commits, conflicts, kept } = tree.clone();
+        MergedView { instance, files, commits, conflicts, kept }
     }
 }
 

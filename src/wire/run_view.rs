@@ -29,6 +29,16 @@ pub struct RunHead {
     pub base: Option<BaseView>,
 }
 
+/// A worktree or copy whose changes are not merged.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TreeView {
+    /// The step or item.
+    pub instance: String,
+    /// The folder with its files.
+    pub path: String,
+}
+
 /// The step of another run that executes a child run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -89,6 +99,9 @@ pub struct RunView {
     pub error: Option<ErrorView>,
     /// Steps in plan order, each followed by its items.
     pub steps: Vec<InstanceView>,
+    /// Worktrees and copies whose changes are not merged.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub trees: Vec<TreeView>,
 }
 
 /// A step or item of a run in its current iteration.
@@ -189,6 +202,7 @@ impl RunView {
             unproven: None,
             error: None,
             steps: Vec::new(),
+            trees: Vec::new(),
         }
     }
 }

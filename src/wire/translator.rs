@@ -3,7 +3,7 @@
 use super::Body;
 use super::event::{Event, InstanceRef};
 use super::instances::InstanceTable;
-use super::parts::{CheckView, ErrorView, inline_or_blob};
+use super::parts::{CheckView, ErrorView, MergedView, inline_or_blob};
 use super::record_body::{record_body, stdout_cut};
 use crate::diagnostic::Code;
 use crate::evidence::{AttemptStreams, Payload, Verification};
@@ -145,6 +145,11 @@ impl Translator {
             E::PassEnded { instance, pass, done, due } => {
                 let until = due.filter(|due| *due > at).map(Timestamp::rfc3339);
                 self.here(*instance, Body::LoopPass { pass: *pass, done: *done, until })
+            }
+            E::Merging { .. } => Vec::new(),
+            E::Merged { instance, trees } => {
+                let trees = trees.iter().map(MergedView::from).collect();
+                self.here(*instance, Body::StepMerged { trees })
             }
             E::TimerSet { instance, due } => {
                 self.status(*instance, StepStatus::Waiting);

@@ -107,6 +107,11 @@ impl IgnoreRules {
         IgnoreRules { rules: Vec::new(), kept }
     }
 
+    /// Rules that hide nothing.
+    pub(super) fn none() -> IgnoreRules {
+        IgnoreRules::new(Some(Arc::new(ParsedIgnoreFiles(BTreeMap::new()))))
+    }
+
     /// The same source of rules, before any directory is entered.
     pub(super) fn without_rules(self) -> IgnoreRules {
         IgnoreRules::new(self.kept)

@@ -23,7 +23,12 @@ impl Workspace {
     /// The stat data of every file and link that the ignore rules leave. Hidden files are included;
     /// `.git`, ignored files and the state directory of `kb` are not. Blocks; reads no content.
     pub fn manifest(&self) -> Manifest {
-        let (files, rules, state) = (Vec::new(), self.ignore_rules(), self.state_paths());
+        self.manifest_with(self.ignore_rules())
+    }
+
+    /// The same with ignored files.
+    pub(super) fn manifest_with(&self, rules: IgnoreRules) -> Manifest {
+        let (files, state) = (Vec::new(), self.state_paths());
         let mut scan = Scan { files, truncated: false, rules, state };
         match self.writable().open_folder(Path::new("")) {
             Ok(root) => scan.folder(&root, String::new(), 0),

@@ -13,6 +13,7 @@ mod file_access;
 mod hidden_paths;
 mod ignore_rules;
 mod manifest;
+mod own_files;
 mod path_error;
 mod path_glob;
 mod path_guard;
@@ -31,6 +32,7 @@ mod write_target;
 
 pub(crate) use file_access::FileAccess;
 pub(crate) use hidden_paths::TooManyHidden;
+pub(crate) use own_files::FileContent;
 pub(crate) use path_error::wrong_kind;
 pub(crate) use path_glob::PathGlob;
 pub(crate) use path_rules::PathRules;

@@ -100,6 +100,14 @@ impl Workspace {
         Ok(Workspace::of(root, alias, Vec::new(), protected, ignore_files))
     }
 
+    /// The workspace of a step with files of its own: the same rules for another directory.
+    pub(crate) fn rooted_at(&self, root: &Path) -> std::io::Result<Workspace> {
+        let alias = std::path::absolute(root)?;
+        let root = DirHandle::open(root)?;
+        let protected = self.0.protected.elsewhere(&root.path);
+        Ok(Workspace::of(root, alias, Vec::new(), protected, self.0.ignore_files.clone()))
+    }
+
     fn of(
         root: DirHandle,
         alias: PathBuf,

@@ -39,6 +39,13 @@ impl ProtectedPaths {
         }
     }
 
+    /// The same paths for another root, which may lie in one of the further paths.
+    pub(super) fn elsewhere(&self, root: &Path) -> Self {
+        let mut further = self.further.clone();
+        further.retain(|path| !root.starts_with(path));
+        ProtectedPaths { further, sources: Arc::default(), ..self.clone() }
+    }
+
     /// Also protects paths that the settings of git in this home directory name.
     pub(super) fn with_home(self, home: &Path) -> Self {
         ProtectedPaths { home: Some(home.to_owned()), ..self }

@@ -259,6 +259,18 @@ impl WriteTarget {
         }
     }
 
+    /// Creates a link where nothing exists, or replaces a link.
+    pub(crate) fn write_link(&self, to: &Path) -> Result<(), PathError> {
+        let io = |error: Errno| refused(&self.shown, error);
+        if let Some(state) = self.existing.as_ref().filter(|state| state.kind != FileKind::Symlink)
+        {
+            return Err(wrong_kind(&self.shown, state.kind, "a link"));
+        }
+        let folder = make_folders(&self.folder, &self.missing).map_err(io)?;
+        let beside = name_beside(|beside| rustix::fs::symlinkat(to, &folder, beside));
+        self.rename(&folder, &beside.map_err(io)?).map_err(io)
+    }
+
     /// Removes the file, the link itself, or the empty directory.
     pub(crate) fn remove(&self) -> Result<(), PathError> {
         let flags = match &self.existing {

@@ -78,9 +78,12 @@ const MODULES: &[Module] = &[
         "diagnostic", "value", "clock", "redaction", "evidence", "toolspec", "definition",
         "attempt", "tool", "llm",
     ]),
+    impure("isolation", "worktrees and copies of steps, and the merge of their changes", &[
+        "diagnostic", "value", "evidence", "definition", "attempt", "process", "workspace",
+    ]),
     impure("executor", "executes one attempt; observes for gates", &[
         "diagnostic", "value", "clock", "redaction", "evidence", "expression", "toolspec", "definition",
-        "verify", "attempt", "process", "workspace", "http", "tool", "specialist",
+        "verify", "attempt", "process", "workspace", "http", "tool", "specialist", "isolation",
     ]),
     // It evaluates conditions and asks the executor to observe.
     impure("engine", "the dispatcher on tokio: timers, attempts, recovery at start", &[
@@ -101,7 +104,7 @@ const MODULES: &[Module] = &[
     impure("service", "the use cases", &[
         "diagnostic", "value", "clock", "redaction", "evidence", "expression", "definition", "plan",
         "run", "attempt", "journal", "process", "workspace", "http", "tool", "llm", "specialist",
-        "executor", "engine", "wire", "inspect", "project", "trigger",
+        "isolation", "executor", "engine", "wire", "inspect", "project", "trigger",
     ]),
     impure("serve", "the daemon, and the use cases of triggers", &[
         "diagnostic", "value", "clock", "schedule", "definition", "run", "journal", "process", "wire", "trigger", "project", "service",

@@ -98,6 +98,7 @@ impl Work {
 
     fn request(&self, output: Json) -> GateRequest {
         GateRequest {
+            tree: None,
             checks: Vec::new(),
             claims: ClaimPolicy::Strict,
             expect_changes: false,

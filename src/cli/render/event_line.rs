@@ -9,8 +9,8 @@ use crate::diagnostic::Severity;
 use crate::value::OutcomeKind;
 use crate::value::{Json, Timestamp, counted, json_text};
 use crate::wire::{
-    Body, CheckView, Confidence, ErrorView, Event, FileChange, InvocationStatus, QuestionKind,
-    StepStatus, Verdict, change_kind_name,
+    Body, CheckView, Confidence, ErrorView, Event, FileChange, InvocationStatus, MergedView,
+    QuestionKind, StepStatus, Verdict, change_kind_name,
 };
 
 /// The text of an event: time since the start of the run, step instance, description. `None` for
@@ -80,6 +80,7 @@ fn describe(event: &Event) -> Option<String> {
         Body::VerificationComplete { verdict, confidence, reason, checks, .. } => {
             verdict_line(*verdict, *confidence, reason.as_deref(), checks)
         }
+        Body::StepMerged { trees } => merged_line(trees),
         Body::LoopPass { pass, done: true, .. } => format!("pass {pass}: done"),
         Body::LoopPass { pass, until, .. } => {
             let next = until.as_ref().map(|time| match Timestamp::parse(time) {
@@ -284,4 +285,21 @@ pub(super) fn brief_args(args: Option<&Json>) -> String {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text,
     }
+}
+
+/// What was merged: the files and commits of each worktree or copy, and what was not.
+fn merged_line(trees: &[MergedView]) -> String {
+    let line = |tree: &MergedView| {
+        let name = plain(&tree.instance);
+        if !tree.conflicts.is_empty() {
+            let paths: Vec<_> = tree.conflicts.iter().map(|path| plain(path)).collect();
+            return format!("{name} {} in {}", paint(ERROR, "conflict"), paths.join(", "));
+        }
+        let commits = match tree.commits.len() {
+            0 => String::new(),
+            count => format!(", {}", counted(count, "commit")),
+        };
+        format!("{name} {}{commits}", counted(tree.files.len(), "file"))
+    };
+    format!("merged {}", trees.iter().map(line).collect::<Vec<_>>().join("; "))
 }

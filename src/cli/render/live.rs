@@ -207,6 +207,7 @@ impl Renderer for Live {
             | Body::StepReset { .. }
             | Body::RecoveryApplied { .. }
             | Body::LoopPass { .. }
+            | Body::StepMerged { .. }
             | Body::ChildStart { .. }
             | Body::ChildEnd { .. }
             | Body::AskOpened { .. }

@@ -2,7 +2,9 @@
 
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::bytes;
+use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
+use crate::service::runs::ProjectContext;
 use crate::service::{self, Environment, PruneRequest};
 use crate::value::{counted, parse_duration};
 use std::time::Duration;
@@ -38,6 +40,10 @@ fn age(text: &str) -> Result<Duration, String> {
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let Args { older_than, keep, dry_run, json } = args;
     let pruned = service::prune_runs(environment, PruneRequest { older_than, keep, dry_run })?;
+    if !dry_run {
+        let context = ProjectContext::find(environment)?;
+        runtime::block_on(Workers::One, service::runs::sweep_trees(&context))?;
+    }
     if json {
         terminal.json(&pruned)?;
         return Ok(Exit::Done);

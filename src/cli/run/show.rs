@@ -72,6 +72,12 @@ fn text(view: &RunView, children: &Children) -> String {
             out.push_str(&format!("  {} {}\n", paint(HINT, "help:"), plain(help)));
         }
     }
+    if !view.trees.is_empty() {
+        out.push_str("\nchanges that are not merged\n");
+    }
+    for tree in &view.trees {
+        out.push_str(&format!("  {}  {}\n", plain(&tree.instance), plain(&tree.path)));
+    }
     out.push_str(&questions(view));
     let waiting: Vec<&RunView> = waiting_children(view, children);
     for child in &waiting {

@@ -3,8 +3,9 @@
 use super::choice_list::choices;
 use crate::definition::model::{
     ApprovalLevel, Backoff, ClaimPolicy, ConflictPolicy, ContextProfile, EvidenceMode,
-    FailurePolicy, InconclusivePolicy, NetworkAccess, NotifyEvent, OnError, Order, ParamType,
-    ProcessChoice, PromptRecording, Reasoning, RunEnd, RunIf, SyncMode, WebhookForm, WorkspaceMode,
+    FailurePolicy, InconclusivePolicy, MergePolicy, NetworkAccess, NotifyEvent, OnError, Order,
+    ParamType, ProcessChoice, PromptRecording, Reasoning, RunEnd, RunIf, SyncMode, WebhookForm,
+    WorkspaceMode,
 };
 use crate::schedule::{Keep, Overlap};
 use crate::value::{OutcomeKind, Tier};
@@ -31,6 +32,14 @@ choices! {
     WORKSPACE, WORKSPACE_NAMES: WorkspaceMode = {
         "exclusive" => WorkspaceMode::Exclusive,
         "shared" => WorkspaceMode::Shared,
+        "worktree" => WorkspaceMode::Worktree,
+        "copy" => WorkspaceMode::Copy,
+    }
+    /// `merge`.
+    MERGE, MERGE_NAMES: MergePolicy = {
+        "patch" => MergePolicy::Patch,
+        "rebase" => MergePolicy::Rebase,
+        "none" => MergePolicy::None,
     }
     /// The values of `backoff`.
     BACKOFF, BACKOFF_NAMES: Backoff = {

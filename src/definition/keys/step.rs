@@ -3,7 +3,7 @@
 
 use super::budget::BUDGET;
 use super::checks::VERIFY;
-use super::choices::{EVIDENCE_NAMES, ON_ERROR_NAMES, RUN_IF_NAMES, WORKSPACE_NAMES};
+use super::choices::{EVIDENCE_NAMES, MERGE_NAMES, ON_ERROR_NAMES, RUN_IF_NAMES, WORKSPACE_NAMES};
 use super::items::{FOR_EACH, ITEMS, MATRIX};
 use super::step_parts::{HOOKS, LOOP, RECOVERY, RETRY, STEP_OUTPUT, TIMEOUT};
 use super::table::KeyType::{
@@ -86,9 +86,17 @@ const COMMON: &[KeySpec] = &[
     key(
         "workspace",
         Choice(WORKSPACE_NAMES),
-        "`exclusive` takes the `workspace` lock, `shared` does not.",
+        "The files of the step: those of the project, with the `workspace` lock (`exclusive`) or without \
+         it (`shared`), or files of its own, as a git worktree or a copy.",
     )
     .default("`exclusive` for specialists with a writing tool"),
+    key(
+        "merge",
+        Choice(MERGE_NAMES),
+        "How the changes of a step with a worktree or a copy reach the project.",
+    )
+    .scope(KeyScope::Attempts)
+    .default("patch"),
     key("evidence", Choice(EVIDENCE_NAMES), "Whether file changes of its processes are recorded.")
         .default("`full` if its checks need them"),
     key("budget", Map(&BUDGET), "Limits of cost, tokens and tool calls of the step.")

@@ -17,7 +17,7 @@ impl StepType for ValueMap {
     const RULES: KindRules = KindRules {
         starts_process: |_| false,
         no_effect: &["retrySafe", "evidence"],
-        no_effect_without_verify: &["workspace"],
+        no_effect_without_verify: &["workspace", "merge"],
         ..KindRules::PROCESS
     };
 

@@ -81,7 +81,7 @@ impl KindRules {
             starts_process: |_| false,
             excluded,
             no_effect: &["retrySafe", "evidence", "locks"],
-            no_effect_without_verify: &["workspace"],
+            no_effect_without_verify: &["workspace", "merge"],
             ..KindRules::PROCESS
         }
     }

@@ -47,7 +47,9 @@ pub use settings::{
     Settings, SyncMode, TierSettings, ToolSecurity,
 };
 pub use specialist::{Example, LoopLimits, ModelChoice, NetworkAccess, Specialist};
-pub use step::{EvidenceMode, RunIf, Step, StepDetails, StepPhase, WorkspaceMode};
+pub use step::{
+    EvidenceMode, Isolation, MergePolicy, RunIf, Step, StepDetails, StepPhase, WorkspaceMode,
+};
 pub use test::{
     Expectations, FileExpectation, Located, LocatedMap, Stub, StubFailure, TestCase, TestFile,
     TestReply, TestScript,

@@ -69,6 +69,8 @@ pub struct StepDetails {
     pub evidence: Option<EvidenceMode>,
     /// Whether it takes the `workspace` lock. `None`: only if its specialist has a writing tool.
     pub workspace: Option<WorkspaceMode>,
+    /// `merge`.
+    pub merge: Option<MergePolicy>,
     /// `locks:` in order: the locks that it holds while it runs.
     pub locks: Vec<String>,
     /// The hook that the step belongs to, for a step of `hooks`.
@@ -120,6 +122,7 @@ impl StepDetails {
         output_schema: None,
         evidence: None,
         workspace: None,
+        merge: None,
         locks: Vec::new(),
         hook: None,
         not_yet: Vec::new(),
@@ -143,6 +146,7 @@ impl StepDetails {
             output_schema: None,
             evidence: None,
             workspace: None,
+            merge: None,
             locks,
             hook: None,
             not_yet,
@@ -177,13 +181,38 @@ pub enum EvidenceMode {
     None,
 }
 
-/// `workspace:`: whether a step takes the `workspace` lock.
+/// `workspace:`: the files that a step reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkspaceMode {
-    /// The step takes the lock and excludes other writing steps.
+    /// The project; the step takes the `workspace` lock and excludes other writing steps.
     Exclusive,
-    /// The step runs in parallel with other writing steps.
+    /// The project; the step runs in parallel with other writing steps.
     Shared,
+    /// A git worktree of its own.
+    Worktree,
+    /// A copy of the project of its own.
+    Copy,
+}
+
+/// `merge:`: how the changes of a step with files of its own reach the project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MergePolicy {
+    /// The changes are written into the project, without a commit.
+    #[default]
+    Patch,
+    /// The commits are rebased onto the current branch of the project.
+    Rebase,
+    /// The changes stay where they are.
+    None,
+}
+
+/// The files of its own that a step runs in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Isolation {
+    /// Whether it is a git worktree; else a copy.
+    pub worktree: bool,
+    /// How the changes reach the project.
+    pub merge: MergePolicy,
 }
 
 /// The list that a step is part of.

@@ -1,9 +1,9 @@
-//! Decodes `concurrency:` of a playbook and `locks:` of a step.
+//! Decodes `concurrency:` of a playbook, and `locks:` and `merge:` of a step.
 
 use super::{Decoder, Fields, Node, Secrets};
 use crate::definition::keys;
-use crate::definition::keys::choices::CONFLICT;
-use crate::definition::model::Concurrency;
+use crate::definition::keys::choices::{CONFLICT, MERGE};
+use crate::definition::model::{Concurrency, MergePolicy};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::expression::Root;
 
@@ -45,6 +45,28 @@ impl Decoder {
             return None;
         }
         Some(group)
+    }
+
+    /// Decodes `merge:` of a step that has files of its own.
+    pub(crate) fn merge(&mut self, fields: &Fields<'_>) -> Option<MergePolicy> {
+        let node = fields.get("merge")?;
+        let merge = fields.choice("merge", MERGE, self)?;
+        let workspace = fields.get("workspace").and_then(Node::as_text).unwrap_or_default();
+        match workspace {
+            "worktree" => {}
+            "copy" if merge == MergePolicy::Rebase => {
+                let help = "write `merge: patch`, or `workspace: worktree`".to_owned();
+                self.bad_value(node.span, "a copy has no commits to rebase".to_owned(), help);
+                return None;
+            }
+            "copy" => {}
+            _ => {
+                let message = "`merge` has no effect without files of its own";
+                let help = "add `workspace: worktree` or `workspace: copy`, or remove it";
+                self.push(Diagnostic::warning(Code::NO_EFFECT, node.span, message).help(help));
+            }
+        }
+        Some(merge)
     }
 
     /// Decodes `locks:`: names, each once.

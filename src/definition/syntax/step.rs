@@ -215,6 +215,7 @@ fn body(
         output_schema: output_schema(fields, decoder),
         evidence: fields.choice("evidence", EVIDENCE, decoder),
         workspace: fields.choice("workspace", WORKSPACE, decoder),
+        merge: decoder.merge(fields),
         locks: decoder.locks(fields),
         hook: None,
         not_yet,

@@ -358,4 +358,43 @@ does not start then. Nothing was started.
 
 With `onConflict: skip` this is the intended result, for instance for a schedule. With `cancelRunning` it is reported
 by a run that waited for its turn while a newer one arrived. `onConflict: queue` waits for the other run instead."#;
+
+    TREE_UNAVAILABLE = "KB0588", "worktree or copy cannot be used",
+r#"A step with `workspace: worktree` or `workspace: copy` runs in files of its own, and these could not be made or
+read. Nothing was started and the project is unchanged. The message says why:
+
+| message | fix |
+|---|---|
+| the project is not a git repository | `git init` and a commit, or `workspace: copy` |
+| the repository has no commit yet | `git add -A && git commit`, or `workspace: copy` |
+| the project is a folder of a repository, not its root | `workspace: copy` |
+| the repository has submodules | `workspace: copy` |
+| changes that are not committed, with `merge: rebase` | commit, `git stash`, or `merge: patch` |
+| `.gitattributes` sets a filter (Git LFS), with `merge: rebase` | `merge: patch` |
+| no space left | free space, or set `XDG_STATE_HOME` to another disk |
+
+A worktree has all files that git does not ignore, with changes that are not committed. A copy has ignored files too,
+and no `.git`."#;
+
+    MERGE_CONFLICT = "KB0589", "step and project changed the same lines",
+r#"A step with files of its own changed lines that the project changed too since the step started: another step of
+the run whose changes were merged before, or a person. Nothing of this step was merged. Both sides are kept: the
+project is as it was, and the files of the step stay in the folder that the message names.
+
+Run the step again on the present project:
+
+    kb run retry RUN --from STEP
+
+Or combine the two yourself with the command of the message, which writes both sides into the file with conflict
+markers, and continue with the steps after it:
+
+    git merge-file src/a.rs BASE TREE/src/a.rs
+    kb run retry RUN --from NEXT-STEP
+
+`kb run prune` removes the folder with the run."#;
+
+    MERGE_FAILED = "KB0590", "changes cannot be merged",
+r#"The changes of a step with files of its own could not be written into the project: a file could not be replaced,
+or another process moved the branch meanwhile. What was not merged stays in the folder of the step. Remove the cause, then run
+the step again with `kb run retry RUN --from STEP`."#;
 }

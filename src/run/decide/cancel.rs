@@ -97,6 +97,10 @@ impl Decider<'_> {
         if !idle || state.status == RunStatus::Waiting {
             return;
         }
+        // The items have ended and hold no slot, but the merge of their changes has not.
+        if state.instances.iter().any(|i| !i.status.has_ended() && i.is_merging()) {
+            return;
+        }
         let waits = |due: bool| {
             state
                 .instances

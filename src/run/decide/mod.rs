@@ -7,6 +7,7 @@ mod child;
 mod conclude;
 mod evaluated;
 mod hook;
+mod merge;
 mod preset;
 mod repeat;
 mod reset;
@@ -92,6 +93,9 @@ impl Decider<'_> {
                 self.until_evaluated(instance, (iteration, attempt), done)
             }
             Input::TimerDue { instance } => self.timer_due(instance),
+            Input::Merged { instance, iteration, merged } => {
+                self.merged(instance, iteration, merged.into_inner())
+            }
             Input::Gathered { instance, iteration, output } => {
                 let output = output.map(Masked::into_inner).map_err(Masked::into_inner);
                 self.gathered(instance, iteration, output)

@@ -77,7 +77,10 @@ impl Decider<'_> {
 
     /// Ends an instance as succeeded. The output of a `gate` step is its verdict and its checks; other
     /// steps keep the output of their last attempt.
-    fn succeed(&mut self, ix: InstanceIx) {
+    pub(super) fn succeed(&mut self, ix: InstanceIx) {
+        if self.must_merge(ix) {
+            return self.merge(ix);
+        }
         let is_gate = self.step(ix).kind.checks().is_some();
         let verification = self.instance(ix).verification().filter(|_| is_gate);
         let output = verification.map(|found| {

@@ -4,6 +4,7 @@ use super::Decider;
 use crate::definition::StepPhase;
 use crate::run::effect::Effect;
 use crate::run::event::{Event, InstanceIx, StepStatus};
+use crate::run::instance::MergeState;
 use crate::run::join::{Join, join};
 use crate::value::{Failure, RunStatus};
 
@@ -61,7 +62,9 @@ impl Decider<'_> {
         if status.has_ended() {
             return;
         }
-        if self.stopping(ix) {
+        if self.instance(ix).merge() == MergeState::Merging {
+            self.merge(ix);
+        } else if self.stopping(ix) {
             self.end(ix, StepStatus::Cancelled, None);
         } else if status == StepStatus::Verifying && self.was_verified(ix) {
             self.passed(ix);

@@ -101,6 +101,8 @@ impl Decider<'_> {
             self.end(parent, StepStatus::Failed, Some(failure));
         } else if cancelled {
             self.end(parent, StepStatus::Cancelled, None);
+        } else if self.must_merge(parent) {
+            self.merge(parent);
         } else {
             let iteration = self.instance(parent).iteration;
             self.effect(Effect::Gather { instance: parent, iteration });

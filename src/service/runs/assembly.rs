@@ -10,6 +10,7 @@ use crate::diagnostic::Code;
 use crate::engine::{Parts, Setup, StartMode};
 use crate::executor::{Executor, HostAccess, LocalExecutor};
 use crate::inspect::Frozen;
+use crate::isolation::{Trees, home_of};
 use crate::journal::StoredEvent;
 use crate::llm::{GenaiProvider, ModelProvider, Recording, ScriptPlayer, Tiers};
 use crate::plan::Plan;
@@ -74,9 +75,9 @@ pub(super) fn assemble(
     let redactor = Arc::new(Redactor::default());
     let supervisor = supervisor(context, settings)?;
     let home = context.environment.variables.get("HOME").map(Path::new);
-    let protected = std::slice::from_ref(&context.state_dir);
+    let protected = [context.state_dir.clone(), home_of(&context.state_dir)];
     let ignore_files = frozen.ignore_files.clone().map(IgnoreFiles);
-    let workspace = Workspace::of_run(&context.root, protected, home, ignore_files.as_ref())
+    let workspace = Workspace::of_run(&context.root, &protected, home, ignore_files.as_ref())
         .map_err(|error| {
             let root = context.root.display();
             let message = format!("the project folder `{root}` cannot be opened: {error}");
@@ -91,6 +92,8 @@ pub(super) fn assemble(
         redactor: redactor.clone(),
         sandbox,
     };
+    let home = home_of(&context.state_dir);
+    let trees = Trees::new(parts.workspace.clone(), home, supervisor.clone());
     let host = HostAccess::of(&parts);
     let toolbox = Arc::new(Toolbox::new(parts));
     let secrets = ConfiguredSecrets::new(
@@ -144,7 +147,7 @@ pub(super) fn assemble(
         inconclusive: settings.inconclusive.unwrap_or(InconclusivePolicy::Warn),
     };
     let (prompts, secrets) = (settings.prompts, Arc::new(secrets));
-    let local = LocalExecutor::new(host, toolbox, specialists);
+    let local = LocalExecutor::new(host, toolbox, specialists).with_trees(trees);
     let local = match &context.stubs {
         Some(stubs) => local.with_stubs(stubs.clone()),
         None => local,

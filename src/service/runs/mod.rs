@@ -20,6 +20,7 @@ mod replying;
 mod requirements;
 mod secrets;
 mod task_files;
+mod trees;
 
 use crate::value::Money;
 
@@ -33,6 +34,8 @@ pub use reopen::{Cancelled, RetryFrom, cancel, resume, retry};
 pub use replying::{Decision, Replied, ReplyRequest, reply};
 pub use secrets::ConfiguredSecrets;
 pub(super) use task_files::read_task_files;
+pub use trees::sweep_trees;
+pub(super) use trees::trees_of;
 
 /// Values of the command line that take precedence over definition and settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

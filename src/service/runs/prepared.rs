@@ -3,6 +3,7 @@
 use super::concurrency::{WaitNotice, enter};
 use super::context::ProjectContext;
 use super::predecessor::Predecessor;
+use super::trees::sweep;
 use crate::diagnostic::Code;
 use crate::engine::{self, EventSender, RunControl, Setup, Summary};
 use crate::inspect::LiveReader;
@@ -100,7 +101,11 @@ impl Prepared {
                 enter(plan.playbook(), params, run, &*parts.journal, &notice).await?
             }
         };
-        let summary = engine::drive(self.setup, events, control).await?;
+        let journal = self.setup.parts.journal.clone();
+        sweep(&self.context, &*journal).await;
+        let driven = engine::drive(self.setup, events, control).await;
+        sweep(&self.context, &*journal).await;
+        let summary = driven?;
         if let Some((recording, path)) = self.recording {
             recording.write_to(&path).map_err(|error| {
                 let (status, path) = (summary.status, path.display());

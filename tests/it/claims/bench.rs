@@ -187,6 +187,7 @@ pub(super) async fn verdict(case: &Case) -> Verification {
         .replace("$ALIAS", &dir.path().join("alias").display().to_string());
     let output: Json = serde_json::from_str(&output).unwrap();
     let request = GateRequest {
+        tree: None,
         checks: case.checks.clone(),
         claims: ClaimPolicy::Strict,
         expect_changes: true,

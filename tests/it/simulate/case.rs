@@ -54,6 +54,8 @@ pub(super) struct Spec {
     pub(super) evaluates: bool,
     /// Whether the outputs of its items can be gathered.
     pub(super) gathers: bool,
+    /// Whether it has files of its own, and whether their changes can be merged.
+    pub(super) merges: Option<bool>,
     /// How attempts of an iteration end, by item (the first for the step itself); beyond, all is well.
     pub(super) ends: Vec<Vec<End>>,
     /// Whether all is well from the second iteration on.
@@ -193,6 +195,7 @@ impl Spec {
             repeat: None,
             evaluates: true,
             gathers: true,
+            merges: None,
             ends: vec![Vec::new()],
             heals: false,
             preset: None,
@@ -323,7 +326,11 @@ impl Spec {
             Box::new(kb::definition::Loop { until, max, backoff, initial, max_delay })
         });
         details.retry_safe = self.retry_safe;
-        details.workspace = self.exclusive.then_some(WorkspaceMode::Exclusive);
+        details.workspace = match (self.merges, self.exclusive) {
+            (Some(_), _) => Some(WorkspaceMode::Worktree),
+            (None, true) => Some(WorkspaceMode::Exclusive),
+            (None, false) => None,
+        };
         made.details_mut().verify = self.gate.map(|gate| {
             Box::new(Verify {
                 claims: ClaimPolicy::None,

@@ -140,6 +140,11 @@ fn spec(dice: &mut Dice, id: &str, finally: bool, before: &[String], main: &[Str
     let items = if spec.for_each.is_some() { dice.below(5) } else { 1 };
     spec.ends = (0..items).map(|_| ends(dice)).collect();
     spec.heals = dice.chance(50);
+    let attempts =
+        matches!(spec.kind, Kind::Run | Kind::Specialist | Kind::Writer) || spec.kind == child;
+    if attempts && dice.chance(20) {
+        (spec.merges, spec.exclusive) = (Some(!dice.chance(15)), false);
+    }
     if spec.kind == child {
         // Each step of a child run has its own; a wait for a person is an attempt of the step.
         (spec.retry_safe, spec.max_attempts) = (true, None);

@@ -142,10 +142,10 @@ fn alone(case: &Case, at: usize, known: &Known<'_>) -> StepStatus {
             || !(known.refused)(at, item) && works(case, spec, item.unwrap_or(0), iteration)
     };
     let works = match spec.for_each {
-        None => well(None),
+        None => well(None) && ((known.had)(at, None) || spec.merges != Some(false)),
         Some(each) => {
             let all = (0..spec.ends.len()).all(|item| well(Some(item)));
-            (all || each.tolerates) && spec.gathers
+            (all || each.tolerates) && spec.merges != Some(false) && spec.gathers
         }
     };
     if works { StepStatus::Succeeded } else { StepStatus::Failed }

@@ -129,7 +129,7 @@ impl Shrinking<'_> {
     }
 }
 
-const PLAINER: [fn(&mut Spec); 22] = [
+const PLAINER: [fn(&mut Spec); 23] = [
     |step| step.locks.clear(),
     |step| step.hook = None,
     |step| step.preset = None,
@@ -146,6 +146,7 @@ const PLAINER: [fn(&mut Spec); 22] = [
     |step| step.gate = None,
     |step| step.evaluates = true,
     |step| step.gathers = true,
+    |step| step.merges = None,
     |step| step.heals = false,
     |step| step.ends.iter_mut().for_each(Vec::clear),
     |step| step.repeat = None,
@@ -251,6 +252,8 @@ fn fate(spec: &Spec) -> String {
     };
     word(spec.heals && spec.ends.iter().any(|ends| !ends.is_empty()), "well when retried");
     word(!spec.evaluates, "its condition or list cannot be evaluated");
+    word(spec.merges.is_some(), "it has files of its own");
+    word(spec.merges == Some(false), "its changes cannot be merged");
     word(!spec.gathers && spec.for_each.is_some(), "its items cannot be gathered");
     words.iter().map(|word| format!("    # {word}\n")).collect()
 }

@@ -384,6 +384,11 @@ impl<'a> Simulation<'a> {
                 let found = state.instance(*instance).status;
                 hold!(found == StepStatus::Verifying, "{effect:?} of what is {found}");
             }
+            Effect::Merge { instance, .. } => {
+                let found = state.instance(*instance);
+                let live = matches!(found.status, StepStatus::Verifying | StepStatus::Running);
+                hold!(live && found.is_merging(), "{effect:?} of what is {}", found.status);
+            }
             Effect::Gather { instance, .. } => {
                 let found = state.instance(*instance).status;
                 hold!(found == StepStatus::Running, "{effect:?} of what is {found}");
@@ -658,6 +663,12 @@ impl<'a> Simulation<'a> {
                 let done = Ok(self.state.instance(instance).pass() >= done_at);
                 self.tell(Input::UntilEvaluated { instance, iteration, attempt, done })
             }
+            Effect::Merge { instance, iteration } => {
+                let fails = || Failure::new(Code::OTHER, "cannot be merged");
+                let failure = (self.spec(instance).merges == Some(false)).then(fails);
+                let merged = masked(kb::evidence::Merged { trees: Vec::new(), failure });
+                self.tell(Input::Merged { instance, iteration, merged })
+            }
             Effect::Gather { instance, iteration } => {
                 let fails = || Failure::new(Code::OTHER, "cannot be gathered");
                 let gathers = self.spec(instance).gathers;
@@ -748,6 +759,7 @@ fn is_repeatable(input: &Input) -> bool {
             | Input::Judged { .. }
             | Input::TimerDue { .. }
             | Input::Gathered { .. }
+            | Input::Merged { .. }
             | Input::Answered { .. }
             | Input::WaitOpened { .. }
             | Input::Concluded { .. }

@@ -147,6 +147,16 @@ impl Watch {
         let name = |ix: InstanceIx| self.folded.key(plan, ix).to_string();
         match event {
             Event::RunStarted { .. } => {}
+            Event::Merging { instance } => {
+                let live = self.folded.instance(*instance);
+                let own = self.spec(case, *instance).merges.is_some() && live.item.is_none();
+                let busy = matches!(live.status, StepStatus::Verifying | StepStatus::Running);
+                hold!(own && busy && !live.is_merging(), "{} merges", name(*instance));
+            }
+            Event::Merged { instance, .. } => {
+                let live = self.folded.instance(*instance);
+                hold!(live.is_merging(), "{} was not merging", name(*instance));
+            }
             Event::RunResumed { epoch: new, in_flight } => {
                 hold!(*new == epoch && epoch > self.epoch, "epoch {new} after {}", self.epoch);
                 let live = self.folded.instances().filter(|(_, i)| i.holds_slot());

@@ -30,6 +30,10 @@ pub(super) fn input(plan: &Plan, state: &State, input: &Input) -> String {
             format!("{name} #{attempt} (iteration {iteration}) is judged: {verdict}")
         }
         Input::TimerDue { instance } => format!("a moment comes for {}", name(instance)),
+        Input::Merged { instance, merged, .. } => {
+            let how = if merged.failure.is_none() { "merged" } else { "not merged" };
+            format!("the changes of {} are {how}", name(instance))
+        }
         Input::Gathered { instance, output, .. } => {
             let how = if output.is_ok() { "gathered" } else { "not gathered" };
             format!("the outputs of {} are {how}", name(instance))
@@ -100,6 +104,8 @@ fn event(plan: &Plan, state: &State, event: &Event) -> String {
         Event::PassEnded { instance, pass, done, .. } => {
             format!("{} pass {pass} ended, done: {done}", name(instance))
         }
+        Event::Merging { instance } => format!("{} merges", name(instance)),
+        Event::Merged { instance, .. } => format!("{} has merged", name(instance)),
         Event::TimerSet { instance, due } => format!("{} waits until {}", name(instance), due.0),
         Event::Asked { instance, .. } => format!("{} asks a person", name(instance)),
         Event::Answered { instance, approved, .. } => {

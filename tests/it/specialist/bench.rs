@@ -375,6 +375,7 @@ impl Bench {
 
 pub(super) fn request(work: &SpecialistWork) -> Request {
     Request {
+        tree: None,
         run: RunId::new("r1").unwrap(),
         instance: InstanceKey::root(StepId::new("review").unwrap()),
         iteration: 1,
