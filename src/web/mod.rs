@@ -22,6 +22,7 @@ mod call;
 mod connection;
 mod gate;
 mod hosts;
+mod pages;
 mod param;
 mod problem;
 mod reply;

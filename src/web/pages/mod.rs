@@ -1,0 +1,30 @@
+//! The pages: what they show, as values for the templates in `assets/pages/`.
+//!
+//! The server renders whole pages. The script `kb.js` follows the events, fetches the page again, and
+//! replaces the parts with `data-live` that changed, so that only one place decides how something looks.
+//! A page reads through the use cases of `service` and `serve`; its forms send JSON to the API.
+//! Start at `routes/pages.rs`.
+
+mod asks;
+mod format;
+mod frame;
+mod graph;
+mod inbox;
+mod layout;
+mod playbooks;
+mod run;
+mod runs;
+mod step;
+mod system;
+mod template;
+mod timeline;
+mod triggers;
+
+pub(super) use frame::find_run;
+pub(super) use inbox::inbox;
+pub(super) use playbooks::{playbook, playbooks};
+pub(super) use run::run;
+pub(super) use runs::runs;
+pub(super) use step::{log_lines, log_text};
+pub(super) use system::system;
+pub(super) use triggers::triggers;
