@@ -46,7 +46,10 @@ fn open_questions(project: &Arc<WebProject>) -> usize {
 }
 
 /// The project that has a run, and the id of the run. Fails if no project of the caller has it.
-pub(in crate::web) fn find_run(call: &Call, name: &str) -> Result<(Arc<WebProject>, String), Problem> {
+pub(in crate::web) fn find_run(
+    call: &Call,
+    name: &str,
+) -> Result<(Arc<WebProject>, String), Problem> {
     for project in call.projects()? {
         // Only whole ids: an address must not come to mean another run.
         let Ok(id) = crate::value::RunId::new(name) else { break };

@@ -62,7 +62,8 @@ fn evidence(run: &RunView, step: &InstanceView) -> Vec<Value> {
         let reasons: Vec<&str> = reasons.collect();
         let count = other.checks.len();
         let text = format!("gate {verdict}, {}", crate::value::counted(count, "check"));
-        let text = if reasons.is_empty() { text } else { format!("{text}\n{}", reasons.join("\n")) };
+        let text =
+            if reasons.is_empty() { text } else { format!("{text}\n{}", reasons.join("\n")) };
         json!({"name": other.instance, "value": short(&text, 4000)})
     };
     gated.map(line).collect()
@@ -72,15 +73,25 @@ fn evidence(run: &RunView, step: &InstanceView) -> Vec<Value> {
 fn fields(question: &Question) -> (Vec<Value>, &'static str) {
     let default = question.default.as_ref();
     if !question.options.is_empty() {
-        return (vec![field("answer", "Answer", "string", true, default, &question.options, None)], "value");
+        return (
+            vec![field("answer", "Answer", "string", true, default, &question.options, None)],
+            "value",
+        );
     }
     let Some(schema) = &question.schema else {
-        return (vec![field("answer", "Answer", "string", default.is_none(), default, &[], None)], "value");
+        return (
+            vec![field("answer", "Answer", "string", default.is_none(), default, &[], None)],
+            "value",
+        );
     };
-    let properties = schema["properties"].as_object().filter(|all| !all.is_empty() && all.len() <= FIELDS);
+    let properties =
+        schema["properties"].as_object().filter(|all| !all.is_empty() && all.len() <= FIELDS);
     let Some(properties) = properties else {
         let kind = schema["type"].as_str().unwrap_or("json");
-        return (vec![field("answer", "Answer", kind, default.is_none(), default, &[], None)], "value");
+        return (
+            vec![field("answer", "Answer", kind, default.is_none(), default, &[], None)],
+            "value",
+        );
     };
     let required: Vec<&str> =
         schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();

@@ -40,7 +40,8 @@ pub(in crate::web) fn playbook(call: &Call) -> Result<String, Problem> {
         let sheet = service::show_playbook(&state.project, id)?;
         let plan = service::graph(&state.project, id, GraphFormat::Json);
         let problem = state.project.runnable_plan(id).err().map(|error| error.to_string());
-        let plan: Value = plan.ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        let plan: Value =
+            plan.ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
         let fields = sheet.view.params.iter().map(|param| {
             let options: Vec<String> = param.one_of.iter().map(json_text).collect();
             let help = match param.kind {
@@ -48,7 +49,15 @@ pub(in crate::web) fn playbook(call: &Call) -> Result<String, Problem> {
                 _ => param.description.as_deref(),
             };
             let required = param.required && param.default.is_none();
-            field(&param.name, &param.name, param.kind, required, param.default.as_ref(), &options, help)
+            field(
+                &param.name,
+                &param.name,
+                param.kind,
+                required,
+                param.default.as_ref(),
+                &options,
+                help,
+            )
         });
         let steps = sheet.steps.iter().map(|step| {
             let after = step.after.join(", ");

@@ -50,12 +50,12 @@ impl RunLine {
         let total: u32 = run.counts.values().sum();
         let unfinished: u32 =
             run.counts.iter().filter(|(name, _)| open.contains(name)).map(|(_, n)| n).sum();
-        let gates = |wanted: Verdict| {
-            run.steps.iter().filter(|step| step.verdict == Some(wanted)).count()
-        };
-        let failed = run.steps.iter().filter(|step| !step.tolerated).find_map(|step| {
-            Some(format!("{}: {}", step.instance, step.error.as_ref()?.message))
-        });
+        let gates =
+            |wanted: Verdict| run.steps.iter().filter(|step| step.verdict == Some(wanted)).count();
+        let failed =
+            run.steps.iter().filter(|step| !step.tolerated).find_map(|step| {
+                Some(format!("{}: {}", step.instance, step.error.as_ref()?.message))
+            });
         let asked = run.steps.iter().find_map(|step| Some(&step.question.as_ref()?.text));
         let error = run.error.as_ref().map(|error| error.message.clone()).or(failed);
         let note = asked.or(error.as_ref());

@@ -78,7 +78,9 @@ fn tries(project: &WebProject, run: &str, name: &str) -> Result<Vec<Try>, Proble
     let mut all: BTreeMap<(u32, u32), Try> = BTreeMap::new();
     while let Some(events) = reader.next_events()? {
         for event in events {
-            let Some(place) = event.place.filter(|place| &*place.instance == name) else { continue };
+            let Some(place) = event.place.filter(|place| &*place.instance == name) else {
+                continue;
+            };
             let Some(number) = place.attempt else { continue };
             let iteration = place.iteration;
             let one = all.entry((iteration, number)).or_default();
@@ -118,9 +120,7 @@ fn evidence(value: &Json) -> Vec<Value> {
     let Some(map) = value.as_object() else {
         return vec![json!({"name": "observed", "value": short(&json_text(value), 600)})];
     };
-    let pair = |(name, value): (&String, &Json)| {
-        json!({"name": words(name), "value": short(&observed(name, value), 600)})
-    };
+    let pair = |(name, value): (&String, &Json)| json!({"name": words(name), "value": short(&observed(name, value), 600)});
     map.iter().map(pair).collect()
 }
 
@@ -193,7 +193,9 @@ fn rows(patch: &str) -> Vec<Value> {
                 rows.push(json!({"kind": "hunk", "a": "", "b": "", "old": text, "new": ""}));
             }
             _ => {
-                rows.push(json!({"kind": "same", "a": a, "b": b, "old": line(rest), "new": line(rest)}));
+                rows.push(
+                    json!({"kind": "same", "a": a, "b": b, "old": line(rest), "new": line(rest)}),
+                );
                 (a, b) = (a + 1, b + 1);
             }
         }
@@ -217,7 +219,9 @@ fn pair(
             (Some(_), None) => "del",
             _ => "add",
         };
-        let number = |text: Option<&String>, at: usize| text.map_or(Value::from(""), |_| (at + index).into());
+        let number = |text: Option<&String>, at: usize| {
+            text.map_or(Value::from(""), |_| (at + index).into())
+        };
         rows.push(json!({
             "kind": kind, "a": number(before, *a), "b": number(after, *b), "old": before, "new": after,
         }));
@@ -228,7 +232,11 @@ fn pair(
 }
 
 /// The texts of the processes and models of a step or item, with their channel, in order.
-fn texts(project: &WebProject, run: &str, name: &str) -> Result<Vec<(&'static str, String)>, Problem> {
+fn texts(
+    project: &WebProject,
+    run: &str,
+    name: &str,
+) -> Result<Vec<(&'static str, String)>, Problem> {
     let mut reader = Reader::open(project.shared.journal.clone(), run)?;
     reader.require_step(name)?;
     let mut all = Vec::new();
@@ -255,14 +263,20 @@ pub(in crate::web) fn log_lines(
 ) -> Result<Value, Problem> {
     let texts = texts(project, run, name)?;
     let total: usize = texts.iter().map(|(_, text)| text.lines().count()).sum();
-    let lines = texts.iter().flat_map(|(channel, text)| text.lines().map(move |line| (*channel, line)));
+    let lines =
+        texts.iter().flat_map(|(channel, text)| text.lines().map(move |line| (*channel, line)));
     let lines = lines.skip(from.saturating_sub(1) as usize).take(count as usize);
-    let one = |(channel, line): (&str, &str)| json!({"channel": channel, "text": short(line, LINE)});
+    let one =
+        |(channel, line): (&str, &str)| json!({"channel": channel, "text": short(line, LINE)});
     Ok(json!({"total": total, "from": from, "lines": lines.map(one).collect::<Vec<_>>()}))
 }
 
 /// The whole log of a step.
-pub(in crate::web) fn log_text(project: &WebProject, run: &str, name: &str) -> Result<String, Problem> {
+pub(in crate::web) fn log_text(
+    project: &WebProject,
+    run: &str,
+    name: &str,
+) -> Result<String, Problem> {
     let mut all = String::new();
     for (_, text) in texts(project, run, name)? {
         all.push_str(&text);
@@ -283,13 +297,21 @@ mod tests {
         let shown: Vec<String> = rows
             .iter()
             .map(|r| {
-                let text = |key: &str| r[key].as_str().map_or_else(|| r[key].to_string(), str::to_owned);
+                let text =
+                    |key: &str| r[key].as_str().map_or_else(|| r[key].to_string(), str::to_owned);
                 ["kind", "a", "old", "b", "new"].map(text).join("|")
             })
             .collect();
         assert_eq!(
             shown,
-            ["hunk||@@ -1,3 +1,4 @@||", "same|1|a|1|a", "both|2|b|2|B", "both|3|c|3|C", "add||null|4|d", "same|4|e|5|e"]
+            [
+                "hunk||@@ -1,3 +1,4 @@||",
+                "same|1|a|1|a",
+                "both|2|b|2|B",
+                "both|3|c|3|C",
+                "add||null|4|d",
+                "same|4|e|5|e"
+            ]
         );
     }
 }

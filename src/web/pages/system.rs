@@ -58,10 +58,8 @@ pub(in crate::web) fn system(call: &Call) -> Result<String, Problem> {
 
 fn findings(project: &Arc<Project>) -> Vec<Value> {
     let environment = &project.context.environment;
-    let own = crate::service::Environment {
-        cwd: project.context.root.clone(),
-        ..environment.clone()
-    };
+    let own =
+        crate::service::Environment { cwd: project.context.root.clone(), ..environment.clone() };
     let runtime = tokio::runtime::Handle::current();
     let found = runtime.block_on(doctor(Project::find(&own), false));
     let line = |finding: crate::service::Finding| {
